@@ -1,0 +1,141 @@
+//! Gap quality: how even the starts are, whatever their mean.
+//!
+//! A perfect average can be made of clumps. So each gap between two neighbouring starts, over all workers, is
+//! compared with the interval that was asked for at that time.
+
+use nanopace::{Nanos, Rate};
+
+/// Judges starts that are shown to it in order.
+#[derive(Debug)]
+pub(crate) struct Gaps {
+    /// Seconds between two starts, as asked for.
+    nominal: f64,
+    last: Option<Nanos>,
+    count: f64,
+    near: f64,
+    /// Mean of the gaps, each divided by its nominal length, and the sum of squared distances from that mean
+    /// (Welford's method: it needs no second pass and does not cancel).
+    mean: f64,
+    squares: f64,
+}
+
+/// What the gaps amount to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Quality {
+    /// Share of gaps that are within 25 % of nominal.
+    pub(crate) within_25_percent: f64,
+    /// Standard deviation over mean; 0 for perfectly even starts, 1 for random ones.
+    pub(crate) coefficient_of_variation: f64,
+}
+
+impl Gaps {
+    /// Nothing seen yet, at `rate`.
+    pub(crate) fn new(rate: Rate) -> Gaps {
+        Gaps { nominal: nominal(rate), last: None, count: 0.0, near: 0.0, mean: 0.0, squares: 0.0 }
+    }
+
+    /// From now on the rate is `rate`; the gap that spans the change belongs to neither rate and is not judged.
+    pub(crate) fn change(&mut self, rate: Rate) {
+        self.nominal = nominal(rate);
+        self.last = None;
+    }
+
+    /// The next start, not before the previous one.
+    pub(crate) fn start(&mut self, at: Nanos) {
+        if let Some(last) = self.last.replace(at) {
+            self.gap((at - last).as_secs_f64() / self.nominal);
+        }
+    }
+
+    fn gap(&mut self, relative: f64) {
+        self.count += 1.0;
+        if (0.75..=1.25).contains(&relative) {
+            self.near += 1.0;
+        }
+        let distance = relative - self.mean;
+        self.mean += distance / self.count;
+        self.squares += distance * (relative - self.mean);
+    }
+
+    /// The quality so far; nothing before the second start, or if all starts fell on one moment.
+    pub(crate) fn quality(&self) -> Option<Quality> {
+        (self.mean > 0.0).then(|| Quality {
+            within_25_percent: self.near / self.count,
+            coefficient_of_variation: (self.squares / self.count).sqrt() / self.mean,
+        })
+    }
+}
+
+fn nominal(rate: Rate) -> f64 {
+    rate.interval_ns() * 1e-9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(hz: u64) -> Rate {
+        Rate::per_second(hz).unwrap()
+    }
+
+    /// Shows the starts, in microseconds.
+    fn show(gaps: &mut Gaps, starts_us: &[u64]) {
+        for us in starts_us {
+            gaps.start(Nanos::from_nanos(us * 1_000));
+        }
+    }
+
+    /// The quality of starts at these microseconds, at 100/s: the nominal gap is 10 000 us.
+    fn quality(starts_us: &[u64]) -> Option<Quality> {
+        let mut gaps = Gaps::new(rate(100));
+        show(&mut gaps, starts_us);
+        gaps.quality()
+    }
+
+    fn assert_quality(quality: Option<Quality>, within: f64, variation: f64) {
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        assert!(
+            quality.is_some_and(|quality| near(quality.within_25_percent, within)
+                && near(quality.coefficient_of_variation, variation)),
+            "{quality:?}, not {within}, {variation}"
+        );
+    }
+
+    #[test]
+    fn even_starts_are_perfect() {
+        assert_quality(quality(&[5_000, 15_000, 25_000, 35_000]), 1.0, 0.0);
+    }
+
+    #[test]
+    fn the_edges_of_the_quarter_count_as_near() {
+        // Gaps 7.5 and 12.5 ms around a mean of 10: standard deviation 2.5.
+        assert_quality(quality(&[0, 7_500, 20_000]), 1.0, 0.25);
+    }
+
+    #[test]
+    fn clumps_with_a_perfect_mean_are_seen() {
+        // Gaps 0, 20, 0, 20 ms: mean 10, standard deviation 10, none near.
+        assert_quality(quality(&[0, 0, 20_000, 20_000, 40_000]), 0.0, 1.0);
+    }
+
+    #[test]
+    fn evenly_too_slow_is_even_but_far_from_nominal() {
+        assert_quality(quality(&[0, 20_000, 40_000]), 0.0, 0.0);
+    }
+
+    #[test]
+    fn a_rate_change_scales_the_gaps_and_drops_the_one_across_it() {
+        let mut gaps = Gaps::new(rate(100));
+        show(&mut gaps, &[0, 10_000, 20_000]);
+        gaps.change(rate(1_000));
+        show(&mut gaps, &[500_000, 501_000, 502_000]);
+        assert_quality(gaps.quality(), 1.0, 0.0);
+    }
+
+    #[test]
+    fn without_a_gap_there_is_no_quality() {
+        for starts in [&[][..], &[7], &[7, 7]] {
+            assert_eq!(quality(starts), None, "{starts:?}");
+        }
+    }
+}

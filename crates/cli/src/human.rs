@@ -1,0 +1,60 @@
+//! Numbers as people read them.
+
+use std::time::Duration;
+
+/// A time to three digits, in the unit that suits it: `62.1us`, `2.00s`.
+pub(crate) fn time(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        ..1e-6 => format!("{}ns", time.as_nanos()),
+        ..1e-3 => three_digits(seconds * 1e6) + "us",
+        ..1.0 => three_digits(seconds * 1e3) + "ms",
+        _ => three_digits(seconds) + "s",
+    }
+}
+
+/// A rate per second, with as many digits as are worth reading.
+pub(crate) fn hz(hz: f64) -> String {
+    if (1e-4..10.0).contains(&hz) { format!("{hz:.4}/s") } else { format!("{hz:.1}/s") }
+}
+
+/// A share in percent.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// A count to calculate with; above 2^53 to 16 digits.
+#[expect(clippy::cast_precision_loss, reason = "16 digits of a count are enough for any ratio")]
+pub(crate) fn float(count: u64) -> f64 {
+    count as f64
+}
+
+fn three_digits(value: f64) -> String {
+    let decimals = match value {
+        ..10.0 => 2,
+        ..100.0 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_digits() {
+        for (ns, text) in [
+            (0, "0ns"),
+            (999, "999ns"),
+            (1_000, "1.00us"),
+            (62_130, "62.1us"),
+            (999_000, "999us"),
+            (1_234_567, "1.23ms"),
+            (2_000_000_000, "2.00s"),
+            (3_600_000_000_000, "3600s"),
+        ] {
+            assert_eq!(time(Duration::from_nanos(ns)), text);
+        }
+    }
+}

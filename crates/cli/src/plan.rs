@@ -1,0 +1,110 @@
+//! A run, made ready: everything that can be wrong is found here, before any load.
+
+use crate::args::RunArgs;
+use crate::client::{Client, Failure, http_url};
+use crate::hdr_log::HdrLog;
+use crate::json::JsonFile;
+use crate::span::Length;
+use crate::target::{Behaviour, Target};
+use anyhow::{Context, bail};
+use core_affinity::CoreId;
+use nanopace::Pacer;
+use std::time::Duration;
+use ureq::http::Uri;
+
+const DEFAULT_DURATION: Duration = Duration::from_secs(10);
+
+/// What a run needs.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The options as given.
+    pub(crate) args: RunArgs,
+    /// Where requests go.
+    pub(crate) url: Uri,
+    /// The embedded target, if that is where they go.
+    pub(crate) target: Option<Target>,
+    /// Cores to pin workers to; empty if they are not pinned.
+    cores: Vec<CoreId>,
+    /// The open file for the JSON object.
+    pub(crate) json: Option<JsonFile>,
+    /// The open file for the interval log.
+    pub(crate) hdr: Option<HdrLog>,
+}
+
+impl Plan {
+    /// Opens files, starts the embedded target and sends one request to see that someone answers.
+    pub(crate) fn new(args: RunArgs) -> anyhow::Result<Plan> {
+        let json = args.json.as_deref().map(JsonFile::create).transpose()?;
+        let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
+        let cores = if args.pin { cores()? } else { Vec::new() };
+        let (target, url) = endpoint(&args)?;
+        probe(&url, args.timeout)?;
+        Ok(Plan { args, url, target, cores, json, hdr })
+    }
+
+    /// A pacer as asked for, paused until the schedule starts.
+    pub(crate) fn pacer(&self) -> Pacer {
+        let args = &self.args;
+        let mut builder =
+            Pacer::builder(args.rate).strictness(args.strictness).pause(args.pause).start_paused();
+        if let Some(limit) = args.max_backlog {
+            builder = builder.max_backlog(limit);
+        }
+        if let Some(limit) = args.skip_later_than {
+            builder = builder.skip_later_than(limit);
+        }
+        builder.build()
+    }
+
+    /// The core that a worker is pinned to, if any.
+    pub(crate) fn core(&self, worker: usize) -> Option<CoreId> {
+        self.cores.iter().cycle().nth(worker).copied()
+    }
+
+    /// How long the run is; what is not limited has the largest number there is.
+    pub(crate) fn length(&self) -> Length {
+        let args = &self.args;
+        let default = if args.requests.is_some() { Duration::MAX } else { DEFAULT_DURATION };
+        Length {
+            warmup: args.warmup,
+            duration: args.duration.unwrap_or(default),
+            requests: args.requests.unwrap_or(u64::MAX),
+        }
+    }
+
+    /// The run in a line.
+    pub(crate) fn title(&self) -> String {
+        let args = &self.args;
+        let target = if self.target.is_some() { " (embedded target)" } else { "" };
+        format!(
+            "{}{target}: {}, {} workers, strictness {}, pause {}",
+            self.url, args.rate, args.workers, args.strictness, args.pause
+        )
+    }
+}
+
+/// The server asked for, or an embedded target that has been started.
+fn endpoint(args: &RunArgs) -> anyhow::Result<(Option<Target>, Uri)> {
+    if let Some(url) = &args.url {
+        return Ok((None, http_url(url)?));
+    }
+    let behaviour = Behaviour { latency: args.target_latency, stall: args.target_stall };
+    let target = Target::start(behaviour).context("cannot start the embedded target")?;
+    let url = http_url(&target.url())?;
+    Ok((Some(target), url))
+}
+
+fn cores() -> anyhow::Result<Vec<CoreId>> {
+    match core_affinity::get_core_ids() {
+        Some(cores) if !cores.is_empty() => Ok(cores),
+        _ => bail!("--pin: this system does not tell its cores"),
+    }
+}
+
+/// An answer that is an error still shows a server that works: whether that is wanted is for the run to count.
+fn probe(url: &Uri, timeout: Duration) -> anyhow::Result<()> {
+    match Client::new(url, timeout).get() {
+        Ok(()) | Err(Failure::Status(_)) => Ok(()),
+        Err(failure) => bail!("no answer from {url}: {failure}"),
+    }
+}

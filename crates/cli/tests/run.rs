@@ -1,0 +1,199 @@
+//! The program as its users see it: exit status, standard output, files. No test asserts a measured time.
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+fn nanopace(line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.args(line.split_whitespace()).stdin(Stdio::null());
+    command
+}
+
+fn output(line: &str) -> Output {
+    nanopace(line).output().unwrap()
+}
+
+/// The JSON object that a run writes to standard output.
+fn results(line: &str) -> Value {
+    let output = output(&format!("{line} --json -"));
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+/// A path of this test's own.
+fn scratch(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+#[test]
+fn what_cannot_be_done_is_one_line_and_status_2() {
+    for (line, told) in [
+        ("run --rate 0", "--rate"),
+        ("run --rate nan", "--rate"),
+        ("run --workers 0", "--workers"),
+        ("run --nonsense", "--nonsense"),
+        ("nonsense", "nonsense"),
+        ("run --json /nonexistent/file", "/nonexistent/file"),
+        ("run --hdr /nonexistent/file", "/nonexistent/file"),
+        ("run --url localhost:1", "http://"),
+        ("run --url https://localhost/", "https is not supported"),
+        // Port 1 is nobody's.
+        ("run --url http://127.0.0.1:1/", "refused"),
+        ("run --url http://no-such-host.invalid/", "no-such-host"),
+    ] {
+        let output = output(line);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{line}: {stderr}");
+        assert!(stderr.starts_with("error: ") && stderr.contains(told), "{line}: {stderr}");
+        assert!(output.stdout.is_empty(), "{line}");
+    }
+}
+
+#[test]
+fn a_server_that_never_answers_is_found_before_the_load() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let output = output(&format!("run --timeout 50ms --url http://{}/", listener.local_addr().unwrap()));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("timeout"));
+}
+
+#[test]
+fn exactly_the_requests_asked_for_are_started() {
+    for line in [
+        "run --rate 1k/s --requests 20",
+        "run --rate 1M/s --requests 777 --workers 3",
+        "run --rate 1k/s --requests 20 --warmup 50ms",
+        "run --rate 1k/s --requests 1",
+    ] {
+        let results = results(line);
+        let asked: u64 =
+            line.split_whitespace().skip_while(|&word| word != "--requests").nth(1).unwrap().parse().unwrap();
+        assert_eq!((&results["started"], &results["completed"]), (&asked.into(), &asked.into()), "{line}");
+        assert_eq!(results["wait_time_ns"]["count"], asked, "{line}");
+    }
+}
+
+#[test]
+fn the_json_object_has_the_promised_names_and_no_others() {
+    let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+    let results = results("run --rate 200 --requests 10");
+    assert_eq!(
+        names(&results),
+        "achieved_rate completed duration_seconds failed gaps ledger response_time_ns service_time_ns skipped \
+         started target_rate verdict wait_time_ns"
+    );
+    for times in ["wait_time_ns", "service_time_ns", "response_time_ns"] {
+        assert_eq!(names(&results[times]), "count max mean p50 p90 p99 p99_9 p99_99");
+    }
+    assert_eq!(names(&results["gaps"]), "coefficient_of_variation within_25_percent");
+    assert_eq!(names(&results["ledger"]), "allocated_ns backlog_ns elapsed_ns idle_ns waiting_ns");
+    let verdicts = ["on-schedule", "target-behind", "generator-behind"];
+    assert!(verdicts.contains(&results["verdict"].as_str().unwrap()), "{results}");
+    assert_eq!(results["target_rate"], 200.0);
+}
+
+#[test]
+fn the_same_object_goes_to_a_file_and_the_report_to_standard_output() {
+    let path = scratch("results.json");
+    let output = nanopace("run --rate 200 --requests 5 --json").arg(&path).output().unwrap();
+    let results: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert_eq!(results["started"], 5);
+    let report = String::from_utf8(output.stdout).unwrap();
+    for part in
+        ["wait", "service", "response", "uncorrected", "corrected", "ledger", "gaps", "verdict", "p99.99"]
+    {
+        assert!(report.contains(part), "{part} is not in {report}");
+    }
+}
+
+#[test]
+fn a_missed_rate_is_status_3() {
+    // One worker cannot start a request every millisecond if each takes 100 ms.
+    let behind = "run --rate 1k/s --workers 1 --target-latency 100ms --duration 500ms";
+    assert_eq!(output(behind).status.code(), Some(0));
+    assert_eq!(output(&format!("{behind} --fail-below 0.99")).status.code(), Some(3));
+    assert_eq!(results(behind)["verdict"], "target-behind");
+}
+
+#[test]
+fn every_slot_is_started_or_skipped_or_left_behind() {
+    let results = results("run --rate 1k/s --target-latency 5ms --skip-later-than 20ms --duration 400ms");
+    let [started, skipped] = ["started", "skipped"].map(|name| results[name].as_u64().unwrap());
+    assert!(skipped > 0 && started > 0 && started + skipped <= 400, "{results}");
+}
+
+#[test]
+fn failed_requests_are_counted_and_not_timed() {
+    // The stall begins when the schedule does, and lasts longer than any request may take.
+    let results = results("run --rate 100 --requests 6 --timeout 40ms --target-stall 1min@0s");
+    assert_eq!(
+        (&results["started"], &results["completed"], &results["failed"]),
+        (&6.into(), &0.into(), &6.into())
+    );
+    assert_eq!(
+        (&results["service_time_ns"]["count"], &results["response_time_ns"]["count"]),
+        (&0.into(), &0.into())
+    );
+    assert_eq!(results["wait_time_ns"]["count"], 6);
+}
+
+#[test]
+fn a_closed_pipe_ends_it_quietly() {
+    for line in ["run --rate 200 --requests 5", "run --rate 200 --requests 5 --json -", "--help"] {
+        let mut child = nanopace(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{line}: {stderr}");
+        assert!(!stderr.contains("error") && !stderr.contains("panicked"), "{line}: {stderr}");
+    }
+}
+
+#[test]
+fn the_interval_log_holds_every_operation() {
+    let path = scratch("intervals.hlog");
+    assert!(nanopace("run --rate 300 --duration 1200ms --hdr").arg(&path).status().unwrap().success());
+    let log = fs::read(&path).unwrap();
+    assert!(log.starts_with(b"#[Histogram log format version 1.3]\n"));
+    for tag in ["wait", "service", "response"] {
+        let counts: Vec<u64> = histograms(&log, tag).iter().map(Histogram::len).collect();
+        assert_eq!((counts.len(), counts.iter().sum()), (2, 360), "{tag}: {counts:?}");
+    }
+}
+
+/// The histograms of a log that have this tag.
+fn histograms(log: &[u8], tag: &str) -> Vec<Histogram<u64>> {
+    IntervalLogIterator::new(log)
+        .filter_map(|entry| match entry.unwrap() {
+            LogEntry::Interval(interval) if interval.tag().is_some_and(|t| t.as_str() == tag) => {
+                Some(decode(interval.encoded_histogram()))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+fn decode(text: &str) -> Histogram<u64> {
+    let bytes = base64::Engine::decode(&base64::prelude::BASE64_STANDARD, text).unwrap();
+    Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_run_with_its_report() {
+    let mut child = nanopace("run --rate 200").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The first line of progress is there when the run listens to signals.
+    let mut progress = BufReader::new(child.stderr.take().unwrap());
+    progress.read_line(&mut String::new()).unwrap();
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(kill.success() && output.status.success(), "{output:?}");
+    assert!(String::from_utf8(output.stdout).unwrap().contains("verdict"));
+}

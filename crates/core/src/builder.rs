@@ -1,0 +1,105 @@
+//! The rare knobs, checked by their types.
+
+use crate::clock::{Clock, TscClock};
+use crate::nanos::span_ns;
+use crate::timebase::{Policy, Timebase};
+use crate::{Pacer, Pause, Rate, Strictness};
+use std::time::Duration;
+
+/// Lateness that every policy but the strict one lets callers catch up freely; more than sleeping usually overruns.
+const TOLERANCE: Duration = Duration::from_micros(100);
+
+/// Builds a [`Pacer`]. Every knob has a default, so `build` can't fail.
+///
+/// ```
+/// use nanopace::{Pacer, Pause, Strictness};
+/// use std::time::Duration;
+///
+/// let pacer = Pacer::builder("5k/s".parse()?)
+///     .strictness(Strictness::new(1.1)?) // catch up at 110 %
+///     .max_backlog(Duration::from_secs(5)) // but never more than 5 s of it
+///     .pause(Pause::Hybrid)
+///     .start_paused() // until resume()
+///     .build();
+/// pacer.resume();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "call build() for the pacer"]
+pub struct PacerBuilder {
+    rate: Rate,
+    policy: Policy,
+    clock: Option<Box<dyn Clock>>,
+    pause: Pause,
+    start_paused: bool,
+}
+
+impl PacerBuilder {
+    pub(crate) fn new(rate: Rate) -> PacerBuilder {
+        let policy = Policy {
+            strictness: Strictness::default(),
+            tolerance: span_ns(TOLERANCE),
+            max_backlog: None,
+            skip_later_than: None,
+        };
+        PacerBuilder { rate, policy, clock: None, pause: Pause::default(), start_paused: false }
+    }
+
+    /// What happens to time that was missed; [`Strictness::AVERAGE`] by default.
+    pub fn strictness(mut self, strictness: Strictness) -> PacerBuilder {
+        self.policy.strictness = strictness;
+        self
+    }
+
+    /// No slot is later than this when it is claimed: what is beyond is forfeited, as idle time. By default only the
+    /// range of positions limits the backlog, to 2^44 slots.
+    pub fn max_backlog(mut self, limit: Duration) -> PacerBuilder {
+        self.policy.max_backlog = Some(span_ns(limit));
+        self
+    }
+
+    /// Slots that are later than this when they are claimed are skipped, and counted. By default none are.
+    pub fn skip_later_than(mut self, limit: Duration) -> PacerBuilder {
+        self.policy.skip_later_than = Some(span_ns(limit));
+        self
+    }
+
+    /// Lateness up to this is caught up freely, whatever the strictness, except when strict; 100 us by default.
+    ///
+    /// It is there for what the pacer's own pauses overrun: without it a burst ratio or a partial strictness would hold
+    /// the caller responsible for the operating system's timers.
+    pub fn tolerance(mut self, tolerance: Duration) -> PacerBuilder {
+        self.policy.tolerance = span_ns(tolerance);
+        self
+    }
+
+    /// How callers that are early are held back; [`Pause::Sleep`] by default.
+    pub fn pause(mut self, pause: Pause) -> PacerBuilder {
+        self.pause = pause;
+        self
+    }
+
+    /// The clock; a [`TscClock`] by default.
+    pub fn clock(mut self, clock: impl Clock + 'static) -> PacerBuilder {
+        self.clock = Some(Box::new(clock));
+        self
+    }
+
+    /// The schedule starts at the first [`resume`](Pacer::resume) instead of now, so that workers can get ready.
+    pub fn start_paused(mut self) -> PacerBuilder {
+        self.start_paused = true;
+        self
+    }
+
+    /// The pacer; its slot 0 starts now, or with the first `resume`.
+    #[must_use]
+    pub fn build(self) -> Pacer {
+        let clock = self.clock.unwrap_or_else(|| Box::new(TscClock::new()));
+        let now = clock.now().signed();
+        let mut timebase = Timebase::new(self.rate, self.policy, now);
+        if self.start_paused {
+            timebase.pause(now);
+        }
+        Pacer::from_parts(timebase, now, clock, self.pause)
+    }
+}

@@ -1,0 +1,52 @@
+//! Where time comes from.
+
+mod manual;
+mod std;
+mod tsc;
+
+pub use self::{manual::ManualClock, std::StdClock, tsc::TscClock};
+pub use crate::sync::{Parker, Unparker};
+
+use crate::Nanos;
+use ::std::fmt::Debug;
+use ::std::hint;
+
+/// A monotonic clock, and how to wait on it.
+///
+/// A pacer reads it whenever it can't make progress on what it has seen of it. A reading that is earlier than one before
+/// does no harm beyond a late start. The implementation must not call the pacer.
+///
+/// [`TscClock`] is the default, [`StdClock`] asks the operating system, [`ManualClock`] is moved by hand.
+pub trait Clock: Debug + Send + Sync {
+    /// Now.
+    fn now(&self) -> Nanos;
+
+    /// Sleeps until about `until`, or until `parker` is unparked, whichever comes first; may return early.
+    fn park(&self, parker: &Parker, until: Nanos) {
+        if until == Nanos::MAX {
+            parker.park();
+        } else {
+            parker.park_timeout(until - self.now());
+        }
+    }
+
+    /// Called again and again by a thread that spins until `until`.
+    fn relax(&self, until: Nanos) {
+        let _ = until;
+        hint::spin_loop();
+    }
+}
+
+impl<C: Clock + ?Sized> Clock for ::std::sync::Arc<C> {
+    fn now(&self) -> Nanos {
+        (**self).now()
+    }
+
+    fn park(&self, parker: &Parker, until: Nanos) {
+        (**self).park(parker, until);
+    }
+
+    fn relax(&self, until: Nanos) {
+        (**self).relax(until);
+    }
+}

@@ -1,0 +1,19 @@
+//! The project's pages, so that their examples are compiled and run with the other tests.
+
+macro_rules! pages {
+    ($($name:ident = $path:literal),* $(,)?) => {
+        $(
+            #[doc = include_str!($path)]
+            mod $name {}
+        )*
+    };
+}
+
+pages! {
+    readme = "../../../README.md",
+    architecture = "../../../docs/ARCHITECTURE.md",
+    design = "../../../docs/DESIGN.md",
+    limitations = "../../../docs/LIMITATIONS.md",
+    measuring = "../../../docs/MEASURING.md",
+    memory_ordering = "../../../docs/MEMORY-ORDERING.md",
+}

@@ -1,0 +1,160 @@
+//! The handle of one worker: takes slots in blocks, keeps statistics.
+
+use crate::line::{SLOT, ticks_between};
+use crate::pacer::{Start, Turn};
+use crate::stats::{Run, Tally};
+use crate::sync::Mutex;
+use crate::timeline::Due;
+use crate::{Closed, Grant, Pacer};
+use std::sync::Arc;
+
+/// One worker's handle on a [`Pacer`]. Make one in each worker thread, by [`Pacer::lane`].
+///
+/// A lane takes slots in blocks where the rate is high: a block spans at most 10 us of schedule, or a 64th of what the
+/// caller is late. Below 100 k/s, and when strict, it takes them one by one. Slots of the block that are due are granted
+/// without touching anything that other threads write. What a lane has left goes back, and is handed out again, when the
+/// lane is dropped, when [`give_back`](Lane::give_back) is called, and when the schedule changes so that it would
+/// be too much.
+///
+/// Wait times, delays and oversleep of its starts are in [`Pacer::stats`].
+///
+/// ```
+/// use nanopace::{Pacer, Rate};
+///
+/// let pacer = Pacer::new(Rate::per_second(20_000)?);
+/// std::thread::scope(|scope| {
+///     for _ in 0..2 {
+///         let mut lane = pacer.lane();
+///         scope.spawn(move || {
+///             for _ in 0..50 {
+///                 let _grant = lane.acquire()?;
+///                 // ... the operation ...
+///             }
+///             Ok::<(), nanopace::Closed>(())
+///         });
+///     }
+/// });
+/// assert_eq!(pacer.ledger().granted, 100);
+/// assert_eq!(pacer.stats().wait_time().len(), 100);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Lane {
+    pacer: Pacer,
+    /// Of the block, what is known to be due and not granted; the rest begins at `next`.
+    due: Due,
+    /// How many slots were due when the lane last looked.
+    seen_due: u64,
+    /// The slots taken and neither granted nor due: positions from `next` to `end`.
+    next: u64,
+    end: u64,
+    tally: Arc<Mutex<Tally>>,
+}
+
+impl Lane {
+    pub(crate) fn new(pacer: Pacer) -> Lane {
+        let tally = pacer.0.tallies.enter();
+        Lane { pacer, due: Due::default(), seen_due: 0, next: 0, end: 0, tally }
+    }
+
+    /// As [`Pacer::acquire`].
+    ///
+    /// # Errors
+    /// [`Closed`].
+    #[inline]
+    pub fn acquire(&mut self) -> Result<Grant<'static>, Closed> {
+        match self.due.next(self.pacer.0.timeline.gate()) {
+            Some((intended, seen)) => Ok(Grant::new(intended, seen, 0)),
+            None => self.acquire_slowly(),
+        }
+    }
+
+    /// Gives back what the lane has taken and not started. Worth calling before a long time without acquiring.
+    pub fn give_back(&mut self) {
+        self.settle_run();
+        let (start, end) = (self.next, std::mem::replace(&mut self.end, self.next));
+        if start != end {
+            self.pacer.0.give_back_range(start, end);
+        }
+    }
+
+    /// The pacer that this is a lane of.
+    #[must_use]
+    pub fn pacer(&self) -> &Pacer {
+        &self.pacer
+    }
+
+    #[cold]
+    fn acquire_slowly(&mut self) -> Result<Grant<'static>, Closed> {
+        self.settle_run();
+        self.trim();
+        if self.next == self.end {
+            self.take_block()?;
+        }
+        let turn = Turn::single(self.next);
+        self.next = self.next.wrapping_add(SLOT);
+        let start = self.start(turn)?;
+        self.tally.lock().record(&start);
+        self.look();
+        Ok(start.grant)
+    }
+
+    fn take_block(&mut self) -> Result<(), Closed> {
+        let shared = &self.pacer.0;
+        let slots = shared.timeline.block(&*shared.clock);
+        (self.next, self.end) = shared.timeline.claim(slots, &*shared.clock)?;
+        Ok(())
+    }
+
+    /// Starts a slot of the block. While it is held back, a change of schedule makes the rest go back.
+    fn start(&mut self, turn: Turn) -> Result<Start, Closed> {
+        let Lane { pacer, next, end, .. } = self;
+        pacer.0.start_turn(turn, || {
+            let (start, end) = (*next, std::mem::replace(end, *next));
+            if start != end {
+                pacer.0.give_back_range(start, end);
+            }
+        })
+    }
+
+    /// The schedule may have changed since the block was taken: gives back what a lane would not take now.
+    fn trim(&mut self) {
+        let shared = &self.pacer.0;
+        if self.due.is_current(shared.timeline.gate()) || self.next == self.end {
+            return;
+        }
+        let keep = shared.timeline.block(&*shared.clock).wrapping_mul(SLOT);
+        let kept = self.next.wrapping_add(keep);
+        if ticks_between(kept, self.end) > 0 {
+            let end = std::mem::replace(&mut self.end, kept);
+            shared.give_back_range(kept, end);
+        }
+    }
+
+    /// Sees how much of the block is known to be due.
+    fn look(&mut self) {
+        self.due =
+            self.pacer.0.timeline.view().map_or_else(Due::default, |view| view.due(self.next, self.end));
+        self.seen_due = self.due.slots();
+        self.next = self.next.wrapping_add(self.seen_due.wrapping_mul(SLOT));
+    }
+
+    /// Ends a run of due slots: what was granted goes into the tally, at once, so that the hot path counts nothing; what
+    /// was not goes back to the block.
+    fn settle_run(&mut self) {
+        let left = self.due.slots();
+        let granted = std::mem::take(&mut self.seen_due) - left;
+        if granted > 0 {
+            let (first_ns, last_ns) = self.due.waits_of_last(granted);
+            self.tally.lock().record_run(&Run { first_ns, last_ns, slots: granted });
+        }
+        self.next = self.next.wrapping_sub(left.wrapping_mul(SLOT));
+        self.due = self.due.emptied();
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}

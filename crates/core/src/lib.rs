@@ -1,0 +1,36 @@
+#![doc = include_str!("../README.md")]
+
+mod builder;
+mod claim;
+pub mod clock;
+#[cfg(doctest)]
+mod docs;
+mod error;
+mod grant;
+mod lane;
+mod ledger;
+mod line;
+mod nanos;
+mod pacer;
+mod pause;
+mod rate;
+mod sleepers;
+mod stats;
+mod strictness;
+mod sync;
+mod timebase;
+mod timeline;
+
+pub use builder::PacerBuilder;
+pub use claim::Claim;
+pub use clock::{Clock, ManualClock, StdClock, TscClock};
+pub use error::{Closed, RateError, Refused, StrictnessError};
+pub use grant::Grant;
+pub use lane::Lane;
+pub use ledger::Ledger;
+pub use nanos::Nanos;
+pub use pacer::Pacer;
+pub use pause::{Pause, PauseError};
+pub use rate::Rate;
+pub use stats::Stats;
+pub use strictness::Strictness;

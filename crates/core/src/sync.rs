@@ -1,0 +1,135 @@
+//! The world the concurrent code runs in: std's, or loom's model of it when built with `--cfg loom`.
+//!
+//! Everything concurrent is imported from here and written once. `std::sync::Arc` is used in both worlds: it
+//! publishes nothing that the models are about.
+
+pub(crate) use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+#[cfg(not(loom))]
+mod world {
+    pub(crate) use std::sync::MutexGuard;
+    pub(crate) use std::sync::atomic::AtomicU64;
+    pub(crate) use std::thread::yield_now;
+    pub(super) type RawMutex<T> = std::sync::Mutex<T>;
+    pub(super) type RawParker = crossbeam_utils::sync::Parker;
+    pub(super) type RawUnparker = crossbeam_utils::sync::Unparker;
+}
+
+#[cfg(loom)]
+mod world {
+    pub(crate) use loom::sync::MutexGuard;
+    pub(crate) use loom::sync::atomic::AtomicU64;
+    pub(crate) use loom::thread::yield_now;
+    pub(super) type RawMutex<T> = loom::sync::Mutex<T>;
+
+    /// A token behind a mutex; its timeout never fires, so models move a manual clock instead.
+    #[derive(Default)]
+    pub(super) struct RawParker(RawUnparker);
+
+    #[derive(Clone, Default)]
+    pub(super) struct RawUnparker(std::sync::Arc<(loom::sync::Mutex<bool>, loom::sync::Condvar)>);
+
+    impl RawParker {
+        pub(super) fn new() -> Self {
+            Self::default()
+        }
+        pub(super) fn unparker(&self) -> &RawUnparker {
+            &self.0
+        }
+        pub(super) fn park(&self) {
+            let (token, arrived) = &*self.0.0;
+            let mut token = token.lock().unwrap();
+            while !std::mem::take(&mut *token) {
+                token = arrived.wait(token).unwrap();
+            }
+        }
+        pub(super) fn park_timeout(&self, _: std::time::Duration) {
+            self.park();
+        }
+    }
+
+    impl RawUnparker {
+        pub(super) fn unpark(&self) {
+            *self.0.0.lock().unwrap() = true;
+            self.0.1.notify_one();
+        }
+    }
+}
+
+use std::fmt;
+use std::sync::{PoisonError, TryLockError};
+use std::time::Duration;
+pub(crate) use world::{AtomicU64, MutexGuard, yield_now};
+
+/// A mutex that goes on after a panic: its holders leave the data whole at every step.
+#[derive(Debug)]
+pub(crate) struct Mutex<T>(world::RawMutex<T>);
+
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Mutex<T> {
+        Mutex(world::RawMutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+/// Puts the calling thread to sleep until its [`Unparker`] wakes it; for authors of a [`Clock`](crate::Clock).
+///
+/// Unlike [`std::thread::park`] it has a token of its own, so that the pacer and the caller's own use of parking never
+/// take each other's wake-ups.
+pub struct Parker(world::RawParker);
+
+/// Wakes the thread that sleeps, or will sleep next, on the [`Parker`] it came from.
+#[derive(Clone)]
+pub struct Unparker(world::RawUnparker);
+
+impl Parker {
+    pub(crate) fn new() -> Parker {
+        Parker(world::RawParker::new())
+    }
+
+    /// Sleeps until unparked.
+    pub fn park(&self) {
+        self.0.park();
+    }
+
+    /// Sleeps until unparked, or for about `timeout`.
+    pub fn park_timeout(&self, timeout: Duration) {
+        self.0.park_timeout(timeout);
+    }
+
+    /// The other end.
+    #[must_use]
+    pub fn unparker(&self) -> Unparker {
+        Unparker(self.0.unparker().clone())
+    }
+}
+
+impl Unparker {
+    /// Wakes the sleeper; if it does not sleep, its next sleep ends at once.
+    pub fn unpark(&self) {
+        self.0.unpark();
+    }
+}
+
+impl fmt::Debug for Parker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parker").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Unparker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unparker").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,12 @@
+//! What the models in `tests/` share: how a model is explored, and short words for what it is made of.
+//!
+//! Empty unless built with `--cfg loom`; see the README beside this crate.
+
+#[cfg(loom)]
+mod model;
+
+#[cfg(loom)]
+pub use model::{
+    MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, intended_ns, manual, rate, slots, span, spawn,
+    wait_ns,
+};

@@ -1,0 +1,110 @@
+//! The harness: explores a model, counts what it explored, and says so.
+
+use loom::thread::JoinHandle;
+use nanopace::{Grant, ManualClock, Nanos, Pacer, PacerBuilder, Rate};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Nanoseconds in a microsecond.
+pub const MICRO: u64 = 1_000;
+/// Nanoseconds in a millisecond.
+pub const MILLI: u64 = 1_000_000;
+/// Nanoseconds in a second.
+pub const SECOND: u64 = 1_000_000_000;
+
+/// Unless `LOOM_MAX_PREEMPTIONS` says otherwise.
+const PREEMPTIONS: usize = 2;
+
+/// More than any execution here needs; a model that gets there spins for ever.
+const MOST_BRANCHES: usize = 20_000;
+
+/// Runs `model` under every interleaving, and every value that a load may return, with at most so many preemptions as
+/// `LOOM_MAX_PREEMPTIONS` says; two by default. Prints how many executions that were.
+///
+/// # Panics
+/// When one of them does, or gets stuck.
+pub fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound.get_or_insert(PREEMPTIONS);
+    builder.max_branches = MOST_BRANCHES;
+    // Std's, not loom's: it outlives an execution.
+    let executions = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&executions);
+    let started = Instant::now();
+    builder.check(move || {
+        counter.fetch_add(1, Ordering::Relaxed);
+        model();
+    });
+    let executions = executions.load(Ordering::Relaxed);
+    println!("model {name}: {executions} executions, {} ms", started.elapsed().as_millis());
+}
+
+/// A thread of the model.
+pub fn spawn<T: 'static>(body: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
+    loom::thread::spawn(body)
+}
+
+/// A rate, as text.
+///
+/// # Panics
+/// Where it is none.
+#[must_use]
+pub fn rate(text: &str) -> Rate {
+    text.parse().expect("a rate")
+}
+
+/// So many nanoseconds.
+#[must_use]
+pub fn span(nanos: u64) -> Duration {
+    Duration::from_nanos(nanos)
+}
+
+/// So many nanoseconds after the clock's origin.
+#[must_use]
+pub fn at(nanos: u64) -> Nanos {
+    Nanos::from_nanos(nanos)
+}
+
+/// A clock that stands at zero, and a pacer in the making that runs on it, without tolerance.
+#[must_use]
+pub fn manual(text: &str) -> (ManualClock, PacerBuilder) {
+    let clock = ManualClock::new();
+    let builder = Pacer::builder(rate(text)).clock(clock.clone()).tolerance(Duration::ZERO);
+    (clock, builder)
+}
+
+/// The intended start, in nanoseconds.
+#[must_use]
+pub fn intended_ns(grant: Grant) -> u64 {
+    grant.intended_start().as_nanos()
+}
+
+/// The wait time, in nanoseconds.
+#[must_use]
+pub fn wait_ns(grant: Grant) -> u64 {
+    grant.wait_nanos()
+}
+
+/// The intended starts of some grants, in order.
+pub fn slots(grants: impl IntoIterator<Item = Grant<'static>>) -> Vec<u64> {
+    let mut slots: Vec<u64> = grants.into_iter().map(intended_ns).collect();
+    slots.sort_unstable();
+    slots
+}
+
+/// Everything that can be had without the clock moving.
+#[must_use]
+pub fn drain(pacer: &Pacer) -> Vec<Grant<'static>> {
+    std::iter::from_fn(|| pacer.try_acquire().ok().map(Grant::settled)).collect()
+}
+
+/// Every nanosecond is accounted for.
+///
+/// # Panics
+/// Where it is not.
+pub fn assert_balanced(pacer: &Pacer) {
+    let ledger = pacer.ledger();
+    let sum = ledger.allocated + ledger.idle + ledger.waiting + ledger.backlog;
+    assert_eq!(ledger.elapsed, sum, "{ledger:?}");
+}
