@@ -478,7 +478,9 @@ impl Book {
 
     #[expect(clippy::cast_precision_loss, reason = "a figure to be shown")]
     fn per_second(&self, started: u64, now: i64) -> f64 {
-        let Some(&(time, before)) = self.samples.front() else { return 0.0 };
+        let a_second_ago = |&&(time, _): &&(i64, u64)| now.saturating_sub(time) >= 1_000_000_000;
+        let since = self.samples.iter().rev().find(a_second_ago).or(self.samples.front());
+        let Some(&(time, before)) = since else { return 0.0 };
         let nanos = now.saturating_sub(time);
         if nanos <= 0 { 0.0 } else { started.saturating_sub(before) as f64 * 1e9 / nanos as f64 }
     }
