@@ -30,6 +30,11 @@ pub trait Clock: Debug + Send + Sync {
         }
     }
 
+    /// Whether it runs by itself, so that there is something to learn from how long a sleep takes.
+    fn is_real(&self) -> bool {
+        true
+    }
+
     /// Called again and again by a thread that spins until `until`.
     fn relax(&self, until: Nanos) {
         let _ = until;
@@ -44,6 +49,10 @@ impl<C: Clock + ?Sized> Clock for ::std::sync::Arc<C> {
 
     fn park(&self, parker: &Parker, until: Nanos) {
         (**self).park(parker, until);
+    }
+
+    fn is_real(&self) -> bool {
+        (**self).is_real()
     }
 
     fn relax(&self, until: Nanos) {

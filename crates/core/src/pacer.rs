@@ -5,12 +5,12 @@ use crate::claim::Claim;
 use crate::clock::Clock;
 use crate::line::SLOT;
 use crate::nanos::span_ns;
-use crate::pause::Hold;
+use crate::pause::{Hold, Pausing};
 use crate::sleepers::Sleepers;
 use crate::stats::Tallies;
 use crate::timebase::Timebase;
 use crate::timeline::{Plan, Timeline};
-use crate::{Closed, Grant, Lane, Ledger, Nanos, Pause, Rate, Refused, Stats, Strictness};
+use crate::{Closed, Grant, Lane, Ledger, Nanos, Rate, Refused, Stats, Strictness};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ pub(crate) struct Shared {
     pub(crate) timeline: Timeline,
     sleepers: Sleepers,
     pub(crate) clock: Box<dyn Clock>,
-    pause: Pause,
+    pausing: Pausing,
     pub(crate) tallies: Tallies,
 }
 
@@ -82,12 +82,12 @@ impl Pacer {
         PacerBuilder::new(rate)
     }
 
-    pub(crate) fn from_parts(timebase: Timebase, now: i64, clock: Box<dyn Clock>, pause: Pause) -> Pacer {
+    pub(crate) fn from_parts(timebase: Timebase, now: i64, clock: Box<dyn Clock>, pausing: Pausing) -> Pacer {
         Pacer(Arc::new(Shared {
             timeline: Timeline::new(timebase, now),
             sleepers: Sleepers::new(),
             clock,
-            pause,
+            pausing,
             tallies: Tallies::default(),
         }))
     }
@@ -169,7 +169,7 @@ impl Pacer {
     /// Nothing bursts: what has passed of the current interval stays passed, slots that are late keep their intended
     /// starts, and callers that are asleep are re-planned at once.
     pub fn set_rate(&self, rate: Rate) {
-        self.0.change(|timebase, now, _| timebase.set_rate(rate, now));
+        self.0.change(|timebase, now| timebase.set_rate(rate, now));
     }
 
     /// The rate in force.
@@ -181,7 +181,7 @@ impl Pacer {
     /// From now on late claims are treated so. Time that is owed under a burst ratio becomes plain backlog when the
     /// new strictness is no burst ratio; strict then forfeits it, average starts it at once.
     pub fn set_strictness(&self, strictness: Strictness) {
-        self.0.change(|timebase, now, _| timebase.set_strictness(strictness, now));
+        self.0.change(|timebase, now| timebase.set_strictness(strictness, now));
     }
 
     /// The strictness in force.
@@ -192,17 +192,17 @@ impl Pacer {
 
     /// From now on no slot is later than this when it is claimed: what is beyond is forfeited, as idle time.
     pub fn set_max_backlog(&self, limit: Option<Duration>) {
-        self.0.change(|timebase, _, _| timebase.policy.max_backlog = limit.map(span_ns));
+        self.0.change(|timebase, _| timebase.policy.max_backlog = limit.map(span_ns));
     }
 
     /// From now on slots that are later than this when they are claimed are skipped, and counted.
     pub fn set_skip_later_than(&self, limit: Option<Duration>) {
-        self.0.change(|timebase, _, _| timebase.policy.skip_later_than = limit.map(span_ns));
+        self.0.change(|timebase, _| timebase.policy.skip_later_than = limit.map(span_ns));
     }
 
     /// Stops the schedule's time: nothing starts until [`resume`](Pacer::resume). Pausing a paused pacer does nothing.
     pub fn pause(&self) {
-        self.0.change(|timebase, now, _| timebase.pause(now));
+        self.0.change(Timebase::pause);
     }
 
     /// Lets the schedule's time go on: intended starts move by the length of the pause, and what was late is as late
@@ -244,7 +244,7 @@ impl Pacer {
     /// What the lanes have recorded, and the rate of starts over the last second.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.0.tallies.collect(self.0.timeline.read(&*self.0.clock).per_second)
+        self.0.tallies.collect(self.0.timeline.read(&*self.0.clock).per_second, self.0.pausing.spun())
     }
 }
 
@@ -314,6 +314,12 @@ impl Shared {
             return Ok(Start::new(&first, &plan));
         }
         while !plan.is_due() {
+            // After the plan was made: a slot that comes back later than this changes the gate, and so ends the pause.
+            if self.prefer_returned(&mut turn) {
+                plan =
+                    self.timeline.plan(turn.position, &*self.clock).inspect_err(|_| self.give_back(&turn))?;
+                continue;
+            }
             if !plan.can_start_by(deadline) {
                 self.give_back(&turn);
                 return Err(plan.refusal());
@@ -321,7 +327,6 @@ impl Shared {
             self.hold(&turn, &plan, deadline);
             if self.timeline.gate() != plan.gate {
                 on_change();
-                self.prefer_returned(&mut turn);
             }
             plan = self.timeline.plan(turn.position, &*self.clock).inspect_err(|_| self.give_back(&turn))?;
         }
@@ -330,20 +335,26 @@ impl Shared {
     }
 
     fn hold(&self, turn: &Turn, plan: &Plan, deadline: i64) {
-        self.pause.hold(&Hold {
+        let hold = Hold {
+            pausing: &self.pausing,
             clock: &*self.clock,
             sleepers: &self.sleepers,
             position: turn.position,
             until: Nanos::from_signed(plan.release.min(deadline)),
+            may_stretch: !self.timeline.is_strict(),
             is_current: || self.timeline.gate() == plan.gate,
-        });
+        };
+        hold.run();
     }
 
-    /// An earlier slot than the caller's may have been given back. A row of slots is not exchanged.
-    fn prefer_returned(&self, turn: &mut Turn) {
-        if turn.slots == 1 {
-            turn.position = self.timeline.prefer_returned(turn.position, &*self.clock);
+    /// Takes an earlier slot that was given back, if there is one: true when the turn has changed. A row of slots is not
+    /// exchanged.
+    fn prefer_returned(&self, turn: &mut Turn) -> bool {
+        if turn.slots != 1 {
+            return false;
         }
+        let position = self.timeline.prefer_returned(turn.position, &*self.clock);
+        std::mem::replace(&mut turn.position, position) != position
     }
 
     pub(crate) fn give_back(&self, turn: &Turn) {
@@ -356,7 +367,7 @@ impl Shared {
         }
     }
 
-    fn change(&self, edit: impl FnOnce(&mut Timebase, i64, u64)) {
+    fn change(&self, edit: impl FnOnce(&mut Timebase, i64)) {
         self.timeline.change(&*self.clock, edit);
         self.sleepers.wake_all();
     }

@@ -1,9 +1,12 @@
 //! How a caller that is early is held back.
 //!
 //! Each strategy is a file: [`sleep`], [`hybrid`], [`yielding`], [`spin`]. All of them hold a caller until its moment comes or
-//! the plan changes, and answer to nothing else; only they give up the processor.
+//! the plan changes, and answer to nothing else; only they give up the processor. What a thread learns of its own
+//! pauses is in [`habit`], the timers' precision in [`slack`].
 
+mod habit;
 mod hybrid;
+mod slack;
 mod sleep;
 mod spin;
 mod yielding;
@@ -11,8 +14,10 @@ mod yielding;
 use crate::Nanos;
 use crate::clock::Clock;
 use crate::sleepers::Sleepers;
+use crate::sync::{AtomicU64, Relaxed, unique};
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 use thiserror::Error;
 
 /// How a caller that is early is held back: what it costs against how exactly it starts.
@@ -21,12 +26,15 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pause {
-    /// Sleep until the intended start; the default. Costs next to nothing, starts about 50 us late where the operating
-    /// system groups its timers; what is overslept is caught up, so the rate stays exact.
+    /// Sleep until the intended start; the default. Starts some microseconds late. What is overslept is caught up, so
+    /// the rate stays exact. A pause costs about 3 us of processor time; where that would come to more than a tenth of a
+    /// core ([`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share)), sleeps are stretched and starts come in clumps
+    /// of up to 30 us of schedule.
     #[default]
     Sleep,
-    /// Sleep until shortly before, then spin. Starts within a microsecond while a core is free; costs up to 100 us of
-    /// processor time for every pause.
+    /// Sleep until shortly before, then spin. Starts within a microsecond while a core is free; spins for at most a
+    /// quarter of the time ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)), and sleeps where that is used up or
+    /// where spinning turns out to be in somebody's way.
     Hybrid,
     /// Give the processor to whoever wants it, again and again. For a machine with more threads than cores where
     /// sleeping is too coarse; takes all the processor time nobody else wants.
@@ -62,29 +70,85 @@ impl fmt::Display for Pause {
     }
 }
 
+/// How one pacer's callers pause.
+#[derive(Debug)]
+pub(crate) struct Pausing {
+    /// No other pacer of the process has the same.
+    pacer: u64,
+    pub(crate) strategy: Pause,
+    /// Of each second, how much a thread may spend on going to sleep, and on spinning in the hybrid strategy; from 0 to 1.
+    pub(crate) sleep_share: f64,
+    pub(crate) spin_share: f64,
+    /// Whether sleeping threads ask for fine timers.
+    pub(crate) fine_timers: bool,
+    /// Time spent spinning by all threads, in nanoseconds.
+    spun: AtomicU64,
+}
+
+/// What going to sleep and waking up again costs a thread; measured on Linux, x86-64.
+const SLEEP_COST_NS: f64 = 3_000.0;
+
+/// A share smaller than this would stretch sleeps beyond a second.
+const LEAST_SHARE: f64 = 3e-6;
+
+impl Pausing {
+    pub(crate) fn new() -> Pausing {
+        let spun = AtomicU64::new(0);
+        Pausing {
+            pacer: unique(),
+            strategy: Pause::default(),
+            sleep_share: 0.1,
+            spin_share: 0.25,
+            fine_timers: true,
+            spun,
+        }
+    }
+
+    /// The time between two wake-ups that keeps sleeping within its share.
+    #[expect(clippy::cast_possible_truncation, reason = "at most a second in nanoseconds")]
+    fn sleep_period_ns(&self) -> i64 {
+        (SLEEP_COST_NS / self.sleep_share.max(LEAST_SHARE)) as i64
+    }
+
+    fn add_spun(&self, nanos: i64) {
+        // Relaxed: a count, read by itself. Nobody acts on it, so no model.
+        self.spun.fetch_add(nanos.max(0).unsigned_abs(), Relaxed);
+    }
+
+    pub(crate) fn spun(&self) -> Duration {
+        // Relaxed: as in `add_spun`.
+        Duration::from_nanos(self.spun.load(Relaxed))
+    }
+}
+
 /// One caller to be held back until `until`, as long as its plan is the current one.
 pub(crate) struct Hold<'a, F: Fn() -> bool> {
+    pub(crate) pausing: &'a Pausing,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) sleepers: &'a Sleepers,
     /// Whose turn it is: sleepers are woken in this order.
     pub(crate) position: u64,
     pub(crate) until: Nanos,
+    /// Whether a late start is made up for, so that a sleep may be stretched.
+    pub(crate) may_stretch: bool,
     pub(crate) is_current: F,
 }
 
-impl Pause {
-    pub(crate) fn hold<F: Fn() -> bool>(self, hold: &Hold<'_, F>) {
-        match self {
-            _ if hold.until == Nanos::MAX => sleep::hold(hold, hold.until),
-            Pause::Sleep => sleep::hold(hold, hold.until),
-            Pause::Hybrid => hybrid::hold(hold),
-            Pause::Yield => yielding::hold(hold),
-            Pause::Spin => spin::hold(hold),
+impl<F: Fn() -> bool> Hold<'_, F> {
+    pub(crate) fn run(&self) {
+        match self.pausing.strategy {
+            _ if self.until == Nanos::MAX => sleep::until(self, self.until),
+            Pause::Sleep => sleep::hold(self),
+            Pause::Hybrid => hybrid::hold(self),
+            Pause::Yield => yielding::hold(self),
+            Pause::Spin => spin::hold(self),
         }
     }
-}
 
-impl<F: Fn() -> bool> Hold<'_, F> {
+    fn now(&self) -> i64 {
+        self.clock.now().signed()
+    }
+
     fn goes_on(&self) -> bool {
         (self.is_current)() && self.clock.now() < self.until
     }

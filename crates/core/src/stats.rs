@@ -7,6 +7,7 @@ use crate::pacer::Start;
 use crate::sync::Mutex;
 use hdrhistogram::Histogram;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What the lanes have recorded so far; all values in nanoseconds, to three significant digits.
 ///
@@ -16,6 +17,7 @@ use std::sync::Arc;
 pub struct Stats {
     tally: Tally,
     achieved_rate: f64,
+    spun: Duration,
 }
 
 impl Stats {
@@ -41,6 +43,12 @@ impl Stats {
     #[must_use]
     pub fn achieved_rate(&self) -> f64 {
         self.achieved_rate
+    }
+
+    /// How long all callers together, not lanes only, have spun under [`Pause::Hybrid`](crate::Pause::Hybrid).
+    #[must_use]
+    pub fn spun(&self) -> Duration {
+        self.spun
     }
 }
 
@@ -137,7 +145,7 @@ impl Tallies {
         tally
     }
 
-    pub(crate) fn collect(&self, achieved_rate: f64) -> Stats {
+    pub(crate) fn collect(&self, achieved_rate: f64, spun: Duration) -> Stats {
         let mut total = self.total.lock();
         let lanes = self.lanes.lock().clone();
         for lane in &lanes {
@@ -147,7 +155,7 @@ impl Tallies {
         drop(lanes);
         // A lane that is gone, and was emptied above or is empty, need not be asked again.
         self.lanes.lock().retain(|lane| Arc::strong_count(lane) > 1 || !lane.lock().wait_time.is_empty());
-        Stats { tally: total.clone(), achieved_rate }
+        Stats { tally: total.clone(), achieved_rate, spun }
     }
 }
 

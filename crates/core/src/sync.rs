@@ -61,6 +61,14 @@ use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
 pub(crate) use world::{AtomicU64, MutexGuard, yield_now};
 
+/// A number that it gives only once, from 1 on.
+pub(crate) fn unique() -> u64 {
+    // Not loom's: it outlives a model's run, and nothing is modelled about it.
+    static LAST: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    // Relaxed: unique, not ordered.
+    LAST.fetch_add(1, Relaxed) + 1
+}
+
 /// A mutex that goes on after a panic: its holders leave the data whole at every step.
 #[derive(Debug)]
 pub(crate) struct Mutex<T>(world::RawMutex<T>);

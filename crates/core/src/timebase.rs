@@ -13,6 +13,7 @@
 use crate::line::{Line, REACH, SLOT, Scale, ticks_between};
 use crate::strictness::{ONE, Rule};
 use crate::{Rate, Strictness};
+use std::collections::VecDeque;
 
 /// Straight pieces kept, so that late slots from before a rate change keep their intended starts; beyond that the
 /// oldest two become one, exact at its ends.
@@ -60,6 +61,8 @@ pub(crate) struct Timebase {
     started: i64,
     paused_since: Option<i64>,
     paused: i64,
+    /// (when it ended, how long it was) of the latest pauses.
+    pauses: VecDeque<(i64, i64)>,
     idle: i64,
 }
 
@@ -86,6 +89,7 @@ impl Timebase {
             started: now,
             paused_since: None,
             paused: 0,
+            pauses: VecDeque::new(),
             idle: 0,
         }
     }
@@ -210,9 +214,8 @@ impl Timebase {
     fn push(&mut self, segment: Segment) {
         self.segments.push(segment);
         if self.segments.len() > MOST_SEGMENTS {
-            let (first, third) = (self.segments.remove(0).line, self.segments[1].line);
-            self.segments[0] = Segment { line: chord(first, third), ..self.segments[0] };
-            self.segments[0].from = first.position;
+            let (first, third) = (self.segments.remove(0), self.segments[1]);
+            self.segments[0] = Segment { from: first.from, line: chord(&first, &third), ..self.segments[0] };
         }
     }
 
@@ -221,25 +224,29 @@ impl Timebase {
         self.paused_since.get_or_insert(now);
     }
 
-    /// The schedule's time goes on; whatever was late is as late as it was. What has started by now, or may have, keeps
-    /// its intended start: that is what lies before `allocated` and was due.
-    pub(crate) fn resume(&mut self, now: i64, allocated: u64) {
+    /// The schedule's time goes on; whatever was late is as late as it was.
+    pub(crate) fn resume(&mut self, now: i64) {
         let Some(since) = self.paused_since.take() else { return };
         let pause = now.saturating_sub(since).max(0);
         self.paused = self.paused.saturating_add(pause);
-        let due = self.current().line.position_at(since).wrapping_add(1);
-        let first = if ticks_between(allocated, due) > 0 { allocated } else { due };
-        let later = self.segments[self.index_of(first)..].to_vec();
-        self.segments.retain(|s| ticks_between(s.from, first) > 0);
-        for mut segment in later {
-            segment.from = if ticks_between(segment.from, first) > 0 { first } else { segment.from };
-            segment.since = segment.since.saturating_add(pause);
-            segment.line.time = segment.line.time.saturating_add(pause);
-            self.push(segment);
+        let lines = self.segments.iter_mut().map(|segment| &mut segment.line).chain(&mut self.catch_up);
+        lines.for_each(|line| line.time = line.time.saturating_add(pause));
+        self.segments.iter_mut().for_each(|segment| segment.since = segment.since.saturating_add(pause));
+        // What starts from now on is on a piece of its own: of anything older, `intended_at` has to be asked.
+        let line = self.current().line;
+        self.push(Segment { from: line.position_at(now).wrapping_add(1), since: now, line });
+        self.pauses.push_back((now, pause));
+        if self.pauses.len() > MOST_SEGMENTS {
+            self.pauses.pop_front();
         }
-        if let Some(line) = &mut self.catch_up {
-            line.time = line.time.saturating_add(pause);
-        }
+    }
+
+    /// When the slot at `position`, which started at `start`, was intended: pauses since then have moved the schedule,
+    /// but not this slot.
+    pub(crate) fn intended_at(&self, position: u64, start: i64) -> i64 {
+        let later_pauses =
+            self.pauses.iter().filter(|&&(resumed, _)| resumed > start).map(|&(_, pause)| pause);
+        self.intended(position).saturating_sub(later_pauses.sum())
     }
 
     /// A claim that is later than this, in nanoseconds, has to be shown to [`late`](Self::late).
@@ -350,13 +357,25 @@ impl Timebase {
         }
     }
 
+    /// When the schedule comes by `position`: for a slot that has forfeited time that is later than its intended start.
+    fn rescheduled(&self, position: u64) -> i64 {
+        let newest = self.segments.iter().rfind(|s| ticks_between(s.line.position, position) >= 0);
+        newest.unwrap_or(&self.segments[0]).line.time_of(position)
+    }
+
+    /// What slots from `start` to `end`, taken and given back, have of the schedule's time up to now.
+    pub(crate) fn unused(&self, start: u64, end: u64, now: i64) -> i64 {
+        let now = self.schedule_time(now);
+        (self.intended(end).min(now) - self.rescheduled(start).min(now)).max(0)
+    }
+
     /// Where the schedule's time went, when `allocated` is the next position to be claimed.
     pub(crate) fn account(&self, allocated: u64, now: i64) -> Account {
         let now = self.schedule_time(now);
         let elapsed = now - self.started - self.paused;
-        let next = self.intended(allocated);
+        let next = self.rescheduled(allocated);
         let late = now.saturating_sub(next).max(0);
-        let released = self.intended(self.reached(now));
+        let released = self.rescheduled(self.reached(now));
         let backlog =
             if self.catch_up.is_some() { released.saturating_sub(next).clamp(0, late) } else { late };
         Account {
@@ -374,9 +393,10 @@ fn fraction_of(span: i64, fraction: u64) -> i64 {
     ((i128::from(span) * i128::from(fraction)) >> 32) as i64
 }
 
-/// One straight line through the anchors of two.
-fn chord(from: Line, to: Line) -> Line {
-    let nanos = u128::from(to.time.saturating_sub(from.time).max(1).unsigned_abs());
-    let ticks = u128::from(ticks_between(from.position, to.position).max(1).unsigned_abs());
-    Line { scale: Scale::from_ratio(nanos, ticks), ..from }
+/// One straight line from where one piece begins to where another does.
+fn chord(from: &Segment, to: &Segment) -> Line {
+    let (start, end) = (from.line.time_of(from.from), to.line.time_of(to.from));
+    let nanos = u128::from(end.saturating_sub(start).max(1).unsigned_abs());
+    let ticks = u128::from(ticks_between(from.from, to.from).max(1).unsigned_abs());
+    Line { time: start, position: from.from, scale: Scale::from_ratio(nanos, ticks) }
 }

@@ -12,7 +12,7 @@ mod returned;
 use crate::clock::Clock;
 use crate::line::{REACH, SLOT, ticks_between};
 use crate::sync::{AtomicU64, Mutex, Relaxed};
-use crate::timebase::{Account, Timebase};
+use crate::timebase::{Account, Segment, Timebase};
 use crate::{Closed, Nanos, Refused};
 use crossbeam_utils::CachePadded;
 use face::{CLOSED, COLD, Face, Facts, INTRICATE, RETURNED};
@@ -213,11 +213,11 @@ impl Timeline {
         (is_due && self.exchange(next, next.wrapping_add(SLOT))).then_some((next, seen))
     }
 
-    /// When the schedule says that the slot at `position` starts, or started.
-    pub(crate) fn intended(&self, position: u64) -> i64 {
+    /// When the slot at `position`, which started at `start`, was intended to.
+    pub(crate) fn intended(&self, position: u64, start: u64) -> i64 {
         match self.face.view().filter(|view| view.tells(position)) {
             Some(view) => view.intended(position),
-            None => self.book.lock().timebase.intended(position),
+            None => self.book.lock().timebase.intended_at(position, start.cast_signed()),
         }
     }
 
@@ -290,10 +290,14 @@ impl Timeline {
         self.publish(book, now, changed);
     }
 
+    /// Whether lateness is never made up for; also where that can't be told just now.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.face.view().is_none_or(|view| view.patience == 0)
+    }
+
     /// A strict schedule does not make up for what its own pauses overrun either.
     pub(crate) fn overslept(&self, position: u64, plan: &Plan, clock: &dyn Clock) {
-        let is_strict = self.face.view().is_none_or(|view| view.patience == 0);
-        if is_strict && plan.now > plan.release {
+        if self.is_strict() && plan.now > plan.release {
             let mut book = self.book.lock();
             let now = book.now(clock);
             if book.timebase.overslept(position, now) {
@@ -363,11 +367,11 @@ impl Timeline {
     }
 
     /// Changes the timebase in one step. The caller wakes the sleepers.
-    pub(crate) fn change(&self, clock: &dyn Clock, edit: impl FnOnce(&mut Timebase, i64, u64)) {
+    pub(crate) fn change(&self, clock: &dyn Clock, edit: impl FnOnce(&mut Timebase, i64)) {
         let mut book = self.book.lock();
         let now = book.now(clock);
         book.observe(self.next(), now);
-        edit(&mut book.timebase, now, self.next());
+        edit(&mut book.timebase, now);
         self.publish(&book, now, true);
     }
 
@@ -409,7 +413,7 @@ impl Timeline {
     /// Publishes the timebase, as far as it is due at `now`; plans that were made stay good unless it `changed`.
     fn publish(&self, book: &Book, now: i64, changed: bool) {
         let next = self.next();
-        let line = book.timebase.segment(next).0.line;
+        let (&Segment { from, line, .. }, _) = book.timebase.segment(next);
         let unusable = book.closed || book.timebase.is_paused() || !book.returned.is_empty();
         let flag = |set: bool, flag: u64| if set { flag } else { 0 };
         let flags = flag(unusable, COLD)
@@ -421,7 +425,8 @@ impl Timeline {
         } else {
             book.timebase.horizon(next.wrapping_sub(SLOT), now)
         };
-        let facts = Facts { flags, line, horizon, seen: now.max(0), patience: book.timebase.patience() };
+        let facts =
+            Facts { flags, from, line, horizon, seen: now.max(0), patience: book.timebase.patience() };
         if changed || !self.face.shows(&facts) {
             self.face.write(&facts);
         } else {
@@ -460,8 +465,7 @@ impl Book {
         let slots = self.odometer.slots;
         let mut account = self.timebase.account(next, now);
         for &(start, end) in self.returned.ranges() {
-            let unused =
-                self.timebase.account(end, now).allocated - self.timebase.account(start, now).allocated;
+            let unused = self.timebase.unused(start, end, now);
             account.allocated -= unused;
             account.backlog += unused;
         }

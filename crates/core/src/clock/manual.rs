@@ -122,6 +122,10 @@ impl Clock for ManualClock {
         }
     }
 
+    fn is_real(&self) -> bool {
+        false
+    }
+
     fn relax(&self, until: Nanos) {
         if self.0.jumping {
             self.set(until);

@@ -44,6 +44,8 @@ pub(super) struct Face {
     horizon: AtomicU64,
     /// When that was read, in clock nanoseconds.
     seen: AtomicU64,
+    /// The line holds for positions from here on.
+    from: AtomicU64,
     /// The line: clock nanoseconds (as the bits of an `i64`), position, mantissa.
     time: AtomicU64,
     position: AtomicU64,
@@ -58,6 +60,7 @@ pub(crate) struct View {
     pub(super) gate: u64,
     horizon: u64,
     seen: u64,
+    from: u64,
     line: Line,
     pub(super) patience: i64,
 }
@@ -65,6 +68,7 @@ pub(crate) struct View {
 /// What a writer publishes.
 pub(super) struct Facts {
     pub(super) flags: u64,
+    pub(super) from: u64,
     pub(super) line: Line,
     /// Positions before this are due; and when that was read.
     pub(super) horizon: u64,
@@ -75,8 +79,9 @@ pub(super) struct Facts {
 impl Face {
     /// A face that sends everyone to the lock, until the first [`write`](Face::write).
     pub(super) fn new() -> Face {
-        let [horizon, seen, time, position, mantissa, patience] = std::array::from_fn(|_| AtomicU64::new(0));
-        Face { gate: AtomicU64::new(COLD | BUSY), horizon, seen, time, position, mantissa, patience }
+        let [horizon, seen, from, time, position, mantissa, patience] =
+            std::array::from_fn(|_| AtomicU64::new(0));
+        Face { gate: AtomicU64::new(COLD | BUSY), horizon, seen, from, time, position, mantissa, patience }
     }
 
     /// For noticing changes. `Acquire`: whoever sees a new gate also sees what was published before it.
@@ -96,6 +101,7 @@ impl Face {
             // Before `seen`: see the essay's second half.
             horizon: self.horizon.load(Acquire),
             seen: self.seen.load(Acquire),
+            from: self.from.load(Acquire),
             line: Line {
                 time: self.time.load(Acquire).cast_signed(),
                 position: self.position.load(Acquire),
@@ -110,7 +116,10 @@ impl Face {
     /// Whether this state is the one published, but for how far it is due.
     pub(super) fn shows(&self, facts: &Facts) -> bool {
         self.view().is_some_and(|view| {
-            view.line == facts.line && view.patience == facts.patience && view.gate & FLAGS == facts.flags
+            view.from == facts.from
+                && view.line == facts.line
+                && view.patience == facts.patience
+                && view.gate & FLAGS == facts.flags
         })
     }
 
@@ -123,6 +132,7 @@ impl Face {
         // Release, all of them: see the module's essay. Model: `face_is_read_whole`.
         self.seen.store(facts.seen.unsigned_abs(), Release);
         self.horizon.store(facts.horizon, Release);
+        self.from.store(facts.from, Release);
         self.time.store(facts.line.time.cast_unsigned(), Release);
         self.position.store(facts.line.position, Release);
         self.mantissa.store(facts.line.scale.mantissa, Release);
@@ -166,7 +176,7 @@ impl View {
 
     /// Whether the line tells when the slot at `position` starts.
     pub(super) fn tells(&self, position: u64) -> bool {
-        self.gate & INTRICATE == 0 && ticks_between(self.line.position, position) >= 0
+        self.gate & INTRICATE == 0 && ticks_between(self.from, position) >= 0
     }
 
     pub(super) fn intended(&self, position: u64) -> i64 {
@@ -181,7 +191,7 @@ impl View {
             .unsigned_abs()
             .div_ceil(SLOT);
         let ticks = ticks_between(self.line.position, start);
-        let slots = if ticks < 0 { 0 } else { slots };
+        let slots = if ticks < 0 || ticks_between(self.from, start) < 0 { 0 } else { slots };
         let Scale { mantissa, pre, post } = self.line.scale;
         // What is due lies in the past, so its scaled position fits a word; what is not due is not used.
         let next = ticks.unsigned_abs().wrapping_shl(pre.into());
