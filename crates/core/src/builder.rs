@@ -52,7 +52,8 @@ impl PacerBuilder {
         self
     }
 
-    /// No slot is later than this when it is claimed: what is beyond is forfeited, as idle time. By default only the
+    /// The most that is ever made up for: when a claim is later than this, what is beyond is forfeited, as idle time, and the
+    /// slots behind it are at most this late. The claim itself says how late it really was. By default only the
     /// range of positions limits the backlog, to 2^44 slots.
     pub fn max_backlog(mut self, limit: Duration) -> PacerBuilder {
         self.policy.max_backlog = Some(span_ns(limit));

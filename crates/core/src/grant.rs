@@ -30,26 +30,35 @@ use std::time::Duration;
 /// pacer remembers exact intended starts across that many.
 #[derive(Clone, Copy)]
 pub struct Grant<'p> {
-    timeline: Option<&'p Timeline>,
-    /// With a timeline: the slot's position. Without: its intended start.
+    /// The slot's position, or its intended start once that is settled.
     slot: u64,
     /// When it was allowed to start.
     start: u64,
-    paused_ns: u64,
+    state: State<'p>,
+}
+
+/// Who knows the intended start.
+#[derive(Clone, Copy)]
+enum State<'p> {
+    /// The timeline that the slot is of; a due slot is not held back.
+    Due(&'p Timeline),
+    Settled {
+        paused_ns: u64,
+    },
 }
 
 impl<'p> Grant<'p> {
     /// A slot that was seen to be due at `seen`.
     #[inline]
     pub(crate) fn due(timeline: &'p Timeline, position: u64, seen: u64) -> Grant<'p> {
-        Grant { timeline: Some(timeline), slot: position, start: seen, paused_ns: 0 }
+        Grant { slot: position, start: seen, state: State::Due(timeline) }
     }
 }
 
 impl Grant<'static> {
     #[inline]
     pub(crate) fn new(intended_start: u64, start: u64, paused_ns: u64) -> Grant<'static> {
-        Grant { timeline: None, slot: intended_start, start, paused_ns }
+        Grant { slot: intended_start, start, state: State::Settled { paused_ns } }
     }
 }
 
@@ -77,9 +86,9 @@ impl Grant<'_> {
     #[must_use]
     #[inline]
     pub fn intended_start(self) -> Nanos {
-        match self.timeline {
-            Some(timeline) => Nanos::from_signed(timeline.intended(self.slot, self.start)),
-            None => Nanos::from_nanos(self.slot),
+        match self.state {
+            State::Due(timeline) => Nanos::from_signed(timeline.intended(self.slot, self.start)),
+            State::Settled { .. } => Nanos::from_nanos(self.slot),
         }
     }
 
@@ -94,7 +103,10 @@ impl Grant<'_> {
     #[must_use]
     #[inline]
     pub fn paused(self) -> Duration {
-        Duration::from_nanos(self.paused_ns)
+        Duration::from_nanos(match self.state {
+            State::Due(_) => 0,
+            State::Settled { paused_ns } => paused_ns,
+        })
     }
 
     /// The response time of an operation that completed at `end`: completion minus intended start.
@@ -108,11 +120,9 @@ impl Grant<'_> {
     #[must_use]
     #[inline]
     pub fn settled(self) -> Grant<'static> {
-        Grant {
-            timeline: None,
-            slot: self.intended_start().as_nanos(),
-            start: self.start,
-            paused_ns: self.paused_ns,
+        match self.state {
+            State::Due(_) => Grant::new(self.intended_start().as_nanos(), self.start, 0),
+            State::Settled { paused_ns } => Grant::new(self.slot, self.start, paused_ns),
         }
     }
 }
@@ -129,7 +139,7 @@ impl fmt::Debug for Grant<'_> {
 
 impl PartialEq for Grant<'_> {
     fn eq(&self, other: &Self) -> bool {
-        let key = |grant: &Self| (grant.wait_nanos(), grant.intended_start(), grant.paused_ns);
+        let key = |grant: &Self| (grant.wait_nanos(), grant.intended_start(), grant.paused());
         key(self) == key(other)
     }
 }

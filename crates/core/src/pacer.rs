@@ -190,7 +190,7 @@ impl Pacer {
         self.0.timeline.with_timebase(|timebase| timebase.policy.strictness)
     }
 
-    /// From now on no slot is later than this when it is claimed: what is beyond is forfeited, as idle time.
+    /// From now on no more than this is made up for; see [`PacerBuilder::max_backlog`].
     pub fn set_max_backlog(&self, limit: Option<Duration>) {
         self.0.change(|timebase, _| timebase.policy.max_backlog = limit.map(span_ns));
     }

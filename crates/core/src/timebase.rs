@@ -318,7 +318,10 @@ impl Timebase {
             return None;
         }
         let index = self.segments.iter().rposition(|s| s.since < oldest).unwrap_or(0);
-        let first = self.segments[index].line.position_at(oldest - 1).wrapping_add(SLOT) & !(SLOT - 1);
+        let late = self.segments[index].line.position_at(oldest - 1).wrapping_add(1);
+        // Behind its end a piece says nothing: what the next one begins with is not too late.
+        let end = self.segments.get(index + 1).map_or(late, |next| earlier(late, next.from));
+        let first = end.wrapping_add(SLOT - 1) & !(SLOT - 1);
         Some(if ticks_between(position, first) > 0 { first } else { position.wrapping_add(SLOT) })
     }
 
@@ -391,6 +394,10 @@ impl Timebase {
 #[expect(clippy::cast_possible_truncation, reason = "a fraction of an i64 is an i64")]
 fn fraction_of(span: i64, fraction: u64) -> i64 {
     ((i128::from(span) * i128::from(fraction)) >> 32) as i64
+}
+
+fn earlier(a: u64, b: u64) -> u64 {
+    if ticks_between(a, b) > 0 { a } else { b }
 }
 
 /// One straight line from where one piece begins to where another does.

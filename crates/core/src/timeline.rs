@@ -465,7 +465,8 @@ impl Book {
         let slots = self.odometer.slots;
         let mut account = self.timebase.account(next, now);
         for &(start, end) in self.returned.ranges() {
-            let unused = self.timebase.unused(start, end, now);
+            // Exact while the pieces it lies on are remembered; never more than there is.
+            let unused = self.timebase.unused(start, end, now).min(account.allocated);
             account.allocated -= unused;
             account.backlog += unused;
         }

@@ -1,0 +1,135 @@
+//! What the test files share: short words for rates and spans, the ledger's law, and a way to wait for threads.
+
+#![allow(dead_code, reason = "every test file uses its own part of it")]
+
+use nanopace::{Clock, Closed, Grant, ManualClock, Nanos, Pacer, PacerBuilder, Rate, Refused, Strictness};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+pub(crate) const MICRO: u64 = 1_000;
+pub(crate) const MILLI: u64 = 1_000_000;
+pub(crate) const SECOND: u64 = 1_000_000_000;
+pub(crate) const HOUR: u64 = 3_600 * SECOND;
+pub(crate) const DAY: u64 = 24 * HOUR;
+pub(crate) const WEEK: u64 = 7 * DAY;
+pub(crate) const YEAR: u64 = 365 * DAY;
+
+pub(crate) fn rate(text: &str) -> Rate {
+    text.parse().expect("a rate")
+}
+
+pub(crate) fn span(nanos: u64) -> Duration {
+    Duration::from_nanos(nanos)
+}
+
+pub(crate) fn at(nanos: u64) -> Nanos {
+    Nanos::from_nanos(nanos)
+}
+
+pub(crate) fn strictness(number: f64) -> Strictness {
+    Strictness::new(number).expect("a strictness")
+}
+
+/// A pacer on that clock, without tolerance: what the tests compute with has no oversleep.
+pub(crate) fn build(text: &str, clock: &ManualClock) -> PacerBuilder {
+    Pacer::builder(rate(text)).clock(clock.clone()).tolerance(Duration::ZERO)
+}
+
+pub(crate) fn wait_ns(grant: Grant<'_>) -> u64 {
+    u64::try_from(grant.wait_time().as_nanos()).expect("less than 584 years")
+}
+
+pub(crate) fn intended_ns(grant: Grant<'_>) -> u64 {
+    grant.intended_start().as_nanos()
+}
+
+pub(crate) fn actual_ns(grant: Grant<'_>) -> u64 {
+    grant.actual_start().as_nanos()
+}
+
+/// Everything that can be had without the clock moving.
+pub(crate) fn drain(pacer: &Pacer) -> Vec<Grant<'_>> {
+    std::iter::from_fn(|| pacer.try_acquire().ok()).collect()
+}
+
+/// The moment that `try_acquire` puts the caller off to.
+pub(crate) fn put_off_to(pacer: &Pacer) -> u64 {
+    match pacer.try_acquire() {
+        Err(Refused::NotUntil(moment)) => moment.as_nanos(),
+        other => panic!("{other:?} where NotUntil was expected"),
+    }
+}
+
+/// DESIGN 2.4: every nanosecond is accounted for.
+pub(crate) fn assert_balanced(pacer: &Pacer) {
+    let ledger = pacer.ledger();
+    let sum = ledger.allocated + ledger.idle + ledger.waiting + ledger.backlog;
+    assert_eq!(ledger.elapsed, sum, "{ledger:?}");
+}
+
+/// Long enough for any machine to have made progress; only a test that fails gets there.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs `step` until `done`; fails instead of hanging.
+pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool, mut step: impl FnMut()) {
+    let started = Instant::now();
+    while !done() {
+        assert!(started.elapsed() < PATIENCE, "{what}: no progress");
+        step();
+        thread::yield_now();
+    }
+}
+
+/// Runs `step` until all threads are through, and returns what they return.
+pub(crate) fn finish<T>(what: &str, threads: Vec<JoinHandle<T>>, step: impl FnMut()) -> Vec<T> {
+    until(what, || threads.iter().all(JoinHandle::is_finished), step);
+    threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+}
+
+/// Starts `n` threads that acquire once each; returns when each of them has taken its slot.
+pub(crate) fn sleepers(n: u64, pacer: &Pacer) -> Vec<JoinHandle<Result<Grant<'static>, Closed>>> {
+    let taken = pacer.ledger().granted;
+    let threads = (0..n)
+        .map(|_| {
+            let pacer = pacer.clone();
+            thread::spawn(move || pacer.acquire().map(Grant::settled))
+        })
+        .collect();
+    until("claims", || pacer.ledger().granted == taken + n, || ());
+    threads
+}
+
+pub(crate) fn intended_starts<'a>(grants: impl IntoIterator<Item = Grant<'a>>) -> Vec<u64> {
+    let mut starts: Vec<u64> = grants.into_iter().map(intended_ns).collect();
+    starts.sort_unstable();
+    starts
+}
+
+/// A clock for one thread that jumps to the end of a pause and some way beyond it, and that can be set back.
+#[derive(Debug, Default)]
+pub(crate) struct RoughClock {
+    now: AtomicU64,
+    oversleep: AtomicU64,
+}
+
+impl RoughClock {
+    /// Sets the clock to any moment, also an earlier one.
+    pub(crate) fn set(&self, nanos: u64) {
+        self.now.store(nanos, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_oversleep(&self, nanos: u64) {
+        self.oversleep.store(nanos, Ordering::Relaxed);
+    }
+}
+
+impl Clock for RoughClock {
+    fn now(&self) -> Nanos {
+        at(self.now.load(Ordering::Relaxed))
+    }
+
+    fn park(&self, _: &nanopace::clock::Parker, until: Nanos) {
+        self.set(until.as_nanos().saturating_add(self.oversleep.load(Ordering::Relaxed)));
+    }
+}

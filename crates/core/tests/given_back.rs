@@ -1,0 +1,99 @@
+//! Slots that are taken and given back, and slots in rows: DESIGN 2.2 (none lost, none handed out twice).
+
+mod common;
+
+use common::{
+    MILLI, SECOND, assert_balanced, build, drain, finish, intended_ns, intended_starts, rate, sleepers, span,
+    wait_ns,
+};
+use nanopace::ManualClock;
+
+#[test]
+fn claims_given_back_are_handed_out_once_each_and_in_order() {
+    let clock = ManualClock::new();
+    let pacer = build("10/s", &clock).build();
+    let mut claims: Vec<_> = (0..10).map(|_| Some(pacer.claim().expect("open"))).collect();
+    for slot in [7, 2, 5, 9] {
+        claims[slot] = None;
+    }
+    assert_eq!(pacer.ledger().granted, 6);
+    clock.advance(span(SECOND));
+    // Slots 2, 5, 7 and 9 first, then the one that is new at 1 s.
+    let starts: Vec<u64> = drain(&pacer).into_iter().map(intended_ns).collect();
+    assert_eq!(starts, [200, 500, 700, 900, 1_000].map(|ms| ms * MILLI));
+    assert_eq!(pacer.ledger().granted, 11);
+    assert_balanced(&pacer);
+}
+
+#[test]
+fn a_claim_given_back_goes_to_whoever_sleeps_for_a_later_slot() {
+    let clock = ManualClock::new();
+    let pacer = build("10/s", &clock).build();
+    pacer.try_acquire().expect("due at once");
+    let claims: Vec<_> = (0..3).map(|_| pacer.claim().expect("open")).collect();
+    let threads = sleepers(3, &pacer);
+    drop(claims);
+    // Slots 4 to 6 were slept for; 1 to 3 have come back.
+    clock.advance(span(300 * MILLI));
+    let grants = finish("sleepers", threads, || ()).into_iter().map(|grant| grant.expect("open"));
+    assert_eq!(intended_starts(grants), [100, 200, 300].map(|ms| ms * MILLI));
+    clock.advance(span(300 * MILLI));
+    assert_eq!(intended_starts(drain(&pacer)), [400, 500, 600].map(|ms| ms * MILLI));
+}
+
+#[test]
+fn a_lane_that_is_dropped_gives_back_what_it_has_not_started() {
+    let clock = ManualClock::jumping();
+    let pacer = build("100M/s", &clock).build();
+    let mut starts = Vec::new();
+    for _ in 0..50 {
+        let mut lanes = [pacer.lane(), pacer.lane(), pacer.lane()];
+        for (turns, lane) in (1..).zip(&mut lanes) {
+            starts.extend((0..turns * 7).map(|_| intended_ns(lane.acquire().expect("open"))));
+        }
+    }
+    // 50 x 7 x (1 + 2 + 3) slots.
+    assert_eq!((starts.len(), pacer.ledger().granted), (2_100, 2_100));
+    // All lanes are gone: what they left comes first, up to the last slot that was started.
+    let last = starts.iter().max().expect("many") / 10;
+    starts.extend((2_100..=last).map(|_| intended_ns(pacer.acquire().expect("open"))));
+    starts.sort_unstable();
+    assert!(starts.into_iter().eq((0..=last).map(|slot| slot * 10)), "each slot of 10 ns once");
+    assert_balanced(&pacer);
+}
+
+#[test]
+fn a_lane_gives_back_when_the_rate_falls() {
+    let clock = ManualClock::jumping();
+    let pacer = build("100M/s", &clock).build();
+    let mut lane = pacer.lane();
+    let first = intended_ns(lane.acquire().expect("open"));
+    pacer.set_rate(rate("1/s"));
+    let second = intended_ns(lane.acquire().expect("open"));
+    lane.give_back();
+    let third = intended_ns(pacer.acquire().expect("open"));
+    assert_eq!(first, 0);
+    // The block's slots go on, one a second, whoever starts them; slot 1 may have been due before the change.
+    assert!(third - second <= SECOND + 1 && third > second, "{first} {second} {third}");
+    assert_eq!(pacer.ledger().granted, 3);
+}
+
+#[test]
+fn a_row_takes_as_many_intervals_as_slots() {
+    let pacer = build("10/s", &ManualClock::jumping()).build();
+    // Weights 3, 1, 0, 7: starts at 0, 3, (now), 4 and 11 intervals.
+    let starts: Vec<u64> =
+        [3, 1, 0, 7, 1].map(|n| intended_ns(pacer.acquire_many(n).expect("open"))).to_vec();
+    assert_eq!(starts, [0, 300, 300, 400, 1_100].map(|ms| ms * MILLI));
+    assert_eq!(pacer.ledger().granted, 12);
+}
+
+#[test]
+fn a_row_of_none_takes_nothing_and_starts_now() {
+    let clock = ManualClock::new();
+    let pacer = build("1/h", &clock).build();
+    clock.advance(span(7));
+    let grant = pacer.acquire_many(0).expect("open");
+    assert_eq!((intended_ns(grant), wait_ns(grant)), (7, 0));
+    assert_eq!(pacer.ledger().granted, 0);
+}
