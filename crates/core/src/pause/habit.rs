@@ -166,9 +166,9 @@ mod tests {
         // A tenth of every 100 us for 1 s, whatever is asked for: 0.1 s, and the credit that was there at first.
         for tick in 0..10_000 {
             let now = tick * 100_000;
-            let spin = habit.spin_credit(now, 0.1).min(50_000);
-            habit.spun(spin, 0, now);
-            spun += spin;
+            let allowed = habit.spin_credit(now, 0.1).min(50_000);
+            habit.spun(allowed, 0, now);
+            spun += allowed;
         }
         assert!(spun <= 100_000_000 + MOST_CREDIT_NS, "{spun}");
         assert!(spun >= 99_000_000, "{spun}");
