@@ -40,6 +40,26 @@ pub(crate) struct Policy {
     pub(crate) skip_later_than: Option<i64>,
 }
 
+/// How late a claim may be before the policy has to see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Patience {
+    pub(crate) limit_ns: i64,
+    /// Whether no lateness that occurs in practice is the policy's business.
+    pub(crate) is_endless: bool,
+}
+
+impl Patience {
+    /// How many ticks may be granted on one reading of the clock, when that many are due and the next slot is so late: few
+    /// enough for wait times to stay right, and none that the policy would have to see.
+    pub(crate) fn stride(self, scale: Scale, late: i64, next_late_ns: i64) -> i64 {
+        if self.limit_ns == 0 || next_late_ns > self.limit_ns {
+            return 0;
+        }
+        let part_of_lateness = if self.is_endless { late / STRIDE_PART } else { 0 };
+        scale.ticks(STRIDE_NS).max(part_of_lateness).min(MOST_STRIDE)
+    }
+}
+
 /// A piece of schedule: slots from position `from` on follow `line`, which holds since the time `since`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
@@ -145,31 +165,19 @@ impl Timebase {
         }
     }
 
-    /// Up to where, exclusive, fast grants may go on this reading of the clock, after `position`: to what is due, but
-    /// not so far that the reading would be old news.
+    /// Up to where fast grants may go on this reading of the clock, after `position`: to what is due, but not so far that
+    /// the reading would be old news.
     pub(crate) fn horizon(&self, position: u64, now: i64) -> u64 {
         let due = ticks_between(position, self.reached(now));
         let within = self.segment(position).1.map_or(REACH, |end| ticks_between(position, end) - 1);
-        position.wrapping_add_signed(due.min(within).min(self.stride(position, now)) + 1)
+        position.wrapping_add_signed(due.min(within).min(self.stride(position, now)))
     }
 
-    /// How many ticks may be granted after `position` before the clock is read again: few enough for wait times to stay
-    /// right, and none that the policy would have to see.
+    /// How many ticks may be granted after `position` on one reading of the clock.
     pub(crate) fn stride(&self, position: u64, now: i64) -> i64 {
-        let next = position.wrapping_add(SLOT);
-        let patience = self.patience();
-        if patience == 0 || now.saturating_sub(self.release(next)) > patience {
-            return 0;
-        }
-        let part_of_lateness =
-            if self.is_patient() { ticks_between(position, self.reached(now)) / STRIDE_PART } else { 0 };
-        self.current().line.scale.ticks(STRIDE_NS).max(part_of_lateness).min(MOST_STRIDE)
-    }
-
-    /// Whether no lateness that occurs in practice is the policy's business.
-    fn is_patient(&self) -> bool {
-        let Policy { strictness, max_backlog, skip_later_than, .. } = self.policy;
-        strictness.rule() == Rule::Average && max_backlog.is_none() && skip_later_than.is_none()
+        let late = ticks_between(position, self.reached(now));
+        let next_late_ns = now.saturating_sub(self.release(position.wrapping_add(SLOT)));
+        self.patience().stride(self.current().line.scale, late, next_late_ns)
     }
 
     /// While paused the schedule's time stands still.
@@ -249,14 +257,19 @@ impl Timebase {
         self.intended(position).saturating_sub(later_pauses.sum())
     }
 
-    /// A claim that is later than this, in nanoseconds, has to be shown to [`late`](Self::late).
-    pub(crate) fn patience(&self) -> i64 {
-        let rule = match self.policy.strictness.rule() {
+    pub(crate) fn patience(&self) -> Patience {
+        let Policy { strictness, max_backlog, skip_later_than, tolerance } = self.policy;
+        let rule = match strictness.rule() {
             Rule::Average => i64::MAX,
             Rule::Close(ONE) => 0,
-            Rule::Close(_) | Rule::Burst(_) => self.policy.tolerance,
+            Rule::Close(_) | Rule::Burst(_) => tolerance,
         };
-        rule.min(self.max_backlog()).min(self.policy.skip_later_than.unwrap_or(i64::MAX))
+        let is_endless =
+            strictness.rule() == Rule::Average && max_backlog.is_none() && skip_later_than.is_none();
+        Patience {
+            limit_ns: rule.min(self.max_backlog()).min(skip_later_than.unwrap_or(i64::MAX)),
+            is_endless,
+        }
     }
 
     /// The user's limit, or a quarter of the range in which positions can be told apart.

@@ -125,7 +125,7 @@ impl Timeline {
     pub(crate) fn claim_fast(&self) -> (u64, Option<u64>) {
         let (horizon, seen) = self.face.last_seen();
         let position = self.add(SLOT);
-        (position, (ticks_between(position, horizon) > 0).then_some(seen))
+        (position, (ticks_between(position, horizon) >= 0).then_some(seen))
     }
 
     #[inline]
@@ -209,7 +209,7 @@ impl Timeline {
     pub(crate) fn try_claim_fast(&self) -> Option<(u64, u64)> {
         let (horizon, seen) = self.face.last_seen();
         let next = self.next();
-        let is_due = ticks_between(next, horizon) > 0;
+        let is_due = ticks_between(next, horizon) >= 0;
         (is_due && self.exchange(next, next.wrapping_add(SLOT))).then_some((next, seen))
     }
 
@@ -264,24 +264,25 @@ impl Timeline {
             .view()
             .filter(|view| view.gate() == plan.gate && view.is_open() && view.tells(position));
         match view {
-            Some(view) if plan.now.saturating_sub(plan.release) <= view.patience => {
-                self.refresh(position, slots, &plan);
+            Some(view) if plan.now.saturating_sub(plan.release) <= view.patience.limit_ns => {
+                self.refresh(&view, position, slots, &plan);
                 Ok(Some(plan))
             }
             _ => self.judge(position, slots, clock),
         }
     }
 
-    /// Moves the last-seen clock if nobody else is about to: it is a hint, and nothing waits for it.
-    fn refresh(&self, position: u64, slots: u64, plan: &Plan) {
-        let Some(mut book) = self.book.try_lock() else { return };
-        book.observe(self.next(), plan.now);
-        if book.timebase.tidy(self.next(), plan.now) {
-            self.publish(&book, plan.now, true);
-        }
-        if plan.is_due() && self.face.gate() == plan.gate {
+    /// Moves the last-seen clock, and keeps the books if nobody else is about to: nothing waits for either.
+    fn refresh(&self, view: &View, position: u64, slots: u64, plan: &Plan) {
+        if plan.is_due() {
             let last = position.wrapping_add(slots.wrapping_mul(SLOT)).wrapping_sub(SLOT);
-            self.face.extend(book.timebase.horizon(last, plan.now), plan.now);
+            self.face.extend(plan.gate, view.horizon(last, plan.now), plan.now);
+        }
+        if let Some(mut book) = self.book.try_lock() {
+            book.observe(self.next(), plan.now);
+            if book.timebase.tidy(self.next(), plan.now) {
+                self.publish(&book, plan.now, true);
+            }
         }
     }
 
@@ -292,7 +293,7 @@ impl Timeline {
 
     /// Whether lateness is never made up for; also where that can't be told just now.
     pub(crate) fn is_strict(&self) -> bool {
-        self.face.view().is_none_or(|view| view.patience == 0)
+        self.face.view().is_none_or(|view| view.patience.limit_ns == 0)
     }
 
     /// A strict schedule does not make up for what its own pauses overrun either.
@@ -392,9 +393,15 @@ impl Timeline {
 
     /// How many slots a lane may take, or keep, at once.
     pub(crate) fn block(&self, clock: &dyn Clock) -> u64 {
-        let mut book = self.book.lock();
-        let now = book.now(clock);
-        (book.timebase.stride(self.next(), now).unsigned_abs() / SLOT).max(1)
+        let next = self.next();
+        let ticks = if let Some(view) = self.face.view().filter(|view| view.is_open() && view.tells(next)) {
+            view.stride(next, clock.now().signed())
+        } else {
+            let mut book = self.book.lock();
+            let now = book.now(clock);
+            book.timebase.stride(next, now)
+        };
+        (ticks.unsigned_abs() / SLOT).max(1)
     }
 
     /// A view for a lane to work from.
@@ -430,7 +437,7 @@ impl Timeline {
         if changed || !self.face.shows(&facts) {
             self.face.write(&facts);
         } else {
-            self.face.extend(horizon, facts.seen);
+            self.face.extend(self.face.gate(), horizon, facts.seen);
         }
     }
 }

@@ -12,14 +12,20 @@
 //!   store visible to the second gate load, which then differs: the reader turns to the lock.
 //! * If all fields are older than the next writer, they are the ones that the first gate load's `Acquire` made visible.
 //!
-//! `horizon` and `seen` also move while the gate stays: both only forwards, under the lock, `seen` first. A reader that gets
-//! the new `horizon` gets that `seen` or a later one, so a wait time is never stamped before the slot was known to be due.
+//! `horizon` and `seen` also move while the gate stays, and without the lock: a thread that is preempted while it holds
+//! the lock would otherwise send everybody to the clock until it runs again. Both only move forwards, `seen` first. A
+//! reader that gets the new `horizon` gets that `seen` or a later one, so a wait time is never stamped before the slot was
+//! known to be due. The horizon carries the state it belongs to, in the bits below a slot, and is moved by
+//! compare-and-swap: a clock that was read under an earlier state moves nothing. (The bits come round after 65 536
+//! states. To do harm, a thread would have to sleep through all of them between reading the word and swapping it,
+//! and find the same horizon again.)
 //! The shared hot path reads these two only. While the pacer is closed or paused, or slots have been given back, the
 //! horizon lies behind every claim, so that nothing is known to be due.
 //! Models: `face_is_read_whole`, `claims_are_unique`, `a_rate_change_loses_no_slot`.
 
 use crate::line::{Line, SLOT, Scale, ticks_between};
 use crate::sync::{Acquire, AtomicU64, Relaxed, Release};
+use crate::timebase::Patience;
 
 /// The fast path is not for this state: something is being written, or one of the bits below says what is up.
 pub(super) const COLD: u64 = 1;
@@ -30,6 +36,10 @@ pub(super) const CLOSED: u64 = 1 << 2;
 pub(super) const RETURNED: u64 = 1 << 3;
 /// One line does not tell when a slot starts: ask the timebase.
 pub(super) const INTRICATE: u64 = 1 << 4;
+/// No lateness is the policy's business.
+const ENDLESS: u64 = 1 << 5;
+/// The bits of a horizon that tell its state.
+const STATE: u64 = SLOT - 1;
 const FLAGS: u64 = (1 << PRE_SHIFT) - 1;
 const PRE_SHIFT: u32 = 8;
 const POST_SHIFT: u32 = 16;
@@ -40,7 +50,7 @@ const GENERATION: u64 = 1 << 24;
 pub(super) struct Face {
     /// Changes with every write but those of [`extend`](Face::extend).
     gate: AtomicU64,
-    /// Positions before this are due, as far as anyone has seen: the last-seen clock.
+    /// The last slot that is due, as far as anyone has seen: the last-seen clock. Below the slot, the state it belongs to.
     horizon: AtomicU64,
     /// When that was read, in clock nanoseconds.
     seen: AtomicU64,
@@ -62,7 +72,7 @@ pub(crate) struct View {
     seen: u64,
     from: u64,
     line: Line,
-    pub(super) patience: i64,
+    pub(super) patience: Patience,
 }
 
 /// What a writer publishes.
@@ -70,10 +80,10 @@ pub(super) struct Facts {
     pub(super) flags: u64,
     pub(super) from: u64,
     pub(super) line: Line,
-    /// Positions before this are due; and when that was read.
+    /// Slots up to this position are due; and when that was read.
     pub(super) horizon: u64,
     pub(super) seen: i64,
-    pub(super) patience: i64,
+    pub(super) patience: Patience,
 }
 
 impl Face {
@@ -107,7 +117,10 @@ impl Face {
                 position: self.position.load(Acquire),
                 scale: unpack_scale(gate, self.mantissa.load(Acquire)),
             },
-            patience: self.patience.load(Acquire).cast_signed(),
+            patience: Patience {
+                limit_ns: self.patience.load(Acquire).cast_signed(),
+                is_endless: gate & ENDLESS != 0,
+            },
         };
         // Relaxed: the fields' Acquire keeps it behind them.
         (gate & BUSY == 0 && self.gate.load(Relaxed) == gate).then_some(view)
@@ -119,7 +132,7 @@ impl Face {
             view.from == facts.from
                 && view.line == facts.line
                 && view.patience == facts.patience
-                && view.gate & FLAGS == facts.flags
+                && view.gate & FLAGS & !ENDLESS == facts.flags
         })
     }
 
@@ -129,37 +142,47 @@ impl Face {
         let old = self.gate.load(Relaxed);
         // Relaxed: what matters is that it comes before the fields, and their Release sees to that.
         self.gate.store(old | BUSY | COLD, Relaxed);
+        let scale =
+            u64::from(facts.line.scale.pre) << PRE_SHIFT | u64::from(facts.line.scale.post) << POST_SHIFT;
+        let endless = if facts.patience.is_endless { ENDLESS } else { 0 };
+        let gate = (old & !(GENERATION - 1)).wrapping_add(GENERATION) | scale | endless | facts.flags;
         // Release, all of them: see the module's essay. Model: `face_is_read_whole`.
-        self.seen.store(facts.seen.unsigned_abs(), Release);
-        self.horizon.store(facts.horizon, Release);
+        self.seen.fetch_max(facts.seen.unsigned_abs(), Release);
+        // A swap, which `extend`'s compare-and-swap comes before or fails after. Model: `nothing_starts_while_paused`.
+        self.horizon.swap(in_state(facts.horizon, gate), Release);
         self.from.store(facts.from, Release);
         self.time.store(facts.line.time.cast_unsigned(), Release);
         self.position.store(facts.line.position, Release);
         self.mantissa.store(facts.line.scale.mantissa, Release);
-        self.patience.store(facts.patience.cast_unsigned(), Release);
-        let generation = (old & !(GENERATION - 1)).wrapping_add(GENERATION);
-        let scale =
-            u64::from(facts.line.scale.pre) << PRE_SHIFT | u64::from(facts.line.scale.post) << POST_SHIFT;
-        self.gate.store(generation | scale | facts.flags, Release);
+        self.patience.store(facts.patience.limit_ns.cast_unsigned(), Release);
+        self.gate.store(gate, Release);
     }
 
-    /// Moves the last-seen clock forwards; called under the timeline's lock only.
-    pub(super) fn extend(&self, horizon: u64, seen: i64) {
-        // Relaxed: the lock orders writers.
-        if ticks_between(self.horizon.load(Relaxed), horizon) > 0 {
+    /// Moves the last-seen clock forwards, if the state is still that of `gate` and nobody else moves it just now.
+    pub(super) fn extend(&self, gate: u64, horizon: u64, seen: i64) {
+        let new = in_state(horizon, gate);
+        // Relaxed: acted on by compare-and-swap only.
+        let old = self.horizon.load(Relaxed);
+        if old & STATE == new & STATE && ticks_between(old, new) > 0 {
             // Release, in this order: see the essay's second half. Model: `last_seen_never_goes_back`.
-            self.seen.store(seen.unsigned_abs(), Release);
-            self.horizon.store(horizon, Release);
+            self.seen.fetch_max(seen.unsigned_abs(), Release);
+            // A failure means that somebody has moved it: as good.
+            let _ = self.horizon.compare_exchange(old, new, Release, Relaxed);
         }
     }
 
-    /// The shared hot path's reading: positions before the first are due; that was seen at the second.
+    /// The shared hot path's reading: slots at positions up to the first are due; that was seen at the second.
     #[inline]
     pub(super) fn last_seen(&self) -> (u64, u64) {
         // Acquire: see the essay's second half. Model: `last_seen_never_goes_back`.
         let horizon = self.horizon.load(Acquire);
         (horizon, self.seen.load(Acquire))
     }
+}
+
+/// The last slot at or before `position`, marked as belonging to the state of `gate`.
+fn in_state(position: u64, gate: u64) -> u64 {
+    position & !STATE | (gate / GENERATION) & STATE
 }
 
 fn unpack_scale(gate: u64, mantissa: u64) -> Scale {
@@ -183,13 +206,23 @@ impl View {
         self.line.time_of(position)
     }
 
+    /// As [`Timebase::stride`](crate::timebase::Timebase::stride), where the line tells.
+    pub(super) fn stride(&self, position: u64, now: i64) -> i64 {
+        let late = ticks_between(position, self.line.position_at(now));
+        let next_late_ns = now.saturating_sub(self.line.time_of(position.wrapping_add(SLOT)));
+        self.patience.stride(self.line.scale, late, next_late_ns)
+    }
+
+    /// As [`Timebase::horizon`](crate::timebase::Timebase::horizon), where the line tells.
+    pub(super) fn horizon(&self, position: u64, now: i64) -> u64 {
+        let due = ticks_between(position, self.line.position_at(now));
+        position.wrapping_add_signed(due.min(self.stride(position, now)))
+    }
+
     /// The slots from `start` on, in a block that ends at `end`, that are known to be due.
     pub(crate) fn due(&self, start: u64, end: u64) -> Due {
-        let slots = ticks_between(start, self.horizon)
-            .min(ticks_between(start, end))
-            .max(0)
-            .unsigned_abs()
-            .div_ceil(SLOT);
+        let slots = (ticks_between(start, self.horizon).max(-1) + 1).unsigned_abs().div_ceil(SLOT);
+        let slots = slots.min(end.wrapping_sub(start) / SLOT);
         let ticks = ticks_between(self.line.position, start);
         let slots = if ticks < 0 || ticks_between(self.from, start) < 0 { 0 } else { slots };
         let Scale { mantissa, pre, post } = self.line.scale;
