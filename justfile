@@ -22,6 +22,10 @@ loom:
 loom-deep preemptions="3":
     cargo xtask loom {{ preemptions }}
 
+# Every stored edit to the engine must make its models fail.
+loom-mutants *names:
+    cargo run --release -p loom-tests --bin mutants -- {{ names }}
+
 # The random tests with many more cases.
 properties cases="100000":
     PROPTEST_CASES={{ cases }} cargo test --release -p nanopace
@@ -29,6 +33,14 @@ properties cases="100000":
 # The benchmarks; each prints our figure beside the bare baseline.
 bench *options:
     cargo bench -p nanopace-benches {{ options }}
+
+# The figures that the project holds itself to, beside their baselines and bounds; a few minutes.
+figures *options:
+    cargo run --release -p nanopace-benches --bin figures -- {{ options }}
+
+# How exactly starts happen on this machine, and which way to pause suits it.
+calibrate *options:
+    cargo run --release -- calibrate {{ options }}
 
 # Licences and sources of all dependencies (needs cargo-deny).
 deny:

@@ -1,43 +1,72 @@
-//! What does one claim cost, when slots are due?
+//! What does one claim cost: ahead of and behind schedule, in each strictness?
 //!
 //! The bare baseline is one relaxed `fetch_add`. All figures are taken in one run; look at the ratios.
 
-use criterion::{Criterion, criterion_group, criterion_main};
-use nanopace::{ManualClock, Pacer, Rate, Strictness};
+use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime};
+use nanopace::{Grant, ManualClock, Pacer, Refused};
+use nanopace_benches::pacers::{behind, overrun, rate};
 use std::hint::black_box;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A pacer that is 34 years behind its schedule: every slot is due.
-fn behind(strictness: f64) -> Pacer {
-    let clock = ManualClock::new();
-    let rate = Rate::per_second(1_000_000).expect("a rate");
-    let strictness = Strictness::new(strictness).expect("a strictness");
-    let pacer = Pacer::builder(rate).strictness(strictness).clock(clock.clone()).build();
-    clock.advance(Duration::from_secs(1 << 30));
-    pacer
+type Group<'a> = BenchmarkGroup<'a, WallTime>;
+
+/// Runs the call, and checks that the pacer granted as many slots as there were calls.
+fn bench<T>(group: &mut Group<'_>, name: &str, pacer: &Pacer, mut call: impl FnMut(&Pacer) -> T) {
+    let before = pacer.ledger().granted;
+    let mut calls = 0;
+    group.bench_function(name, |bencher| {
+        bencher.iter(|| {
+            calls += 1;
+            call(pacer)
+        });
+    });
+    assert_eq!(pacer.ledger().granted - before, calls, "{name}: a slot was lost or granted twice");
 }
 
-fn claim(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("claim");
-    let bare = AtomicU64::new(0);
+/// Slots due, and no policy has to act: one atomic addition, whatever the strictness.
+fn due(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("claim, due");
+    let (word, mut calls) = (AtomicU64::new(0), 0);
     group.bench_function("bare fetch_add", |bencher| {
-        bencher.iter(|| bare.fetch_add(black_box(1), Ordering::Relaxed))
+        bencher.iter(|| {
+            calls += 1;
+            word.fetch_add(1, Relaxed)
+        });
     });
-    let pacer = behind(0.0);
-    group.bench_function("shared acquire", |bencher| bencher.iter(|| pacer.acquire()));
-    group.bench_function("shared acquire, wait time read", |bencher| {
-        bencher.iter(|| pacer.acquire().map(|grant| grant.wait_nanos()));
-    });
-    group.bench_function("try_acquire", |bencher| bencher.iter(|| pacer.try_acquire()));
-    let mut lane = pacer.lane();
-    group.bench_function("lane acquire", |bencher| bencher.iter(|| lane.acquire()));
-    drop(lane);
-    let strict = behind(1.0);
-    group.bench_function("shared try_acquire, strict", |bencher| bencher.iter(|| strict.try_acquire()));
+    assert_eq!(word.load(Relaxed), calls, "an addition was lost");
+    let average = behind(0.0);
+    bench(&mut group, "average", &average, |pacer| pacer.acquire().is_ok());
+    bench(&mut group, "average, grant kept", &average, |pacer| black_box(pacer.acquire()).is_ok());
+    bench(&mut group, "average, wait time read", &average, |pacer| pacer.acquire().map(Grant::wait_nanos));
+    bench(&mut group, "average, try_acquire", &average, |pacer| pacer.try_acquire().is_ok());
+    bench(&mut group, "partial 0.5, within tolerance", &behind(0.5), |pacer| pacer.acquire().is_ok());
+    bench(&mut group, "burst 1.1, within tolerance", &behind(1.1), |pacer| pacer.acquire().is_ok());
     group.finish();
-    assert_eq!(pacer.ledger().skipped, 0, "every slot was granted");
 }
 
-criterion_group!(benches, claim);
+/// Late slots that the policy has to see, each of them: a lock and the timebase's arithmetic.
+fn judged(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("claim, policy acts");
+    bench(&mut group, "partial 0.5", &overrun(0.5), |pacer| pacer.acquire().is_ok());
+    bench(&mut group, "strict", &overrun(1.0), |pacer| pacer.acquire().is_ok());
+    bench(&mut group, "burst 1.1", &overrun(1.1), |pacer| pacer.acquire().is_ok());
+    group.finish();
+}
+
+/// Slots that are not due: what refusing costs, and what pacing costs beside the pause itself.
+fn ahead(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("claim, ahead");
+    let pacer = Pacer::new(rate("1/d"));
+    assert!(pacer.try_acquire().is_ok(), "slot 0 is due");
+    group.bench_function("try_acquire, refused", |bencher| {
+        bencher.iter(|| assert!(matches!(pacer.try_acquire(), Err(Refused::NotUntil(_)))));
+    });
+    assert_eq!(pacer.ledger().granted, 1, "a slot was granted early");
+    // Its sleeps take no time, so that only the pacer's own work is left.
+    let jumping = Pacer::builder(rate("1k/s")).clock(ManualClock::jumping()).build();
+    bench(&mut group, "acquire, the pause itself free", &jumping, |pacer| pacer.acquire().is_ok());
+    group.finish();
+}
+
+criterion_group!(benches, due, judged, ahead);
 criterion_main!(benches);

@@ -1,1 +1,25 @@
-//! Shared by the benchmarks.
+//! What the benchmarks share: pacers that are behind, rounds that alternate, crews of pinned threads, and a way to
+//! say what was found.
+//!
+//! Figures from one machine at different times can't be compared; ratios taken in alternating rounds can. So everything
+//! here measures ours and a bare baseline in turn, in the same loop, and judges the ratio.
+
+pub mod chart;
+pub mod costs;
+pub mod crew;
+pub mod figure;
+pub mod machine;
+pub mod pacers;
+#[cfg(feature = "rivals")]
+pub mod rivals;
+pub mod rounds;
+pub mod scaling;
+pub mod starts;
+pub mod sweep;
+
+/// A count as a number to calculate with; exact up to 2^53.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "a figure, not a position")]
+pub fn float(count: u64) -> f64 {
+    count as f64
+}

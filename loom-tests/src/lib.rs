@@ -7,6 +7,6 @@ mod model;
 
 #[cfg(loom)]
 pub use model::{
-    MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, explore_long, intended_ns, manual, rate, slots, span, spawn,
-    wait_ns,
+    MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, explore_long, intended_ns, manual, rate,
+    slots, span, spawn, wait_ns,
 };

@@ -80,7 +80,6 @@ pub fn at(nanos: u64) -> Nanos {
 }
 
 /// A clock that stands at zero, and a pacer in the making that runs on it, without tolerance.
-#[must_use]
 pub fn manual(text: &str) -> (ManualClock, PacerBuilder) {
     let clock = ManualClock::new();
     let builder = Pacer::builder(rate(text)).clock(clock.clone()).tolerance(Duration::ZERO);

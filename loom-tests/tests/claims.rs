@@ -77,7 +77,8 @@ fn rows_are_unique() {
 ///
 /// Threads: one that acquires, one that moves the clock on and acquires, the first then once more. The clock stands at
 /// 1.5 us and at 4.5 us only, so there is one right wait time for slots 2 and 3.
-/// Edits: `extend` stores `seen` last; or whether or not the horizon moves; or `last_seen` reads `seen` first.
+/// Edits: `extend` stores `seen` last; or lets it go back; or moves the horizon `Relaxed`; `last_seen` reads `seen` first; or
+/// reads the horizon `Relaxed`.
 #[test]
 fn last_seen_never_goes_back() {
     explore("last_seen_never_goes_back", || {
@@ -129,7 +130,7 @@ fn a_dropped_claim_is_handed_out_once() {
 /// A slot that is given back reaches a caller who sleeps, or is about to, for a later one.
 ///
 /// Threads: one that drops the claim of a slot that is due, one that acquires the slot after it, due in an hour.
-/// Edit: `give_back_range` wakes nobody.
+/// Edits: `give_back_range` wakes nobody; `pace` does not look for such a slot after it has made its plan.
 #[test]
 fn a_dropped_claim_reaches_a_sleeper() {
     explore("a_dropped_claim_reaches_a_sleeper", || {

@@ -2,13 +2,20 @@
 
 #![cfg(loom)]
 
-use loom_tests::{MICRO, assert_balanced, drain, explore, intended_ns, manual, rate, slots, span, spawn};
-use nanopace::{Closed, Grant};
+use loom::sync::atomic::{AtomicBool, Ordering};
+use loom_tests::{
+    MICRO, assert_balanced, drain, explore, explore_long, intended_ns, manual, rate, slots, span, spawn,
+};
+use nanopace::clock::Parker;
+use nanopace::{Clock, Closed, Grant, ManualClock, Nanos, Pacer};
+use std::sync::Arc;
 
-/// A lane that is dropped gives the rest of its block back, once, whoever claims meanwhile.
+/// A lane gives the rest of its block back, once, whoever claims meanwhile.
 ///
-/// Threads: one whose lane takes a block of ten, starts one and is dropped; one that acquires. Four slots are due.
-/// Edits: `give_back` puts the slots aside and takes them back as well; or takes them back by a store.
+/// Threads: one whose lane takes a block of ten, starts one, gives the rest back and is dropped; one that acquires. Four
+/// slots are due.
+/// Edits: `Timeline::give_back` puts the slots aside even though it has taken them back; `exchange` as a load, a comparison and
+/// a store; `Lane::give_back` keeps its `end`.
 #[test]
 fn a_block_goes_back_once() {
     explore("a_block_goes_back_once", || {
@@ -17,7 +24,12 @@ fn a_block_goes_back_once() {
         clock.advance(span(3_500));
         let other = spawn({
             let pacer = pacer.clone();
-            move || pacer.lane().acquire().unwrap()
+            move || {
+                let mut lane = pacer.lane();
+                let grant = lane.acquire().unwrap();
+                lane.give_back();
+                grant
+            }
         });
         let mine = pacer.acquire().unwrap().settled();
         let other = other.join().unwrap();
@@ -31,10 +43,10 @@ fn a_block_goes_back_once() {
 /// So it does during a change of the rate.
 ///
 /// Threads: one whose lane starts two slots of its block and is dropped; one that changes the rate. Four slots are due.
-/// Edit: `Lane::give_back` keeps its `end`; `give_back` forgets the slots when they were not the latest.
+/// Edit: `Timeline::give_back` puts the slots aside even though it has taken them back.
 #[test]
 fn a_block_goes_back_once_during_a_rate_change() {
-    explore("a_block_goes_back_once_during_a_rate_change", || {
+    explore_long("a_block_goes_back_once_during_a_rate_change", || {
         let (clock, builder) = manual("1M/s");
         let pacer = builder.build();
         clock.advance(span(3_500));
@@ -56,14 +68,14 @@ fn a_block_goes_back_once_during_a_rate_change() {
 /// Two lanes never hold the same slot, and what both leave is all there.
 ///
 /// Threads: two whose lanes start two slots each and are dropped. Six slots are due.
-/// Edit: `take_first` leaves the slot it takes.
+/// Edits: `take_first` leaves the slot it takes; `Timeline::give_back` forgets the slots when they are not the latest.
 #[test]
 fn lanes_share_nothing() {
-    explore("lanes_share_nothing", || {
+    explore_long("lanes_share_nothing", || {
         let (clock, builder) = manual("1M/s");
         let pacer = builder.build();
         clock.advance(span(5_500));
-        let start_two = |pacer: &nanopace::Pacer| {
+        let start_two = |pacer: &Pacer| {
             let mut lane = pacer.lane();
             [(); 2].map(|()| lane.acquire().unwrap())
         };
@@ -79,18 +91,33 @@ fn lanes_share_nothing() {
     });
 }
 
+/// A manual clock that tells when somebody sleeps on it.
+#[derive(Clone, Debug)]
+struct Bedside(ManualClock, Arc<AtomicBool>);
+
+impl Clock for Bedside {
+    fn now(&self) -> Nanos {
+        self.0.now()
+    }
+
+    fn park(&self, parker: &Parker, until: Nanos) {
+        self.1.store(true, Ordering::Release);
+        self.0.park(parker, until);
+    }
+}
+
 /// A lane that sleeps lets go of the rest of its block when the schedule slows down, and starts on the new one.
 ///
-/// Threads: one whose lane has slot 1, due in half a microsecond, and the rest of a block; one that sets the rate to 100 per
-/// second and acquires slot 2. Then the clock moves on.
+/// Threads: one whose lane sleeps for slot 1, due in half a microsecond, and holds the rest of a block; one that then
+/// sets the rate to 100 per second and takes slot 2 when it is due.
 /// Edit: `pace` does not call `on_change`.
 #[test]
 fn a_sleeping_lane_lets_go() {
     explore("a_sleeping_lane_lets_go", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let clock = Bedside(ManualClock::new(), Arc::new(AtomicBool::new(false)));
+        let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
         pacer.acquire().unwrap();
-        clock.advance(span(MICRO / 2));
+        clock.0.advance(span(MICRO / 2));
         let other = spawn({
             let pacer = pacer.clone();
             move || {
@@ -99,14 +126,17 @@ fn a_sleeping_lane_lets_go() {
                 (lane, grant)
             }
         });
+        while !clock.1.load(Ordering::Acquire) {
+            loom::thread::yield_now();
+        }
         pacer.set_rate(rate("100/s"));
         // Half of slot 1's interval is left, so it is due in 5 ms.
-        clock.advance(span(5_000 * MICRO));
+        clock.0.advance(span(5_000 * MICRO));
         let (lane, first) = other.join().unwrap();
         assert_eq!(intended_ns(first), 5_000_500);
-        drop(lane);
-        clock.advance(span(10_000 * MICRO));
+        clock.0.advance(span(10_000 * MICRO));
         assert_eq!(slots(drain(&pacer)), [15_000_500]);
+        drop(lane);
         assert_eq!(pacer.ledger().granted, 3);
         assert_balanced(&pacer);
     });
@@ -114,7 +144,7 @@ fn a_sleeping_lane_lets_go() {
 
 /// A lane stops when the pacer is closed, and counts as granted what it has started.
 ///
-/// Threads: one whose lane acquires three times and is dropped, one that closes. Three slots are due.
+/// Threads: one whose lane acquires twice, looks, and is dropped; one that closes. Three slots are due.
 /// Edit: `Due::next` does not look at the gate.
 #[test]
 fn a_closed_lane_gives_back() {
@@ -126,7 +156,7 @@ fn a_closed_lane_gives_back() {
             let pacer = pacer.clone();
             move || {
                 let mut lane = pacer.lane();
-                let started = [(); 3].map(|()| lane.acquire().map(Grant::settled));
+                let started = [(); 2].map(|()| lane.acquire().map(Grant::settled));
                 // Closed is closed: the lane knows it as soon as it can know.
                 (started, pacer.is_closed().then(|| lane.acquire()))
             }

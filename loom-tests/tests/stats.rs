@@ -7,8 +7,7 @@ use loom_tests::{MICRO, explore, manual, span, spawn};
 /// A snapshot counts each grant of a lane at most once, and the last one, after the lane is gone, all of them.
 ///
 /// Threads: one whose lane starts three slots and is dropped, one that takes two snapshots.
-/// Edits: `collect` copies a tally and empties it under another lock; or forgets a lane that is gone without looking at its
-/// tally; or sets the total aside instead of adding to it.
+/// Edit: `collect` copies a tally and empties it under another lock.
 #[test]
 fn a_snapshot_counts_each_grant_once() {
     explore("a_snapshot_counts_each_grant_once", || {
@@ -35,7 +34,7 @@ fn a_snapshot_counts_each_grant_once() {
 /// Two snapshots at once count nothing twice and lose nothing between them.
 ///
 /// Threads: two that take a snapshot, after a lane has started two slots and while it starts another.
-/// Edit: `collect` copies a tally and empties it under another lock.
+/// Edit: `collect` adds to a copy of the total and puts that back.
 #[test]
 fn snapshots_share_what_they_take() {
     explore("snapshots_share_what_they_take", || {

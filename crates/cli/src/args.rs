@@ -14,6 +14,7 @@ Examples:
                                                see what a stall does to response times
   nanopace run --requests 1000 --json - | jq .response_time_ns.p99
   nanopace run --fail-below 0.99               exit status 3 when the rate was missed
+  nanopace calibrate                           which rates and pauses this machine is good for
 
 Times are written like 500us, 20ms, 1.5s, 2min. While the load runs on a terminal, + and -
 change the rate by 10 %, space pauses and resumes, a rate and Enter sets it, q or Ctrl-C
@@ -35,6 +36,8 @@ pub(crate) enum Command {
     /// Drive an HTTP server at a given rate and report wait, service and response times.
     #[command(after_help = EXAMPLES)]
     Run(Box<RunArgs>),
+    /// Measure this machine's clock, sleeps and starts, and recommend a way to pause.
+    Calibrate(CalibrateArgs),
 }
 
 impl Cli {
@@ -116,6 +119,32 @@ pub(crate) struct RunArgs {
     pub(crate) hdr: Option<PathBuf>,
 }
 
+/// The options of `nanopace calibrate`.
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateArgs {
+    /// How long to measure; less is less certain
+    #[arg(long, value_name = "NUMBER", default_value = "24", value_parser = seconds)]
+    pub(crate) seconds: Duration,
+
+    /// Write the results as one JSON object; - is standard output, and moves the report to standard error
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write the percentiles as a plot
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+/// A day is as much as anybody can want.
+const MOST_SECONDS: f64 = 86_400.0;
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= MOST_SECONDS => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("it is a number of seconds above 0 and up to 86400".to_owned()),
+    }
+}
+
 fn positive_duration(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Ok(Duration::ZERO) => Err("it must be longer than zero".to_owned()),
@@ -137,8 +166,10 @@ mod tests {
     use clap::CommandFactory;
 
     fn run_args(line: &str) -> Result<RunArgs, clap::Error> {
-        let Command::Run(args) = Cli::try_parse_from(line.split_whitespace())?.into_command();
-        Ok(*args)
+        match Cli::try_parse_from(line.split_whitespace())?.into_command() {
+            Command::Run(args) => Ok(*args),
+            Command::Calibrate(_) => panic!("{line} is a run"),
+        }
     }
 
     #[test]
@@ -160,6 +191,15 @@ mod tests {
     fn options_may_follow_the_command_or_stand_alone() {
         for line in ["nanopace run --workers 3", "nanopace --workers 3"] {
             assert_eq!(run_args(line).unwrap().workers, 3);
+        }
+    }
+
+    #[test]
+    fn seconds_may_be_parts_of_one() {
+        for (text, parsed) in
+            [("0.5", Some(500)), ("24", Some(24_000)), ("0", None), ("-1", None), ("nan", None)]
+        {
+            assert_eq!(seconds(text).ok(), parsed.map(Duration::from_millis), "{text}");
         }
     }
 

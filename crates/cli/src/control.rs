@@ -33,6 +33,12 @@ impl Interrupt {
         Ok(interrupt)
     }
 
+    /// Whether it has been set off.
+    pub(crate) fn is_set_off(&self) -> bool {
+        // Relaxed: as in `set_off`; nothing is published through it.
+        self.asked.load(Ordering::Relaxed)
+    }
+
     /// The first time ends the run, which may still have to wait for requests in flight; the second time exits.
     pub(crate) fn set_off(&self) {
         // Relaxed: only the flag's own order counts.

@@ -18,6 +18,15 @@ pub(crate) fn hz(hz: f64) -> String {
     if (1e-4..10.0).contains(&hz) { format!("{hz:.4}/s") } else { format!("{hz:.1}/s") }
 }
 
+/// A rate per second to three digits: `33.3k/s`.
+pub(crate) fn short_hz(hz: f64) -> String {
+    match hz {
+        ..1e3 => three_digits(hz) + "/s",
+        ..1e6 => three_digits(hz / 1e3) + "k/s",
+        _ => three_digits(hz / 1e6) + "M/s",
+    }
+}
+
 /// A share in percent.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
@@ -41,6 +50,13 @@ fn three_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_rates_have_three_digits() {
+        for (hz, text) in [(0.5, "0.50/s"), (250.0, "250/s"), (33_333.3, "33.3k/s"), (5e6, "5.00M/s")] {
+            assert_eq!(short_hz(hz), text);
+        }
+    }
 
     #[test]
     fn times_have_three_digits() {

@@ -30,8 +30,8 @@ impl JsonFile {
     }
 
     /// Writes the object, on lines of its own.
-    pub(crate) fn write(&self, summary: &Summary) -> io::Result<()> {
-        let mut text = serde_json::to_string_pretty(&Object::new(summary))?;
+    pub(crate) fn write(&self, object: &impl Serialize) -> io::Result<()> {
+        let mut text = serde_json::to_string_pretty(object)?;
         text.push('\n');
         match self {
             JsonFile::Stdout => io::stdout().write_all(text.as_bytes()),
@@ -40,9 +40,9 @@ impl JsonFile {
     }
 }
 
-/// The names in here are promised to the readers of the file.
+/// The results of a run. The names in here are promised to the readers of the file.
 #[derive(Debug, Serialize)]
-struct Object {
+pub(crate) struct Object {
     target_rate: f64,
     achieved_rate: f64,
     started: u64,
@@ -58,8 +58,9 @@ struct Object {
     verdict: Verdict,
 }
 
+/// A distribution in nanoseconds.
 #[derive(Debug, Serialize)]
-struct Times {
+pub(crate) struct Times {
     count: u64,
     mean: f64,
     p50: u64,
@@ -88,7 +89,8 @@ struct Ledger {
 }
 
 impl Object {
-    fn new(summary: &Summary) -> Object {
+    /// What of a run is written.
+    pub(crate) fn new(summary: &Summary) -> Object {
         let times = &summary.times;
         Object {
             target_rate: summary.target_hz,
@@ -112,7 +114,8 @@ impl Object {
 }
 
 impl Times {
-    fn new(times: &Histogram<u64>) -> Times {
+    /// The percentiles that are written.
+    pub(crate) fn new(times: &Histogram<u64>) -> Times {
         Times {
             count: times.len(),
             mean: times.mean(),

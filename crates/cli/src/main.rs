@@ -1,10 +1,11 @@
 //! `nanopace`: a load generator that starts every request on schedule and says how late it was.
 //!
 //! Exit status: 0 when the job was done, 1 when its results could not be written, 2 when what was asked for can't be
-//! done (found before any load starts), 3 when `--fail-below` says that the rate was missed, 130 when interrupted twice.
+//! done (found before anything starts), 3 when `--fail-below` says that the rate was missed, 130 when interrupted twice.
 
 mod args;
 mod books;
+mod calibrate;
 mod client;
 mod conductor;
 mod control;
@@ -29,7 +30,8 @@ mod terminal;
 mod verdict;
 mod worker;
 
-use args::{Cli, Command, RunArgs};
+use args::{CalibrateArgs, Cli, Command, RunArgs};
+use calibrate::Calibration;
 use clap::Parser;
 use json::JsonFile;
 use plan::Plan;
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
     let done = match Cli::try_parse() {
         Ok(cli) => match cli.into_command() {
             Command::Run(args) => run(*args),
+            Command::Calibrate(args) => calibrate(&args),
         },
         Err(error) => usage(&error),
     };
@@ -80,10 +83,17 @@ fn run(args: RunArgs) -> Done {
     Ok(if missed { ExitCode::from(RATE_MISSED) } else { ExitCode::SUCCESS })
 }
 
+fn calibrate(args: &CalibrateArgs) -> Done {
+    let calibration = Calibration::new(args).map_err(|error| (REFUSED, error))?;
+    let results = calibration.run();
+    quietly(calibration.publish(&results)).map_err(|error| (FAILED, error.into()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// The report goes to standard output, unless that belongs to the JSON object.
 fn publish(json: Option<&JsonFile>, summary: &Summary) -> io::Result<()> {
     if let Some(json) = json {
-        json.write(summary)?;
+        json.write(&json::Object::new(summary))?;
     }
     let report = Report(summary);
     match json {

@@ -1,4 +1,4 @@
-//! The live line on standard error: rewritten in place on a terminal, one line a second elsewhere.
+//! The live line on standard error: rewritten in place on a terminal, line after line elsewhere.
 //!
 //! Nothing here fails a run: if standard error is gone, so is the line.
 
@@ -71,9 +71,14 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Progress on standard error, which the legend goes to at once.
+    /// Progress on standard error.
+    pub(crate) fn new() -> Progress {
+        Progress { in_place: io::stderr().is_terminal() }
+    }
+
+    /// Progress of a run, whose legend is shown at once.
     pub(crate) fn start(title: &str, keys: bool) -> Progress {
-        let progress = Progress { in_place: io::stderr().is_terminal() };
+        let progress = Progress::new();
         progress.line(title);
         progress.line(
             "elapsed, rate achieved of asked, backlog, p50/p99 of wait and response time in the last second",
@@ -86,10 +91,15 @@ impl Progress {
 
     /// Shows a new status.
     pub(crate) fn show(&self, status: &Status) {
+        self.show_text(&status.to_string());
+    }
+
+    /// Shows how it stands now, in a line.
+    pub(crate) fn show_text(&self, text: &str) {
         if self.in_place {
-            Self::rewrite(&status.to_string());
+            Self::rewrite(text);
         } else {
-            self.line(status.to_string().trim_end());
+            self.line(text.trim_end());
         }
     }
 
@@ -108,7 +118,11 @@ impl Progress {
 
     fn rewrite(text: &str) {
         // A line that wraps could not be rewritten.
-        let columns = terminal::size().map_or(80, |(columns, _)| usize::from(columns));
+        let columns = match terminal::size() {
+            Ok((columns @ 1.., _)) => usize::from(columns),
+            // It is not known, or said to be none.
+            _ => 80,
+        };
         let text: String = text.chars().take(columns.saturating_sub(1)).collect();
         let mut stderr = io::stderr().lock();
         let _ = queue!(stderr, Print('\r'), Print(text), Clear(ClearType::UntilNewLine));

@@ -16,4 +16,7 @@ pages! {
     limitations = "../../../docs/LIMITATIONS.md",
     measuring = "../../../docs/MEASURING.md",
     memory_ordering = "../../../docs/MEMORY-ORDERING.md",
+    pausing = "../../../docs/PAUSING.md",
+    performance = "../../../docs/PERFORMANCE.md",
+    scaling = "../../../docs/SCALING.md",
 }

@@ -1,0 +1,77 @@
+//! What do 10 000 rate changes a second cost those who acquire at full speed, and is a slot ever lost?
+//!
+//! A harness of its own: one thread changes the rate, one acquires; with and without changes in turn.
+
+use nanopace::Pacer;
+use nanopace_benches::crew::{self, Work};
+use nanopace_benches::pacers::{behind, rate};
+use nanopace_benches::rounds::alternate;
+use std::hint::{black_box, spin_loop};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const SPAN: Duration = Duration::from_millis(200);
+const BETWEEN_CHANGES: Duration = Duration::from_micros(100);
+
+fn main() {
+    println!("M grants/s by one thread, medians of 7 rounds\n");
+    println!("| {:>14} | {:>10} | {:>17} | {:>5} |", "", "rate fixed", "10 000 changes/s", "ratio");
+    compare("shared acquire", |pacer| {
+        crew::run(1, SPAN, || {
+            || {
+                let _ = black_box(pacer.acquire());
+            }
+        })
+    });
+    compare("lane", |pacer| {
+        crew::run(1, SPAN, || {
+            let mut lane = pacer.lane();
+            move || {
+                let _ = black_box(lane.acquire());
+            }
+        })
+    });
+}
+
+fn compare(name: &str, load: impl Fn(&Pacer) -> Work) {
+    let fixed = || checked(&behind(0.0), &load).per_second() / 1e6;
+    let changed = || {
+        let pacer = behind(0.0);
+        let (work, changes) = while_changing(&pacer, || checked(&pacer, &load));
+        assert!(changes > 0, "nothing was changed");
+        work.per_second() / 1e6
+    };
+    let samples = alternate(7, &mut [&mut || fixed(), &mut || changed()]);
+    let (fixed, changed) = (samples[0].median(), samples[1].median());
+    let ratio = samples[1].ratio_to(&samples[0]);
+    println!("| {name:>14} | {fixed:>10.0} | {changed:>17.0} | {ratio:>5.2} |");
+}
+
+fn checked(pacer: &Pacer, load: impl Fn(&Pacer) -> Work) -> Work {
+    let work = load(pacer);
+    assert_eq!(pacer.ledger().granted, work.calls, "a slot was lost or granted twice");
+    work
+}
+
+/// Runs `load` while another thread changes the rate every 100 us; with how often it did.
+fn while_changing<T>(pacer: &Pacer, load: impl FnOnce() -> T) -> (T, u64) {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let changer = scope.spawn(|| {
+            crew::pin(1);
+            let (start, mut changes) = (Instant::now(), 0);
+            while !over.load(Relaxed) {
+                pacer.set_rate(rate(if changes % 2 == 0 { "2G/s" } else { "1G/s" }));
+                changes += 1;
+                while start.elapsed() < BETWEEN_CHANGES * changes && !over.load(Relaxed) {
+                    spin_loop();
+                }
+            }
+            u64::from(changes)
+        });
+        let done = load();
+        over.store(true, Relaxed);
+        (done, changer.join().expect("a changer that does not panic"))
+    })
+}

@@ -1,0 +1,209 @@
+//! Every figure that the project holds itself to, in one run of a few minutes.
+//!
+//! ```text
+//! cargo run --release -p nanopace-benches --bin figures -- [--json FILE] [PART ...]
+//! ```
+//!
+//! Parts: `cost`, `threads`, `rate`, `lateness`, `gaps`, `change`; all by default. The exit status does not depend on what
+//! holds: figures are for reading, tests are for failing.
+
+use nanopace::Pause;
+use nanopace_benches::costs::Costs;
+use nanopace_benches::crew::Work;
+use nanopace_benches::figure::Sense::{AtLeast, AtMost};
+use nanopace_benches::figure::{Figure, head};
+use nanopace_benches::machine::{Machine, Others};
+use nanopace_benches::pacers::rate;
+use nanopace_benches::rounds::{Samples, alternate, quantile};
+use nanopace_benches::starts::{self, Starts};
+use nanopace_benches::{crew, sweep};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use std::{env, fs, thread};
+
+const USAGE: &str = "usage: figures [--json FILE] [cost | threads | rate | lateness | gaps | change ...]";
+
+/// What finds a few rows.
+#[derive(Clone, Copy)]
+struct Part {
+    name: &'static str,
+    rows: fn(&mut dyn FnMut(Figure)),
+    /// Whether it is about moments: then others on the machine spoil it, where ratios of throughputs only vary.
+    is_timed: bool,
+}
+
+const PARTS: [Part; 6] = [
+    Part { name: "cost", rows: cost, is_timed: false },
+    Part { name: "threads", rows: threads, is_timed: false },
+    Part { name: "rate", rows: achieved_rate, is_timed: false },
+    Part { name: "lateness", rows: lateness, is_timed: true },
+    Part { name: "gaps", rows: gaps, is_timed: true },
+    Part { name: "change", rows: change, is_timed: true },
+];
+
+/// Of all cores' time: more of it, and a late start may be somebody else's doing.
+const MOST_BY_OTHERS: f64 = 0.03;
+
+fn main() -> ExitCode {
+    let mut json: Option<PathBuf> = None;
+    let mut wanted = Vec::new();
+    let mut words = env::args().skip(1);
+    while let Some(word) = words.next() {
+        match (word.as_str(), PARTS.iter().find(|part| part.name == word)) {
+            ("--json", _) => json = words.next().map(PathBuf::from),
+            (_, Some(part)) => wanted.push(part),
+            _ => {
+                eprintln!("{USAGE}");
+                return ExitCode::from(2);
+            }
+        }
+    }
+    if wanted.is_empty() {
+        wanted = PARTS.iter().collect();
+    }
+    let figures = measure(&wanted);
+    match json.map(|file| fs::write(file, to_json(&figures))) {
+        Some(Err(error)) => {
+            eprintln!("figures: {error}");
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn measure(wanted: &[&Part]) -> Vec<Figure> {
+    println!("{}\n\n{}", Machine::here(), head());
+    let mut figures = Vec::new();
+    let mut most_by_others = 0.0_f64;
+    for part in wanted {
+        let (others, mut rows) = (Others::new(), Vec::new());
+        (part.rows)(&mut |figure| rows.push(figure));
+        let share = others.share();
+        most_by_others = most_by_others.max(share);
+        for figure in rows {
+            let spoilt = part.is_timed && share > MOST_BY_OTHERS;
+            let figure = if spoilt { figure.unjudged() } else { figure };
+            println!("{figure}");
+            figures.push(figure);
+        }
+    }
+    println!("\nOther programs took up to {:.0} % of the processor time of a part.", most_by_others * 100.0);
+    let noisy = figures.iter().filter(|figure| figure.bound.is_some() && figure.holds.is_none()).count();
+    if noisy > 0 {
+        println!("The machine was too noisy to judge {noisy} figures: run again with nothing else on it.");
+    }
+    figures
+}
+
+fn to_json(figures: &[Figure]) -> String {
+    serde_json::to_string_pretty(figures).expect("figures are plain data") + "\n"
+}
+
+/// One thread, slots due. The baseline is one relaxed `fetch_add` in the same loop.
+fn cost(show: &mut dyn FnMut(Figure)) {
+    let costs = crew::alone(|| Costs::measure(25));
+    let figure = |name, ours| Figure::of_rounds(name, "ns", ours, &costs.bare);
+    show(figure("lane acquire, 1 thread", &costs.lane).bound(AtMost, 0.22));
+    show(figure("lane acquire, wait time read", &costs.lane_wait));
+    show(figure("shared acquire, 1 thread", &costs.shared).bound(AtMost, 1.15));
+    show(figure("shared acquire, wait time read", &costs.shared_wait));
+}
+
+/// More threads, pinned where there are cores enough. The baseline is as many threads on one bare word.
+fn threads(show: &mut dyn FnMut(Figure)) {
+    let span = Duration::from_millis(120);
+    let mega = |work: Work| work.per_second() / 1e6;
+    let samples = alternate(
+        9,
+        &mut [
+            &mut || mega(sweep::bare(2, span)),
+            &mut || mega(sweep::shared(2, span)),
+            &mut || mega(sweep::lanes(1, span)),
+            &mut || mega(sweep::lanes(2, span)),
+        ],
+    );
+    let [bare, shared, lane, lanes] = &samples[..] else { unreachable!("four candidates") };
+    show(Figure::of_rounds("lanes on 2 threads, beside 1", "M/s", lanes, lane).bound(AtLeast, 1.9));
+    show(
+        Figure::of_rounds("lanes on 2 threads, beside a bare word", "M/s", lanes, bare).bound(AtLeast, 15.0),
+    );
+    let name = "shared acquire, 2 threads, beside a bare word";
+    // Of throughputs: a cost of at most 1.15 is a throughput of at least 1/1.15.
+    show(Figure::of_rounds(name, "M/s", shared, bare).bound(AtLeast, 0.87));
+    crowds(show);
+}
+
+/// Far more threads than cores.
+fn crowds(show: &mut dyn FnMut(Figure)) {
+    for threads in sweep::THREADS.into_iter().filter(|&threads| threads > 2) {
+        let mega = |threads| sweep::shared(threads, crew::fair_span(threads)).per_second() / 1e6;
+        let rounds = alternate(3, &mut [&mut || mega(2), &mut || mega(threads)]);
+        let name = format!("shared acquire, {threads} threads, beside 2");
+        show(Figure::of_rounds(&name, "M/s", &rounds[1], &rounds[0]).bound(AtLeast, 0.8));
+    }
+}
+
+/// Achieved rates over 10 s, the slow ones at the same time: they take no processor time to speak of.
+fn achieved_rate(show: &mut dyn FnMut(Figure)) {
+    let span = Duration::from_secs(10);
+    for rates in [&["1/s", "10/s", "100/s", "1k/s", "10k/s"][..], &["100k/s"], &["1M/s"], &["10M/s"]] {
+        let achieved: Vec<f64> = thread::scope(|scope| {
+            let runs: Vec<_> =
+                rates.iter().map(|&text| scope.spawn(move || starts::achieved(rate(text), span))).collect();
+            runs.into_iter().map(|run| run.join().expect("a run that does not panic")).collect()
+        });
+        for (text, achieved) in rates.iter().zip(achieved) {
+            let name = format!("achieved rate at {text}, distance from target");
+            show(Figure::plain(&name, "ppm", (achieved - 1.0).abs() * 1e6).bound(AtMost, 100.0));
+        }
+    }
+}
+
+/// Lateness of starts, measured by whoever starts.
+fn lateness(show: &mut dyn FnMut(Figure)) {
+    for (text, count) in [("1k/s", 1_000), ("10k/s", 10_000)] {
+        let interval = Duration::from_secs_f64(rate(text).interval_ns() / 1e9);
+        let rounds: Vec<(Starts, Starts)> = (0..5)
+            .map(|_| (starts::bare(interval, count), starts::paced(rate(text), Pause::Sleep, count as usize)))
+            .collect();
+        for (part, name) in [(0.5, "p50"), (0.99, "p99")] {
+            let of = |starts: &Starts| quantile(&starts.late_ns, part) / 1e3;
+            let bare = Samples(rounds.iter().map(|round| of(&round.0)).collect());
+            let ours = Samples(rounds.iter().map(|round| of(&round.1)).collect());
+            let name = format!("lateness at {text}, sleeping, {name}");
+            show(Figure::of_rounds(&name, "us", &ours, &bare).bound(AtMost, 1.3));
+        }
+    }
+    for (text, count, share) in [("1k/s", 3_000, 3.0), ("10k/s", 30_000, 25.0)] {
+        let ours = starts::paced(rate(text), Pause::Hybrid, count);
+        for (part, name, bound) in [(0.5, "p50", 150.0), (0.9, "p90", 300.0)] {
+            let name = format!("lateness at {text}, hybrid, {name}");
+            show(Figure::plain(&name, "ns", quantile(&ours.late_ns, part)).bound(AtMost, bound));
+        }
+        let name = format!("processor time at {text}, hybrid, of one core");
+        show(Figure::plain(&name, "%", ours.cpu * 100.0).bound(AtMost, share));
+    }
+}
+
+/// How even starts are, one thread, the default pause.
+fn gaps(show: &mut dyn FnMut(Figure)) {
+    for (text, interval_us, count, bound) in [("2k/s", 500, 6_000, 95.0), ("20k/s", 50, 60_000, 90.0)] {
+        let bare = starts::bare(Duration::from_micros(interval_us), count);
+        let ours = starts::paced(rate(text), Pause::Sleep, count as usize);
+        let name = format!("gaps within 25 % of the interval, {text}");
+        let figure = Figure {
+            baseline: Some(bare.even() * 100.0),
+            ..Figure::plain(&name, "%", ours.even() * 100.0).bound(AtLeast, bound)
+        };
+        show(figure);
+    }
+}
+
+/// From a change of rate until a caller who was asleep has started.
+fn change(show: &mut dyn FnMut(Figure)) {
+    let reached = starts::reached(1_000);
+    show(Figure::plain("change of rate reaches a sleeper, p50", "us", quantile(&reached, 0.5) / 1e3));
+    let p99 = quantile(&reached, 0.99) / 1e3;
+    show(Figure::plain("change of rate reaches a sleeper, p99", "us", p99).bound(AtMost, 200.0));
+}

@@ -1,0 +1,187 @@
+//! How many instructions a grant takes, and whether that has grown unnoticed.
+//!
+//! ```text
+//! cargo run --release -p nanopace-benches --bin instructions              # exit status 1 if one grew by more than 5 %
+//! cargo run --release -p nanopace-benches --bin instructions -- --record  # writes benches/results/instructions.json
+//! ```
+//!
+//! The program runs itself under valgrind, each workload at two lengths: the difference, divided by the difference in grants,
+//! is free of start-up. On a clock moved by hand the count is deterministic, and cold paths are in it in their due proportion.
+//! It does depend on the compiler, whose version is recorded beside it.
+
+use nanopace::{Grant, ManualClock, Pacer};
+use nanopace_benches::float;
+use nanopace_benches::machine::Machine;
+use nanopace_benches::pacers::rate;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+use std::{env, fs};
+
+const USAGE: &str = "usage: instructions [--record]";
+
+/// More than this part more is a regression.
+const MOST_GROWTH: f64 = 0.05;
+
+const GRANTS: [u64; 2] = [100_000, 300_000];
+
+/// Does something so many times.
+type Workload = fn(u64);
+
+/// By name.
+const WORKLOADS: [(&str, Workload); 7] = [
+    ("loop with a bare fetch_add", bare),
+    ("shared acquire, due", |grants| repeat(grants, &far_behind(), |pacer| pacer.acquire().is_ok())),
+    ("shared acquire, due, wait time read", |grants| {
+        repeat(grants, &far_behind(), |pacer| pacer.acquire().map(Grant::wait_nanos));
+    }),
+    ("shared try_acquire, due", |grants| repeat(grants, &far_behind(), |pacer| pacer.try_acquire().is_ok())),
+    ("shared acquire, paused for", |grants| {
+        let pacer = Pacer::builder(rate("1k/s")).clock(ManualClock::jumping()).build();
+        repeat(grants, &pacer, |pacer| pacer.acquire().is_ok());
+    }),
+    ("lane acquire, due", |grants| by_lane(grants, |grant| grant)),
+    ("lane acquire, due, wait time read", |grants| by_lane(grants, Grant::wait_nanos)),
+];
+
+/// What is kept in `benches/results/`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    machine: Machine,
+    instructions_per_call: BTreeMap<String, f64>,
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["--workload", name, grants] => run(name, grants),
+        [] => report(check),
+        ["--record"] => report(record),
+        _ => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Under valgrind.
+fn run(name: &str, grants: &str) -> ExitCode {
+    let workload = WORKLOADS.iter().find(|workload| workload.0 == name);
+    match (workload, grants.parse()) {
+        (Some((_, work)), Ok(grants)) => {
+            work(grants);
+            ExitCode::SUCCESS
+        }
+        _ => ExitCode::from(2),
+    }
+}
+
+fn bare(additions: u64) {
+    let word = AtomicU64::new(0);
+    for _ in 0..additions {
+        black_box(word.fetch_add(1, Relaxed));
+    }
+    assert_eq!(word.into_inner(), additions);
+}
+
+fn far_behind() -> Pacer {
+    let clock = ManualClock::new();
+    let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
+    clock.advance(Duration::from_secs(1 << 20));
+    pacer
+}
+
+fn repeat<T>(grants: u64, pacer: &Pacer, mut call: impl FnMut(&Pacer) -> T) {
+    for _ in 0..grants {
+        black_box(call(pacer));
+    }
+    assert_eq!(pacer.ledger().granted, grants);
+}
+
+fn by_lane<T>(grants: u64, mut read: impl FnMut(Grant<'static>) -> T) {
+    let pacer = far_behind();
+    let mut lane = pacer.lane();
+    for _ in 0..grants {
+        let _ = black_box(lane.acquire().map(&mut read));
+    }
+    drop(lane);
+    assert_eq!(pacer.ledger().granted, grants);
+}
+
+/// Counts, if it can be done here.
+fn report(judge: fn(&BTreeMap<String, f64>) -> Result<bool, String>) -> ExitCode {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        println!("skipped: valgrind is not installed, so no instructions can be counted");
+        return ExitCode::SUCCESS;
+    }
+    match count_all().and_then(|counts| judge(&counts)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(problem) => {
+            eprintln!("instructions: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn count_all() -> Result<BTreeMap<String, f64>, String> {
+    let per_call = |name: &str| -> Result<f64, String> {
+        let [few, many] = [count(name, GRANTS[0])?, count(name, GRANTS[1])?];
+        Ok(float(many - few) / float(GRANTS[1] - GRANTS[0]))
+    };
+    WORKLOADS.iter().map(|(name, _)| Ok(((*name).to_owned(), per_call(name)?))).collect()
+}
+
+/// What callgrind collected while this program did the workload.
+fn count(name: &str, grants: u64) -> Result<u64, String> {
+    let program = env::current_exe().map_err(|error| error.to_string())?;
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program);
+    let output = valgrind.args(["--workload", name, &grants.to_string()]).output();
+    let output = output.map_err(|error| format!("valgrind: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    let collected = text.lines().find_map(|line| line.split("Collected :").nth(1)?.trim().parse().ok());
+    collected.filter(|_| output.status.success()).ok_or_else(|| format!("valgrind, {name}: {text}"))
+}
+
+fn file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("results/instructions.json")
+}
+
+fn record(counts: &BTreeMap<String, f64>) -> Result<bool, String> {
+    let record = Record { machine: Machine::here(), instructions_per_call: counts.clone() };
+    let text = serde_json::to_string_pretty(&record).map_err(|error| error.to_string())?;
+    fs::write(file(), text + "\n").map_err(|error| error.to_string())?;
+    check(counts)
+}
+
+/// Whether nothing has grown beyond what was recorded.
+fn check(counts: &BTreeMap<String, f64>) -> Result<bool, String> {
+    let text = fs::read_to_string(file()).map_err(|error| format!("nothing to compare with: {error}"))?;
+    let record: Record = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let compiler = Machine::here().compiler;
+    if compiler != record.machine.compiler {
+        println!("note: recorded with {}, this is {compiler}", record.machine.compiler);
+    }
+    println!("| instructions per call | recorded | now | growth |");
+    let mut holds = true;
+    for (name, &now) in counts {
+        let before = record.instructions_per_call.get(name).copied().unwrap_or(now);
+        let growth = now / before - 1.0;
+        let grew = growth > MOST_GROWTH;
+        holds &= !grew;
+        let verdict = if grew { " GREW" } else { "" };
+        println!("| {name:<37} | {before:>8.2} | {now:>8.2} | {:>+5.1} %{verdict} |", growth * 100.0);
+    }
+    if !holds {
+        println!(
+            "A grant takes more instructions than recorded: mend it, or record it with --record and say why."
+        );
+    }
+    Ok(holds)
+}

@@ -1,0 +1,143 @@
+//! A figure beside its bare baseline and the bound we hold ourselves to.
+
+use crate::rounds::Samples;
+use serde::Serialize;
+use std::fmt;
+
+/// A baseline whose middle half is wider than this part of its median says nothing.
+const NOISY: f64 = 0.10;
+
+/// One row of the table.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figure {
+    /// What was measured.
+    pub name: String,
+    /// Of `value` and `baseline`.
+    pub unit: &'static str,
+    /// Ours.
+    pub value: f64,
+    /// The bare thing, in the same run; none where the bound is on the value itself.
+    pub baseline: Option<f64>,
+    /// Ours to the baseline's: the median of the rounds' ratios.
+    pub ratio: Option<f64>,
+    /// On the ratio, or on the value where there is none; no bound: for information.
+    pub bound: Option<f64>,
+    /// Which side of the bound is good.
+    pub sense: Sense,
+    /// None without a bound, or where the machine was too noisy to judge.
+    pub holds: Option<bool>,
+    /// How much the baseline varied between rounds, as a part of its median.
+    pub spread: Option<f64>,
+}
+
+/// Which side of its bound a figure has to be on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sense {
+    /// Less is better.
+    AtMost,
+    /// More is better.
+    AtLeast,
+}
+
+impl Figure {
+    /// A value to be looked at by itself.
+    #[must_use]
+    pub fn plain(name: &str, unit: &'static str, value: f64) -> Figure {
+        Figure {
+            name: name.to_owned(),
+            unit,
+            value,
+            baseline: None,
+            ratio: None,
+            bound: None,
+            sense: Sense::AtMost,
+            holds: None,
+            spread: None,
+        }
+    }
+
+    /// A value beside a baseline that was measured once.
+    #[must_use]
+    pub fn beside(name: &str, unit: &'static str, value: f64, baseline: f64) -> Figure {
+        let ratio = Some(value / baseline);
+        Figure { baseline: Some(baseline), ratio, ..Figure::plain(name, unit, value) }
+    }
+
+    /// Rounds of ours beside rounds of the baseline's.
+    #[must_use]
+    pub fn of_rounds(name: &str, unit: &'static str, ours: &Samples, baseline: &Samples) -> Figure {
+        Figure {
+            ratio: Some(ours.ratio_to(baseline)),
+            spread: Some(baseline.spread()),
+            ..Figure::beside(name, unit, ours.median(), baseline.median())
+        }
+    }
+
+    /// With what has to hold of it.
+    #[must_use]
+    pub fn bound(mut self, sense: Sense, bound: f64) -> Figure {
+        let judged = self.ratio.unwrap_or(self.value);
+        let holds = match sense {
+            Sense::AtMost => judged <= bound,
+            Sense::AtLeast => judged >= bound,
+        };
+        self.holds = self.spread.is_none_or(|spread| spread <= NOISY).then_some(holds);
+        Figure { bound: Some(bound), sense, ..self }
+    }
+
+    /// Not judged, because others took so much of the machine that it says nothing.
+    #[must_use]
+    pub fn unjudged(self) -> Figure {
+        Figure { holds: None, ..self }
+    }
+
+    fn verdict(&self) -> String {
+        match (self.bound, self.holds) {
+            (None, _) => String::new(),
+            (_, Some(true)) => "holds".to_owned(),
+            (_, Some(false)) => "NOT YET".to_owned(),
+            (_, None) => "too noisy to judge".to_owned(),
+        }
+    }
+}
+
+/// The columns' names, to be printed above [`Figure`]s.
+#[must_use]
+pub fn head() -> String {
+    row("figure", "value", "bare", "ratio", "bound", "")
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let with_unit = |value: f64| format!("{} {}", short(value), self.unit);
+        let sign = match self.sense {
+            Sense::AtMost => "<=",
+            Sense::AtLeast => ">=",
+        };
+        f.write_str(&row(
+            &self.name,
+            &with_unit(self.value),
+            &self.baseline.map(with_unit).unwrap_or_default(),
+            &self.ratio.map(|ratio| format!("{ratio:.3}")).unwrap_or_default(),
+            &self.bound.map(|bound| format!("{sign} {bound}")).unwrap_or_default(),
+            &self.verdict(),
+        ))
+    }
+}
+
+fn row(name: &str, value: &str, baseline: &str, ratio: &str, bound: &str, verdict: &str) -> String {
+    let line =
+        format!("| {name:<50} | {value:>12} | {baseline:>12} | {ratio:>7} | {bound:>8} | {verdict:<8} |");
+    line
+}
+
+/// Three digits that matter.
+fn short(value: f64) -> String {
+    match value.abs() {
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size > 0.0 && size < 0.1 => format!("{value:.4}"),
+        _ => format!("{value:.2}"),
+    }
+}

@@ -1,0 +1,205 @@
+//! How exact starts are: lateness, gaps, rate, and what that costs in processor time.
+
+use crate::float;
+use nanopace::{Lane, Nanos, Pacer, Pause, Rate};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What was seen of a row of starts.
+#[derive(Clone, Debug, Default)]
+pub struct Starts {
+    /// How late each one was, in nanoseconds.
+    pub late_ns: Vec<f64>,
+    /// Between each two, in intervals.
+    pub gaps: Vec<f64>,
+    /// Of one core.
+    pub cpu: f64,
+}
+
+impl Starts {
+    fn new(late_ns: Vec<f64>, starts_ns: &[u64], interval_ns: f64, cpu: f64) -> Starts {
+        let gaps = starts_ns.windows(2).map(|pair| float(pair[1] - pair[0]) / interval_ns).collect();
+        Starts { late_ns, gaps, cpu }
+    }
+
+    /// The part of gaps within 25 % of an interval.
+    #[must_use]
+    pub fn even(&self) -> f64 {
+        let even = self.gaps.iter().filter(|gap| (0.75..=1.25).contains(*gap)).count();
+        float(even as u64) / float(self.gaps.len() as u64)
+    }
+}
+
+/// Runs in a thread of its own: what a pause strategy sets for a thread, ends with it.
+fn fresh<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| scope.spawn(work).join().expect("a worker that does not panic"))
+}
+
+/// Starts by one lane of a pacer.
+///
+/// # Panics
+/// When a slot is lost.
+#[must_use]
+pub fn paced(rate: Rate, pause: Pause, count: usize) -> Starts {
+    fresh(|| {
+        let pacer = Pacer::builder(rate).pause(pause).build();
+        let mut lane = pacer.lane();
+        let (mut late_ns, mut starts_ns) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let usage = Usage::new();
+        for _ in 0..count {
+            let grant = lane.acquire().expect("an open pacer");
+            let now = pacer.now();
+            late_ns.push((now - grant.intended_start()).as_secs_f64() * 1e9);
+            starts_ns.push(now.as_nanos());
+        }
+        let cpu = usage.share();
+        drop(lane);
+        assert_eq!(pacer.ledger().granted, count as u64, "a slot was lost");
+        Starts::new(late_ns, &starts_ns, rate.interval_ns(), cpu)
+    })
+}
+
+/// The bare baseline: absolute sleeps with a timer slack of 1 ns, and nothing else.
+///
+/// # Panics
+/// When a thread may not set its own timer slack.
+#[must_use]
+pub fn bare(interval: Duration, count: u32) -> Starts {
+    fresh(|| {
+        os::least_slack();
+        let (mut late_ns, mut starts_ns) = (Vec::new(), Vec::new());
+        let usage = Usage::new();
+        let origin = os::now();
+        for index in 1..=count {
+            let intended = origin + interval * index;
+            os::sleep_until(intended);
+            let now = os::now();
+            late_ns.push(now.saturating_sub(intended).as_secs_f64() * 1e9);
+            starts_ns.push(u64::try_from(now.as_nanos()).expect("a clock of this century"));
+        }
+        Starts::new(late_ns, &starts_ns, interval.as_secs_f64() * 1e9, usage.share())
+    })
+}
+
+/// Achieved rate by target rate, over `span`, by the operating system's clock.
+///
+/// # Panics
+/// When a slot is lost.
+#[must_use]
+pub fn achieved(rate: Rate, span: Duration) -> f64 {
+    fresh(|| {
+        let intervals = (rate.as_hz() * span.as_secs_f64()).round();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+        let count = intervals as u64;
+        let pacer = Pacer::new(rate);
+        let mut lane = pacer.lane();
+        start_one(&mut lane);
+        let first = Instant::now();
+        for _ in 0..count {
+            start_one(&mut lane);
+        }
+        let elapsed = first.elapsed();
+        drop(lane);
+        assert_eq!(pacer.ledger().granted, count + 1, "a slot was lost");
+        intervals / elapsed.as_secs_f64() / rate.as_hz()
+    })
+}
+
+fn start_one(lane: &mut Lane) {
+    std::hint::black_box(lane.acquire()).expect("an open pacer");
+}
+
+/// From a change of rate until a caller who was asleep has started, in nanoseconds: `count` callers, one by one.
+///
+/// # Panics
+/// When a sleeper is not woken as it should be.
+#[must_use]
+pub fn reached(count: usize) -> Vec<f64> {
+    (0..count).map(|_| reach_one()).collect()
+}
+
+fn reach_one() -> f64 {
+    let pacer = Pacer::new("1/h".parse().expect("a rate"));
+    pacer.acquire().expect("slot 0");
+    let (changed, started): (Nanos, Nanos) = thread::scope(|scope| {
+        let sleeper = scope.spawn(|| {
+            pacer.acquire().expect("slot 1");
+            pacer.now()
+        });
+        thread::sleep(Duration::from_millis(2));
+        assert!(!sleeper.is_finished(), "a slot an hour away was granted");
+        let changed = pacer.now();
+        pacer.set_rate("10G/s".parse().expect("a rate"));
+        (changed, sleeper.join().expect("a sleeper that does not panic"))
+    });
+    (started - changed).as_secs_f64() * 1e9
+}
+
+/// The processor time that this thread takes.
+struct Usage {
+    wall: Instant,
+    cpu: Duration,
+}
+
+impl Usage {
+    fn new() -> Usage {
+        Usage { wall: Instant::now(), cpu: os::thread_time() }
+    }
+
+    fn share(&self) -> f64 {
+        (os::thread_time().saturating_sub(self.cpu)).as_secs_f64() / self.wall.elapsed().as_secs_f64()
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod os {
+    use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack};
+    use rustix::time::{Timespec, clock_gettime};
+    use std::num::NonZeroU64;
+    use std::time::Duration;
+
+    pub(super) fn least_slack() {
+        // Without it the baseline is worse, and we look better: it must not fail unnoticed.
+        set_current_timer_slack(NonZeroU64::new(1)).expect("a thread that may set its own timer slack");
+    }
+
+    pub(super) fn now() -> Duration {
+        duration(clock_gettime(rustix::time::ClockId::Monotonic))
+    }
+
+    pub(super) fn thread_time() -> Duration {
+        duration(clock_gettime(rustix::time::ClockId::ThreadCPUTime))
+    }
+
+    pub(super) fn sleep_until(moment: Duration) {
+        let moment = Timespec::try_from(moment).expect("a moment of this century");
+        while clock_nanosleep_absolute(ClockId::Monotonic, &moment).is_err() {}
+    }
+
+    fn duration(moment: Timespec) -> Duration {
+        Duration::try_from(moment).expect("a clock that does not run backwards")
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod os {
+    use std::sync::LazyLock;
+    use std::time::{Duration, Instant};
+
+    static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+    pub(super) fn least_slack() {}
+
+    pub(super) fn now() -> Duration {
+        ORIGIN.elapsed()
+    }
+
+    /// Not known here: shares show as 0.
+    pub(super) fn thread_time() -> Duration {
+        Duration::ZERO
+    }
+
+    pub(super) fn sleep_until(moment: Duration) {
+        std::thread::sleep(moment.saturating_sub(now()));
+    }
+}

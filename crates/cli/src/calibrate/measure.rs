@@ -1,0 +1,167 @@
+//! The measurements. Each runs in a thread of its own: what it sets for the thread, ends with it.
+
+use super::results::{Clocks, HICCUP, Sleeps, Spinning, Starts};
+use super::thread::{clock_source, cpu_time, set_fine_timers};
+use crate::control::Interrupt;
+use crate::gaps::Gaps;
+use crate::human::float;
+use hdrhistogram::Histogram;
+use nanopace::{Clock, Nanos, Pacer, Pause, Rate, StdClock, TscClock};
+use std::hint::black_box;
+use std::panic;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a measurement may go on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds<'run> {
+    start: Instant,
+    end: Instant,
+    interrupt: &'run Interrupt,
+}
+
+impl<'run> Bounds<'run> {
+    /// From now to `end`, or to an interrupt.
+    pub(crate) fn new(end: Instant, interrupt: &'run Interrupt) -> Bounds<'run> {
+        Bounds { start: Instant::now(), end, interrupt }
+    }
+
+    fn go_on(&self) -> bool {
+        !self.interrupt.is_set_off() && Instant::now() < self.end
+    }
+
+    /// The first tenth, in which a thread learns and caches fill.
+    fn warm_up(&self) -> Bounds<'run> {
+        Bounds { end: self.start + self.end.saturating_duration_since(self.start) / 10, ..*self }
+    }
+}
+
+/// Readings between two looks at the bounds.
+const BATCH: u32 = 1_000;
+
+/// What readings cost, in turns.
+pub(crate) fn clocks(bounds: Bounds<'_>) -> Clocks {
+    in_a_thread(|| {
+        let (tsc, system) = (TscClock::new(), StdClock::new());
+        let (mut tsc_ns, mut system_ns) = (Vec::new(), Vec::new());
+        loop {
+            tsc_ns.push(reading_ns(&tsc));
+            system_ns.push(reading_ns(&system));
+            if !bounds.go_on() {
+                break;
+            }
+        }
+        Clocks {
+            // How the clock shows itself when debugged is the only place where it tells.
+            counter: format!("{tsc:?}").contains("Counter"),
+            reading_ns: median(tsc_ns),
+            system_reading_ns: median(system_ns),
+            system_source: clock_source(),
+        }
+    })
+}
+
+fn reading_ns(clock: &impl Clock) -> f64 {
+    let start = Instant::now();
+    for _ in 0..BATCH {
+        black_box(clock.now());
+    }
+    start.elapsed().as_secs_f64() * 1e9 / f64::from(BATCH)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Sleeps for `asked` again and again; nothing where fine timers are wanted and can't be had.
+pub(crate) fn sleeps(asked: Duration, fine: bool, bounds: Bounds<'_>) -> Option<Sleeps> {
+    in_a_thread(|| {
+        if fine && !set_fine_timers() {
+            return None;
+        }
+        let mut oversleep = histogram();
+        let before = cpu_time();
+        while bounds.go_on() {
+            let start = Instant::now();
+            thread::sleep(asked);
+            oversleep.saturating_record(nanos(start.elapsed().saturating_sub(asked)));
+        }
+        let cpu = cpu_since(before);
+        let cpu_each = cpu.map(|cpu| cpu.div_f64(float(oversleep.len()).max(1.0)));
+        (!oversleep.is_empty()).then_some(Sleeps { fine, asked, oversleep, cpu_each })
+    })
+}
+
+/// A hiccup meter: reads the clock without end and looks for gaps.
+pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
+    in_a_thread(|| {
+        let clock = TscClock::new();
+        let (mut gaps, mut in_hiccups) = (histogram(), Duration::ZERO);
+        let begin = clock.now();
+        while bounds.go_on() {
+            // Read anew: the look at the bounds is no hiccup.
+            let mut last = clock.now();
+            for _ in 0..BATCH {
+                let now = clock.now();
+                let gap = now - last;
+                gaps.saturating_record(nanos(gap));
+                if gap >= HICCUP {
+                    in_hiccups += gap;
+                }
+                last = now;
+            }
+        }
+        Spinning { gaps, span: clock.now() - begin, in_hiccups }
+    })
+}
+
+/// Starts at `hz` per second, one caller; nothing if there was no time for a second start.
+pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts> {
+    in_a_thread(|| {
+        let rate = Rate::per_second(u64::from(hz)).ok()?;
+        let pacer = Pacer::builder(rate).pause(pause).build();
+        let warm_up = bounds.warm_up();
+        while warm_up.go_on() {
+            start(&pacer)?;
+        }
+        let (mut lateness, mut gaps) = (histogram(), Gaps::new(rate));
+        let (before, spun_before, wall) = (cpu_time(), pacer.stats().spun(), Instant::now());
+        while bounds.go_on() {
+            let (intended, actual) = start(&pacer)?;
+            lateness.saturating_record(nanos(actual - intended));
+            gaps.start(actual);
+        }
+        let wall = wall.elapsed().as_secs_f64();
+        let cpu_share = cpu_since(before).map(|cpu| cpu.as_secs_f64() / wall);
+        let spun = pacer.stats().spun().saturating_sub(spun_before);
+        let spun_each_ns = spun.as_secs_f64() * 1e9 / float(lateness.len()).max(1.0);
+        let even = gaps.quality().map(|quality| quality.within_25_percent);
+        (lateness.len() > 1).then_some(Starts { pause, hz, lateness, even, cpu_share, spun_each_ns })
+    })
+}
+
+/// Intended and actual start of the next slot.
+fn start(pacer: &Pacer) -> Option<(Nanos, Nanos)> {
+    let grant = pacer.acquire().ok()?;
+    Some((grant.intended_start(), pacer.now()))
+}
+
+fn cpu_since(before: Option<Duration>) -> Option<Duration> {
+    Some(cpu_time()?.saturating_sub(before?))
+}
+
+/// Three digits, and all its memory from the start, so that no gap is its own.
+fn histogram() -> Histogram<u64> {
+    const MOST_NS: u64 = 3_600_000_000_000;
+    Histogram::new_with_bounds(1, MOST_NS, 3)
+        .unwrap_or_else(|_| unreachable!("three digits of an hour can be had"))
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn in_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(|payload| panic::resume_unwind(payload)))
+}

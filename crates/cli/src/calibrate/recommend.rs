@@ -1,0 +1,188 @@
+//! What follows from the measurements: the highest rate with even gaps, and the way to pause.
+//!
+//! Gaps are **even** up to the rate at which the 99th percentile of lateness is a quarter of the interval: then hardly any
+//! gap between two starts is further than 25 % off. Sleeping is also limited by its share of a core, beyond which the engine
+//! stretches sleeps; the hybrid way by its budget for spinning, beyond which it sleeps.
+//!
+//! **Recommended** is the cheapest way that keeps gaps even at 10 k/s in one thread, in the order sleep, hybrid, spin, yield;
+//! if none does, the one that comes closest. Spinning and yielding take a whole core, so they need a second one.
+
+use crate::human;
+use nanopace::Pause;
+use serde::Serialize;
+
+/// What the conclusions are drawn from, for one way to pause.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    /// The way to pause.
+    pub(crate) pause: Pause,
+    /// 99th percentile of lateness.
+    pub(crate) lateness_p99_ns: u64,
+    /// Nanoseconds spun for each start.
+    pub(crate) spun_each_ns: f64,
+}
+
+/// The highest rate of a thread with even gaps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct EvenRate {
+    /// The way to pause.
+    pub(crate) pause: Pause,
+    /// Starts per second.
+    pub(crate) hz: f64,
+    /// What stands in the way of more.
+    pub(crate) limit: Limit,
+}
+
+/// What limits a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Limit {
+    /// Starts would be late by more than a quarter of the interval.
+    Lateness,
+    /// Sleeping would take more than its share of a core.
+    SleepShare,
+    /// Spinning would take more than its budget.
+    SpinShare,
+}
+
+/// The way to pause that suits the machine.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Recommendation {
+    /// The way to pause.
+    pub(crate) pause: Pause,
+    /// Why, in a sentence.
+    pub(crate) reason: String,
+}
+
+/// Of the interval.
+const MOST_LATENESS: f64 = 0.25;
+/// What the engine's default share for sleeping, a tenth of a core, is enough for: a sleep costs about 3 us.
+const MOST_SLEEPS_HZ: f64 = 0.1 / 3e-6;
+/// The engine's default share for spinning.
+const SPIN_SHARE: f64 = 0.25;
+/// The rate that the recommendation is for.
+const REFERENCE_HZ: f64 = 10_000.0;
+
+impl Limit {
+    /// What to read after "limited by".
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Limit::Lateness => "lateness",
+            Limit::SleepShare => "the share of a core for sleeping",
+            Limit::SpinShare => "the share of a core for spinning",
+        }
+    }
+}
+
+/// The highest rate with even gaps.
+pub(crate) fn even_rate(facts: &Facts) -> EvenRate {
+    let pause = facts.pause;
+    let by_lateness = MOST_LATENESS * 1e9 / human::float(facts.lateness_p99_ns.max(1));
+    let (by_share, limit) = match pause {
+        Pause::Sleep => (MOST_SLEEPS_HZ, Limit::SleepShare),
+        Pause::Hybrid if facts.spun_each_ns > 0.0 => {
+            (SPIN_SHARE * 1e9 / facts.spun_each_ns, Limit::SpinShare)
+        }
+        _ => (f64::INFINITY, Limit::Lateness),
+    };
+    if by_share < by_lateness {
+        EvenRate { pause, hz: by_share, limit }
+    } else {
+        EvenRate { pause, hz: by_lateness, limit: Limit::Lateness }
+    }
+}
+
+/// The cheapest way that will do, on a machine of so many cores.
+pub(crate) fn recommend(rates: &[EvenRate], cores: usize) -> Option<Recommendation> {
+    let ways = [Pause::Sleep, Pause::Hybrid, Pause::Spin, Pause::Yield];
+    let of = |pause: Pause| rates.iter().find(|rate| rate.pause == pause);
+    let candidates: Vec<&EvenRate> =
+        ways.into_iter().filter(|&pause| cores > 1 || !takes_a_core(pause)).filter_map(of).collect();
+    let cheapest = candidates.iter().find(|rate| rate.hz >= REFERENCE_HZ);
+    let best = candidates.iter().max_by(|a, b| a.hz.total_cmp(&b.hz))?;
+    let reason = match cheapest {
+        Some(rate) => reason(rate, best, of(Pause::Sleep)),
+        None => format!(
+            "nothing keeps gaps even at {} here, this one up to {}: something else wants the processor, or the \
+             virtual machine does not get it",
+            human::short_hz(REFERENCE_HZ),
+            human::short_hz(best.hz)
+        ),
+    };
+    Some(Recommendation { pause: cheapest.unwrap_or(best).pause, reason })
+}
+
+fn takes_a_core(pause: Pause) -> bool {
+    matches!(pause, Pause::Spin | Pause::Yield)
+}
+
+fn reason(chosen: &EvenRate, best: &EvenRate, sleep: Option<&EvenRate>) -> String {
+    let up_to = human::short_hz(chosen.hz);
+    let reason = match sleep {
+        Some(sleep) if chosen.pause != Pause::Sleep => {
+            let sleep = human::short_hz(sleep.hz);
+            format!("sleeping keeps gaps even up to {sleep} per thread only, {} up to {up_to}", chosen.pause)
+        }
+        _ => format!("it is the cheapest, and keeps gaps even up to {up_to} per thread"),
+    };
+    if takes_a_core(chosen.pause) {
+        reason + ", on a core of its own"
+    } else if best.hz > chosen.hz {
+        format!("{reason}; {} goes up to {}", best.pause, human::short_hz(best.hz))
+    } else {
+        reason
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Limit::{Lateness, SleepShare, SpinShare};
+
+    #[test]
+    fn the_rates() {
+        // A quarter of the interval is the lateness: 0.25 s / 25 us = 10 k/s.
+        for (pause, lateness_p99_ns, spun_each_ns, hz, limit) in [
+            (Pause::Sleep, 25_000, 0.0, 10_000.0, Lateness),
+            (Pause::Sleep, 5_000, 0.0, MOST_SLEEPS_HZ, SleepShare),
+            // A quarter of a core is enough for 50 k spins of 5 us.
+            (Pause::Hybrid, 250, 5_000.0, 50_000.0, SpinShare),
+            (Pause::Hybrid, 25_000, 5_000.0, 10_000.0, Lateness),
+            (Pause::Hybrid, 25_000, 0.0, 10_000.0, Lateness),
+            (Pause::Yield, 1_000, 9_000.0, 250_000.0, Lateness),
+            (Pause::Spin, 50, 0.0, 5_000_000.0, Lateness),
+            (Pause::Spin, 0, 0.0, 250_000_000.0, Lateness),
+        ] {
+            let rate = even_rate(&Facts { pause, lateness_p99_ns, spun_each_ns });
+            assert!((rate.hz - hz).abs() < 1e-6 * hz, "{rate:?}");
+            assert_eq!((rate.pause, rate.limit), (pause, limit));
+        }
+    }
+
+    #[test]
+    fn the_recommendations() {
+        // Highest rates of sleep, hybrid, yield and spin; cores; the way to pause, and a part of the reason.
+        for (rates, cores, pause, told) in [
+            ([33e3, 50e3, 1e6, 5e6], 2, Pause::Sleep, "cheapest"),
+            ([33e3, 50e3, 1e6, 5e6], 2, Pause::Sleep, "spin goes up to 5.00M/s"),
+            ([10e3, 5e3, 5e3, 5e3], 2, Pause::Sleep, "even up to 10.0k/s per thread"),
+            ([4e3, 50e3, 1e6, 5e6], 2, Pause::Hybrid, "up to 4.00k/s per thread only, hybrid up to 50.0k/s"),
+            ([4e3, 4e3, 1e6, 5e6], 2, Pause::Spin, "core of its own"),
+            ([4e3, 4e3, 1e6, 5e3], 2, Pause::Yield, "core of its own"),
+            // One core is not to be burnt.
+            ([4e3, 5e3, 1e6, 5e6], 1, Pause::Hybrid, "nothing keeps gaps even at 10.0k/s here"),
+            ([60.0, 50.0, 40.0, 30.0], 64, Pause::Sleep, "this one up to 60.0/s"),
+        ] {
+            let ways = [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin];
+            let rates: Vec<EvenRate> = ways
+                .into_iter()
+                .zip(rates)
+                .map(|(pause, hz)| EvenRate { pause, hz, limit: Lateness })
+                .collect();
+            let recommendation = recommend(&rates, cores).unwrap();
+            assert_eq!(recommendation.pause, pause, "{rates:?}");
+            assert!(recommendation.reason.contains(told), "{recommendation:?}");
+        }
+        assert_eq!(recommend(&[], 2), None);
+    }
+}

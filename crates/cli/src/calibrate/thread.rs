@@ -1,0 +1,51 @@
+//! What the operating system tells a thread about itself.
+
+#[cfg(target_os = "linux")]
+mod platform {
+    use rustix::thread::{current_timer_slack, set_current_timer_slack};
+    use rustix::time::{ClockId, clock_gettime};
+    use std::fs;
+    use std::num::NonZeroU64;
+    use std::time::Duration;
+
+    pub(in crate::calibrate) fn timer_slack() -> Option<Duration> {
+        current_timer_slack().ok().map(Duration::from_nanos)
+    }
+
+    /// For the rest of the thread's life; whether it could be had.
+    pub(in crate::calibrate) fn set_fine_timers() -> bool {
+        set_current_timer_slack(Some(NonZeroU64::MIN)).is_ok()
+    }
+
+    pub(in crate::calibrate) fn cpu_time() -> Option<Duration> {
+        Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).ok()
+    }
+
+    pub(in crate::calibrate) fn clock_source() -> Option<String> {
+        let file = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        fs::read_to_string(file).ok().map(|text| text.trim().to_owned())
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod platform {
+    use std::time::Duration;
+
+    pub(in crate::calibrate) fn timer_slack() -> Option<Duration> {
+        None
+    }
+
+    pub(in crate::calibrate) fn set_fine_timers() -> bool {
+        false
+    }
+
+    pub(in crate::calibrate) fn cpu_time() -> Option<Duration> {
+        None
+    }
+
+    pub(in crate::calibrate) fn clock_source() -> Option<String> {
+        None
+    }
+}
+
+pub(super) use platform::{clock_source, cpu_time, set_fine_timers, timer_slack};

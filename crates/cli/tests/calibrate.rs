@@ -1,0 +1,99 @@
+//! `nanopace calibrate` as its users see it. No test asserts a measured time.
+
+use roxmltree::Document;
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+fn calibrate(line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.arg("calibrate").args(line.split_whitespace()).stdin(Stdio::null());
+    command
+}
+
+fn output(line: &str) -> Output {
+    calibrate(line).output().unwrap()
+}
+
+/// A path of this test's own.
+fn scratch(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+fn names(value: &Value) -> String {
+    value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_json_object_has_the_promised_names_and_no_others() {
+    let output = output("--seconds 0.5 --json -");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        names(&results),
+        "clock complete cores even_rates recommended sleeps spinning starts timer_slack_ns"
+    );
+    assert_eq!(results["complete"], true);
+    assert_eq!(names(&results["clock"]), "reading_ns source system_reading_ns system_source");
+    assert_eq!(names(&results["spinning"]), "duration_seconds gap_ns hiccups share_lost");
+    assert_eq!(names(&results["sleeps"][0]), "asked_ns cpu_each_ns fine_timers oversleep_ns");
+    assert_eq!(names(&results["starts"][0]), "cpu_share gaps_within_25_percent lateness_ns pause rate");
+    assert_eq!(names(&results["even_rates"][0]), "limited_by pause rate");
+    assert_eq!(names(&results["recommended"]), "pause reason");
+    assert_eq!(names(&results["spinning"]["gap_ns"]), "count max mean p50 p90 p99 p99_9 p99_99");
+}
+
+#[test]
+fn report_object_and_plot_come_together() {
+    let (json, svg) = (scratch("calibrate.json"), scratch("calibrate.svg"));
+    let output = calibrate("--seconds 0.3 --json").arg(&json).arg("--svg").arg(&svg).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(serde_json::from_slice::<Value>(&fs::read(&json).unwrap()).unwrap().is_object());
+    let report = String::from_utf8(output.stdout).unwrap();
+    for part in ["clock", "timers", "oversleep", "spinning", "lateness", "even gaps", "recommended: "] {
+        assert!(report.contains(part), "{part} is not in {report}");
+    }
+    let text = fs::read_to_string(&svg).unwrap();
+    let plot = Document::parse(&text).unwrap();
+    assert_eq!(plot.root_element().tag_name().name(), "svg");
+    assert!(plot.descendants().any(|node| node.has_tag_name("polyline")), "{text}");
+}
+
+#[test]
+fn what_cannot_be_done_is_one_line_and_status_2() {
+    for (line, told) in [
+        ("--seconds 0", "--seconds"),
+        ("--seconds soon", "--seconds"),
+        ("--json /nonexistent/file", "/nonexistent/file"),
+        ("--svg /nonexistent/file", "/nonexistent/file"),
+        ("--rate 5", "--rate"),
+    ] {
+        let output = output(line);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{line}: {stderr}");
+        assert!(stderr.starts_with("error: ") && stderr.contains(told), "{line}: {stderr}");
+        assert!(output.stdout.is_empty(), "{line}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_it_with_what_there_is() {
+    use std::io::{BufRead, BufReader};
+
+    let mut child =
+        calibrate("--seconds 600 --json -").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The first line of progress is there when it listens to signals.
+    let mut progress = BufReader::new(child.stderr.take().unwrap());
+    progress.read_line(&mut String::new()).unwrap();
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    // The rest is read so that its writer never finds the pipe closed.
+    let report = std::io::read_to_string(progress).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(kill.success() && output.status.success(), "{output:?}");
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&results["complete"], &results["recommended"]), (&Value::Bool(false), &Value::Null));
+    assert!(report.contains("not everything was measured"), "{report}");
+}
