@@ -3,6 +3,7 @@
 use crate::cell::{Shift, Start};
 use nanopace::{Pacer, Pause, Rate};
 use nanopace_benches::float;
+use nanopace_benches::os;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Barrier;
@@ -140,58 +141,5 @@ impl FromStr for Way {
 
     fn from_str(text: &str) -> Result<Way, String> {
         Way::all().into_iter().find(|way| way.to_string() == text).ok_or_else(|| "no such way".to_owned())
-    }
-}
-
-#[cfg(target_os = "linux")]
-mod os {
-    use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack};
-    use rustix::time::{Timespec, clock_gettime};
-    use std::num::NonZeroU64;
-    use std::time::Duration;
-
-    pub(super) fn least_slack() {
-        // Without it the baseline is worse, and we look better: it must not fail unnoticed.
-        set_current_timer_slack(NonZeroU64::new(1)).expect("a thread that may set its own timer slack");
-    }
-
-    pub(super) fn now() -> Duration {
-        duration(clock_gettime(rustix::time::ClockId::Monotonic))
-    }
-
-    pub(super) fn thread_time() -> Duration {
-        duration(clock_gettime(rustix::time::ClockId::ThreadCPUTime))
-    }
-
-    pub(super) fn sleep_until(moment: Duration) {
-        let moment = Timespec::try_from(moment).expect("a moment of this century");
-        while clock_nanosleep_absolute(ClockId::Monotonic, &moment).is_err() {}
-    }
-
-    fn duration(moment: Timespec) -> Duration {
-        Duration::try_from(moment).expect("a clock that does not run backwards")
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-mod os {
-    use std::sync::LazyLock;
-    use std::time::{Duration, Instant};
-
-    static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
-
-    pub(super) fn least_slack() {}
-
-    pub(super) fn now() -> Duration {
-        ORIGIN.elapsed()
-    }
-
-    /// Not known here: shares show as 0.
-    pub(super) fn thread_time() -> Duration {
-        Duration::ZERO
-    }
-
-    pub(super) fn sleep_until(moment: Duration) {
-        std::thread::sleep(moment.saturating_sub(now()));
     }
 }

@@ -9,6 +9,7 @@ pub mod costs;
 pub mod crew;
 pub mod figure;
 pub mod machine;
+pub mod os;
 pub mod pacers;
 #[cfg(feature = "rivals")]
 pub mod rivals;
