@@ -111,6 +111,31 @@ fn nothing_bursts_at_the_old_speed() {
     });
 }
 
+/// Nor does who was asleep when the rate changed.
+///
+/// Threads: one that acquires a slot that is due in half a microsecond; one that sets the rate from 1M/s to one per second and
+/// moves the clock on, by 10 us and then by 2 s.
+/// Edits: a sleeper holds on to its plan although the gate has changed.
+#[test]
+fn nobody_asleep_starts_at_the_old_speed() {
+    explore_long("nobody_asleep_starts_at_the_old_speed", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        clock.advance(span(MICRO / 2));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap().settled()
+        });
+        pacer.set_rate(rate("1/s"));
+        clock.advance(span(10 * MICRO));
+        clock.advance(span(2 * SECOND));
+        let grant = other.join().unwrap();
+        assert!(grant.actual_start().as_nanos() > SECOND / 2, "{grant:?}");
+        assert!(grant.actual_start() >= grant.intended_start());
+    });
+}
+
 /// A change of the rate reaches a caller who sleeps, or is about to.
 ///
 /// Threads: one that acquires a slot due in an hour, one that sets the rate to 1000/s and moves the clock on by 1 ms.

@@ -83,11 +83,16 @@ impl PacerBuilder {
 
     /// Of a core, how much each thread may spend on going to sleep and waking up; 0 to 1, a tenth by default.
     ///
-    /// A sleep costs about 3 us. Where a thread would sleep more often than the share allows, its sleeps are stretched, to
-    /// at most 3 us / share from one waking to the next, and what is due by then starts in one go. At a tenth that is 30 us:
-    /// it shows above 33 k/s per thread. Not when strict, which would never make up for it.
+    /// A thread measures what a sleep costs it: about 3 us on bare metal, ten times as much on some virtual machines. Where it
+    /// would spend more than its share, its sleeps are stretched, to cost / share from one waking to the next, and what is
+    /// due by then starts in one go: at a tenth and 3 us, in clumps of 30 us of schedule.
+    ///
+    /// By default that is done only where slots are less than 30 us apart, so that up to 33 k/s starts are as even as sleeping
+    /// allows, whatever it costs. Setting a share makes it hold at every rate. Never when strict, which would not make up for it,
+    /// and by at most half of the [`tolerance`](PacerBuilder::tolerance) where only that is made up for.
     pub fn sleep_share(mut self, share: f64) -> PacerBuilder {
         self.pausing.sleep_share = share.clamp(0.0, 1.0);
+        self.pausing.spared_ns = i64::MAX;
         self
     }
 

@@ -10,6 +10,10 @@ pub use crate::sync::{Parker, Unparker};
 use crate::Nanos;
 use ::std::fmt::Debug;
 use ::std::hint;
+use ::std::time::Duration;
+
+/// Some times as long as a processor takes over a spin-loop hint.
+const CLOSE: Duration = Duration::from_nanos(500);
 
 /// A monotonic clock, and how to wait on it.
 ///
@@ -35,10 +39,14 @@ pub trait Clock: Debug + Send + Sync {
         true
     }
 
-    /// Called again and again by a thread that spins until `until`.
-    fn relax(&self, until: Nanos) {
-        let _ = until;
-        hint::spin_loop();
+    /// Called again and again by a thread that spins until `until` and has just read `now`, which is earlier.
+    ///
+    /// By default it leaves the core to its other hardware thread, if it has one, but for the last half microsecond: there each such hint
+    /// would make the start later.
+    fn relax(&self, now: Nanos, until: Nanos) {
+        if until - now > CLOSE {
+            hint::spin_loop();
+        }
     }
 }
 
@@ -55,7 +63,7 @@ impl<C: Clock + ?Sized> Clock for ::std::sync::Arc<C> {
         (**self).is_real()
     }
 
-    fn relax(&self, until: Nanos) {
-        (**self).relax(until);
+    fn relax(&self, now: Nanos, until: Nanos) {
+        (**self).relax(now, until);
     }
 }

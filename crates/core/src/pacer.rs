@@ -324,27 +324,30 @@ impl Shared {
                 self.give_back(&turn);
                 return Err(plan.refusal());
             }
-            self.hold(&turn, &plan, deadline);
-            if self.timeline.gate() != plan.gate {
-                on_change();
+            let now = self.hold(&turn, &plan, deadline).signed();
+            // A clock that was read before the plan is seen to be current still belongs to it.
+            if self.timeline.gate() == plan.gate {
+                plan.now = now;
+                continue;
             }
+            on_change();
             plan = self.timeline.plan(turn.position, &*self.clock).inspect_err(|_| self.give_back(&turn))?;
         }
         self.timeline.overslept(turn.position, &plan, &*self.clock);
         Ok(Start::new(&first, &plan))
     }
 
-    fn hold(&self, turn: &Turn, plan: &Plan, deadline: i64) {
+    fn hold(&self, turn: &Turn, plan: &Plan, deadline: i64) -> Nanos {
         let hold = Hold {
             pausing: &self.pausing,
             clock: &*self.clock,
             sleepers: &self.sleepers,
             position: turn.position,
             until: Nanos::from_signed(plan.release.min(deadline)),
-            may_stretch: !self.timeline.is_strict(),
+            leeway_ns: self.timeline.leeway_ns(self.pausing.spared_ns),
             is_current: || self.timeline.gate() == plan.gate,
         };
-        hold.run();
+        hold.run()
     }
 
     /// Takes an earlier slot that was given back, if there is one: true when the turn has changed. A row of slots is not

@@ -2,10 +2,12 @@
 //!
 //! Each strategy is a file: [`sleep`], [`hybrid`], [`yielding`], [`spin`]. All of them hold a caller until its moment comes or
 //! the plan changes, and answer to nothing else; only they give up the processor. What a thread learns of its own
-//! pauses is in [`habit`], the timers' precision in [`slack`].
+//! pauses is in [`habit`], the timers' precision in [`slack`],
+//! what a pause takes of the processor in [`processor`].
 
 mod habit;
 mod hybrid;
+mod processor;
 mod slack;
 mod sleep;
 mod spin;
@@ -27,12 +29,12 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum Pause {
     /// Sleep until the intended start; the default. Starts some microseconds late. What is overslept is caught up, so
-    /// the rate stays exact. A pause costs about 3 us of processor time; where that would come to more than a tenth of a
-    /// core ([`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share)), sleeps are stretched and starts come in clumps
-    /// of up to 30 us of schedule.
+    /// the rate stays exact. Up to 33 k/s each start has a sleep of its own; above, sleeps are stretched to keep what they
+    /// cost within a tenth of a core, and starts come in clumps: see
+    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
     #[default]
     Sleep,
-    /// Sleep until shortly before, then spin. Starts within a microsecond while a core is free; spins for at most a
+    /// Sleep until shortly before, then spin. Starts within some tenths of a microsecond while a core is free; spins for at most a
     /// quarter of the time ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)), and sleeps where that is used up or
     /// where spinning turns out to be in somebody's way.
     Hybrid,
@@ -79,14 +81,16 @@ pub(crate) struct Pausing {
     /// Of each second, how much a thread may spend on going to sleep, and on spinning in the hybrid strategy; from 0 to 1.
     pub(crate) sleep_share: f64,
     pub(crate) spin_share: f64,
+    /// Where starts are at least so far apart, each has a sleep of its own, whatever it costs.
+    pub(crate) spared_ns: i64,
     /// Whether sleeping threads ask for fine timers.
     pub(crate) fine_timers: bool,
     /// Time spent spinning by all threads, in nanoseconds.
     spun: AtomicU64,
 }
 
-/// What going to sleep and waking up again costs a thread; measured on Linux, x86-64.
-const SLEEP_COST_NS: f64 = 3_000.0;
+/// A tenth of a core, where a sleep costs 3 us as on bare metal: starts at least so far apart are not clumped by default.
+const SPARED_NS: i64 = 30_000;
 
 /// A share smaller than this would stretch sleeps beyond a second.
 const LEAST_SHARE: f64 = 3e-6;
@@ -99,15 +103,20 @@ impl Pausing {
             strategy: Pause::default(),
             sleep_share: 0.1,
             spin_share: 0.25,
+            spared_ns: SPARED_NS,
             fine_timers: true,
             spun,
         }
     }
 
-    /// The time between two wake-ups that keeps sleeping within its share.
-    #[expect(clippy::cast_possible_truncation, reason = "at most a second in nanoseconds")]
-    fn sleep_period_ns(&self) -> i64 {
-        (SLEEP_COST_NS / self.sleep_share.max(LEAST_SHARE)) as i64
+    /// The time between two wake-ups that keeps sleeping within its share, when a sleep costs `cost_ns`.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "about a second in nanoseconds"
+    )]
+    fn sleep_period_ns(&self, cost_ns: i64) -> i64 {
+        (cost_ns as f64 / self.sleep_share.max(LEAST_SHARE)) as i64
     }
 
     fn add_spun(&self, nanos: i64) {
@@ -129,13 +138,14 @@ pub(crate) struct Hold<'a, F: Fn() -> bool> {
     /// Whose turn it is: sleepers are woken in this order.
     pub(crate) position: u64,
     pub(crate) until: Nanos,
-    /// Whether a late start is made up for, so that a sleep may be stretched.
-    pub(crate) may_stretch: bool,
+    /// How far a sleep may be stretched beyond `until`, because a late start is made up for.
+    pub(crate) leeway_ns: i64,
     pub(crate) is_current: F,
 }
 
 impl<F: Fn() -> bool> Hold<'_, F> {
-    pub(crate) fn run(&self) {
+    /// When it ended: at `until` or later, unless a change of plan ended it.
+    pub(crate) fn run(&self) -> Nanos {
         match self.pausing.strategy {
             _ if self.until == Nanos::MAX => sleep::until(self, self.until),
             Pause::Sleep => sleep::hold(self),
@@ -145,11 +155,7 @@ impl<F: Fn() -> bool> Hold<'_, F> {
         }
     }
 
-    fn now(&self) -> i64 {
-        self.clock.now().signed()
-    }
-
-    fn goes_on(&self) -> bool {
-        (self.is_current)() && self.clock.now() < self.until
+    fn goes_on(&self, now: Nanos) -> bool {
+        now < self.until && (self.is_current)()
     }
 }

@@ -296,6 +296,13 @@ impl Timeline {
         self.face.view().is_none_or(|view| view.patience.limit_ns == 0)
     }
 
+    /// How long a pause may overrun where slots are less than `spared_ns` apart: half of the lateness that is freely made up
+    /// for. The other half is for what it overruns unasked.
+    pub(crate) fn leeway_ns(&self, spared_ns: i64) -> i64 {
+        let view = self.face.view().filter(|view| view.interval_ns() < spared_ns);
+        view.map_or(0, |view| view.patience.limit_ns / 2)
+    }
+
     /// A strict schedule does not make up for what its own pauses overrun either.
     pub(crate) fn overslept(&self, position: u64, plan: &Plan, clock: &dyn Clock) {
         if self.is_strict() && plan.now > plan.release {

@@ -126,7 +126,7 @@ impl Clock for ManualClock {
         false
     }
 
-    fn relax(&self, until: Nanos) {
+    fn relax(&self, _now: Nanos, until: Nanos) {
         if self.0.jumping {
             self.set(until);
         } else {

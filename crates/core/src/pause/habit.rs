@@ -1,9 +1,9 @@
-//! What a thread learns of its own pauses: how far they overrun, when it last woke, and how much it may still spin.
+//! What a thread learns of its own pauses: how far they overrun, what they cost, and how much it may still spin.
 //!
 //! Kept per thread, because overrunning is between a thread and its operating system; for one pacer at a time, because
 //! moments of two clocks can't be compared. A clock that does not run by itself teaches nothing.
 
-use super::Hold;
+use super::{Hold, Pausing};
 use std::cell::Cell;
 
 thread_local! {
@@ -14,9 +14,11 @@ thread_local! {
 pub(super) struct Habit {
     /// Which pacer's clock the moments are of.
     pacer: u64,
-    /// When the thread last woke.
-    pub(super) woke: i64,
-    oversleep: Oversleep,
+    /// What the thread last slept to.
+    slept_to: i64,
+    oversleep: Quantile,
+    /// Processor time that going to sleep and waking up takes.
+    cost: Quantile,
     /// Time that may be spent spinning, as of `credited`.
     credit: i64,
     credited: i64,
@@ -24,6 +26,9 @@ pub(super) struct Habit {
     crowded_until: i64,
 }
 
+/// Margins outside of this are not worth it.
+const LEAST_MARGIN_NS: i64 = 2_000;
+const MOST_MARGIN_NS: i64 = 100_000;
 /// Spinning can be saved up for so long.
 const MOST_CREDIT_NS: i64 = 1_000_000;
 /// A spinning thread that loses the processor for so long has met somebody who needs it ...
@@ -34,8 +39,11 @@ const CROWDED_FOR_NS: i64 = 20_000_000;
 impl Habit {
     const NEW: Habit = Habit {
         pacer: 0,
-        woke: i64::MIN,
-        oversleep: Oversleep::NEW,
+        slept_to: i64::MIN,
+        // What a thread with default timers should expect ...
+        oversleep: Quantile { value: 60_000, percent: 94 },
+        // ... and what a sleep costs on Linux and bare metal. Both are learnt within some dozens of sleeps.
+        cost: Quantile { value: 3_000, percent: 50 },
         credit: MOST_CREDIT_NS,
         credited: i64::MAX,
         crowded_until: i64::MIN,
@@ -57,15 +65,27 @@ impl Habit {
 
     /// A sleep to `until` has ended `now`.
     pub(super) fn slept(&mut self, until: i64, now: i64) {
-        self.woke = now;
+        self.slept_to = until.min(now);
         if now >= until {
             self.oversleep.learn(now - until);
         }
     }
 
-    /// How long before its moment a thread wakes to be there in time.
+    /// A sleep has taken `nanos` of processor time.
+    pub(super) fn paid(&mut self, nanos: i64) {
+        if nanos > 0 {
+            self.cost.learn(nanos);
+        }
+    }
+
+    /// The earliest moment to wake again that keeps sleeping within its share.
+    pub(super) fn wakes_again(&self, pausing: &Pausing) -> i64 {
+        self.slept_to.saturating_add(pausing.sleep_period_ns(self.cost.value))
+    }
+
+    /// How long before its moment a thread wakes to be there in time: almost all sleeps overrun by less.
     pub(super) fn margin(&self) -> i64 {
-        self.oversleep.margin()
+        self.oversleep.value.clamp(LEAST_MARGIN_NS, MOST_MARGIN_NS)
     }
 
     /// How long the thread may spin from `now` on, when `share` of its time is allowed.
@@ -90,42 +110,25 @@ impl Habit {
     }
 }
 
-/// The median and the spread (median deviation) of what sleeps overrun, followed step by step.
+/// The value that `percent` of all values stay below, followed step by step, in nanoseconds.
 ///
 /// Each value moves the estimate by a step towards it, whatever its size, so that a stall of a second moves it no further than
-/// a microsecond's worth: stochastic approximation of a quantile (Robbins and Monro, 1951).
+/// any other late waking; steps up and down balance where the wanted part lies below: stochastic approximation of a
+/// quantile (Robbins and Monro, 1951). Steps are a part of the estimate, so it follows a change of load at any scale.
 #[derive(Clone, Copy, Debug)]
-struct Oversleep {
-    median: i64,
-    spread: i64,
+struct Quantile {
+    value: i64,
+    percent: i64,
 }
 
-impl Oversleep {
-    /// What a thread with default timers should expect; it learns within some dozens of pauses.
-    const NEW: Oversleep = Oversleep { median: 20_000, spread: 5_000 };
-    /// The estimates move by this part of themselves.
-    const PART: i64 = 16;
-    /// Margins outside of this are not worth it.
-    const LEAST_NS: i64 = 2_000;
-    const MOST_NS: i64 = 100_000;
-
-    fn learn(&mut self, overrun: i64) {
-        self.median = Self::towards(self.median, overrun);
-        self.spread = Self::towards(self.spread, (overrun - self.median).abs());
-    }
-
-    fn towards(estimate: i64, value: i64) -> i64 {
-        let step = estimate / Self::PART + 32;
-        if value > estimate {
-            estimate + step.min(value - estimate)
+impl Quantile {
+    fn learn(&mut self, seen: i64) {
+        let step = self.value / 8 + 32;
+        if seen > self.value {
+            self.value += step * self.percent / 100;
         } else {
-            estimate - step.min(estimate - value)
+            self.value -= step * (100 - self.percent) / 100;
         }
-    }
-
-    /// Four spreads beyond the median: almost all sleeps end before.
-    fn margin(&self) -> i64 {
-        (self.median + 4 * self.spread).clamp(Self::LEAST_NS, Self::MOST_NS)
     }
 }
 
@@ -133,30 +136,44 @@ impl Oversleep {
 mod tests {
     use super::*;
 
-    fn learnt(values: impl IntoIterator<Item = i64>) -> Oversleep {
-        let mut oversleep = Oversleep::NEW;
-        values.into_iter().for_each(|value| oversleep.learn(value));
-        oversleep
+    fn learnt(percent: i64, from: i64, values: impl IntoIterator<Item = i64>) -> i64 {
+        let mut quantile = Quantile { value: from, percent };
+        values.into_iter().for_each(|value| quantile.learn(value));
+        quantile.value
     }
 
+    /// Around a steady value the estimate steps up by at most value / 8 + 32 at once, and down by less.
     #[test]
-    fn a_steady_overrun_is_learnt_and_relearnt() {
-        // After 300 equal values the estimates stand within a step of value / 16 + 32 of the value, and of 0.
-        for value in [1_000, 3_000, 53_000] {
-            let oversleep = learnt(std::iter::repeat_n(value, 300));
-            assert!((oversleep.median - value).abs() <= value / 16 + 32, "{oversleep:?}");
-            assert!(oversleep.spread <= value / 8 + 64, "{oversleep:?}");
+    fn a_steady_value_is_learnt_and_relearnt() {
+        for (percent, from, value) in
+            [(95, 60_000, 3_000), (95, 1_000, 53_000), (50, 3_000, 26_000), (50, 53_000, 1_000)]
+        {
+            let value_learnt = learnt(percent, from, std::iter::repeat_n(value, 1_000));
+            assert!((value_learnt - value).abs() <= value / 8 + 34, "{percent} % of {value}: {value_learnt}");
         }
-        let oversleep = learnt(std::iter::repeat_n(53_000, 300).chain(std::iter::repeat_n(3_000, 300)));
-        assert!((oversleep.median - 3_000).abs() <= 3_000 / 16 + 32, "{oversleep:?}");
+    }
+
+    /// Values spread evenly over 0 to 99 us have their quantile at that many us; the mean of the estimate over many values is
+    /// within an eighth of it, which is the size of a step.
+    #[test]
+    fn a_quantile_is_what_a_part_stays_below() {
+        for percent in [50, 95] {
+            let mut quantile = Quantile { value: 60_000, percent };
+            let mut sum = 0;
+            for index in 0..100_000_i64 {
+                quantile.learn(index * 37 % 100 * 1_000);
+                sum += quantile.value;
+            }
+            let (mean, wanted) = (sum / 100_000, percent * 1_000);
+            assert!((mean - wanted).abs() <= wanted / 8, "{percent} %: {mean}");
+        }
     }
 
     #[test]
-    fn one_stall_moves_the_median_by_one_step() {
-        let before = learnt(std::iter::repeat_n(3_000, 300));
-        let mut after = before;
-        after.learn(1_000_000_000);
-        assert!(after.median - before.median <= before.median / 16 + 32);
+    fn one_stall_moves_the_estimate_by_one_step() {
+        let before = learnt(95, 60_000, std::iter::repeat_n(3_000, 1_000));
+        let after = learnt(95, before, [1_000_000_000]);
+        assert!(after - before <= before / 8 + 32);
     }
 
     #[test]

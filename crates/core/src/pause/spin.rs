@@ -1,9 +1,14 @@
 //! Spin until the moment has come.
 
 use super::Hold;
+use crate::Nanos;
 
-pub(super) fn hold<F: Fn() -> bool>(hold: &Hold<'_, F>) {
-    while hold.goes_on() {
-        hold.clock.relax(hold.until);
+pub(super) fn hold<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
+    loop {
+        let now = hold.clock.now();
+        if !hold.goes_on(now) {
+            return now;
+        }
+        hold.clock.relax(now, hold.until);
     }
 }

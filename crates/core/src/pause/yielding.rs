@@ -1,11 +1,16 @@
 //! Let others run until the moment has come.
 
 use super::Hold;
+use crate::Nanos;
 use crate::sync::yield_now;
 
-pub(super) fn hold<F: Fn() -> bool>(hold: &Hold<'_, F>) {
-    while hold.goes_on() {
+pub(super) fn hold<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
+    loop {
+        let now = hold.clock.now();
+        if !hold.goes_on(now) {
+            return now;
+        }
         yield_now();
-        hold.clock.relax(hold.until);
+        hold.clock.relax(now, hold.until);
     }
 }

@@ -202,6 +202,10 @@ impl View {
         self.gate & INTRICATE == 0 && ticks_between(self.from, position) >= 0
     }
 
+    pub(super) fn interval_ns(&self) -> i64 {
+        self.line.scale.nanos(SLOT)
+    }
+
     pub(super) fn intended(&self, position: u64) -> i64 {
         self.line.time_of(position)
     }
