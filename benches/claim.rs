@@ -3,7 +3,7 @@
 //! The bare baseline is one relaxed `fetch_add`. All figures are taken in one run; look at the ratios.
 
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime};
-use nanopace::{Grant, ManualClock, Pacer, Refused};
+use nanopace::{LazyGrant, ManualClock, Pacer, Refused};
 use nanopace_benches::pacers::{behind, overrun, rate};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -37,7 +37,7 @@ fn due(criterion: &mut Criterion) {
     let average = behind(0.0);
     bench(&mut group, "average", &average, |pacer| pacer.acquire().is_ok());
     bench(&mut group, "average, grant kept", &average, |pacer| black_box(pacer.acquire()).is_ok());
-    bench(&mut group, "average, wait time read", &average, |pacer| pacer.acquire().map(Grant::wait_nanos));
+    bench(&mut group, "average, wait time read", &average, |pacer| pacer.acquire().map(LazyGrant::wait_nanos));
     bench(&mut group, "average, try_acquire", &average, |pacer| pacer.try_acquire().is_ok());
     bench(&mut group, "partial 0.5, within tolerance", &behind(0.5), |pacer| pacer.acquire().is_ok());
     bench(&mut group, "burst 1.1, within tolerance", &behind(1.1), |pacer| pacer.acquire().is_ok());

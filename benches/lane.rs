@@ -13,7 +13,7 @@ fn bench<T>(
     group: &mut BenchmarkGroup<'_, WallTime>,
     name: &str,
     pacer: &Pacer,
-    mut call: impl FnMut(Grant<'static>) -> T,
+    mut call: impl FnMut(Grant) -> T,
 ) {
     let mut lane = pacer.lane();
     let mut calls = 0;

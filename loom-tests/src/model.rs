@@ -1,7 +1,7 @@
 //! The harness: explores a model, counts what it explored, and says so.
 
 use loom::thread::JoinHandle;
-use nanopace::{Grant, ManualClock, Nanos, Pacer, PacerBuilder, Rate};
+use nanopace::{Grant, LazyGrant, ManualClock, Nanos, Pacer, PacerBuilder, Rate};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -88,18 +88,18 @@ pub fn manual(text: &str) -> (ManualClock, PacerBuilder) {
 
 /// The intended start, in nanoseconds.
 #[must_use]
-pub fn intended_ns(grant: Grant) -> u64 {
-    grant.intended_start().as_nanos()
+pub fn intended_ns(grant: impl Into<Grant>) -> u64 {
+    grant.into().intended_start().as_nanos()
 }
 
 /// The wait time, in nanoseconds.
 #[must_use]
-pub fn wait_ns(grant: Grant) -> u64 {
-    grant.wait_nanos()
+pub fn wait_ns(grant: impl Into<Grant>) -> u64 {
+    grant.into().wait_nanos()
 }
 
 /// The intended starts of some grants, in order.
-pub fn slots(grants: impl IntoIterator<Item = Grant<'static>>) -> Vec<u64> {
+pub fn slots(grants: impl IntoIterator<Item = Grant>) -> Vec<u64> {
     let mut slots: Vec<u64> = grants.into_iter().map(intended_ns).collect();
     slots.sort_unstable();
     slots
@@ -107,8 +107,8 @@ pub fn slots(grants: impl IntoIterator<Item = Grant<'static>>) -> Vec<u64> {
 
 /// Everything that can be had without the clock moving.
 #[must_use]
-pub fn drain(pacer: &Pacer) -> Vec<Grant<'static>> {
-    std::iter::from_fn(|| pacer.try_acquire().ok().map(Grant::settled)).collect()
+pub fn drain(pacer: &Pacer) -> Vec<Grant> {
+    std::iter::from_fn(|| pacer.try_acquire().ok().map(LazyGrant::settled)).collect()
 }
 
 /// Every nanosecond is accounted for.

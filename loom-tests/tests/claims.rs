@@ -3,7 +3,7 @@
 #![cfg(loom)]
 
 use loom_tests::{MICRO, assert_balanced, drain, explore, intended_ns, manual, slots, span, spawn, wait_ns};
-use nanopace::{Grant, Refused};
+use nanopace::{LazyGrant, Refused};
 
 /// Slots are unique and leave no gap, claimed without a lock by two threads at once.
 ///
@@ -41,7 +41,7 @@ fn tried_claims_are_unique() {
             let pacer = pacer.clone();
             move || pacer.acquire().unwrap().settled()
         });
-        let mine = pacer.try_acquire().ok().map(Grant::settled);
+        let mine = pacer.try_acquire().ok().map(LazyGrant::settled);
         let grants = mine.into_iter().chain([other.join().unwrap()]).chain(drain(&pacer));
         assert_eq!(slots(grants), [0, MICRO]);
         assert_eq!(pacer.ledger().granted, 2);

@@ -7,7 +7,7 @@ use loom_tests::{
     MICRO, assert_balanced, drain, explore, explore_long, intended_ns, manual, rate, slots, span, spawn,
 };
 use nanopace::clock::Parker;
-use nanopace::{Clock, Closed, Grant, ManualClock, Nanos, Pacer};
+use nanopace::{Clock, Closed, ManualClock, Nanos, Pacer};
 use std::sync::Arc;
 
 /// A lane gives the rest of its block back, once, whoever claims meanwhile.
@@ -156,7 +156,7 @@ fn a_closed_lane_gives_back() {
             let pacer = pacer.clone();
             move || {
                 let mut lane = pacer.lane();
-                let started = [(); 2].map(|()| lane.acquire().map(Grant::settled));
+                let started = [(); 2].map(|()| lane.acquire());
                 // Closed is closed: the lane knows it as soon as it can know.
                 (started, pacer.is_closed().then(|| lane.acquire()))
             }

@@ -9,7 +9,7 @@
 //! is free of start-up. On a clock moved by hand the count is deterministic, and cold paths are in it in their due proportion.
 //! It does depend on the compiler, whose version is recorded beside it.
 
-use nanopace::{Grant, ManualClock, Pacer};
+use nanopace::{Grant, LazyGrant, ManualClock, Pacer};
 use nanopace_benches::float;
 use nanopace_benches::machine::Machine;
 use nanopace_benches::pacers::rate;
@@ -37,7 +37,7 @@ const WORKLOADS: [(&str, Workload); 7] = [
     ("loop with a bare fetch_add", bare),
     ("shared acquire, due", |grants| repeat(grants, &far_behind(), |pacer| pacer.acquire().is_ok())),
     ("shared acquire, due, wait time read", |grants| {
-        repeat(grants, &far_behind(), |pacer| pacer.acquire().map(Grant::wait_nanos));
+        repeat(grants, &far_behind(), |pacer| pacer.acquire().map(LazyGrant::wait_nanos));
     }),
     ("shared try_acquire, due", |grants| repeat(grants, &far_behind(), |pacer| pacer.try_acquire().is_ok())),
     ("shared acquire, paused for", |grants| {
@@ -103,7 +103,7 @@ fn repeat<T>(grants: u64, pacer: &Pacer, mut call: impl FnMut(&Pacer) -> T) {
     assert_eq!(pacer.ledger().granted, grants);
 }
 
-fn by_lane<T>(grants: u64, mut read: impl FnMut(Grant<'static>) -> T) {
+fn by_lane<T>(grants: u64, mut read: impl FnMut(Grant) -> T) {
     let pacer = far_behind();
     let mut lane = pacer.lane();
     for _ in 0..grants {

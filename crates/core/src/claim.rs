@@ -1,5 +1,6 @@
 //! A slot taken ahead of its start, for callers that pause in their own way.
 
+use crate::grant::Stamp;
 use crate::pacer::Turn;
 use crate::{Closed, Grant, Nanos, Pacer, Refused};
 use std::time::Duration;
@@ -25,7 +26,7 @@ use std::time::Duration;
 pub struct Claim {
     pacer: Pacer,
     turn: Turn,
-    started: Option<Grant<'static>>,
+    started: Option<Grant>,
 }
 
 impl Claim {
@@ -57,7 +58,7 @@ impl Claim {
     ///
     /// # Errors
     /// [`Refused::NotUntil`], [`Refused::Paused`] or [`Refused::Closed`]; the claim stays yours.
-    pub fn start(&mut self) -> Result<Grant<'static>, Refused> {
+    pub fn start(&mut self) -> Result<Grant, Refused> {
         if let Some(grant) = self.started {
             return Ok(grant);
         }
@@ -66,7 +67,7 @@ impl Claim {
             return Err(plan.refusal());
         }
         let nanos = |moment| Nanos::from_signed(moment).as_nanos();
-        Ok(*self.started.insert(Grant::new(nanos(plan.intended), nanos(plan.now), 0)))
+        Ok(*self.started.insert(Grant::new(nanos(plan.intended), Stamp::new(nanos(plan.now)))))
     }
 }
 

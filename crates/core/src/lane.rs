@@ -2,11 +2,9 @@
 
 use crate::line::{SLOT, ticks_between};
 use crate::pacer::{Start, Turn};
-use crate::stats::{Run, Tally};
-use crate::sync::Mutex;
-use crate::timeline::Due;
+use crate::stats::{LaneTally, Run};
+use crate::timeline::{Due, Plan};
 use crate::{Closed, Grant, Pacer};
-use std::sync::Arc;
 
 /// One worker's handle on a [`Pacer`]. Make one in each worker thread, by [`Pacer::lane`].
 ///
@@ -43,18 +41,21 @@ pub struct Lane {
     pacer: Pacer,
     /// Of the block, what is known to be due and not granted; the rest begins at `next`.
     due: Due,
-    /// How many slots were due when the lane last looked.
+    /// How many slots were due when the run began.
     seen_due: u64,
     /// The slots taken and neither granted nor due: positions from `next` to `end`.
     next: u64,
     end: u64,
-    tally: Arc<Mutex<Tally>>,
+    /// How many slots to take at once, as things were when the lane last looked; and when that was.
+    block: u64,
+    looked: i64,
+    tally: LaneTally,
 }
 
 impl Lane {
     pub(crate) fn new(pacer: Pacer) -> Lane {
         let tally = pacer.0.tallies.enter();
-        Lane { pacer, due: Due::default(), seen_due: 0, next: 0, end: 0, tally }
+        Lane { pacer, due: Due::default(), seen_due: 0, next: 0, end: 0, block: 1, looked: i64::MIN, tally }
     }
 
     /// As [`Pacer::acquire`].
@@ -62,9 +63,9 @@ impl Lane {
     /// # Errors
     /// [`Closed`].
     #[inline]
-    pub fn acquire(&mut self) -> Result<Grant<'static>, Closed> {
+    pub fn acquire(&mut self) -> Result<Grant, Closed> {
         match self.due.next(self.pacer.0.timeline.gate()) {
-            Some((intended, seen)) => Ok(Grant::new(intended, seen, 0)),
+            Some(grant) => Ok(grant),
             None => self.acquire_slowly(),
         }
     }
@@ -85,31 +86,38 @@ impl Lane {
     }
 
     #[cold]
-    fn acquire_slowly(&mut self) -> Result<Grant<'static>, Closed> {
+    fn acquire_slowly(&mut self) -> Result<Grant, Closed> {
         self.settle_run();
-        self.trim();
         if self.next == self.end {
-            self.take_block()?;
+            (self.next, self.end) = self.pacer.0.timeline.claim(self.block, &*self.pacer.0.clock)?;
         }
-        let turn = Turn::single(self.next);
+        let mut turn = Turn::single(self.next);
         self.next = self.next.wrapping_add(SLOT);
-        let start = self.start(turn)?;
+        let plan = self.pacer.0.admit(&mut turn)?;
+        self.fit(&plan);
+        let start = self.start(turn, plan)?;
         self.tally.lock().record(&start);
-        self.look();
+        self.begin_run(&start.plan);
         Ok(start.grant)
     }
 
-    fn take_block(&mut self) -> Result<(), Closed> {
-        let shared = &self.pacer.0;
-        let slots = shared.timeline.block(&*shared.clock);
-        (self.next, self.end) = shared.timeline.claim(slots, &*shared.clock)?;
-        Ok(())
+    /// Keeps of the block what a lane would take now, and gives back the rest.
+    fn fit(&mut self, plan: &Plan) {
+        let timeline = &self.pacer.0.timeline;
+        timeline.keep_books(self.looked, plan.now);
+        self.looked = plan.now;
+        self.block = timeline.block(plan, self.next);
+        let kept = self.next.wrapping_add((self.block - 1).wrapping_mul(SLOT));
+        if ticks_between(kept, self.end) > 0 {
+            let end = std::mem::replace(&mut self.end, kept);
+            self.pacer.0.give_back_range(kept, end);
+        }
     }
 
     /// Starts a slot of the block. While it is held back, a change of schedule makes the rest go back.
-    fn start(&mut self, turn: Turn) -> Result<Start, Closed> {
+    fn start(&mut self, turn: Turn, plan: Plan) -> Result<Start, Closed> {
         let Lane { pacer, next, end, .. } = self;
-        pacer.0.start_turn(turn, || {
+        pacer.0.start_admitted(turn, plan, || {
             let (start, end) = (*next, std::mem::replace(end, *next));
             if start != end {
                 pacer.0.give_back_range(start, end);
@@ -117,24 +125,9 @@ impl Lane {
         })
     }
 
-    /// The schedule may have changed since the block was taken: gives back what a lane would not take now.
-    fn trim(&mut self) {
-        let shared = &self.pacer.0;
-        if self.due.is_current(shared.timeline.gate()) || self.next == self.end {
-            return;
-        }
-        let keep = shared.timeline.block(&*shared.clock).wrapping_mul(SLOT);
-        let kept = self.next.wrapping_add(keep);
-        if ticks_between(kept, self.end) > 0 {
-            let end = std::mem::replace(&mut self.end, kept);
-            shared.give_back_range(kept, end);
-        }
-    }
-
-    /// Sees how much of the block is known to be due.
-    fn look(&mut self) {
-        self.due =
-            self.pacer.0.timeline.view().map_or_else(Due::default, |view| view.due(self.next, self.end));
+    /// Sees how much of the block is due by that reading of the clock.
+    fn begin_run(&mut self, plan: &Plan) {
+        self.due = self.pacer.0.timeline.due(plan, self.next, self.end);
         self.seen_due = self.due.slots();
         self.next = self.next.wrapping_add(self.seen_due.wrapping_mul(SLOT));
     }

@@ -25,7 +25,7 @@ pub use builder::PacerBuilder;
 pub use claim::Claim;
 pub use clock::{Clock, ManualClock, StdClock, TscClock};
 pub use error::{Closed, RateError, Refused, StrictnessError};
-pub use grant::Grant;
+pub use grant::{Grant, LazyGrant};
 pub use lane::Lane;
 pub use ledger::Ledger;
 pub use nanos::Nanos;

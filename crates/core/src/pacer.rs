@@ -3,6 +3,7 @@
 use crate::builder::PacerBuilder;
 use crate::claim::Claim;
 use crate::clock::Clock;
+use crate::grant::Stamp;
 use crate::line::SLOT;
 use crate::nanos::span_ns;
 use crate::pause::{Hold, Pausing};
@@ -10,7 +11,7 @@ use crate::sleepers::Sleepers;
 use crate::stats::Tallies;
 use crate::timebase::Timebase;
 use crate::timeline::{Plan, Timeline};
-use crate::{Closed, Grant, Lane, Ledger, Nanos, Rate, Refused, Stats, Strictness};
+use crate::{Closed, Grant, Lane, LazyGrant, Ledger, Nanos, Rate, Refused, Stats, Strictness};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,9 +65,11 @@ impl Turn {
 /// A start, with what the statistics want to know of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
-    pub(crate) grant: Grant<'static>,
+    pub(crate) grant: Grant,
     pub(crate) delay_ns: u64,
     pub(crate) oversleep_ns: u64,
+    /// What it started by.
+    pub(crate) plan: Plan,
 }
 
 impl Pacer {
@@ -99,11 +102,11 @@ impl Pacer {
     /// # Errors
     /// [`Closed`] as soon as the pacer is closed, also to callers that are asleep.
     #[inline]
-    pub fn acquire(&self) -> Result<Grant<'_>, Closed> {
+    pub fn acquire(&self) -> Result<LazyGrant<'_>, Closed> {
         let (position, seen) = self.0.timeline.claim_fast();
         match seen {
-            Some(seen) => Ok(Grant::due(&self.0.timeline, position, seen)),
-            None => self.0.start(Turn::single(position)),
+            Some(seen) => Ok(LazyGrant::due(&self.0.timeline, position, seen)),
+            None => Ok(self.0.start(Turn::single(position))?.into()),
         }
     }
 
@@ -112,12 +115,12 @@ impl Pacer {
     ///
     /// # Errors
     /// [`Refused::Closed`], or [`Refused::TooFarAhead`] when 2^44 slots and more are taken that are not due yet.
-    pub fn acquire_many(&self, n: u32) -> Result<Grant<'_>, Refused> {
+    pub fn acquire_many(&self, n: u32) -> Result<LazyGrant<'_>, Refused> {
         match n {
             0 if self.is_closed() => Err(Refused::Closed),
-            0 => Ok(Grant::new(self.now().as_nanos(), self.now().as_nanos(), 0)),
+            0 => Ok(Grant::at(self.now()).into()),
             1 => Ok(self.acquire()?),
-            _ => self.0.start_row(u64::from(n)),
+            _ => Ok(self.0.start_row(u64::from(n))?.into()),
         }
     }
 
@@ -125,10 +128,10 @@ impl Pacer {
     ///
     /// # Errors
     /// [`Refused::NotUntil`], [`Refused::Paused`] or [`Refused::Closed`].
-    pub fn try_acquire(&self) -> Result<Grant<'_>, Refused> {
+    pub fn try_acquire(&self) -> Result<LazyGrant<'_>, Refused> {
         match self.0.timeline.try_claim_fast() {
-            Some((position, seen)) => Ok(Grant::due(&self.0.timeline, position, seen)),
-            None => self.acquire_deadline(self.now()),
+            Some((position, seen)) => Ok(LazyGrant::due(&self.0.timeline, position, seen)),
+            None => Ok(self.acquire_deadline(self.now())?.into()),
         }
     }
 
@@ -136,7 +139,7 @@ impl Pacer {
     ///
     /// # Errors
     /// As [`acquire_deadline`](Pacer::acquire_deadline).
-    pub fn acquire_timeout(&self, timeout: Duration) -> Result<Grant<'static>, Refused> {
+    pub fn acquire_timeout(&self, timeout: Duration) -> Result<Grant, Refused> {
         self.acquire_deadline(self.now() + timeout)
     }
 
@@ -146,7 +149,7 @@ impl Pacer {
     ///
     /// # Errors
     /// [`Refused::NotUntil`], [`Refused::Closed`], or [`Refused::Paused`] when the pacer is still paused at the deadline.
-    pub fn acquire_deadline(&self, deadline: Nanos) -> Result<Grant<'static>, Refused> {
+    pub fn acquire_deadline(&self, deadline: Nanos) -> Result<Grant, Refused> {
         self.0.start_by(deadline.signed())
     }
 
@@ -250,24 +253,28 @@ impl Pacer {
 
 impl Shared {
     #[cold]
-    fn start(&self, turn: Turn) -> Result<Grant<'static>, Closed> {
-        self.start_turn(turn, || ()).map(|start| start.grant)
+    fn start(&self, mut turn: Turn) -> Result<Grant, Closed> {
+        let plan = self.admit(&mut turn)?;
+        self.timeline.refresh(turn.position, turn.slots, &plan);
+        self.start_admitted(turn, plan, || ()).map(|start| start.grant)
     }
 
-    fn start_row(&self, slots: u64) -> Result<Grant<'static>, Refused> {
+    fn start_row(&self, slots: u64) -> Result<Grant, Refused> {
         let position = self.timeline.claim_row(slots, &*self.clock)?;
         Ok(self.start(Turn { position, slots })?)
     }
 
-    /// Shows a claimed turn to the late policy and paces it; claims again where the policy skips.
-    pub(crate) fn start_turn(&self, mut turn: Turn, on_change: impl FnMut()) -> Result<Start, Closed> {
-        let plan = self.admit(&mut turn)?;
-        match self.pace(turn, plan, i64::MAX, on_change) {
-            Ok(start) => Ok(start),
-            Err(_) => Err(Closed),
-        }
+    /// Paces an admitted turn. While it is held back, `on_change` is told of changes of schedule.
+    pub(crate) fn start_admitted(
+        &self,
+        turn: Turn,
+        plan: Plan,
+        on_change: impl FnMut(),
+    ) -> Result<Start, Closed> {
+        self.pace(turn, plan, i64::MAX, on_change).map_err(|_| Closed)
     }
 
+    /// Shows a claimed turn to the late policy; claims again where the policy skips.
     pub(crate) fn admit(&self, turn: &mut Turn) -> Result<Plan, Closed> {
         self.prefer_returned(turn);
         loop {
@@ -291,11 +298,12 @@ impl Shared {
         }
     }
 
-    fn start_by(&self, deadline: i64) -> Result<Grant<'static>, Refused> {
+    fn start_by(&self, deadline: i64) -> Result<Grant, Refused> {
         loop {
             let turn = Turn::single(self.timeline.try_claim(deadline, &*self.clock)?);
             let admitted = self.plan_and_admit(&turn).inspect_err(|_| self.give_back(&turn))?;
             if let Some(plan) = admitted {
+                self.timeline.refresh(turn.position, 1, &plan);
                 return self.pace(turn, plan, deadline, || ()).map(|start| start.grant);
             }
         }
@@ -382,9 +390,10 @@ impl Start {
         let span = |from: i64, to: i64| to.saturating_sub(from).max(0).unsigned_abs();
         let was_early = !first.is_due();
         Start {
-            grant: Grant::new(span(0, last.intended), span(0, last.now), span(first.now, last.now)),
+            grant: Grant::new(span(0, last.intended), Stamp::new(span(0, last.now))),
             delay_ns: if first.release == i64::MAX { 0 } else { span(first.now, first.release) },
             oversleep_ns: if was_early { span(last.release, last.now) } else { 0 },
+            plan: *last,
         }
     }
 }

@@ -33,6 +33,13 @@ pub struct Rate {
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 const NANOS_PER_DAY: u128 = 86_400 * NANOS_PER_SECOND;
+/// Those that a rate is shown in.
+const UNITS: [(&str, u128); 4] = [
+    ("s", NANOS_PER_SECOND),
+    ("min", 60 * NANOS_PER_SECOND),
+    ("h", 3_600 * NANOS_PER_SECOND),
+    ("d", NANOS_PER_DAY),
+];
 const MOST_PER_SECOND: u128 = 10_000_000_000;
 
 impl Rate {
@@ -128,10 +135,17 @@ const fn gcd(mut a: u128, mut b: u128) -> u128 {
 }
 
 impl fmt::Display for Rate {
-    /// Per second, as [`FromStr`](std::str::FromStr) reads it; slow rates as one operation per so many seconds.
+    /// As [`FromStr`](std::str::FromStr) reads it: a whole number per second, minute, hour or day if there is one, else to the
+    /// precision of an `f64`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hz = self.as_hz();
-        if hz >= 0.1 { write!(f, "{hz}/s") } else { write!(f, "{}/h", hz * 3600.0) }
+        let per = |unit_ns: u128| self.operations * unit_ns;
+        let whole = UNITS.iter().find(|(_, unit_ns)| per(*unit_ns) % self.period_ns == 0);
+        match whole {
+            Some((unit, unit_ns)) => write!(f, "{}/{unit}", per(*unit_ns) / self.period_ns),
+            None if self.as_hz() >= 0.1 => write!(f, "{}/s", self.as_hz()),
+            // The slowest rate is one per day: not less of it by rounding.
+            None => write!(f, "{}/d", (self.as_hz() * 86_400.0).max(1.0)),
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::pacer::Start;
 use crate::sync::Mutex;
+use crossbeam_utils::CachePadded;
 use hdrhistogram::Histogram;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,6 +59,9 @@ pub(crate) struct Tally {
     delay: Histogram<u64>,
     oversleep: Histogram<u64>,
 }
+
+/// Written by its lane, emptied by whoever collects; on cache lines of its own, so that lanes do not meet.
+pub(crate) type LaneTally = Arc<CachePadded<Mutex<Tally>>>;
 
 /// Slots granted one after the other on one reading of the clock: their wait times fall evenly.
 pub(crate) struct Run {
@@ -127,7 +131,7 @@ fn note(histogram: &mut Histogram<u64>, nanos: u128, count: u64) {
 /// All lanes' tallies, and what has been collected of them.
 #[derive(Debug)]
 pub(crate) struct Tallies {
-    lanes: Mutex<Vec<Arc<Mutex<Tally>>>>,
+    lanes: Mutex<Vec<LaneTally>>,
     total: Mutex<Tally>,
 }
 
@@ -139,8 +143,8 @@ impl Default for Tallies {
 
 impl Tallies {
     /// A new lane's tally.
-    pub(crate) fn enter(&self) -> Arc<Mutex<Tally>> {
-        let tally = Arc::new(Mutex::new(Tally::new()));
+    pub(crate) fn enter(&self) -> LaneTally {
+        let tally = Arc::new(CachePadded::new(Mutex::new(Tally::new())));
         self.lanes.lock().push(Arc::clone(&tally));
         tally
     }

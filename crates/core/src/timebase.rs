@@ -26,7 +26,7 @@ const STRIDE_NS: u64 = 10_000;
 const STRIDE_PART: i64 = 64;
 
 /// But never more slots than this.
-const MOST_STRIDE: i64 = 1024 * SLOT.cast_signed();
+const MOST_STRIDE: i64 = 2048 * SLOT.cast_signed();
 
 /// How far from its anchor a line may get, in ticks, and how much of the past is remembered; also the greatest backlog.
 const FAR: i64 = REACH / 4;
@@ -272,10 +272,27 @@ impl Timebase {
         }
     }
 
-    /// The user's limit, or a quarter of the range in which positions can be told apart.
+    /// The user's limit, or the range.
     fn max_backlog(&self) -> i64 {
-        let range = self.current().line.scale.nanos(FAR.unsigned_abs());
-        self.policy.max_backlog.unwrap_or(i64::MAX).min(range)
+        self.policy.max_backlog.unwrap_or(i64::MAX).min(self.range())
+    }
+
+    /// A quarter of the range in which positions can be told apart.
+    fn range(&self) -> i64 {
+        self.current().line.scale.nanos(FAR.unsigned_abs())
+    }
+
+    /// Where late slots are skipped: forfeits what the slot at `position` is late beyond the range, which is as far as skipping
+    /// gets. True when the schedule changed.
+    pub(crate) fn cut_to_range(&mut self, position: u64, now: i64) -> bool {
+        let intended = self.intended(position);
+        let beyond = now.saturating_sub(intended).saturating_sub(self.range());
+        let skips = self.policy.skip_later_than.is_some_and(|limit| limit < self.range());
+        let cut = skips && beyond > 0 && !self.is_paused() && ticks_between(self.anchored, position) >= 0;
+        if cut {
+            self.forfeit(position, intended, beyond);
+        }
+        cut
     }
 
     /// The slot at `position` is claimed now: applies the policy to its lateness. True when the schedule changed.
@@ -373,6 +390,15 @@ impl Timebase {
         }
     }
 
+    /// Of the idle time, what lies behind `position`: slots from before a forfeited gap have been taken back.
+    fn forfeited_after(&self, position: u64) -> i64 {
+        let later =
+            self.segments.windows(2).filter(|pair| ticks_between(position, pair[1].line.position) > 0);
+        let gaps =
+            later.map(|pair| pair[1].line.time.saturating_sub(pair[0].line.time_of(pair[1].line.position)));
+        gaps.map(|gap| gap.max(0)).sum::<i64>().min(self.idle)
+    }
+
     /// When the schedule comes by `position`: for a slot that has forfeited time that is later than its intended start.
     fn rescheduled(&self, position: u64) -> i64 {
         let newest = self.segments.iter().rfind(|s| ticks_between(s.line.position, position) >= 0);
@@ -390,17 +416,13 @@ impl Timebase {
         let now = self.schedule_time(now);
         let elapsed = now - self.started - self.paused;
         let next = self.rescheduled(allocated);
-        let late = now.saturating_sub(next).max(0);
+        let started = next.min(now) - self.started - self.paused;
+        let allocated = started + self.forfeited_after(allocated) - self.idle;
+        let late = elapsed - self.idle - allocated;
         let released = self.rescheduled(self.reached(now));
         let backlog =
             if self.catch_up.is_some() { released.saturating_sub(next).clamp(0, late) } else { late };
-        Account {
-            elapsed,
-            allocated: next.min(now) - self.started - self.paused - self.idle,
-            idle: self.idle,
-            waiting: late - backlog,
-            backlog,
-        }
+        Account { elapsed, allocated, idle: self.idle, waiting: late - backlog, backlog }
     }
 }
 

@@ -7,6 +7,7 @@
 //!   the current one; only what changes the timebase takes the lock.
 
 mod face;
+mod last_seen;
 mod returned;
 
 use crate::clock::Clock;
@@ -15,8 +16,9 @@ use crate::sync::{AtomicU64, Mutex, Relaxed};
 use crate::timebase::{Account, Segment, Timebase};
 use crate::{Closed, Nanos, Refused};
 use crossbeam_utils::CachePadded;
+pub(crate) use face::Due;
+use face::View;
 use face::{CLOSED, COLD, Face, Facts, INTRICATE, RETURNED};
-pub(crate) use face::{Due, View};
 use returned::Returned;
 use std::collections::VecDeque;
 
@@ -50,6 +52,8 @@ struct Odometer {
     slots: u64,
 }
 
+/// How often the books are kept, at least, while slots are claimed without the lock.
+const BOOKS_NS: i64 = 10_000_000;
 const SAMPLE_NS: i64 = 100_000_000;
 const MOST_SAMPLES: usize = 11;
 
@@ -251,7 +255,7 @@ impl Timeline {
         Plan { gate: self.face.gate(), now, intended, release }
     }
 
-    /// Shows a claim to the late policy, and moves the last-seen clock. `None`: the claim was skipped.
+    /// Shows a claim to the late policy. `None`: the claim was skipped.
     pub(crate) fn admit(
         &self,
         position: u64,
@@ -259,31 +263,49 @@ impl Timeline {
         plan: Plan,
         clock: &dyn Clock,
     ) -> Result<Option<Plan>, Closed> {
-        let view = self
-            .face
-            .view()
-            .filter(|view| view.gate() == plan.gate && view.is_open() && view.tells(position));
-        match view {
-            Some(view) if plan.now.saturating_sub(plan.release) <= view.patience.limit_ns => {
-                self.refresh(&view, position, slots, &plan);
-                Ok(Some(plan))
-            }
+        match self.view_of(&plan, position) {
+            Some(view) if plan.now.saturating_sub(plan.release) <= view.patience.limit_ns => Ok(Some(plan)),
             _ => self.judge(position, slots, clock),
         }
     }
 
-    /// Moves the last-seen clock, and keeps the books if nobody else is about to: nothing waits for either.
-    fn refresh(&self, view: &View, position: u64, slots: u64, plan: &Plan) {
-        if plan.is_due() {
-            let last = position.wrapping_add(slots.wrapping_mul(SLOT)).wrapping_sub(SLOT);
+    /// What tells when the slot at `position` starts, if it is still what the plan was made by.
+    fn view_of(&self, plan: &Plan, position: u64) -> Option<View> {
+        self.face.view().filter(|view| view.gate() == plan.gate && view.is_open() && view.tells(position))
+    }
+
+    /// Moves the last-seen clock for the callers to come, to what the plan of these slots has shown.
+    pub(crate) fn refresh(&self, position: u64, slots: u64, plan: &Plan) {
+        let last = position.wrapping_add(slots.wrapping_mul(SLOT)).wrapping_sub(SLOT);
+        let (_, seen) = self.face.last_seen();
+        if let Some(view) = self.view_of(plan, last).filter(|_| plan.is_due()) {
             self.face.extend(plan.gate, view.horizon(last, plan.now), plan.now);
         }
+        self.keep_books(seen.cast_signed(), plan.now);
+    }
+
+    /// Every now and then, if nobody else is about to: nothing waits for it, and the lock is everybody's.
+    pub(crate) fn keep_books(&self, before: i64, now: i64) {
+        if before / BOOKS_NS == now / BOOKS_NS {
+            return;
+        }
         if let Some(mut book) = self.book.try_lock() {
-            book.observe(self.next(), plan.now);
-            if book.timebase.tidy(self.next(), plan.now) {
-                self.publish(&book, plan.now, true);
+            book.observe(self.next(), now);
+            if book.timebase.tidy(self.next(), now) {
+                self.publish(&book, now, true);
             }
         }
+    }
+
+    /// How many slots a lane may take at once from `position` on; one where that takes more than a look at the face.
+    pub(crate) fn block(&self, plan: &Plan, position: u64) -> u64 {
+        let ticks = self.view_of(plan, position).map_or(0, |view| view.stride(position, plan.now));
+        (ticks.unsigned_abs() / SLOT).max(1)
+    }
+
+    /// Of the slots from `start` to `end`, those that are due by the plan's reading of the clock.
+    pub(crate) fn due(&self, plan: &Plan, start: u64, end: u64) -> Due {
+        self.view_of(plan, start).map_or_else(Due::default, |view| view.due(start, end, plan.now))
     }
 
     fn tidy(&self, book: &mut Book, now: i64) {
@@ -322,11 +344,12 @@ impl Timeline {
         }
         let now = book.now(clock);
         book.observe(self.next(), now);
+        let cut = book.timebase.cut_to_range(position, now);
         if let Some(target) = book.timebase.skip_target(position, now) {
             self.skip(&mut book, slots, target, now);
             return Ok(None);
         }
-        let changed = book.timebase.late(position, now) | book.timebase.tidy(self.next(), now);
+        let changed = cut | book.timebase.late(position, now) | book.timebase.tidy(self.next(), now);
         self.publish(&book, now, changed);
         Ok(Some(self.plan_at(&book, position, now)))
     }
@@ -396,24 +419,6 @@ impl Timeline {
 
     pub(crate) fn with_timebase<T>(&self, read: impl FnOnce(&Timebase) -> T) -> T {
         read(&self.book.lock().timebase)
-    }
-
-    /// How many slots a lane may take, or keep, at once.
-    pub(crate) fn block(&self, clock: &dyn Clock) -> u64 {
-        let next = self.next();
-        let ticks = if let Some(view) = self.face.view().filter(|view| view.is_open() && view.tells(next)) {
-            view.stride(next, clock.now().signed())
-        } else {
-            let mut book = self.book.lock();
-            let now = book.now(clock);
-            book.timebase.stride(next, now)
-        };
-        (ticks.unsigned_abs() / SLOT).max(1)
-    }
-
-    /// A view for a lane to work from.
-    pub(crate) fn view(&self) -> Option<View> {
-        self.face.view().filter(View::is_open)
     }
 
     pub(crate) fn read(&self, clock: &dyn Clock) -> Reading {

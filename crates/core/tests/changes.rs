@@ -6,7 +6,7 @@ use common::{
     HOUR, MICRO, MILLI, SECOND, actual_ns, assert_balanced, at, build, drain, finish, intended_ns,
     intended_starts, put_off_to, rate, sleepers, span, until, wait_ns,
 };
-use nanopace::{Closed, Grant, ManualClock, Pacer, Refused};
+use nanopace::{Closed, ManualClock, Pacer, Refused};
 use std::thread;
 use std::time::Duration;
 
@@ -150,10 +150,9 @@ fn nothing_starts_while_paused() {
     pacer.pause();
     let late = sleepers(4, &pacer);
     clock.advance(span(HOUR));
-    for refused in [pacer.try_acquire(), pacer.acquire_timeout(Duration::ZERO), pacer.acquire_deadline(at(5))]
-    {
-        assert_eq!(refused, Err(Refused::Paused));
-    }
+    assert_eq!(pacer.try_acquire(), Err(Refused::Paused));
+    assert_eq!(pacer.acquire_timeout(Duration::ZERO), Err(Refused::Paused));
+    assert_eq!(pacer.acquire_deadline(at(5)), Err(Refused::Paused));
     pacer.set_rate(rate("20/s"));
     pacer.resume();
     clock.advance(span(SECOND));
@@ -196,7 +195,7 @@ fn closing_strands_nobody() {
                 other => panic!("{other:?}"),
             }));
             let mut lane = pacer.lane();
-            threads.push(thread::spawn(move || lane.acquire().map(Grant::settled)));
+            threads.push(thread::spawn(move || lane.acquire()));
             let many = pacer.clone();
             threads.push(thread::spawn(move || match many.acquire_many(3) {
                 Err(Refused::Closed) => Err(Closed),
@@ -309,4 +308,83 @@ fn a_paused_deadline_caller_gives_up_at_its_deadline() {
     assert_eq!(results, [Err(Refused::Paused)]);
     pacer.resume();
     assert_eq!(pacer.try_acquire().map(wait_ns), Ok(0));
+}
+
+/// A second at each of two rates by turns, `pieces` times: a pacer that is behind by all of it, and when its slots start.
+fn seconds_at_changing_rates(pieces: u64) -> (Pacer, Vec<u64>) {
+    let clock = ManualClock::new();
+    let pacer = build("10/s", &clock).build();
+    let mut starts = Vec::new();
+    for second in 0..pieces {
+        let per_second = [10, 100][usize::from(second % 2 == 1)];
+        if second > 0 {
+            pacer.set_rate(rate(&format!("{per_second}/s")));
+        }
+        starts.extend((0..per_second).map(|k| second * SECOND + k * (SECOND / per_second)));
+        clock.advance(span(SECOND - u64::from(second + 1 == pieces)));
+    }
+    (pacer, starts)
+}
+
+#[test]
+fn thirty_two_pieces_of_schedule_are_remembered() {
+    let (pacer, starts) = seconds_at_changing_rates(32);
+    assert_eq!(drain(&pacer).into_iter().map(intended_ns).collect::<Vec<_>>(), starts);
+}
+
+#[test]
+fn beyond_thirty_two_pieces_the_oldest_become_one_that_is_exact_at_its_ends() {
+    let (pacer, starts) = seconds_at_changing_rates(100);
+    let drained: Vec<u64> = drain(&pacer).into_iter().map(intended_ns).collect();
+    // 31 pieces are whole; up to 69 s, where they begin, the slots are where they were on the average.
+    let merged = starts.iter().filter(|&&start| start <= 69 * SECOND).count();
+    assert_eq!(drained[merged..], starts[merged..]);
+    assert_eq!(drained[0], 0);
+    assert!(drained.is_sorted());
+    let even = |slot: usize| slot as u64 * 69 * SECOND / merged as u64;
+    assert!((0..merged).all(|slot| drained[slot].abs_diff(even(slot)) <= SECOND), "{:?}", &drained[..merged]);
+}
+
+#[test]
+fn what_has_started_keeps_its_intended_start_over_thirty_two_pauses() {
+    for pauses in [1, 2, 31, 32] {
+        let clock = ManualClock::new();
+        let pacer = build("10/s", &clock).build();
+        // Its intended start is asked for at the end only.
+        let grant = pacer.acquire().expect("due at once");
+        for _ in 0..pauses {
+            clock.advance(span(MILLI));
+            pacer.pause();
+            clock.advance(span(SECOND));
+            pacer.resume();
+        }
+        assert_eq!((intended_ns(grant), wait_ns(grant)), (0, 0), "{pauses} pauses");
+    }
+}
+
+#[test]
+fn the_achieved_rate_is_that_of_the_last_second() {
+    let clock = ManualClock::new();
+    let pacer = build("100/s", &clock).build();
+    let go_on = |millis: u64| {
+        for _ in 0..millis {
+            clock.advance(span(MILLI));
+            drain(&pacer);
+        }
+        pacer.stats().achieved_rate()
+    };
+    assert_near(go_on(500), 100.0);
+    assert_near(go_on(2_500), 100.0);
+    pacer.set_rate(rate("1000/s"));
+    // Half of the last second at each rate.
+    assert_near(go_on(500), 550.0);
+    assert_near(go_on(3_000), 1_000.0);
+    pacer.pause();
+    assert_near(go_on(500), 500.0);
+    assert_near(go_on(1_500), 0.0);
+}
+
+/// Within what a sample of the count every 100 ms allows.
+fn assert_near(achieved: f64, wanted: f64) {
+    assert!((achieved - wanted).abs() <= 0.12 * wanted.max(1.0), "{achieved}, not {wanted}");
 }

@@ -3,11 +3,12 @@
 mod common;
 
 use common::{
-    DAY, HOUR, MILLI, RoughClock, SECOND, WEEK, YEAR, actual_ns, assert_balanced, build, drain, intended_ns,
-    put_off_to, rate, span, strictness,
+    DAY, HOUR, MICRO, MILLI, RoughClock, SECOND, WEEK, YEAR, actual_ns, assert_balanced, at, build, drain,
+    intended_ns, put_off_to, rate, span, strictness,
 };
-use nanopace::{ManualClock, Pacer};
+use nanopace::{Clock, ManualClock, Nanos, Pacer, PacerBuilder, Pause};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 #[test]
 fn a_week_or_a_year_of_suspension_obeys_the_policy() {
@@ -113,4 +114,147 @@ fn a_pause_on_a_clock_that_goes_back_is_no_panic() {
     }
     clock.set(60 * SECOND);
     assert!(pacer.acquire().is_ok());
+}
+
+/// A clock for one thread that counts how often it is read, and jumps to the end of a pause.
+#[derive(Debug, Default)]
+struct CountingClock {
+    now: AtomicU64,
+    readings: AtomicU64,
+}
+
+impl CountingClock {
+    fn readings(&self) -> u64 {
+        self.readings.load(Ordering::Relaxed)
+    }
+
+    /// A pacer of which slot 0 has started at 0, on a clock that has come to `now` since.
+    fn started(builder: PacerBuilder, now: u64) -> (Arc<CountingClock>, Pacer) {
+        let clock = Arc::new(CountingClock::default());
+        let pacer = builder.clock(clock.clone()).build();
+        pacer.acquire().expect("due at once");
+        clock.now.store(now, Ordering::Relaxed);
+        (clock, pacer)
+    }
+
+    /// How many slots start before the clock is read more than `times`.
+    fn starts_on(&self, times: u64, pacer: &Pacer) -> usize {
+        let before = self.readings();
+        let starts_without = |_: &i32| pacer.acquire().is_ok() && self.readings() <= before + times;
+        (0..10_000).take_while(starts_without).count()
+    }
+}
+
+impl Clock for CountingClock {
+    fn now(&self) -> Nanos {
+        self.readings.fetch_add(1, Ordering::Relaxed);
+        at(self.now.load(Ordering::Relaxed))
+    }
+
+    fn park(&self, _: &nanopace::clock::Parker, until: Nanos) {
+        self.now.store(until.as_nanos(), Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn one_reading_serves_ten_microseconds_of_schedule_or_a_64th_of_the_lateness() {
+    // (rate, how late slot 1 is, how many slots behind it go on the same reading): 10 us hold 10 slots at 1 M/s, 1 at 100 k/s and
+    // less than one at 99 k/s; a 64th of 64 ms holds 1 000 at 1 M/s; 1024 is the most.
+    for (text, late, behind) in [
+        ("1000/s", 10 * MICRO, 0),
+        ("99k/s", 500 * MICRO, 0),
+        ("100k/s", 500 * MICRO, 1),
+        ("1M/s", 4 * MICRO, 4),
+        ("1M/s", 320 * MICRO, 10),
+        ("1M/s", 64 * MILLI, 1_000),
+        ("1M/s", HOUR, 1_024),
+        ("1/s", 640 * SECOND, 10),
+        ("1G/s", MICRO, 1_000),
+        ("1G/s", HOUR, 1_024),
+    ] {
+        let slot_1 = put_off_to_after_slot_0(text);
+        let (clock, pacer) = CountingClock::started(Pacer::builder(rate(text)), slot_1 + late);
+        assert_eq!(clock.starts_on(1, &pacer), 1 + behind, "{text}, {late} ns late");
+    }
+}
+
+fn put_off_to_after_slot_0(text: &str) -> u64 {
+    let pacer = build(text, &ManualClock::new()).build();
+    pacer.try_acquire().expect("due at once");
+    put_off_to(&pacer)
+}
+
+#[test]
+fn where_lateness_matters_a_reading_serves_ten_microseconds_of_schedule() {
+    // 1 M/s, and slot 1 is 64 ms late: that alone would let 1 000 go on one reading.
+    let limit = span(SECOND);
+    for builder in [
+        Pacer::builder(rate("1M/s")).max_backlog(limit),
+        Pacer::builder(rate("1M/s")).skip_later_than(limit),
+        Pacer::builder(rate("1M/s")).strictness(strictness(0.5)).tolerance(limit),
+        Pacer::builder(rate("1M/s")).strictness(strictness(1.1)).tolerance(limit),
+    ] {
+        let (clock, pacer) = CountingClock::started(builder, MICRO + 64 * MILLI);
+        assert_eq!(clock.starts_on(1, &pacer), 1 + 10, "{pacer:?}");
+    }
+}
+
+#[test]
+fn what_a_change_reads_serves_the_backlog_from_before_it() {
+    // At 1 M/s slots 1 to 64 000 are due, a 64th of which go on the reading of the change.
+    let (clock, pacer) = CountingClock::started(Pacer::builder(rate("1M/s")), 64 * MILLI);
+    pacer.set_rate(rate("1/s"));
+    assert_eq!(clock.starts_on(0, &pacer), 1_000);
+}
+
+#[test]
+fn moments_end_where_the_range_does() {
+    let last = Nanos::from_nanos(i64::MAX.unsigned_abs());
+    assert_eq!(last, Nanos::MAX);
+    assert_eq!(Nanos::from_nanos(i64::MAX.unsigned_abs() + 1), last);
+    assert_eq!(Nanos::from_nanos(u64::MAX), last);
+    assert_eq!(last + span(1), last);
+    assert_eq!((at(5) - at(7), at(7) - at(5)), (span(0), span(2)));
+}
+
+#[test]
+fn what_a_pacer_keeps_does_not_grow_with_its_sleeps() {
+    let clock = Arc::new(RoughClock::default());
+    let pacer = Pacer::builder(rate("1/s")).clock(clock.clone()).build();
+    let size_after = |sleeps: u64| {
+        (0..sleeps).for_each(|_| assert!(pacer.acquire().is_ok()));
+        format!("{pacer:?}").len()
+    };
+    // Figures may grow by some digits; a thousand sleepers that are still remembered would be thousands.
+    assert!(size_after(100) + 1_000 > size_after(1_000));
+}
+
+/// A clock for one thread that takes 100 ns to read and oversleeps by 10 us.
+#[derive(Debug, Default)]
+struct TickingClock(AtomicU64);
+
+impl Clock for TickingClock {
+    fn now(&self) -> Nanos {
+        at(self.0.fetch_add(100, Ordering::Relaxed))
+    }
+
+    fn park(&self, _: &nanopace::clock::Parker, until: Nanos) {
+        self.0.fetch_max(until.as_nanos() + 10_000, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn hybrid_pausing_spins_for_some_of_the_time_and_at_most_for_its_share() {
+    for share in [0.05, 0.25] {
+        let clock = Arc::new(TickingClock::default());
+        let pacer =
+            Pacer::builder(rate("10k/s")).pause(Pause::Hybrid).spin_share(share).clock(clock.clone()).build();
+        for _ in 0..10_000 {
+            pacer.acquire().expect("open");
+        }
+        // 1 s of schedule; a millisecond may have been saved up, and each spin goes on to the end of a reading.
+        let spun = pacer.stats().spun();
+        assert!(spun >= span(5 * MILLI), "{share}: {spun:?}");
+        assert!(spun <= span(SECOND + MILLI).mul_f64(share) + span(3 * MILLI), "{share}: {spun:?}");
+    }
 }

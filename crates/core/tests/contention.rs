@@ -6,7 +6,7 @@
 mod common;
 
 use common::{assert_balanced, build, drain, finish, intended_ns, rate, span, strictness};
-use nanopace::{Closed, Grant, ManualClock, Pacer, Refused};
+use nanopace::{Closed, LazyGrant, ManualClock, Pacer, Refused};
 use std::thread::{self, JoinHandle};
 
 /// A few random numbers; the same ones every time.
@@ -222,7 +222,7 @@ fn a_close_in_the_middle_lets_everyone_out() {
         assert_eq!(pacer.ledger().granted, starts.len() as u64);
         starts.sort_unstable();
         assert!(starts.windows(2).all(|pair| pair[0] < pair[1]), "a slot twice");
-        assert_eq!(pacer.acquire().map(Grant::settled), Err(Closed));
+        assert_eq!(pacer.acquire().map(LazyGrant::settled), Err(Closed));
     }
 }
 

@@ -11,7 +11,7 @@ mod common;
 mod oracle_model;
 
 use common::{at, rate, span, strictness};
-use nanopace::{Claim, Closed, Grant, ManualClock, Pacer, Refused};
+use nanopace::{Claim, Closed, Grant, LazyGrant, ManualClock, Pacer, Refused};
 use oracle_model::{Answer, Oracle, Rules, TooClose};
 use proptest::prelude::*;
 
@@ -159,7 +159,7 @@ impl Pair {
     }
 
     fn try_acquire(&mut self) -> Result<(), TooClose> {
-        let real = self.pacer.try_acquire();
+        let real = self.pacer.try_acquire().map(LazyGrant::settled);
         let plain = self.oracle.try_acquire(self.now())?;
         // The slot may have been seen to be due on an earlier reading: its wait time is then a lower bound.
         self.compare(real, plain, true);
@@ -187,7 +187,7 @@ impl Pair {
         Ok(())
     }
 
-    fn compare(&self, real: Result<Grant<'_>, Refused>, plain: Answer, may_be_early_reading: bool) {
+    fn compare(&self, real: Result<Grant, Refused>, plain: Answer, may_be_early_reading: bool) {
         let near = |real: f64, plain: f64| (real - plain).abs() <= self.oracle.slack();
         let same = match (real, plain) {
             (Ok(grant), Answer::Granted(_, intended, wait)) => {

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{
-    MILLI, RoughClock, SECOND, WEEK, actual_ns, assert_balanced, at, build, drain, intended_ns, put_off_to,
-    rate, span, strictness, wait_ns,
+    MICRO, MILLI, RoughClock, SECOND, WEEK, actual_ns, assert_balanced, at, build, drain, intended_ns,
+    put_off_to, rate, span, strictness, wait_ns,
 };
 use nanopace::{ManualClock, Pacer, Strictness};
 use std::sync::Arc;
@@ -361,5 +361,52 @@ fn allocated_time_is_slots_times_the_interval() {
             assert_eq!(ledger.elapsed, pacer.now() - at(0));
             assert_balanced(&pacer);
         }
+    }
+}
+
+#[test]
+fn partial_strictness_sees_every_claim_that_is_later_than_the_tolerance() {
+    // 1 M/s and a stall of 1 s: claims close a quarter of their gap while it is more than 50 us; what is left is made up for.
+    let clock = ManualClock::new();
+    let builder = build("1M/s", &clock).strictness(strictness(0.25));
+    let pacer = builder.tolerance(span(50 * MICRO)).build();
+    pacer.try_acquire().expect("due at once");
+    clock.advance(span(SECOND));
+    let (mut gap, mut claims) = (SECOND - MICRO, 0);
+    while gap > 50 * MICRO {
+        gap = gap - gap / 4 - MICRO;
+        claims += 1;
+    }
+    claims += gap / MICRO + 1;
+    let started = drain(&pacer).len() as u64;
+    assert!(started.abs_diff(claims) <= 2, "{started} started, the recurrence says {claims}");
+    assert_balanced(&pacer);
+}
+
+#[test]
+fn nothing_beyond_the_schedule_is_overdue_when_all_is_paid_back() {
+    let (clock, pacer) = stalled(2.0);
+    drain(&pacer);
+    // 100 s later the line that pays back has come to slot 20 001, the schedule to slot 11 001; slots 0 and 1 have started.
+    clock.advance(span(100 * SECOND));
+    assert_eq!(pacer.ledger().backlog_slots, 11_000);
+    assert_balanced(&pacer);
+    assert_eq!(drain(&pacer).len(), 1);
+}
+
+#[test]
+fn the_tolerance_itself_is_within_the_tolerance() {
+    for number in [0.5, 1.1] {
+        // 1000/s, slot 1 half a millisecond late, to the nanosecond; after a change of rate, so that the schedule has two pieces.
+        let clock = ManualClock::new();
+        let builder = build("1000/s", &clock).strictness(strictness(number));
+        let pacer = builder.tolerance(span(MILLI / 2)).build();
+        drain(&pacer);
+        clock.advance(span(MILLI));
+        pacer.set_rate(rate("1000/s"));
+        clock.advance(span(MILLI / 2));
+        assert_eq!(drain(&pacer).len(), 1);
+        assert_eq!(put_off_to(&pacer), 2 * MILLI, "strictness {number}");
+        assert_eq!(pacer.ledger().idle, Duration::ZERO);
     }
 }

@@ -5,8 +5,10 @@
 
 mod common;
 
-use common::{DAY, HOUR, MILLI, SECOND, YEAR, at, build, intended_ns, put_off_to, rate, span, wait_ns};
-use nanopace::{ManualClock, Pacer, Rate};
+use common::{
+    DAY, HOUR, MILLI, SECOND, YEAR, at, build, drain, intended_ns, put_off_to, rate, span, wait_ns,
+};
+use nanopace::{ManualClock, Pacer, Rate, RateError};
 
 /// `slot x period / operations` in nanoseconds, rounded up.
 fn ideal_ns(slot: u128, operations: u128, period_ns: u128) -> u64 {
@@ -190,5 +192,62 @@ fn a_schedule_can_start_late_on_the_clock_and_end_with_it() {
     let pacer = build("1/s", &clock).build();
     for k in 0..4 {
         assert_eq!(intended_ns(pacer.acquire().expect("open")), last - 4 * SECOND + k * SECOND);
+    }
+}
+
+#[test]
+fn a_change_at_a_slots_own_moment_leaves_the_whole_next_interval() {
+    // Moments on which a slot starts to the nanosecond, by the old rate: 3 slots of 30 M/s take 100 ns, 10 of 10 G/s 1 ns.
+    for (old, moment) in [("1/65536ns", 65_536), ("1/s", SECOND), ("30M/s", 100), ("10G/s", 1)] {
+        for (new, interval) in [("8k/s", 125_000), ("1/s", SECOND), ("1/d", DAY)] {
+            let clock = ManualClock::new();
+            let pacer = build(old, &clock).build();
+            clock.set(at(moment));
+            drain(&pacer);
+            pacer.set_rate(rate(new));
+            assert_eq!(put_off_to(&pacer), moment + interval, "{old} to {new}");
+        }
+    }
+}
+
+#[test]
+fn a_change_gives_away_less_than_a_tick() {
+    // 3 slots of 30 k/s take 100 us. A tick of them is shorter than a nanosecond, the least that can be told of it; a tick of a day is
+    // 1 318 359 375 ns.
+    let clock = ManualClock::new();
+    let pacer = build("30k/s", &clock).build();
+    clock.set(at(100_000));
+    assert_eq!(drain(&pacer).len(), 4);
+    pacer.set_rate(rate("1/d"));
+    let early = 100_000 + DAY - put_off_to(&pacer);
+    assert!(early < DAY / 65_536, "{early}");
+}
+
+#[test]
+fn what_is_no_rate_in_hertz() {
+    for (hz, error) in [
+        (f64::NAN, RateError::NotFinite),
+        (f64::INFINITY, RateError::NotFinite),
+        (f64::NEG_INFINITY, RateError::NotFinite),
+        (-1.0, RateError::Negative),
+        (-f64::MIN_POSITIVE, RateError::Negative),
+        (0.0, RateError::Zero),
+        (-0.0, RateError::Zero),
+        (f64::MIN_POSITIVE, RateError::TooSlow),
+        (1e-5, RateError::TooSlow),
+        (1.000_001e10, RateError::TooFast),
+        (f64::MAX, RateError::TooFast),
+    ] {
+        assert_eq!(Rate::from_hz(hz), Err(error), "{hz}");
+    }
+}
+
+#[test]
+fn rates_say_how_often_and_how_far_apart() {
+    for (text, shown, hz, interval_ns) in
+        [("50k/s", "50000/s", 5e4, 2e4), ("0.1/s", "0.1/s", 0.1, 1e10), ("90/h", "90/h", 0.025, 4e10)]
+    {
+        let rate = rate(text);
+        assert_eq!((rate.to_string().as_str(), rate.as_hz(), rate.interval_ns()), (shown, hz, interval_ns));
     }
 }

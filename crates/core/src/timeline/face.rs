@@ -1,6 +1,6 @@
 //! What the hot path reads: the piece of schedule that claims are on, and how far it is known to be due.
 //!
-//! One cache line, written under the timeline's lock and read without it.
+//! Written under the timeline's lock and read without it.
 //!
 //! # Orderings
 //!
@@ -12,20 +12,17 @@
 //!   store visible to the second gate load, which then differs: the reader turns to the lock.
 //! * If all fields are older than the next writer, they are the ones that the first gate load's `Acquire` made visible.
 //!
-//! `horizon` and `seen` also move while the gate stays, and without the lock: a thread that is preempted while it holds
-//! the lock would otherwise send everybody to the clock until it runs again. Both only move forwards, `seen` first. A
-//! reader that gets the new `horizon` gets that `seen` or a later one, so a wait time is never stamped before the slot was
-//! known to be due. The horizon carries the state it belongs to, in the bits below a slot, and is moved by
-//! compare-and-swap: a clock that was read under an earlier state moves nothing. (The bits come round after 65 536
-//! states. To do harm, a thread would have to sleep through all of them between reading the word and swapping it,
-//! and find the same horizon again.)
-//! The shared hot path reads these two only. While the pacer is closed or paused, or slots have been given back, the
-//! horizon lies behind every claim, so that nothing is known to be due.
+//! How far the schedule is due moves without the lock while the gate stays, and has a cache line of its own: [`LastSeen`]. While the
+//! pacer is closed or paused, or slots have been given back, it lies behind every claim, so that nothing is known to be due.
 //! Models: `face_is_read_whole`, `claims_are_unique`, `a_rate_change_loses_no_slot`.
 
+use super::last_seen::LastSeen;
+use crate::Grant;
+use crate::grant::Stamp;
 use crate::line::{Line, SLOT, Scale, ticks_between};
 use crate::sync::{Acquire, AtomicU64, Relaxed, Release};
 use crate::timebase::Patience;
+use crossbeam_utils::CachePadded;
 
 /// The fast path is not for this state: something is being written, or one of the bits below says what is up.
 pub(super) const COLD: u64 = 1;
@@ -38,8 +35,6 @@ pub(super) const RETURNED: u64 = 1 << 3;
 pub(super) const INTRICATE: u64 = 1 << 4;
 /// No lateness is the policy's business.
 const ENDLESS: u64 = 1 << 5;
-/// The bits of a horizon that tell its state.
-const STATE: u64 = SLOT - 1;
 const FLAGS: u64 = (1 << PRE_SHIFT) - 1;
 const PRE_SHIFT: u32 = 8;
 const POST_SHIFT: u32 = 16;
@@ -48,12 +43,8 @@ const GENERATION: u64 = 1 << 24;
 /// The published line; `gate` = `generation << 24 | post << 16 | pre << 8 | flags`.
 #[derive(Debug)]
 pub(super) struct Face {
-    /// Changes with every write but those of [`extend`](Face::extend).
+    /// Changes with every write.
     gate: AtomicU64,
-    /// The last slot that is due, as far as anyone has seen: the last-seen clock. Below the slot, the state it belongs to.
-    horizon: AtomicU64,
-    /// When that was read, in clock nanoseconds.
-    seen: AtomicU64,
     /// The line holds for positions from here on.
     from: AtomicU64,
     /// The line: clock nanoseconds (as the bits of an `i64`), position, mantissa.
@@ -62,14 +53,13 @@ pub(super) struct Face {
     mantissa: AtomicU64,
     /// Claims later than this have to be shown to the policy; nanoseconds.
     patience: AtomicU64,
+    last_seen: CachePadded<LastSeen>,
 }
 
 /// A consistent reading of the face.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
     pub(super) gate: u64,
-    horizon: u64,
-    seen: u64,
     from: u64,
     line: Line,
     pub(super) patience: Patience,
@@ -89,9 +79,10 @@ pub(super) struct Facts {
 impl Face {
     /// A face that sends everyone to the lock, until the first [`write`](Face::write).
     pub(super) fn new() -> Face {
-        let [horizon, seen, from, time, position, mantissa, patience] =
-            std::array::from_fn(|_| AtomicU64::new(0));
-        Face { gate: AtomicU64::new(COLD | BUSY), horizon, seen, from, time, position, mantissa, patience }
+        let [from, time, position, mantissa, patience] = std::array::from_fn(|_| AtomicU64::new(0));
+        let gate = AtomicU64::new(COLD | BUSY);
+        let last_seen = CachePadded::new(LastSeen::new());
+        Face { gate, from, time, position, mantissa, patience, last_seen }
     }
 
     /// For noticing changes. `Acquire`: whoever sees a new gate also sees what was published before it.
@@ -108,9 +99,6 @@ impl Face {
         let gate = self.gate.load(Acquire);
         let view = View {
             gate,
-            // Before `seen`: see the essay's second half.
-            horizon: self.horizon.load(Acquire),
-            seen: self.seen.load(Acquire),
             from: self.from.load(Acquire),
             line: Line {
                 time: self.time.load(Acquire).cast_signed(),
@@ -147,9 +135,7 @@ impl Face {
         let endless = if facts.patience.is_endless { ENDLESS } else { 0 };
         let gate = (old & !(GENERATION - 1)).wrapping_add(GENERATION) | scale | endless | facts.flags;
         // Release, all of them: see the module's essay. Model: `face_is_read_whole`.
-        self.seen.fetch_max(facts.seen.unsigned_abs(), Release);
-        // A swap, which `extend`'s compare-and-swap comes before or fails after. Model: `nothing_starts_while_paused`.
-        self.horizon.swap(in_state(facts.horizon, gate), Release);
+        self.last_seen.enter(gate / GENERATION, facts.horizon, facts.seen);
         self.from.store(facts.from, Release);
         self.time.store(facts.line.time.cast_unsigned(), Release);
         self.position.store(facts.line.position, Release);
@@ -158,31 +144,16 @@ impl Face {
         self.gate.store(gate, Release);
     }
 
-    /// Moves the last-seen clock forwards, if the state is still that of `gate` and nobody else moves it just now.
+    /// Moves the last-seen clock forwards, if the state is still that of `gate`.
     pub(super) fn extend(&self, gate: u64, horizon: u64, seen: i64) {
-        let new = in_state(horizon, gate);
-        // Relaxed: acted on by compare-and-swap only.
-        let old = self.horizon.load(Relaxed);
-        if old & STATE == new & STATE && ticks_between(old, new) > 0 {
-            // Release, in this order: see the essay's second half. Model: `last_seen_never_goes_back`.
-            self.seen.fetch_max(seen.unsigned_abs(), Release);
-            // A failure means that somebody has moved it: as good.
-            let _ = self.horizon.compare_exchange(old, new, Release, Relaxed);
-        }
+        self.last_seen.extend(gate / GENERATION, horizon, seen);
     }
 
     /// The shared hot path's reading: slots at positions up to the first are due; that was seen at the second.
     #[inline]
     pub(super) fn last_seen(&self) -> (u64, u64) {
-        // Acquire: see the essay's second half. Model: `last_seen_never_goes_back`.
-        let horizon = self.horizon.load(Acquire);
-        (horizon, self.seen.load(Acquire))
+        self.last_seen.read()
     }
-}
-
-/// The last slot at or before `position`, marked as belonging to the state of `gate`.
-fn in_state(position: u64, gate: u64) -> u64 {
-    position & !STATE | (gate / GENERATION) & STATE
 }
 
 fn unpack_scale(gate: u64, mantissa: u64) -> Scale {
@@ -191,6 +162,10 @@ fn unpack_scale(gate: u64, mantissa: u64) -> Scale {
 }
 
 impl View {
+    pub(super) fn gate(&self) -> u64 {
+        self.gate
+    }
+
     /// Whether claims may take the fast path.
     #[inline]
     pub(super) fn is_open(&self) -> bool {
@@ -223,9 +198,10 @@ impl View {
         position.wrapping_add_signed(due.min(self.stride(position, now)))
     }
 
-    /// The slots from `start` on, in a block that ends at `end`, that are known to be due.
-    pub(crate) fn due(&self, start: u64, end: u64) -> Due {
-        let slots = (ticks_between(start, self.horizon).max(-1) + 1).unsigned_abs().div_ceil(SLOT);
+    /// The slots from `start` on, in a block that ends at `end`, that are due at `now`.
+    pub(super) fn due(&self, start: u64, end: u64, now: i64) -> Due {
+        let horizon = self.horizon(start.wrapping_sub(SLOT), now);
+        let slots = (ticks_between(start, horizon).max(-1) + 1).unsigned_abs().div_ceil(SLOT);
         let slots = slots.min(end.wrapping_sub(start) / SLOT);
         let ticks = ticks_between(self.line.position, start);
         let slots = if ticks < 0 || ticks_between(self.from, start) < 0 { 0 } else { slots };
@@ -241,7 +217,7 @@ impl View {
             round_up: (1 << post) - 1,
             post: post.into(),
             time: self.line.time.cast_unsigned(),
-            seen: self.seen,
+            seen: Stamp::new(now.max(0).unsigned_abs()),
         }
     }
 }
@@ -260,29 +236,29 @@ pub(crate) struct Due {
     round_up: u64,
     post: u32,
     time: u64,
-    seen: u64,
+    seen: Stamp,
 }
 
 impl Due {
-    /// The next slot's intended start and when it was seen to be due, in nanoseconds, if there is one and the face is still at `gate`.
+    /// The next slot, if there is one and the face is still at `gate`.
     #[inline]
-    pub(crate) fn next(&mut self, gate: u64) -> Option<(u64, u64)> {
+    pub(crate) fn next(&mut self, gate: u64) -> Option<Grant> {
         if self.next == self.end || gate != self.gate {
             return None;
         }
-        let start = self.at(self.next);
+        let grant = self.at(self.next);
         self.next = self.next.wrapping_add(self.step);
-        Some(start)
+        Some(grant)
     }
 
     /// The hot path's one multiplication: what [`Line::time_of`] says, for moments that have passed.
     #[inline]
-    fn at(&self, shifted: u64) -> (u64, u64) {
+    fn at(&self, shifted: u64) -> Grant {
         let wide = u128::from(shifted) * u128::from(self.mantissa);
         #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
         let (high, low) = ((wide >> 64) as u64, wide as u64);
         let intended = self.time.wrapping_add((high + u64::from(low != 0) + self.round_up) >> self.post);
-        (intended, self.seen)
+        Grant::new(intended, self.seen)
     }
 
     /// Slots left.
@@ -297,21 +273,7 @@ impl Due {
 
     /// The wait times of the first and the last of the `slots` before the next one.
     pub(crate) fn waits_of_last(&self, slots: u64) -> (u64, u64) {
-        let wait = |slots: u64| {
-            let (intended, seen) = self.at(self.next.wrapping_sub(self.step.wrapping_mul(slots)));
-            seen.saturating_sub(intended)
-        };
+        let wait = |slots: u64| self.at(self.next.wrapping_sub(self.step.wrapping_mul(slots))).wait_nanos();
         (wait(slots), wait(1))
-    }
-
-    pub(crate) fn is_current(&self, gate: u64) -> bool {
-        self.gate == gate
-    }
-}
-
-impl View {
-    #[inline]
-    pub(crate) fn gate(&self) -> u64 {
-        self.gate
     }
 }

@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "every test file uses its own part of it")]
 
-use nanopace::{Clock, Closed, Grant, ManualClock, Nanos, Pacer, PacerBuilder, Rate, Refused, Strictness};
+use nanopace::{
+    Clock, Closed, Grant, LazyGrant, ManualClock, Nanos, Pacer, PacerBuilder, Rate, Refused, Strictness,
+};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -36,21 +38,21 @@ pub(crate) fn build(text: &str, clock: &ManualClock) -> PacerBuilder {
     Pacer::builder(rate(text)).clock(clock.clone()).tolerance(Duration::ZERO)
 }
 
-pub(crate) fn wait_ns(grant: Grant<'_>) -> u64 {
-    u64::try_from(grant.wait_time().as_nanos()).expect("less than 584 years")
+pub(crate) fn wait_ns(grant: impl Into<Grant>) -> u64 {
+    u64::try_from(grant.into().wait_time().as_nanos()).expect("less than 584 years")
 }
 
-pub(crate) fn intended_ns(grant: Grant<'_>) -> u64 {
-    grant.intended_start().as_nanos()
+pub(crate) fn intended_ns(grant: impl Into<Grant>) -> u64 {
+    grant.into().intended_start().as_nanos()
 }
 
-pub(crate) fn actual_ns(grant: Grant<'_>) -> u64 {
-    grant.actual_start().as_nanos()
+pub(crate) fn actual_ns(grant: impl Into<Grant>) -> u64 {
+    grant.into().actual_start().as_nanos()
 }
 
 /// Everything that can be had without the clock moving.
-pub(crate) fn drain(pacer: &Pacer) -> Vec<Grant<'_>> {
-    std::iter::from_fn(|| pacer.try_acquire().ok()).collect()
+pub(crate) fn drain(pacer: &Pacer) -> Vec<Grant> {
+    std::iter::from_fn(|| pacer.try_acquire().ok().map(LazyGrant::settled)).collect()
 }
 
 /// The moment that `try_acquire` puts the caller off to.
@@ -88,19 +90,19 @@ pub(crate) fn finish<T>(what: &str, threads: Vec<JoinHandle<T>>, step: impl FnMu
 }
 
 /// Starts `n` threads that acquire once each; returns when each of them has taken its slot.
-pub(crate) fn sleepers(n: u64, pacer: &Pacer) -> Vec<JoinHandle<Result<Grant<'static>, Closed>>> {
+pub(crate) fn sleepers(n: u64, pacer: &Pacer) -> Vec<JoinHandle<Result<Grant, Closed>>> {
     let taken = pacer.ledger().granted;
     let threads = (0..n)
         .map(|_| {
             let pacer = pacer.clone();
-            thread::spawn(move || pacer.acquire().map(Grant::settled))
+            thread::spawn(move || pacer.acquire().map(LazyGrant::settled))
         })
         .collect();
     until("claims", || pacer.ledger().granted == taken + n, || ());
     threads
 }
 
-pub(crate) fn intended_starts<'a>(grants: impl IntoIterator<Item = Grant<'a>>) -> Vec<u64> {
+pub(crate) fn intended_starts(grants: impl IntoIterator<Item = impl Into<Grant>>) -> Vec<u64> {
     let mut starts: Vec<u64> = grants.into_iter().map(intended_ns).collect();
     starts.sort_unstable();
     starts
