@@ -55,7 +55,8 @@ pub struct Lane {
 impl Lane {
     pub(crate) fn new(pacer: Pacer) -> Lane {
         let tally = pacer.0.tallies.enter();
-        Lane { pacer, due: Due::default(), seen_due: 0, next: 0, end: 0, block: 1, looked: i64::MIN, tally }
+        let block = pacer.0.timeline.first_block(&*pacer.0.clock);
+        Lane { pacer, due: Due::default(), seen_due: 0, next: 0, end: 0, block, looked: i64::MIN, tally }
     }
 
     /// As [`Pacer::acquire`].

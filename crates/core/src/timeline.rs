@@ -303,6 +303,12 @@ impl Timeline {
         (ticks.unsigned_abs() / SLOT).max(1)
     }
 
+    /// The same for a lane that has not looked yet.
+    pub(crate) fn first_block(&self, clock: &dyn Clock) -> u64 {
+        let next = self.next();
+        self.plan(next, clock).map_or(1, |plan| self.block(&plan, next))
+    }
+
     /// Of the slots from `start` to `end`, those that are due by the plan's reading of the clock.
     pub(crate) fn due(&self, plan: &Plan, start: u64, end: u64) -> Due {
         self.view_of(plan, start).map_or_else(Due::default, |view| view.due(start, end, plan.now))

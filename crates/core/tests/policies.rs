@@ -410,3 +410,62 @@ fn the_tolerance_itself_is_within_the_tolerance() {
         assert_eq!(pacer.ledger().idle, Duration::ZERO);
     }
 }
+
+/// Wait times of 1 000 slots that a lane has started at one moment, the first of them 10 us late and the last not at all.
+#[test]
+fn a_lane_records_how_late_each_start_was() {
+    let clock = ManualClock::new();
+    let pacer = build("100M/s", &clock).build();
+    let mut lane = pacer.lane();
+    clock.set(at(10_000));
+    let mut waits: Vec<u64> = (0..=1_000).map(|_| wait_ns(lane.acquire().expect("open"))).collect();
+    lane.give_back();
+    let stats = pacer.stats();
+    assert_eq!(stats.wait_time().len(), 1_001);
+    assert_eq!((stats.delay().len(), stats.oversleep().len()), (0, 0));
+    // A run of slots is recorded as 8 values at least, each for its neighbours: off by a 16th of its span at most, and by
+    // the histogram's three digits.
+    waits.sort_unstable();
+    for (rank, wait) in (1_u32..).zip(waits) {
+        let recorded = stats.wait_time().value_at_quantile((f64::from(rank) - 0.5) / 1_001.0);
+        assert!(recorded.abs_diff(wait) <= 10_000 / 16 + 20, "rank {rank}: {recorded}, should be {wait}");
+    }
+}
+
+#[test]
+fn a_lane_records_how_early_its_caller_came_and_how_far_it_overslept() {
+    let clock = Arc::new(RoughClock::default());
+    let pacer = Pacer::builder(rate("1000/s")).clock(clock.clone()).build();
+    let mut lane = pacer.lane();
+    clock.set_oversleep(100_000);
+    for _ in 0..101 {
+        lane.acquire().expect("open");
+    }
+    let stats = pacer.stats();
+    assert_eq!(stats.wait_time().len(), 101);
+    // Slot 0 was due; the first sleep was for 1 ms, and the others for what the last one has left of it, 0.9 ms.
+    assert_eq!((stats.delay().len(), stats.oversleep().len()), (100, 100));
+    let near = |recorded: u64, wanted: u64| recorded.abs_diff(wanted) <= wanted / 500;
+    assert!(near(stats.delay().max(), MILLI) && near(stats.delay().min(), 900_000), "{stats:?}");
+    assert!(near(stats.oversleep().min(), 100_000) && near(stats.oversleep().max(), 100_000), "{stats:?}");
+    assert!(near(stats.wait_time().max(), 100_000) && stats.wait_time().min() == 0, "{stats:?}");
+    // Collecting counts nothing twice.
+    assert_eq!(pacer.stats().wait_time().len(), 101);
+}
+
+#[test]
+fn a_strictness_reads_and_shows_as_its_number() {
+    for (text, number) in
+        [("0", 0.0), ("-0", 0.0), (" 0.25 ", 0.25), ("1", 1.0), ("1.1", 1.1), ("1000", 1_000.0)]
+    {
+        let strictness: Strictness = text.parse().expect("a strictness");
+        assert_eq!(strictness, self::strictness(number));
+        assert!((strictness.get() - number).abs() < f64::EPSILON);
+        assert_eq!(strictness.to_string(), number.to_string());
+    }
+    for text in ["", "strict", "-0.1", "1000.1", "nan", "inf"] {
+        assert!(text.parse::<Strictness>().is_err(), "{text:?}");
+    }
+    let pacer = build("1/s", &ManualClock::new()).strictness(strictness(1.5)).build();
+    assert_eq!(pacer.strictness(), strictness(1.5));
+}

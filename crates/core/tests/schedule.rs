@@ -245,7 +245,7 @@ fn what_is_no_rate_in_hertz() {
 #[test]
 fn rates_say_how_often_and_how_far_apart() {
     for (text, shown, hz, interval_ns) in
-        [("50k/s", "50000/s", 5e4, 2e4), ("0.1/s", "0.1/s", 0.1, 1e10), ("90/h", "90/h", 0.025, 4e10)]
+        [("50k/s", "50000/s", 5e4, 2e4), ("0.1/s", "6/min", 0.1, 1e10), ("90/h", "90/h", 0.025, 4e10)]
     {
         let rate = rate(text);
         assert_eq!((rate.to_string().as_str(), rate.as_hz(), rate.interval_ns()), (shown, hz, interval_ns));
