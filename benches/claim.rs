@@ -37,7 +37,9 @@ fn due(criterion: &mut Criterion) {
     let average = behind(0.0);
     bench(&mut group, "average", &average, |pacer| pacer.acquire().is_ok());
     bench(&mut group, "average, grant kept", &average, |pacer| black_box(pacer.acquire()).is_ok());
-    bench(&mut group, "average, wait time read", &average, |pacer| pacer.acquire().map(LazyGrant::wait_nanos));
+    bench(&mut group, "average, wait time read", &average, |pacer| {
+        pacer.acquire().map(LazyGrant::wait_nanos)
+    });
     bench(&mut group, "average, try_acquire", &average, |pacer| pacer.try_acquire().is_ok());
     bench(&mut group, "partial 0.5, within tolerance", &behind(0.5), |pacer| pacer.acquire().is_ok());
     bench(&mut group, "burst 1.1, within tolerance", &behind(1.1), |pacer| pacer.acquire().is_ok());

@@ -136,6 +136,36 @@ fn reach_one() -> f64 {
     (started - changed).as_secs_f64() * 1e9
 }
 
+/// So many callers asleep for hours, then a change to 10 k/s: how late each starts, in nanoseconds, in the schedule's order.
+///
+/// # Panics
+/// When a slot is lost or started twice.
+#[must_use]
+pub fn herd(sleepers: usize) -> Vec<f64> {
+    let pacer = Pacer::new("1/h".parse().expect("a rate"));
+    pacer.acquire().expect("slot 0");
+    let mut starts: Vec<(Nanos, Duration)> = thread::scope(|scope| {
+        let sleeper = || {
+            let intended = pacer.acquire().expect("an open pacer").intended_start();
+            (intended, pacer.now() - intended)
+        };
+        let start = |_| {
+            let thread = thread::Builder::new().stack_size(64 << 10);
+            thread.spawn_scoped(scope, sleeper).expect("a thread")
+        };
+        let threads: Vec<_> = (0..sleepers).map(start).collect();
+        while pacer.ledger().granted <= sleepers as u64 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        thread::sleep(Duration::from_millis(200));
+        pacer.set_rate("10k/s".parse().expect("a rate"));
+        threads.into_iter().map(|thread| thread.join().expect("a sleeper that does not panic")).collect()
+    });
+    starts.sort_unstable();
+    assert!(starts.windows(2).all(|pair| pair[0].0 < pair[1].0), "a slot was started twice");
+    starts.iter().map(|(_, late)| late.as_secs_f64() * 1e9).collect()
+}
+
 /// The processor time that this thread takes.
 struct Usage {
     wall: Instant,

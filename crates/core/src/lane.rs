@@ -14,7 +14,8 @@ use crate::{Closed, Grant, Pacer};
 /// lane is dropped, when [`give_back`](Lane::give_back) is called, and when the schedule changes so that it would
 /// be too much.
 ///
-/// Wait times, delays and oversleep of its starts are in [`Pacer::stats`].
+/// Wait times, delays and oversleep of its starts are in [`Pacer::stats`], those since it last looked at the clock when it does so
+/// again, gives back or is dropped.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -41,7 +42,8 @@ pub struct Lane {
     pacer: Pacer,
     /// Of the block, what is known to be due and not granted; the rest begins at `next`.
     due: Due,
-    /// How many slots were due when the run began.
+    /// The start before that run, not yet in the tally; and how many slots were due when the run began.
+    started: Option<Start>,
     seen_due: u64,
     /// The slots taken and neither granted nor due: positions from `next` to `end`.
     next: u64,
@@ -56,7 +58,17 @@ impl Lane {
     pub(crate) fn new(pacer: Pacer) -> Lane {
         let tally = pacer.0.tallies.enter();
         let block = pacer.0.timeline.first_block(&*pacer.0.clock);
-        Lane { pacer, due: Due::default(), seen_due: 0, next: 0, end: 0, block, looked: i64::MIN, tally }
+        Lane {
+            pacer,
+            due: Due::default(),
+            started: None,
+            seen_due: 0,
+            next: 0,
+            end: 0,
+            block,
+            looked: i64::MIN,
+            tally,
+        }
     }
 
     /// As [`Pacer::acquire`].
@@ -97,7 +109,7 @@ impl Lane {
         let plan = self.pacer.0.admit(&mut turn)?;
         self.fit(&plan);
         let start = self.start(turn, plan)?;
-        self.tally.lock().record(&start);
+        self.started = Some(start);
         self.begin_run(&start.plan);
         Ok(start.grant)
     }
@@ -128,14 +140,20 @@ impl Lane {
 
     /// Sees how much of the block is due by that reading of the clock.
     fn begin_run(&mut self, plan: &Plan) {
+        if self.next == self.end {
+            return;
+        }
         self.due = self.pacer.0.timeline.due(plan, self.next, self.end);
         self.seen_due = self.due.slots();
         self.next = self.next.wrapping_add(self.seen_due.wrapping_mul(SLOT));
     }
 
-    /// Ends a run of due slots: what was granted goes into the tally, at once, so that the hot path counts nothing; what
-    /// was not goes back to the block.
+    /// Ends a run of due slots: what was granted goes into the tally, at once, so that the hot path counts nothing and no start
+    /// has to wait for the statistics; what was not goes back to the block.
     fn settle_run(&mut self) {
+        if let Some(start) = self.started.take() {
+            self.tally.lock().record(&start);
+        }
         let left = self.due.slots();
         let granted = std::mem::take(&mut self.seen_due) - left;
         if granted > 0 {

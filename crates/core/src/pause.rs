@@ -15,6 +15,7 @@ mod yielding;
 
 use crate::Nanos;
 use crate::clock::Clock;
+use crate::nanos::span_ns;
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicU64, Relaxed, unique};
 use std::fmt;
@@ -43,6 +44,44 @@ pub enum Pause {
     Yield,
     /// Spin. The most exact; for a thread that has a core to itself, and burns it.
     Spin,
+}
+
+impl Pause {
+    /// Slots that are closer than this are started in clumps, unless
+    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share) is set; slots further apart have a sleep of their own each.
+    ///
+    /// It is what a tenth of a core allows where a sleep costs 3 us, as on bare metal.
+    ///
+    /// ```
+    /// use nanopace::Pause;
+    ///
+    /// let rate = 1.0 / Pause::CLUMPED_BELOW.as_secs_f64();
+    /// assert_eq!(rate.round(), 33_333.0); // per second
+    /// ```
+    pub const CLUMPED_BELOW: Duration = Duration::from_micros(30);
+
+    /// The default of [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share), of a core.
+    ///
+    /// ```
+    /// use nanopace::Pause;
+    /// use std::time::Duration;
+    ///
+    /// // Where a sleep costs 26 us, clumps span 260 us: 26 starts at 100 k/s.
+    /// let clump = Duration::from_micros(26).div_f64(Pause::DEFAULT_SLEEP_SHARE);
+    /// assert_eq!(clump, Duration::from_micros(260));
+    /// ```
+    pub const DEFAULT_SLEEP_SHARE: f64 = 0.1;
+
+    /// The default of [`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share), of a core.
+    ///
+    /// ```
+    /// use nanopace::{Pacer, Pause};
+    ///
+    /// // Half as much as by default.
+    /// let pacer = Pacer::builder("10k/s".parse()?).pause(Pause::Hybrid).spin_share(Pause::DEFAULT_SPIN_SHARE / 2.0).build();
+    /// # Ok::<(), nanopace::RateError>(())
+    /// ```
+    pub const DEFAULT_SPIN_SHARE: f64 = 0.25;
 }
 
 /// Why a text is not a [`Pause`].
@@ -89,9 +128,6 @@ pub(crate) struct Pausing {
     spun: AtomicU64,
 }
 
-/// A tenth of a core, where a sleep costs 3 us as on bare metal: starts at least so far apart are not clumped by default.
-const SPARED_NS: i64 = 30_000;
-
 /// A share smaller than this would stretch sleeps beyond a second.
 const LEAST_SHARE: f64 = 3e-6;
 
@@ -101,9 +137,9 @@ impl Pausing {
         Pausing {
             pacer: unique(),
             strategy: Pause::default(),
-            sleep_share: 0.1,
-            spin_share: 0.25,
-            spared_ns: SPARED_NS,
+            sleep_share: Pause::DEFAULT_SLEEP_SHARE,
+            spin_share: Pause::DEFAULT_SPIN_SHARE,
+            spared_ns: span_ns(Pause::CLUMPED_BELOW),
             fine_timers: true,
             spun,
         }

@@ -7,8 +7,11 @@
 //! published before it takes the lock. So either the sleeper is in when the change drains, and is unparked, or it
 //! comes later, and sees the change. Model: `no_wake_up_is_lost`.
 
-use crate::sync::{Mutex, Unparker};
+use crate::sync::{Mutex, Unparker, yield_now};
 use std::collections::BTreeMap;
+
+/// So many are woken in one go.
+const HERD: usize = 8;
 
 /// Keyed by position, then by arrival.
 type Registry = BTreeMap<(u64, u64), Unparker>;
@@ -50,6 +53,12 @@ impl Sleepers {
     pub(crate) fn wake_all(&self) {
         // Unparking is a system call: not under the lock that everyone it wakes wants next.
         let registry = std::mem::take(&mut self.0.lock().1);
-        registry.values().for_each(Unparker::unpark);
+        for (count, sleeper) in (1_usize..).zip(registry.values()) {
+            sleeper.unpark();
+            // Those who are awake make their plans before more come, or whoever starts first waits behind them all.
+            if count.is_multiple_of(HERD) {
+                yield_now();
+            }
+        }
     }
 }

@@ -368,10 +368,10 @@ fn allocated_time_is_slots_times_the_interval() {
 fn partial_strictness_sees_every_claim_that_is_later_than_the_tolerance() {
     // 1 M/s and a stall of 1 s: claims close a quarter of their gap while it is more than 50 us; what is left is made up for.
     let clock = ManualClock::new();
-    let builder = build("1M/s", &clock).strictness(strictness(0.25));
-    let pacer = builder.tolerance(span(50 * MICRO)).build();
+    let pacer = build("1M/s", &clock).tolerance(span(50 * MICRO)).build();
     pacer.try_acquire().expect("due at once");
     clock.advance(span(SECOND));
+    pacer.set_strictness(strictness(0.25));
     let (mut gap, mut claims) = (SECOND - MICRO, 0);
     while gap > 50 * MICRO {
         gap = gap - gap / 4 - MICRO;
@@ -441,6 +441,7 @@ fn a_lane_records_how_early_its_caller_came_and_how_far_it_overslept() {
     for _ in 0..101 {
         lane.acquire().expect("open");
     }
+    lane.give_back();
     let stats = pacer.stats();
     assert_eq!(stats.wait_time().len(), 101);
     // Slot 0 was due; the first sleep was for 1 ms, and the others for what the last one has left of it, 0.9 ms.
@@ -449,8 +450,14 @@ fn a_lane_records_how_early_its_caller_came_and_how_far_it_overslept() {
     assert!(near(stats.delay().max(), MILLI) && near(stats.delay().min(), 900_000), "{stats:?}");
     assert!(near(stats.oversleep().min(), 100_000) && near(stats.oversleep().max(), 100_000), "{stats:?}");
     assert!(near(stats.wait_time().max(), 100_000) && stats.wait_time().min() == 0, "{stats:?}");
-    // Collecting counts nothing twice.
+    // Collecting counts nothing twice, and forgets no lane that is at work.
     assert_eq!(pacer.stats().wait_time().len(), 101);
+    lane.acquire().expect("open");
+    lane.give_back();
+    assert_eq!(pacer.stats().wait_time().len(), 102);
+    lane.acquire().expect("open");
+    drop(lane);
+    assert_eq!(pacer.stats().wait_time().len(), 103);
 }
 
 #[test]
