@@ -89,7 +89,7 @@ impl Scale {
     /// than a tick out.
     fn convert_part(self, nanos: u64, other: Scale) -> i64 {
         const PART_BITS: u32 = 31;
-        if self.fraction_bits() > 64 {
+        if self.fraction_bits() >= 64 {
             return 0; // A tick lasts less than a nanosecond: whole nanoseconds hold no part of one.
         }
         let part = (u128::from(nanos) << (self.fraction_bits() + PART_BITS)) / u128::from(self.mantissa);

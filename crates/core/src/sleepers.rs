@@ -13,46 +13,35 @@ use std::collections::BTreeMap;
 /// So many are woken in one go.
 const HERD: usize = 8;
 
-/// Keyed by position, then by arrival.
-type Registry = BTreeMap<(u64, u64), Unparker>;
+/// Keyed by position: a slot has one owner, who leaves before the slot gets another.
+type Registry = BTreeMap<u64, Unparker>;
 
 #[derive(Debug)]
-pub(crate) struct Sleepers(Mutex<(u64, Registry)>);
-
-/// A place in the registry.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place(u64, u64);
+pub(crate) struct Sleepers(Mutex<Registry>);
 
 impl Sleepers {
     pub(crate) fn new() -> Sleepers {
-        Sleepers(Mutex::new((0, Registry::new())))
+        Sleepers(Mutex::new(Registry::new()))
     }
 
-    /// Enters a sleeper for the slot at `position`, unless its plan is outdated.
-    pub(crate) fn enter(
-        &self,
-        position: u64,
-        unparker: Unparker,
-        is_current: impl Fn() -> bool,
-    ) -> Option<Place> {
-        let mut guard = self.0.lock();
-        let (arrivals, registry) = &mut *guard;
+    /// Enters a sleeper for the slot at `position`; false when its plan is outdated.
+    pub(crate) fn enter(&self, position: u64, unparker: Unparker, is_current: impl Fn() -> bool) -> bool {
+        let mut registry = self.0.lock();
         if !is_current() {
-            return None;
+            return false;
         }
-        *arrivals += 1;
-        registry.insert((position, *arrivals), unparker);
-        Some(Place(position, *arrivals))
+        registry.insert(position, unparker);
+        true
     }
 
-    pub(crate) fn leave(&self, place: Place) {
-        self.0.lock().1.remove(&(place.0, place.1));
+    pub(crate) fn leave(&self, position: u64) {
+        self.0.lock().remove(&position);
     }
 
     /// Wakes everyone, earliest slot first.
     pub(crate) fn wake_all(&self) {
         // Unparking is a system call: not under the lock that everyone it wakes wants next.
-        let registry = std::mem::take(&mut self.0.lock().1);
+        let registry = std::mem::take(&mut *self.0.lock());
         for (count, sleeper) in (1_usize..).zip(registry.values()) {
             sleeper.unpark();
             // Those who are awake make their plans before more come, or whoever starts first waits behind them all.

@@ -213,10 +213,8 @@ impl Timebase {
         let segment = Segment { from: line.position.wrapping_add(1), since: now.max(current.since), line };
         if ticks_between(current.from, segment.from) <= 0 {
             self.segments.pop();
-            self.segments.push(Segment { from: current.from, ..segment });
-        } else {
-            self.push(segment);
         }
+        self.push(segment);
     }
 
     fn push(&mut self, segment: Segment) {

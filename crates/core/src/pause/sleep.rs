@@ -29,13 +29,13 @@ fn stretched<F: Fn() -> bool>(hold: &Hold<'_, F>, habit: Habit) -> Nanos {
 /// Sleeps once, to `until` or until a change wakes it.
 pub(super) fn until<F: Fn() -> bool>(hold: &Hold<'_, F>, until: Nanos) -> Nanos {
     let parker = Parker::new();
-    let Some(place) = hold.sleepers.enter(hold.position, parker.unparker(), &hold.is_current) else {
+    if !hold.sleepers.enter(hold.position, parker.unparker(), &hold.is_current) {
         return hold.clock.now();
-    };
+    }
     let fine = FineTimer::new(hold.pausing.fine_timers && hold.clock.is_real());
     hold.clock.park(&parker, until);
     drop(fine);
-    hold.sleepers.leave(place);
+    hold.sleepers.leave(hold.position);
     let now = hold.clock.now();
     if let Some(mut habit) = Habit::of(hold) {
         habit.slept(until.signed(), now.signed());
