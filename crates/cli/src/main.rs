@@ -17,6 +17,7 @@ mod hdr_log;
 mod human;
 mod json;
 mod keys;
+mod limit;
 mod plan;
 mod progress;
 mod recorder;
@@ -30,10 +31,11 @@ mod terminal;
 mod verdict;
 mod worker;
 
-use args::{CalibrateArgs, Cli, Command, RunArgs};
+use args::{CalibrateArgs, Cli, Command, LimitArgs, RunArgs};
 use calibrate::Calibration;
 use clap::Parser;
 use json::JsonFile;
+use limit::{Stopped, Trial};
 use plan::Plan;
 use report::Report;
 use std::io::{self, ErrorKind, Write};
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Ok(cli) => match cli.into_command() {
             Command::Run(args) => run(*args),
             Command::Calibrate(args) => calibrate(&args),
+            Command::Limit(args) => limit(*args),
         },
         Err(error) => usage(&error),
     };
@@ -88,6 +91,17 @@ fn calibrate(args: &CalibrateArgs) -> Done {
     let results = calibration.run();
     quietly(calibration.publish(&results)).map_err(|error| (FAILED, error.into()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn limit(args: LimitArgs) -> Done {
+    let trial = Trial::new(args).map_err(|error| (REFUSED, error))?;
+    match trial.run() {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(Stopped::Input(error)) => Err((REFUSED, error)),
+        Err(Stopped::Output(error)) => {
+            quietly(Err(error)).map(|()| ExitCode::SUCCESS).map_err(|error| (FAILED, error.into()))
+        }
+    }
 }
 
 /// The report goes to standard output, unless that belongs to the JSON object.

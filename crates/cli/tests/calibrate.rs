@@ -32,7 +32,7 @@ fn the_json_object_has_the_promised_names_and_no_others() {
     let results: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
         names(&results),
-        "clock complete cores even_rates recommended sleeps spinning starts timer_slack_ns"
+        "clock complete cores even_rates recommended sleeping sleeps spinning starts taken timer_slack_ns"
     );
     assert_eq!(results["complete"], true);
     assert_eq!(names(&results["clock"]), "reading_ns source system_reading_ns system_source");
@@ -40,7 +40,17 @@ fn the_json_object_has_the_promised_names_and_no_others() {
     assert_eq!(names(&results["sleeps"][0]), "asked_ns cpu_each_ns fine_timers oversleep_ns");
     assert_eq!(names(&results["starts"][0]), "cpu_share gaps_within_25_percent lateness_ns pause rate");
     assert_eq!(names(&results["even_rates"][0]), "limited_by pause rate");
-    assert_eq!(names(&results["recommended"]), "pause reason");
+    assert_eq!(names(&results["taken"]), "by_others in_hiccups too_busy");
+    if results["taken"]["too_busy"] == true {
+        assert_eq!(results["recommended"], Value::Null);
+    } else {
+        assert_eq!(names(&results["recommended"]), "pause reason");
+    }
+    #[cfg(target_os = "linux")]
+    {
+        assert_eq!(names(&results["sleeping"]), "clump_ns clumped_above_rate clumps cpu_each_ns");
+        assert_eq!(names(&results["sleeping"]["clumps"][0]), "rate starts");
+    }
     assert_eq!(names(&results["spinning"]["gap_ns"]), "count max mean p50 p90 p99 p99_9 p99_99");
 }
 
@@ -51,9 +61,10 @@ fn report_object_and_plot_come_together() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(serde_json::from_slice::<Value>(&fs::read(&json).unwrap()).unwrap().is_object());
     let report = String::from_utf8(output.stdout).unwrap();
-    for part in ["clock", "timers", "oversleep", "spinning", "lateness", "even gaps", "recommended: "] {
+    for part in ["clock", "timers", "oversleep", "spinning", "lateness", "even gaps"] {
         assert!(report.contains(part), "{part} is not in {report}");
     }
+    assert!(report.contains("\nrecommended: ") != report.contains("\ntoo busy to recommend: "), "{report}");
     let text = fs::read_to_string(&svg).unwrap();
     let plot = Document::parse(&text).unwrap();
     assert_eq!(plot.root_element().tag_name().name(), "svg");

@@ -18,5 +18,7 @@ pages! {
     memory_ordering = "../../../docs/MEMORY-ORDERING.md",
     pausing = "../../../docs/PAUSING.md",
     performance = "../../../docs/PERFORMANCE.md",
+    limits = "../../../docs/LIMITS.md",
     scaling = "../../../docs/SCALING.md",
+    testing = "../../../docs/TESTING.md",
 }

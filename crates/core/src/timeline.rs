@@ -381,11 +381,18 @@ impl Timeline {
     /// Gives back what was taken and not started. True when sleepers should look again.
     pub(crate) fn give_back(&self, start: u64, end: u64, clock: &dyn Clock) -> bool {
         let mut book = self.book.lock();
-        if start == end || self.exchange(end, start) {
+        if start == end {
+            return false;
+        }
+        let now = book.now(clock);
+        if self.exchange(end, start) {
+            // Who claims it next is not to start on the reading that it was first seen to be due by.
+            if ticks_between(start, self.face.last_seen().0) >= 0 {
+                self.publish(&book, now, true);
+            }
             return false;
         }
         book.returned.put(start, end);
-        let now = book.now(clock);
         self.publish(&book, now, true);
         true
     }

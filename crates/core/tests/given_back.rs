@@ -3,8 +3,8 @@
 mod common;
 
 use common::{
-    MILLI, SECOND, assert_balanced, build, drain, finish, intended_ns, intended_starts, rate, sleepers, span,
-    wait_ns,
+    MILLI, SECOND, assert_balanced, at, build, drain, finish, intended_ns, intended_starts, rate, sleepers,
+    span, strictness, wait_ns,
 };
 use nanopace::ManualClock;
 
@@ -96,4 +96,35 @@ fn a_row_of_none_takes_nothing_and_starts_now() {
     let grant = pacer.acquire_many(0).expect("open");
     assert_eq!((intended_ns(grant), wait_ns(grant)), (7, 0));
     assert_eq!(pacer.ledger().granted, 0);
+}
+
+#[test]
+fn claims_given_back_are_backlog_from_their_own_moments_on() {
+    let clock = ManualClock::new();
+    let pacer = build("10/s", &clock).build();
+    let mut claims: Vec<_> = (0..10).map(|_| Some(pacer.claim().expect("open"))).collect();
+    for slot in [2, 3, 7] {
+        claims[slot] = None;
+    }
+    // Slots 2, 3 and 7 have come back; slot 10 is the next new one.
+    for (millis, backlog_slots) in
+        [(199, 0), (200, 1), (299, 1), (300, 2), (699, 2), (700, 3), (999, 3), (1_000, 4), (1_100, 5)]
+    {
+        clock.set(at(millis * MILLI));
+        assert_eq!(pacer.ledger().backlog_slots, backlog_slots, "at {millis} ms");
+        assert_balanced(&pacer);
+    }
+}
+
+/// Slot 0, half a second late, is claimed and given back, and ten seconds later claimed again: that start is 10.5 s late.
+#[test]
+fn the_latest_claim_given_back_is_seen_anew() {
+    for number in [0.0, 0.5, 1.0, 1.1] {
+        let clock = ManualClock::new();
+        let pacer = build("1/s", &clock).strictness(strictness(number)).build();
+        clock.advance(span(SECOND / 2));
+        drop(pacer.claim().expect("open"));
+        clock.advance(span(10 * SECOND));
+        assert_eq!(pacer.try_acquire().map(wait_ns), Ok(10 * SECOND + SECOND / 2), "{number}");
+    }
 }

@@ -5,7 +5,7 @@
 //!
 //! The rounding that the pacer is allowed: 2 ns in every amount (a time is rounded to a whole nanosecond where it is read and where
 //! it is counted from), and for every rate change 2^-16 of the longest interval beside 2 ns at the faster rate, which at the slower
-//! one stand for more: see `Slack`. Where a decision hangs on less than that, a sequence ends.
+//! one stand for more: see `Slack`. Where a decision hangs on less than that, a sequence is cut short: one in twenty is.
 
 mod common;
 mod oracle_model;
@@ -14,6 +14,9 @@ use common::{at, rate, span, strictness};
 use nanopace::{Claim, Closed, Grant, LazyGrant, ManualClock, Pacer, Refused};
 use oracle_model::{Answer, Oracle, Rules, TooClose};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::cell::Cell;
+use std::time::Duration;
 
 /// Rates and their intervals in nanoseconds; all below 100 k/s, so that no reading of the clock serves two slots.
 const RATES: [(&str, f64); 6] = [
@@ -91,7 +94,7 @@ fn float(nanos: u64) -> f64 {
     nanos as f64
 }
 
-fn float_span(span: std::time::Duration) -> f64 {
+fn float_span(span: Duration) -> f64 {
     span.as_secs_f64() * 1e9
 }
 
@@ -131,7 +134,7 @@ impl Pair {
             Step::Drop(which) if !self.claims.is_empty() => {
                 let (claim, slot) = self.claims.swap_remove(which % self.claims.len());
                 drop(claim);
-                return self.oracle.give_back(slot, now);
+                self.oracle.give_back(slot);
             }
             Step::Start(_) | Step::Drop(_) => {}
             Step::Rate(which) => {
@@ -207,7 +210,7 @@ impl Pair {
     fn compare_ledgers(&self) -> Result<(), TooClose> {
         let (ledger, books) = (self.pacer.ledger(), self.oracle.books(self.now())?);
         common::assert_balanced(&self.pacer);
-        let near = |real: std::time::Duration, plain: f64, slots: f64| {
+        let near = |real: Duration, plain: f64, slots: f64| {
             (float_span(real) - plain).abs() <= self.oracle.slack() * slots
         };
         // Each amount that was forfeited, or each slot that came back, is rounded once more.
@@ -222,24 +225,29 @@ impl Pair {
     }
 }
 
-fn run(setting: &Setting, steps: &[Step]) {
+/// Runs the sequence; to its end, where no decision on the way is too close.
+fn run(setting: &Setting, steps: &[Step]) -> Result<(), TooClose> {
     let mut pair = Pair::new(setting);
     for step in steps {
-        if pair.take(step).and_then(|()| pair.compare_ledgers()).is_err() {
-            return;
-        }
+        pair.take(step)?;
+        pair.compare_ledgers()?;
     }
-    pair.take(&Step::Close).expect("nothing to compare");
-    for step in [Step::TryAcquire(1), Step::Claim, Step::Start(0)] {
+    for step in [Step::Close, Step::TryAcquire(1), Step::Claim, Step::Start(0)] {
         pair.take(&step).expect("closed is never close");
     }
+    Ok(())
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn the_pacer_does_what_the_plain_one_does(setting in setting(), steps in prop::collection::vec(step(), 1..80)) {
-        run(&setting, &steps);
-    }
+#[test]
+fn the_pacer_does_what_the_plain_one_does() {
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    let (cases, cut_short) = (config.cases, Cell::new(0));
+    let mut runner = TestRunner::new(config);
+    let outcome = runner.run(&(setting(), prop::collection::vec(step(), 1..80)), |(setting, steps)| {
+        cut_short.update(|count| count + u32::from(run(&setting, &steps).is_err()));
+        Ok(())
+    });
+    outcome.unwrap_or_else(|error| panic!("{error}\n{runner}"));
+    // At most a tenth; 16 more for the scatter of few cases, more than 3 sqrt(256 x 0.1 x 0.9) = 14.4 for the usual 256.
+    assert!(cut_short.get() <= cases / 10 + 16, "{} of {cases} were cut short", cut_short.get());
 }

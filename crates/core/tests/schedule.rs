@@ -6,9 +6,10 @@
 mod common;
 
 use common::{
-    DAY, HOUR, MILLI, SECOND, YEAR, at, build, drain, intended_ns, put_off_to, rate, span, wait_ns,
+    DAY, HOUR, MICRO, MILLI, SECOND, YEAR, at, build, drain, intended_ns, put_off_to, rate, span, wait_ns,
 };
 use nanopace::{ManualClock, Pacer, Rate, RateError};
+use std::time::Duration;
 
 /// `slot x period / operations` in nanoseconds, rounded up.
 fn ideal_ns(slot: u128, operations: u128, period_ns: u128) -> u64 {
@@ -244,10 +245,52 @@ fn what_is_no_rate_in_hertz() {
 
 #[test]
 fn rates_say_how_often_and_how_far_apart() {
-    for (text, shown, hz, interval_ns) in
-        [("50k/s", "50000/s", 5e4, 2e4), ("0.1/s", "6/min", 0.1, 1e10), ("90/h", "90/h", 0.025, 4e10)]
-    {
+    for (text, shown, hz, interval_ns) in [
+        ("50k/s", "50000/s", 5e4, 2e4),
+        ("3/s", "3/s", 3.0, 1e9 / 3.0),
+        ("0.1/s", "6/min", 0.1, 1e10),
+        ("90/h", "90/h", 0.025, 4e10),
+    ] {
         let rate = rate(text);
         assert_eq!((rate.to_string().as_str(), rate.as_hz(), rate.interval_ns()), (shown, hz, interval_ns));
+    }
+}
+
+#[test]
+fn a_rate_that_is_whole_per_no_unit_is_shown_per_second_or_where_that_is_slow_per_day() {
+    for (hz, unit) in [(1e-4 / 3.0, "/d"), (0.099, "/d"), (0.101, "/s"), (100.0 / 3.0, "/s")] {
+        let shown = Rate::from_hz(hz).expect("a rate").to_string();
+        assert!(shown.ends_with(unit), "{shown}");
+        let number: f64 = shown[..shown.len() - 2].parse().expect("a number");
+        let per_second = if unit == "/d" { number / 86_400.0 } else { number };
+        assert!((per_second / hz - 1.0).abs() < 1e-14, "{shown} for {hz}");
+    }
+}
+
+#[test]
+fn every_unit_is_as_long_as_it_says() {
+    for (units, period_ns) in [
+        (&["ns"][..], 1),
+        (&["us", "µs"], MICRO),
+        (&["ms"], MILLI),
+        (&["s", "sec", "second"], SECOND),
+        (&["m", "min", "minute"], 60 * SECOND),
+        (&["h", "hour"], HOUR),
+        (&["d", "day"], DAY),
+    ] {
+        for unit in units {
+            assert_eq!(format!("3/{unit}").parse(), Rate::per(3, span(period_ns)), "{unit}");
+        }
+    }
+}
+
+#[test]
+fn eighteen_digits_are_read_exactly_and_more_are_refused() {
+    // 10^17 + 1 operations, in 10^9 seconds and in 10^18.
+    for (text, seconds) in [("100000000.000000001/s", SECOND), ("0.100000000000000001/s", SECOND * SECOND)] {
+        assert_eq!(text.parse(), Rate::per(100_000_000_000_000_001, Duration::from_secs(seconds)), "{text}");
+    }
+    for text in ["0.0100000000000000001/s", "0.00100000000000000001/s", "1000000000.000000001/s"] {
+        assert_eq!(text.parse::<Rate>(), Err(RateError::TooManyDigits), "{text}");
     }
 }

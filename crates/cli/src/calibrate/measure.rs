@@ -52,8 +52,7 @@ pub(crate) fn clocks(bounds: Bounds<'_>) -> Clocks {
             }
         }
         Clocks {
-            // How the clock shows itself when debugged is the only place where it tells.
-            counter: format!("{tsc:?}").contains("Counter"),
+            counter: tsc.reads_counter(),
             reading_ns: median(tsc_ns),
             system_reading_ns: median(system_ns),
             system_source: clock_source(),
@@ -98,7 +97,7 @@ pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
     in_a_thread(|| {
         let clock = TscClock::new();
         let (mut gaps, mut in_hiccups) = (histogram(), Duration::ZERO);
-        let begin = clock.now();
+        let (before, begin) = (cpu_time(), clock.now());
         while bounds.go_on() {
             // Read anew: the look at the bounds is no hiccup.
             let mut last = clock.now();
@@ -112,7 +111,9 @@ pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
                 last = now;
             }
         }
-        Spinning { gaps, span: clock.now() - begin, in_hiccups }
+        let span = clock.now() - begin;
+        let cpu_share = cpu_since(before).map(|cpu| cpu.as_secs_f64() / span.as_secs_f64());
+        Spinning { gaps, span, in_hiccups, cpu_share }
     })
 }
 

@@ -1,7 +1,9 @@
 //! The results as one JSON object. The names in here are promised to its readers.
 
+use super::busy::Taken;
 use super::recommend::{EvenRate, Limit};
 use super::results::{Clocks, HICCUP, Results, Sleeps, Spinning, Starts};
+use super::sleeping::{CLUMPED_HZ, Sleeping};
 use crate::json::Times;
 use serde::Serialize;
 
@@ -15,6 +17,8 @@ pub(crate) struct Object {
     sleeps: Vec<Sleep>,
     spinning: Option<Spin>,
     starts: Vec<Start>,
+    sleeping: Option<SleepCost>,
+    taken: Interference,
     even_rates: Vec<Even>,
     recommended: Option<Recommended>,
 }
@@ -53,6 +57,28 @@ struct Start {
 }
 
 #[derive(Debug, Serialize)]
+struct SleepCost {
+    cpu_each_ns: u128,
+    clumped_above_rate: f64,
+    clump_ns: u128,
+    clumps: [Clump; 2],
+}
+
+#[derive(Debug, Serialize)]
+struct Clump {
+    rate: u32,
+    starts: u128,
+}
+
+/// Shares of the time of threads that never sleep.
+#[derive(Debug, Serialize)]
+struct Interference {
+    by_others: Option<f64>,
+    in_hiccups: Option<f64>,
+    too_busy: bool,
+}
+
+#[derive(Debug, Serialize)]
 struct Even {
     pause: String,
     rate: f64,
@@ -77,6 +103,8 @@ impl Object {
             sleeps: results.sleeps.iter().map(Sleep::new).collect(),
             spinning: results.spinning.as_ref().map(Spin::new),
             starts: results.starts.iter().map(Start::new).collect(),
+            sleeping: results.sleeping().map(SleepCost::new),
+            taken: Interference::new(results.taken()),
             even_rates: results.even_rates().iter().map(Even::new).collect(),
             recommended: recommended
                 .map(|found| Recommended { pause: found.pause.to_string(), reason: found.reason }),
@@ -126,6 +154,24 @@ impl Start {
             gaps_within_25_percent: starts.even,
             cpu_share: starts.cpu_share,
         }
+    }
+}
+
+impl SleepCost {
+    fn new(sleeping: Sleeping) -> SleepCost {
+        SleepCost {
+            cpu_each_ns: sleeping.cost.as_nanos(),
+            clumped_above_rate: sleeping.clumped_above_hz(),
+            clump_ns: sleeping.clump().as_nanos(),
+            clumps: CLUMPED_HZ.map(|rate| Clump { rate, starts: sleeping.starts_at(rate) }),
+        }
+    }
+}
+
+impl Interference {
+    fn new(taken: Taken) -> Interference {
+        let Taken { by_others, in_hiccups } = taken;
+        Interference { by_others, in_hiccups, too_busy: taken.is_too_much() }
     }
 }
 

@@ -71,12 +71,15 @@ fn draw(area: &Drawing<'_>, curves: &[Curve<'_>]) -> Result<(), Box<dyn Error>> 
     let mut chart = ChartBuilder::on(&left)
         .caption("Oversleep, gaps and lateness by percentile", ("sans-serif", 18))
         .margin(12)
-        .x_label_area_size(36)
-        .y_label_area_size(60)
+        .x_label_area_size(48)
+        .y_label_area_size(76)
         .build_cartesian_2d(ranks, (10.0..most * 2.0).log_scale())?;
     chart
         .configure_mesh()
         .max_light_lines(0)
+        .x_desc("percentile of all sleeps, gaps or starts")
+        .y_desc("time, log scale")
+        .axis_desc_style(("sans-serif", 14))
         .x_label_formatter(&|rank| percentile(*rank))
         .y_label_formatter(&|ns| human::time(Duration::from_secs_f64(ns * 1e-9)))
         .draw()?;
@@ -96,10 +99,10 @@ fn percentile(rank: f64) -> String {
         .map_or_else(String::new, |tick| tick.1.to_owned())
 }
 
-/// Round the colour circle, every other one darker.
+/// From red to violet on the colour circle, every other one darker.
 fn colour(index: usize, count: usize) -> HSLColor {
     let [index, count] = [index, count].map(|number| human::float(number as u64));
-    HSLColor(index / count, 0.85, if index % 2.0 < 1.0 { 0.35 } else { 0.5 })
+    HSLColor(0.8 * index / count, 0.85, if index % 2.0 < 1.0 { 0.35 } else { 0.5 })
 }
 
 fn legend(area: &Drawing<'_>, index: usize, name: &str, colour: HSLColor) -> Result<(), Box<dyn Error>> {

@@ -1,12 +1,13 @@
 //! What follows from the measurements: the highest rate with even gaps, and the way to pause.
 //!
 //! Gaps are **even** up to the rate at which the 99th percentile of lateness is a quarter of the interval: then hardly any
-//! gap between two starts is further than 25 % off. Sleeping is also limited by its share of a core, beyond which the engine
-//! stretches sleeps; the hybrid way by its budget for spinning, beyond which it sleeps.
+//! gap between two starts is further than 25 % off. Sleeping is also limited by its share of a core, beyond which starts
+//! come in clumps; the hybrid way by its budget for spinning, beyond which it sleeps.
 //!
 //! **Recommended** is the cheapest way that keeps gaps even at 10 k/s in one thread, in the order sleep, hybrid, spin, yield;
 //! if none does, the one that comes closest. Spinning and yielding take a whole core, so they need a second one.
 
+use super::sleeping::Sleeping;
 use crate::human;
 use nanopace::Pause;
 use serde::Serialize;
@@ -56,10 +57,6 @@ pub(crate) struct Recommendation {
 
 /// Of the interval.
 const MOST_LATENESS: f64 = 0.25;
-/// What the engine's default share for sleeping, a tenth of a core, is enough for: a sleep costs about 3 us.
-const MOST_SLEEPS_HZ: f64 = 0.1 / 3e-6;
-/// The engine's default share for spinning.
-const SPIN_SHARE: f64 = 0.25;
 /// The rate that the recommendation is for.
 const REFERENCE_HZ: f64 = 10_000.0;
 
@@ -74,14 +71,17 @@ impl Limit {
     }
 }
 
-/// The highest rate with even gaps.
-pub(crate) fn even_rate(facts: &Facts) -> EvenRate {
+/// The highest rate with even gaps, where sleeping is as given, if that is known.
+pub(crate) fn even_rate(facts: &Facts, sleeping: Option<Sleeping>) -> EvenRate {
     let pause = facts.pause;
     let by_lateness = MOST_LATENESS * 1e9 / human::float(facts.lateness_p99_ns.max(1));
     let (by_share, limit) = match pause {
-        Pause::Sleep => (MOST_SLEEPS_HZ, Limit::SleepShare),
+        Pause::Sleep => {
+            let spared_hz = 1.0 / Pause::CLUMPED_BELOW.as_secs_f64();
+            (sleeping.map_or(spared_hz, Sleeping::clumped_above_hz), Limit::SleepShare)
+        }
         Pause::Hybrid if facts.spun_each_ns > 0.0 => {
-            (SPIN_SHARE * 1e9 / facts.spun_each_ns, Limit::SpinShare)
+            (Pause::DEFAULT_SPIN_SHARE * 1e9 / facts.spun_each_ns, Limit::SpinShare)
         }
         _ => (f64::INFINITY, Limit::Lateness),
     };
@@ -138,13 +138,15 @@ fn reason(chosen: &EvenRate, best: &EvenRate, sleep: Option<&EvenRate>) -> Strin
 mod tests {
     use super::*;
     use Limit::{Lateness, SleepShare, SpinShare};
+    use std::time::Duration;
 
     #[test]
     fn the_rates() {
         // A quarter of the interval is the lateness: 0.25 s / 25 us = 10 k/s.
         for (pause, lateness_p99_ns, spun_each_ns, hz, limit) in [
             (Pause::Sleep, 25_000, 0.0, 10_000.0, Lateness),
-            (Pause::Sleep, 5_000, 0.0, MOST_SLEEPS_HZ, SleepShare),
+            // Starts closer than 30 us come in clumps.
+            (Pause::Sleep, 5_000, 0.0, 1e9 / 30e3, SleepShare),
             // A quarter of a core is enough for 50 k spins of 5 us.
             (Pause::Hybrid, 250, 5_000.0, 50_000.0, SpinShare),
             (Pause::Hybrid, 25_000, 5_000.0, 10_000.0, Lateness),
@@ -153,9 +155,22 @@ mod tests {
             (Pause::Spin, 50, 0.0, 5_000_000.0, Lateness),
             (Pause::Spin, 0, 0.0, 250_000_000.0, Lateness),
         ] {
-            let rate = even_rate(&Facts { pause, lateness_p99_ns, spun_each_ns });
+            let rate = even_rate(&Facts { pause, lateness_p99_ns, spun_each_ns }, None);
             assert!((rate.hz - hz).abs() < 1e-6 * hz, "{rate:?}");
             assert_eq!((rate.pause, rate.limit), (pause, limit));
+        }
+    }
+
+    /// 2.5 us late is a quarter of 10 us. A tenth of a core is enough for a sleep of 2 us every 20 us.
+    #[test]
+    fn cheap_sleeps_are_clumped_later() {
+        let facts = Facts { pause: Pause::Sleep, lateness_p99_ns: 2_500, spun_each_ns: 0.0 };
+        for (cost_ns, hz, limit) in
+            [(26_000, 33_333.3, SleepShare), (2_000, 50_000.0, SleepShare), (500, 100_000.0, Lateness)]
+        {
+            let rate = even_rate(&facts, Some(Sleeping { cost: Duration::from_nanos(cost_ns) }));
+            assert!((rate.hz - hz).abs() < 0.1, "{rate:?}");
+            assert_eq!(rate.limit, limit);
         }
     }
 

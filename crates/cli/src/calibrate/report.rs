@@ -23,6 +23,7 @@ impl Display for Report<'_> {
         }
         heading(f, "lateness of starts", "CPU")?;
         results.starts.iter().try_for_each(|starts| start(f, starts))?;
+        sleeping(f, results)?;
         even_rates(f, results)?;
         recommendation(f, results)
     }
@@ -86,10 +87,23 @@ fn start(f: &mut Formatter<'_>, starts: &Starts) -> fmt::Result {
     row(f, &starts_name(starts.pause, starts.hz), &starts.lateness, &cpu)
 }
 
+/// What sleeping costs, and what the engine makes of it.
+fn sleeping(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
+    let Some(sleeping) = results.sleeping() else { return Ok(()) };
+    write!(f, "\na sleep costs {} of processor time", human::time(sleeping.cost))?;
+    for hz in [1_000, 10_000] {
+        if let Some(share) = results.sleep_share_at(hz).map(human::percent) {
+            write!(f, "; {share} of a core at {}", human::short_hz(f64::from(hz)))?;
+        }
+    }
+    let above = human::short_hz(sleeping.clumped_above_hz());
+    writeln!(f, "\nabove {above} a thread that sleeps makes its starts in clumps of {}", sleeping.clumps())
+}
+
 fn even_rates(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
     writeln!(
         f,
-        "\nhighest rate with even gaps, per thread (the p99 of lateness is a quarter of the interval, and shares of a core hold):"
+        "\nhighest rate with even gaps, one thread (the p99 of lateness is a quarter of the interval, and shares of a core hold):"
     )?;
     results.even_rates().iter().try_for_each(|even| {
         let rate = human::short_hz(even.hz);
@@ -98,8 +112,14 @@ fn even_rates(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
 }
 
 fn recommendation(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
+    let taken = results.taken();
     match results.recommendation() {
         Some(found) => writeln!(f, "\nrecommended: --pause {}: {}.", found.pause, found.reason),
+        None if taken.is_too_much() => writeln!(
+            f,
+            "\ntoo busy to recommend: {taken}. What was measured says how it was, not what the machine can do: \
+             repeat it when that has ended."
+        ),
         None => writeln!(f, "\nrecommended: nothing yet, not everything was measured."),
     }
 }

@@ -1,7 +1,7 @@
 //! The measurements one by one, and how they share the time.
 
 use super::measure::{self, Bounds};
-use super::results::Results;
+use super::results::{Results, TYPICAL_SLEEP};
 use crate::human;
 use nanopace::Pause;
 use std::fmt;
@@ -23,7 +23,7 @@ pub(crate) enum Step {
 /// All of them. Fine timers are measured where they can be had.
 pub(crate) fn all() -> Vec<Step> {
     let mut steps = vec![Step::Clocks];
-    for asked in [Duration::from_micros(1), Duration::from_micros(100), Duration::from_millis(2)] {
+    for asked in [Duration::from_micros(1), TYPICAL_SLEEP, Duration::from_millis(2)] {
         steps.push(Step::Sleeps { asked, fine: false });
         if super::thread::timer_slack().is_some() {
             steps.push(Step::Sleeps { asked, fine: true });

@@ -7,7 +7,6 @@ mod slack;
 mod state;
 
 use slack::Slack;
-use state::index;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard};
 
@@ -67,11 +66,10 @@ struct State {
     pay_back: Option<PayBack>,
     next: u64,
     returned: BTreeSet<u64>,
-    /// The slot that last forfeited time.
-    forfeited_at: f64,
+    /// The slots that have forfeited time, in their order, and how much.
+    forfeited: Vec<(f64, f64)>,
     paused_since: Option<f64>,
     paused: f64,
-    idle: f64,
     skipped: u64,
     closed: bool,
     slack: Slack,
@@ -89,10 +87,9 @@ impl Oracle {
             pay_back: None,
             next: 0,
             returned: BTreeSet::new(),
-            forfeited_at: -1.0,
+            forfeited: Vec::new(),
             paused_since: None,
             paused: 0.0,
-            idle: 0.0,
             skipped: 0,
             closed: false,
             slack: Slack::new(interval),
@@ -119,16 +116,14 @@ impl Oracle {
         self.state().start(slot, now)
     }
 
-    /// The latest slot becomes the next one again. If it was due, the real pacer may hand it out on the reading that said so,
-    /// which the policy then doesn't see.
-    pub(crate) fn give_back(&self, slot: u64, now: f64) -> Result<(), TooClose> {
+    /// The latest slot becomes the next one again.
+    pub(crate) fn give_back(&self, slot: u64) {
         let mut state = self.state();
-        if state.next != slot + 1 {
+        if state.next == slot + 1 {
+            state.next = slot;
+        } else {
             state.returned.insert(slot);
-            return Ok(());
         }
-        state.next = slot;
-        if state.is_patient() || state.release(index(slot)) > now { Ok(()) } else { Err(TooClose) }
     }
 
     pub(crate) fn set_rate(&self, interval: f64, now: f64) {

@@ -1,6 +1,6 @@
 //! The plain pacer's rules.
 
-use super::{Answer, Books, PayBack, Piece, Rules, State, TooClose};
+use super::{Answer, Books, PayBack, Piece, State, TooClose};
 
 /// As many pieces back the real pacer promises exact intended starts; it remembers a few more.
 const PIECES: usize = 24;
@@ -12,11 +12,6 @@ impl State {
 
     pub(super) fn schedule_time(&self, now: f64) -> f64 {
         self.paused_since.unwrap_or(now)
-    }
-
-    pub(super) fn is_patient(&self) -> bool {
-        let Rules { strictness, max_backlog, skip_later_than, .. } = self.rules;
-        strictness == 0.0 && max_backlog.min(skip_later_than) == f64::INFINITY
     }
 
     pub(super) fn append(&mut self, interval: f64, now: f64) {
@@ -51,9 +46,11 @@ impl State {
         self.intended(slot).max(paid)
     }
 
-    /// Whether `a < b`, where that can be told.
+    /// Whether `a < b`, where that can be told. What is equal to the last bit is one moment that both pacers were given, such as the
+    /// first slot's: chance does not bring two results of different sums together so exactly.
     fn less(&self, a: f64, b: f64) -> Result<bool, TooClose> {
-        if (a - b).abs() <= self.slack.get() { Err(TooClose) } else { Ok(a < b) }
+        let is_near = !a.total_cmp(&b).is_eq() && (a - b).abs() <= self.slack.get();
+        if is_near { Err(TooClose) } else { Ok(a < b) }
     }
 
     fn remembered(&self, slot: f64) -> Result<(), TooClose> {
@@ -143,7 +140,7 @@ impl State {
             self.skip(now)?;
             return Ok(false);
         }
-        if self.release(place) >= now || place <= self.forfeited_at {
+        if self.release(place) >= now || self.forfeited.last().is_some_and(|&(last, _)| place <= last) {
             return Ok(true);
         }
         let (gap, late) = (now - self.intended(place), now - self.release(place));
@@ -173,8 +170,7 @@ impl State {
             self.slack.change(self.current().interval, piece.interval);
             self.append(piece.interval, piece.since);
         }
-        self.forfeited_at = slot;
-        self.idle += closed;
+        self.forfeited.push((slot, closed));
         self.slack.forfeit(closed);
     }
 
@@ -194,18 +190,23 @@ impl State {
     pub(super) fn books(&self, now: f64) -> Result<Books, TooClose> {
         self.returned.iter().try_for_each(|&slot| self.remembered(index(slot)))?;
         let now = self.schedule_time(now);
-        let late = (now - self.begins(index(self.next))).max(0.0);
-        let unused: f64 = self.returned.iter().map(|&slot| self.unused(index(slot), now)).sum();
         let elapsed = now - self.paused;
-        let late = late + unused;
+        let unused: f64 = self.returned.iter().map(|&slot| self.unused(index(slot), now)).sum();
+        let next = index(self.next);
+        let allocated = self.begins(next).min(now) - self.paused - self.forfeited_up_to(next) - unused;
+        let idle = self.forfeited_up_to(f64::MAX);
         Ok(Books {
             elapsed,
-            allocated: elapsed - self.idle - late,
-            idle: self.idle,
-            late,
+            allocated,
+            idle,
+            late: elapsed - idle - allocated,
             granted: self.next - self.skipped - self.returned.len() as u64,
             skipped: self.skipped,
         })
+    }
+
+    fn forfeited_up_to(&self, last: f64) -> f64 {
+        self.forfeited.iter().filter(|&&(slot, _)| slot <= last).map(|&(_, closed)| closed).sum()
     }
 
     /// The interval of a slot that came back, as far as the schedule has come; without what its neighbours have forfeited.
@@ -215,6 +216,6 @@ impl State {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-pub(super) fn index(slot: u64) -> f64 {
+fn index(slot: u64) -> f64 {
     slot as f64
 }

@@ -1,0 +1,292 @@
+//! May I, now: what does a decision cost, direct and by key, and what does a key take?
+//!
+//! ```text
+//! cargo bench -p nanopace-benches --features rivals --bench limits -- [direct] [keyed] [memory]
+//! ```
+//!
+//! The bare thing beside the direct limiters is a clock read and a compare-and-swap loop on one word; beside the keyed ones
+//! it is the direct cooldown. All take turns in one run; every decision is checked.
+
+use nanopace::Nanos;
+use nanopace::clock::{Clock, TscClock};
+use nanopace_benches::crew;
+use nanopace_benches::figure::{Figure, Sense, head};
+use nanopace_benches::float;
+use nanopace_benches::rounds::alternate;
+use nanopace_limits::keyed::{ConfigStore, DecisionEngine, MemoryConfig, RequestStore, Scope};
+use nanopace_limits::{Atomic, Clocked, Cooldown, LeakyMeter, Limiter, Quota, Rule, TokenBucket};
+use peak_alloc::PeakAlloc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+const SPAN: Duration = Duration::from_millis(100);
+const ROUNDS: usize = 7;
+/// Of one-word limiters to the bare loop.
+const BOUND: f64 = 1.5;
+const MILLION: u64 = 1 << 20;
+/// A minute's worth at 1 G/s.
+const CAPACITY: u64 = 60_000_000_000;
+
+/// A candidate's name, and a round of it in nanoseconds per decision of all threads together.
+type Candidate<'a> = (String, Box<dyn FnMut() -> f64 + 'a>);
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let parts: [(&str, fn()); 3] = [("direct", direct), ("keyed", keyed), ("memory", memory)];
+    for (name, part) in parts {
+        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
+            part();
+        }
+    }
+}
+
+fn quota(text: &str) -> Quota {
+    text.parse().expect("a quota")
+}
+
+/// Lets everybody in that a machine can ask for, a thread that was preempted for some seconds after its look at the clock included.
+fn generous() -> Cooldown {
+    Cooldown::with_burst(quota("1G/s"), CAPACITY).expect("a burst")
+}
+
+/// Threads that each go on asking; every answer has to be yes.
+fn cost<W: FnMut() -> bool + Send>(threads: usize, hire: impl Fn() -> W + Sync) -> f64 {
+    let work = crew::run(threads, SPAN, || {
+        let mut ask = hire();
+        move || assert!(ask(), "a request was answered otherwise than expected")
+    });
+    1e9 / work.per_second()
+}
+
+/// One more.
+#[cfg(feature = "rivals")]
+fn and<'a>(mut candidates: Vec<Candidate<'a>>, rival: Candidate<'a>) -> Vec<Candidate<'a>> {
+    candidates.push(rival);
+    candidates
+}
+
+/// Prints all beside the first; so many after it are held to the bound.
+fn compare(mut candidates: Vec<Candidate<'_>>, bounded: usize) {
+    let mut rounds: Vec<&mut dyn FnMut() -> f64> =
+        candidates.iter_mut().map(|(_, round)| &mut **round as _).collect();
+    let samples = alternate(ROUNDS, &mut rounds);
+    for (index, ((name, _), costs)) in candidates.iter().zip(&samples).enumerate() {
+        let figure = Figure::of_rounds(name, "ns", costs, &samples[0]);
+        let is_bounded = (1..=bounded).contains(&index);
+        println!("{}", if is_bounded { figure.bound(Sense::AtMost, BOUND) } else { figure });
+    }
+}
+
+fn direct() {
+    println!("Direct, ns per decision of all threads together, medians of {ROUNDS} rounds\n\n{}", head());
+    for threads in [1, 2] {
+        let (word, clock) = (AtomicU64::new(0), TscClock::new());
+        let candidates = vec![
+            candidate("bare compare-and-swap and clock", threads, || bare(&word, &clock)),
+            candidate("cooldown", threads, asking(generous())),
+            candidate(
+                "token bucket",
+                threads,
+                asking(TokenBucket::new(quota("1G/s"), CAPACITY).expect("a capacity")),
+            ),
+            candidate(
+                "leaky bucket",
+                threads,
+                asking(LeakyMeter::new(quota("1G/s"), CAPACITY).expect("a capacity")),
+            ),
+            candidate(
+                "cooldown, interval not whole",
+                threads,
+                asking(Cooldown::with_burst(quota("700000001/s"), CAPACITY).expect("a burst")),
+            ),
+            candidate("cooldown, refused", threads, refusing()),
+        ];
+        #[cfg(feature = "rivals")]
+        let candidates = and(candidates, candidate("governor", threads, rivals::direct()));
+        compare(candidates, 4);
+    }
+}
+
+fn candidate<'a>(what: &str, threads: usize, ask: impl Fn() -> bool + Sync + 'a) -> Candidate<'a> {
+    (format!("{what}, {threads} threads"), Box::new(move || cost(threads, || &ask)))
+}
+
+/// What any limiter of one word costs at least.
+fn bare(word: &AtomicU64, clock: &TscClock) -> bool {
+    let now = clock.now().as_nanos();
+    let mut seen = word.load(Relaxed);
+    while let Err(newer) = word.compare_exchange_weak(seen, seen.max(now) + 1, Relaxed, Relaxed) {
+        seen = newer;
+    }
+    seen < u64::MAX
+}
+
+fn asking(rule: impl Rule<State: From<u64> + Into<u64>>) -> impl Fn() -> bool + Sync {
+    let limiter = Clocked::new(Atomic::new(rule), TscClock::new());
+    move || limiter.try_acquire().is_ok()
+}
+
+fn refusing() -> impl Fn() -> bool + Sync {
+    let limiter = Clocked::new(Atomic::new(Cooldown::new(quota("1/day"))), TscClock::new());
+    assert!(limiter.try_acquire().is_ok(), "the first gets in");
+    move || limiter.try_acquire().is_err()
+}
+
+/// Numbers below `count`, a power of two, in no order that a cache would know.
+fn shuffled(count: u64) -> impl FnMut() -> u64 + Send {
+    static SEED: AtomicU64 = AtomicU64::new(0);
+    let mut number = SEED.fetch_add(0x9E37_79B9_7F4A_7C15, Relaxed);
+    move || {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (number >> 33) & (count - 1)
+    }
+}
+
+fn keyed() {
+    println!("\nKeyed, ns per decision of all threads together, medians of {ROUNDS} rounds\n\n{}", head());
+    for (threads, keys) in [(1, 1 << 10), (2, 1 << 10), (1, MILLION), (2, MILLION)] {
+        let (clock, one, store) = (TscClock::new(), Atomic::new(generous()), full_store(keys));
+        let [engine, engine_of_two] = ["1G/s", "1G/s, 1G/s in 10"].map(|limits| full_engine(keys, limits));
+        let names: Vec<String> = (0..keys).map(key_name).collect();
+        let by_name = |engine: &DecisionEngine<MemoryConfig>, key| {
+            engine.try_acquire_at(&names[index(key)], clock.now()).is_ok()
+        };
+        let crowd = Crowd { threads, keys };
+        #[cfg(feature = "rivals")]
+        let governor = rivals::full(keys);
+        let candidates = vec![
+            crowd.candidate("one cooldown", |_| one.try_acquire_at(clock.now()).is_ok()),
+            crowd.candidate("store", |key| store.try_acquire_n_at(&key, 1, clock.now()).is_ok()),
+            crowd.candidate("engine", |key| by_name(&engine, key)),
+            crowd.candidate("engine, 2 limits", |key| by_name(&engine_of_two, key)),
+        ];
+        #[cfg(feature = "rivals")]
+        let candidates = and(candidates, crowd.candidate("governor", |key| governor.check_key(&key).is_ok()));
+        compare(candidates, 0);
+        assert_eq!(store.keys() as u64, keys, "a key was lost");
+    }
+}
+
+/// Who asks for which keys.
+#[derive(Clone, Copy)]
+struct Crowd {
+    threads: usize,
+    keys: u64,
+}
+
+impl Crowd {
+    fn candidate<'a>(self, what: &str, ask: impl Fn(u64) -> bool + Sync + 'a) -> Candidate<'a> {
+        let Crowd { threads, keys } = self;
+        let round = move || {
+            cost(threads, || {
+                let mut next = shuffled(keys);
+                let ask = &ask;
+                move || ask(next())
+            })
+        };
+        (format!("{what}, {keys} keys, {threads} threads"), Box::new(round))
+    }
+}
+
+fn index(key: u64) -> usize {
+    usize::try_from(key).expect("a key of the benchmark's")
+}
+
+fn key_name(key: u64) -> String {
+    format!("user:{key:07}")
+}
+
+/// All keys were let in at the clock's origin.
+fn full_store(keys: u64) -> RequestStore<u64, Cooldown> {
+    let store = RequestStore::new(generous(), index(keys));
+    (0..keys).for_each(|key| store.try_acquire_n_at(&key, 1_000, Nanos::ZERO).expect("room"));
+    store
+}
+
+fn full_engine(keys: u64, limits: &str) -> DecisionEngine<MemoryConfig> {
+    let config = MemoryConfig::new();
+    config.set(Scope::Prefix("user:"), limits.parse().expect("limits")).expect("memory");
+    let engine = DecisionEngine::new(config, index(keys));
+    (0..keys).for_each(|key| engine.try_acquire_at(&key_name(key), Nanos::ZERO).expect("room"));
+    engine
+}
+
+fn memory() {
+    println!("\nMemory of {MILLION} keys, and what cleaning them up takes and gives back\n");
+    println!("| {:<32} | bytes/key | ns/key made | ns/key cleaned | longest sweep | bytes/key left |", "");
+    let hour = Nanos::from_nanos(3_600_000_000_000);
+    let sweep = |sweep: &dyn Fn() -> usize, left: &dyn Fn() -> usize| {
+        let mut longest = Duration::ZERO;
+        while left() > 0 {
+            let start = Instant::now();
+            sweep();
+            longest = longest.max(start.elapsed());
+        }
+        longest
+    };
+    let looks = 4096;
+    weigh(
+        "store, u64",
+        || full_store(MILLION),
+        |store| sweep(&|| store.sweep(hour, looks), &|| store.keys()),
+    );
+    for (name, limits) in [("1 limit", "1G/s"), ("2 limits", "1G/s, 1000/h in 60")] {
+        let fill = || full_engine(MILLION, limits);
+        let clean = |engine: &DecisionEngine<MemoryConfig>| {
+            let (requests, later) = (engine.requests(), hour + Duration::from_secs(3600));
+            sweep(&|| requests.sweep(later, looks), &|| requests.keys())
+        };
+        weigh(&format!("engine, 12 letters, {name}"), fill, clean);
+    }
+    #[cfg(feature = "rivals")]
+    weigh("governor, u64", || rivals::full(MILLION), rivals::clean);
+}
+
+/// Fills it with a million keys, cleans them all up, and prints what both took; `tidy` returns its longest step.
+fn weigh<T>(name: &str, build: impl FnOnce() -> T, tidy: impl FnOnce(&T) -> Duration) {
+    let per_key = |amount: f64| amount / float(MILLION);
+    let before = MEMORY.current_usage();
+    let held = || per_key(float(MEMORY.current_usage().saturating_sub(before) as u64));
+    let start = Instant::now();
+    let store = build();
+    let (filling, held_full) = (start.elapsed(), held());
+    let start = Instant::now();
+    let longest = tidy(&store);
+    let (tidying, held_after) = (start.elapsed(), held());
+    let nanos = |span: Duration| per_key(span.as_secs_f64() * 1e9);
+    let (filling, tidying) = (nanos(filling), nanos(tidying));
+    println!(
+        "| {name:<32} | {held_full:>9.1} | {filling:>11.0} | {tidying:>14.0} | {longest:>13.1?} | {held_after:>14.1} |"
+    );
+}
+
+/// `governor`, as its own documentation says.
+#[cfg(feature = "rivals")]
+mod rivals {
+    use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+    use std::num::NonZeroU32;
+    use std::time::{Duration, Instant};
+
+    pub(super) fn direct() -> impl Fn() -> bool + Sync {
+        let limiter = RateLimiter::direct(Quota::per_second(NonZeroU32::MAX));
+        move || limiter.check().is_ok()
+    }
+
+    pub(super) fn full(keys: u64) -> DefaultKeyedRateLimiter<u64> {
+        let limiter = RateLimiter::keyed(Quota::per_second(NonZeroU32::MAX));
+        (0..keys).for_each(|key| limiter.check_key(&key).expect("the first gets in"));
+        limiter
+    }
+
+    /// It has no bounded step: all shards in one call.
+    pub(super) fn clean(limiter: &DefaultKeyedRateLimiter<u64>) -> Duration {
+        let start = Instant::now();
+        limiter.retain_recent();
+        assert!(limiter.is_empty(), "keys are left");
+        limiter.shrink_to_fit();
+        start.elapsed()
+    }
+}

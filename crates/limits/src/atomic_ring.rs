@@ -1,0 +1,160 @@
+//! The slotted ring without a lock.
+//!
+//! # Orderings
+//!
+//! A request first *reserves*: it adds itself to its slot's word. Then it reads all words, and is let in if what they add up to
+//! is within the limit; otherwise it takes itself back. Each word is only ever changed by compare-and-swap from the value that
+//! was seen, so no count is lost or taken back twice.
+//!
+//! Two requests that reserve in different slots must not both overlook the other. Between a request's reservation and its
+//! reading stands a sequentially consistent fence, and of two such fences one comes first: whoever is second reads what
+//! the first has reserved. That one is then counted by both, or has been taken back because it was refused.
+//!
+//! A slot's place is taken over by the slot N later, and what it had counted is gone. So a request that finds a later slot than its own in
+//! its reading no longer knows what there was in its time: it takes itself back and comes again, in the later slot.
+//! Models: `a_ring_admits_no_more`, `a_ring_takes_back_what_it_refuses`.
+
+use crate::ring_count::place;
+use crate::sync::{AtomicU64, Relaxed, SeqCst, fence};
+use crate::windows::Windows;
+use crate::{Limiter, QuotaError, Refused, SlottedRing};
+use nanopace::Nanos;
+
+/// A [`SlottedRing`] shared between threads without a lock.
+///
+/// # Law
+///
+/// That of the ring: never more than its limit within the time that it guards, however requests interleave. One after
+/// the other, requests are answered as by the ring itself. At the same time, a request may be refused on account of another that is about to
+/// be refused too.
+///
+/// Moments that go backwards count as the latest slot in which anything was let in.
+///
+/// # Cost
+///
+/// N + 4 words. A decision is a compare-and-swap, a fence and a look at N words; a refused one another compare-and-swap. The
+/// word holds the slot's number above and its count below: what the number leaves bounds the limit, for slots of 100 ms
+/// 2^27 - 1, of a millisecond 2^20 - 1.
+///
+/// ```
+/// use nanopace::Nanos;
+/// use nanopace_limits::{AtomicRing, Limiter, Refused, SlottedRing};
+/// use std::time::Duration;
+///
+/// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);
+/// let limiter = AtomicRing::new(SlottedRing::<10>::new("300/s".parse()?))?;
+/// assert_eq!(limiter.try_acquire_n_at(300, at(50)), Ok(()));
+/// assert_eq!(limiter.try_acquire_at(at(950)), Err(Refused::NotUntil(at(1_000))));
+/// assert_eq!(limiter.try_acquire_at(at(1_000)), Ok(()));
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
+#[derive(Debug)]
+pub struct AtomicRing<const N: usize> {
+    slots: Windows,
+    limit: u64,
+    /// At its place, the latest slot in which anything was let in, and beside its number how much. Written by `reserve` (adds) and
+    /// `take_back` (subtracts), from the value seen.
+    words: [AtomicU64; N],
+}
+
+impl<const N: usize> AtomicRing<N> {
+    /// A limiter that has let nothing in yet.
+    ///
+    /// # Errors
+    /// [`QuotaError::TooManyForAWord`] where the limit does not fit beside a slot's number.
+    pub fn new(ring: SlottedRing<N>) -> Result<AtomicRing<N>, QuotaError> {
+        let (slots, limit) = ring.parts();
+        match slots.most() {
+            most if limit > most => Err(QuotaError::TooManyForAWord { most }),
+            _ => Ok(AtomicRing { slots, limit, words: std::array::from_fn(|_| AtomicU64::new(0)) }),
+        }
+    }
+
+    /// The slots' numbers and counts, as they are.
+    fn seen(&self) -> [(u64, u64); N] {
+        // Relaxed: after a reservation the fence orders it; otherwise it is a look. Model: `a_ring_admits_no_more`.
+        std::array::from_fn(|place| self.slots.unpack(self.words[place].load(Relaxed)))
+    }
+
+    /// The slot that counts as current at `now`.
+    fn current(&self, seen: &[(u64, u64); N], now: Nanos) -> u64 {
+        seen.iter().map(|(number, _)| *number).fold(self.slots.number(now), u64::max)
+    }
+
+    /// Adds `n` to a slot; says to which, if a later one had taken its place. None where that slot alone is full then.
+    fn reserve(&self, current: u64, n: u64) -> Option<u64> {
+        let word = &self.words[place::<N>(current)];
+        // Relaxed: acted on by compare-and-swap only.
+        let mut seen = word.load(Relaxed);
+        loop {
+            let (number, count) = self.slots.unpack(seen);
+            let (slot, count) = if number >= current { (number, count) } else { (current, 0) };
+            if count + n > self.limit {
+                return None;
+            }
+            // Relaxed: what orders it before the reading is the fence. Model: `a_ring_admits_no_more`.
+            match word.compare_exchange_weak(seen, self.slots.pack(slot, count + n), Relaxed, Relaxed) {
+                Ok(_) => return Some(slot),
+                Err(newer) => seen = newer,
+            }
+        }
+    }
+
+    /// Takes `n` from a slot again, unless it has gone by.
+    fn take_back(&self, slot: u64, n: u64) {
+        let word = &self.words[place::<N>(slot)];
+        // Relaxed, here and below: it must be the word that was added to, and needs no order. Model: `a_ring_takes_back_what_it_refuses`.
+        let mut seen = word.load(Relaxed);
+        while self.slots.unpack(seen).0 == slot {
+            match word.compare_exchange_weak(seen, seen - n, Relaxed, Relaxed) {
+                Ok(_) => return,
+                Err(newer) => seen = newer,
+            }
+        }
+    }
+
+    /// Whether `most` or fewer are within the ring that ends with slot `current`, and else from when on, if nothing is added.
+    fn falls_to(&self, mut seen: [(u64, u64); N], current: u64, most: u64) -> Result<(), Refused> {
+        seen.sort_unstable();
+        let within = seen.iter().filter(|(number, _)| number + N as u64 > current);
+        let mut left: u64 = within.clone().map(|(_, count)| count).sum();
+        if left <= most {
+            return Ok(());
+        }
+        let mut leaves = within.map(|(number, count)| {
+            left -= count;
+            (*number, left)
+        });
+        let number = leaves.find(|(_, left)| *left <= most).map_or(current, |(number, _)| number);
+        Err(Refused::NotUntil(self.slots.start(number + N as u64)))
+    }
+}
+
+impl<const N: usize> Limiter for AtomicRing<N> {
+    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
+        let most = self.limit.checked_sub(n).ok_or(Refused::ExceedsCapacity { capacity: self.limit })?;
+        if n == 0 {
+            return Ok(());
+        }
+        loop {
+            let Some(slot) = self.reserve(self.current(&self.seen(), now), n) else {
+                self.check_n_at(n, now)?;
+                continue;
+            };
+            // SeqCst: pairs with the fence of every other request; see the module's essay. Model: `a_ring_admits_no_more`.
+            fence(SeqCst);
+            let mut seen = self.seen();
+            if self.current(&seen, now) == slot {
+                seen[place::<N>(slot)].1 -= n;
+                return self.falls_to(seen, slot, most).inspect_err(|_| self.take_back(slot, n));
+            }
+            self.take_back(slot, n);
+        }
+    }
+
+    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
+        let most = self.limit.checked_sub(n).ok_or(Refused::ExceedsCapacity { capacity: self.limit })?;
+        let seen = self.seen();
+        if n == 0 { Ok(()) } else { self.falls_to(seen, self.current(&seen, now), most) }
+    }
+}

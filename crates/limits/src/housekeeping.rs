@@ -1,0 +1,85 @@
+//! A thread that does something at a fixed interval, on any clock, until it is dropped.
+
+use crate::QuotaError;
+use crate::sync::{JoinHandle, spawn};
+use nanopace::{Clock, Nanos, Pacer, Rate};
+use std::time::Duration;
+
+/// Evenly spaced moments: the origin, and one more each interval.
+#[derive(Debug)]
+pub(crate) struct Beat {
+    pacer: Pacer,
+    origin: Nanos,
+    interval_ns: u64,
+}
+
+impl Beat {
+    /// From now on, every `interval`, 1 ns to 1 day.
+    pub(crate) fn new(interval: Duration, clock: impl Clock + 'static) -> Result<Beat, QuotaError> {
+        let rate = Rate::per(1, interval).map_err(|_| QuotaError::Interval)?;
+        let pacer = Pacer::builder(rate).clock(clock).skip_later_than(interval).build();
+        let origin = pacer.acquire().expect("not closed yet").intended_start();
+        let interval_ns = u64::try_from(interval.as_nanos()).expect("at most a day");
+        Ok(Beat { pacer, origin, interval_ns })
+    }
+
+    pub(crate) fn now(&self) -> Nanos {
+        self.pacer.now()
+    }
+
+    pub(crate) fn origin(&self) -> Nanos {
+        self.origin
+    }
+
+    /// How many moments after the origin have come by `now`.
+    pub(crate) fn number(&self, now: Nanos) -> u64 {
+        now.as_nanos().saturating_sub(self.origin.as_nanos()) / self.interval_ns
+    }
+
+    /// The one with that number; at most the last moment there is.
+    pub(crate) fn moment(&self, number: u64) -> Nanos {
+        let nanos = number.saturating_mul(self.interval_ns);
+        Nanos::from_nanos(self.origin.as_nanos().saturating_add(nanos))
+    }
+
+    /// The first one at `moment` or later.
+    pub(crate) fn moment_from(&self, moment: Nanos) -> Nanos {
+        let number = self.number(moment);
+        if self.moment(number) >= moment { self.moment(number) } else { self.moment(number + 1) }
+    }
+}
+
+/// The thread, and how to stop it.
+#[derive(Debug)]
+pub(crate) struct Housekeeper {
+    pacer: Pacer,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Housekeeper {
+    /// Runs `chore` at each moment of the beat but the origin. When it is late by more than an interval, moments are skipped.
+    pub(crate) fn start(beat: &Beat, mut chore: impl FnMut(Nanos) + Send + 'static) -> Housekeeper {
+        let pacer = beat.pacer.clone();
+        let thread = spawn(move || {
+            while let Ok(grant) = pacer.acquire() {
+                chore(grant.actual_start());
+            }
+        });
+        Housekeeper { pacer: beat.pacer.clone(), thread: Some(thread) }
+    }
+
+    /// Wakes the thread and lets it come to its end.
+    pub(crate) fn stop(&self) {
+        self.pacer.close();
+    }
+}
+
+impl Drop for Housekeeper {
+    fn drop(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            // A chore that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The configuration store: which limits a key has.
+
+use super::Limits;
+use crate::sync::{AtomicU64, Mutex, Relaxed};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Debug;
+use std::ops::Bound;
+use std::path::PathBuf;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Whose limits are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope<'a> {
+    /// Those of this key.
+    Key(&'a str),
+    /// The defaults of all keys that begin so and have none of their own; where several do, the longest prefix wins. The
+    /// empty prefix is everybody's.
+    Prefix(&'a str),
+}
+
+/// Which limits each key has: its own, or the defaults of the longest prefix. Can be changed at any time, by any thread.
+///
+/// Asked by each decision, so an implementation answers from memory. [`MemoryConfig`] keeps everything there and nothing else;
+/// `DiskConfig` (feature `disk`) writes each change to disk first.
+pub trait ConfigStore: Debug + Send + Sync {
+    /// The key's limits, if it has any.
+    fn limits_of(&self, key: &str) -> Option<Arc<Limits>>;
+
+    /// A number that is another after each change of any limits.
+    ///
+    /// Whoever asks for this first and for [`limits_of`](ConfigStore::limits_of) then, may keep the limits until it changes.
+    fn version(&self) -> u64;
+
+    /// Gives limits to a key, or to all that begin with a prefix.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when they could not be stored; nothing has changed then.
+    fn set(&self, scope: Scope<'_>, limits: Limits) -> Result<(), ConfigError>;
+
+    /// Takes a key's or a prefix's limits away; says whether there were any.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when that could not be stored; nothing has changed then.
+    fn unset(&self, scope: Scope<'_>) -> Result<bool, ConfigError>;
+}
+
+/// Why a configuration could not be read or written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The file is no configuration store, or a damaged one.
+    #[error(
+        "{path} is no intact configuration store ({reason}): restore it from a copy, or move it away to begin with none"
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Someone else has it open.
+    #[error("{path} is open in another process or another store: close it there first")]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The operating system could not read or write it.
+    #[error("{path} can't be read or written: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        source: std::io::Error,
+    },
+}
+
+/// A configuration in memory; gone with the process.
+///
+/// ```
+/// use nanopace_limits::keyed::{ConfigStore, MemoryConfig, Scope};
+///
+/// let config = MemoryConfig::new();
+/// config.set(Scope::Prefix(""), "10/s".parse()?)?;
+/// config.set(Scope::Prefix("user:"), "100/s".parse()?)?;
+/// config.set(Scope::Key("user:alice"), "5/s, 1000/h in 60".parse()?)?;
+///
+/// let limits = |key| config.limits_of(key).map(|limits| limits.to_string());
+/// assert_eq!(limits("guest").as_deref(), Some("10/s"));
+/// assert_eq!(limits("user:bob").as_deref(), Some("100/s"));
+/// assert_eq!(limits("user:alice").as_deref(), Some("5/s, 1000/h in 60"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct MemoryConfig {
+    tables: Mutex<Tables>,
+    /// Raised by `change` only, with the tables locked.
+    version: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Tables {
+    keys: HashMap<String, Arc<Limits>>,
+    prefixes: BTreeMap<String, Arc<Limits>>,
+}
+
+impl MemoryConfig {
+    /// No limits for anybody.
+    #[must_use]
+    pub fn new() -> MemoryConfig {
+        MemoryConfig { tables: Mutex::new(Tables::default()), version: AtomicU64::new(0) }
+    }
+
+    pub(super) fn change(&self, scope: Scope<'_>, limits: Option<Limits>) -> bool {
+        let mut tables = self.tables.lock();
+        let had_any = tables.change(scope, limits.map(Arc::new));
+        // Relaxed: written with the tables locked, after they were changed. Who reads it and locks them then, locks them after this;
+        // otherwise it would have read what is written later. Model: `a_change_is_seen_by_every_later_decision`.
+        self.version.fetch_add(1, Relaxed);
+        had_any
+    }
+}
+
+impl Default for MemoryConfig {
+    fn default() -> MemoryConfig {
+        MemoryConfig::new()
+    }
+}
+
+impl ConfigStore for MemoryConfig {
+    fn limits_of(&self, key: &str) -> Option<Arc<Limits>> {
+        self.tables.lock().limits_of(key)
+    }
+
+    fn version(&self) -> u64 {
+        // Relaxed: as in `change`. Model: `a_change_is_seen_by_every_later_decision`.
+        self.version.load(Relaxed)
+    }
+
+    fn set(&self, scope: Scope<'_>, limits: Limits) -> Result<(), ConfigError> {
+        self.change(scope, Some(limits));
+        Ok(())
+    }
+
+    fn unset(&self, scope: Scope<'_>) -> Result<bool, ConfigError> {
+        Ok(self.change(scope, None))
+    }
+}
+
+impl Tables {
+    /// Whether there were any limits before.
+    fn change(&mut self, scope: Scope<'_>, limits: Option<Arc<Limits>>) -> bool {
+        let before = match (scope, limits) {
+            (Scope::Key(key), Some(limits)) => self.keys.insert(key.to_owned(), limits),
+            (Scope::Key(key), None) => self.keys.remove(key),
+            (Scope::Prefix(prefix), Some(limits)) => self.prefixes.insert(prefix.to_owned(), limits),
+            (Scope::Prefix(prefix), None) => self.prefixes.remove(prefix),
+        };
+        before.is_some()
+    }
+
+    fn limits_of(&self, key: &str) -> Option<Arc<Limits>> {
+        self.keys.get(key).or_else(|| self.defaults_of(key)).cloned()
+    }
+
+    /// Those of the longest prefix: a prefix of the key that sorts before another text sorts before what both have in common, or is it.
+    fn defaults_of(&self, key: &str) -> Option<&Arc<Limits>> {
+        let mut upper = key;
+        loop {
+            let range = (Bound::Unbounded, Bound::Included(upper));
+            let (prefix, limits) = self.prefixes.range::<str, _>(range).next_back()?;
+            if key.starts_with(prefix.as_str()) {
+                return Some(limits);
+            }
+            upper = in_common(key, prefix);
+        }
+    }
+}
+
+/// What both texts begin with.
+fn in_common<'a>(text: &'a str, other: &str) -> &'a str {
+    let same = text.chars().zip(other.chars()).take_while(|(one, another)| one == another);
+    &text[..same.map(|(one, _)| one.len_utf8()).sum()]
+}

@@ -1,0 +1,175 @@
+//! The decision engine: the limits that are configured for a key, applied to what was counted for it.
+
+use super::{ConfigStore, KeyRefused, Limits, RequestStore, limits::LimitsState};
+use crate::{Refused, Rule};
+use nanopace::Nanos;
+use std::sync::Arc;
+
+/// Decides by each key's own limits: those of a [`ConfigStore`], on what a [`RequestStore`] has counted.
+///
+/// A key's limits are looked up at its first request, and again at its next one after the configuration has changed; otherwise a decision
+/// takes them from the key's entry. When they have changed, what was counted stays counted:
+/// * a limit that stays as it was goes on as if nothing had happened;
+/// * another one begins with what the old limit of the most similar period had counted, each request at the latest moment at
+///   which it may have been let in.
+///
+/// An aggregated window takes over all of it. A cooldown takes over no more than its burst, so that it lets in again after
+/// one period at the latest; when it is lowered below what was counted and raised again, the rest is forgotten.
+///
+/// A key without limits is refused ([`KeyRefused::NoLimits`]); set defaults for the empty prefix if all are to have some.
+///
+/// * Memory per key: the key; 32 bytes; 16 for each limit, and for an aggregated window what it says besides.
+/// * Cost per decision: that of the [`RequestStore`], one load of the configuration's version, and the rules' steps.
+///
+/// ```
+/// use nanopace::Nanos;
+/// use nanopace_limits::Refused;
+/// use nanopace_limits::keyed::{ConfigStore, DecisionEngine, KeyRefused, MemoryConfig, Scope};
+///
+/// let config = MemoryConfig::new();
+/// config.set(Scope::Prefix(""), "2/s, 3/min in 60".parse()?)?;
+/// let engine = DecisionEngine::new(config, 1_000_000);
+/// let at = |seconds: u64| Nanos::from_nanos(seconds * 1_000_000_000);
+///
+/// assert!(engine.try_acquire_n_at("alice", 2, at(10)).is_ok());
+/// assert_eq!(engine.try_acquire_at("alice", at(10)), Err(KeyRefused::Limit(Refused::NotUntil(Nanos::from_nanos(10_500_000_000)))));
+/// assert!(engine.try_acquire_at("bob", at(10)).is_ok());
+///
+/// engine.config().set(Scope::Key("alice"), "4/s".parse()?)?;
+/// assert!(engine.try_acquire_at("alice", at(10)).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct DecisionEngine<C> {
+    config: C,
+    requests: RequestStore<String, PerKey>,
+}
+
+/// The rule that each state brings its own limits along. Made by [`DecisionEngine`] only.
+#[derive(Clone, Copy, Debug)]
+pub struct PerKey(());
+
+/// A key's limits, and what they remember.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// None until they are looked up.
+    limits: Option<Arc<Limits>>,
+    /// The configuration's, before the limits were looked up.
+    version: u64,
+    state: LimitsState,
+}
+
+impl<C: ConfigStore> DecisionEngine<C> {
+    /// Decides by `config`, for at most `max_keys` keys at a time.
+    #[must_use]
+    pub fn new(config: C, max_keys: usize) -> DecisionEngine<C> {
+        DecisionEngine::build(config, max_keys, |requests| requests)
+    }
+
+    /// As [`new`](DecisionEngine::new), with a request store that was given another policy or lag.
+    ///
+    /// ```
+    /// use nanopace_limits::keyed::{DecisionEngine, MemoryConfig, WhenFull};
+    ///
+    /// let engine = DecisionEngine::build(MemoryConfig::new(), 1000, |requests| requests.when_full(WhenFull::Reject));
+    /// # let _ = engine;
+    /// ```
+    #[must_use]
+    pub fn build(
+        config: C,
+        max_keys: usize,
+        tune: impl FnOnce(RequestStore<String, PerKey>) -> RequestStore<String, PerKey>,
+    ) -> DecisionEngine<C> {
+        DecisionEngine { config, requests: tune(RequestStore::new(PerKey(()), max_keys)) }
+    }
+
+    /// Which limits each key has; can be changed at any time, and takes effect at the key's next decision.
+    pub fn config(&self) -> &C {
+        &self.config
+    }
+
+    /// What was counted.
+    pub fn requests(&self) -> &RequestStore<String, PerKey> {
+        &self.requests
+    }
+
+    /// Lets one in for `key` at `now`, or says why not.
+    ///
+    /// # Errors
+    /// [`KeyRefused`]; nothing was counted then.
+    pub fn try_acquire_at(&self, key: &str, now: Nanos) -> Result<(), KeyRefused> {
+        self.try_acquire_n_at(key, 1, now)
+    }
+
+    /// Lets `n` in for `key` at `now`, or says why not. Zero gets in for every key that has limits, and counts as nothing.
+    ///
+    /// # Errors
+    /// [`KeyRefused`]; nothing was counted then.
+    pub fn try_acquire_n_at(&self, key: &str, n: u64, now: Nanos) -> Result<(), KeyRefused> {
+        self.requests.decide(key, n, now, |tally, at| self.refresh(tally, key, at))
+    }
+
+    /// What [`try_acquire_n_at`](DecisionEngine::try_acquire_n_at) would answer; counts and removes nothing.
+    ///
+    /// # Errors
+    /// As [`RequestStore::check_n_at`].
+    pub fn check_n_at(&self, key: &str, n: u64, now: Nanos) -> Result<(), KeyRefused> {
+        self.requests.look(key, n, now, |tally, at| self.refresh(tally, key, at))
+    }
+
+    /// Gives the tally the key's limits as they are now.
+    fn refresh(&self, tally: &mut Tally, key: &str, now: Nanos) -> Result<(), KeyRefused> {
+        // Asked before the limits: a change between the two is then seen next time.
+        let version = self.config.version();
+        if tally.limits.is_some() && tally.version == version {
+            return Ok(());
+        }
+        let limits = self.config.limits_of(key).ok_or(KeyRefused::NoLimits)?;
+        tally.follow(limits, now);
+        tally.version = version;
+        Ok(())
+    }
+}
+
+impl Tally {
+    /// Goes on by `limits`.
+    fn follow(&mut self, limits: Arc<Limits>, now: Nanos) {
+        match &self.limits {
+            None => self.state = limits.fresh(),
+            Some(old) if **old == *limits => (),
+            Some(old) => {
+                old.advance(&mut self.state, now);
+                self.state = limits.carry(old, &self.state, now);
+            }
+        }
+        self.limits = Some(limits);
+    }
+}
+
+impl Rule for PerKey {
+    type State = Tally;
+
+    fn fresh(&self) -> Tally {
+        Tally::default()
+    }
+
+    fn advance(&self, tally: &mut Tally, now: Nanos) {
+        if let Some(limits) = &tally.limits {
+            limits.advance(&mut tally.state, now);
+        }
+    }
+
+    fn check(&self, tally: &Tally, now: Nanos, n: u64) -> Result<(), Refused> {
+        tally.limits.as_ref().map_or(Ok(()), |limits| limits.check(&tally.state, now, n))
+    }
+
+    fn debit(&self, tally: &mut Tally, now: Nanos, n: u64) {
+        if let Some(limits) = &tally.limits {
+            limits.debit(&mut tally.state, now, n);
+        }
+    }
+
+    fn is_idle(&self, tally: &Tally, now: Nanos) -> bool {
+        tally.limits.as_ref().is_none_or(|limits| limits.is_idle(&tally.state, now))
+    }
+}

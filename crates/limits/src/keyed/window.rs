@@ -1,0 +1,151 @@
+//! The aggregated window: a sliding window of any length in a few numbers.
+
+use crate::{Quota, Refused, Rule};
+use nanopace::Nanos;
+use std::collections::VecDeque;
+use std::fmt;
+use std::num::NonZeroU16;
+
+/// A sliding window over slots of time instead of single requests, so that an hour or a day takes a few numbers.
+///
+/// **Law.** The period is divided into `slots` slots of equal width (rounded up to whole nanoseconds), aligned to the clock's origin. What is let in counts as
+/// let in at its slot's last nanosecond, and until the period has passed since then. So
+/// * in no period, wherever it begins, is more let in than the quota's count;
+/// * a request is let in whenever what was let in during the period and one slot's width before it leaves room for it.
+///
+/// A decision whose moment is older than the newest slot counts in that slot.
+///
+/// * Source: the sliding window log with its entries merged by time. The slots are sparse: those without requests take nothing.
+/// * Memory per key: 40 bytes, and 16 for each slot that something was let in in, at most `slots` + 1 of them (on average 1.5
+///   times that, because queues grow by doubling).
+/// * Cost per decision: one division, and what left the window is dropped, each slot once. The total is kept, not summed. A refusal
+///   walks over the slots that have to leave before the request gets in.
+///
+/// ```
+/// use nanopace::Nanos;
+/// use nanopace_limits::keyed::AggregatedWindow;
+/// use nanopace_limits::{Limiter, Locked, Quota, Refused};
+/// use std::num::NonZeroU16;
+///
+/// let rule = AggregatedWindow::new("10/h".parse::<Quota>()?, NonZeroU16::new(60).unwrap());
+/// let limiter = Locked::new(rule);
+/// let minute = |number: u64| Nanos::from_nanos(number * 60_000_000_000);
+/// assert!(limiter.try_acquire_n_at(10, minute(0)).is_ok());
+/// // Let in during minute 0, so it counts until minute 1 of the next hour begins.
+/// let refused = Refused::NotUntil(Nanos::from_nanos(minute(61).as_nanos() - 1));
+/// assert_eq!(limiter.try_acquire_at(minute(30)), Err(refused));
+/// assert!(limiter.try_acquire_at(minute(61)).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AggregatedWindow {
+    quota: Quota,
+    slots: NonZeroU16,
+    /// In nanoseconds.
+    width: u64,
+}
+
+/// What [`AggregatedWindow`] remembers.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct AggregatedState {
+    /// Ascending by index.
+    slots: VecDeque<Slot>,
+    /// The sum over the slots.
+    total: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Slot {
+    /// How many slots there are before it since the clock's origin.
+    index: u64,
+    count: u64,
+}
+
+impl AggregatedWindow {
+    /// The rule that lets `quota` through, counting by `slots` slots per period.
+    #[must_use]
+    pub fn new(quota: Quota, slots: NonZeroU16) -> AggregatedWindow {
+        AggregatedWindow { quota, slots, width: quota.period_ns().div_ceil(u64::from(slots.get())) }
+    }
+
+    /// What it lets through.
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        self.quota
+    }
+
+    /// How many slots the period is divided into.
+    #[must_use]
+    pub fn slots(&self) -> NonZeroU16 {
+        self.slots
+    }
+
+    /// The slot's last nanosecond.
+    fn end(&self, slot: Slot) -> u64 {
+        (slot.index.saturating_add(1)).saturating_mul(self.width).saturating_sub(1)
+    }
+
+    /// From when on the slot no longer counts.
+    fn leaves(&self, slot: Slot) -> u64 {
+        self.end(slot).saturating_add(self.quota.period_ns())
+    }
+
+    /// When what still counts at `now` was let in at the latest, and how much.
+    pub(super) fn let_in(&self, state: &AggregatedState, now: Nanos) -> Vec<(Nanos, u64)> {
+        let moment = |&slot| (Nanos::from_nanos(self.end(slot)).min(now), slot.count);
+        state.slots.iter().map(moment).collect()
+    }
+}
+
+impl Rule for AggregatedWindow {
+    type State = AggregatedState;
+
+    fn fresh(&self) -> AggregatedState {
+        AggregatedState::default()
+    }
+
+    fn advance(&self, state: &mut AggregatedState, now: Nanos) {
+        while let Some(&oldest) = state.slots.front().filter(|&&slot| self.leaves(slot) <= now.as_nanos()) {
+            state.total -= oldest.count;
+            state.slots.pop_front();
+        }
+    }
+
+    fn check(&self, state: &AggregatedState, _: Nanos, n: u64) -> Result<(), Refused> {
+        let capacity = self.quota.count();
+        if n > capacity {
+            return Err(Refused::ExceedsCapacity { capacity });
+        }
+        let mut left = state.total;
+        let too_many = |slot: &&Slot| {
+            let still = left > capacity - n;
+            left -= slot.count;
+            still
+        };
+        let last_to_leave = state.slots.iter().take_while(too_many).last();
+        match last_to_leave {
+            Some(&slot) if n > 0 => Err(Refused::NotUntil(Nanos::from_nanos(self.leaves(slot)))),
+            _ => Ok(()),
+        }
+    }
+
+    fn debit(&self, state: &mut AggregatedState, now: Nanos, n: u64) {
+        let index = now.as_nanos() / self.width;
+        state.total += n;
+        match state.slots.back_mut() {
+            Some(newest) if newest.index >= index => newest.count += n,
+            _ if n > 0 => state.slots.push_back(Slot { index, count: n }),
+            _ => (),
+        }
+    }
+
+    fn is_idle(&self, state: &AggregatedState, now: Nanos) -> bool {
+        state.slots.back().is_none_or(|&newest| self.leaves(newest) <= now.as_nanos())
+    }
+}
+
+impl fmt::Debug for AggregatedState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.slots.iter().map(|slot| (slot.index, slot.count))).finish()
+    }
+}

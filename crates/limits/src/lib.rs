@@ -1,0 +1,44 @@
+#![doc = include_str!("../README.md")]
+
+mod atomic;
+mod atomic_ring;
+mod cooldown;
+mod fixed_window;
+mod gcra;
+mod housekeeping;
+pub mod keyed;
+mod leaky_meter;
+mod leaky_queue;
+mod limiter;
+mod managed_pool;
+mod quota;
+mod refilled_bucket;
+mod refused;
+mod ring_count;
+mod rolling_count;
+mod rule;
+mod sliding_counter;
+mod sliding_log;
+mod sync;
+mod token_bucket;
+mod token_pool;
+mod windows;
+
+pub use atomic::Atomic;
+pub use atomic_ring::AtomicRing;
+pub use cooldown::Cooldown;
+pub use fixed_window::FixedWindow;
+pub use leaky_meter::LeakyMeter;
+pub use leaky_queue::LeakyQueue;
+pub use limiter::{Clocked, Limiter, Locked};
+pub use managed_pool::{AcquireError, ManagedPool};
+pub use quota::{Quota, QuotaError};
+pub use refilled_bucket::RefilledBucket;
+pub use refused::Refused;
+pub use ring_count::{RingCount, SlottedRing};
+pub use rolling_count::RollingCount;
+pub use rule::Rule;
+pub use sliding_counter::SlidingCounter;
+pub use sliding_log::SlidingLog;
+pub use token_bucket::TokenBucket;
+pub use token_pool::TokenPool;

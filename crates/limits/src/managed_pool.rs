@@ -1,0 +1,306 @@
+//! The token pool with backfill, put to work: a rate manager refills it, callers take or wait.
+
+use crate::housekeeping::{Beat, Housekeeper};
+use crate::sync::{Mutex, Sender, channel};
+use crate::{Limiter, Quota, QuotaError, Refused, TokenPool};
+use nanopace::{Clock, Nanos};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+use thiserror::Error;
+
+/// A [`TokenPool`] that a rate-manager thread refills from the clock. [`take`](ManagedPool::take) answers at once;
+/// [`acquire`](ManagedPool::acquire) blocks until its tokens are there.
+///
+/// # Law
+///
+/// At the moments start + i x `interval`, the pool is refilled with what the quota has brought since the last refill, exactly: after a
+/// time t, floor(t x `count` / `period`) tokens in all have been refilled. Refills that are overdue together are done as one. The pool
+/// is empty at first. Nobody gets in ahead of who waits.
+///
+/// The *wait time* of a request is how late it starts: now minus the moment when the quota had brought as many tokens as have been
+/// taken, its own included. Who blocked until the tokens came was early and has a wait time of about nothing; who draws on
+/// tokens that others left behind is as late as those are old.
+///
+/// Retry times assume that nobody else takes anything meanwhile, and do not count on what is waiting already: then the request
+/// gets in, and perhaps would have earlier.
+///
+/// Who asks when a refill is due and the thread has not run yet, does it in its place: what [`take`](ManagedPool::take) answers depends on the
+/// moment, not on when the thread is scheduled.
+///
+/// # Cost
+///
+/// A pacer, a lock, and a thread that sleeps between refills; a channel for each caller that waits.
+///
+/// # Source
+///
+/// The thread-driven token pool of the nosqlbench rate limiter, which tells everybody who waits of each refill; here only those
+/// are woken whose tokens have come, first come first served.
+///
+/// ```
+/// use nanopace::TscClock;
+/// use nanopace_limits::ManagedPool;
+/// use std::time::Duration;
+///
+/// // 10 000 tokens/s in a pool of 100 that may run over by a quarter, refilled every millisecond.
+/// let pool = ManagedPool::start("10k/s".parse()?, 100, 1.25, Duration::from_millis(1), TscClock::new())?;
+/// let wait_time = pool.acquire(20)?; // blocks for 2 ms: the pool is empty at first
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct ManagedPool {
+    shared: Arc<Shared>,
+    manager: Option<Housekeeper>,
+}
+
+/// Why tokens were not waited for. None were taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AcquireError {
+    /// The pool has been closed.
+    #[error("the pool is closed: no more tokens come in")]
+    Closed,
+    /// The request is for more than the pool can ever hold.
+    #[error(
+        "asked for more than the {capacity} tokens that the pool can hold: ask for less, or make it larger"
+    )]
+    ExceedsCapacity {
+        /// The most that the pool can hold.
+        capacity: u64,
+    },
+}
+
+/// What a caller who waits is told: when its tokens were there, on the quota's schedule.
+type Answer = Result<Nanos, AcquireError>;
+
+#[derive(Debug)]
+struct Shared {
+    quota: Quota,
+    beat: Beat,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    pool: TokenPool,
+    /// How many tokens have been put into the pool since the start, and at which moment of the beat the last.
+    refilled: u128,
+    refills: u64,
+    /// Those who wait, in the order in which they came. Nobody is in here whose tokens are there.
+    queue: VecDeque<Waiter>,
+    closed: bool,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    tokens: u64,
+    answer: Sender<Answer>,
+}
+
+impl State {
+    /// Takes the tokens of who has waited longest, if they are there.
+    fn next_served(&mut self) -> Option<Waiter> {
+        let served = self.pool.take(self.queue.front()?.tokens);
+        served.then(|| self.queue.pop_front()).flatten()
+    }
+}
+
+impl ManagedPool {
+    /// A pool of `size` with a backfill `ratio` (see [`TokenPool`]), refilled at `quota` every `interval`, on `clock`. Starts
+    /// the rate manager.
+    ///
+    /// # Errors
+    /// [`QuotaError`] as in [`TokenPool::new`], and for an interval of zero or of more than a day.
+    pub fn start(
+        quota: Quota,
+        size: u64,
+        ratio: f64,
+        interval: Duration,
+        clock: impl Clock + 'static,
+    ) -> Result<ManagedPool, QuotaError> {
+        let mut pool = ManagedPool::unattended(quota, size, ratio, interval, clock)?;
+        let shared = Arc::clone(&pool.shared);
+        let chore = move |now| shared.refill(&mut shared.state.lock(), now);
+        pool.manager = Some(Housekeeper::start(&pool.shared.beat, chore));
+        Ok(pool)
+    }
+
+    /// As [`start`](ManagedPool::start), without the rate manager: refilled by whoever asks, and by
+    /// [`refill`](ManagedPool::refill), which an event loop may call in a rhythm of its own.
+    ///
+    /// # Errors
+    /// As [`start`](ManagedPool::start).
+    pub fn unattended(
+        quota: Quota,
+        size: u64,
+        ratio: f64,
+        interval: Duration,
+        clock: impl Clock + 'static,
+    ) -> Result<ManagedPool, QuotaError> {
+        let pool = TokenPool::new(size, ratio)?;
+        let beat = Beat::new(interval, clock)?;
+        let state = State { pool, refilled: 0, refills: 0, queue: VecDeque::new(), closed: false };
+        let shared = Arc::new(Shared { quota, beat, state: Mutex::new(state) });
+        Ok(ManagedPool { shared, manager: None })
+    }
+
+    /// Does the refill that is due now, and serves those who wait.
+    pub fn refill(&self) {
+        self.shared.refill(&mut self.shared.state.lock(), self.shared.beat.now());
+    }
+
+    /// Takes `tokens` now, or says when they will be there; returns the wait time. Zero are always there.
+    ///
+    /// # Errors
+    /// [`Refused`]; no token was taken then. [`Nanos::MAX`] once the pool is closed and has too few left.
+    pub fn take(&self, tokens: u64) -> Result<Duration, Refused> {
+        let now = self.shared.beat.now();
+        self.shared.take(tokens, now).map(|intended| now - intended)
+    }
+
+    /// Blocks until `tokens` can be taken, behind those who came before; returns the wait time. Zero are always there.
+    ///
+    /// # Errors
+    /// [`AcquireError`] when the pool is closed, before or meanwhile, and for more tokens than it can hold. No token
+    /// was taken then.
+    pub fn acquire(&self, tokens: u64) -> Result<Duration, AcquireError> {
+        let intended = self.shared.acquire(tokens)?;
+        Ok(self.shared.beat.now() - intended)
+    }
+
+    /// Ends the refills and turns away everybody who waits, now and later. Tokens that are left can still be taken.
+    pub fn close(&self) {
+        self.shared.close();
+        if let Some(manager) = &self.manager {
+            manager.stop();
+        }
+    }
+
+    /// The pool as it is now.
+    #[must_use]
+    pub fn snapshot(&self) -> TokenPool {
+        self.shared.state.lock().pool.clone()
+    }
+
+    /// How many callers wait.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.shared.state.lock().queue.len()
+    }
+}
+
+impl Shared {
+    /// Does the refill that is due at `now`, and serves those who wait.
+    fn refill(&self, state: &mut State, now: Nanos) {
+        let due = self.beat.number(now);
+        if due <= state.refills || state.closed {
+            return;
+        }
+        let total = self.brought_by(self.beat.moment(due));
+        let new = u64::try_from(total - state.refilled).expect("at most one per nanosecond");
+        state.refills = due;
+        state.refilled = total;
+        state.pool.refill(new);
+        while let Some(waiter) = state.next_served() {
+            // Whoever waits listens.
+            let _ = waiter.answer.send(Ok(self.intended_start(state)));
+        }
+    }
+
+    fn take(&self, tokens: u64, now: Nanos) -> Result<Nanos, Refused> {
+        let mut state = self.state.lock();
+        self.refill(&mut state, now);
+        self.check(&state, tokens)?;
+        if tokens == 0 {
+            return Ok(now);
+        }
+        assert!(state.pool.take(tokens), "checked");
+        Ok(self.intended_start(&state))
+    }
+
+    fn check(&self, state: &State, tokens: u64) -> Result<(), Refused> {
+        let capacity = state.pool.capacity();
+        match tokens {
+            0 => Ok(()),
+            _ if tokens > capacity => Err(Refused::ExceedsCapacity { capacity }),
+            _ if state.queue.is_empty() && tokens <= state.pool.active() => Ok(()),
+            _ if state.closed => Err(Refused::NotUntil(Nanos::MAX)),
+            _ => Err(Refused::NotUntil(self.refill_for(state, tokens))),
+        }
+    }
+
+    /// The refill by which `tokens` are there, if nobody else takes any.
+    fn refill_for(&self, state: &State, tokens: u64) -> Nanos {
+        let total = state.refilled + state.pool.enough_for(tokens);
+        self.beat.moment_from(self.moment_of(total)).max(self.beat.moment(state.refills.saturating_add(1)))
+    }
+
+    fn acquire(&self, tokens: u64) -> Answer {
+        let listener = {
+            let mut state = self.state.lock();
+            let now = self.beat.now();
+            self.refill(&mut state, now);
+            let capacity = state.pool.capacity();
+            match tokens {
+                0 => return Ok(now),
+                _ if state.closed => return Err(AcquireError::Closed),
+                _ if tokens > capacity => return Err(AcquireError::ExceedsCapacity { capacity }),
+                _ if state.queue.is_empty() && state.pool.take(tokens) => {
+                    return Ok(self.intended_start(&state));
+                }
+                _ => {}
+            }
+            let (answer, listener) = channel();
+            state.queue.push_back(Waiter { tokens, answer });
+            listener
+        };
+        listener.recv().unwrap_or(Err(AcquireError::Closed))
+    }
+
+    fn close(&self) {
+        let mut state = self.state.lock();
+        state.closed = true;
+        for waiter in state.queue.drain(..) {
+            // Whoever waits listens.
+            let _ = waiter.answer.send(Err(AcquireError::Closed));
+        }
+    }
+
+    /// How many tokens the quota has brought by `moment`.
+    fn brought_by(&self, moment: Nanos) -> u128 {
+        let elapsed_ns = (moment - self.beat.origin()).as_nanos();
+        elapsed_ns * u128::from(self.quota.count()) / u128::from(self.quota.period_ns())
+    }
+
+    /// When the quota has brought `total` tokens.
+    fn moment_of(&self, total: u128) -> Nanos {
+        let elapsed_ns =
+            total.saturating_mul(u128::from(self.quota.period_ns())).div_ceil(u128::from(self.quota.count()));
+        let elapsed_ns = u64::try_from(elapsed_ns).unwrap_or(u64::MAX);
+        Nanos::from_nanos(self.beat.origin().as_nanos().saturating_add(elapsed_ns))
+    }
+
+    /// When as many tokens had been brought as have been taken.
+    fn intended_start(&self, state: &State) -> Nanos {
+        let left = state.pool.waiting() + u128::from(state.pool.active());
+        self.moment_of(state.refilled - left)
+    }
+}
+
+impl Limiter for ManagedPool {
+    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
+        self.shared.take(n, now).map(|_| ())
+    }
+
+    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
+        let mut state = self.shared.state.lock();
+        self.shared.refill(&mut state, now);
+        self.shared.check(&state, n)
+    }
+}
+
+impl Drop for ManagedPool {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

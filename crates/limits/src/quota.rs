@@ -1,0 +1,173 @@
+//! How many per how much time.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+use thiserror::Error;
+
+/// So many requests per period: `count` of 1 or more, a `period` of 1 ns to 2^63 - 1 ns (292 years), and at most one request
+/// per nanosecond. Both numbers are kept as they are, so 3 per minute is exactly that.
+///
+/// Written as `COUNT[k|M|G]/PERIOD`, where the period is a span such as `60s`, `1h 30m` or `100ms`, or a unit alone.
+///
+/// ```
+/// use nanopace_limits::Quota;
+/// use std::time::Duration;
+///
+/// let quota: Quota = "3/60s".parse()?;
+/// assert_eq!(quota, Quota::new(3, Duration::from_secs(60))?);
+/// assert_eq!("10k/s".parse::<Quota>()?, Quota::per_second(10_000)?);
+/// assert_eq!("1/day".parse::<Quota>()?.to_string(), "1/day");
+/// assert!("0/s".parse::<Quota>().is_err());
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Quota {
+    count: u64,
+    period_ns: u64,
+}
+
+/// Why something is no [`Quota`], or no capacity to go with one.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum QuotaError {
+    /// Zero requests per period.
+    #[error("a quota of zero lets nothing in: write 1 or more, such as 1/h")]
+    ZeroCount,
+    /// An empty period, or more requests than the period has nanoseconds.
+    #[error("at most one request per nanosecond can be told apart: write 1G/s or less")]
+    TooFast,
+    /// A period of 2^63 ns or more.
+    #[error("a period lasts at most 2^63 - 1 ns, 292 years: write a shorter one, such as 1/day")]
+    PeriodTooLong,
+    /// Not of the form COUNT/PERIOD.
+    #[error("`{0}` is no quota: write a count, a slash and a period, such as 10/s, 3/60s, 5k/h or 1/day")]
+    Syntax(String),
+    /// The capacity is zero, or smaller than what one request costs.
+    #[error("that capacity lets nothing in: write at least {least}, the cost of one request")]
+    CapacityTooSmall {
+        /// The cost of one request.
+        least: u64,
+    },
+    /// At this rate, the capacity would take more than 292 years to fill.
+    #[error("that capacity takes more than 292 years to fill at this rate: write at most {most}")]
+    CapacityTooLarge {
+        /// The largest capacity at this rate.
+        most: u64,
+    },
+    /// Initially more than fits.
+    #[error("more than fits at the start: write at most the capacity, {capacity}")]
+    InitialTooLarge {
+        /// The capacity.
+        capacity: u64,
+    },
+    /// The count does not fit into one word beside the number of a window of that length.
+    #[error(
+        "that many can't be counted in one word beside windows of that length: write at most {most}, or use a sliding log"
+    )]
+    TooManyForAWord {
+        /// The largest count.
+        most: u64,
+    },
+    /// A request that costs nothing would never be limited.
+    #[error("a request that costs nothing is never limited: write a cost of 1 or more")]
+    ZeroCost,
+    /// A ratio below 1 or not finite.
+    #[error(
+        "a backfill ratio says how far over its size a pool may be filled: write 1 or more, such as 1.25"
+    )]
+    Ratio,
+    /// A housekeeping interval of zero or of more than a day.
+    #[error("housekeeping goes by intervals of 1 ns to 1 day: write one such as 10ms")]
+    Interval,
+}
+
+impl Quota {
+    /// `count` per `period`.
+    ///
+    /// # Errors
+    /// [`QuotaError`] for zero requests, more than one per nanosecond, and periods above 2^63 - 1 ns.
+    pub fn new(count: u64, period: Duration) -> Result<Quota, QuotaError> {
+        let period_ns =
+            i64::try_from(period.as_nanos()).map_err(|_| QuotaError::PeriodTooLong)?.unsigned_abs();
+        match count {
+            0 => Err(QuotaError::ZeroCount),
+            _ if count > period_ns => Err(QuotaError::TooFast),
+            _ => Ok(Quota { count, period_ns }),
+        }
+    }
+
+    /// `count` per second.
+    ///
+    /// # Errors
+    /// [`QuotaError`] for zero and for more than 10^9.
+    pub fn per_second(count: u64) -> Result<Quota, QuotaError> {
+        Quota::new(count, Duration::from_secs(1))
+    }
+
+    /// How many per period.
+    #[must_use]
+    pub const fn count(self) -> u64 {
+        self.count
+    }
+
+    /// The period.
+    #[must_use]
+    pub const fn period(self) -> Duration {
+        Duration::from_nanos(self.period_ns)
+    }
+
+    /// The period in nanoseconds, 1 to 2^63 - 1.
+    #[must_use]
+    pub const fn period_ns(self) -> u64 {
+        self.period_ns
+    }
+}
+
+impl FromStr for Quota {
+    type Err = QuotaError;
+
+    fn from_str(text: &str) -> Result<Quota, QuotaError> {
+        let (count, period) = text
+            .split_once('/')
+            .and_then(|(count, period)| Some((parse_count(count.trim())?, parse_period(period.trim())?)))
+            .ok_or_else(|| QuotaError::Syntax(text.to_owned()))?;
+        Quota::new(count, period)
+    }
+}
+
+/// Digits with a `k`, `M` or `G` behind them, perhaps.
+fn parse_count(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(['k', 'M', 'G']);
+    let multiple = match &text[digits.len()..] {
+        "" => 1,
+        "k" => 1_000,
+        "M" => 1_000_000,
+        "G" => 1_000_000_000,
+        _ => return None,
+    };
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then_some(())?;
+    digits.parse::<u64>().ok()?.checked_mul(multiple)
+}
+
+/// A span, or a unit that stands for one of it.
+fn parse_period(text: &str) -> Option<Duration> {
+    let one = if text.starts_with(char::is_alphabetic) { "1" } else { "" };
+    humantime::parse_duration(&format!("{one}{text}")).ok()
+}
+
+impl fmt::Display for Quota {
+    /// As [`FromStr`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let period = humantime::format_duration(self.period()).to_string();
+        let unit =
+            period.strip_prefix('1').filter(|rest| rest.bytes().all(|byte| byte.is_ascii_alphabetic()));
+        write!(f, "{}/{}", self.count, unit.unwrap_or(&period))
+    }
+}
+
+impl fmt::Debug for Quota {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Quota({self})")
+    }
+}

@@ -1,0 +1,202 @@
+//! The rolling count in a ring of slots: constant memory, whatever the traffic.
+
+use crate::windows::Windows;
+use crate::{Quota, QuotaError, Refused, Rule};
+use nanopace::Nanos;
+use std::time::Duration;
+
+/// The rolling count of events in `N` slots of time: how many there were in the current slot and the `N` - 1 before it.
+///
+/// # Law
+///
+/// Slots are counted from the clock's origin. At a moment in slot s it counts what was added in slots s - N + 1 to s: everything
+/// that is at most (N - 1) slots old, and of the rest what is less than N slots old and lies in the oldest of these. So it is never
+/// less than the exact count for (N - 1) slots, and never more than that for N. A jump of N slots or more forgets everything.
+/// Moments that go backwards count as the latest. Sums stop at 2^64 - 1.
+///
+/// # Cost
+///
+/// N + 4 words. Adding takes constant time on average: each slot that has gone by is emptied once. The slot of a moment is a
+/// multiplication, its place in the ring, N being known to the compiler, a mask or a multiplication.
+///
+/// # Source
+///
+/// The slotted ring of the seed documents, whose trace this is:
+///
+/// ```
+/// use nanopace::Nanos;
+/// use nanopace_limits::RingCount;
+/// use std::time::Duration;
+///
+/// let at = |seconds| Nanos::ZERO + Duration::from_secs_f64(seconds);
+/// let mut count = RingCount::<10>::new(Duration::from_secs(1))?;
+/// let events = [(6.5, 2), (8.8, 6), (12.7, 1), (17.0, 3)];
+/// assert_eq!(events.map(|(seconds, n)| count.add(at(seconds), n)), [2, 8, 9, 10]);
+/// assert_eq!(count.check(at(32.0)), 0);
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RingCount<const N: usize> {
+    slots: Windows,
+    counts: [u64; N],
+    newest: u64,
+    total: u64,
+}
+
+impl<const N: usize> RingCount<N> {
+    /// Nothing has happened yet; a slot lasts `slot`.
+    ///
+    /// # Errors
+    /// [`QuotaError::Interval`] for slots of no time at all, and [`QuotaError::PeriodTooLong`] from 2^63 ns on.
+    pub fn new(slot: Duration) -> Result<RingCount<N>, QuotaError> {
+        match i64::try_from(slot.as_nanos()) {
+            Ok(0) => Err(QuotaError::Interval),
+            Ok(slot_ns) => Ok(RingCount::with(Windows::new(slot_ns.unsigned_abs()))),
+            Err(_) => Err(QuotaError::PeriodTooLong),
+        }
+    }
+
+    fn with(slots: Windows) -> RingCount<N> {
+        const { assert!(N > 0, "a ring has at least one slot") };
+        RingCount { slots, counts: [0; N], newest: 0, total: 0 }
+    }
+
+    /// `n` events at `now`; how many that makes within the ring.
+    pub fn add(&mut self, now: Nanos, n: u64) -> u64 {
+        self.check(now);
+        let n = n.min(u64::MAX - self.total);
+        self.counts[place::<N>(self.newest)] += n;
+        self.total += n;
+        self.total
+    }
+
+    /// How many events there are within the ring that ends with the slot of `now`.
+    pub fn check(&mut self, now: Nanos) -> u64 {
+        let slot = self.slots.number(now);
+        let passed = slot.saturating_sub(self.newest);
+        if passed >= N as u64 {
+            self.counts = [0; N];
+            self.total = 0;
+        } else {
+            for number in self.newest + 1..=self.newest + passed {
+                self.total -= std::mem::take(&mut self.counts[place::<N>(number)]);
+            }
+        }
+        self.newest += passed;
+        self.total
+    }
+
+    /// How many there were within the ring when it was last looked at.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// From when on there will be `most` within the ring or fewer, if nothing is added.
+    fn falls_to(&self, most: u64) -> Nanos {
+        let oldest = (self.newest + 1).saturating_sub(N as u64);
+        let mut left = self.total;
+        let leaves = (oldest..=self.newest).find(|number| {
+            left -= self.counts[place::<N>(*number)];
+            left <= most
+        });
+        self.slots.start(leaves.unwrap_or(self.newest) + N as u64)
+    }
+}
+
+/// Where in the ring a slot is.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "less than N")]
+pub(crate) fn place<const N: usize>(number: u64) -> usize {
+    (number % N as u64) as usize
+}
+
+/// A limit on the rolling count in a ring of `N` slots: constant memory, whatever the limit.
+///
+/// # Law
+///
+/// A request for n gets in where the [`RingCount`] is at most `count` - n. So with slots of length w, **never** more than `count` get in
+/// within any (N - 1) w, both ends included, and everything gets in that the exact rule for N w would let in.
+///
+/// What that means for a period is a choice: [`new`](SlottedRing::new) takes slots of period / N, as is usual, and then guards
+/// period x (N - 1) / N: 300 per 1.0 s in ten slots guard 300 per 0.9 s. [`guarding`](SlottedRing::guarding) takes slots of period / (N - 1), so that
+/// the true limit is never exceeded; requests may then have to wait up to one slot longer than an exact log would ask.
+///
+/// # Cost
+///
+/// N + 4 words behind a lock ([`Locked`](crate::Locked)), or [`AtomicRing`](crate::AtomicRing) without one. As for [`RingCount`].
+///
+/// ```
+/// use nanopace::Nanos;
+/// use nanopace_limits::{Limiter, Locked, Refused, SlottedRing};
+/// use std::time::Duration;
+///
+/// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);
+/// let limiter = Locked::new(SlottedRing::<10>::new("300/s".parse()?));
+/// assert_eq!(limiter.try_acquire_n_at(300, at(50)), Ok(()));
+/// assert_eq!(limiter.try_acquire_at(at(950)), Err(Refused::NotUntil(at(1_000))));
+/// assert_eq!(limiter.try_acquire_at(at(1_000)), Ok(())); // 0.95 s later
+///
+/// let limiter = Locked::new(SlottedRing::<11>::guarding("300/s".parse()?));
+/// assert_eq!(limiter.try_acquire_n_at(300, at(50)), Ok(()));
+/// assert_eq!(limiter.try_acquire_at(at(1_050)), Err(Refused::NotUntil(at(1_100))));
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct SlottedRing<const N: usize> {
+    slots: Windows,
+    limit: u64,
+}
+
+impl<const N: usize> SlottedRing<N> {
+    /// Slots of `quota.period()` / N: guards a period that is shorter by one slot.
+    #[must_use]
+    pub fn new(quota: Quota) -> SlottedRing<N> {
+        const { assert!(N > 0, "a ring has at least one slot") };
+        SlottedRing::of(quota, N as u64)
+    }
+
+    /// Slots of `quota.period()` / (N - 1): guards the whole period.
+    #[must_use]
+    pub fn guarding(quota: Quota) -> SlottedRing<N> {
+        const { assert!(N > 1, "a ring that guards a period has at least two slots") };
+        SlottedRing::of(quota, N as u64 - 1)
+    }
+
+    fn of(quota: Quota, parts: u64) -> SlottedRing<N> {
+        SlottedRing { slots: Windows::new(quota.period_ns().div_ceil(parts)), limit: quota.count() }
+    }
+
+    pub(crate) fn parts(self) -> (Windows, u64) {
+        (self.slots, self.limit)
+    }
+}
+
+impl<const N: usize> Rule for SlottedRing<N> {
+    type State = RingCount<N>;
+
+    fn fresh(&self) -> RingCount<N> {
+        RingCount::with(self.slots)
+    }
+
+    fn advance(&self, state: &mut RingCount<N>, now: Nanos) {
+        state.check(now);
+    }
+
+    fn check(&self, state: &RingCount<N>, _now: Nanos, n: u64) -> Result<(), Refused> {
+        match self.limit.checked_sub(n) {
+            None => Err(Refused::ExceedsCapacity { capacity: self.limit }),
+            Some(most) if n == 0 || state.total <= most => Ok(()),
+            Some(most) => Err(Refused::NotUntil(state.falls_to(most))),
+        }
+    }
+
+    fn debit(&self, state: &mut RingCount<N>, now: Nanos, n: u64) {
+        state.add(now, n);
+    }
+
+    fn is_idle(&self, state: &RingCount<N>, now: Nanos) -> bool {
+        state.total == 0 && state.newest <= self.slots.number(now)
+            || self.slots.number(now) >= state.newest + N as u64
+    }
+}

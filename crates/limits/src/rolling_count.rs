@@ -1,0 +1,111 @@
+//! The exact rolling count: how many events there were in the last span of time.
+
+use nanopace::Nanos;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The exact rolling count of events: how many happened in the last `interval`, at any moment. For thresholds such as "never more than
+/// N events in any T", and the memory of [`SlidingLog`](crate::SlidingLog).
+///
+/// # Law
+///
+/// At a moment t it counts what was added at moments from t - `interval` to t, both included: an event leaves when it is *older* than the
+/// interval. Moments that go backwards count as the latest. Sums stop at 2^64 - 1.
+///
+/// # Cost
+///
+/// A log entry (16 bytes) per moment at which something was added within the interval, and a running total: each event is added
+/// once and leaves once, so both operations take constant time on average. Memory follows the traffic; where that is unbounded,
+/// [`SlottedRing`](crate::SlottedRing) counts in constant memory.
+///
+/// # Source
+///
+/// The rolling count with a running total of the seed documents, whose trace this is:
+///
+/// ```
+/// use nanopace::Nanos;
+/// use nanopace_limits::RollingCount;
+/// use std::time::Duration;
+///
+/// let mut count = RollingCount::new(Duration::from_nanos(100));
+/// let events = [(1000, 1), (1010, 3), (1050, 1), (1100, 4), (1200, 1), (1300, 1)];
+/// let totals = events.map(|(moment, n)| count.add(Nanos::from_nanos(moment), n));
+/// assert_eq!(totals, [1, 4, 5, 9, 5, 2]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct RollingCount {
+    interval: Duration,
+    /// When, and how many; the oldest in front, each moment once.
+    log: VecDeque<(Nanos, u64)>,
+    total: u64,
+    latest: Nanos,
+}
+
+impl RollingCount {
+    /// Nothing has happened yet.
+    #[must_use]
+    pub fn new(interval: Duration) -> RollingCount {
+        RollingCount { interval, log: VecDeque::new(), total: 0, latest: Nanos::ZERO }
+    }
+
+    /// `n` events at `now`; how many that makes within the interval.
+    pub fn add(&mut self, now: Nanos, n: u64) -> u64 {
+        self.check(now);
+        if n > 0 {
+            match self.log.back_mut() {
+                Some((moment, count)) if *moment == self.latest => *count = count.saturating_add(n),
+                _ => self.log.push_back((self.latest, n)),
+            }
+            self.total = self.total.saturating_add(n);
+        }
+        self.total
+    }
+
+    /// How many events there are within the interval that ends `now`.
+    pub fn check(&mut self, now: Nanos) -> u64 {
+        self.latest = self.latest.max(now);
+        while let Some(&(moment, n)) = self.log.front() {
+            if self.latest - moment <= self.interval {
+                break;
+            }
+            self.drop_oldest(n);
+        }
+        self.total
+    }
+
+    fn drop_oldest(&mut self, n: u64) {
+        self.log.pop_front();
+        self.total -= n;
+    }
+
+    /// How many there were within the interval when it was last looked at.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// From when on there will be `most` within the interval or fewer, if nothing is added.
+    pub(crate) fn falls_to(&self, most: u64) -> Nanos {
+        let mut left = self.total;
+        let leaves = self.log.iter().find(|(_, n)| {
+            left -= n;
+            left <= most
+        });
+        leaves.map_or(self.latest, |(moment, _)| *moment + self.interval + Duration::from_nanos(1))
+    }
+
+    /// Forgets the oldest events as long as `enough` remain without them.
+    pub(crate) fn keep(&mut self, enough: u64) {
+        while let Some(&(_, n)) = self.log.front() {
+            if self.total - n < enough {
+                break;
+            }
+            self.drop_oldest(n);
+        }
+    }
+
+    /// Whether nothing that was added is within the interval that ends `now`, which is the latest moment seen.
+    pub(crate) fn is_empty_at(&self, now: Nanos) -> bool {
+        self.latest <= now && self.log.back().is_none_or(|(moment, _)| now - *moment > self.interval)
+    }
+}

@@ -1,0 +1,140 @@
+//! The token pool with backfill: the arithmetic.
+
+use crate::QuotaError;
+
+/// An active pool that requests take from, and a waiting pool for what does not fit into it, which flows back at a bounded
+/// pace. No token is created, destroyed or scaled.
+///
+/// # Law
+///
+/// For a `size` and a backfill `ratio` of 1 or more, the backfill share is `size` x (`ratio` - 1), rounded to a whole token. A
+/// refill with r tokens
+///
+/// 1. fills the active pool up to `size`; what is left goes into the waiting pool;
+/// 2. moves back from the waiting pool into the active pool the least of: the room up to `size` x `ratio`; r / `size` x the share;
+///    what is waiting.
+///
+/// Fractions of a token in r / `size` x the share are carried to the next refill, so that many small refills move as much as few large
+/// ones. So requests are served at up to `ratio` times the rate of refills while tokens wait, and at most `size` x `ratio`
+/// at once; whatever was refilled can be taken, sooner or later.
+///
+/// # Cost
+///
+/// 48 bytes; a refill divides once.
+///
+/// # Source
+///
+/// The token pool of the `EngineBlock` and nosqlbench rate limiters. Its worked example:
+///
+/// ```
+/// use nanopace_limits::TokenPool;
+///
+/// let mut pool = TokenPool::new(1_000, 1.25)?;
+/// pool.refill(1_000);
+/// pool.refill(500); // moves 0.5 x 250 of the 500 that are waiting
+/// assert_eq!((pool.active(), pool.waiting()), (1_125, 375));
+/// pool.refill(500);
+/// assert_eq!((pool.active(), pool.waiting()), (1_250, 750));
+/// pool.refill(500); // never above 1250
+/// assert_eq!((pool.active(), pool.waiting()), (1_250, 1_250));
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct TokenPool {
+    size: u64,
+    share: u64,
+    /// At most `size + share`.
+    active: u64,
+    /// Wide enough for 2^64 refills of any size.
+    waiting: u128,
+    /// Fractions of a token that may be moved in addition, in 1 / `size`; below 1.
+    carry: u64,
+}
+
+impl TokenPool {
+    /// An empty pool of `size`, 1 or more, with a backfill `ratio` of 1 or more, such as 1.25.
+    ///
+    /// # Errors
+    /// [`QuotaError`] for a size of zero, a ratio below 1 or not finite, and a product above 2^63.
+    pub fn new(size: u64, ratio: f64) -> Result<TokenPool, QuotaError> {
+        let most = 1 << 63;
+        if size == 0 {
+            return Err(QuotaError::CapacityTooSmall { least: 1 });
+        }
+        if !ratio.is_finite() || ratio < 1.0 {
+            return Err(QuotaError::Ratio);
+        }
+        let share = share(size, ratio);
+        match size.checked_add(share).filter(|&capacity| capacity <= most) {
+            None => Err(QuotaError::CapacityTooLarge { most }),
+            Some(_) => Ok(TokenPool { size, share, active: 0, waiting: 0, carry: 0 }),
+        }
+    }
+
+    /// Adds `tokens`, and moves back what may be moved back.
+    pub fn refill(&mut self, tokens: u64) {
+        let filled = tokens.min(self.size.saturating_sub(self.active));
+        self.active += filled;
+        self.waiting += u128::from(tokens - filled);
+        self.backfill(tokens);
+    }
+
+    fn backfill(&mut self, refilled: u64) {
+        let size = u128::from(self.size);
+        let allowed = u128::from(refilled) * u128::from(self.share) + u128::from(self.carry);
+        self.carry = u64::try_from(allowed % size).expect("less than the size");
+        let room = self.capacity() - self.active;
+        let moved = u64::try_from(self.waiting.min(allowed / size)).map_or(room, |moved| moved.min(room));
+        self.waiting -= u128::from(moved);
+        self.active += moved;
+    }
+
+    /// Takes `tokens` from the active pool, all or none; says whether it did.
+    #[must_use]
+    pub fn take(&mut self, tokens: u64) -> bool {
+        let left = self.active.checked_sub(tokens);
+        self.active = left.unwrap_or(self.active);
+        left.is_some()
+    }
+
+    /// Tokens that can be taken at once.
+    #[must_use]
+    pub fn active(&self) -> u64 {
+        self.active
+    }
+
+    /// Tokens that wait for room.
+    #[must_use]
+    pub fn waiting(&self) -> u128 {
+        self.waiting
+    }
+
+    /// The most that the active pool ever holds: `size` x `ratio`.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.size + self.share
+    }
+
+    /// So many tokens, refilled in whatever portions, are enough for `wanted` of them to be active, which is at most the capacity.
+    pub(crate) fn enough_for(&self, wanted: u64) -> u128 {
+        let to_fill = u128::from(wanted.min(self.size).saturating_sub(self.active));
+        let to_move = u128::from(wanted.saturating_sub(self.size.max(self.active)));
+        if to_move == 0 {
+            return to_fill;
+        }
+        // Each refilled token waits, and lets share / size of one be moved.
+        let refilled = (to_move * u128::from(self.size)).div_ceil(u128::from(self.share));
+        to_fill + refilled.max(to_move)
+    }
+}
+
+/// By how much the active pool may exceed its size.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "not negative, saturates, and the ratio is as imprecise"
+)]
+fn share(size: u64, ratio: f64) -> u64 {
+    ((ratio - 1.0) * size as f64).round() as u64
+}

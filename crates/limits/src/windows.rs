@@ -1,0 +1,117 @@
+//! Time cut into windows of equal length, counted from the clock's origin; and a window's number packed beside counts.
+
+use nanopace::Nanos;
+
+/// Division by a number that is known beforehand: one multiplication and a shift.
+///
+/// Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994): with s such that divisor <= 2^s, the
+/// rounded-up 2^(63+s) / divisor is off by less than 2^s, which no number below 2^63 shows.
+#[derive(Clone, Copy, Debug)]
+struct Divisor {
+    magic: u64,
+    shift: u32,
+}
+
+impl Divisor {
+    /// For divisors from 1 to 2^63 - 1.
+    fn new(divisor: u64) -> Divisor {
+        let bits = u64::BITS - (divisor - 1).leading_zeros();
+        let magic = (1_u128 << (63 + bits)).div_ceil(u128::from(divisor));
+        Divisor {
+            magic: u64::try_from(magic).expect("below 2^64 for more than half of 2^bits"),
+            shift: 63 + bits,
+        }
+    }
+
+    /// `number`, below 2^63, divided and rounded down.
+    #[inline]
+    fn divide(self, number: u64) -> u64 {
+        #[expect(clippy::cast_possible_truncation, reason = "no quotient is larger than its number")]
+        let quotient = ((u128::from(number) * u128::from(self.magic)) >> self.shift) as u64;
+        quotient
+    }
+}
+
+/// Windows of one length.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Windows {
+    length_ns: u64,
+    divisor: Divisor,
+    /// How many bits of a word are left beside a window's number.
+    pub(crate) spare_bits: u32,
+}
+
+impl Windows {
+    /// Of `length_ns`, 1 to 2^63 - 1.
+    pub(crate) fn new(length_ns: u64) -> Windows {
+        let last = Nanos::MAX.as_nanos() / length_ns;
+        Windows { length_ns, divisor: Divisor::new(length_ns), spare_bits: last.leading_zeros() }
+    }
+
+    pub(crate) fn length_ns(&self) -> u64 {
+        self.length_ns
+    }
+
+    /// The number of the window that `moment` lies in.
+    #[inline]
+    pub(crate) fn number(&self, moment: Nanos) -> u64 {
+        self.divisor.divide(moment.as_nanos())
+    }
+
+    /// When a window begins, at most the end of time.
+    pub(crate) fn start(&self, number: u64) -> Nanos {
+        Nanos::from_nanos(number.saturating_mul(self.length_ns))
+    }
+
+    /// The most that can be counted beside a window's number.
+    pub(crate) fn most(&self) -> u64 {
+        u64::MAX >> (u64::BITS - self.spare_bits)
+    }
+
+    pub(crate) fn pack(&self, number: u64, count: u64) -> u64 {
+        number << self.spare_bits | count
+    }
+
+    /// A window's number, and what is counted beside it.
+    pub(crate) fn unpack(&self, word: u64) -> (u64, u64) {
+        (word >> self.spare_bits, word & self.most())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn dividing_is_dividing(bits in 0_u32..63, low in any::<u64>(), number in 0..1_u64 << 63) {
+            let divisor = ((1 << bits) | low & ((1 << bits) - 1)).max(1);
+            for number in [number, number / divisor * divisor, (number / divisor * divisor).saturating_sub(1), (1 << 63) - 1] {
+                prop_assert_eq!(Divisor::new(divisor).divide(number), number / divisor, "{} / {}", number, divisor);
+            }
+        }
+
+        #[test]
+        fn a_word_holds_both(bits in 0_u32..63, moment in 0..1_u64 << 63, count in any::<u64>()) {
+            let windows = Windows::new(Nanos::MAX.as_nanos() >> bits);
+            let (number, count) = (windows.number(Nanos::from_nanos(moment)), count & windows.most());
+            prop_assert_eq!(windows.unpack(windows.pack(number, count)), (number, count));
+        }
+    }
+
+    #[test]
+    fn powers_of_two_and_their_neighbours_divide() {
+        for bits in 1..63 {
+            for divisor in [(1_u64 << bits) - 1, 1 << bits, (1 << bits) + 1] {
+                for number in [0, divisor - 1, divisor, divisor + 1, Nanos::MAX.as_nanos()] {
+                    assert_eq!(
+                        Divisor::new(divisor).divide(number),
+                        number / divisor,
+                        "{number} / {divisor}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The decision engine and its configuration.
+
+use crate::at;
+use nanopace_limits::Refused;
+use nanopace_limits::keyed::{
+    ConfigStore, DecisionEngine, KeyRefused, Limits, LimitsError, MemoryConfig, Scope,
+};
+use proptest::prelude::*;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+const SECOND: u64 = 1_000_000_000;
+
+fn limits(text: &str) -> Limits {
+    text.parse().expect("limits")
+}
+
+/// Decides for everybody by `text`.
+fn engine(text: &str) -> DecisionEngine<MemoryConfig> {
+    let config = MemoryConfig::new();
+    config.set(Scope::Prefix(""), limits(text)).unwrap();
+    DecisionEngine::new(config, 1000)
+}
+
+fn change(engine: &DecisionEngine<MemoryConfig>, scope: Scope<'_>, text: &str) {
+    engine.config().set(scope, limits(text)).unwrap();
+}
+
+/// How many single requests get in at once.
+fn admitted(engine: &DecisionEngine<MemoryConfig>, key: &str, now: u64) -> usize {
+    (0..1000).take_while(|_| engine.try_acquire_at(key, at(now)).is_ok()).count()
+}
+
+fn not_until(nanos: u64) -> Result<(), KeyRefused> {
+    Err(KeyRefused::Limit(Refused::NotUntil(at(nanos))))
+}
+
+proptest! {
+    #[test]
+    fn the_longest_prefix_wins(prefixes in prop::collection::btree_set("[abß]{0,4}", 0..8), key in "[abß]{0,6}") {
+        let config = MemoryConfig::new();
+        for (number, prefix) in prefixes.iter().enumerate() {
+            config.set(Scope::Prefix(prefix), limits(&format!("{}/s", number + 1))).unwrap();
+        }
+        let longest = prefixes.iter().enumerate().filter(|(_, prefix)| key.starts_with(prefix.as_str()));
+        let longest = longest.max_by_key(|(_, prefix)| prefix.len()).map(|(number, _)| format!("{}/s", number + 1));
+        prop_assert_eq!(config.limits_of(&key).map(|limits| limits.to_string()), longest);
+    }
+
+    /// Whatever is configured, changed and removed, and however often idle keys are cleaned up.
+    #[test]
+    fn removal_never_changes_a_decision_by_changing_limits(
+        steps in prop::collection::vec((0..4_u8, 0..3_u64, 0..40_u64, 0..6_usize, any::<bool>()), 1..150),
+    ) {
+        let texts = ["3/100ns", "5/100ns in 4", "2/20ns, 6/300ns in 3", "1/200ns", "4/50ns burst 2", "2/7ns"];
+        let build = |lag| DecisionEngine::build(MemoryConfig::new(), 100, |requests| requests.lag(lag));
+        let (swept, kept) = (build(Duration::ZERO), build(Duration::MAX));
+        let mut now = 1000;
+        for (key, n, pause, text, per_key) in steps {
+            now += pause;
+            let key = ["", "a", "ab", "b"][usize::from(key)];
+            for engine in [&swept, &kept] {
+                let scope = if per_key { Scope::Key(key) } else { Scope::Prefix(key) };
+                match n {
+                    0 => drop(engine.config().unset(scope)),
+                    _ if pause % 4 == 0 => change(engine, scope, texts[text]),
+                    _ => (),
+                }
+            }
+            prop_assert_eq!(swept.try_acquire_n_at(key, n, at(now)), kept.try_acquire_n_at(key, n, at(now)));
+            swept.requests().sweep(at(now), usize::MAX);
+        }
+    }
+}
+
+#[test]
+fn keys_without_limits_are_told_so() {
+    let engine = DecisionEngine::new(MemoryConfig::new(), 10);
+    assert_eq!(engine.try_acquire_at("alice", at(0)), Err(KeyRefused::NoLimits));
+    change(&engine, Scope::Prefix("al"), "2/s");
+    assert_eq!(admitted(&engine, "alice", 0), 2);
+    assert_eq!(engine.config().unset(Scope::Prefix("al")).ok(), Some(true));
+    assert_eq!(engine.config().unset(Scope::Prefix("al")).ok(), Some(false));
+    assert_eq!(engine.check_n_at("alice", 1, at(0)), Err(KeyRefused::NoLimits));
+    change(&engine, Scope::Key("alice"), "3/s");
+    assert_eq!(admitted(&engine, "alice", 0), 1, "the two before still count");
+}
+
+#[test]
+fn a_key_of_its_own_comes_before_prefixes() {
+    let engine = engine("1/s");
+    change(&engine, Scope::Prefix("user:"), "2/s");
+    change(&engine, Scope::Key("user:alice"), "3/s");
+    let counts = ["user:alice", "user:bob", "guest"].map(|key| admitted(&engine, key, 0));
+    assert_eq!(counts, [3, 2, 1]);
+    engine.config().unset(Scope::Key("user:alice")).unwrap();
+    assert_eq!(admitted(&engine, "user:alice", 60 * SECOND), 2);
+}
+
+#[test]
+fn all_limits_are_checked_before_any_is_debited() {
+    let engine = engine("2/s, 3/min in 60");
+    assert_eq!(admitted(&engine, "alice", 0), 2);
+    assert_eq!(
+        engine.try_acquire_n_at("alice", 2, at(SECOND)),
+        not_until(61 * SECOND - 1),
+        "the minute's limit"
+    );
+    assert_eq!(engine.try_acquire_n_at("alice", 1, at(SECOND)), Ok(()), "the refused two were not debited");
+    let capacity = KeyRefused::Limit(Refused::ExceedsCapacity { capacity: 2 });
+    assert_eq!(engine.try_acquire_n_at("alice", 3, at(0)), Err(capacity));
+    assert_eq!(engine.try_acquire_n_at("alice", 0, at(0)), Ok(()));
+}
+
+#[test]
+fn a_change_keeps_what_was_counted() {
+    // (before, used, after, what is left)
+    let cases = [
+        ("10/s", 5, "20/s", 15),
+        ("10/s", 5, "8/s", 3),
+        ("10/s", 5, "4/s", 0),
+        ("10/s", 5, "10/s, 1000/h in 60", 5),
+        ("10/s", 5, "10/s in 10", 5),
+        ("10/s in 10", 5, "10/s", 5),
+        ("10/s in 10", 5, "10/s in 20", 5),
+        ("10/s in 10", 5, "4/s in 20", 0),
+        ("10/h in 60", 5, "8/day in 24", 3),
+        ("8/day in 24", 5, "10/h in 60", 5),
+        ("100/s, 10/h in 60", 5, "100/s, 8/h in 60", 3),
+        ("100/s, 10/h in 60", 5, "8/s", 3),
+        ("10/s burst 6", 5, "10/s burst 8", 3),
+    ];
+    for (before, used, after, left) in cases {
+        let engine = engine(before);
+        engine.try_acquire_n_at("alice", used, at(SECOND)).unwrap();
+        change(&engine, Scope::Key("alice"), after);
+        assert_eq!(admitted(&engine, "alice", SECOND), left, "{used} used of {before}, then {after}");
+    }
+}
+
+#[test]
+fn after_a_change_the_wait_is_that_of_the_new_limits() {
+    let engine = engine("10/s");
+    engine.try_acquire_n_at("alice", 10, at(0)).unwrap();
+    change(&engine, Scope::Key("alice"), "2/s");
+    assert_eq!(engine.try_acquire_at("alice", at(0)), not_until(SECOND / 2));
+    change(&engine, Scope::Key("alice"), "2/s in 2");
+    assert_eq!(engine.try_acquire_at("alice", at(0)), not_until(3 * SECOND / 2 - 1));
+    // What left the old window does not come back.
+    change(&engine, Scope::Key("alice"), "2/min in 60");
+    assert_eq!(admitted(&engine, "alice", 2 * SECOND), 2);
+}
+
+#[test]
+fn a_cooldown_remembers_no_more_than_its_burst_and_a_window_all() {
+    for (high, low, left) in [("10/s", "5/s", 5), ("10/s in 10", "5/s in 10", 2)] {
+        let engine = engine(high);
+        engine.try_acquire_n_at("alice", 8, at(SECOND)).unwrap();
+        change(&engine, Scope::Prefix(""), low);
+        assert_eq!(admitted(&engine, "alice", SECOND), 0);
+        change(&engine, Scope::Prefix(""), high);
+        assert_eq!(admitted(&engine, "alice", SECOND), left, "{high}, {low}, {high}");
+    }
+}
+
+#[test]
+fn changes_while_threads_decide_neither_lose_nor_invent_a_count() {
+    let engine = engine("200/h in 60");
+    let (done, total) = (AtomicBool::new(false), AtomicU64::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for text in ["500/h in 60", "200/h in 30", "500/h in 10", "200/h in 60"].iter().cycle() {
+                change(&engine, Scope::Prefix(""), text);
+                if done.load(Relaxed) {
+                    break;
+                }
+            }
+        });
+        let ask = || (0..2000).filter(|_| engine.try_acquire_at("alice", at(SECOND)).is_ok()).count();
+        let askers = [(); 3].map(|()| scope.spawn(ask));
+        for asker in askers {
+            total.fetch_add(asker.join().unwrap() as u64, Relaxed);
+        }
+        done.store(true, Relaxed);
+    });
+    change(&engine, Scope::Prefix(""), "500/h in 60");
+    let rest = admitted(&engine, "alice", SECOND) as u64;
+    assert_eq!(total.into_inner() + rest, 500);
+}
+
+#[test]
+fn a_change_takes_effect_at_the_next_decision_of_every_thread() {
+    let engine = engine("1/s");
+    thread::scope(|scope| {
+        for thread in 0..3 {
+            let engine = &engine;
+            scope.spawn(move || {
+                let key = format!("key {thread}");
+                for count in 1..500 {
+                    change(engine, Scope::Key(&key), &format!("{count}/h in 60"));
+                    assert_eq!(engine.try_acquire_n_at(&key, 1, at(SECOND)), Ok(()), "{count}/h");
+                    assert!(engine.try_acquire_n_at(&key, 1, at(SECOND)).is_err(), "{count}/h");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn texts_that_are_no_limits_are_told_why() {
+    let error = |text: &str| text.parse::<Limits>().unwrap_err();
+    assert_eq!(error("10/s in 0"), LimitsError::Slots("0".to_owned()));
+    assert_eq!(error("10/s in 65536"), LimitsError::Slots("65536".to_owned()));
+    assert_eq!(error("10/s burst -1"), LimitsError::Burst("-1".to_owned()));
+    for text in ["10", "0/s", "10/s,", "10/s burst 0", ",", "10/s; 5/s", "in 5"] {
+        assert!(matches!(error(text), LimitsError::Quota(_)), "{text}");
+    }
+    assert_eq!(limits(" 10/s ,5/min  in  3,7/s burst 9 ").to_string(), "10/s, 5/m in 3, 7/s burst 9");
+    assert_eq!(limits("").each().len(), 0);
+}

@@ -1,0 +1,18 @@
+//! Limits by key: what removal, bounds, changes of the configuration and a death of the process may and may not do.
+
+#[cfg(feature = "disk")]
+mod disk;
+mod engine;
+mod requests;
+mod window;
+
+use nanopace::Nanos;
+use nanopace_limits::Quota;
+
+fn at(nanos: u64) -> Nanos {
+    Nanos::from_nanos(nanos)
+}
+
+fn quota(text: &str) -> Quota {
+    text.parse().expect("a quota")
+}

@@ -1,0 +1,246 @@
+//! The request store: removal, bounds, threads.
+
+use crate::{at, quota};
+use nanopace::Nanos;
+use nanopace_limits::keyed::{AggregatedWindow, KeyRefused, RequestStore, WhenFull};
+use nanopace_limits::{Cooldown, Quota, Refused, Rule};
+use proptest::prelude::*;
+use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::num::NonZeroU16;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+const SECOND: u64 = 1_000_000_000;
+
+type Store<R> = RequestStore<u64, R, BuildHasherDefault<DefaultHasher>>;
+
+/// Without a random hash, so that a failure can be repeated.
+fn store<R: Rule>(rule: R, max_keys: usize, lag: Duration) -> Store<R> {
+    RequestStore::with_hasher(rule, max_keys, BuildHasherDefault::default()).lag(lag)
+}
+
+fn window(quota: Quota, slots: u16) -> AggregatedWindow {
+    AggregatedWindow::new(quota, NonZeroU16::new(slots).unwrap())
+}
+
+const LAG: u64 = 50;
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    key: u64,
+    n: u64,
+    /// How far the clock goes on.
+    pause: u64,
+    /// How much earlier the decision read the clock.
+    late: u64,
+    /// Places that a clean-up looks at afterwards.
+    looks: usize,
+}
+
+fn any_steps() -> impl Strategy<Value = Vec<Step>> {
+    let pause = prop_oneof![3 => 0..3_u64, 2 => 0..40_u64, 1 => 0..1000_u64];
+    let looks = prop_oneof![2 => Just(0_usize), 1 => 1..40_usize, 1 => Just(usize::MAX)];
+    let step = (0..6_u64, 0..4_u64, pause, 0..=LAG, looks);
+    let step = step.prop_map(|(key, n, pause, late, looks)| Step { key, n, pause, late, looks });
+    prop::collection::vec(step, 1..200)
+}
+
+/// A lag so long that nothing is ever removed, beside clean-ups at random times.
+fn same_decisions_without_removal<R: Rule + Clone>(rule: R, steps: &[Step]) -> Result<(), TestCaseError> {
+    let swept = store(rule.clone(), 100, Duration::from_nanos(LAG));
+    let kept = store(rule, 100, Duration::MAX);
+    let mut now = 10 * LAG;
+    for step in steps {
+        now += step.pause;
+        let start = at(now - step.late);
+        let answer = kept.try_acquire_n_at(&step.key, step.n, start);
+        prop_assert_eq!(swept.check_n_at(&step.key, step.n, start), answer, "check, {:?} at {}", step, now);
+        prop_assert_eq!(swept.try_acquire_n_at(&step.key, step.n, start), answer, "{:?} at {}", step, now);
+        swept.sweep(at(now), step.looks);
+        prop_assert!(swept.keys() <= kept.keys());
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn removal_never_changes_a_decision(
+        count in 1..6_u64, more in 0..300_u64, slots in 1..8_u16, steps in any_steps(),
+    ) {
+        let quota = Quota::new(count, Duration::from_nanos(count + more)).unwrap();
+        same_decisions_without_removal(Cooldown::new(quota), &steps)?;
+        same_decisions_without_removal(window(quota, slots), &steps)?;
+        let long = Quota::new(2 * count, Duration::from_nanos(5 * (count + more))).unwrap();
+        same_decisions_without_removal((Cooldown::new(quota), window(long, slots)), &steps)?;
+    }
+}
+
+#[test]
+fn a_start_from_before_the_removal_counts_as_at_the_removal() {
+    let cooldown = || Cooldown::new(quota("1/10s"));
+    let (swept, lagging) =
+        (store(cooldown(), 10, Duration::ZERO), store(cooldown(), 10, Duration::from_secs(6)));
+    for store in [&swept, &lagging] {
+        store.try_acquire_n_at(&1, 1, at(SECOND)).unwrap();
+        store.sweep(at(11 * SECOND), usize::MAX);
+    }
+    assert_eq!((swept.keys(), lagging.keys()), (0, 1), "the lag keeps what a start at 5 s needs");
+    let refused = KeyRefused::Limit(Refused::NotUntil(at(11 * SECOND)));
+    assert_eq!(lagging.try_acquire_n_at(&1, 1, at(5 * SECOND)), Err(refused));
+    // At 5 s the key was not idle. It is gone, so that start counts as one at 11 s.
+    assert_eq!(swept.try_acquire_n_at(&1, 1, at(5 * SECOND)), Ok(()));
+    let refused = KeyRefused::Limit(Refused::NotUntil(at(21 * SECOND)));
+    assert_eq!(swept.try_acquire_n_at(&1, 1, at(15 * SECOND)), Err(refused));
+}
+
+#[test]
+fn what_is_refused_at_first_takes_no_memory() {
+    let store = store(Cooldown::new(quota("3/s")), 10, Duration::ZERO);
+    let refused = KeyRefused::Limit(Refused::ExceedsCapacity { capacity: 3 });
+    assert_eq!(store.try_acquire_n_at(&1, 4, at(0)), Err(refused));
+    assert_eq!(store.try_acquire_n_at(&1, 0, at(0)), Ok(()));
+    assert_eq!(store.check_n_at(&1, 3, at(0)), Ok(()));
+    assert_eq!(store.keys(), 0);
+}
+
+#[test]
+fn a_full_store_rejects_new_keys_and_serves_old_ones() {
+    let store = store(Cooldown::new(quota("3/s")), 2, Duration::ZERO).when_full(WhenFull::Reject);
+    assert_eq!(store.try_acquire_n_at(&1, 1, at(0)), Ok(()));
+    assert_eq!(store.try_acquire_n_at(&2, 1, at(0)), Ok(()));
+    let later = at(60 * SECOND);
+    assert_eq!(store.try_acquire_n_at(&3, 1, at(0)), Err(KeyRefused::TooManyKeys { max: 2 }));
+    assert_eq!(store.check_n_at(&3, 1, at(0)), Err(KeyRefused::TooManyKeys { max: 2 }));
+    assert_eq!(store.try_acquire_n_at(&3, 0, at(0)), Ok(()));
+    assert_eq!(store.try_acquire_n_at(&1, 2, at(0)), Ok(()));
+    assert_eq!(store.sweep(later, usize::MAX), 2);
+    assert_eq!(store.try_acquire_n_at(&3, 1, later), Ok(()));
+}
+
+#[test]
+fn a_full_store_evicts_only_idle_keys() {
+    let store = store(Cooldown::new(quota("1/s")), 3, Duration::ZERO);
+    for (key, start) in [(1, 0), (2, 500), (3, 500)] {
+        store.try_acquire_n_at(&key, 1, at(start)).unwrap();
+    }
+    let full = Err(KeyRefused::TooManyKeys { max: 3 });
+    assert_eq!(store.try_acquire_n_at(&4, 1, at(SECOND - 1)), full, "all three are in use");
+    assert_eq!(store.try_acquire_n_at(&4, 1, at(SECOND)), Ok(()), "key 1 is idle");
+    assert_eq!(store.try_acquire_n_at(&5, 1, at(SECOND)), full);
+    let refused = KeyRefused::Limit(Refused::NotUntil(at(SECOND + 500)));
+    assert_eq!(store.try_acquire_n_at(&2, 1, at(SECOND)), Err(refused), "key 2 was kept");
+    assert_eq!(store.keys(), 3);
+}
+
+#[test]
+fn a_store_without_room_keeps_no_key() {
+    let store = store(Cooldown::new(quota("1/s")), 0, Duration::ZERO);
+    assert_eq!(store.try_acquire_n_at(&1, 1, at(0)), Err(KeyRefused::TooManyKeys { max: 0 }));
+}
+
+#[test]
+fn a_sweep_looks_at_no_more_than_it_may_and_sweeps_add_up() {
+    let store = store(Cooldown::new(quota("1/s")), 10_000, Duration::ZERO);
+    for key in 0..5000 {
+        store.try_acquire_n_at(&key, 1, at(0)).unwrap();
+    }
+    assert_eq!(store.sweep(at(SECOND - 1), usize::MAX), 0, "all are in use");
+    let mut sweeps = 0;
+    while store.keys() > 0 {
+        assert!(store.sweep(at(SECOND), 100) <= 100);
+        sweeps += 1;
+        assert!(sweeps < 5000, "{} keys left", store.keys());
+    }
+    assert!(sweeps >= 50);
+}
+
+#[test]
+fn memory_follows_the_active_keys_without_any_sweep() {
+    let store = store(Cooldown::new(quota("1/s")), 1_000_000, Duration::ZERO);
+    let most = (0..500_000_u64)
+        .map(|request| {
+            // Ten thousand keys a second, each used once.
+            store.try_acquire_n_at(&request, 1, at(request * SECOND / 10_000)).unwrap();
+            store.keys()
+        })
+        .max();
+    assert!((10_000..20_000).contains(&most.unwrap()), "{most:?} keys for ten thousand active ones");
+}
+
+#[test]
+fn threads_never_exceed_the_bound_and_use_all_of_it() {
+    let store = store(Cooldown::new(quota("1/h")), 500, Duration::ZERO);
+    let admitted = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for thread in 0..4 {
+            let (store, admitted) = (&store, &admitted);
+            scope.spawn(move || {
+                for key in 0..1000 {
+                    admitted.fetch_add(
+                        store.try_acquire_n_at(&(thread * 1000 + key), 1, at(0)).is_ok().into(),
+                        Relaxed,
+                    );
+                    assert!(store.keys() <= 500);
+                }
+            });
+        }
+    });
+    assert_eq!((store.keys(), admitted.into_inner()), (500, 500));
+}
+
+/// In each round the keys of the last one are idle, and are removed while the threads ask for them again.
+#[test]
+fn keys_that_are_removed_while_they_are_asked_for_let_in_no_more_and_no_less() {
+    const KEYS: u64 = 8;
+    let store = store(Cooldown::new(quota("100/s")), 1000, Duration::ZERO);
+    let (round, done) = (Barrier::new(4), AtomicBool::new(false));
+    let removed = AtomicU64::new(0);
+    thread::scope(|scope| {
+        let sweep_until_done = || {
+            for now in (0..).map(|number| 2 * SECOND * number) {
+                round.wait();
+                if done.load(Relaxed) {
+                    break;
+                }
+                for _ in 0..200 {
+                    removed.fetch_add(store.sweep(at(now), usize::MAX) as u64, Relaxed);
+                }
+                round.wait();
+            }
+        };
+        scope.spawn(sweep_until_done);
+        let admitted = AtomicU64::new(0);
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for now in (0..200).map(|number| 2 * SECOND * number) {
+                        round.wait();
+                        for request in 0..100 * KEYS {
+                            let answer = store.try_acquire_n_at(&(request % KEYS), 1, at(now));
+                            admitted.fetch_add(answer.is_ok().into(), Relaxed);
+                        }
+                        round.wait();
+                    }
+                });
+            }
+        });
+        done.store(true, Relaxed);
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| round.wait());
+            }
+        });
+        assert_eq!(admitted.into_inner(), 200 * 100 * KEYS);
+    });
+    assert!(removed.into_inner() > 0, "nothing was ever removed");
+}
+
+#[test]
+fn nobody_has_to_own_a_key_to_ask() {
+    let store: RequestStore<String, _> = RequestStore::new(Cooldown::new(quota("1/s")), 10);
+    assert_eq!(store.try_acquire_n_at("alice", 1, Nanos::ZERO), Ok(()));
+    assert!(store.check_n_at("alice", 1, Nanos::ZERO).is_err());
+    assert!(format!("{store:?}").contains("max_keys: 10"));
+}

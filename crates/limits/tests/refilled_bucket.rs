@@ -1,0 +1,136 @@
+//! The bucket that a housekeeping thread refills, on a clock that is moved by hand.
+
+mod common;
+mod laws;
+
+use common::until;
+use laws::{Arrival, DAY, MILLI, SECOND, YEAR, admitted_by, at, not_until, orderly, seconds, span};
+use nanopace::{ManualClock, Nanos};
+use nanopace_limits::{Limiter, Quota, QuotaError, RefilledBucket, Refused};
+use proptest::prelude::*;
+
+fn bucket(quota: &str, capacity: u64, initial: u64) -> (ManualClock, RefilledBucket) {
+    let clock = ManualClock::new();
+    let quota = quota.parse().unwrap();
+    let bucket = RefilledBucket::start(quota, capacity, initial, 1, clock.clone()).unwrap();
+    (clock, bucket)
+}
+
+#[test]
+fn the_thread_refills_at_each_interval() {
+    for period_ns in [1_000, 1_001, 3 * MILLI + 1, 333_333_333, SECOND, DAY] {
+        let clock = ManualClock::new();
+        clock.set(at(12_345));
+        let quota = Quota::new(2, span(period_ns)).unwrap();
+        let bucket = RefilledBucket::start(quota, 1_000, 0, 1, clock.clone()).unwrap();
+        for refill in 1..=20 {
+            clock.advance(span(period_ns - 1));
+            assert_eq!(bucket.tokens(), 2 * (refill - 1));
+            clock.advance(span(1));
+            until("a refill", || bucket.tokens() == 2 * refill);
+        }
+    }
+}
+
+#[test]
+fn the_thread_catches_up_after_a_stall() {
+    let (clock, bucket) = bucket("2/s", 1_000, 0);
+    clock.advance(span(100 * SECOND + SECOND / 2));
+    until("refills", || bucket.tokens() == 200);
+    clock.advance(span(100 * YEAR));
+    until("refills", || bucket.tokens() == 1_000);
+}
+
+#[test]
+fn a_refill_is_due_at_its_moment_and_not_before() {
+    let (_clock, bucket) = bucket("3/s", 5, 4);
+    assert_eq!(bucket.try_acquire_n_at(4, Nanos::ZERO), Ok(()));
+    assert_eq!(bucket.try_acquire_n_at(5, Nanos::ZERO), not_until(seconds(2)));
+    assert_eq!(bucket.check_n_at(1, Nanos::ZERO), not_until(seconds(1)));
+    assert_eq!(bucket.try_acquire_at(at(SECOND - 1)), not_until(seconds(1)));
+    assert_eq!(bucket.try_acquire_n_at(3, seconds(1)), Ok(()));
+    assert_eq!(bucket.try_acquire_at(seconds(1)), not_until(seconds(2)));
+    assert_eq!(bucket.try_acquire_n_at(5, seconds(1_000)), Ok(()));
+    assert_eq!(bucket.try_acquire_at(seconds(1_000)), not_until(seconds(1_001)), "full, not fuller");
+}
+
+#[test]
+fn buckets_that_cannot_be() {
+    let start = |quota: &str, capacity, initial, cost| {
+        RefilledBucket::start(quota.parse().unwrap(), capacity, initial, cost, ManualClock::new())
+            .unwrap_err()
+    };
+    assert_eq!(start("1/s", 10, 0, 0), QuotaError::ZeroCost);
+    assert_eq!(start("1/s", 10, 0, 11), QuotaError::CapacityTooSmall { least: 11 });
+    assert_eq!(start("1/s", 0, 0, 1), QuotaError::CapacityTooSmall { least: 1 });
+    assert_eq!(start("1/s", 10, 11, 1), QuotaError::InitialTooLarge { capacity: 10 });
+    assert_eq!(start("1/2days", 10, 0, 1), QuotaError::Interval);
+}
+
+#[test]
+fn at_the_edges_of_the_types() {
+    let clock = ManualClock::new();
+    let bucket =
+        RefilledBucket::start("1/day".parse().unwrap(), u64::MAX, 0, u64::MAX, clock.clone()).unwrap();
+    assert_eq!(bucket.try_acquire_at(Nanos::ZERO), not_until(Nanos::MAX));
+    assert_eq!(bucket.try_acquire_n_at(2, Nanos::ZERO), Err(Refused::ExceedsCapacity { capacity: 1 }));
+    assert_eq!(bucket.try_acquire_n_at(0, Nanos::MAX), Ok(()));
+    assert_eq!(bucket.tokens(), Nanos::MAX.as_nanos() / DAY);
+}
+
+#[test]
+fn unattended_it_is_refilled_by_requests_and_by_hand() {
+    let clock = ManualClock::new();
+    let bucket = RefilledBucket::unattended("3/s".parse().unwrap(), 5, 0, 1, clock.clone()).unwrap();
+    assert!(!bucket.is_attended());
+    clock.advance(span(SECOND));
+    assert_eq!(bucket.tokens(), 0);
+    bucket.refill();
+    assert_eq!(bucket.tokens(), 3);
+    assert_eq!(bucket.try_acquire_n_at(5, seconds(2)), Ok(()));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn is_its_definition(
+        count in 1..10_u64, capacity in 4..30_u64, cost in 1..4_u64, arrivals in orderly(SECOND, 5, 30),
+    ) {
+        let quota = Quota::new(count, span(SECOND)).unwrap();
+        let bucket = RefilledBucket::start(quota, capacity, capacity / 2, cost, ManualClock::new()).unwrap();
+        let (mut tokens, mut refills) = (capacity / 2, 0);
+        for Arrival { now, n } in arrivals {
+            let due = now.as_nanos() / SECOND;
+            tokens = capacity.min(tokens.saturating_add((due - refills).saturating_mul(count)));
+            refills = due;
+            let expected = if n > capacity / cost {
+                Err(Refused::ExceedsCapacity { capacity: capacity / cost })
+            } else if n * cost <= tokens {
+                tokens -= n * cost;
+                Ok(())
+            } else {
+                let missing = (n * cost - tokens).div_ceil(count);
+                not_until(at((refills + missing).saturating_mul(SECOND)))
+            };
+            prop_assert_eq!(bucket.check_n_at(n, now), expected);
+            prop_assert_eq!(bucket.try_acquire_n_at(n, now), expected);
+            prop_assert_eq!(bucket.tokens(), tokens);
+        }
+    }
+
+    #[test]
+    fn never_lets_in_more_than_capacity_and_refills(capacity in 4..30_u64, arrivals in laws::arrivals(SECOND, 5, 30)) {
+        let (_clock, bucket) = bucket("5/s", capacity, capacity);
+        let mut let_in = admitted_by(&bucket, &arrivals);
+        // A refill that has been seen once is there, also when the clock goes back.
+        let mut latest = Nanos::ZERO;
+        for one in &mut let_in {
+            latest = latest.max(one.now);
+            one.now = latest;
+        }
+        laws::let_in_is_bounded(&let_in, |length_ns| {
+            u128::from(capacity) + 5 * (u128::from(length_ns) / u128::from(SECOND) + 1)
+        })?;
+    }
+}

@@ -1,0 +1,312 @@
+//! The token pool: its arithmetic against the source's law, and the pool that a rate manager refills.
+
+mod common;
+mod laws;
+
+use common::until;
+use laws::{DAY, MILLI, SECOND, at, span};
+use nanopace::{ManualClock, Nanos};
+use nanopace_limits::{AcquireError, Limiter, ManagedPool, QuotaError, Refused, TokenPool};
+use proptest::prelude::*;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+fn pool(size: u64, ratio: f64, refills: &[u64]) -> TokenPool {
+    let mut pool = TokenPool::new(size, ratio).unwrap();
+    for tokens in refills {
+        pool.refill(*tokens);
+    }
+    pool
+}
+
+fn total(pool: &TokenPool) -> u128 {
+    u128::from(pool.active()) + pool.waiting()
+}
+
+#[test]
+fn the_sources_worked_example() {
+    let mut pool = pool(1_000, 1.25, &[1_000]);
+    pool.refill(500);
+    assert_eq!((pool.active(), pool.waiting()), (1_125, 375), "0.5 x 250 of 500");
+    pool.refill(500);
+    assert_eq!((pool.active(), pool.waiting()), (1_250, 750));
+    pool.refill(500);
+    assert_eq!((pool.active(), pool.waiting()), (1_250, 1_250), "never above 1250");
+    assert!(pool.take(1_000));
+    pool.refill(500);
+    assert_eq!((pool.active(), pool.waiting()), (875, 1_125), "500 fill, 125 come back");
+    assert!(!pool.take(876));
+    assert_eq!(pool.active(), 875);
+}
+
+#[test]
+fn small_refills_move_as_much_as_large_ones() {
+    // Share 250 of 1000: every fourth token moves one.
+    let mut pool = pool(1_000, 1.25, &[1_000]);
+    for _ in 0..500 {
+        pool.refill(1);
+    }
+    assert_eq!((pool.active(), pool.waiting()), (1_125, 375));
+}
+
+#[test]
+fn without_backfill_what_waits_only_waits() {
+    assert_eq!(pool(10, 1.0, &[25, 25]).active(), 10);
+    assert_eq!(pool(10, 1.0, &[25, 25]).waiting(), 40);
+}
+
+#[test]
+fn pools_at_the_edges_of_the_types() {
+    let mut pool = pool(1 << 62, 2.0, &[u64::MAX; 5]);
+    assert_eq!(pool.active(), 1 << 63);
+    assert_eq!(total(&pool), 5 * u128::from(u64::MAX));
+    assert!(pool.take(1 << 63) && !pool.take(1) && pool.take(0));
+}
+
+#[test]
+fn pools_that_cannot_be() {
+    assert_eq!(TokenPool::new(0, 1.25).unwrap_err(), QuotaError::CapacityTooSmall { least: 1 });
+    for ratio in [0.99, -1.0, 0.0, f64::NAN, f64::INFINITY] {
+        assert_eq!(TokenPool::new(10, ratio).unwrap_err(), QuotaError::Ratio);
+    }
+    for (size, ratio) in [(u64::MAX, 1.0), (1 << 62, 2.1), (1, 1e300)] {
+        assert_eq!(TokenPool::new(size, ratio).unwrap_err(), QuotaError::CapacityTooLarge { most: 1 << 63 });
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Refill(u64),
+    Take(u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let refill = prop_oneof![0..10_u64, 0..3_000_u64, Just(u64::MAX)].prop_map(Step::Refill);
+    let take = prop_oneof![0..10_u64, 0..3_000_u64].prop_map(Step::Take);
+    prop::collection::vec(prop_oneof![refill, take], 1..100)
+}
+
+proptest! {
+    /// Step by step against the law in fractions: the moved amounts may differ by the fraction that is carried only.
+    #[test]
+    fn no_token_is_created_destroyed_or_scaled(size in 1..2_000_u64, percent in 100..400_u32, steps in steps()) {
+        let mut pool = TokenPool::new(size, f64::from(percent) / 100.0).unwrap();
+        let share = u128::from(pool.capacity() - size);
+        prop_assert!((u128::from(size) * u128::from(percent)).abs_diff(100 * u128::from(pool.capacity())) <= 50);
+        let (mut refilled, mut taken) = (0_u128, 0_u128);
+        for step in steps {
+            let before = pool.clone();
+            match step {
+                Step::Take(tokens) => {
+                    let gets_in = pool.take(tokens);
+                    prop_assert_eq!(gets_in, tokens <= before.active());
+                    prop_assert_eq!(pool.waiting(), before.waiting());
+                    taken += if gets_in { u128::from(tokens) } else { 0 };
+                }
+                Step::Refill(tokens) => {
+                    pool.refill(tokens);
+                    refilled += u128::from(tokens);
+                    let filled = tokens.min(size.saturating_sub(before.active()));
+                    let spilt = before.waiting() + u128::from(tokens - filled);
+                    let moved = u128::from(pool.active() - before.active() - filled);
+                    let room = u128::from(pool.capacity() - before.active() - filled);
+                    let paced = u128::from(tokens) * share / u128::from(size);
+                    let least = paced.min(room).min(spilt);
+                    let most = (paced + 1).min(room).min(spilt);
+                    prop_assert!((least..=most).contains(&moved), "{} not in {}..={}", moved, least, most);
+                }
+            }
+            prop_assert_eq!(total(&pool), refilled - taken);
+            prop_assert!(pool.active() <= pool.capacity());
+        }
+    }
+
+    /// While enough is waiting and there is room, all refills together move their share, rounded down once.
+    #[test]
+    fn fractions_are_carried(size in 10..1_000_u64, refills in prop::collection::vec(0..10_u64, 1..100)) {
+        let mut pool = TokenPool::new(size, 1.5).unwrap();
+        pool.refill(size);
+        let share = u128::from(pool.capacity() - size);
+        let mut sum = 0;
+        for tokens in refills {
+            let active = pool.active();
+            pool.refill(tokens);
+            sum += u128::from(tokens);
+            prop_assert!(pool.take(pool.active() - size), "keeps the room");
+            prop_assert!(active <= size);
+        }
+        prop_assert_eq!(u128::from(size) + sum - total(&pool), sum * share / u128::from(size) );
+    }
+}
+
+/// A pool of 100 that may run over by a quarter, at 1000 tokens/s, refilled every 10 ms.
+fn managed() -> (ManualClock, Arc<ManagedPool>) {
+    let clock = ManualClock::new();
+    let interval = Duration::from_millis(10);
+    let pool = ManagedPool::start("1k/s".parse().unwrap(), 100, 1.25, interval, clock.clone()).unwrap();
+    (clock, Arc::new(pool))
+}
+
+fn ms(ms: u64) -> Nanos {
+    at(ms * MILLI)
+}
+
+fn not_until(moment: Nanos) -> Result<Duration, Refused> {
+    Err(Refused::NotUntil(moment))
+}
+
+/// A thread that acquires; returns when it waits.
+fn waiter(pool: &Arc<ManagedPool>, tokens: u64) -> JoinHandle<Result<Duration, AcquireError>> {
+    let queued = pool.queued();
+    let thread = thread::spawn({
+        let pool = Arc::clone(pool);
+        move || pool.acquire(tokens)
+    });
+    until("a caller that waits", || pool.queued() == queued + 1);
+    thread
+}
+
+#[test]
+fn the_rate_manager_refills_from_the_clock() {
+    let (clock, pool) = managed();
+    for refill in 1..=10 {
+        clock.advance(span(10 * MILLI - 1));
+        assert_eq!(pool.snapshot().active(), 10 * (refill - 1));
+        clock.advance(span(1));
+        until("a refill", || pool.snapshot().active() == 10 * refill);
+    }
+    clock.advance(span(7 * DAY));
+    until("a refill", || total(&pool.snapshot()) == 100 + 7 * 86_400 * 1_000);
+    assert_eq!(pool.snapshot().active(), 125);
+}
+
+#[test]
+fn take_says_how_late_or_when() {
+    let (clock, pool) = managed();
+    assert_eq!(pool.take(10), not_until(ms(10)));
+    assert_eq!(pool.take(11), not_until(ms(20)));
+    assert_eq!(pool.take(110), not_until(ms(140)), "100 fill it, and 40 more move 10");
+    assert_eq!(pool.take(126), Err(Refused::ExceedsCapacity { capacity: 125 }));
+    assert_eq!(pool.take(0), Ok(Duration::ZERO));
+    clock.set(ms(50));
+    assert_eq!(pool.take(10), Ok(span(40 * MILLI)), "the tenth token came after 10 ms");
+    assert_eq!(pool.take(40), Ok(Duration::ZERO));
+    assert_eq!(pool.take(1), not_until(ms(60)));
+    clock.set(ms(59));
+    assert_eq!(pool.take(1), not_until(ms(60)));
+}
+
+#[test]
+fn who_obeys_gets_in() {
+    for tokens in 1..=125 {
+        let (clock, pool) = managed();
+        let Err(Refused::NotUntil(moment)) = pool.take(tokens) else { panic!("empty at first") };
+        clock.set(at(moment.as_nanos() - 1));
+        // Above the size, how much comes back earlier depends on how refills are bundled.
+        assert!(tokens > 100 || pool.take(tokens).is_err(), "{tokens}");
+        clock.set(moment);
+        assert!(pool.take(tokens).is_ok(), "{tokens} at {moment:?}");
+    }
+}
+
+#[test]
+fn acquire_blocks_until_the_tokens_are_there_and_says_how_late_that_is() {
+    let (clock, pool) = managed();
+    let first = waiter(&pool, 25);
+    let second = waiter(&pool, 10);
+    assert_eq!(pool.take(1), not_until(ms(10)), "not ahead of who waits");
+    clock.set(ms(20));
+    until("refills", || pool.snapshot().active() == 20);
+    assert_eq!(pool.queued(), 2, "nobody overtakes");
+    clock.set(ms(30));
+    assert_eq!(first.join().unwrap(), Ok(span(5 * MILLI)), "the 25th token came after 25 ms");
+    clock.set(ms(40));
+    assert_eq!(second.join().unwrap(), Ok(span(5 * MILLI)), "the 35th after 35 ms");
+    assert_eq!(pool.acquire(5), Ok(Duration::ZERO));
+    assert_eq!(pool.acquire(0), Ok(Duration::ZERO));
+    assert_eq!(pool.acquire(126), Err(AcquireError::ExceedsCapacity { capacity: 125 }));
+}
+
+#[test]
+fn acquire_of_more_than_the_size_gets_its_backfill() {
+    let (clock, pool) = managed();
+    let all = waiter(&pool, 125);
+    clock.set(ms(200));
+    assert_eq!(all.join().unwrap(), Ok(span(75 * MILLI)));
+}
+
+#[test]
+fn close_strands_nobody() {
+    let (clock, pool) = managed();
+    let waiters: Vec<_> = (1..10).map(|tokens| waiter(&pool, tokens)).collect();
+    pool.close();
+    for waiter in waiters {
+        assert_eq!(waiter.join().unwrap(), Err(AcquireError::Closed));
+    }
+    clock.set(ms(1_000));
+    assert_eq!(pool.acquire(1), Err(AcquireError::Closed));
+    assert_eq!(pool.take(1), not_until(Nanos::MAX));
+    assert_eq!(pool.acquire(0), Ok(Duration::ZERO));
+}
+
+#[test]
+fn what_is_left_at_a_close_can_be_taken() {
+    let (clock, pool) = managed();
+    clock.set(ms(10));
+    assert_eq!(pool.try_acquire_n_at(4, ms(10)), Ok(()));
+    pool.close();
+    assert_eq!(pool.take(6), Ok(Duration::ZERO));
+    assert_eq!(pool.check_n_at(1, ms(10)), Err(Refused::NotUntil(Nanos::MAX)));
+}
+
+/// Everybody who comes gets their tokens, each of them once.
+#[test]
+fn many_callers_share_what_comes_in() {
+    let (clock, pool) = managed();
+    let threads: Vec<_> = (0..8)
+        .map(|_| {
+            let pool = Arc::clone(&pool);
+            thread::spawn(move || (0..100).for_each(|n| assert!(pool.acquire(n % 3 + 1).is_ok())))
+        })
+        .collect();
+    until("all acquired", || {
+        clock.advance(span(10 * MILLI));
+        threads.iter().all(JoinHandle::is_finished)
+    });
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    let taken = 8 * (0..100).map(|n| n % 3 + 1).sum::<u128>();
+    pool.close();
+    let left = total(&pool.snapshot());
+    assert_eq!((taken + left) % 10, 0, "refills are of ten");
+    let now = nanopace::Clock::now(&clock).as_nanos();
+    assert!(taken + left <= u128::from(now / MILLI));
+}
+
+#[test]
+fn intervals_that_cannot_be() {
+    for interval in [Duration::ZERO, span(DAY + 1)] {
+        let pool = ManagedPool::start("1/s".parse().unwrap(), 10, 1.0, interval, ManualClock::new());
+        assert_eq!(pool.unwrap_err(), QuotaError::Interval);
+    }
+}
+
+#[test]
+fn odd_rates_are_refilled_exactly() {
+    // 7 in 3 s, refilled every 100 ms: after an hour 8400, not 36 000 x floor(0.233).
+    let clock = ManualClock::new();
+    let pool =
+        ManagedPool::start("7/3s".parse().unwrap(), 10_000, 1.0, span(100 * MILLI), clock.clone()).unwrap();
+    for _ in 0..36_000 {
+        clock.advance(span(100 * MILLI));
+        assert!(pool.take(u64::MAX).is_err(), "brings it up to date");
+    }
+    assert_eq!(pool.snapshot().active(), 8_400);
+    assert_eq!(
+        pool.take(8_401),
+        not_until(at(3_600 * SECOND + 500 * MILLI)),
+        "3/7 s later, at the next refill"
+    );
+}

@@ -1,0 +1,78 @@
+//! Models of the token pool: a refill, a close, and who waits. The rate manager's part is played by the model's threads.
+
+#![cfg(loom)]
+
+use loom_tests::{explore, spawn};
+use nanopace::ManualClock;
+use nanopace_limits::{AcquireError, ManagedPool};
+use std::sync::Arc;
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A pool of two that gets one token each second.
+fn pool() -> (ManualClock, Arc<ManagedPool>) {
+    let clock = ManualClock::new();
+    let pool = ManagedPool::unattended("1/s".parse().unwrap(), 2, 1.0, SECOND, clock.clone()).unwrap();
+    (clock, Arc::new(pool))
+}
+
+/// Who waits, or is about to, gets the token of the next refill.
+///
+/// Threads: one that acquires, one that moves the clock on and refills.
+/// Edits: `refill` serves nobody; `acquire` looks at the pool and joins the queue under two locks.
+#[test]
+fn a_refill_reaches_who_waits() {
+    explore("a_refill_reaches_who_waits", || {
+        let (clock, pool) = pool();
+        let other = spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.acquire(1)
+        });
+        clock.advance(SECOND);
+        pool.refill();
+        assert_eq!(other.join().unwrap(), Ok(Duration::ZERO));
+        assert_eq!(pool.snapshot().active(), 0);
+    });
+}
+
+/// Closing turns away who waits or is about to.
+///
+/// Threads: one that acquires, one that closes.
+/// Edits: `close` tells nobody; `acquire` does not look whether it is closed; or looks at the pool and joins the queue under two locks.
+#[test]
+fn closing_a_pool_strands_nobody() {
+    explore("closing_a_pool_strands_nobody", || {
+        let (_clock, pool) = pool();
+        let other = spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.acquire(1)
+        });
+        pool.close();
+        assert_eq!(other.join().unwrap(), Err(AcquireError::Closed));
+    });
+}
+
+/// Nobody overtakes who waits, and no token is handed out twice.
+///
+/// Threads: one that acquires two tokens, one that takes one when only one has come.
+/// Edit: `check` does not look at the queue.
+#[test]
+fn nobody_overtakes_who_waits() {
+    explore("nobody_overtakes_who_waits", || {
+        let (clock, pool) = pool();
+        let other = spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.acquire(2)
+        });
+        clock.advance(SECOND);
+        let waits = pool.queued() == 1;
+        let taken = pool.take(1).is_ok();
+        assert!(!(waits && taken));
+        clock.advance(2 * SECOND);
+        pool.refill();
+        assert!(other.join().unwrap().is_ok());
+        let left = pool.snapshot();
+        assert_eq!(u128::from(left.active()) + left.waiting(), u128::from(!taken));
+    });
+}

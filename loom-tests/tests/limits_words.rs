@@ -1,0 +1,107 @@
+//! Models of the limiters that are one word, and of the bucket that a thread refills.
+
+#![cfg(loom)]
+
+use loom_tests::{SECOND, at, explore, explore_long, spawn};
+use nanopace::{ManualClock, Nanos};
+use nanopace_limits::{Atomic, Cooldown, LeakyQueue, Limiter, RefilledBucket, Refused};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Requests of two threads at once: no more get in than the limit, and no fewer.
+///
+/// Threads: two that ask twice each; three may go.
+/// Edit: `admit` as a load and a store.
+#[test]
+fn one_word_admits_no_more() {
+    explore("one_word_admits_no_more", || {
+        let limiter = Arc::new(Atomic::new(Cooldown::new("3/60s".parse().unwrap())));
+        let ask = |limiter: &Atomic<Cooldown>| [(); 2].map(|()| limiter.try_acquire_at(Nanos::ZERO));
+        let other = spawn({
+            let limiter = Arc::clone(&limiter);
+            move || ask(&limiter)
+        });
+        let mine = ask(&limiter);
+        let answers = mine.into_iter().chain(other.join().unwrap());
+        assert_eq!(answers.filter(Result::is_ok).count(), 3);
+        assert_eq!(limiter.state(), 60 * SECOND);
+    });
+}
+
+/// Who gets into a queue has a departure of its own.
+///
+/// Threads: two that enqueue twice each.
+/// Edits: `admit` as a load and a store; or it tells of the first word that it saw.
+#[test]
+fn departures_are_unique() {
+    explore("departures_are_unique", || {
+        let queue = Arc::new(Atomic::new(LeakyQueue::new("1/s".parse().unwrap(), 4).unwrap()));
+        let enqueue = |queue: &Atomic<LeakyQueue>| [(); 2].map(|()| queue.enqueue_at(Nanos::ZERO).unwrap());
+        let other = spawn({
+            let queue = Arc::clone(&queue);
+            move || enqueue(&queue)
+        });
+        let mut departures = enqueue(&queue).to_vec();
+        departures.extend(other.join().unwrap());
+        departures.sort_unstable();
+        assert_eq!(departures, [0, 1, 2, 3].map(|second| at(second * SECOND)));
+    });
+}
+
+/// A bucket with no tokens, that gets two each second and holds four, without its thread.
+fn bucket() -> Arc<RefilledBucket> {
+    let clock = ManualClock::new();
+    Arc::new(RefilledBucket::unattended("2/s".parse().unwrap(), 4, 0, 1, clock).unwrap())
+}
+
+/// When a refill is due, one adds its tokens, whoever finds out; and taking loses none.
+///
+/// Threads: two that take one each when the first refill is due.
+/// Edits: `refill` moves the count by a load and a store; `update` adds by a load and a store.
+#[test]
+fn a_refill_happens_once() {
+    explore("a_refill_happens_once", || {
+        let bucket = bucket();
+        let other = spawn({
+            let bucket = Arc::clone(&bucket);
+            move || bucket.try_acquire_at(at(SECOND)).is_ok()
+        });
+        let mine = bucket.try_acquire_at(at(SECOND)).is_ok();
+        let taken = u64::from(mine) + u64::from(other.join().unwrap());
+        assert_eq!(bucket.tokens() + taken, 2);
+    });
+}
+
+/// Who sees the tokens of a refill is not told to come back for that refill, but for the next.
+///
+/// Threads: one that asks for all four tokens on the clock of the moment before, one that does the first refill. (In this
+/// order: loom would not try to run a refill, which looks before it changes anything, ahead of a thread that only looks.)
+/// Edits: `update` adds without Release; or fails without Acquire; `refill` counts after it has added.
+#[test]
+fn nobody_is_told_to_come_back_too_early() {
+    explore("nobody_is_told_to_come_back_too_early", || {
+        let bucket = bucket();
+        let other = spawn({
+            let bucket = Arc::clone(&bucket);
+            move || bucket.try_acquire_n_at(4, at(SECOND - 1))
+        });
+        assert_eq!(bucket.check_n_at(1, at(SECOND)), Ok(()));
+        // Before the refill, four are two refills away; with its two tokens there, one, which is the second.
+        let refused = other.join().unwrap();
+        assert!(refused >= Err(Refused::NotUntil(at(2 * SECOND))), "{refused:?}");
+    });
+}
+
+/// Dropping the bucket ends its thread, whatever that is about to do.
+///
+/// Threads: the housekeeping thread, and one that moves the clock on and drops.
+/// Edit: `stop` closes nothing.
+#[test]
+fn housekeeping_ends_with_the_bucket() {
+    explore_long("housekeeping_ends_with_the_bucket", || {
+        let clock = ManualClock::new();
+        let bucket = RefilledBucket::start("2/s".parse().unwrap(), 4, 0, 1, clock.clone()).unwrap();
+        clock.advance(Duration::from_secs(1));
+        drop(bucket);
+    });
+}
