@@ -1,3 +1,10 @@
+target := env("CARGO_TARGET_DIR", "target")
+x86 := "x86_64-unknown-linux-gnu"
+arm64 := "aarch64-unknown-linux-gnu"
+arm_linker := "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER"
+arm_runner := "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER"
+rust_src := "/usr/lib/rustlib/src/rust/library/Cargo.toml"
+
 # Shows the recipes.
 default:
     @just --list --unsorted
@@ -45,3 +52,72 @@ calibrate *options:
 # Licences and sources of all dependencies (needs cargo-deny).
 deny:
     cargo deny check licenses bans sources
+
+# Mutation testing of the schedule, the timeline and the policies; an hour and more. docs/TESTING.md says what survives, and why.
+mutants *options: (needs_cargo "mutants")
+    cargo mutants --package nanopace {{ options }}
+
+# ThreadSanitizer, std included, over the tests in which real threads meet.
+tsan *tests="--lib --test changes --test clocks --test contention --test given_back": (needs "/usr/bin/cargo" "rustc-web cargo-web") (needs rust_src "rust-web-src")
+    #!/usr/bin/env bash
+    set -euo pipefail
+    # Debian's compiler comes without the sanitizer's run-time library and without lld: both are rustup's.
+    rustup=$(rustc +stable --print sysroot)/lib/rustlib/{{ x86 }}
+    libraries=(-Wl,--whole-archive "$rustup/lib/librustc-stable_rt.tsan.a" -Wl,--no-whole-archive -Wl,--export-dynamic)
+    libraries+=(-fuse-ld=lld "-B$rustup/bin/gcc-ld" -lpthread -ldl -lm -lresolv -lrt -lc)
+    export PATH=/usr/bin:/bin RUSTC_BOOTSTRAP=1 PROPTEST_CASES=8
+    export RUSTFLAGS="-Zsanitizer=thread -Zexternal-clangrt ${libraries[*]/#/-Clink-arg=}"
+    cargo test -Zbuild-std --target {{ x86 }} --target-dir {{ target }}/tsan --package nanopace --no-fail-fast {{ tests }}
+
+# Fuzzes each target in fuzz/, or those named, for so many seconds.
+fuzz seconds="60" *names: (needs_cargo "fuzz")
+    #!/usr/bin/env bash
+    failed=
+    names="{{ names }}"
+    for name in ${names:-$(cargo fuzz list)}; do
+        cargo +nightly fuzz run --sanitizer none "$name" -- \
+            -max_total_time={{ seconds }} -timeout=20 -print_final_stats=1 || failed+=" $name"
+    done
+    [ -z "$failed" ] || { echo "failed:$failed" >&2; exit 1; }
+
+# Line coverage of the libraries and the program, by file.
+coverage *options: (needs_cargo "llvm-cov") (needs_cargo "nextest") (needs "/usr/bin/llvm-cov-22" "llvm-22")
+    CARGO_LLVM_COV_SETUP=no LLVM_COV=/usr/bin/llvm-cov-22 LLVM_PROFDATA=/usr/bin/llvm-profdata-22 \
+        cargo llvm-cov nextest --workspace --exclude nanopace-benches --exclude loom-tests --exclude xtask {{ options }}
+
+# The engine's tests on an emulated ARM64; minutes. Shows that it works there, not that its orderings are strong enough.
+arm *options: needs_arm (needs "/usr/bin/qemu-aarch64-static" "qemu-user-static")
+    {{ arm_linker }}=aarch64-linux-gnu-gcc {{ arm_runner }}=qemu-aarch64-static RUSTC=/usr/bin/rustc CARGO_PROFILE_DEV_OPT_LEVEL=2 \
+        cargo nextest run --package nanopace --target {{ arm64 }} --target-dir {{ target }}/arm64 {{ options }}
+
+# The engine's ARM64 assembly: a claim is one ldadd, no atomic is a loop of exclusives or a call.
+arm-asm: needs_arm
+    #!/usr/bin/env bash
+    set -euo pipefail
+    mkdir -p "{{ target }}/arm64-lse"
+    asm=$(realpath "{{ target }}/arm64-lse")/nanopace.s
+    RUSTC=/usr/bin/rustc RUSTFLAGS=-Ctarget-feature=+lse cargo rustc --release --package nanopace --lib \
+        --target {{ arm64 }} --target-dir "{{ target }}/arm64-lse" -- --emit "asm=$asm" -Ccodegen-units=1
+    # Of a function, its atomic operations in order. acquire_many(1) is acquire, inlined.
+    atomics() { awk "/^_ZN8nanopace5pacer5Pacer[0-9]+$1/,/cfi_endproc/" "$asm" | grep -owE '(ldadd|cas|swp|ldumax|ldset|ldclr)(a|l|al)?' | xargs; }
+    grep -owE '(ldadd|cas|swp|ldumax|ldset|ldclr)(a|l|al)?|ldar|ldapr|stlr' "$asm" | sort | uniq -c
+    echo "acquire: $(atomics acquire_many), try_acquire: $(atomics try_acquire)"
+    [ "$(atomics acquire_many)" = ldadd ] || { echo "a claim is not one relaxed ldadd" >&2; exit 1; }
+    [[ "$(atomics try_acquire)" = cas* ]] || { echo "a compare-and-swap is not one cas" >&2; exit 1; }
+    ! grep -nE '\b(ldaxr|ldxr|stxr|stlxr|__aarch64_)' "$asm" || { echo "a loop of exclusives, or a call" >&2; exit 1; }
+
+# The engine compiles for Windows and macOS; std is compiled along, because Debian has none for them.
+other-systems: (needs "/usr/bin/cargo" "rustc-web cargo-web") (needs rust_src "rust-web-src") (needs "/usr/bin/x86_64-w64-mingw32-dlltool" "binutils-mingw-w64-x86-64")
+    PATH=/usr/bin:/bin RUSTC_BOOTSTRAP=1 cargo check -Zbuild-std --package nanopace --target-dir {{ target }}/other-systems \
+        --target x86_64-pc-windows-gnu --target aarch64-apple-darwin
+
+[private]
+needs path packages:
+    @test -e {{ path }} || { echo "needs {{ path }}: apt-get install {{ packages }}" >&2; exit 1; }
+
+[private]
+needs_cargo command:
+    @cargo {{ command }} --version >/dev/null 2>&1 || { echo "needs cargo {{ command }}: cargo install --locked cargo-{{ command }}" >&2; exit 1; }
+
+[private]
+needs_arm: (needs "/usr/lib/rustlib/" + arm64 "rustc-web libstd-rust-web-dev:arm64, after dpkg --add-architecture arm64") (needs "/usr/bin/aarch64-linux-gnu-gcc" "gcc-aarch64-linux-gnu libc6-dev-arm64-cross")
