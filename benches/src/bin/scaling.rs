@@ -66,10 +66,10 @@ fn median(work: impl Fn() -> Work) -> f64 {
 
 fn extrapolate(model: &Model) {
     println!("\nM grants/s; near: lines travel as far as here; far: three times as far\n");
-    println!("| cores | shared, near | far | lanes of 1024, near | far | lanes of 100, near | far |");
+    println!("| cores | shared, near | far | lanes of 2048, near | far | lanes of 100, near | far |");
     for cores in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
         let row = [1.0, 3.0].map(|distance| model.shared(cores, distance));
-        let large = [1.0, 3.0].map(|distance| model.lanes(cores, 1024.0, distance));
+        let large = [1.0, 3.0].map(|distance| model.lanes(cores, 2048.0, distance));
         let small = [1.0, 3.0].map(|distance| model.lanes(cores, 100.0, distance));
         println!(
             "| {cores:>3} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} |",
@@ -78,7 +78,7 @@ fn extrapolate(model: &Model) {
     }
     println!(
         "\nMore lanes bring nothing beyond {:.0} cores (near), {:.0} (far).",
-        model.knee(1024.0, 1.0),
-        model.knee(1024.0, 3.0)
+        model.knee(2048.0, 1.0),
+        model.knee(2048.0, 3.0)
     );
 }
