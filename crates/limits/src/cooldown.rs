@@ -15,8 +15,8 @@ use crate::{Quota, QuotaError};
 /// So up to `count` get in at once after an idle time of T or more, and in any span of length L no more than
 /// `count` x (1 + L / T), however the requests arrive. A rule that counts (a sliding window) bounds each T by `count` itself.
 ///
-/// The interval is exact where it is a whole number of nanoseconds. Otherwise decisions are never early, late by less than
-/// 4 ns, and do not drift.
+/// The interval is exact where it is a whole number of nanoseconds. Otherwise decisions are early or late by less than 2 ns, L is
+/// that much longer, and nothing drifts.
 ///
 /// # Cost
 ///

@@ -11,9 +11,9 @@
 //! is exactly `k` units, and where the interval is in whole nanoseconds a unit is exactly one. A moment becomes units by one
 //! multiplication.
 //!
-//! Every rounding is to the strict side: a debt starts at the moment rounded up, and is compared with the moment rounded
-//! down. So a decision is never early, and late by less than two units. Debts are sums of whole intervals, so nothing
-//! accumulates.
+//! A debt starts at the moment rounded up, and is compared with the moment rounded up: so a whole burst gets in at one moment. A
+//! decision is early or late by less than a unit, 2 ns, and not at all where the interval is in whole nanoseconds. Debts are sums of
+//! whole intervals, so nothing accumulates.
 
 use crate::{Quota, QuotaError, Refused};
 use nanopace::Nanos;
@@ -72,10 +72,10 @@ impl Gcra {
             return Err(Refused::ExceedsCapacity { capacity: self.most });
         }
         let earliest = owed.saturating_sub(self.limit_units - n * self.cost_units);
-        if n == 0 || earliest <= self.ticker.round_down(now) {
+        if n == 0 || earliest <= self.ticker.round_up(now) {
             return Ok(());
         }
-        Err(Refused::NotUntil(self.ticker.moment(earliest)))
+        Err(Refused::NotUntil(self.ticker.first(earliest)))
     }
 
     /// The debt with `n` more, which `check` allows.
@@ -143,6 +143,15 @@ impl Ticker {
             return Nanos::from_nanos(units);
         }
         let nanos = (u128::from(units) << 64).div_ceil((1 << 64) - u128::from(self.shortfall_q64));
+        Nanos::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// The first moment that has so many units, rounded up: that has more than one fewer.
+    fn first(&self, units: u64) -> Nanos {
+        if self.shortfall_q64 == 0 || units == 0 {
+            return Nanos::from_nanos(units);
+        }
+        let nanos = (u128::from(units - 1) << 64) / ((1 << 64) - u128::from(self.shortfall_q64)) + 1;
         Nanos::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }

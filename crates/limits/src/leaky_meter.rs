@@ -13,8 +13,8 @@ use nanopace::Nanos;
 /// exceed `capacity`, the request is refused and the level stays.
 ///
 /// It is the [`TokenBucket`](crate::TokenBucket) seen from the other side (level = capacity - tokens), with the same bound: in any span of length L no
-/// more than `capacity` + L x rate. Its intervals are as exact: never early, and late by less than 4 ns where they are not
-/// whole nanoseconds.
+/// more than `capacity` + L x rate. Its intervals are as exact: decisions are early or late by less than 2 ns where they are
+/// not whole nanoseconds.
 ///
 /// # Cost
 ///

@@ -14,8 +14,8 @@ use nanopace::Nanos;
 /// So up to `capacity` / `cost` get in at once after any idle time, and in any span of length L no more than
 /// (`capacity` + L x rate) / `cost`. The bucket is full at first, unless [`initially`](TokenBucket::initially) says otherwise.
 ///
-/// The interval between two tokens is exact where it is a whole number of nanoseconds. Otherwise decisions are never early,
-/// late by less than 4 ns, and do not drift.
+/// The interval between two tokens is exact where it is a whole number of nanoseconds. Otherwise decisions are early or
+/// late by less than 2 ns, L is that much longer, and nothing drifts.
 ///
 /// # Cost
 ///

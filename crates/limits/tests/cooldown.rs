@@ -42,9 +42,15 @@ fn definition(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     not_until(at(u64::try_from(earliest).expect("within the range of moments and one period")))
 }
 
+/// How much too early something may get in: less than 2 ns, where an interval is no whole number of nanoseconds.
+fn early_ns(quota: Quota) -> u64 {
+    if quota.period_ns().is_multiple_of(quota.count()) { 0 } else { 2 }
+}
+
 /// In a span, its ends included, at most as many as the burst and those whose interval has passed.
 fn most_in(quota: Quota, burst: u64, length_ns: u64) -> u128 {
-    let earned = u128::from(length_ns) * u128::from(quota.count()) / u128::from(quota.period_ns());
+    let earned =
+        u128::from(length_ns + early_ns(quota)) * u128::from(quota.count()) / u128::from(quota.period_ns());
     u128::from(burst) + earned
 }
 
@@ -153,7 +159,7 @@ proptest! {
     }
 
     #[test]
-    fn is_never_early_and_at_most_four_nanoseconds_late(
+    fn is_less_than_two_nanoseconds_early_or_late(
         (quota, arrivals) in quotas().prop_flat_map(|quota| (Just(quota), arrivals_for(quota))),
     ) {
         let rule = Cooldown::new(quota);
@@ -164,8 +170,11 @@ proptest! {
             }
             let earliest = earliest(quota, quota.count(), &let_in, arrival.n);
             match answer {
-                Ok(()) => prop_assert!(earliest <= scaled(quota, arrival.now)),
-                Err(_) => prop_assert!(earliest + 4 * u128::from(quota.count()) > scaled(quota, arrival.now)),
+                Ok(()) => {
+                    let early = u128::from(early_ns(quota) * quota.count());
+                    prop_assert!(earliest <= scaled(quota, arrival.now) + early);
+                }
+                Err(_) => prop_assert!(earliest + 2 * u128::from(quota.count()) > scaled(quota, arrival.now)),
             }
             if answer.is_ok() {
                 let_in.push(arrival);
@@ -178,6 +187,18 @@ proptest! {
         let rule = Cooldown::new(quota);
         laws::common(&rule, quota.count(), &arrivals)?;
         laws::is_bounded(&rule, &arrivals, |length_ns| most_in(quota, quota.count(), length_ns))?;
+    }
+
+    /// After an idle time all of a quota gets in at one moment, and no more, whatever its interval.
+    #[test]
+    fn a_whole_burst_gets_in_at_one_moment(count in 1..200_u64, period_ns in 200..1_u64 << 40, first in 0..1_u64 << 60) {
+        let limiter = Atomic::new(Cooldown::new(Quota::new(count, span(period_ns)).unwrap()));
+        for now in [at(first), at(first + 2 * period_ns)] {
+            for _ in 0..count {
+                prop_assert_eq!(limiter.try_acquire_at(now), Ok(()));
+            }
+            prop_assert!(limiter.try_acquire_at(now).is_err());
+        }
     }
 
     #[test]
