@@ -196,7 +196,6 @@ fn keys_that_are_removed_while_they_are_asked_for_let_in_no_more_and_no_less() {
     const KEYS: u64 = 8;
     let store = store(Cooldown::new(quota("100/s")), 1000, Duration::ZERO);
     let (round, done) = (Barrier::new(4), AtomicBool::new(false));
-    let removed = AtomicU64::new(0);
     thread::scope(|scope| {
         let sweep_until_done = || {
             for now in (0..).map(|number| 2 * SECOND * number) {
@@ -205,7 +204,7 @@ fn keys_that_are_removed_while_they_are_asked_for_let_in_no_more_and_no_less() {
                     break;
                 }
                 for _ in 0..200 {
-                    removed.fetch_add(store.sweep(at(now), usize::MAX) as u64, Relaxed);
+                    store.sweep(at(now), usize::MAX);
                 }
                 round.wait();
             }
@@ -234,7 +233,8 @@ fn keys_that_are_removed_while_they_are_asked_for_let_in_no_more_and_no_less() {
         });
         assert_eq!(admitted.into_inner(), 200 * 100 * KEYS);
     });
-    assert!(removed.into_inner() > 0, "nothing was ever removed");
+    // Who is swept is a matter of chance until nobody asks any more; then all are.
+    assert_eq!(store.sweep(at(1_000 * SECOND), usize::MAX) as u64, KEYS);
 }
 
 #[test]
