@@ -1,9 +1,10 @@
-//! Any text, any number is a strictness or a way to pause, or an error; what is shown is read back as the same.
+//! Any text, any number is a strictness, a way to pause or a quota, or an error; what is shown is read back as the same.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use nanopace::{Pause, Strictness};
+use nanopace_limits::Quota;
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -20,4 +21,5 @@ fuzz_target!(|input: (f64, &str)| {
     assert_eq!(Strictness::new(number).is_ok(), (0.0..=1000.0).contains(&number), "{number}");
     check(text.parse::<Strictness>());
     check(text.parse::<Pause>());
+    check(text.parse::<Quota>());
 });

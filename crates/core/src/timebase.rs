@@ -341,7 +341,9 @@ impl Timebase {
 
     /// Where claims go on when everything later than the limit is skipped, if `position` is.
     pub(crate) fn skip_target(&self, position: u64, now: i64) -> Option<u64> {
-        let oldest = now.saturating_sub(self.policy.skip_later_than?);
+        // A limit beyond the range is never reached: what is later than the range is forfeited.
+        let limit = self.policy.skip_later_than.filter(|&limit| limit < self.range())?;
+        let oldest = now.saturating_sub(limit);
         if self.is_paused() || self.intended(position) >= oldest {
             return None;
         }

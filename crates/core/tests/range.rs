@@ -50,3 +50,16 @@ fn what_is_taken_back_from_before_a_forfeited_gap_is_backlog() {
         assert_balanced(&pacer);
     }
 }
+
+/// At 4 G/s the range is 73 minutes: a limit of two hours lies beyond it, and twelve hours late something still starts.
+#[test]
+fn a_skip_limit_beyond_the_range_hangs_nobody() {
+    let hour = 3_600_000_000_000;
+    let clock = ManualClock::new();
+    let pacer = build("4G/s", &clock).skip_later_than(span(2 * hour)).build();
+    clock.advance(span(12 * hour));
+    for _ in 0..3 {
+        assert!(pacer.acquire().is_ok());
+    }
+    assert_balanced(&pacer);
+}
