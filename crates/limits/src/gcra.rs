@@ -83,9 +83,9 @@ impl Gcra {
         if n == 0 { owed } else { self.base(owed, now) + n * self.cost_units }
     }
 
-    /// Where the next debt starts.
+    /// Where the next debt starts. Threads that ask at once see paid and unpaid debts in no order, so this must not be a branch.
     fn base(&self, owed: u64, now: Nanos) -> u64 {
-        if self.is_paid(owed, now) { self.ticker.round_up(now) } else { owed }
+        owed.max(self.ticker.round_up(now))
     }
 
     /// When what is next let in at `now` has its turn, if one interval passes between any two.
@@ -133,6 +133,9 @@ impl Ticker {
     }
 
     fn round_up(&self, moment: Nanos) -> u64 {
+        if self.shortfall_q64 == 0 {
+            return moment.as_nanos();
+        }
         let fraction = moment.as_nanos().wrapping_mul(self.shortfall_q64);
         self.round_down(moment) + u64::from(fraction != 0)
     }
