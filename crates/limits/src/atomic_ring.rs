@@ -28,7 +28,7 @@ use nanopace::Nanos;
 /// the other, requests are answered as by the ring itself. At the same time, a request may be refused on account of another that is about to
 /// be refused too.
 ///
-/// Moments that go backwards count as the latest slot in which anything was let in.
+/// Moments that go backwards count as the latest slot in which anything was asked for.
 ///
 /// # Cost
 ///
@@ -52,7 +52,7 @@ use nanopace::Nanos;
 pub struct AtomicRing<const N: usize> {
     slots: Windows,
     limit: u64,
-    /// At its place, the latest slot in which anything was let in, and beside its number how much. Written by `reserve` (adds) and
+    /// At its place, the latest slot in which anything was asked for, and beside its number how much was let in. Written by `reserve` (adds) and
     /// `take_back` (subtracts), from the value seen.
     words: [AtomicU64; N],
 }

@@ -50,13 +50,14 @@ impl RollingCount {
 
     /// `n` events at `now`; how many that makes within the interval.
     pub fn add(&mut self, now: Nanos, n: u64) -> u64 {
-        self.check(now);
+        // What doesn't fit is nowhere: the total is always the sum of the log.
+        let n = n.min(u64::MAX - self.check(now));
         if n > 0 {
             match self.log.back_mut() {
-                Some((moment, count)) if *moment == self.latest => *count = count.saturating_add(n),
+                Some((moment, count)) if *moment == self.latest => *count += n,
                 _ => self.log.push_back((self.latest, n)),
             }
-            self.total = self.total.saturating_add(n);
+            self.total += n;
         }
         self.total
     }

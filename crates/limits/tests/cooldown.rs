@@ -239,3 +239,12 @@ proptest! {
         prop_assert!(laws::answers(&pair.1, &let_in).iter().all(Result::is_ok));
     }
 }
+
+#[test]
+fn of_two_limits_that_are_too_small_the_smaller_answers() {
+    let rule = (Cooldown::new("3/s".parse().unwrap()), Cooldown::new("5/h".parse().unwrap()));
+    let mut state = rule.fresh();
+    assert_eq!(rule.decide(&mut state, seconds(1), 6), Err(Refused::ExceedsCapacity { capacity: 3 }));
+    assert_eq!(rule.decide(&mut state, seconds(1), 3), Ok(()));
+    assert_eq!(rule.decide(&mut state, seconds(1), 4), Err(Refused::ExceedsCapacity { capacity: 3 }));
+}

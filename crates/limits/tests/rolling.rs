@@ -153,3 +153,13 @@ proptest! {
         laws::let_in_is_bounded(&let_in, |length_ns| slots(length_ns) * 5)?;
     }
 }
+
+#[test]
+fn what_fits_in_part_counts_in_part_and_leaves() {
+    let at = Nanos::from_nanos;
+    let mut count = RollingCount::new(Duration::from_nanos(100));
+    assert_eq!(count.add(at(1), u64::MAX - 1), u64::MAX - 1);
+    assert_eq!(count.add(at(2), 5), u64::MAX);
+    assert_eq!(count.check(at(102)), 1);
+    assert_eq!(count.check(at(103)), 0);
+}

@@ -9,7 +9,9 @@ use super::{ConfigError, ConfigStore, Limits, MemoryConfig, Scope};
 use crate::sync::Mutex;
 use redb::{Database, Error, ReadableTable, TableDefinition};
 use std::fmt;
-use std::io::{self, ErrorKind};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,13 +22,18 @@ const KEYS: TableDefinition<'_, &str, &str> = TableDefinition::new("keys");
 /// Defaults by prefix, as text.
 const PREFIXES: TableDefinition<'_, &str, &str> = TableDefinition::new("prefixes");
 
+/// Where a file says how it is laid out, in three numbers of 32 bits.
+const LAYOUT: Range<usize> = 12..24;
+/// Bytes of a page; pages of a region's header; pages of its data. What [`redb`] gives to every file whose builder says nothing else.
+const SIZES: [u32; 3] = [4096, 130, 1 << 20];
+
 /// A configuration in a file, so that none is lost when the process dies: a change is on disk before
 /// [`set`](ConfigStore::set) returns. All of it is in memory too, and answers come from there; only changes touch the disk,
 /// each at the price of a flush.
 ///
 /// The file is a [`redb`] database (version 2.6, file format 3, which its later versions read too). It is written by copy and
 /// one switch, so a process that is killed at any moment leaves all of a change or nothing of it. When it is opened, the
-/// checksums of all that is stored are compared; what has none is the file's header. One store at a time has it open.
+/// checksums of all that is stored are compared, and the header's layout with the only one there is. One store at a time has it open.
 ///
 /// ```
 /// use nanopace_limits::keyed::{ConfigStore, DiskConfig, Scope};
@@ -62,6 +69,7 @@ impl DiskConfig {
             begin(&path)?;
         }
         let (database, entries) = guarded(&path, || {
+            check_layout(&path)?;
             let mut database = Database::open(&path)?;
             if !database.check_integrity()? {
                 return Err(Error::Corrupted("a checksum is wrong".to_owned()));
@@ -130,6 +138,16 @@ fn begin(path: &Path) -> Result<(), ConfigError> {
         Err(error) if error.error.kind() != ErrorKind::AlreadyExists => Err(io(error.error)),
         _ => Ok(()),
     }
+}
+
+/// The database believes the sizes in its header, and may calculate for minutes with wrong ones.
+fn check_layout(path: &Path) -> Result<(), Error> {
+    let mut header = [0; LAYOUT.end];
+    File::open(path)?.read_exact(&mut header)?;
+    if header[LAYOUT] != SIZES.map(u32::to_le_bytes).concat() {
+        return Err(Error::Corrupted("its header is none that was ever written".to_owned()));
+    }
+    Ok(())
 }
 
 fn read(database: &Database) -> Result<Vec<Stored>, Error> {

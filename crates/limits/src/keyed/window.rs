@@ -13,10 +13,11 @@ use std::num::NonZeroU16;
 /// * in no period, wherever it begins, is more let in than the quota's count;
 /// * a request is let in whenever what was let in during the period and one slot's width before it leaves room for it.
 ///
-/// A decision whose moment is older than the newest slot counts in that slot.
+/// A decision whose moment is older than the newest slot counts in that slot, and one from before a slot left counts as
+/// at that moment, if that slot was seen to have left.
 ///
 /// * Source: the sliding window log with its entries merged by time. The slots are sparse: those without requests take nothing.
-/// * Memory per key: 40 bytes, and 16 for each slot that something was let in in, at most `slots` + 1 of them (on average 1.5
+/// * Memory per key: 48 bytes, and 16 for each slot that something was let in in, at most `slots` + 1 of them (on average 1.5
 ///   times that, because queues grow by doubling).
 /// * Cost per decision: one division, and what left the window is dropped, each slot once. The total is kept, not summed. A refusal
 ///   walks over the slots that have to leave before the request gets in.
@@ -52,6 +53,8 @@ pub struct AggregatedState {
     slots: VecDeque<Slot>,
     /// The sum over the slots.
     total: u64,
+    /// When the last of the slots that are gone left.
+    left: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -107,6 +110,7 @@ impl Rule for AggregatedWindow {
     fn advance(&self, state: &mut AggregatedState, now: Nanos) {
         while let Some(&oldest) = state.slots.front().filter(|&&slot| self.leaves(slot) <= now.as_nanos()) {
             state.total -= oldest.count;
+            state.left = self.leaves(oldest);
             state.slots.pop_front();
         }
     }
@@ -130,7 +134,7 @@ impl Rule for AggregatedWindow {
     }
 
     fn debit(&self, state: &mut AggregatedState, now: Nanos, n: u64) {
-        let index = now.as_nanos() / self.width;
+        let index = now.as_nanos().max(state.left) / self.width;
         state.total += n;
         match state.slots.back_mut() {
             Some(newest) if newest.index >= index => newest.count += n,
@@ -140,7 +144,7 @@ impl Rule for AggregatedWindow {
     }
 
     fn is_idle(&self, state: &AggregatedState, now: Nanos) -> bool {
-        state.slots.back().is_none_or(|&newest| self.leaves(newest) <= now.as_nanos())
+        state.slots.back().map_or(state.left, |&newest| self.leaves(newest)) <= now.as_nanos()
     }
 }
 

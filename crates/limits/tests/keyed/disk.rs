@@ -130,6 +130,21 @@ fn a_half_written_file_is_told_from_a_whole_one() {
 }
 
 #[test]
+fn a_bit_that_fell_over_in_the_header_costs_no_limits() {
+    let directory = directory();
+    let path = directory.path().join("limits");
+    let bytes = bytes_of_a_store(&path);
+    for bit in 0..8 * 64 {
+        let mut changed = bytes.clone();
+        changed[bit / 8] ^= 1 << (bit % 8);
+        match open_bytes(&path, &changed) {
+            Err(error) => assert!(matches!(error, ConfigError::Damaged { .. }), "bit {bit}: {error}"),
+            Ok(config) => assert!(all_numbered(&config, 40), "bit {bit}: limits are missing"),
+        }
+    }
+}
+
+#[test]
 fn changed_limits_are_found() {
     let directory = directory();
     let path = directory.path().join("limits");

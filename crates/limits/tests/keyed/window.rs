@@ -13,8 +13,10 @@ struct Definition {
     count: u64,
     period: u128,
     width: u128,
-    /// Each with the end of its slot, until it was seen to have left.
+    /// Each with the end of its slot.
     let_in: Vec<(u128, u64)>,
+    /// When the last left that was seen to have left.
+    left: u128,
 }
 
 impl Definition {
@@ -23,17 +25,17 @@ impl Definition {
     }
 
     fn decide(&mut self, now: u64, n: u64) -> Result<(), Refused> {
-        let at_least = u128::from(now);
-        self.let_in.retain(|(end, _)| end + self.period > at_least);
+        let at_least = self.left.max(now.into());
+        let leaving = || self.let_in.iter().map(|(end, _)| end + self.period);
+        self.left = leaving().filter(|moment| *moment <= at_least).max().unwrap_or(0);
         if n > self.count {
             return Err(Refused::ExceedsCapacity { capacity: self.count });
         }
         if n == 0 {
             return Ok(());
         }
-        let leaving = self.let_in.iter().map(|(end, _)| end + self.period);
         let fits = |moment: &u128| self.counting_at(*moment) + n <= self.count;
-        let first = leaving.chain([at_least]).filter(fits).min().expect("it fits when all have left");
+        let first = leaving().chain([at_least]).filter(fits).min().expect("it fits when all have left");
         if first > at_least {
             return Err(Refused::NotUntil(at(u64::try_from(first).unwrap())));
         }
@@ -65,8 +67,8 @@ proptest! {
     #[test]
     fn decides_as_defined(rule in any_rule(), requests in any_requests()) {
         let (period, width) = (rule.quota().period_ns(), width(&rule));
-let count = rule.quota().count();
-let mut definition = Definition { count, period: period.into(), width: width.into(), let_in: Vec::new() };
+        let count = rule.quota().count();
+        let mut definition = Definition { count, period: period.into(), width: width.into(), let_in: Vec::new(), left: 0 };
         let (mut state, mut now) = (rule.fresh(), 1000_u64);
         for (step, n) in requests {
             now = now.saturating_add_signed(step);
@@ -136,4 +138,16 @@ fn a_day_of_requests_is_a_few_numbers() {
     assert!(admitted.count() > 100_000);
     let entries = format!("{state:?}").matches(": ").count();
     assert!((20..=25).contains(&entries), "{entries} entries");
+}
+
+#[test]
+fn a_moment_from_before_what_was_forgotten_counts_as_when_that_left() {
+    let quota = Quota::new(3, Duration::from_nanos(60)).unwrap();
+    let rule = AggregatedWindow::new(quota, NonZeroU16::new(60).unwrap());
+    let mut state = rule.fresh();
+    assert_eq!(rule.decide(&mut state, at(0), 3), Ok(()));
+    // At 60 slot 0 has left, which the refusal sees.
+    assert!(rule.decide(&mut state, at(60), 4).is_err());
+    assert_eq!(rule.decide(&mut state, at(59), 3), Ok(()));
+    assert_eq!(rule.decide(&mut state, at(119), 1), Err(Refused::NotUntil(at(120))));
 }
