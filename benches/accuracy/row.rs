@@ -9,7 +9,7 @@ pub(crate) const HEAD: &str = "\
 
 pub(crate) struct Row<'run> {
     pub(crate) cell: &'run Cell,
-    pub(crate) seen: Seen,
+    pub(crate) seen: &'run Seen,
 }
 
 impl fmt::Display for Row<'_> {

@@ -1,6 +1,7 @@
-//! Line charts of a figure against the number of threads, as SVG.
+//! Line charts on two logarithmic axes, as SVG.
 
 use plotters::coord::Shift;
+use plotters::coord::combinators::BindKeyPoints;
 use plotters::prelude::*;
 use std::error::Error;
 use std::path::Path;
@@ -9,60 +10,87 @@ use std::path::Path;
 #[derive(Clone, Debug)]
 pub struct Line {
     /// As the legend has it.
-    pub name: &'static str,
-    /// Number of threads and figure.
-    pub points: Vec<(u32, f64)>,
+    pub name: String,
+    /// Across and up.
+    pub points: Vec<(f64, f64)>,
 }
 
-const COLOURS: [RGBColor; 6] = [
+/// What a chart is about.
+#[derive(Clone, Debug)]
+pub struct Chart<'a> {
+    /// Above it.
+    pub title: &'a str,
+    /// What the values across are; at least two of them, in order, and how to write them. The axis runs from the first to the last.
+    pub across: (&'a str, &'a [(f64, String)]),
+    /// What the values up are.
+    pub up: &'a str,
+}
+
+const SIZE: (u32, u32) = (900, 480);
+/// What the lines' names take of the width.
+const LEGEND: u32 = 180;
+const COLOURS: [RGBColor; 9] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(90, 90, 90),
     RGBColor(0, 158, 115),
     RGBColor(204, 121, 167),
     RGBColor(190, 150, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(150, 60, 60),
+    RGBColor(110, 80, 190),
 ];
 
-/// Draws the lines on two logarithmic axes.
-///
-/// # Errors
-/// When the file can't be written.
-pub fn draw(file: &Path, title: &str, unit: &str, lines: &[Line]) -> Result<(), Box<dyn Error>> {
-    let root = SVGBackend::new(file, (800, 480)).into_drawing_area();
-    root.fill(&WHITE)?;
-    draw_on(&root, title, unit, lines)?;
-    root.present()?;
-    Ok(())
+impl Chart<'_> {
+    /// Draws the lines.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn draw(&self, file: &Path, lines: &[Line]) -> Result<(), Box<dyn Error>> {
+        let root = SVGBackend::new(file, SIZE).into_drawing_area();
+        root.fill(&WHITE)?;
+        let (left, right) = root.split_horizontally(SIZE.0 - LEGEND);
+        self.plot(&left, lines)?;
+        legend(&right, lines)?;
+        root.present()?;
+        Ok(())
+    }
+
+    fn plot(&self, area: &DrawingArea<SVGBackend<'_>, Shift>, lines: &[Line]) -> Result<(), Box<dyn Error>> {
+        let (what, marks) = self.across;
+        let values: Vec<f64> = marks.iter().map(|mark| mark.0).collect();
+        let across = (values[0]..values[values.len() - 1]).log_scale().with_key_points(values);
+        let up = || lines.iter().flat_map(|line| &line.points).map(|point| point.1);
+        let (low, high) = (up().fold(f64::MAX, f64::min), up().fold(0.0, f64::max));
+        let mut chart = ChartBuilder::on(area)
+            .caption(self.title, ("sans-serif", 20))
+            .margin(12)
+            .x_label_area_size(44)
+            .y_label_area_size(64)
+            .build_cartesian_2d(across, (low / 2.0..high * 2.0).log_scale())?;
+        let is_at = |value: f64| move |mark: &&(f64, String)| (mark.0 / value - 1.0).abs() < 1e-6;
+        let name =
+            |value: &f64| marks.iter().find(is_at(*value)).map_or_else(String::new, |mark| mark.1.clone());
+        chart
+            .configure_mesh()
+            .x_desc(what)
+            .y_desc(self.up)
+            .x_label_formatter(&name)
+            .y_label_formatter(&f64::to_string)
+            .max_light_lines(0)
+            .draw()?;
+        for (line, colour) in lines.iter().zip(COLOURS) {
+            let points = line.points.iter().copied();
+            chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?;
+        }
+        Ok(())
+    }
 }
 
-fn draw_on(
-    root: &DrawingArea<SVGBackend<'_>, Shift>,
-    title: &str,
-    unit: &str,
-    lines: &[Line],
-) -> Result<(), Box<dyn Error>> {
-    let all = || lines.iter().flat_map(|line| &line.points);
-    let low = all().map(|point| point.1).fold(f64::MAX, f64::min);
-    let high = all().map(|point| point.1).fold(0.0, f64::max);
-    let most_threads = all().map(|point| point.0).max().unwrap_or(1);
-    let mut chart = ChartBuilder::on(root)
-        .caption(title, ("sans-serif", 20))
-        .margin(12)
-        .x_label_area_size(44)
-        .y_label_area_size(64)
-        .build_cartesian_2d((1..most_threads).log_scale(), (low / 2.0..high * 2.0).log_scale())?;
-    chart.configure_mesh().x_desc("threads").y_desc(unit).light_line_style(WHITE).draw()?;
-    for (line, colour) in lines.iter().zip(COLOURS) {
-        chart
-            .draw_series(LineSeries::new(line.points.iter().copied(), colour.stroke_width(2)).point_size(3))?
-            .label(line.name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
+fn legend(area: &DrawingArea<SVGBackend<'_>, Shift>, lines: &[Line]) -> Result<(), Box<dyn Error>> {
+    for ((line, colour), y) in lines.iter().zip(COLOURS).zip((60..).step_by(22)) {
+        area.draw(&PathElement::new([(0, y), (22, y)], colour.stroke_width(3)))?;
+        area.draw(&Text::new(line.name.clone(), (28, y - 7), ("sans-serif", 14)))?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::MiddleRight)
-        .border_style(BLACK)
-        .background_style(WHITE)
-        .draw()?;
     Ok(())
 }

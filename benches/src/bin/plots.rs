@@ -4,10 +4,10 @@
 //! cargo run --release -p nanopace-benches --features rivals --bin plots -- docs/figures
 //! ```
 
-use nanopace_benches::chart::{Line, draw};
+use nanopace_benches::chart::{Chart, Line};
 use nanopace_benches::crew::{self, Work};
 use nanopace_benches::rounds::alternate;
-use nanopace_benches::sweep;
+use nanopace_benches::{float, sweep};
 use std::error::Error;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,11 +24,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let cost: Vec<Line> = throughput
         .iter()
-        .map(|line| Line { name: line.name, points: line.points.iter().map(|&point| cost(point)).collect() })
+        .map(|line| Line {
+            name: line.name.clone(),
+            points: line.points.iter().map(|&point| cost(point)).collect(),
+        })
         .collect();
-    let title = "Grants per second by all threads, slots due";
-    draw(&folder.join("throughput.svg"), title, "M grants/s", &throughput)?;
-    draw(&folder.join("cost.svg"), "Processor time per grant, slots due", "ns", &cost)
+    let threads: Vec<(f64, String)> =
+        sweep::THREADS.map(|threads| (float(threads as u64), threads.to_string())).to_vec();
+    let across = ("threads", &threads[..]);
+    Chart { title: "Grants per second by all threads, slots due", across, up: "M grants/s" }
+        .draw(&folder.join("throughput.svg"), &throughput)?;
+    Chart { title: "Processor time per grant, slots due", across, up: "ns" }
+        .draw(&folder.join("cost.svg"), &cost)
 }
 
 fn loads() -> Vec<(&'static str, Load)> {
@@ -46,7 +53,8 @@ fn loads() -> Vec<(&'static str, Load)> {
 }
 
 fn measure(loads: &[(&'static str, Load)]) -> Vec<Line> {
-    let mut lines: Vec<Line> = loads.iter().map(|(name, _)| Line { name, points: Vec::new() }).collect();
+    let mut lines: Vec<Line> =
+        loads.iter().map(|(name, _)| Line { name: (*name).to_owned(), points: Vec::new() }).collect();
     for threads in sweep::THREADS {
         let span = crew::fair_span(threads);
         let mut rounds: Vec<_> =
@@ -54,14 +62,14 @@ fn measure(loads: &[(&'static str, Load)]) -> Vec<Line> {
         let mut candidates: Vec<&mut dyn FnMut() -> f64> = Vec::new();
         candidates.extend(rounds.iter_mut().map(|round| round as &mut dyn FnMut() -> f64));
         for (line, samples) in lines.iter_mut().zip(alternate(ROUNDS, &mut candidates)) {
-            line.points.push((u32::try_from(threads).unwrap_or(u32::MAX), samples.median()));
+            line.points.push((float(threads as u64), samples.median()));
         }
     }
     lines
 }
 
 /// Threads beyond the cores take none.
-fn cost((threads, mega): (u32, f64)) -> (u32, f64) {
-    let running = threads.min(u32::try_from(crew::cores()).unwrap_or(u32::MAX));
-    (threads, f64::from(running) * 1e3 / mega)
+fn cost((threads, mega): (f64, f64)) -> (f64, f64) {
+    let running = threads.min(float(crew::cores() as u64));
+    (threads, running * 1e3 / mega)
 }
