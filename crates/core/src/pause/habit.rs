@@ -1,7 +1,8 @@
 //! What a thread learns of its own pauses: how far they overrun, what they cost, and how much it may still spin.
 //!
-//! Kept per thread, because overrunning is between a thread and its operating system; for one pacer at a time, because
-//! moments of two clocks can't be compared. A clock that does not run by itself teaches nothing.
+//! Kept per thread, because overrunning is between a thread and its operating system. Moments are those of the last pacer
+//! only, because those of two clocks can't be compared; spans stay what they are when the thread turns to another pacer.
+//! A clock that does not run by itself teaches nothing.
 
 use super::{Hold, Pausing};
 use std::cell::Cell;
@@ -21,9 +22,9 @@ pub(super) struct Habit {
     cost: Quantile,
     /// Time that may be spent spinning, as of `credited`.
     credit: i64,
+    /// For so long spinning is in somebody's way, as of `credited`.
+    crowded: i64,
     credited: i64,
-    /// Until then spinning is in somebody's way.
-    crowded_until: i64,
 }
 
 /// Margins outside of this are not worth it.
@@ -45,8 +46,8 @@ impl Habit {
         // ... and what a sleep costs on Linux and bare metal. Both are learnt within some dozens of sleeps.
         cost: Quantile { value: 3_000, percent: 50 },
         credit: MOST_CREDIT_NS,
+        crowded: 0,
         credited: i64::MAX,
-        crowded_until: i64::MIN,
     };
 
     /// The calling thread's, if the clock runs by itself.
@@ -55,7 +56,7 @@ impl Habit {
         hold.clock.is_real().then_some(if habit.pacer == pacer {
             habit
         } else {
-            Habit { pacer, ..Habit::NEW }
+            Habit { pacer, slept_to: Habit::NEW.slept_to, credited: Habit::NEW.credited, ..habit }
         })
     }
 
@@ -97,15 +98,16 @@ impl Habit {
     pub(super) fn spin_credit(&mut self, now: i64, share: f64) -> i64 {
         let passed = now.saturating_sub(self.credited).clamp(0, 1_000_000_000);
         self.credit = self.credit.saturating_add((passed as f64 * share) as i64).min(MOST_CREDIT_NS);
+        self.crowded = (self.crowded - passed).max(0);
         self.credited = now;
-        if now < self.crowded_until { 0 } else { self.credit.max(0) }
+        if self.crowded > 0 { 0 } else { self.credit.max(0) }
     }
 
-    /// `nanos` have been spent spinning until `now`, with the processor away for at most `longest_gap` in between.
-    pub(super) fn spun(&mut self, nanos: i64, longest_gap: i64, now: i64) {
+    /// `nanos` have been spent spinning since `credited`, with the processor away for at most `longest_gap` in between.
+    pub(super) fn spun(&mut self, nanos: i64, longest_gap: i64) {
         self.credit -= nanos;
         if longest_gap > CROWDED_NS {
-            self.crowded_until = now.saturating_add(CROWDED_FOR_NS);
+            self.crowded = nanos.saturating_add(CROWDED_FOR_NS);
         }
     }
 }
@@ -184,7 +186,7 @@ mod tests {
         for tick in 0..10_000 {
             let now = tick * 100_000;
             let allowed = habit.spin_credit(now, 0.1).min(50_000);
-            habit.spun(allowed, 0, now);
+            habit.spun(allowed, 0);
             spun += allowed;
         }
         assert!(spun <= 100_000_000 + MOST_CREDIT_NS, "{spun}");
@@ -194,8 +196,9 @@ mod tests {
     #[test]
     fn who_loses_the_processor_while_spinning_sleeps_for_a_while() {
         let mut habit = Habit::NEW;
-        habit.spun(10, CROWDED_NS + 1, 1_000);
-        assert_eq!(habit.spin_credit(2_000, 1.0), 0);
-        assert!(habit.spin_credit(1_000 + CROWDED_FOR_NS, 1.0) > 0);
+        assert!(habit.spin_credit(1_000, 1.0) > 0);
+        habit.spun(10, CROWDED_NS + 1);
+        assert_eq!(habit.spin_credit(1_009 + CROWDED_FOR_NS, 1.0), 0);
+        assert!(habit.spin_credit(1_010 + CROWDED_FOR_NS, 1.0) > 0);
     }
 }

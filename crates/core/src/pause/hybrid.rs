@@ -31,7 +31,7 @@ fn spin_within<F: Fn() -> bool>(hold: &Hold<'_, F>, from: Nanos, credit: i64) ->
     let spun = now.signed() - from.signed();
     hold.pausing.add_spun(spun);
     if let Some(mut habit) = Habit::of(hold) {
-        habit.spun(spun, longest_gap, now.signed());
+        habit.spun(spun, longest_gap);
         habit.keep();
     }
     now
