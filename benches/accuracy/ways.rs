@@ -3,7 +3,7 @@
 use crate::cell::{Shift, Start};
 use nanopace::{Pacer, Pause, Rate};
 use nanopace_benches::float;
-use nanopace_benches::os;
+use nanopace_benches::{crew as machine_crew, os};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Barrier;
@@ -83,10 +83,15 @@ fn crew<C: Copy + Send + Sync>(
 
 fn paced(rate: Rate, pause: Pause, each: &[usize]) -> Vec<Shift> {
     let pacer = Pacer::builder(rate).pause(pause).start_paused().build();
+    // What never sleeps is meant for cores of its own.
+    let has_a_core = matches!(pause, Pause::Yield | Pause::Spin) && each.len() <= machine_crew::cores();
     let shifts = crew(
         each,
         || pacer.resume(),
-        |(), _, starts| {
+        |(), index, starts| {
+            if has_a_core {
+                machine_crew::pin(index);
+            }
             let mut lane = pacer.lane();
             for start in &mut *starts {
                 let grant = lane.acquire().expect("an open pacer");

@@ -55,6 +55,7 @@ pub(crate) struct Object {
     response_time_ns: Times,
     gaps: Gaps,
     ledger: Ledger,
+    spun_ns: u64,
     verdict: Verdict,
 }
 
@@ -108,6 +109,7 @@ impl Object {
                 coefficient_of_variation: summary.gaps.map(|gaps| gaps.coefficient_of_variation),
             },
             ledger: Ledger::new(&summary.ledger),
+            spun_ns: nanos(summary.spun),
             verdict: summary.verdict,
         }
     }

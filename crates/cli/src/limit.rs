@@ -9,7 +9,7 @@ mod counts;
 mod gate;
 mod kind;
 mod lane;
-mod line;
+pub(crate) mod line;
 mod lines;
 mod load;
 mod object;

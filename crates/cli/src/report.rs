@@ -23,6 +23,7 @@ impl Display for Report<'_> {
         write!(f, "{}", Curve { uncorrected: &summary.times.service, corrected: &summary.times.response })?;
         gaps(f, summary)?;
         ledger(f, summary)?;
+        spinning(f, summary)?;
         writeln!(f, "verdict   {}", summary.verdict.sentence())
     }
 }
@@ -87,4 +88,13 @@ fn ledger(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
         f,
         "ledger    elapsed {elapsed} = allocated {allocated} + idle {idle} + waiting {waiting} + backlog {backlog}"
     )
+}
+
+/// Nothing where nobody spun.
+fn spinning(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
+    if summary.spun.is_zero() {
+        return Ok(());
+    }
+    let share = human::percent(summary.spun.as_secs_f64() / summary.ledger.elapsed.as_secs_f64());
+    writeln!(f, "spinning  {}: {share} of a core, all workers together", human::time(summary.spun))
 }

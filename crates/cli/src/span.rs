@@ -30,6 +30,8 @@ pub(crate) struct Finish {
     pub(crate) at: Nanos,
     /// The pacer's ledger at that moment.
     pub(crate) ledger: Ledger,
+    /// How long all workers have spun on the clock.
+    pub(crate) spun: Duration,
 }
 
 /// What a worker does with a slot.
@@ -96,11 +98,11 @@ impl Span {
     /// Ends the run at `at` on the schedule, unless it has ended before: no slot is granted any more.
     pub(crate) fn finish(&self, at: Nanos) -> Finish {
         *self.finished.get_or_init(|| {
-            let ledger = self.pacer.ledger();
+            let (ledger, spun) = (self.pacer.ledger(), self.pacer.stats().spun());
             self.pacer.close();
             // The receiver is gone only when it needs no telling.
             let _ = self.commands.send(Command::Stop);
-            Finish { at: at.min(self.end), ledger }
+            Finish { at: at.min(self.end), ledger, spun }
         })
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Summary {
     pub(crate) gaps: Option<Quality>,
     /// The pacer's accounts at the end.
     pub(crate) ledger: Ledger,
+    /// How long all workers have spun on the clock, warm-up included.
+    pub(crate) spun: Duration,
     /// Who kept to the schedule.
     pub(crate) verdict: Verdict,
 }
@@ -56,7 +58,7 @@ pub(crate) struct Results<'run> {
 impl Summary {
     /// Sums up a run that is over.
     pub(crate) fn new(results: &Results<'_>) -> Summary {
-        let Results { recorded_from: from, finish: Finish { at: to, ledger }, course, times, .. } = *results;
+        let Results { recorded_from: from, finish: Finish { at: to, ledger, spun }, course, times, .. } = *results;
         let due = course.slots(from, to);
         let started = float(times.started());
         let evidence = Evidence {
@@ -77,6 +79,7 @@ impl Summary {
             times: times.clone(),
             gaps: results.gaps,
             ledger,
+            spun,
             verdict: Verdict::new(&evidence),
         }
     }

@@ -87,7 +87,7 @@ fn the_json_object_has_the_promised_names_and_no_others() {
     assert_eq!(
         names(&results),
         "achieved_rate completed duration_seconds failed gaps ledger response_time_ns service_time_ns skipped \
-         started target_rate verdict wait_time_ns"
+         spun_ns started target_rate verdict wait_time_ns"
     );
     for times in ["wait_time_ns", "service_time_ns", "response_time_ns"] {
         assert_eq!(names(&results[times]), "count max mean p50 p90 p99 p99_9 p99_99");
@@ -110,6 +110,20 @@ fn the_same_object_goes_to_a_file_and_the_report_to_standard_output() {
         ["wait", "service", "response", "uncorrected", "corrected", "ledger", "gaps", "verdict", "p99.99"]
     {
         assert!(report.contains(part), "{part} is not in {report}");
+    }
+}
+
+#[test]
+fn who_spun_says_for_how_long() {
+    let path = scratch("spun.json");
+    for pause in ["sleep", "hybrid"] {
+        let command = format!("run --rate 2k/s --duration 300ms --pause {pause} --json");
+        let output = nanopace(&command).arg(&path).output().unwrap();
+        let results: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let has_spun = results["spun_ns"].as_u64().unwrap() > 0;
+        assert!(!(has_spun && pause == "sleep"), "{results}");
+        let report = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(report.contains("of a core, all workers together"), has_spun, "{report}");
     }
 }
 

@@ -68,3 +68,27 @@ impl LastSeen {
 fn in_state(position: u64, state: u64) -> u64 {
     position & !STATE | state & STATE
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_words_only_move_forwards_while_the_state_stays() {
+        let last = LastSeen::new();
+        let shows = |slots: u64, state: u64, seen: u64| {
+            assert_eq!(last.read(), (in_state(slots * SLOT, state), seen));
+        };
+        last.enter(1, 5 * SLOT, 50);
+        last.extend(1, 3 * SLOT, 70);
+        shows(5, 1, 50);
+        last.extend(1, 7 * SLOT, 40);
+        shows(7, 1, 50);
+        last.extend(1, 8 * SLOT, 80);
+        shows(8, 1, 80);
+        last.enter(2, 2 * SLOT, 60);
+        shows(2, 2, 80);
+        last.extend(1, 9 * SLOT, 90);
+        shows(2, 2, 80);
+    }
+}

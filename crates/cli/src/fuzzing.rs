@@ -1,0 +1,44 @@
+//! What the program reads, one text at a time, for the targets in `fuzz/`.
+
+use crate::args::Cli;
+use crate::keys::Prompt;
+use crate::limit::line;
+use clap::Parser;
+use crossterm::event::KeyCode;
+
+/// Reads a command line, the program's own name first.
+///
+/// # Errors
+///
+/// What the program would say of it.
+pub fn command_line(words: &[&str]) -> Result<(), String> {
+    Cli::try_parse_from(words).map(|cli| drop(cli.into_command())).map_err(|error| error.to_string())
+}
+
+/// Reads a line of requests.
+///
+/// # Errors
+///
+/// What the program would say of it.
+pub fn request_line(line: &[u8]) -> Result<(), String> {
+    line::parse(line).map(drop).map_err(|error| format!("{error:#}"))
+}
+
+/// Presses a key for each character: `\n` is Enter, `\x08` Backspace, `\x1b` Escape.
+///
+/// # Panics
+///
+/// If what is no rate is left in the prompt.
+pub fn press_keys(typed: &str) {
+    let mut prompt = Prompt::default();
+    for key in typed.chars() {
+        let key = match key {
+            '\n' => KeyCode::Enter,
+            '\x08' => KeyCode::Backspace,
+            '\x1b' => KeyCode::Esc,
+            other => KeyCode::Char(other),
+        };
+        let asked = prompt.press(key);
+        assert!(asked.is_ok() || prompt.typed().is_empty(), "`{}` is left in the prompt", prompt.typed());
+    }
+}
