@@ -19,7 +19,7 @@ fn second(second: u64) -> nanopace::Nanos {
 /// place of an older one. Of two that are three slots apart, both may get in.
 ///
 /// Threads: two that ask, at seconds 4 and 5; the ring has let one in at second 1 or 2.
-/// Edits: no fence between reservation and reading; reservation by a load and a store; reading before reserving.
+/// Edits: the count of readings with a weaker ordering, or by a load and a store.
 #[test]
 fn a_ring_admits_no_more() {
     explore("a_ring_admits_no_more", || {

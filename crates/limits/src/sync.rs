@@ -1,10 +1,10 @@
 //! The world the concurrent code runs in: std's, or loom's model of it when built with `--cfg loom`.
 
-pub(crate) use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+pub(crate) use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 #[cfg(not(loom))]
 mod world {
-    pub(crate) use std::sync::atomic::{AtomicU64, fence};
+    pub(crate) use std::sync::atomic::AtomicU64;
     pub(crate) use std::sync::mpsc::{Sender, channel};
     pub(crate) use std::sync::{Mutex as RawMutex, MutexGuard};
     pub(crate) use std::thread::{JoinHandle, spawn};
@@ -12,7 +12,7 @@ mod world {
 
 #[cfg(loom)]
 mod world {
-    pub(crate) use loom::sync::atomic::{AtomicU64, fence};
+    pub(crate) use loom::sync::atomic::AtomicU64;
     pub(crate) use loom::sync::mpsc::{Sender, channel};
     pub(crate) use loom::sync::{Mutex as RawMutex, MutexGuard};
     pub(crate) use loom::thread::{JoinHandle, spawn};
