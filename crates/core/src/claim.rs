@@ -33,7 +33,7 @@ impl Claim {
     pub(crate) fn new(pacer: Pacer) -> Result<Claim, Closed> {
         let position = pacer.0.timeline.claim(1, &*pacer.0.clock)?.0;
         let mut turn = Turn::single(position);
-        let plan = pacer.0.admit(&mut turn)?;
+        let plan = pacer.0.admit(&mut turn, || ())?;
         pacer.0.timeline.refresh(turn.position, 1, &plan);
         Ok(Claim { pacer, turn, started: None })
     }

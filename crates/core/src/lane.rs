@@ -9,7 +9,7 @@ use crate::{Closed, Grant, Pacer};
 /// One worker's handle on a [`Pacer`]. Make one in each worker thread, by [`Pacer::lane`].
 ///
 /// A lane takes slots in blocks where the rate is high: a block spans at most 10 us of schedule, or a 64th of what the
-/// caller is late. Below 100 k/s, and when strict, it takes them one by one. Slots of the block that are due are granted
+/// caller is late. When strict it takes them one by one, and below 100 k/s while it is less than 128 slots late. Slots of the block that are due are granted
 /// without touching anything that other threads write. What a lane has left goes back, and is handed out again, when the
 /// lane is dropped, when [`give_back`](Lane::give_back) is called, and when the schedule changes so that it would
 /// be too much.
@@ -106,7 +106,9 @@ impl Lane {
         }
         let mut turn = Turn::single(self.next);
         self.next = self.next.wrapping_add(SLOT);
-        let plan = self.pacer.0.admit(&mut turn)?;
+        let (pacer, next, end) = (&self.pacer.0, self.next, &mut self.end);
+        // What the policy skips is skipped in the order of the slots, so the rest of the block is claimed anew as well.
+        let plan = pacer.admit(&mut turn, || pacer.give_back_range(next, std::mem::replace(end, next)))?;
         self.fit(&plan);
         let start = self.start(turn, plan)?;
         self.started = Some(start);

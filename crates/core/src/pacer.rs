@@ -254,7 +254,7 @@ impl Pacer {
 impl Shared {
     #[cold]
     fn start(&self, mut turn: Turn) -> Result<Grant, Closed> {
-        let plan = self.admit(&mut turn)?;
+        let plan = self.admit(&mut turn, || ())?;
         self.timeline.refresh(turn.position, turn.slots, &plan);
         self.start_admitted(turn, plan, || ()).map(|start| start.grant)
     }
@@ -274,14 +274,15 @@ impl Shared {
         self.pace(turn, plan, i64::MAX, on_change).map_err(|_| Closed)
     }
 
-    /// Shows a claimed turn to the late policy; claims again where the policy skips.
-    pub(crate) fn admit(&self, turn: &mut Turn) -> Result<Plan, Closed> {
+    /// Shows a claimed turn to the late policy; where the policy skips it, calls `on_skip` and claims again.
+    pub(crate) fn admit(&self, turn: &mut Turn, mut on_skip: impl FnMut()) -> Result<Plan, Closed> {
         self.prefer_returned(turn);
         loop {
-            match self.plan_and_admit(turn).inspect_err(|_| self.give_back(turn))? {
-                Some(plan) => return Ok(plan),
-                None => turn.position = self.claim_again(turn.slots)?,
+            if let Some(plan) = self.plan_and_admit(turn).inspect_err(|_| self.give_back(turn))? {
+                return Ok(plan);
             }
+            on_skip();
+            turn.position = self.claim_again(turn.slots)?;
         }
     }
 

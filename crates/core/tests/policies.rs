@@ -476,3 +476,19 @@ fn a_strictness_reads_and_shows_as_its_number() {
     let pacer = build("1/s", &ManualClock::new()).strictness(strictness(1.5)).build();
     assert_eq!(pacer.strictness(), strictness(1.5));
 }
+
+#[test]
+fn a_lane_skips_what_is_too_late_in_a_block_that_was_claimed_before() {
+    let clock = ManualClock::jumping();
+    let pacer = build("1000/s", &clock).build();
+    clock.advance(span(SECOND));
+    // So late that the lane takes blocks of 15.
+    let mut lane = pacer.lane();
+    (0..15).for_each(|_| assert!(lane.acquire().is_ok()));
+    let others: Vec<_> = (0..977).map(|_| pacer.claim().unwrap()).collect();
+    pacer.set_skip_later_than(Some(span(5 * MILLI)));
+    let intended = [(); 3].map(|()| lane.acquire().unwrap().intended_start());
+    // At 1 s; slots 992 to 994 were more than 5 ms late.
+    assert_eq!(intended, [995, 996, 997].map(|millis| at(millis * MILLI)));
+    assert_eq!((pacer.ledger().skipped, others.len()), (3, 977));
+}

@@ -204,7 +204,7 @@ impl View {
         let slots = (ticks_between(start, horizon).max(-1) + 1).unsigned_abs().div_ceil(SLOT);
         let slots = slots.min(end.wrapping_sub(start) / SLOT);
         let ticks = ticks_between(self.line.position, start);
-        let slots = if ticks < 0 || ticks_between(self.from, start) < 0 { 0 } else { slots };
+        let slots = if ticks < 0 { 0 } else { slots };
         let Scale { mantissa, pre, post } = self.line.scale;
         // What is due lies in the past, so its scaled position fits a word; what is not due is not used.
         let next = ticks.unsigned_abs().wrapping_shl(pre.into());
