@@ -35,11 +35,16 @@ fn the_json_object_has_the_promised_names_and_no_others() {
         "clock complete cores even_rates recommended sleeping sleeps spinning starts taken timer_slack_ns"
     );
     assert_eq!(results["complete"], true);
-    assert_eq!(names(&results["clock"]), "reading_ns source system_reading_ns system_source");
+    assert_eq!(names(&results["clock"]), "reading_ns source start_ns system_reading_ns system_source");
     assert_eq!(names(&results["spinning"]), "duration_seconds gap_ns hiccups share_lost");
     assert_eq!(names(&results["sleeps"][0]), "asked_ns cpu_each_ns fine_timers oversleep_ns");
     assert_eq!(names(&results["starts"][0]), "cpu_share gaps_within_25_percent lateness_ns pause rate");
     assert_eq!(names(&results["even_rates"][0]), "limited_by pause rate");
+    // Numbers are read to the last digit but one.
+    let fastest = 1e9 / results["clock"]["start_ns"].as_f64().unwrap() * (1.0 + 1e-9);
+    for even in results["even_rates"].as_array().unwrap() {
+        assert!(even["rate"].as_f64().unwrap() <= fastest, "{even} of {fastest}");
+    }
     assert_eq!(names(&results["taken"]), "by_others in_hiccups too_busy");
     if results["taken"]["too_busy"] == true {
         assert_eq!(results["recommended"], Value::Null);

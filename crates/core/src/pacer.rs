@@ -353,6 +353,7 @@ impl Shared {
             sleepers: &self.sleepers,
             position: turn.position,
             until: Nanos::from_signed(plan.release.min(deadline)),
+            is_paused: plan.release == i64::MAX,
             leeway_ns: self.timeline.leeway_ns(self.pausing.spared_ns),
             is_current: || self.timeline.gate() == plan.gate,
         };

@@ -174,6 +174,8 @@ pub(crate) struct Hold<'a, F: Fn() -> bool> {
     /// Whose turn it is: sleepers are woken in this order.
     pub(crate) position: u64,
     pub(crate) until: Nanos,
+    /// Whether it is the pacer's being paused that the caller waits out, for which nobody spins.
+    pub(crate) is_paused: bool,
     /// How far a sleep may be stretched beyond `until`, because a late start is made up for.
     pub(crate) leeway_ns: i64,
     pub(crate) is_current: F,
@@ -183,7 +185,7 @@ impl<F: Fn() -> bool> Hold<'_, F> {
     /// When it ended: at `until` or later, unless a change of plan ended it.
     pub(crate) fn run(&self) -> Nanos {
         match self.pausing.strategy {
-            _ if self.until == Nanos::MAX => sleep::until(self, self.until),
+            _ if self.is_paused => sleep::until(self, self.until),
             Pause::Sleep => sleep::hold(self),
             Pause::Hybrid => hybrid::hold(self),
             Pause::Yield => yielding::hold(self),

@@ -387,6 +387,19 @@ fn the_achieved_rate_is_that_of_the_last_second() {
     assert_near(go_on(1_500), 0.0);
 }
 
+/// The state that a reading of the clock belongs to is told by 16 bits.
+#[test]
+fn after_seventy_thousand_changes_nothing_starts_early() {
+    let clock = ManualClock::new();
+    let pacer = build("1/s", &clock).build();
+    (0..70_000).for_each(|_| pacer.set_rate(rate("1/s")));
+    for slot in 0..3 {
+        assert_eq!(intended_starts(drain(&pacer)), [slot * SECOND]);
+        assert_eq!(put_off_to(&pacer), (slot + 1) * SECOND);
+        clock.advance(span(SECOND));
+    }
+}
+
 /// Within what a sample of the count every 100 ms allows.
 fn assert_near(achieved: f64, wanted: f64) {
     assert!((achieved - wanted).abs() <= 0.12 * wanted.max(1.0), "{achieved}, not {wanted}");

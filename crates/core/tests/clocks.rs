@@ -208,6 +208,73 @@ fn what_a_change_reads_serves_the_backlog_from_before_it() {
 }
 
 #[test]
+fn a_reading_serves_whoever_asks_whether_a_slot_is_due() {
+    // 1 M/s, and slot 1 is 64 ms late: 1 000 slots go on the reading that it starts on.
+    let (clock, pacer) = CountingClock::started(Pacer::builder(rate("1M/s")), MICRO + 64 * MILLI);
+    pacer.acquire().expect("due");
+    let before = clock.readings();
+    assert!((0..1_000).all(|_| pacer.try_acquire().is_ok()));
+    assert_eq!(clock.readings(), before);
+}
+
+/// What others ask meanwhile changes nothing.
+#[test]
+fn a_lane_reads_the_clock_once_for_a_block() {
+    // A 64th of what slot 2 is late, or 10 us of schedule.
+    for (text, late, block) in
+        [("1M/s", 64 * MILLI, 999), ("1M/s", 20 * MICRO, 10), ("2k/s", 640 * MILLI, 19)]
+    {
+        let slot_1 = put_off_to_after_slot_0(text);
+        let (clock, pacer) = CountingClock::started(Pacer::builder(rate(text)), slot_1 + late);
+        let mut lane = pacer.lane();
+        lane.acquire().expect("due");
+        pacer.try_acquire().expect("due");
+        let before = clock.readings();
+        assert!((1..block).all(|_| lane.acquire().is_ok()));
+        assert_eq!(clock.readings(), before, "{text}, {late} ns late");
+        lane.acquire().expect("due");
+        assert!(clock.readings() > before, "{text}, {late} ns late");
+    }
+}
+
+#[test]
+fn one_reading_serves_many_again_when_what_came_back_is_taken() {
+    let (clock, pacer) = CountingClock::started(Pacer::builder(rate("1M/s")), MICRO + 64 * MILLI);
+    let [first, _second] = [(); 2].map(|()| pacer.claim().expect("open"));
+    drop(first);
+    assert!(pacer.acquire().is_ok());
+    // A 64th of 64 000 go on the reading that there is, and as many of those left on the next.
+    assert!(clock.starts_on(1, &pacer) >= 1_900);
+}
+
+#[test]
+fn one_reading_serves_many_again_when_the_backlog_from_before_a_change_is_taken() {
+    let (clock, pacer) = CountingClock::started(Pacer::builder(rate("1k/s")), 9 * MILLI);
+    pacer.set_rate(rate("1M/s"));
+    clock.now.store(73 * MILLI, Ordering::Relaxed);
+    // Slots 1 to 9 from before the change, and the first of the 64 000 behind it.
+    assert!((0..10).all(|_| pacer.acquire().is_ok()));
+    // A 64th of 64 000 go on the reading that there is, and as many of those left on the next.
+    assert!(clock.starts_on(1, &pacer) >= 1_900);
+}
+
+#[test]
+fn only_strict_forfeits_what_its_pauses_overrun() {
+    // 100/s, and every sleep takes 8 ms longer: 2 ms are left of the next interval.
+    for (number, starts) in
+        [(0.0, [18, 28, 38]), (0.5, [18, 28, 38]), (1.0, [18, 36, 54]), (2.0, [18, 28, 38])]
+    {
+        let clock = Arc::new(RoughClock::default());
+        let builder = Pacer::builder(rate("100/s")).strictness(strictness(number)).tolerance(span(0));
+        let pacer = builder.clock(clock.clone()).build();
+        pacer.acquire().expect("due at once");
+        clock.set_oversleep(8 * MILLI);
+        let actual = starts.map(|_| actual_ns(pacer.acquire().expect("open")));
+        assert_eq!(actual, starts.map(|ms| ms * MILLI), "strictness {number}");
+    }
+}
+
+#[test]
 fn moments_end_where_the_range_does() {
     let last = Nanos::from_nanos(i64::MAX.unsigned_abs());
     assert_eq!(last, Nanos::MAX);

@@ -294,3 +294,18 @@ fn eighteen_digits_are_read_exactly_and_more_are_refused() {
         assert_eq!(text.parse::<Rate>(), Err(RateError::TooManyDigits), "{text}");
     }
 }
+
+#[test]
+fn a_lane_starts_its_slots_where_the_schedule_has_them() {
+    for text in ["3/s", "333.3/s", "7k/s", "16k/s", "70k/s", "1.1M/s", "300M/s", "400M/s", "7G/s"] {
+        let clock = ManualClock::new();
+        let pacers = [(); 2].map(|()| build(text, &clock).build());
+        // Far enough behind for blocks of more than a hundred slots.
+        clock.advance(Duration::from_secs_f64(10_000.0 / rate(text).as_hz()));
+        let mut lane = pacers[0].lane();
+        for _ in 0..10_000 {
+            let grant = lane.acquire().expect("due");
+            assert_eq!(intended_ns(grant), intended_ns(pacers[1].acquire().expect("due")), "{text}");
+        }
+    }
+}

@@ -36,17 +36,19 @@ impl<'run> Bounds<'run> {
     }
 }
 
-/// Readings between two looks at the bounds.
+/// Readings, or starts, between two looks at the bounds.
 const BATCH: u32 = 1_000;
 
-/// What readings cost, in turns.
+/// What readings and starts cost, in turns.
 pub(crate) fn clocks(bounds: Bounds<'_>) -> Clocks {
     in_a_thread(|| {
         let (tsc, system) = (TscClock::new(), StdClock::new());
-        let (mut tsc_ns, mut system_ns) = (Vec::new(), Vec::new());
+        let behind = behind();
+        let (mut tsc_ns, mut system_ns, mut start_ns) = (Vec::new(), Vec::new(), Vec::new());
         loop {
-            tsc_ns.push(reading_ns(&tsc));
-            system_ns.push(reading_ns(&system));
+            tsc_ns.push(each_ns(|| tsc.now()));
+            system_ns.push(each_ns(|| system.now()));
+            start_ns.push(each_ns(|| start(&behind)));
             if !bounds.go_on() {
                 break;
             }
@@ -56,14 +58,21 @@ pub(crate) fn clocks(bounds: Bounds<'_>) -> Clocks {
             reading_ns: median(tsc_ns),
             system_reading_ns: median(system_ns),
             system_source: clock_source(),
+            start_ns: median(start_ns),
         }
     })
 }
 
-fn reading_ns(clock: &impl Clock) -> f64 {
+/// A pacer that is always late: nothing holds its starts back.
+fn behind() -> Pacer {
+    const FASTEST: u64 = 10_000_000_000;
+    Pacer::new(Rate::per_second(FASTEST).unwrap_or_else(|_| unreachable!("the fastest rate there is")))
+}
+
+fn each_ns<T>(work: impl Fn() -> T) -> f64 {
     let start = Instant::now();
     for _ in 0..BATCH {
-        black_box(clock.now());
+        black_box(work());
     }
     start.elapsed().as_secs_f64() * 1e9 / f64::from(BATCH)
 }

@@ -29,6 +29,7 @@ struct Clock {
     reading_ns: f64,
     system_source: Option<String>,
     system_reading_ns: f64,
+    start_ns: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -119,6 +120,7 @@ impl Clock {
             reading_ns: clocks.reading_ns,
             system_source: clocks.system_source.clone(),
             system_reading_ns: clocks.system_reading_ns,
+            start_ns: clocks.start_ns,
         }
     }
 }

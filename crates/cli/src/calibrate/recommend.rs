@@ -2,7 +2,8 @@
 //!
 //! Gaps are **even** up to the rate at which the 99th percentile of lateness is a quarter of the interval: then hardly any
 //! gap between two starts is further than 25 % off. Sleeping is also limited by its share of a core, beyond which starts
-//! come in clumps; the hybrid way by its budget for spinning, beyond which it sleeps.
+//! come in clumps; the hybrid way by its budget for spinning, beyond which it sleeps; every way by what a start takes that
+//! nothing holds back.
 //!
 //! **Recommended** is the cheapest way that keeps gaps even at 10 k/s in one thread, in the order sleep, hybrid, spin, yield;
 //! if none does, the one that comes closest. Spinning and yielding take a whole core, so they need a second one.
@@ -44,6 +45,8 @@ pub(crate) enum Limit {
     SleepShare,
     /// Spinning would take more than its budget.
     SpinShare,
+    /// A grant and a reading of the clock take the whole interval.
+    StartCost,
 }
 
 /// The way to pause that suits the machine.
@@ -67,28 +70,31 @@ impl Limit {
             Limit::Lateness => "lateness",
             Limit::SleepShare => "the share of a core for sleeping",
             Limit::SpinShare => "the share of a core for spinning",
+            Limit::StartCost => "what a grant and a reading of the clock take",
         }
     }
 }
 
-/// The highest rate with even gaps, where sleeping is as given, if that is known.
-pub(crate) fn even_rate(facts: &Facts, sleeping: Option<Sleeping>) -> EvenRate {
-    let pause = facts.pause;
-    let by_lateness = MOST_LATENESS * 1e9 / human::float(facts.lateness_p99_ns.max(1));
-    let (by_share, limit) = match pause {
+/// The highest rate with even gaps, where sleeping is as given and a start takes `start_ns`, if that is known.
+pub(crate) fn even_rate(facts: &Facts, sleeping: Option<Sleeping>, start_ns: Option<f64>) -> EvenRate {
+    let by_lateness = (MOST_LATENESS * 1e9 / human::float(facts.lateness_p99_ns.max(1)), Limit::Lateness);
+    let by_start_cost = start_ns.map(|nanos| (1e9 / nanos, Limit::StartCost));
+    let others = [by_share(facts, sleeping), by_start_cost].into_iter().flatten();
+    let (hz, limit) =
+        others.fold(by_lateness, |lowest, other| if other.0 < lowest.0 { other } else { lowest });
+    EvenRate { pause: facts.pause, hz, limit }
+}
+
+fn by_share(facts: &Facts, sleeping: Option<Sleeping>) -> Option<(f64, Limit)> {
+    match facts.pause {
         Pause::Sleep => {
             let spared_hz = 1.0 / Pause::CLUMPED_BELOW.as_secs_f64();
-            (sleeping.map_or(spared_hz, Sleeping::clumped_above_hz), Limit::SleepShare)
+            Some((sleeping.map_or(spared_hz, Sleeping::clumped_above_hz), Limit::SleepShare))
         }
         Pause::Hybrid if facts.spun_each_ns > 0.0 => {
-            (Pause::DEFAULT_SPIN_SHARE * 1e9 / facts.spun_each_ns, Limit::SpinShare)
+            Some((Pause::DEFAULT_SPIN_SHARE * 1e9 / facts.spun_each_ns, Limit::SpinShare))
         }
-        _ => (f64::INFINITY, Limit::Lateness),
-    };
-    if by_share < by_lateness {
-        EvenRate { pause, hz: by_share, limit }
-    } else {
-        EvenRate { pause, hz: by_lateness, limit: Limit::Lateness }
+        _ => None,
     }
 }
 
@@ -137,7 +143,7 @@ fn reason(chosen: &EvenRate, best: &EvenRate, sleep: Option<&EvenRate>) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Limit::{Lateness, SleepShare, SpinShare};
+    use Limit::{Lateness, SleepShare, SpinShare, StartCost};
     use std::time::Duration;
 
     #[test]
@@ -153,9 +159,8 @@ mod tests {
             (Pause::Hybrid, 25_000, 0.0, 10_000.0, Lateness),
             (Pause::Yield, 1_000, 9_000.0, 250_000.0, Lateness),
             (Pause::Spin, 50, 0.0, 5_000_000.0, Lateness),
-            (Pause::Spin, 0, 0.0, 250_000_000.0, Lateness),
         ] {
-            let rate = even_rate(&Facts { pause, lateness_p99_ns, spun_each_ns }, None);
+            let rate = even_rate(&Facts { pause, lateness_p99_ns, spun_each_ns }, None, None);
             assert!((rate.hz - hz).abs() < 1e-6 * hz, "{rate:?}");
             assert_eq!((rate.pause, rate.limit), (pause, limit));
         }
@@ -168,9 +173,24 @@ mod tests {
         for (cost_ns, hz, limit) in
             [(26_000, 33_333.3, SleepShare), (2_000, 50_000.0, SleepShare), (500, 100_000.0, Lateness)]
         {
-            let rate = even_rate(&facts, Some(Sleeping { cost: Duration::from_nanos(cost_ns) }));
+            let rate = even_rate(&facts, Some(Sleeping { cost: Duration::from_nanos(cost_ns) }), None);
             assert!((rate.hz - hz).abs() < 0.1, "{rate:?}");
             assert_eq!(rate.limit, limit);
+        }
+    }
+
+    /// A start of 40 ns leaves no more than 25 M of them to a second, however little late they are.
+    #[test]
+    fn a_rate_is_at_most_what_starts_can_be_made_at() {
+        let facts = Facts { pause: Pause::Spin, lateness_p99_ns: 0, spun_each_ns: 0.0 };
+        for (start_ns, hz, limit) in
+            [(40.0, 25e6, StartCost), (5.0, 200e6, StartCost), (4.0, 250e6, Lateness)]
+        {
+            assert_eq!(even_rate(&facts, None, Some(start_ns)), EvenRate { pause: Pause::Spin, hz, limit });
+        }
+        let sleeping = Facts { pause: Pause::Sleep, ..facts };
+        for (start_ns, limit) in [(40.0, SleepShare), (40_000.0, StartCost)] {
+            assert_eq!(even_rate(&sleeping, None, Some(start_ns)).limit, limit);
         }
     }
 

@@ -36,6 +36,7 @@ fn machine(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
         let system = clock.system_source.as_deref().unwrap_or("its source is not known");
         writeln!(f, "clock     {source}, {:.1}ns a reading", clock.reading_ns)?;
         writeln!(f, "          the system's own ({system}) takes {:.1}ns", clock.system_reading_ns)?;
+        writeln!(f, "starts    {:.1}ns each at full speed, with a reading of the clock", clock.start_ns)?;
     }
     match results.timer_slack {
         Some(slack) => {

@@ -28,7 +28,7 @@ pub(crate) struct Results {
     pub(crate) starts: Vec<Starts>,
 }
 
-/// Where time comes from, and nanoseconds per reading.
+/// Where time comes from, and nanoseconds per reading and per start.
 #[derive(Clone, Debug)]
 pub(crate) struct Clocks {
     /// Whether the engine reads the processor's counter, and not the operating system's clock.
@@ -39,6 +39,8 @@ pub(crate) struct Clocks {
     pub(crate) system_reading_ns: f64,
     /// What the operating system's clock is made from, where it tells.
     pub(crate) system_source: Option<String>,
+    /// Of a start that nothing holds back: a grant, and a reading of the engine's clock.
+    pub(crate) start_ns: f64,
 }
 
 /// Sleeps of one length.
@@ -130,12 +132,13 @@ impl Results {
 
     /// The highest rates with even gaps, by the busiest measurement of each way to pause.
     pub(crate) fn even_rates(&self) -> Vec<EvenRate> {
+        let start_ns = self.clock.as_ref().map(|clocks| clocks.start_ns);
         [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin]
             .into_iter()
             .filter_map(|pause| {
                 let of_pause = self.starts.iter().filter(|starts| starts.pause == pause);
                 let busiest = of_pause.max_by_key(|starts| starts.hz)?;
-                Some(recommend::even_rate(&busiest.facts(), self.sleeping()))
+                Some(recommend::even_rate(&busiest.facts(), self.sleeping(), start_ns))
             })
             .collect()
     }
@@ -217,6 +220,21 @@ mod tests {
         assert!((by_others.unwrap() - 0.02).abs() < 1e-9, "{by_others:?}");
         assert_eq!(in_hiccups, Some(0.01));
         assert_eq!(Results::new().taken(), Taken { by_others: None, in_hiccups: None });
+    }
+
+    /// Without them, 5 us late allow for 50 k/s.
+    #[test]
+    fn the_cost_of_a_start_limits_every_way_to_pause() {
+        let clock = Clocks {
+            counter: true,
+            reading_ns: 10.0,
+            system_reading_ns: 20.0,
+            system_source: None,
+            start_ns: 1e6,
+        };
+        let even_rates = Results { clock: Some(clock), ..quiet() }.even_rates();
+        assert_eq!(even_rates.iter().map(|even| even.hz).collect::<Vec<_>>(), [1e3; 4]);
+        assert!(quiet().even_rates().iter().all(|even| even.hz > 1e3));
     }
 
     #[test]

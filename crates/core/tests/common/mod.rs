@@ -3,7 +3,8 @@
 #![allow(dead_code, reason = "every test file uses its own part of it")]
 
 use nanopace::{
-    Clock, Closed, Grant, LazyGrant, ManualClock, Nanos, Pacer, PacerBuilder, Rate, Refused, Strictness,
+    Clock, Closed, Grant, LazyGrant, ManualClock, Nanos, Pacer, PacerBuilder, Pause, Rate, Refused,
+    Strictness,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -16,6 +17,8 @@ pub(crate) const HOUR: u64 = 3_600 * SECOND;
 pub(crate) const DAY: u64 = 24 * HOUR;
 pub(crate) const WEEK: u64 = 7 * DAY;
 pub(crate) const YEAR: u64 = 365 * DAY;
+
+pub(crate) const PAUSES: [Pause; 4] = [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin];
 
 pub(crate) fn rate(text: &str) -> Rate {
     text.parse().expect("a rate")
@@ -50,9 +53,16 @@ pub(crate) fn actual_ns(grant: impl Into<Grant>) -> u64 {
     grant.into().actual_start().as_nanos()
 }
 
+/// DESIGN 2.1: nothing starts early. By the clock itself: a grant's own actual start is never before the intended one.
+pub(crate) fn assert_started(pacer: &Pacer, grant: impl Into<Grant>) {
+    let (grant, now) = (grant.into(), pacer.now());
+    assert!(now >= grant.intended_start(), "started at {now:?}: {grant:?}");
+}
+
 /// Everything that can be had without the clock moving.
 pub(crate) fn drain(pacer: &Pacer) -> Vec<Grant> {
-    std::iter::from_fn(|| pacer.try_acquire().ok().map(LazyGrant::settled)).collect()
+    let due = || pacer.try_acquire().ok().map(LazyGrant::settled);
+    std::iter::from_fn(due).inspect(|grant| assert_started(pacer, *grant)).collect()
 }
 
 /// The moment that `try_acquire` puts the caller off to.
@@ -95,7 +105,9 @@ pub(crate) fn sleepers(n: u64, pacer: &Pacer) -> Vec<JoinHandle<Result<Grant, Cl
     let threads = (0..n)
         .map(|_| {
             let pacer = pacer.clone();
-            thread::spawn(move || pacer.acquire().map(LazyGrant::settled))
+            thread::spawn(move || {
+                pacer.acquire().map(LazyGrant::settled).inspect(|grant| assert_started(&pacer, *grant))
+            })
         })
         .collect();
     until("claims", || pacer.ledger().granted == taken + n, || ());
