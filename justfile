@@ -4,6 +4,8 @@ arm64 := "aarch64-unknown-linux-gnu"
 arm_linker := "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER"
 arm_runner := "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER"
 rust_src := "/usr/lib/rustlib/src/rust/library/Cargo.toml"
+tests_with_threads := "--lib --test changes --test clocks --test contention --test given_back" + \
+    " --test cooldown --test refilled_bucket --test token_pool --test threads --test keyed"
 
 # Shows the recipes.
 default:
@@ -57,8 +59,8 @@ deny:
 mutants *options: (needs_cargo "mutants")
     cargo mutants --package nanopace {{ options }}
 
-# ThreadSanitizer, std included, over the tests in which real threads meet.
-tsan *tests="--lib --test changes --test clocks --test contention --test given_back": (needs "/usr/bin/cargo" "rustc-web cargo-web") (needs rust_src "rust-web-src")
+# ThreadSanitizer, std included, over the tests of the engine and the limiters in which real threads meet.
+tsan *tests=tests_with_threads: (needs "/usr/bin/cargo" "rustc-web cargo-web") (needs rust_src "rust-web-src")
     #!/usr/bin/env bash
     set -euo pipefail
     # Debian's compiler comes without the sanitizer's run-time library and without lld: both are rustup's.
@@ -67,7 +69,9 @@ tsan *tests="--lib --test changes --test clocks --test contention --test given_b
     libraries+=(-fuse-ld=lld "-B$rustup/bin/gcc-ld" -lpthread -ldl -lm -lresolv -lrt -lc)
     export PATH=/usr/bin:/bin RUSTC_BOOTSTRAP=1 PROPTEST_CASES=8
     export RUSTFLAGS="-Zsanitizer=thread -Zexternal-clangrt ${libraries[*]/#/-Clink-arg=}"
-    cargo test -Zbuild-std --target {{ x86 }} --target-dir {{ target }}/tsan --package nanopace --no-fail-fast {{ tests }}
+    # Without the store on disk: its database is a shared library too, and those can't be linked with the sanitizer.
+    cargo test -Zbuild-std --target {{ x86 }} --target-dir {{ target }}/tsan --package nanopace --package nanopace-limits \
+        --no-default-features --no-fail-fast {{ tests }}
 
 # Fuzzes each target in fuzz/, or those named, for so many seconds.
 fuzz seconds="60" *names: (needs_cargo "fuzz")
@@ -85,10 +89,10 @@ coverage *options: (needs_cargo "llvm-cov") (needs_cargo "nextest") (needs "/usr
     CARGO_LLVM_COV_SETUP=no LLVM_COV=/usr/bin/llvm-cov-22 LLVM_PROFDATA=/usr/bin/llvm-profdata-22 \
         cargo llvm-cov nextest --workspace --exclude nanopace-benches --exclude loom-tests --exclude xtask {{ options }}
 
-# The engine's tests on an emulated ARM64; minutes. Shows that it works there, not that its orderings are strong enough.
+# The tests of the engine and the limiters on an emulated ARM64; minutes. Shows that it works there, not that its orderings are strong enough.
 arm *options: needs_arm (needs "/usr/bin/qemu-aarch64-static" "qemu-user-static")
     {{ arm_linker }}=aarch64-linux-gnu-gcc {{ arm_runner }}=qemu-aarch64-static RUSTC=/usr/bin/rustc CARGO_PROFILE_DEV_OPT_LEVEL=2 \
-        cargo nextest run --package nanopace --target {{ arm64 }} --target-dir {{ target }}/arm64 {{ options }}
+        cargo nextest run --package nanopace --package nanopace-limits --no-default-features --target {{ arm64 }} --target-dir {{ target }}/arm64 {{ options }}
 
 # The engine's ARM64 assembly: a claim is one ldadd, no atomic is a loop of exclusives or a call.
 arm-asm: needs_arm

@@ -1,0 +1,246 @@
+//! Every limiter that is a rule, with any numbers, on a clock that jumps forth and back: nothing panics or hangs; looking is
+//! deciding; what is refused changes nothing; who comes back when told gets in, and not earlier; and no more gets in within any span
+//! than the limiter's documentation says.
+
+#![no_main]
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use nanopace::Nanos;
+use nanopace_fuzz::{AnyQuota, Move, Number};
+use nanopace_limits::keyed::AggregatedWindow;
+use nanopace_limits::{
+    Atomic, AtomicRing, Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Limiter, Locked, Quota, QuotaError,
+    Refused, Rule, SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
+};
+use std::num::NonZeroU16;
+
+const SLOTS: usize = 8;
+
+#[derive(Arbitrary, Debug)]
+enum Kind {
+    Cooldown,
+    TokenBucket { cost: Number, initial: Number, start: Number },
+    LeakyMeter,
+    LeakyQueue,
+    FixedWindow,
+    SlidingCounter,
+    SlidingLog { counting_refused: bool },
+    SlottedRing { guarding: bool, locked: bool },
+    AggregatedWindow { slots: NonZeroU16 },
+    Pair,
+}
+
+#[derive(Arbitrary, Debug)]
+enum Step {
+    Move(Move),
+    Ask { n: Number, obey: bool },
+    AskForPart { n: Number, obey: bool },
+    AskForOne { obey: bool },
+}
+
+/// Which moment a request counts as made at, when it was made at an earlier one than others before it.
+#[derive(Clone, Copy, PartialEq)]
+enum Latest {
+    /// The latest that anything was let in at.
+    LetIn,
+    /// The latest that anybody asked at for what could be let in some time.
+    AskedInEarnest,
+    /// The latest that anybody asked at.
+    Asked,
+}
+
+struct Subject {
+    limiter: Box<dyn Limiter>,
+    /// The most that it lets in at once.
+    most: u64,
+    /// The most that it lets in within a span of so many nanoseconds, both ends included.
+    bound: Box<dyn Fn(u64) -> u128>,
+    latest: Latest,
+    counts_refused: bool,
+}
+
+impl Subject {
+    fn new(
+        limiter: impl Limiter + 'static,
+        most: u64,
+        bound: impl Fn(u64) -> u128 + 'static,
+        latest: Latest,
+    ) -> Subject {
+        Subject { limiter: Box::new(limiter), most, bound: Box::new(bound), latest, counts_refused: false }
+    }
+
+    /// A rule in a word.
+    fn word<R>(rule: R, most: u64, bound: impl Fn(u64) -> u128 + 'static) -> Subject
+    where
+        R: Rule<State: From<u64> + Into<u64>> + 'static,
+    {
+        Subject::new(Atomic::new(rule), most, bound, Latest::LetIn)
+    }
+
+    /// A rule that lets in `count` in each of the spans that a span of so many nanoseconds is made of.
+    fn locked<R: Rule + 'static>(rule: R, count: u64, spans: impl Fn(u64) -> u64 + 'static) -> Subject {
+        let bound = move |length_ns| u128::from(spans(length_ns)) * u128::from(count);
+        Subject::new(Locked::new(rule), count, bound, Latest::Asked)
+    }
+}
+
+#[derive(Arbitrary, Debug)]
+struct Setting {
+    kind: Kind,
+    quota: AnyQuota,
+    /// The quota's count, if none.
+    capacity: Option<Number>,
+}
+
+impl Setting {
+    fn build(&self) -> Result<Subject, QuotaError> {
+        let quota = self.quota.get();
+        let (count, period_ns) = (quota.count(), quota.period_ns());
+        let capacity = self.capacity.map_or(count, Number::get);
+        let bucket = bucket(quota, capacity);
+        let windows = move |length_ns| u128::from(length_ns / period_ns + 2) * u128::from(count);
+        let periods = move |length_ns| length_ns / period_ns + 1;
+        Ok(match self.kind {
+            Kind::Cooldown => Subject::word(Cooldown::with_burst(quota, capacity)?, capacity, bucket),
+            Kind::TokenBucket { cost, initial, start } => {
+                let cost = cost.up_to(capacity.max(1));
+                let rule = TokenBucket::new(quota, capacity)?.with_cost(cost)?;
+                let rule = rule.initially(initial.get().min(capacity), Nanos::from_nanos(start.get()))?;
+                Subject::word(rule, capacity / cost, move |length_ns| bucket(length_ns) / u128::from(cost))
+            }
+            Kind::LeakyMeter => Subject::word(LeakyMeter::new(quota, capacity)?, capacity, bucket),
+            Kind::LeakyQueue => Subject::word(LeakyQueue::new(quota, capacity)?, capacity, bucket),
+            Kind::FixedWindow => Subject::word(FixedWindow::new(quota), count, windows),
+            Kind::SlidingCounter => Subject::word(SlidingCounter::new(quota)?, count, windows),
+            Kind::SlidingLog { counting_refused: false } => {
+                Subject::locked(SlidingLog::new(quota), count, periods)
+            }
+            Kind::SlidingLog { counting_refused: true } => Subject {
+                counts_refused: true,
+                ..Subject::locked(SlidingLog::counting_refused(quota), count, periods)
+            },
+            Kind::SlottedRing { guarding, locked } => ring(quota, guarding, locked)?,
+            Kind::AggregatedWindow { slots } => {
+                Subject::locked(AggregatedWindow::new(quota, slots), count, periods)
+            }
+            Kind::Pair => Subject::locked((Cooldown::new(quota), SlidingLog::new(quota)), count, periods),
+        })
+    }
+}
+
+/// What is in a bucket, and what flows into it; less than 2 ns early where an interval is no whole number of nanoseconds.
+fn bucket(quota: Quota, capacity: u64) -> impl Fn(u64) -> u128 + Copy + 'static {
+    let early_ns = if quota.period_ns().is_multiple_of(quota.count()) { 0 } else { 2 };
+    move |length_ns| {
+        let earned =
+            u128::from(length_ns + early_ns) * u128::from(quota.count()) / u128::from(quota.period_ns());
+        u128::from(capacity) + earned
+    }
+}
+
+fn ring(quota: Quota, guarding: bool, locked: bool) -> Result<Subject, QuotaError> {
+    let slots = SLOTS as u64;
+    let rule = if guarding { SlottedRing::<SLOTS>::guarding(quota) } else { SlottedRing::new(quota) };
+    let slot_ns = quota.period_ns().div_ceil(if guarding { slots - 1 } else { slots });
+    let guarded_ns = slot_ns.saturating_mul(slots - 1);
+    let spans = move |length_ns: u64| length_ns.div_ceil(guarded_ns).max(1);
+    let subject = Subject::locked(rule, quota.count(), spans);
+    if locked {
+        return Ok(subject);
+    }
+    Ok(Subject { limiter: Box::new(AtomicRing::new(rule)?), latest: Latest::AskedInEarnest, ..subject })
+}
+
+struct World {
+    subject: Subject,
+    /// The same, asked for nothing but what was let in.
+    twin: Subject,
+    now: Nanos,
+    latest: Nanos,
+    /// When each counts as let in, and how many.
+    let_in: Vec<(Nanos, u64)>,
+}
+
+impl World {
+    fn ask(&mut self, n: u64, obey: bool) {
+        match self.decide(n) {
+            Ok(()) => {}
+            Err(Refused::ExceedsCapacity { capacity }) => {
+                assert!(capacity == self.subject.most && n > capacity, "{n} exceed {capacity}");
+            }
+            Err(Refused::NotUntil(moment)) => {
+                assert!((1..=self.subject.most).contains(&n), "{n} are to come back");
+                assert!(moment > self.now || moment == Nanos::MAX, "{n} at {:?}: {moment:?}", self.now);
+                if obey && moment < Nanos::MAX {
+                    self.come_back(n, moment);
+                }
+            }
+        }
+    }
+
+    fn come_back(&mut self, n: u64, moment: Nanos) {
+        let before = Nanos::from_nanos(moment.as_nanos() - 1);
+        let early = self.subject.limiter.check_n_at(n, before);
+        assert!(early.is_err(), "{n} told to come at {moment:?}, and {before:?} would do");
+        let late = self.twin.limiter.check_n_at(n, before);
+        assert_eq!(early, late);
+        self.now = moment;
+        assert_eq!(self.decide(n), Ok(()), "{n} told to come at {moment:?}");
+    }
+
+    fn decide(&mut self, n: u64) -> Result<(), Refused> {
+        let looked = self.subject.limiter.check_n_at(n, self.now);
+        let answer = self.subject.limiter.try_acquire_n_at(n, self.now);
+        assert_eq!(answer.is_ok(), looked.is_ok(), "{n} at {:?}", self.now);
+        let twins = self.twin.limiter.check_n_at(n, self.now);
+        if self.subject.counts_refused {
+            let _ = self.twin.limiter.try_acquire_n_at(n, self.now);
+        } else {
+            assert_eq!(answer, looked, "{n} at {:?}", self.now);
+            assert_eq!(answer, twins, "{n} at {:?}", self.now);
+            if answer.is_ok() {
+                assert_eq!(self.twin.limiter.try_acquire_n_at(n, self.now), Ok(()));
+            }
+        }
+        let counts = match self.subject.latest {
+            Latest::LetIn => answer.is_ok() && n > 0,
+            Latest::AskedInEarnest => (1..=self.subject.most).contains(&n),
+            Latest::Asked => true,
+        };
+        if counts {
+            self.latest = self.latest.max(self.now);
+        }
+        if answer.is_ok() && n > 0 {
+            self.let_in.push((self.latest, n));
+        }
+        answer
+    }
+
+    fn check_bound(&self) {
+        for (start, (from, _)) in self.let_in.iter().enumerate() {
+            let mut sum = 0;
+            for (to, n) in &self.let_in[start..] {
+                sum += u128::from(*n);
+                let length_ns = to.as_nanos() - from.as_nanos();
+                assert!(sum <= (self.subject.bound)(length_ns), "{sum} from {from:?} to {to:?}");
+            }
+        }
+    }
+}
+
+fuzz_target!(|input: (Setting, Vec<Step>)| {
+    let (setting, steps) = input;
+    let (Ok(subject), Ok(twin)) = (setting.build(), setting.build()) else { return };
+    let quota = setting.quota.get();
+    let mut world = World { subject, twin, now: Nanos::ZERO, latest: Nanos::ZERO, let_in: Vec::new() };
+    for step in steps {
+        match step {
+            Step::Move(change) => world.now = change.from(world.now, quota),
+            Step::Ask { n, obey } => world.ask(n.get(), obey),
+            Step::AskForPart { n, obey } => world.ask(n.up_to(world.subject.most), obey),
+            Step::AskForOne { obey } => world.ask(1, obey),
+        }
+    }
+    world.check_bound();
+});

@@ -1,0 +1,73 @@
+//! Any text is a quota, limits of a key, or an error that says why not; what is shown is read back as the same. So are limits
+//! that were made from any numbers.
+
+#![no_main]
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use nanopace_fuzz::{AnyQuota, Number};
+use nanopace_limits::Quota;
+use nanopace_limits::keyed::{Limit, Limits};
+use std::fmt::{Debug, Display};
+use std::num::NonZeroU16;
+use std::str::FromStr;
+
+/// What limits are written with.
+const WORDS: [&str; 20] = [
+    "/", ", ", " in ", " burst ", " ", "k", "M", "G", "s", "ms", "us", "ns", "min", "m", "h", "day", "year",
+    "month", "1", "0",
+];
+
+#[derive(Arbitrary, Debug)]
+enum Piece<'a> {
+    Word(u8),
+    Number(Number),
+    Text(&'a str),
+}
+
+#[derive(Arbitrary, Debug)]
+enum Made {
+    Cooldown(AnyQuota),
+    WithBurst(AnyQuota, Number),
+    Window(AnyQuota, NonZeroU16),
+}
+
+impl Made {
+    fn limit(&self) -> Option<Limit> {
+        match *self {
+            Made::Cooldown(quota) => Some(Limit::cooldown(quota.get())),
+            Made::WithBurst(quota, burst) => Limit::cooldown_with_burst(quota.get(), burst.get()).ok(),
+            Made::Window(quota, slots) => Some(Limit::window(quota.get(), slots)),
+        }
+    }
+}
+
+fn read_back<T: FromStr<Err: Display> + Display + PartialEq + Debug>(value: &T) {
+    let shown = value.to_string();
+    match shown.parse::<T>() {
+        Ok(again) => assert_eq!(again, *value, "shown as {shown}"),
+        Err(error) => panic!("{value:?} is shown as {shown}: {error}"),
+    }
+}
+
+fn read<T: FromStr<Err: Display> + Display + PartialEq + Debug>(text: &str) {
+    match text.parse::<T>() {
+        Ok(value) => read_back(&value),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+fuzz_target!(|input: (Vec<Piece>, Vec<Made>)| {
+    let (pieces, made) = input;
+    let text: String = pieces
+        .iter()
+        .map(|piece| match piece {
+            Piece::Word(word) => WORDS[usize::from(*word) % WORDS.len()].to_owned(),
+            Piece::Number(number) => number.get().to_string(),
+            Piece::Text(text) => (*text).to_owned(),
+        })
+        .collect();
+    read::<Quota>(&text);
+    read::<Limits>(&text);
+    read_back(&Limits::new(made.iter().filter_map(Made::limit)));
+});

@@ -1,0 +1,84 @@
+//! A stored configuration in which any bits have changed, or that has another length: it is opened with the limits that were
+//! stored, or is damaged, which is told; and a change that succeeds is there when it is opened again.
+
+#![no_main]
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use nanopace_limits::keyed::{ConfigError, ConfigStore, DiskConfig, Limits, Scope};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use tempfile::TempDir;
+
+#[derive(Arbitrary, Debug)]
+struct Damage {
+    /// Of the bytes that are not zero, which, and its bit that falls over.
+    bits: Vec<(u32, u8)>,
+    /// By so many bytes the file is shorter, if it is.
+    cut: Option<u32>,
+}
+
+static DIRECTORY: LazyLock<TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a directory"));
+static INTACT: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let path = DIRECTORY.path().join("intact");
+    let config = DiskConfig::open(&path).expect("a new file");
+    for number in 0..20 {
+        config.set(Scope::Key(&number.to_string()), limits(number)).expect("room");
+    }
+    drop(config);
+    fs::read(&path).expect("just written")
+});
+/// Most of the file is empty.
+static USED: LazyLock<Vec<usize>> =
+    LazyLock::new(|| (0..INTACT.len()).filter(|&place| INTACT[place] != 0).collect());
+
+fn path() -> PathBuf {
+    DIRECTORY.path().join("damaged")
+}
+
+fn limits(number: u32) -> Limits {
+    format!("{}/s, {}/h in 60", number + 1, number + 100).parse().expect("limits")
+}
+
+/// Whether `config` has the first limits that were stored, and no others: an earlier state of the file is whole, too.
+fn is_a_prefix(config: &DiskConfig) -> bool {
+    let stored = |number: u32| config.limits_of(&number.to_string());
+    let count = (0..20).take_while(|number| stored(*number).is_some()).count() as u32;
+    (0..count).all(|number| *stored(number).expect("counted") == limits(number))
+        && (count..20).all(|number| stored(number).is_none())
+}
+
+/// Damage that no checksum covers shows when something is written.
+fn change(path: &Path, config: DiskConfig) -> Result<(), ConfigError> {
+    config.set(Scope::Prefix("new"), limits(77))?;
+    drop(config);
+    let config = DiskConfig::open(path)?;
+    assert_eq!(config.limits_of("new").as_deref(), Some(&limits(77)));
+    Ok(())
+}
+
+fn open_and_change(path: &Path) -> Result<(), ConfigError> {
+    let config = DiskConfig::open(path)?;
+    assert!(is_a_prefix(&config));
+    change(path, config)
+}
+
+fuzz_target!(
+    // The database panics at some damages, and the store catches that; without this, it would end the process.
+    init: std::panic::set_hook(Box::new(|panic| eprintln!("{panic}"))),
+    |damage: Damage| {
+        let mut bytes = INTACT.clone();
+        let length = bytes.len();
+        for (place, bit) in damage.bits {
+            bytes[USED[place as usize % USED.len()]] ^= 1 << (bit % 8);
+        }
+        bytes.truncate(length - damage.cut.unwrap_or_default() as usize % length);
+        fs::write(path(), bytes).expect("a file");
+        match open_and_change(&path()) {
+            Ok(()) => {}
+            Err(ConfigError::Damaged { reason, .. }) => assert!(!reason.is_empty()),
+            Err(error) => panic!("{error}"),
+        }
+    }
+);
