@@ -4,9 +4,13 @@
 
 #[cfg(loom)]
 mod model;
+#[cfg(loom)]
+mod watched;
 
 #[cfg(loom)]
 pub use model::{
-    MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, explore_long, intended_ns, manual, rate,
-    slots, span, spawn, wait_ns,
+    MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, intended_ns, manual, rate, slots, span, spawn,
+    wait_ns,
 };
+#[cfg(loom)]
+pub use watched::Watched;

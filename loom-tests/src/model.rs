@@ -25,20 +25,8 @@ const MOST_BRANCHES: usize = 20_000;
 /// # Panics
 /// When one of them does, or gets stuck.
 pub fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
-    explore_within(0, name, model);
-}
-
-/// As [`explore`], with one preemption less: for models of long paths, whose claim one preemption puts to the test.
-///
-/// # Panics
-/// As [`explore`].
-pub fn explore_long(name: &str, model: impl Fn() + Send + Sync + 'static) {
-    explore_within(1, name, model);
-}
-
-fn explore_within(less: usize, name: &str, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    let bound = builder.preemption_bound.unwrap_or(PREEMPTIONS).saturating_sub(less);
+    let bound = builder.preemption_bound.unwrap_or(PREEMPTIONS);
     builder.preemption_bound = Some(bound);
     builder.max_branches = MOST_BRANCHES;
     // Std's, not loom's: it outlives an execution.

@@ -3,10 +3,10 @@
 #![cfg(loom)]
 
 use loom_tests::{
-    MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, explore_long, intended_ns, manual, rate,
-    slots, span, spawn, wait_ns,
+    MICRO, MILLI, SECOND, Watched, assert_balanced, at, drain, explore, intended_ns, manual, rate, slots,
+    span, spawn, wait_ns,
 };
-use nanopace::{Closed, Refused};
+use nanopace::{Closed, Pacer, Refused};
 
 /// A reader sees the old line or the new one, never a mixture.
 ///
@@ -40,7 +40,7 @@ fn face_is_read_whole() {
 /// The intended start of a slot that was due stays what it was, whoever asks during a change of the rate.
 ///
 /// Threads: one that changes the rate, one that asks a grant which borrows the pacer.
-/// Edits: `view` without the second look at the gate; `tells` says yes to everything.
+/// Edits: `view` without the second look at the gate; or without a look whether somebody writes; `tells` says yes to everything.
 #[test]
 fn intended_starts_survive_a_rate_change() {
     explore("intended_starts_survive_a_rate_change", || {
@@ -61,12 +61,12 @@ fn intended_starts_survive_a_rate_change() {
 
 /// A change of the rate among claimers hands out what was due before it, each slot once, and nothing more.
 ///
-/// Threads: one that acquires twice, one that sets the rate to one per second and moves the clock on by 10 us, ten
+/// Threads: one that acquires, one that sets the rate to one per second, acquires, and moves the clock on by 10 us, ten
 /// intervals of the old rate. Three slots are due.
-/// Edit: `append` lets the new line speak for slots that were due before it.
+/// Edits: `append` lets the new line speak for slots that were due before it; `add` as a load and a store.
 #[test]
 fn a_rate_change_loses_no_slot() {
-    explore_long("a_rate_change_loses_no_slot", || {
+    explore("a_rate_change_loses_no_slot", || {
         let (clock, builder) = manual("1M/s");
         let pacer = builder.build();
         clock.advance(span(2_500));
@@ -74,12 +74,14 @@ fn a_rate_change_loses_no_slot() {
             let pacer = pacer.clone();
             move || {
                 pacer.set_rate(rate("1/s"));
+                let grant = pacer.acquire().unwrap().settled();
                 clock.advance(span(10 * MICRO));
+                grant
             }
         });
-        let mine = [(); 2].map(|()| pacer.acquire().unwrap().settled());
-        other.join().unwrap();
-        assert_eq!(slots(mine.into_iter().chain(drain(&pacer))), [0, MICRO, 2 * MICRO]);
+        let mine = pacer.acquire().unwrap().settled();
+        let other = other.join().unwrap();
+        assert_eq!(slots(drain(&pacer).into_iter().chain([mine, other])), [0, MICRO, 2 * MICRO]);
         assert_eq!(pacer.ledger().granted, 3);
         assert_balanced(&pacer);
     });
@@ -118,7 +120,7 @@ fn nothing_bursts_at_the_old_speed() {
 /// Edits: a sleeper holds on to its plan although the gate has changed.
 #[test]
 fn nobody_asleep_starts_at_the_old_speed() {
-    explore_long("nobody_asleep_starts_at_the_old_speed", || {
+    explore("nobody_asleep_starts_at_the_old_speed", || {
         let (clock, builder) = manual("1M/s");
         let pacer = builder.build();
         pacer.acquire().unwrap();
@@ -143,7 +145,7 @@ fn nobody_asleep_starts_at_the_old_speed() {
 /// the manual clock does not look at the time again before it enters a sleeper.
 #[test]
 fn no_wake_up_is_lost() {
-    explore_long("no_wake_up_is_lost", || {
+    explore("no_wake_up_is_lost", || {
         let (clock, builder) = manual("1/h");
         let pacer = builder.build();
         pacer.acquire().unwrap();
@@ -156,6 +158,30 @@ fn no_wake_up_is_lost() {
         let grant = other.join().unwrap();
         assert_eq!((intended_ns(grant), wait_ns(grant)), (MILLI, 0));
         assert_eq!(pacer.ledger().granted, 2);
+    });
+}
+
+/// A change of the rate reaches everyone who sleeps.
+///
+/// Threads: two that acquire slots due in one hour and in two; one that sets the rate to 1000/s as soon as both sleep, and
+/// moves the clock on by 2 ms.
+/// Edit: `wake_all` wakes the first only.
+#[test]
+fn a_change_reaches_every_sleeper() {
+    explore("a_change_reaches_every_sleeper", || {
+        let clock = Watched::default();
+        let pacer = Pacer::builder(rate("1/h")).clock(clock.clone()).build();
+        pacer.acquire().unwrap();
+        let sleepers = [(); 2].map(|()| {
+            let pacer = pacer.clone();
+            spawn(move || pacer.acquire().unwrap().settled())
+        });
+        clock.wait_for(Watched::slept, 2);
+        pacer.set_rate(rate("1k/s"));
+        clock.manual.advance(span(2 * MILLI));
+        let grants = sleepers.map(|sleeper| sleeper.join().unwrap());
+        assert_eq!(slots(grants), [MILLI, 2 * MILLI]);
+        assert_eq!(pacer.ledger().granted, 3);
     });
 }
 
@@ -186,7 +212,7 @@ fn a_deadline_out_of_reach_ends_the_sleep() {
 /// Edits: `extend` does not look at the state it extends; or extends by a store; `publish` leaves the horizon ahead.
 #[test]
 fn nothing_starts_while_paused() {
-    explore_long("nothing_starts_while_paused", || {
+    explore("nothing_starts_while_paused", || {
         let (clock, builder) = manual("1M/s");
         let pacer = builder.build();
         pacer.acquire().unwrap();
@@ -213,7 +239,7 @@ fn nothing_starts_while_paused() {
 ///
 /// Threads: one that acquires slot 0, overdue by half a microsecond when the pause began; one that ends the pause after
 /// a second.
-/// Edits: `change` wakes nobody; `resume` moves the lines by less than the pause; `write` stores the horizon `Relaxed`.
+/// Edits: `change` wakes nobody; `resume` moves the lines by less than the pause; `enter` moves the horizon `Relaxed`, or before `seen`.
 #[test]
 fn a_pause_is_nobodys_lateness() {
     explore("a_pause_is_nobodys_lateness", || {
@@ -256,10 +282,11 @@ fn a_start_reaches_everyone() {
 /// Closing ends every sleep, also one that has not begun; and what the sleeper had taken goes back.
 ///
 /// Threads: one that acquires a slot due in an hour, one that closes.
-/// Edits: `close` wakes nobody; `enter` does not look whether the plan is current; `pace` keeps the turn.
+/// Edits: `close` wakes nobody; `enter` does not look whether the plan is current; `pace` keeps the turn; `judge` does not look
+/// whether it is closed.
 #[test]
 fn close_strands_nobody() {
-    explore_long("close_strands_nobody", || {
+    explore("close_strands_nobody", || {
         let (_clock, builder) = manual("1/h");
         let pacer = builder.build();
         pacer.acquire().unwrap();

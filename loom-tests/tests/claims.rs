@@ -29,29 +29,29 @@ fn claims_are_unique() {
 
 /// So they are when one thread takes a slot only if it is due: nobody's slot is taken a second time.
 ///
-/// Threads: one that tries, one that acquires; both slots are due, one of them as far as anyone has seen.
-/// Edit: `exchange` as a load, a comparison and a store.
+/// Threads: one that tries, one that acquires twice; three slots are due, one of them as far as anyone has seen.
+/// Edits: `exchange` as a load, a comparison and a store; `try_claim` adds instead of exchanging what it has looked at.
 #[test]
 fn tried_claims_are_unique() {
     explore("tried_claims_are_unique", || {
         let (clock, builder) = manual("1M/s");
         let pacer = builder.build();
-        clock.advance(span(MICRO));
+        clock.advance(span(2 * MICRO));
         let other = spawn({
             let pacer = pacer.clone();
-            move || pacer.acquire().unwrap().settled()
+            move || [(); 2].map(|()| pacer.acquire().unwrap().settled())
         });
         let mine = pacer.try_acquire().ok().map(LazyGrant::settled);
-        let grants = mine.into_iter().chain([other.join().unwrap()]).chain(drain(&pacer));
-        assert_eq!(slots(grants), [0, MICRO]);
-        assert_eq!(pacer.ledger().granted, 2);
+        let grants = mine.into_iter().chain(other.join().unwrap()).chain(drain(&pacer));
+        assert_eq!(slots(grants), [0, MICRO, 2 * MICRO]);
+        assert_eq!(pacer.ledger().granted, 3);
     });
 }
 
 /// A row of slots that one operation takes is nobody else's.
 ///
 /// Threads: one that takes two as one operation, one that acquires twice.
-/// Edit: `claim_row` adds one slot only.
+/// Edits: `claim_row` adds one slot only; `add` as a load and a store.
 #[test]
 fn rows_are_unique() {
     explore("rows_are_unique", || {

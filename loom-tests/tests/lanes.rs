@@ -2,13 +2,10 @@
 
 #![cfg(loom)]
 
-use loom::sync::atomic::{AtomicBool, Ordering};
 use loom_tests::{
-    MICRO, assert_balanced, drain, explore, explore_long, intended_ns, manual, rate, slots, span, spawn,
+    MICRO, Watched, assert_balanced, drain, explore, intended_ns, manual, rate, slots, span, spawn,
 };
-use nanopace::clock::Parker;
-use nanopace::{Clock, Closed, ManualClock, Nanos, Pacer};
-use std::sync::Arc;
+use nanopace::{Closed, Pacer};
 
 /// A lane gives the rest of its block back, once, whoever claims meanwhile.
 ///
@@ -42,23 +39,23 @@ fn a_block_goes_back_once() {
 
 /// So it does during a change of the rate.
 ///
-/// Threads: one whose lane starts two slots of its block and is dropped; one that changes the rate. Four slots are due.
-/// Edit: `Timeline::give_back` puts the slots aside even though it has taken them back.
+/// Threads: one whose lane starts the second slot of its block and is dropped; one that changes the rate and acquires.
+/// Four slots are due.
+/// Edits: `Timeline::give_back` puts the slots aside even though it has taken them back; `exchange` by a load and a
+/// store.
 #[test]
 fn a_block_goes_back_once_during_a_rate_change() {
-    explore_long("a_block_goes_back_once_during_a_rate_change", || {
+    explore("a_block_goes_back_once_during_a_rate_change", || {
         let (clock, builder) = manual("1M/s");
         let pacer = builder.build();
         clock.advance(span(3_500));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || {
-                let mut lane = pacer.lane();
-                [(); 2].map(|()| lane.acquire().unwrap())
-            }
-        });
+        let mut lane = pacer.lane();
+        let first = lane.acquire().unwrap();
+        let other = spawn(move || lane.acquire().unwrap());
         pacer.set_rate(rate("1/s"));
-        let grants = other.join().unwrap().into_iter().chain(drain(&pacer));
+        let mine = pacer.acquire().unwrap().settled();
+        let started = [first, mine, other.join().unwrap()];
+        let grants = drain(&pacer).into_iter().chain(started);
         assert_eq!(slots(grants), [0, MICRO, 2 * MICRO, 3 * MICRO]);
         assert_eq!(pacer.ledger().granted, 4);
         assert_balanced(&pacer);
@@ -68,10 +65,11 @@ fn a_block_goes_back_once_during_a_rate_change() {
 /// Two lanes never hold the same slot, and what both leave is all there.
 ///
 /// Threads: two whose lanes start two slots each and are dropped. Six slots are due.
-/// Edits: `take_first` leaves the slot it takes; `Timeline::give_back` forgets the slots when they are not the latest.
+/// Edits: `take_first` leaves the slot it takes; `Timeline::give_back` forgets the slots when they are not the latest; `add` or
+/// `exchange` by a load and a store.
 #[test]
 fn lanes_share_nothing() {
-    explore_long("lanes_share_nothing", || {
+    explore("lanes_share_nothing", || {
         let (clock, builder) = manual("1M/s");
         let pacer = builder.build();
         clock.advance(span(5_500));
@@ -91,21 +89,6 @@ fn lanes_share_nothing() {
     });
 }
 
-/// A manual clock that tells when somebody sleeps on it.
-#[derive(Clone, Debug)]
-struct Bedside(ManualClock, Arc<AtomicBool>);
-
-impl Clock for Bedside {
-    fn now(&self) -> Nanos {
-        self.0.now()
-    }
-
-    fn park(&self, parker: &Parker, until: Nanos) {
-        self.1.store(true, Ordering::Release);
-        self.0.park(parker, until);
-    }
-}
-
 /// A lane that sleeps lets go of the rest of its block when the schedule slows down, and starts on the new one.
 ///
 /// Threads: one whose lane sleeps for slot 1, due in half a microsecond, and holds the rest of a block; one that then
@@ -114,10 +97,10 @@ impl Clock for Bedside {
 #[test]
 fn a_sleeping_lane_lets_go() {
     explore("a_sleeping_lane_lets_go", || {
-        let clock = Bedside(ManualClock::new(), Arc::new(AtomicBool::new(false)));
+        let clock = Watched::default();
         let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
         pacer.acquire().unwrap();
-        clock.0.advance(span(MICRO / 2));
+        clock.manual.advance(span(MICRO / 2));
         let other = spawn({
             let pacer = pacer.clone();
             move || {
@@ -126,15 +109,13 @@ fn a_sleeping_lane_lets_go() {
                 (lane, grant)
             }
         });
-        while !clock.1.load(Ordering::Acquire) {
-            loom::thread::yield_now();
-        }
+        clock.wait_for(Watched::slept, 1);
         pacer.set_rate(rate("100/s"));
         // Half of slot 1's interval is left, so it is due in 5 ms.
-        clock.0.advance(span(5_000 * MICRO));
+        clock.manual.advance(span(5_000 * MICRO));
         let (lane, first) = other.join().unwrap();
         assert_eq!(intended_ns(first), 5_000_500);
-        clock.0.advance(span(10_000 * MICRO));
+        clock.manual.advance(span(10_000 * MICRO));
         assert_eq!(slots(drain(&pacer)), [15_000_500]);
         drop(lane);
         assert_eq!(pacer.ledger().granted, 3);

@@ -2,7 +2,7 @@
 
 #![cfg(loom)]
 
-use loom_tests::{SECOND, assert_balanced, at, drain, explore, explore_long, manual, span, spawn};
+use loom_tests::{SECOND, assert_balanced, at, drain, explore, manual, span, spawn};
 use nanopace::{Claim, ManualClock, Pacer, PacerBuilder, Strictness};
 
 /// Two threads claim at once, 10 s after the start of a schedule of one per second; the two claims, earlier first.
@@ -48,10 +48,10 @@ fn a_strict_gap_is_forfeited_once() {
 /// Under a partial strictness each late claim closes its part of the gap as the one before has left it.
 ///
 /// Threads: two that claim, 10 s late, at strictness 0.5.
-/// Edit: `late` without the check of `anchored`.
+/// Edits: `late` without the check of `anchored`; `judge` judges under one lock and enters the result under another.
 #[test]
 fn a_partial_gap_is_closed_in_turn() {
-    explore_long("a_partial_gap_is_closed_in_turn", || {
+    explore("a_partial_gap_is_closed_in_turn", || {
         let (clock, builder) = manual("1/s");
         let (pacer, claims) = claim_late(builder.strictness(Strictness::new(0.5).unwrap()), &clock);
         let idle_ms = pacer.ledger().idle.as_millis();
@@ -69,7 +69,7 @@ fn a_partial_gap_is_closed_in_turn() {
 /// Edit: `late` without the check of `anchored`.
 #[test]
 fn a_backlog_is_cut_once() {
-    explore_long("a_backlog_is_cut_once", || {
+    explore("a_backlog_is_cut_once", || {
         let (clock, builder) = manual("1/s");
         let (pacer, claims) = claim_late(builder.max_backlog(span(3 * SECOND)), &clock);
         let idle = pacer.ledger().idle.as_secs();
@@ -85,10 +85,11 @@ fn a_backlog_is_cut_once() {
 /// wait for its share of the ratio, and intended starts stay where they were.
 ///
 /// Threads: two that claim, 10 s late, at burst ratio 2.
-/// Edit: `late` reckons lateness from the intended start instead of the release.
+/// Edits: `late` reckons lateness from the intended start instead of the release; `judge` judges under one lock and enters the
+/// result under another.
 #[test]
 fn owed_time_is_booked_once() {
-    explore_long("owed_time_is_booked_once", || {
+    explore("owed_time_is_booked_once", || {
         let (clock, builder) = manual("1/s");
         let (pacer, mut claims) = claim_late(builder.strictness(Strictness::new(2.0).unwrap()), &clock);
         assert_eq!(due_ms(&claims), [10_000, 10_500]);
@@ -105,7 +106,8 @@ fn owed_time_is_booked_once() {
 /// the stall. Two that come late at once may start at once; what the second takes in advance is not paid again.
 ///
 /// Threads: two that try to acquire, 2 s late, at burst ratio 2; the rest is paid back after both.
-/// Edit: `late` reckons lateness from the intended start instead of the release.
+/// Edits: `late` reckons lateness from the intended start instead of the release; `judge` judges under one lock and enters the
+/// result under another.
 #[test]
 fn owed_time_is_paid_back_once() {
     explore("owed_time_is_paid_back_once", || {
@@ -139,7 +141,7 @@ fn owed_time_is_paid_back_once() {
 /// by a store.
 #[test]
 fn skips_are_counted_once() {
-    explore_long("skips_are_counted_once", || {
+    explore("skips_are_counted_once", || {
         let (clock, builder) = manual("1/s");
         let (pacer, claims) = claim_late(builder.skip_later_than(span(3 * SECOND)), &clock);
         assert_eq!(due_ms(&claims), [7_000, 8_000]);

@@ -387,6 +387,21 @@ fn the_achieved_rate_is_that_of_the_last_second() {
     assert_near(go_on(1_500), 0.0);
 }
 
+/// At 10 G/s ten slots start in each nanosecond; from 1000 s on it is one per second, and the limit is 1 us.
+#[test]
+fn of_what_was_due_when_the_rate_changed_all_that_is_later_than_the_limit_is_skipped_at_once() {
+    for (nanos_later, granted) in [(500, 5_010), (1_000, 10)] {
+        let clock = ManualClock::new();
+        let pacer = build("10G/s", &clock).skip_later_than(span(MICRO)).build();
+        clock.set(at(1_000 * SECOND));
+        pacer.set_rate(rate("1/s"));
+        clock.advance(span(nanos_later));
+        let grants = drain(&pacer);
+        assert!(grants.iter().all(|&grant| wait_ns(grant) <= MICRO));
+        assert_eq!((grants.len(), pacer.ledger().skipped), (granted, 10_000 * SECOND + 1 - granted as u64));
+    }
+}
+
 /// The state that a reading of the clock belongs to is told by 16 bits.
 #[test]
 fn after_seventy_thousand_changes_nothing_starts_early() {

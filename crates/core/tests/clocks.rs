@@ -258,6 +258,15 @@ fn one_reading_serves_many_again_when_the_backlog_from_before_a_change_is_taken(
     assert!(clock.starts_on(1, &pacer) >= 1_900);
 }
 
+/// A line reaches 2^46 slots. Rows of 2^32 - 1 slots start in time, 23 000 of them.
+#[test]
+fn one_reading_serves_many_also_beyond_the_reach_of_a_line() {
+    let (clock, pacer) = CountingClock::started(Pacer::builder(rate("10G/s")), 0);
+    assert!((0..23_000).all(|_| pacer.acquire_many(u32::MAX).is_ok()));
+    clock.now.fetch_add(2 * SECOND, Ordering::Relaxed);
+    assert_eq!(clock.starts_on(1, &pacer), 1 + 2_048);
+}
+
 #[test]
 fn only_strict_forfeits_what_its_pauses_overrun() {
     // 100/s, and every sleep takes 8 ms longer: 2 ms are left of the next interval.

@@ -5,9 +5,12 @@
 
 mod common;
 
-use common::{assert_balanced, build, drain, finish, intended_ns, rate, span, strictness};
-use nanopace::{Closed, LazyGrant, ManualClock, Pacer, Refused};
-use std::thread::{self, JoinHandle};
+use common::{assert_balanced, at, build, drain, finish, intended_ns, rate, span, strictness};
+use nanopace::clock::Parker;
+use nanopace::{Clock, Closed, LazyGrant, ManualClock, Nanos, Pacer, Refused};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Barrier, OnceLock};
+use std::thread::{self, JoinHandle, ThreadId};
 
 /// A few random numbers; the same ones every time.
 struct Dice(u64);
@@ -240,4 +243,51 @@ fn until_closed(pacer: &Pacer, dice: &mut Dice) -> Starts {
             Err(_) => thread::yield_now(),
         }
     }
+}
+
+/// A clock that oversleeps by a microsecond, and on which one thread stands still while it reads it.
+#[derive(Debug)]
+struct Stopping {
+    now: AtomicU64,
+    stopped: OnceLock<ThreadId>,
+    /// Waited at when it stops, and when it goes on.
+    barrier: Barrier,
+}
+
+impl Clock for Stopping {
+    fn now(&self) -> Nanos {
+        if self.stopped.get() == Some(&thread::current().id()) {
+            self.barrier.wait();
+            self.barrier.wait();
+        }
+        at(self.now.load(Ordering::Relaxed))
+    }
+
+    fn park(&self, _: &Parker, until: Nanos) {
+        self.now.store(until.as_nanos() + 1_000, Ordering::Relaxed);
+    }
+}
+
+/// Whoever reads the ledger reads the clock under the lock.
+#[test]
+fn a_thread_that_is_stopped_while_it_holds_the_lock_stops_nobody() {
+    let clock =
+        Arc::new(Stopping { now: AtomicU64::new(0), stopped: OnceLock::new(), barrier: Barrier::new(2) });
+    let pacer = Pacer::builder(rate("1000/s")).clock(clock.clone()).build();
+    clock.now.store(10_000_000, Ordering::Relaxed);
+    let (reader, at_clock) = (pacer.clone(), clock.clone());
+    let reader = thread::spawn(move || {
+        at_clock.stopped.set(thread::current().id()).expect("once");
+        reader.ledger()
+    });
+    clock.barrier.wait();
+    let worker = thread::spawn(move || {
+        pacer.claim().expect("open").start().expect("due");
+        let mut lane = pacer.lane();
+        // Slots 1 to 10 are due, the others are slept for; a lane takes them one by one.
+        (0..20).for_each(|_| assert!(pacer.acquire().is_ok() && lane.acquire().is_ok()));
+    });
+    finish("worker", vec![worker], || ());
+    clock.barrier.wait();
+    finish("reader", vec![reader], || ());
 }

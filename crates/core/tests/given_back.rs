@@ -128,3 +128,18 @@ fn the_latest_claim_given_back_is_seen_anew() {
         assert_eq!(pacer.try_acquire().map(wait_ns), Ok(10 * SECOND + SECOND / 2), "{number}");
     }
 }
+
+/// At 10 s strict forfeits all that slot 2 is late, so slot 3 comes at 11 s. Slot 0 is from before and comes back, and is later than the limit.
+#[test]
+fn a_late_slot_that_comes_back_is_skipped_and_none_behind_the_gap() {
+    let clock = ManualClock::new();
+    let pacer = build("1/s", &clock).strictness(strictness(1.0)).build();
+    let [first, _second] = [(); 2].map(|()| pacer.claim().expect("open"));
+    clock.advance(span(10 * SECOND));
+    pacer.try_acquire().expect("late");
+    pacer.set_skip_later_than(Some(span(SECOND)));
+    clock.advance(span(SECOND / 2));
+    drop(first);
+    assert_eq!(pacer.claim().expect("open").due(), Ok(at(11 * SECOND)));
+    assert_eq!(pacer.ledger().skipped, 1);
+}

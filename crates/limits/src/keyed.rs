@@ -18,6 +18,7 @@ mod disk;
 mod engine;
 mod limits;
 mod refused;
+mod replaced;
 mod requests;
 mod window;
 

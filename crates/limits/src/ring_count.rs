@@ -195,6 +195,17 @@ impl<const N: usize> Rule for SlottedRing<N> {
         state.add(now, n);
     }
 
+    /// A request for nothing, and one for more than the limit, is no arrival: the latest moment stays.
+    fn decide(&self, state: &mut RingCount<N>, now: Nanos, n: u64) -> Result<(), Refused> {
+        if n == 0 || n > self.limit {
+            return self.check(state, now, n);
+        }
+        self.advance(state, now);
+        self.check(state, now, n)?;
+        self.debit(state, now, n);
+        Ok(())
+    }
+
     fn is_idle(&self, state: &RingCount<N>, now: Nanos) -> bool {
         state.total == 0 && state.newest <= self.slots.number(now)
             || self.slots.number(now) >= state.newest + N as u64

@@ -92,7 +92,16 @@ impl RollingCount {
             left -= n;
             left <= most
         });
-        leaves.map_or(self.latest, |(moment, _)| *moment + self.interval + Duration::from_nanos(1))
+        leaves.map_or(self.latest, |(moment, _)| self.leaves(*moment))
+    }
+
+    /// From when on nothing of what was added will be within the interval, nor anything that is added at the latest moment.
+    pub(crate) fn empties(&self) -> Nanos {
+        self.leaves(self.latest)
+    }
+
+    fn leaves(&self, moment: Nanos) -> Nanos {
+        moment + self.interval + Duration::from_nanos(1)
     }
 
     /// Forgets the oldest events as long as `enough` remain without them.

@@ -12,8 +12,9 @@ use std::time::Duration;
 /// enough of what is remembered will be a period old.
 ///
 /// [`counting_refused`](SlidingLog::counting_refused) makes the seed's variant: a request gets in where no more than
-/// `count` - n *arrived*, admitted or not, after t - period. Who keeps knocking stays out; who stays away for the time told gets in. A
-/// request for nothing, and one for more than `count`, is no arrival.
+/// `count` - n *arrived*, admitted or not, after t - period. Who keeps knocking stays out; who stays away for the time told gets in.
+///
+/// Moments that go backwards count as the latest at which a request arrived. One for nothing, and one for more than `count`, is no arrival.
 ///
 /// # Cost
 ///
@@ -72,7 +73,12 @@ impl Rule for SlidingLog {
         match self.quota.count().checked_sub(n) {
             None => Err(Refused::ExceedsCapacity { capacity: self.quota.count() }),
             Some(most) if n == 0 || state.total() <= most => Ok(()),
-            Some(most) => Err(Refused::NotUntil(state.falls_to(most))),
+            Some(most) if !self.counts_refused => Err(Refused::NotUntil(state.falls_to(most))),
+            // This one counts too, and then `most` are within the period together with it.
+            Some(most) => Err(Refused::NotUntil(match most.checked_sub(n) {
+                Some(others) => state.falls_to(others),
+                None => state.empties(),
+            })),
         }
     }
 
@@ -85,6 +91,9 @@ impl Rule for SlidingLog {
     }
 
     fn decide(&self, state: &mut RollingCount, now: Nanos, n: u64) -> Result<(), Refused> {
+        if n == 0 || n > self.quota.count() {
+            return self.check(state, now, n);
+        }
         self.advance(state, now);
         let answer = self.check(state, now, n);
         match answer {
@@ -92,7 +101,6 @@ impl Rule for SlidingLog {
             Err(Refused::NotUntil(_)) if self.counts_refused => {
                 state.add(now, n);
                 state.keep(self.quota.count());
-                return self.check(state, now, n);
             }
             Err(_) => {}
         }

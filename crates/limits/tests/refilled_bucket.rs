@@ -78,6 +78,26 @@ fn at_the_edges_of_the_types() {
     assert_eq!(bucket.tokens(), Nanos::MAX.as_nanos() / DAY);
 }
 
+/// From one per day to 10 M/s: who comes back when told gets in, and a nanosecond earlier would not have.
+#[test]
+fn who_obeys_gets_in_at_every_rate() {
+    for period_ns in [DAY, SECOND, MILLI + 1, 333, 100] {
+        let quota = Quota::new(1, span(period_ns)).unwrap();
+        let bucket = RefilledBucket::unattended(quota, 3, 0, 1, ManualClock::new()).unwrap();
+        let mut now = at(12_345);
+        for refusal in 0..1_000 {
+            while bucket.try_acquire_at(now).is_ok() {}
+            let n = refusal % 3 + 1;
+            let Err(Refused::NotUntil(moment)) = bucket.try_acquire_n_at(n, now) else {
+                panic!("it is empty")
+            };
+            assert!(bucket.check_n_at(n, at(moment.as_nanos() - 1)).is_err(), "{quota} at {now:?}");
+            assert_eq!(bucket.try_acquire_n_at(n, moment), Ok(()), "{quota} at {now:?}");
+            now = moment;
+        }
+    }
+}
+
 #[test]
 fn unattended_it_is_refilled_by_requests_and_by_hand() {
     let clock = ManualClock::new();
@@ -116,6 +136,19 @@ proptest! {
             prop_assert_eq!(bucket.check_n_at(n, now), expected);
             prop_assert_eq!(bucket.try_acquire_n_at(n, now), expected);
             prop_assert_eq!(bucket.tokens(), tokens);
+        }
+    }
+
+    #[test]
+    fn what_is_refused_changes_nothing(capacity in 4..30_u64, arrivals in orderly(SECOND, 5, 30)) {
+        let make = || RefilledBucket::unattended("5/s".parse().unwrap(), capacity, 2, 1, ManualClock::new()).unwrap();
+        let (asked, untouched) = (make(), make());
+        for Arrival { now, n } in arrivals {
+            let answer = asked.try_acquire_n_at(n, now);
+            prop_assert_eq!(untouched.check_n_at(n, now), answer);
+            if answer.is_ok() {
+                untouched.try_acquire_n_at(n, now).unwrap();
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 mod laws;
 
-use laws::{Arrival, SECOND, arrivals, at, orderly, seconds, span};
+use laws::{Arrival, SECOND, arrivals, at, orderly, quotas, seconds, span};
 use nanopace::Nanos;
 use nanopace_limits::{
     AtomicRing, Limiter, Quota, QuotaError, Refused, RingCount, RollingCount, Rule, SlottedRing,
@@ -96,12 +96,41 @@ proptest! {
         }
     }
 
+    /// On a clock that goes backwards, what counts is the latest moment.
+    #[test]
+    fn counts_take_moments_from_before_the_latest_for_the_latest(span_ns in 1..1_u64 << 40, arrivals in arrivals(1 << 30, 10, 100)) {
+        let (mut exact, mut exact_in_order) = (RollingCount::new(span(span_ns)), RollingCount::new(span(span_ns)));
+        let ring = RingCount::<5>::new(span(span_ns)).unwrap();
+        let (mut ring, mut ring_in_order) = (ring.clone(), ring);
+        let mut latest = Nanos::ZERO;
+        for Arrival { now, n } in arrivals {
+            latest = latest.max(now);
+            prop_assert_eq!(exact.add(now, n), exact_in_order.add(latest, n));
+            prop_assert_eq!(ring.add(now, n), ring_in_order.add(latest, n));
+        }
+    }
+
     #[test]
     fn a_ring_keeps_the_laws(count in 1..20_u64, arrivals in orderly(SECOND, 20, 20)) {
         let quota = Quota::new(count, span(SECOND)).unwrap();
         for rule in [SlottedRing::<8>::new(quota), SlottedRing::guarding(quota)] {
             laws::common(&rule, count, &arrivals)?;
         }
+    }
+
+    #[test]
+    fn rings_keep_the_laws_at_any_quota(
+        (quota, arrivals) in quotas().prop_flat_map(|quota| (Just(quota), orderly(quota.period_ns(), quota.count(), quota.count()))),
+    ) {
+        for rule in [SlottedRing::<5>::new(quota), SlottedRing::guarding(quota)] {
+            laws::common(&rule, quota.count(), &arrivals)?;
+            let Ok(limiter) = AtomicRing::new(rule) else { continue };
+            for (&Arrival { now, n }, answer) in arrivals.iter().zip(laws::answers(&rule, &arrivals)) {
+                prop_assert_eq!(limiter.try_acquire_n_at(n, now), answer);
+            }
+        }
+        let bound = |length_ns: u64| u128::from(length_ns / quota.period_ns() + 1) * u128::from(quota.count());
+        laws::is_bounded(&SlottedRing::<5>::guarding(quota), &arrivals, bound)?;
     }
 
     /// What is refused may have moved on the latest moment, and nothing else.

@@ -4,9 +4,9 @@ mod common;
 mod laws;
 
 use common::until;
-use laws::{DAY, MILLI, SECOND, at, span};
+use laws::{Arrival, DAY, MILLI, SECOND, at, span};
 use nanopace::{ManualClock, Nanos};
-use nanopace_limits::{AcquireError, Limiter, ManagedPool, QuotaError, Refused, TokenPool};
+use nanopace_limits::{AcquireError, Limiter, ManagedPool, Quota, QuotaError, Refused, TokenPool};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -137,6 +137,67 @@ proptest! {
             prop_assert!(active <= size);
         }
         prop_assert_eq!(u128::from(size) + sum - total(&pool), sum * share / u128::from(size) );
+    }
+}
+
+proptest! {
+    /// The managed pool is the pool, refilled at each beat with what the quota has brought; whatever the clock does, at the latest
+    /// moment it has shown.
+    #[test]
+    fn the_managed_pool_is_its_definition(
+        count in 1..50_u64, period_ns in 50..100_000_u64, interval_ns in 1..10_000_u64, size in 1..40_u64,
+        arrivals in laws::arrivals(50_000, 20, 60),
+    ) {
+        let quota = Quota::new(count, span(period_ns)).unwrap();
+        let managed = ManagedPool::unattended(quota, size, 1.25, span(interval_ns), ManualClock::new()).unwrap();
+        let mut pool = TokenPool::new(size, 1.25).unwrap();
+        let (mut latest, mut refilled) = (0, 0);
+        let mut bring = |pool: &mut TokenPool, now: Nanos| {
+            latest = latest.max(now.as_nanos());
+            let brought = u128::from(latest / interval_ns * interval_ns) * u128::from(count) / u128::from(period_ns);
+            pool.refill(u64::try_from(brought - refilled).unwrap());
+            refilled = brought;
+        };
+        for Arrival { now, n } in arrivals {
+            bring(&mut pool, now);
+            prop_assert_eq!(managed.check_n_at(n, now).is_ok(), n <= pool.active());
+            match managed.try_acquire_n_at(n, now) {
+                Ok(()) => prop_assert!(pool.take(n)),
+                Err(Refused::ExceedsCapacity { capacity }) => {
+                    prop_assert_eq!(capacity, pool.capacity());
+                    prop_assert!(n > capacity);
+                }
+                Err(Refused::NotUntil(moment)) => {
+                    prop_assert!(!pool.clone().take(n) && n <= pool.capacity());
+                    if moment < Nanos::MAX {
+                        prop_assert_eq!(managed.try_acquire_n_at(n, moment), Ok(()), "told {:?} at {:?}", moment, now);
+                        bring(&mut pool, moment);
+                        prop_assert!(pool.take(n));
+                    }
+                }
+            }
+            let snapshot = managed.snapshot();
+            prop_assert_eq!((snapshot.active(), snapshot.waiting()), (pool.active(), pool.waiting()));
+        }
+    }
+}
+
+/// From one per day to 10 M/s, refilled every microsecond and every hour.
+#[test]
+fn who_obeys_gets_in_at_every_rate() {
+    for (text, interval) in
+        [("1/day", 3_600 * SECOND), ("7/day", 1_000), ("3/min", 1_000), ("333/s", 1_000), ("10M/s", 1_000)]
+    {
+        let pool = ManagedPool::unattended(text.parse().unwrap(), 3, 1.0, span(interval), ManualClock::new())
+            .unwrap();
+        let mut now = at(12_345);
+        for _ in 0..1_000 {
+            while pool.try_acquire_at(now).is_ok() {}
+            let Err(Refused::NotUntil(moment)) = pool.try_acquire_at(now) else { panic!("it is empty") };
+            assert!(pool.check_n_at(1, at(moment.as_nanos() - 1)).is_err(), "{text} at {now:?}");
+            assert_eq!(pool.try_acquire_at(moment), Ok(()), "{text} at {now:?}");
+            now = moment;
+        }
     }
 }
 

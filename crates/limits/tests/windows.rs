@@ -8,7 +8,8 @@ use laws::{
 };
 use nanopace::Nanos;
 use nanopace_limits::{
-    Atomic, FixedWindow, Limiter, Locked, Quota, QuotaError, Refused, Rule, SlidingCounter, SlidingLog,
+    Atomic, Cooldown, FixedWindow, Limiter, Locked, Quota, QuotaError, Refused, Rule, SlidingCounter,
+    SlidingLog,
 };
 use proptest::prelude::*;
 
@@ -119,6 +120,20 @@ fn who_keeps_knocking_stays_out_where_refused_requests_count() {
 }
 
 #[test]
+fn a_log_remembers_no_more_moments_than_its_count() {
+    let quota = Quota::new(5, span(1_000)).unwrap();
+    for rule in [SlidingLog::new(quota), SlidingLog::counting_refused(quota)] {
+        let mut state = rule.fresh();
+        let mut most = 0;
+        for moment in 0..5_000 {
+            let _ = rule.decide(&mut state, at(moment), 1);
+            most = most.max(format!("{state:?}").matches(", 1)").count());
+        }
+        assert_eq!(most, 5, "{rule:?}");
+    }
+}
+
+#[test]
 fn counts_that_do_not_fit_a_word_are_refused_with_what_does() {
     // A second's windows up to 2^63 ns take 34 bits for their number, so 30 are left; two counts have 15 each.
     let quota = |count| Quota::new(count, span(SECOND)).unwrap();
@@ -194,6 +209,38 @@ proptest! {
         }
     }
 
+    /// Of the laws those that hold where refused requests count.
+    #[test]
+    fn a_log_that_counts_refused_ones_keeps_its_laws((quota, arrivals) in quota_and_orderly()) {
+        let rule = SlidingLog::counting_refused(quota);
+        laws::retries_get_in(&rule, &arrivals)?;
+        laws::idle_is_fresh(&rule, &arrivals)?;
+        laws::sizes_are_told_apart(&rule, quota.count(), &arrivals)?;
+        let periods = |length_ns: u64| u128::from(length_ns / quota.period_ns() + 1);
+        laws::is_bounded(&rule, &arrivals, |length_ns| periods(length_ns) * u128::from(quota.count()))?;
+    }
+
+    /// On a clock that goes backwards, what counts is the latest moment at which a request arrived: in order, the answers are the same.
+    #[test]
+    fn logs_take_moments_from_before_the_latest_for_the_latest((quota, mut arrivals) in quota_and_arrivals()) {
+        arrivals.retain(|arrival| (1..=quota.count()).contains(&arrival.n));
+        for rule in [SlidingLog::new(quota), SlidingLog::counting_refused(quota)] {
+            prop_assert_eq!(laws::answers(&rule, &arrivals), laws::answers(&rule, &effective(&arrivals)));
+        }
+    }
+
+    /// Limits of different laws on one request.
+    #[test]
+    fn three_at_once_are_checked_before_any_is_debited((quota, arrivals) in quota_and_orderly(), burst in 1..10_u64) {
+        let cooldown = Cooldown::with_burst("3/s".parse().unwrap(), burst).unwrap();
+        let all = (FixedWindow::new(quota), cooldown, SlidingLog::new(quota));
+        laws::common(&all, quota.count().min(burst), &arrivals)?;
+        let let_in = laws::admitted(&all, &arrivals);
+        prop_assert!(laws::answers(&all.0, &let_in).iter().all(Result::is_ok));
+        prop_assert!(laws::answers(&all.1, &let_in).iter().all(Result::is_ok));
+        prop_assert!(laws::answers(&all.2, &let_in).iter().all(Result::is_ok));
+    }
+
     #[test]
     fn a_sliding_counter_keeps_its_laws((quota, arrivals) in quota_and_arrivals()) {
         let Ok(rule) = SlidingCounter::new(quota) else { return Ok(()) };
@@ -221,7 +268,14 @@ proptest! {
         let quota = Quota::new(7, span(SECOND)).unwrap();
         let fixed = FixedWindow::new(quota);
         prop_assert_eq!(laws::admitted_by(&Atomic::new(fixed), &arrivals), laws::admitted(&fixed, &arrivals));
-        let log = SlidingLog::new(quota);
-        prop_assert_eq!(laws::admitted_by(&Locked::new(log), &arrivals), laws::admitted(&log, &arrivals));
+        for log in [SlidingLog::new(quota), SlidingLog::counting_refused(quota)] {
+            let locked = Locked::new(log);
+            for (&Arrival { now, n }, answer) in arrivals.iter().zip(laws::answers(&log, &arrivals)) {
+                if (1..=7).contains(&n) {
+                    prop_assert_eq!(locked.check_n_at(n, now), answer);
+                }
+                prop_assert_eq!(locked.try_acquire_n_at(n, now), answer);
+            }
+        }
     }
 }

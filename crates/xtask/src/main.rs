@@ -1,7 +1,8 @@
 //! The project's own commands, for a machine that has nothing but Rust.
 //!
 //! ```text
-//! cargo xtask test        every test: unit, integration, documentation, and the loom models at depth 2
+//! cargo xtask test        every test: unit, integration, documentation, and the loom models at depth 2; and whether the
+//!                         stored edits, which show that the models bite, still apply
 //! cargo xtask loom [N]    the loom models only, at N preemptions (2 by default)
 //! cargo xtask lint        format, clippy and documentation, with warnings as errors
 //! ```
@@ -28,7 +29,11 @@ fn main() -> ExitCode {
 }
 
 fn test() -> bool {
-    cargo(&["test", "--workspace", "--no-fail-fast"], &[]) & loom("2")
+    cargo(&["test", "--workspace", "--no-fail-fast"], &[]) & stored_edits_apply() & loom("2")
+}
+
+fn stored_edits_apply() -> bool {
+    cargo(&["run", "--quiet", "--package", "loom-tests", "--bin", "mutants", "--", "--check"], &[])
 }
 
 /// Models run optimised, in a target folder of their own: the flag reaches every dependency.

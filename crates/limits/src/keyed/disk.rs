@@ -7,10 +7,11 @@
 
 use super::{ConfigError, ConfigStore, Limits, MemoryConfig, Scope};
 use crate::sync::Mutex;
-use redb::{Database, Error, ReadableTable, TableDefinition};
+use redb::backends::{FileBackend, InMemoryBackend};
+use redb::{Database, Error, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
 use std::fmt;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -22,18 +23,32 @@ const KEYS: TableDefinition<'_, &str, &str> = TableDefinition::new("keys");
 /// Defaults by prefix, as text.
 const PREFIXES: TableDefinition<'_, &str, &str> = TableDefinition::new("prefixes");
 
-/// Where a file says how it is laid out, in three numbers of 32 bits.
-const LAYOUT: Range<usize> = 12..24;
-/// Bytes of a page; pages of a region's header; pages of its data. What [`redb`] gives to every file whose builder says nothing else.
+/// What a file begins with.
+const MAGIC: [u8; 9] = *b"redb\x1A\n\xA9\r\n";
+/// Where it says how it is laid out, in five numbers of 32 bits.
+const LAYOUT: Range<usize> = 12..32;
+/// The first three: bytes of a page; pages of a region's header; pages of its data. What [`redb`] gives to every file whose builder
+/// says nothing else.
 const SIZES: [u32; 3] = [4096, 130, 1 << 20];
+
+/// Where it says which of the last two states is the current one (bit 0), and how that was committed.
+const FLAGS: usize = 9;
+/// In two phases.
+const TWO_PHASES: u8 = 4;
+/// Where it says how many transactions each of the two has seen.
+const TRANSACTIONS: [usize; 2] = [168, 296];
 
 /// A configuration in a file, so that none is lost when the process dies: a change is on disk before
 /// [`set`](ConfigStore::set) returns. All of it is in memory too, and answers come from there; only changes touch the disk,
 /// each at the price of a flush.
 ///
 /// The file is a [`redb`] database (version 2.6, file format 3, which its later versions read too). It is written by copy and
-/// one switch, so a process that is killed at any moment leaves all of a change or nothing of it. When it is opened, the
-/// checksums of all that is stored are compared, and the header's layout with the only one there is. One store at a time has it open.
+/// one switch after the copy is on disk, so a process that is killed at any moment leaves all of a change or nothing of it. One
+/// store at a time has it open.
+///
+/// When it is opened, all of it is read, and the checksums of what is stored are compared in this copy. If anything is wrong that can't be
+/// computed anew from the rest, that is an error, and the file stays as it is. (On some damaged files the database panics, which
+/// is caught and becomes that error; a program that is built to abort on a panic does so.)
 ///
 /// ```
 /// use nanopace_limits::keyed::{ConfigStore, DiskConfig, Scope};
@@ -69,12 +84,14 @@ impl DiskConfig {
             begin(&path)?;
         }
         let (database, entries) = guarded(&path, || {
-            check_layout(&path)?;
-            let mut database = Database::open(&path)?;
-            if !database.check_integrity()? {
-                return Err(Error::Corrupted("a checksum is wrong".to_owned()));
+            let file = FileBackend::new(File::options().read(true).write(true).open(&path)?)?;
+            let mut bytes = content(&file)?;
+            let (entries, is_whole) = examined(&mut bytes).map_err(of_a_copy)?;
+            file.write(FLAGS as u64, &bytes[FLAGS..=FLAGS])?;
+            let mut database = Database::builder().create_with_backend(file)?;
+            if !is_whole {
+                database.check_integrity()?;
             }
-            let entries = read(&database)?;
             Ok((database, entries))
         })?;
         let cache = MemoryConfig::new();
@@ -129,7 +146,7 @@ fn begin(path: &Path) -> Result<(), ConfigError> {
     let file = aside.reopen().map_err(io)?;
     guarded(path, || {
         let database = Database::builder().create_with_file_format_v3(true).create_file(file)?;
-        let transaction = database.begin_write()?;
+        let transaction = begin_write(&database)?;
         transaction.open_table(KEYS)?;
         transaction.open_table(PREFIXES)?;
         Ok(transaction.commit()?)
@@ -140,14 +157,67 @@ fn begin(path: &Path) -> Result<(), ConfigError> {
     }
 }
 
-/// The database believes the sizes in its header, and may calculate for minutes with wrong ones.
-fn check_layout(path: &Path) -> Result<(), Error> {
-    let mut header = [0; LAYOUT.end];
-    File::open(path)?.read_exact(&mut header)?;
-    if header[LAYOUT] != SIZES.map(u32::to_le_bytes).concat() {
-        return Err(Error::Corrupted("its header is none that was ever written".to_owned()));
+/// All bytes of a file that begins as it should.
+fn content(file: &FileBackend) -> Result<Vec<u8>, Error> {
+    let length = usize::try_from(file.len()?).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
+    check_header(&file.read(0, length.min(LAYOUT.end))?, length)?;
+    Ok(file.read(0, length)?)
+}
+
+/// The database believes the sizes in its header: it may calculate for minutes with wrong ones, or panic.
+fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
+    let layout = header.get(LAYOUT).filter(|_| header.starts_with(&MAGIC)).unwrap_or_default();
+    let (numbers, _) = layout.as_chunks();
+    let numbers: Vec<u32> = numbers.iter().map(|number| u32::from_le_bytes(*number)).collect();
+    match numbers[..] {
+        [ref sizes @ .., regions, rest] if *sizes == SIZES => {
+            let [page, header, data] = SIZES.map(u128::from);
+            let rest = if rest > 0 { header + u128::from(rest) } else { 0 };
+            let whole = (1 + u128::from(regions) * (header + data) + rest) * page;
+            let is_whole = whole <= length as u128;
+            is_whole
+                .then_some(())
+                .ok_or_else(|| Error::Corrupted(format!("{length} bytes are left of {whole}")))
+        }
+        _ => Err(Error::Corrupted("its header is none that was ever written".to_owned())),
     }
-    Ok(())
+}
+
+/// What is stored in a file of these bytes, and whether nothing in it had to be mended by being computed anew.
+fn examined(bytes: &mut [u8]) -> Result<(Vec<Stored>, bool), Error> {
+    let current = loaded(bytes)?;
+    if !is_other_newer(bytes) {
+        return Ok(current);
+    }
+    // The process died before it switched to the other state, which perhaps is not whole. Of states that were not committed in two phases the
+    // database takes the newest that is.
+    bytes[FLAGS] &= !TWO_PHASES;
+    loaded(bytes)
+}
+
+fn is_other_newer(bytes: &[u8]) -> bool {
+    let transactions = |state: u8| {
+        let start = TRANSACTIONS[usize::from(state & 1)];
+        bytes[start..start + 8].iter().rev()
+    };
+    transactions(bytes[FLAGS] ^ 1).gt(transactions(bytes[FLAGS]))
+}
+
+fn loaded(bytes: &[u8]) -> Result<(Vec<Stored>, bool), Error> {
+    let copy = InMemoryBackend::new();
+    copy.set_len(bytes.len() as u64)?;
+    copy.write(0, bytes)?;
+    let mut database = Database::builder().create_with_backend(copy)?;
+    let is_whole = database.check_integrity()?;
+    Ok((read(&database)?, is_whole))
+}
+
+/// No operating system takes part in reading a copy.
+fn of_a_copy(error: Error) -> Error {
+    match error {
+        Error::Io(error) => Error::Corrupted(error.to_string()),
+        error => error,
+    }
 }
 
 fn read(database: &Database) -> Result<Vec<Stored>, Error> {
@@ -162,12 +232,20 @@ fn read(database: &Database) -> Result<Vec<Stored>, Error> {
     Ok(entries)
 }
 
+/// In two phases, so that what was committed last is known to be whole: where it is not, it was damaged, and an older state
+/// does not take its place.
+fn begin_write(database: &Database) -> Result<WriteTransaction, Error> {
+    let mut transaction = database.begin_write()?;
+    transaction.set_two_phase_commit(true);
+    Ok(transaction)
+}
+
 fn write(database: &Database, scope: Scope<'_>, limits: Option<&Limits>) -> Result<(), Error> {
     let (table, name) = match scope {
         Scope::Key(key) => (KEYS, key),
         Scope::Prefix(prefix) => (PREFIXES, prefix),
     };
-    let transaction = database.begin_write()?;
+    let transaction = begin_write(database)?;
     {
         let mut table = transaction.open_table(table)?;
         match limits {
@@ -184,19 +262,14 @@ fn guarded<T>(path: &Path, access: impl FnOnce() -> Result<T, Error>) -> Result<
     match catch_unwind(AssertUnwindSafe(access)) {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(Error::DatabaseAlreadyOpen)) => Err(ConfigError::InUse { path }),
-        Ok(Err(Error::Io(source))) if !tells_of_damage(source.kind()) => {
-            Err(ConfigError::Io { path, source })
-        }
+        Ok(Err(Error::Io(source))) => Err(ConfigError::Io { path, source }),
         Ok(Err(Error::PreviousIo)) => {
             Err(ConfigError::Io { path, source: io::Error::other("it failed before") })
         }
+        Ok(Err(Error::Corrupted(reason))) => Err(damaged(&path, reason)),
         Ok(Err(error)) => Err(damaged(&path, error.to_string())),
         Err(_) => Err(damaged(&path, "its pages contradict each other".to_owned())),
     }
-}
-
-fn tells_of_damage(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::InvalidData | ErrorKind::UnexpectedEof)
 }
 
 fn damaged(path: &Path, reason: String) -> ConfigError {

@@ -9,16 +9,20 @@ use std::sync::Arc;
 ///
 /// A key's limits are looked up at its first request, and again at its next one after the configuration has changed; otherwise a decision
 /// takes them from the key's entry. When they have changed, what was counted stays counted:
-/// * a limit that stays as it was goes on as if nothing had happened;
-/// * another one begins with what the old limit of the most similar period had counted, each request at the latest moment at
-///   which it may have been let in.
+/// * A limit that stays as it was goes on as if nothing had happened; so does a window with another count.
+/// * Another one begins with what the limits before it count. A window counts each request at the latest moment at which it may have
+///   been let in. A cooldown is at worst exhausted, and so lets in one more after one interval at the latest.
+/// * A limit that is no longer in force counts on until all that it has counted is paid off or has left its window. Put in force
+///   again before, it is as if it had been all along, so lowering a limit and raising it again lets in nothing twice. Up to eight
+///   such limits are kept for each key, those that count for longest.
 ///
-/// An aggregated window takes over all of it. A cooldown takes over no more than its burst, so that it lets in again after
-/// one period at the latest; when it is lowered below what was counted and raised again, the rest is forgotten.
+/// So of limits of which one always lets in more than the other, in no span does more get in than what the highest in force
+/// within it lets through.
 ///
 /// A key without limits is refused ([`KeyRefused::NoLimits`]); set defaults for the empty prefix if all are to have some.
 ///
-/// * Memory per key: the key; 32 bytes; 16 for each limit, and for an aggregated window what it says besides.
+/// * Memory per key: the key; 40 bytes; 16 for each limit, and for an aggregated window what it says besides. Limits that are no longer in
+///   force take 24, and 88 more each, while they count.
 /// * Cost per decision: that of the [`RequestStore`], one load of the configuration's version, and the rules' steps.
 ///
 /// ```

@@ -1,5 +1,6 @@
 //! The limits of a key: one or several, all checked before any is debited.
 
+use super::replaced::{Account, Replaced};
 use super::window::{AggregatedState, AggregatedWindow};
 use crate::{Cooldown, Quota, QuotaError, Refused, Rule};
 use nanopace::Nanos;
@@ -15,11 +16,11 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     quota: Quota,
-    law: Law,
+    pub(super) law: Law,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Law {
+pub(super) enum Law {
     Cooldown { rule: Cooldown, burst: u64 },
     Window { rule: AggregatedWindow },
 }
@@ -40,12 +41,16 @@ enum Law {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits(Box<[Limit]>);
 
-/// What [`Limits`] remember.
+/// What [`Limits`] remember, and what those before them still count.
 #[derive(Clone, Debug, Default)]
-pub struct LimitsState(Box<[LimitState]>);
+pub struct LimitsState {
+    /// As many as there are limits.
+    in_force: Box<[LimitState]>,
+    replaced: Option<Box<Replaced>>,
+}
 
 #[derive(Clone, Debug)]
-enum LimitState {
+pub(super) enum LimitState {
     Cooldown(u64),
     /// Boxed, so that a cooldown beside it takes no more than it needs.
     Window(Box<AggregatedState>),
@@ -66,7 +71,7 @@ pub enum LimitsError {
     Burst(String),
 }
 
-/// A limit's rule and state together; a state is never another law's, because [`Limit::fresh`] and [`Limit::carry`] make all.
+/// A limit's rule and state together; a state is never another law's, because [`Limit::fresh`] makes all.
 macro_rules! with_law {
     ($limit:expr, $state:expr, |$rule:ident, $own:ident| $answer:expr) => {
         match (&$limit.law, $state) {
@@ -105,64 +110,27 @@ impl Limit {
         self.quota
     }
 
-    fn fresh(&self) -> LimitState {
+    pub(super) fn fresh(&self) -> LimitState {
         match &self.law {
             Law::Cooldown { rule, .. } => LimitState::Cooldown(rule.fresh()),
             Law::Window { rule } => LimitState::Window(Box::new(rule.fresh())),
         }
     }
 
-    /// Goes on with what the most similar of the old limits has counted: the same one, else the one of the shortest period
-    /// that is not shorter, else the one of the longest.
-    fn carry(&self, old: &Limits, states: &LimitsState, now: Nanos) -> LimitState {
-        let period = self.quota.period();
-        let difference = |(old, _): &(&Limit, &LimitState)| {
-            let other = old.quota.period();
-            (*old != self, other < period, other.abs_diff(period))
-        };
-        match old.0.iter().zip(&states.0).min_by_key(difference) {
-            None => self.fresh(),
-            Some((limit, state)) if limit == self => state.clone(),
-            Some((limit, state)) => self.having_let_in(&limit.let_in(state, now), now),
-        }
+    pub(super) fn advance(&self, state: &mut LimitState, now: Nanos) {
+        with_law!(self, state, |rule, own| rule.advance(own, now));
     }
 
-    /// When what counts at `now` was let in at the latest, and how much.
-    fn let_in(&self, state: &LimitState, now: Nanos) -> Vec<(Nanos, u64)> {
-        match (&self.law, state) {
-            (Law::Window { rule }, LimitState::Window(state)) => rule.let_in(state, now),
-            (Law::Cooldown { burst, .. }, _) => vec![(now, burst - self.room(state, now, *burst))],
-            _ => unreachable!("a state of another law"),
-        }
+    pub(super) fn check(&self, state: &LimitState, now: Nanos, n: u64) -> Result<(), Refused> {
+        with_law!(self, state, |rule, own| rule.check(own, now, n))
     }
 
-    /// How much of `most` would still be let in.
-    fn room(&self, state: &LimitState, now: Nanos, most: u64) -> u64 {
-        let (mut fits, mut above) = (0, most.saturating_add(1));
-        while above - fits > 1 {
-            let middle = fits + (above - fits) / 2;
-            match with_law!(self, state, |rule, own| rule.check(own, now, middle)) {
-                Ok(()) => fits = middle,
-                Err(_) => above = middle,
-            }
-        }
-        fits
+    pub(super) fn debit(&self, state: &mut LimitState, now: Nanos, n: u64) {
+        with_law!(self, state, |rule, own| rule.debit(own, now, n));
     }
 
-    /// The state after `let_in`; a cooldown is at most empty, for it recovers from any burst within the time of one.
-    fn having_let_in(&self, let_in: &[(Nanos, u64)], now: Nanos) -> LimitState {
-        let recent = let_in.iter().filter(|(moment, _)| now - *moment < self.quota.period());
-        let mut state = self.fresh();
-        match (&self.law, &mut state) {
-            (Law::Window { rule }, LimitState::Window(own)) => {
-                recent.for_each(|&(moment, n)| rule.debit(own, moment, n));
-            }
-            (Law::Cooldown { rule, burst }, LimitState::Cooldown(own)) => {
-                rule.debit(own, now, recent.map(|(_, n)| n).sum::<u64>().min(*burst));
-            }
-            _ => unreachable!("a state of another law"),
-        }
-        state
+    pub(super) fn is_idle(&self, state: &LimitState, now: Nanos) -> bool {
+        with_law!(self, state, |rule, own| rule.is_idle(own, now))
     }
 }
 
@@ -219,10 +187,17 @@ impl Limits {
         &self.0
     }
 
-    /// The state that these limits go on with when they replace others at `now`: what was counted stays counted.
+    /// The state that these limits go on with when they replace others at `now`: what was counted stays counted, as
+    /// [`DecisionEngine`](super::DecisionEngine) says.
     #[must_use]
     pub fn carry(&self, old: &Limits, state: &LimitsState, now: Nanos) -> LimitsState {
-        LimitsState(self.0.iter().map(|limit| limit.carry(old, state, now)).collect())
+        let account = |(limit, state): (&Limit, &LimitState)| Account::new(*limit, state.clone());
+        let mut accounts: Vec<Account> = old.0.iter().zip(&state.in_force).map(account).collect();
+        accounts.extend(state.replaced.iter().flat_map(|replaced| replaced.accounts()).cloned());
+        let in_force: Box<[Account]> =
+            self.0.iter().map(|limit| Account::opened(*limit, &accounts, now)).collect();
+        let replaced = Replaced::by(&in_force, accounts, now);
+        LimitsState { in_force: in_force.into_iter().map(Account::into_state).collect(), replaced }
     }
 }
 
@@ -230,34 +205,35 @@ impl Rule for Limits {
     type State = LimitsState;
 
     fn fresh(&self) -> LimitsState {
-        LimitsState(self.0.iter().map(Limit::fresh).collect())
+        LimitsState { in_force: self.0.iter().map(Limit::fresh).collect(), replaced: None }
     }
 
     fn advance(&self, state: &mut LimitsState, now: Nanos) {
-        for (limit, state) in self.0.iter().zip(&mut state.0) {
-            with_law!(limit, state, |rule, own| rule.advance(own, now));
+        for (limit, state) in self.0.iter().zip(&mut state.in_force) {
+            limit.advance(state, now);
         }
+        state.replaced.take_if(|replaced| replaced.has_ended(now));
     }
 
     /// When several refuse, the one that takes longest answers.
     fn check(&self, state: &LimitsState, now: Nanos, n: u64) -> Result<(), Refused> {
-        let check = |(limit, state): (&Limit, &LimitState)| {
-            with_law!(limit, state, |rule, own| rule.check(own, now, n))
-        };
-        self.0.iter().zip(&state.0).filter_map(|each| check(each).err()).max().map_or(Ok(()), Err)
+        let check = |(limit, state): (&Limit, &LimitState)| limit.check(state, now, n);
+        self.0.iter().zip(&state.in_force).filter_map(|each| check(each).err()).max().map_or(Ok(()), Err)
     }
 
     fn debit(&self, state: &mut LimitsState, now: Nanos, n: u64) {
-        for (limit, state) in self.0.iter().zip(&mut state.0) {
-            with_law!(limit, state, |rule, own| rule.debit(own, now, n));
+        for (limit, state) in self.0.iter().zip(&mut state.in_force) {
+            limit.debit(state, now, n);
+        }
+        if let Some(replaced) = &mut state.replaced {
+            replaced.debit(now, n);
         }
     }
 
     fn is_idle(&self, state: &LimitsState, now: Nanos) -> bool {
-        let is_idle = |(limit, state): (&Limit, &LimitState)| {
-            with_law!(limit, state, |rule, own| rule.is_idle(own, now))
-        };
-        self.0.iter().zip(&state.0).all(is_idle)
+        let is_idle = |(limit, state): (&Limit, &LimitState)| limit.is_idle(state, now);
+        self.0.iter().zip(&state.in_force).all(is_idle)
+            && state.replaced.as_ref().is_none_or(|replaced| replaced.is_idle(now))
     }
 }
 

@@ -135,6 +135,8 @@ impl Rule for AggregatedWindow {
 
     fn debit(&self, state: &mut AggregatedState, now: Nanos, n: u64) {
         let index = now.as_nanos().max(state.left) / self.width;
+        // Other limits may have let in more than fits beside it.
+        let n = n.min(u64::MAX - state.total);
         state.total += n;
         match state.slots.back_mut() {
             Some(newest) if newest.index >= index => newest.count += n,

@@ -1,10 +1,13 @@
 //! The configuration on disk: deaths, damage, company.
 
 use nanopace_limits::keyed::{ConfigError, ConfigStore, DecisionEngine, DiskConfig, Scope};
+use proptest::prelude::*;
 use redb::{Database, TableDefinition};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 use std::{env, fs, thread};
 use tempfile::TempDir;
 
@@ -99,48 +102,102 @@ fn what_was_acknowledged_outlives_a_kill_in_the_midst_of_writing() {
     }
 }
 
-/// A store of 40 keys, and the file's bytes.
-fn bytes_of_a_store(path: &Path) -> Vec<u8> {
+/// A store of 40 keys: the file's bytes after the last change, when its process may die, and after it was closed.
+fn bytes_of_a_store(path: &Path) -> [Vec<u8>; 2] {
     let config = DiskConfig::open(path).unwrap();
     (0..40).for_each(|number| set_numbered(&config, number));
+    let open = fs::read(path).unwrap();
     drop(config);
-    fs::read(path).unwrap()
+    [open, fs::read(path).unwrap()]
 }
 
-fn open_bytes(path: &Path, bytes: &[u8]) -> Result<DiskConfig, ConfigError> {
+/// Either all 40 keys have their limits, or the file is called damaged and left as it is. Ends in any case.
+fn is_right_or_damaged(path: &Path, bytes: &[u8], what: &str) -> bool {
     fs::write(path, bytes).unwrap();
-    DiskConfig::open(path)
+    let (done, is_done) = mpsc::channel();
+    let opened = thread::spawn({
+        let path = path.to_owned();
+        move || {
+            let opened = DiskConfig::open(path);
+            let _ = done.send(());
+            opened
+        }
+    });
+    is_done.recv_timeout(Duration::from_secs(120)).unwrap_or_else(|error| panic!("{what}: {error}"));
+    match opened.join().unwrap() {
+        Ok(config) => assert!(all_numbered(&config, 40), "{what}: limits are missing"),
+        Err(ConfigError::Damaged { path: damaged, .. }) => {
+            assert_eq!(damaged, path);
+            assert!(fs::read(path).unwrap() == bytes, "{what}: the file was changed");
+            return false;
+        }
+        Err(error) => panic!("{what}: {error}"),
+    }
+    true
 }
 
 #[test]
-fn a_half_written_file_is_told_from_a_whole_one() {
+fn a_shortened_file_is_told_from_a_whole_one() {
     let directory = directory();
     let path = directory.path().join("limits");
-    let bytes = bytes_of_a_store(&path);
-    for part in 0..32 {
-        match open_bytes(&path, &bytes[..bytes.len() * part / 32]) {
-            Err(ConfigError::Damaged { path: damaged, .. }) => assert_eq!(damaged, path),
-            Err(other) => panic!("{part}/32: {other}"),
-            Ok(config) => {
-                assert!(all_numbered(&config, 40), "{part}/32 of the file, and limits are missing");
-            }
+    for bytes in bytes_of_a_store(&path) {
+        let length = bytes.len();
+        let parts = (0..32).map(|part| length * part / 32);
+        for left in
+            [1, 9, 12, 31, 32, 320, 4095, 4096, 4097, length - 4096, length - 1].into_iter().chain(parts)
+        {
+            assert!(
+                !is_right_or_damaged(&path, &bytes[..left], &format!("{left} of {length}")),
+                "{left} of {length}"
+            );
         }
+        assert!(is_right_or_damaged(&path, &bytes, "all of it"));
     }
-    assert!(all_numbered(&open_bytes(&path, &bytes).unwrap(), 40));
 }
 
 #[test]
 fn a_bit_that_fell_over_in_the_header_costs_no_limits() {
     let directory = directory();
     let path = directory.path().join("limits");
-    let bytes = bytes_of_a_store(&path);
-    for bit in 0..8 * 64 {
-        let mut changed = bytes.clone();
-        changed[bit / 8] ^= 1 << (bit % 8);
-        match open_bytes(&path, &changed) {
-            Err(error) => assert!(matches!(error, ConfigError::Damaged { .. }), "bit {bit}: {error}"),
-            Ok(config) => assert!(all_numbered(&config, 40), "bit {bit}: limits are missing"),
+    for bytes in bytes_of_a_store(&path) {
+        let sizes = (0..40).map(|index| (index, index % 8));
+        let flags = (0..8).map(|bit| (9, bit));
+        let commits = (64..320).step_by(19).map(|index| (index, index % 8));
+        for (index, bit) in sizes.chain(flags).chain(commits) {
+            let mut changed = bytes.clone();
+            changed[index] ^= 1 << bit;
+            is_right_or_damaged(&path, &changed, &format!("byte {index}, bit {bit}"));
         }
+    }
+}
+
+#[test]
+fn a_bit_that_fell_over_anywhere_costs_no_limits() {
+    let directory = directory();
+    let path = directory.path().join("limits");
+    for bytes in bytes_of_a_store(&path) {
+        let written = |page: &usize| bytes[page * 4096..][..4096].iter().any(|byte| *byte != 0);
+        let mut damaged = 0;
+        for page in (1..bytes.len() / 4096).filter(written).step_by(13) {
+            let mut changed = bytes.clone();
+            let first = changed[page * 4096..].iter().position(|byte| *byte != 0).unwrap();
+            changed[page * 4096 + first] ^= 1 << (page % 8);
+            let is_right = is_right_or_damaged(&path, &changed, &format!("page {page}, byte {first}"));
+            damaged += usize::from(!is_right);
+        }
+        assert!(damaged > 0, "none was found");
+    }
+}
+
+proptest! {
+    #[test]
+    fn bytes_of_anything_else_are_refused_and_left_as_they_are(
+        start in prop_oneof![Just(""), Just("Dear reader"), Just("redb"), Just("redb\x1A\n")],
+        bytes in prop::collection::vec(any::<u8>(), 0..10_000),
+    ) {
+        let directory = directory();
+        let bytes = [start.as_bytes(), &bytes].concat();
+        prop_assert!(!is_right_or_damaged(&directory.path().join("something"), &bytes, "something else"));
     }
 }
 
@@ -148,29 +205,14 @@ fn a_bit_that_fell_over_in_the_header_costs_no_limits() {
 fn changed_limits_are_found() {
     let directory = directory();
     let path = directory.path().join("limits");
-    let bytes = bytes_of_a_store(&path);
+    let [_, bytes] = bytes_of_a_store(&path);
     let places: Vec<usize> = (0..bytes.len()).filter(|&index| bytes[index..].starts_with(b"40/s")).collect();
     let is_found = |place: &usize| {
         let mut changed = bytes.clone();
         changed[*place] = b'9';
-        let opened = open_bytes(&path, &changed);
-        match &opened {
-            Err(error) => assert!(matches!(error, ConfigError::Damaged { .. }), "{error}"),
-            Ok(config) => assert!(all_numbered(config, 40), "changed at {place}, and not noticed"),
-        }
-        opened.is_err()
+        !is_right_or_damaged(&path, &changed, &format!("changed at {place}"))
     };
-    assert!(places.into_iter().filter(is_found).count() > 0, "no change was ever found");
-}
-
-#[test]
-fn another_file_is_refused_and_left_as_it_is() {
-    let directory = directory();
-    let path = directory.path().join("letter");
-    let letter = "Dear reader,\n".repeat(1000);
-    let error = open_bytes(&path, letter.as_bytes()).unwrap_err();
-    assert!(matches!(error, ConfigError::Damaged { .. }), "{error}");
-    assert_eq!(fs::read_to_string(&path).unwrap(), letter);
+    assert!(places.into_iter().any(|place| is_found(&place)), "no change was ever found");
 }
 
 #[test]
@@ -197,6 +239,25 @@ fn one_store_at_a_time_has_it_open() {
     assert!(matches!(error, ConfigError::InUse { .. }), "{error}");
     drop(config);
     assert!(DiskConfig::open(&path).is_ok());
+}
+
+#[test]
+fn another_process_is_told_that_it_is_open() {
+    if let Some(path) = env::var_os(CHILD) {
+        let error = DiskConfig::open(path).unwrap_err();
+        assert!(matches!(error, ConfigError::InUse { .. }), "{error}");
+        return;
+    }
+    let directory = directory();
+    let path = directory.path().join("limits");
+    let config = DiskConfig::open(&path).unwrap();
+    for number in 0..3 {
+        set_numbered(&config, number);
+        assert!(child("disk::another_process_is_told_that_it_is_open", &path).status().unwrap().success());
+    }
+    drop(config);
+    assert!(all_numbered(&DiskConfig::open(&path).unwrap(), 3));
+    assert!(!child("disk::another_process_is_told_that_it_is_open", &path).status().unwrap().success());
 }
 
 #[test]

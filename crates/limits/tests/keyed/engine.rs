@@ -1,6 +1,6 @@
 //! The decision engine and its configuration.
 
-use crate::at;
+use crate::{at, laws};
 use nanopace_limits::Refused;
 use nanopace_limits::keyed::{
     ConfigStore, DecisionEngine, KeyRefused, Limits, LimitsError, MemoryConfig, Scope,
@@ -46,6 +46,24 @@ proptest! {
         let longest = prefixes.iter().enumerate().filter(|(_, prefix)| key.starts_with(prefix.as_str()));
         let longest = longest.max_by_key(|(_, prefix)| prefix.len()).map(|(number, _)| format!("{}/s", number + 1));
         prop_assert_eq!(config.limits_of(&key).map(|limits| limits.to_string()), longest);
+    }
+
+    /// One to three limits, as a rule.
+    #[test]
+    fn limits_keep_the_laws(
+        texts in prop::collection::vec(prop::sample::select(vec!["3/1us", "5/7us burst 9", "4/2us in 5", "1/100ns", "20/30us in 4"]), 1..4),
+        arrivals in laws::orderly(2_000, 5, 5),
+    ) {
+        let rule = limits(&texts.join(", "));
+        let capacity = |text: &str| match text {
+            "5/7us burst 9" => 9,
+            _ => text.split('/').next().unwrap().parse::<u64>().unwrap(),
+        };
+        laws::common(&rule, texts.iter().copied().map(capacity).min().unwrap(), &arrivals)?;
+        let let_in = laws::admitted(&rule, &arrivals);
+        for alone in &texts {
+            prop_assert!(laws::answers(&limits(alone), &let_in).iter().all(Result::is_ok));
+        }
     }
 
     /// Whatever is configured, changed and removed, and however often idle keys are cleaned up.
@@ -150,18 +168,6 @@ fn after_a_change_the_wait_is_that_of_the_new_limits() {
     // What left the old window does not come back.
     change(&engine, Scope::Key("alice"), "2/min in 60");
     assert_eq!(admitted(&engine, "alice", 2 * SECOND), 2);
-}
-
-#[test]
-fn a_cooldown_remembers_no_more_than_its_burst_and_a_window_all() {
-    for (high, low, left) in [("10/s", "5/s", 5), ("10/s in 10", "5/s in 10", 2)] {
-        let engine = engine(high);
-        engine.try_acquire_n_at("alice", 8, at(SECOND)).unwrap();
-        change(&engine, Scope::Prefix(""), low);
-        assert_eq!(admitted(&engine, "alice", SECOND), 0);
-        change(&engine, Scope::Prefix(""), high);
-        assert_eq!(admitted(&engine, "alice", SECOND), left, "{high}, {low}, {high}");
-    }
 }
 
 #[test]

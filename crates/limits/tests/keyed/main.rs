@@ -1,8 +1,11 @@
 //! Limits by key: what removal, bounds, changes of the configuration and a death of the process may and may not do.
 
+mod changes;
 #[cfg(feature = "disk")]
 mod disk;
 mod engine;
+#[path = "../laws/mod.rs"]
+mod laws;
 mod requests;
 mod window;
 

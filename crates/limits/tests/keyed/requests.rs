@@ -3,7 +3,10 @@
 use crate::{at, quota};
 use nanopace::Nanos;
 use nanopace_limits::keyed::{AggregatedWindow, KeyRefused, RequestStore, WhenFull};
-use nanopace_limits::{Cooldown, Quota, Refused, Rule};
+use nanopace_limits::{
+    Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Quota, Refused, Rule, SlidingCounter, SlidingLog,
+    SlottedRing, TokenBucket,
+};
 use proptest::prelude::*;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::num::NonZeroU16;
@@ -74,6 +77,24 @@ proptest! {
         same_decisions_without_removal(window(quota, slots), &steps)?;
         let long = Quota::new(2 * count, Duration::from_nanos(5 * (count + more))).unwrap();
         same_decisions_without_removal((Cooldown::new(quota), window(long, slots)), &steps)?;
+    }
+}
+
+proptest! {
+    #[test]
+    fn removal_never_changes_a_decision_of_any_rule(count in 1..6_u64, more in 0..300_u64, steps in any_steps()) {
+        let quota = Quota::new(count, Duration::from_nanos(count + more)).unwrap();
+        same_decisions_without_removal(TokenBucket::new(quota, 7).unwrap().with_cost(2).unwrap(), &steps)?;
+        same_decisions_without_removal(TokenBucket::new(quota, 7).unwrap().initially(1, at(600)).unwrap(), &steps)?;
+        same_decisions_without_removal(LeakyMeter::new(quota, 5).unwrap(), &steps)?;
+        same_decisions_without_removal(LeakyQueue::new(quota, 5).unwrap(), &steps)?;
+        same_decisions_without_removal(FixedWindow::new(quota), &steps)?;
+        same_decisions_without_removal(SlidingLog::new(quota), &steps)?;
+        same_decisions_without_removal(SlidingLog::counting_refused(quota), &steps)?;
+        same_decisions_without_removal(SlottedRing::<4>::new(quota), &steps)?;
+        if let Ok(counter) = SlidingCounter::new(quota) {
+            same_decisions_without_removal(counter, &steps)?;
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The aggregated window against its definition, and what follows from it.
 
-use crate::at;
+use crate::{at, laws};
 use nanopace::Nanos;
 use nanopace_limits::keyed::AggregatedWindow;
 use nanopace_limits::{Quota, Refused, Rule};
@@ -64,6 +64,18 @@ fn width(rule: &AggregatedWindow) -> u64 {
 }
 
 proptest! {
+    #[test]
+    fn keeps_the_laws_at_any_quota(
+        slots in 1..100_u16,
+        (quota, arrivals) in laws::quotas()
+            .prop_flat_map(|quota| (Just(quota), laws::orderly(quota.period_ns(), quota.count(), quota.count()))),
+    ) {
+        let rule = AggregatedWindow::new(quota, NonZeroU16::new(slots).unwrap());
+        laws::common(&rule, quota.count(), &arrivals)?;
+        let bound = |length_ns: u64| u128::from(length_ns / quota.period_ns() + 1) * u128::from(quota.count());
+        laws::is_bounded(&rule, &arrivals, bound)?;
+    }
+
     #[test]
     fn decides_as_defined(rule in any_rule(), requests in any_requests()) {
         let (period, width) = (rule.quota().period_ns(), width(&rule));

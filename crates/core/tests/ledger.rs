@@ -1,0 +1,72 @@
+//! What is counted, and from when on: the ledger and the achieved rate.
+
+mod common;
+
+use common::{SECOND, assert_balanced, at, build, drain, span};
+use nanopace::{ManualClock, Pacer};
+use std::time::Duration;
+
+fn assert_achieved(pacer: &Pacer, wanted: f64) {
+    let achieved = pacer.stats().achieved_rate();
+    assert!((achieved - wanted).abs() < 1e-6 * wanted, "{achieved}, not {wanted}");
+}
+
+#[test]
+fn the_ledger_begins_with_the_schedule_and_stands_still_while_paused() {
+    let clock = ManualClock::new();
+    clock.set(at(5 * SECOND));
+    let pacer = build("10/s", &clock).build();
+    clock.advance(span(SECOND));
+    pacer.pause();
+    clock.advance(span(7 * SECOND));
+    pacer.resume();
+    // Slots 0 to 4 are taken: half a second.
+    assert!((0..5).all(|_| pacer.try_acquire().is_ok()));
+    let ledger = pacer.ledger();
+    assert_eq!((ledger.elapsed, ledger.idle), (span(SECOND), Duration::ZERO));
+    assert!(ledger.allocated.abs_diff(span(SECOND / 2)) <= span(2), "{ledger:?}");
+    assert_balanced(&pacer);
+    drain(&pacer);
+    assert_eq!(pacer.ledger().allocated, span(SECOND));
+}
+
+/// At 1 s slots 0 to 1000 are due: 0 to 499 are skipped, the others and five beyond are claimed, and three of those that are due given back.
+#[test]
+fn the_achieved_rate_counts_what_has_started() {
+    let clock = ManualClock::new();
+    let pacer = build("1000/s", &clock).skip_later_than(span(SECOND / 2)).build();
+    assert_eq!(pacer.ledger().granted, 0);
+    clock.advance(span(SECOND));
+    let mut claims: Vec<_> = (0..506).map(|_| pacer.claim().expect("open")).collect();
+    assert_achieved(&pacer, 501.0);
+    claims.drain(10..13);
+    assert_achieved(&pacer, 498.0);
+    assert_eq!((pacer.ledger().granted, pacer.ledger().skipped), (503, 500));
+}
+
+#[test]
+fn the_achieved_rate_is_kept_although_nobody_asks_in_between() {
+    for (text, per_second) in [("50/s", 50_u32), ("1000/s", 1_000)] {
+        let clock = ManualClock::jumping();
+        let pacer = build(text, &clock).build();
+        assert!((0..3 * per_second).all(|_| pacer.acquire().is_ok()));
+        let achieved = (pacer.stats().achieved_rate() - f64::from(per_second)).abs();
+        assert!(achieved <= 0.12 * f64::from(per_second), "{achieved} from {text}");
+    }
+}
+
+#[test]
+fn lanes_that_are_gone_are_forgotten_when_their_figures_have_been_collected() {
+    let clock = ManualClock::jumping();
+    let pacer = build("1000/s", &clock).build();
+    let size_after = |lanes: u64| {
+        for _ in 0..lanes {
+            assert!(pacer.lane().acquire().is_ok());
+            let _ = pacer.stats();
+        }
+        format!("{pacer:?}").len()
+    };
+    // Figures may grow by some digits; a hundred tallies that are still remembered would be thousands.
+    assert!(size_after(10) + 1_000 > size_after(100));
+    assert_eq!(pacer.stats().wait_time().len(), 110);
+}

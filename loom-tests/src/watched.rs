@@ -1,0 +1,53 @@
+//! A clock that tells who waits on it.
+
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use nanopace::clock::Parker;
+use nanopace::{Clock, ManualClock, Nanos};
+use std::sync::Arc;
+
+/// A manual clock that counts those who lie down on it, and how often somebody spins. It passes for one that runs by itself: on
+/// others the hybrid strategy keeps to no budget.
+#[derive(Clone, Debug, Default)]
+pub struct Watched {
+    /// The clock.
+    pub manual: ManualClock,
+    slept: Arc<AtomicUsize>,
+    spun: Arc<AtomicUsize>,
+}
+
+impl Watched {
+    /// Pauses begun.
+    #[must_use]
+    pub fn slept(&self) -> usize {
+        self.slept.load(Ordering::Acquire)
+    }
+
+    /// Rounds of spinning.
+    #[must_use]
+    pub fn spun(&self) -> usize {
+        self.spun.load(Ordering::Acquire)
+    }
+
+    /// Until one of the two has come to `count`.
+    pub fn wait_for(&self, counter: fn(&Watched) -> usize, count: usize) {
+        while counter(self) < count {
+            loom::thread::yield_now();
+        }
+    }
+}
+
+impl Clock for Watched {
+    fn now(&self) -> Nanos {
+        self.manual.now()
+    }
+
+    fn park(&self, parker: &Parker, until: Nanos) {
+        self.slept.fetch_add(1, Ordering::Release);
+        self.manual.park(parker, until);
+    }
+
+    fn relax(&self, now: Nanos, until: Nanos) {
+        self.spun.fetch_add(1, Ordering::Release);
+        self.manual.relax(now, until);
+    }
+}

@@ -1,0 +1,103 @@
+//! Models of callers who are held back without sleeping: a change reaches them, too.
+
+#![cfg(loom)]
+
+use loom_tests::{MICRO, MILLI, Watched, assert_balanced, explore, intended_ns, rate, span, spawn, wait_ns};
+use nanopace::{Closed, Pacer, Pause};
+
+/// A pacer that starts now, on this clock.
+fn pacer(clock: &Watched, text: &str, pause: Pause) -> Pacer {
+    Pacer::builder(rate(text)).clock(clock.clone()).pause(pause).build()
+}
+
+/// Closing ends the spinning of whoever is held back, and what that one had taken goes back.
+///
+/// Threads: one that acquires a slot due in an hour, one that closes as soon as the other spins.
+/// Edit: whoever spins does not look whether the plan is current.
+#[test]
+fn a_spinner_hears_of_a_close() {
+    explore("a_spinner_hears_of_a_close", || {
+        let clock = Watched::default();
+        let pacer = pacer(&clock, "1/h", Pause::Spin);
+        pacer.acquire().unwrap();
+        let spinner = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().map(drop)
+        });
+        clock.wait_for(Watched::spun, 1);
+        pacer.close();
+        assert_eq!(spinner.join().unwrap(), Err(Closed));
+        assert_eq!(pacer.ledger().granted, 1);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A change of the rate reaches whoever yields the processor instead of sleeping.
+///
+/// Threads: one that acquires a slot due in an hour, one that sets the rate to 1000/s as soon as the other yields, and moves
+/// the clock on by 1 ms.
+/// Edit: whoever spins does not look whether the plan is current.
+#[test]
+fn a_yielder_hears_of_a_rate_change() {
+    explore("a_yielder_hears_of_a_rate_change", || {
+        let clock = Watched::default();
+        let pacer = pacer(&clock, "1/h", Pause::Yield);
+        pacer.acquire().unwrap();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap().settled()
+        });
+        clock.wait_for(Watched::spun, 1);
+        pacer.set_rate(rate("1k/s"));
+        clock.manual.advance(span(MILLI));
+        let grant = other.join().unwrap();
+        assert_eq!((intended_ns(grant), wait_ns(grant)), (MILLI, 0));
+        assert_eq!(pacer.ledger().granted, 2);
+    });
+}
+
+/// A change of the rate reaches whoever spins within a budget.
+///
+/// Threads: one that acquires a slot due in half a microsecond, too soon to sleep; one that sets the rate from 1M/s to
+/// 10M/s as soon as the other spins, and moves the clock on by the 50 ns that are left.
+/// Edit: whoever spins does not look whether the plan is current.
+#[test]
+fn a_hybrid_spinner_hears_of_a_rate_change() {
+    explore("a_hybrid_spinner_hears_of_a_rate_change", || {
+        let clock = Watched::default();
+        let pacer = pacer(&clock, "1M/s", Pause::Hybrid);
+        pacer.acquire().unwrap();
+        clock.manual.advance(span(MICRO / 2));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap().settled()
+        });
+        clock.wait_for(Watched::spun, 1);
+        pacer.set_rate(rate("10M/s"));
+        clock.manual.advance(span(50));
+        let grant = other.join().unwrap();
+        assert_eq!((intended_ns(grant), wait_ns(grant)), (550, 0));
+        assert_eq!(pacer.ledger().granted, 2);
+    });
+}
+
+/// Nobody spins while the pacer is paused, and its end wakes who sleeps instead.
+///
+/// Threads: one that acquires from a pacer that spins, but is paused; one that resumes.
+/// Edits: who is held back by a pause spins; `change` wakes nobody.
+#[test]
+fn nobody_spins_while_paused() {
+    explore("nobody_spins_while_paused", || {
+        let clock = Watched::default();
+        let pacer = pacer(&clock, "1/h", Pause::Spin);
+        pacer.pause();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap().settled()
+        });
+        pacer.resume();
+        assert_eq!(intended_ns(other.join().unwrap()), 0);
+        assert_eq!(clock.spun(), 0);
+        assert_eq!(pacer.ledger().granted, 1);
+    });
+}
