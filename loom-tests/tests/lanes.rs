@@ -39,10 +39,10 @@ fn a_block_goes_back_once() {
 
 /// So it does during a change of the rate.
 ///
-/// Threads: one whose lane starts the second slot of its block and is dropped; one that changes the rate and acquires.
-/// Four slots are due.
-/// Edits: `Timeline::give_back` puts the slots aside even though it has taken them back; `exchange` by a load and a
-/// store.
+/// Threads: one that drops a lane which has started one slot of its block; one that changes the rate and acquires. Four
+/// slots are due.
+/// Edits: `Timeline::give_back` puts the slots aside even though it has taken them back; `add` or `exchange` by a load
+/// and a store.
 #[test]
 fn a_block_goes_back_once_during_a_rate_change() {
     explore("a_block_goes_back_once_during_a_rate_change", || {
@@ -51,10 +51,33 @@ fn a_block_goes_back_once_during_a_rate_change() {
         clock.advance(span(3_500));
         let mut lane = pacer.lane();
         let first = lane.acquire().unwrap();
-        let other = spawn(move || lane.acquire().unwrap());
+        let other = spawn(move || drop(lane));
         pacer.set_rate(rate("1/s"));
         let mine = pacer.acquire().unwrap().settled();
-        let started = [first, mine, other.join().unwrap()];
+        other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain([first, mine]);
+        assert_eq!(slots(grants), [0, MICRO, 2 * MICRO, 3 * MICRO]);
+        assert_eq!(pacer.ledger().granted, 4);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A lane that goes on while the rate changes starts each of its slots once, and gives back the others.
+///
+/// Threads: one whose lane starts the second slot of its block and is dropped; one that changes the rate. Four slots are
+/// due.
+/// Edits: `Timeline::give_back` puts the slots aside even though it has taken them back.
+#[test]
+fn a_lane_goes_on_during_a_rate_change() {
+    explore("a_lane_goes_on_during_a_rate_change", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(3_500));
+        let mut lane = pacer.lane();
+        let first = lane.acquire().unwrap();
+        let other = spawn(move || lane.acquire().unwrap());
+        pacer.set_rate(rate("1/s"));
+        let started = [first, other.join().unwrap()];
         let grants = drain(&pacer).into_iter().chain(started);
         assert_eq!(slots(grants), [0, MICRO, 2 * MICRO, 3 * MICRO]);
         assert_eq!(pacer.ledger().granted, 4);
