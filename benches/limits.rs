@@ -7,6 +7,7 @@
 //! The bare thing beside the direct limiters is a clock read and a compare-and-swap loop on one word; beside the keyed ones
 //! it is the direct cooldown. All take turns in one run; every decision is checked.
 
+use crossbeam_utils::CachePadded;
 use nanopace::Nanos;
 use nanopace::clock::{Clock, TscClock};
 use nanopace_benches::crew;
@@ -83,7 +84,7 @@ fn compare(mut candidates: Vec<Candidate<'_>>, bounded: usize) {
 fn direct() {
     println!("Direct, ns per decision of all threads together, medians of {ROUNDS} rounds\n\n{}", head());
     for threads in [1, 2] {
-        let (word, clock) = (AtomicU64::new(0), TscClock::new());
+        let (word, clock) = (CachePadded::new(AtomicU64::new(0)), TscClock::new());
         let candidates = vec![
             candidate("bare compare-and-swap and clock", threads, || bare(&word, &clock)),
             candidate("cooldown", threads, asking(generous())),

@@ -122,22 +122,18 @@ impl Ticker {
         Ticker { units_per_interval, shortfall_q64: u64::try_from(shortfall).expect("below a half") }
     }
 
-    /// In 2^-64 of a unit.
-    fn exact(&self, moment: Nanos) -> u128 {
-        let nanos = u128::from(moment.as_nanos());
-        (nanos << 64) - nanos * u128::from(self.shortfall_q64)
+    /// By how much the units fall short of the nanoseconds, in 2^-64 of a unit.
+    fn shortfall(&self, moment: Nanos) -> u128 {
+        u128::from(moment.as_nanos()) * u128::from(self.shortfall_q64)
     }
 
     fn round_down(&self, moment: Nanos) -> u64 {
-        (self.exact(moment) >> 64) as u64
+        moment.as_nanos() - ((self.shortfall(moment) + u128::from(u64::MAX)) >> 64) as u64
     }
 
+    /// No branch: what a decision does between reading its word and writing it is to be short.
     fn round_up(&self, moment: Nanos) -> u64 {
-        if self.shortfall_q64 == 0 {
-            return moment.as_nanos();
-        }
-        let fraction = moment.as_nanos().wrapping_mul(self.shortfall_q64);
-        self.round_down(moment) + u64::from(fraction != 0)
+        moment.as_nanos() - (self.shortfall(moment) >> 64) as u64
     }
 
     /// The first moment that has so many units, rounded down.

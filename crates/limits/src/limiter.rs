@@ -2,6 +2,7 @@
 
 use crate::sync::Mutex;
 use crate::{Refused, Rule};
+use crossbeam_utils::CachePadded;
 use nanopace::{Clock, Nanos};
 use std::fmt::Debug;
 
@@ -60,17 +61,18 @@ impl<R: Rule> Limiter for Locked<R> {
     }
 }
 
-/// A limiter with its clock.
+/// A limiter with its clock, on cache lines of its own.
 #[derive(Debug)]
 pub struct Clocked<L, C> {
-    limiter: L,
+    /// What threads write to it must not take away the line that the clock is read from.
+    limiter: CachePadded<L>,
     clock: C,
 }
 
 impl<L: Limiter, C: Clock> Clocked<L, C> {
     /// `limiter`, asked at what `clock` says.
     pub fn new(limiter: L, clock: C) -> Clocked<L, C> {
-        Clocked { limiter, clock }
+        Clocked { limiter: CachePadded::new(limiter), clock }
     }
 
     /// Lets one in now, or says why not.
