@@ -80,7 +80,7 @@ impl Span {
         if intended_start < self.recorded_from {
             return Admission::WarmUp;
         }
-        // Relaxed: a ticket must be unique, not ordered; nothing is published through the count.
+        // Relaxed: a ticket must be unique, not ordered; nothing is published through the count. No model: it is one word.
         match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)) {
             Ok(1) => self.admit_last(intended_start),
             Ok(_) => Admission::Recorded,

@@ -6,7 +6,7 @@ use common::{
     DAY, HOUR, MICRO, MILLI, RoughClock, SECOND, WEEK, YEAR, actual_ns, assert_balanced, at, build, drain,
     intended_ns, put_off_to, rate, span, strictness,
 };
-use nanopace::{Clock, ManualClock, Nanos, Pacer, PacerBuilder, Pause};
+use nanopace::{Clock, ManualClock, Nanos, Pacer, PacerBuilder};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -303,34 +303,4 @@ fn what_a_pacer_keeps_does_not_grow_with_its_sleeps() {
     };
     // Figures may grow by some digits; a thousand sleepers that are still remembered would be thousands.
     assert!(size_after(100) + 1_000 > size_after(1_000));
-}
-
-/// A clock for one thread that takes 100 ns to read and oversleeps by 10 us.
-#[derive(Debug, Default)]
-struct TickingClock(AtomicU64);
-
-impl Clock for TickingClock {
-    fn now(&self) -> Nanos {
-        at(self.0.fetch_add(100, Ordering::Relaxed))
-    }
-
-    fn park(&self, _: &nanopace::clock::Parker, until: Nanos) {
-        self.0.fetch_max(until.as_nanos() + 10_000, Ordering::Relaxed);
-    }
-}
-
-#[test]
-fn hybrid_pausing_spins_for_some_of_the_time_and_at_most_for_its_share() {
-    for share in [0.05, 0.25] {
-        let clock = Arc::new(TickingClock::default());
-        let pacer =
-            Pacer::builder(rate("10k/s")).pause(Pause::Hybrid).spin_share(share).clock(clock.clone()).build();
-        for _ in 0..10_000 {
-            pacer.acquire().expect("open");
-        }
-        // 1 s of schedule; a millisecond may have been saved up, and each spin goes on to the end of a reading.
-        let spun = pacer.stats().spun();
-        assert!(spun >= span(5 * MILLI), "{share}: {spun:?}");
-        assert!(spun <= span(SECOND + MILLI).mul_f64(share) + span(3 * MILLI), "{share}: {spun:?}");
-    }
 }

@@ -116,3 +116,19 @@ fn hybrid_pausing_learns_how_far_sleeps_overrun_and_spins_for_little_more() {
     let spun = pacer.stats().spun();
     assert!(late < 90 && spun < span(5 * MILLI), "{late} of 900 came late, {spun:?} spun");
 }
+
+#[test]
+fn hybrid_pausing_spins_for_some_of_the_time_and_at_most_for_its_share() {
+    for share in [0.05, 0.25] {
+        let clock = Arc::new(TickingClock::default());
+        let pacer =
+            Pacer::builder(rate("10k/s")).pause(Pause::Hybrid).spin_share(share).clock(clock.clone()).build();
+        for _ in 0..10_000 {
+            pacer.acquire().expect("open");
+        }
+        // 1 s of schedule; a millisecond may have been saved up, and each spin goes on to the end of a reading.
+        let spun = pacer.stats().spun();
+        assert!(spun >= span(5 * MILLI), "{share}: {spun:?}");
+        assert!(spun <= span(SECOND + MILLI).mul_f64(share) + span(3 * MILLI), "{share}: {spun:?}");
+    }
+}

@@ -92,7 +92,7 @@ impl<const N: usize> AtomicRing<N> {
     /// Adds `n` to a slot; says to which, if a later one had taken its place. None where that slot alone is full then.
     fn reserve(&self, current: u64, n: u64) -> Option<u64> {
         let word = &self.words[place::<N>(current)];
-        // Relaxed: acted on by compare-and-swap only.
+        // Relaxed: acted on by compare-and-swap only. Model: `a_slot_admits_no_more`.
         let mut seen = word.load(Relaxed);
         loop {
             let (number, count) = self.slots.unpack(seen);

@@ -84,6 +84,7 @@ impl ManualClock {
         let mut sleepers = self.0.sleepers.lock();
         let now = target(self.now());
         // Release: pairs with `now`'s Acquire, so that what was done before the clock moved is seen by who sees it moved.
+        // Model: `nothing_bursts_at_the_old_speed`.
         self.0.now.store(now.as_nanos(), Release);
         sleepers.1.retain(|sleeper| {
             let sleeps_on = sleeper.until > now;
@@ -109,7 +110,7 @@ impl ManualClock {
 
 impl Clock for ManualClock {
     fn now(&self) -> Nanos {
-        // Acquire: pairs with the Release in `move_to`.
+        // Acquire: pairs with the Release in `move_to`. Model: `nothing_bursts_at_the_old_speed`.
         Nanos::from_nanos(self.0.now.load(Acquire))
     }
 

@@ -110,7 +110,8 @@ impl Face {
                 is_endless: gate & ENDLESS != 0,
             },
         };
-        // Relaxed: the fields' Acquire keeps it behind them.
+        // Relaxed: the fields' Acquire keeps it behind them. Partner: the stores of `write`.
+        // Model: `intended_starts_survive_a_rate_change`.
         (gate & BUSY == 0 && self.gate.load(Relaxed) == gate).then_some(view)
     }
 
@@ -126,9 +127,10 @@ impl Face {
 
     /// Publishes a new state; called under the timeline's lock only.
     pub(super) fn write(&self, facts: &Facts) {
-        // Relaxed: the lock orders writers.
+        // Relaxed: only writers store, and the lock orders them; so no model.
         let old = self.gate.load(Relaxed);
-        // Relaxed: what matters is that it comes before the fields, and their Release sees to that.
+        // Relaxed: what matters is that it comes before the fields, and their Release sees to that. Partner: `view`.
+        // Model: `face_is_read_whole`.
         self.gate.store(old | BUSY | COLD, Relaxed);
         let scale =
             u64::from(facts.line.scale.pre) << PRE_SHIFT | u64::from(facts.line.scale.post) << POST_SHIFT;

@@ -53,12 +53,12 @@ impl LastSeen {
     /// Moves forwards, if that is still the state and nobody else moves it just now.
     pub(super) fn extend(&self, state: u64, horizon: u64, seen: i64) {
         let new = in_state(horizon, state);
-        // Relaxed: acted on by compare-and-swap only.
+        // Relaxed: acted on by compare-and-swap only. Model: `nothing_starts_while_paused`.
         let old = self.horizon.load(Relaxed);
         if old & STATE == new & STATE && ticks_between(old, new) > 0 {
             // Release, in this order: see the module's essay. Model: `last_seen_never_goes_back`.
             self.seen.fetch_max(seen.unsigned_abs(), Release);
-            // A failure means that somebody has moved it: as good.
+            // A failure means that somebody has moved it: as good, and what it finds is not looked at, so Relaxed.
             let _ = self.horizon.compare_exchange(old, new, Release, Relaxed);
         }
     }

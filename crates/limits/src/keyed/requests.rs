@@ -137,7 +137,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
 
     /// How many keys there are now, idle ones that were not removed yet included.
     pub fn keys(&self) -> usize {
-        // Relaxed: a count for information.
+        // Relaxed: who adds a key compares for itself, in `reserve`; this is an answer about a moment that is over, so no model.
         usize::try_from(self.keys.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
@@ -176,7 +176,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
             if looks == 0 {
                 break;
             }
-            // Relaxed: spreads sweeps over the shards, no more.
+            // Relaxed: spreads sweeps over the shards, no more; so no model.
             let mut shard = self.shard(self.swept.fetch_add(1, Relaxed)).lock();
             let here = looks.min(shard.entries.num_buckets());
             looks -= here;
