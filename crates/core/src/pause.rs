@@ -3,7 +3,7 @@
 //! Each strategy is a file: [`sleep`], [`hybrid`], [`yielding`], [`spin`]. All of them hold a caller until its moment comes or
 //! the plan changes, and answer to nothing else; only they give up the processor. What a thread learns of its own
 //! pauses is in [`habit`], the timers' precision in [`slack`],
-//! what a pause takes of the processor in [`processor`].
+//! what a pause takes of the processor in [`processor`], how many may spin at once in [`turns`].
 
 mod habit;
 mod hybrid;
@@ -11,6 +11,7 @@ mod processor;
 mod slack;
 mod sleep;
 mod spin;
+mod turns;
 mod yielding;
 
 use crate::Nanos;
@@ -22,6 +23,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 use thiserror::Error;
+use turns::Turns;
 
 /// How a caller that is early is held back: what it costs against how exactly it starts.
 ///
@@ -126,6 +128,8 @@ pub(crate) struct Pausing {
     pub(crate) fine_timers: bool,
     /// Time spent spinning by all threads, in nanoseconds.
     spun: AtomicU64,
+    /// Of the threads that spin in the hybrid strategy.
+    turns: Turns,
 }
 
 /// A share smaller than this would stretch sleeps beyond a second.
@@ -142,6 +146,7 @@ impl Pausing {
             spared_ns: span_ns(Pause::CLUMPED_BELOW),
             fine_timers: true,
             spun,
+            turns: Turns::new(),
         }
     }
 

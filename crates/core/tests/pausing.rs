@@ -7,6 +7,7 @@ use nanopace::clock::Parker;
 use nanopace::{Clock, Closed, Nanos, Pacer, PacerBuilder, Pause, Refused};
 use std::collections::VecDeque;
 use std::fmt::{self, Debug, Formatter};
+use std::num::NonZero;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -128,6 +129,31 @@ fn spun_by(starts: usize, clock: &Staged, pacer: &Pacer) -> Duration {
     (0..starts).for_each(|_| assert!(pacer.acquire().is_ok()));
     assert_eq!(clock.sleeps().len(), starts);
     pacer.stats().spun().saturating_sub(before)
+}
+
+/// Acquires, and meanwhile so many more threads do, each while the one before it waits.
+fn acquire_with(more: usize, clock: &Arc<Staged>, pacer: &Pacer) {
+    if let Some(rest) = more.checked_sub(1) {
+        let (others_clock, other) = (Arc::clone(clock), pacer.clone());
+        clock.then(move || acquire_with(rest, &others_clock, &other));
+    }
+    assert!(pacer.acquire().is_ok());
+}
+
+#[test]
+fn no_more_threads_spin_at_once_than_there_are_processors() {
+    in_a_new_thread(|| {
+        let clock = Arc::new(Staged::default());
+        let pacer = clock.pacer(Pacer::builder(rate("1M/s")).pause(Pause::Hybrid));
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        // Twice: who has spun lets others.
+        for _ in 0..2 {
+            acquire_with(processors - 1, &clock, &pacer);
+            assert_eq!(clock.sleeps().len(), 0);
+        }
+        acquire_with(processors, &clock, &pacer);
+        assert_eq!(clock.sleeps().len(), 1);
+    });
 }
 
 /// Of the 2 us or more that a thread wakes before a start, it oversleeps one.

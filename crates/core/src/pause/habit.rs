@@ -103,6 +103,11 @@ impl Habit {
         if self.crowded > 0 { 0 } else { self.credit.max(0) }
     }
 
+    /// There was no processor to spin on.
+    pub(super) fn crowded_out(&mut self) {
+        self.crowded = CROWDED_FOR_NS;
+    }
+
     /// `nanos` have been spent spinning since `credited`, with the processor away for at most `longest_gap` in between.
     pub(super) fn spun(&mut self, nanos: i64, longest_gap: i64) {
         self.credit -= nanos;
@@ -200,5 +205,8 @@ mod tests {
         habit.spun(10, CROWDED_NS + 1);
         assert_eq!(habit.spin_credit(1_009 + CROWDED_FOR_NS, 1.0), 0);
         assert!(habit.spin_credit(1_010 + CROWDED_FOR_NS, 1.0) > 0);
+        habit.crowded_out();
+        assert_eq!(habit.spin_credit(1_009 + 2 * CROWDED_FOR_NS, 1.0), 0);
+        assert!(habit.spin_credit(1_010 + 2 * CROWDED_FOR_NS, 1.0) > 0);
     }
 }

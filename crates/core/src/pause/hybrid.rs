@@ -14,8 +14,12 @@ pub(super) fn hold<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
         sleep::hold(hold)
     } else if hold.until.signed() - now.signed() > margin {
         sleep::until(hold, Nanos::from_signed(hold.until.signed() - margin))
-    } else {
+    } else if let Some(_turn) = hold.pausing.turns.take() {
         spin_within(hold, now, credit)
+    } else {
+        habit.crowded_out();
+        habit.keep();
+        sleep::hold(hold)
     }
 }
 
