@@ -246,6 +246,7 @@ impl Timeline {
             return Err(Closed);
         }
         let now = book.now(clock);
+        self.tidy(book, now);
         Ok(self.plan_at(book, position, now))
     }
 
@@ -311,6 +312,11 @@ impl Timeline {
     /// Of the slots from `start` to `end`, those that are due by the plan's reading of the clock.
     pub(crate) fn due(&self, plan: &Plan, start: u64, end: u64) -> Due {
         self.view_of(plan, start).map_or_else(Due::default, |view| view.due(start, end, plan.now))
+    }
+
+    fn tidy(&self, book: &mut Book, now: i64) {
+        let changed = book.timebase.tidy(self.next(), now);
+        self.publish(book, now, changed);
     }
 
     /// Whether lateness is never made up for; also where that can't be told just now.
