@@ -38,6 +38,8 @@ impl State {
             if !held && self.lanes[lane].most >= 2.0 {
                 return Err(Undecided); // Of the slots that were too late, it may have taken some and given them back.
             }
+            // Slots are skipped in their order: what it holds is claimed anew, whoever gets it.
+            self.lane_gives_back(lane);
             slot = self.take();
         }
         let most = self.block(slot + 1, now);
