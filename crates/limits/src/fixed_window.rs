@@ -66,6 +66,10 @@ impl Rule for FixedWindow {
         0
     }
 
+    fn most(&self) -> u64 {
+        self.limit
+    }
+
     fn advance(&self, _state: &mut u64, _now: Nanos) {}
 
     fn check(&self, state: &u64, now: Nanos, n: u64) -> Result<(), Refused> {

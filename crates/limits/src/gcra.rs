@@ -54,6 +54,11 @@ impl Gcra {
         }
     }
 
+    /// In requests.
+    pub(crate) fn most(&self) -> u64 {
+        self.most
+    }
+
     /// In tokens.
     pub(crate) fn capacity(&self) -> u64 {
         self.limit_units / self.ticker.units_per_interval
@@ -164,6 +169,10 @@ macro_rules! one_word_rule {
 
             fn fresh(&self) -> u64 {
                 self.fresh_word()
+            }
+
+            fn most(&self) -> u64 {
+                self.gcra.most()
             }
 
             fn advance(&self, _owed: &mut u64, _now: ::nanopace::Nanos) {}

@@ -179,6 +179,10 @@ impl<const N: usize> Rule for SlottedRing<N> {
         RingCount::with(self.slots)
     }
 
+    fn most(&self) -> u64 {
+        self.limit
+    }
+
     fn advance(&self, state: &mut RingCount<N>, now: Nanos) {
         state.check(now);
     }
@@ -193,17 +197,6 @@ impl<const N: usize> Rule for SlottedRing<N> {
 
     fn debit(&self, state: &mut RingCount<N>, now: Nanos, n: u64) {
         state.add(now, n);
-    }
-
-    /// A request for nothing, and one for more than the limit, is no arrival: the latest moment stays.
-    fn decide(&self, state: &mut RingCount<N>, now: Nanos, n: u64) -> Result<(), Refused> {
-        if n == 0 || n > self.limit {
-            return self.check(state, now, n);
-        }
-        self.advance(state, now);
-        self.check(state, now, n)?;
-        self.debit(state, now, n);
-        Ok(())
     }
 
     fn is_idle(&self, state: &RingCount<N>, now: Nanos) -> bool {

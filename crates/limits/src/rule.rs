@@ -18,6 +18,9 @@ pub trait Rule: Debug + Send + Sync {
     /// The state of a limiter that has let nothing in yet.
     fn fresh(&self) -> Self::State;
 
+    /// The most that ever gets in at once.
+    fn most(&self) -> u64;
+
     /// Forgets what no longer counts at `now`. Never changes a decision at `now` or later.
     fn advance(&self, state: &mut Self::State, now: Nanos);
 
@@ -33,11 +36,14 @@ pub trait Rule: Debug + Send + Sync {
     /// Whether every decision at `now` or later is what it would be on a fresh state, so that the state can be dropped.
     fn is_idle(&self, state: &Self::State, now: Nanos) -> bool;
 
-    /// The whole decision.
+    /// The whole decision. Nothing, and more than ever gets in, is no arrival: the state does not even learn the moment.
     ///
     /// # Errors
     /// Those of [`check`](Rule::check); nothing was counted then.
     fn decide(&self, state: &mut Self::State, now: Nanos, n: u64) -> Result<(), Refused> {
+        if n == 0 || n > self.most() {
+            return self.check(state, now, n);
+        }
         self.advance(state, now);
         self.check(state, now, n)?;
         self.debit(state, now, n);
@@ -53,6 +59,10 @@ macro_rules! all_of {
 
             fn fresh(&self) -> Self::State {
                 ($(self.$index.fresh(),)+)
+            }
+
+            fn most(&self) -> u64 {
+                u64::MAX$(.min(self.$index.most()))+
             }
 
             fn advance(&self, state: &mut Self::State, now: Nanos) {

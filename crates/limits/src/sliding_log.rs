@@ -65,6 +65,10 @@ impl Rule for SlidingLog {
         RollingCount::new(Duration::from_nanos(self.quota.period_ns() - 1))
     }
 
+    fn most(&self) -> u64 {
+        self.quota.count()
+    }
+
     fn advance(&self, state: &mut RollingCount, now: Nanos) {
         state.check(now);
     }
@@ -91,7 +95,7 @@ impl Rule for SlidingLog {
     }
 
     fn decide(&self, state: &mut RollingCount, now: Nanos, n: u64) -> Result<(), Refused> {
-        if n == 0 || n > self.quota.count() {
+        if n == 0 || n > self.most() {
             return self.check(state, now, n);
         }
         self.advance(state, now);

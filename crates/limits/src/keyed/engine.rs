@@ -157,6 +157,11 @@ impl Rule for PerKey {
         Tally::default()
     }
 
+    /// What a key's limits are is a matter of its tally.
+    fn most(&self) -> u64 {
+        u64::MAX
+    }
+
     fn advance(&self, tally: &mut Tally, now: Nanos) {
         if let Some(limits) = &tally.limits {
             limits.advance(&mut tally.state, now);

@@ -117,6 +117,13 @@ impl Limit {
         }
     }
 
+    fn most(&self) -> u64 {
+        match &self.law {
+            Law::Cooldown { rule, .. } => rule.most(),
+            Law::Window { rule } => rule.most(),
+        }
+    }
+
     pub(super) fn advance(&self, state: &mut LimitState, now: Nanos) {
         with_law!(self, state, |rule, own| rule.advance(own, now));
     }
@@ -206,6 +213,10 @@ impl Rule for Limits {
 
     fn fresh(&self) -> LimitsState {
         LimitsState { in_force: self.0.iter().map(Limit::fresh).collect(), replaced: None }
+    }
+
+    fn most(&self) -> u64 {
+        self.0.iter().map(Limit::most).min().unwrap_or(u64::MAX)
     }
 
     fn advance(&self, state: &mut LimitsState, now: Nanos) {

@@ -107,6 +107,10 @@ impl Rule for AggregatedWindow {
         AggregatedState::default()
     }
 
+    fn most(&self) -> u64 {
+        self.quota.count()
+    }
+
     fn advance(&self, state: &mut AggregatedState, now: Nanos) {
         while let Some(&oldest) = state.slots.front().filter(|&&slot| self.leaves(slot) <= now.as_nanos()) {
             state.total -= oldest.count;

@@ -92,6 +92,9 @@ proptest! {
         same_decisions_without_removal(SlidingLog::new(quota), &steps)?;
         same_decisions_without_removal(SlidingLog::counting_refused(quota), &steps)?;
         same_decisions_without_removal(SlottedRing::<4>::new(quota), &steps)?;
+        same_decisions_without_removal((Cooldown::new(quota), SlidingLog::new(quota)), &steps)?;
+        let three = (SlottedRing::<4>::new(quota), FixedWindow::new(quota), LeakyMeter::new(quota, 2).unwrap());
+        same_decisions_without_removal(three, &steps)?;
         if let Ok(counter) = SlidingCounter::new(quota) {
             same_decisions_without_removal(counter, &steps)?;
         }

@@ -15,7 +15,7 @@ struct Definition {
     width: u128,
     /// Each with the end of its slot.
     let_in: Vec<(u128, u64)>,
-    /// When the last left that was seen to have left.
+    /// When the last left that an arrival has seen to have left; nothing, and too much, is no arrival.
     left: u128,
 }
 
@@ -25,15 +25,15 @@ impl Definition {
     }
 
     fn decide(&mut self, now: u64, n: u64) -> Result<(), Refused> {
-        let at_least = self.left.max(now.into());
-        let leaving = || self.let_in.iter().map(|(end, _)| end + self.period);
-        self.left = leaving().filter(|moment| *moment <= at_least).max().unwrap_or(0);
         if n > self.count {
             return Err(Refused::ExceedsCapacity { capacity: self.count });
         }
         if n == 0 {
             return Ok(());
         }
+        let at_least = self.left.max(now.into());
+        let leaving = || self.let_in.iter().map(|(end, _)| end + self.period);
+        self.left = leaving().filter(|moment| *moment <= at_least).max().unwrap_or(0);
         let fits = |moment: &u128| self.counting_at(*moment) + n <= self.count;
         let first = leaving().chain([at_least]).filter(fits).min().expect("it fits when all have left");
         if first > at_least {
@@ -158,8 +158,8 @@ fn a_moment_from_before_what_was_forgotten_counts_as_when_that_left() {
     let rule = AggregatedWindow::new(quota, NonZeroU16::new(60).unwrap());
     let mut state = rule.fresh();
     assert_eq!(rule.decide(&mut state, at(0), 3), Ok(()));
-    // At 60 slot 0 has left, which the refusal sees.
-    assert!(rule.decide(&mut state, at(60), 4).is_err());
+    // At 60 slot 0 has left.
+    rule.advance(&mut state, at(60));
     assert_eq!(rule.decide(&mut state, at(59), 3), Ok(()));
     assert_eq!(rule.decide(&mut state, at(119), 1), Err(Refused::NotUntil(at(120))));
 }
