@@ -41,8 +41,8 @@ fn a_block_goes_back_once() {
 ///
 /// Threads: one that drops a lane which has started one slot of its block; one that changes the rate and acquires. Four
 /// slots are due.
-/// Edits: `Timeline::give_back` puts the slots aside even though it has taken them back; `from` is stored or loaded `Relaxed`; `add` or `exchange` by a load
-/// and a store.
+/// Edits: `Timeline::give_back` puts the slots aside even though it has taken them back; `from` is stored or loaded
+/// `Relaxed`; `add` or `exchange` by a load and a store.
 #[test]
 fn a_block_goes_back_once_during_a_rate_change() {
     explore("a_block_goes_back_once_during_a_rate_change", || {
