@@ -48,6 +48,8 @@ enum Latest {
     AskedInEarnest,
     /// The latest that anybody asked at.
     Asked,
+    /// Its own moment or a later one: what was let in before the clock went back is not compared with it.
+    Own,
 }
 
 struct Subject {
@@ -122,7 +124,8 @@ impl Setting {
             },
             Kind::SlottedRing { guarding, locked } => ring(quota, guarding, locked)?,
             Kind::AggregatedWindow { slots } => {
-                Subject::locked(AggregatedWindow::new(quota, slots), count, periods)
+                let rule = AggregatedWindow::new(quota, slots);
+                Subject { latest: Latest::Own, ..Subject::locked(rule, count, periods) }
             }
             Kind::Pair => Subject::locked((Cooldown::new(quota), SlidingLog::new(quota)), count, periods),
         })
@@ -207,6 +210,13 @@ impl World {
             Latest::LetIn => answer.is_ok() && n > 0,
             Latest::AskedInEarnest => (1..=self.subject.most).contains(&n),
             Latest::Asked => true,
+            Latest::Own => {
+                if self.now < self.latest {
+                    self.let_in.clear();
+                    self.latest = self.now;
+                }
+                true
+            }
         };
         if counts {
             self.latest = self.latest.max(self.now);
