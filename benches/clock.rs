@@ -25,7 +25,7 @@ fn clock(criterion: &mut Criterion) {
     group.bench_function("raw counter, not converted", |bencher| bencher.iter(|| raw.raw()));
     assert!(raw.raw() > first, "the counter stood still");
     let seen = AtomicU64::new(first);
-    group.bench_function("last-seen, a load", |bencher| bencher.iter(|| seen.load(Acquire)));
+    group.bench_function("somebody else's reading, a load", |bencher| bencher.iter(|| seen.load(Acquire)));
     assert_eq!(seen.into_inner(), first);
     group.finish();
 }

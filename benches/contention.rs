@@ -1,6 +1,6 @@
 //! What do grants cost when 1, 2, 4 ... 1024 threads want them at once?
 //!
-//! A harness of its own: threads are pinned where there are cores enough, start and stop between two barriers, and the bare
+//! A harness of its own: threads are pinned where there are cores enough, start and stop at one moment, and the bare
 //! word, the shared pacer and the lanes take turns.
 //!
 //! ```text

@@ -1,11 +1,12 @@
-//! What does a lane's grant cost, by the size of its blocks?
+//! What does a lane's grant cost, by the length of its runs?
 //!
-//! The bare baseline is one relaxed `fetch_add`. A block of 10 us of schedule is one slot at 100 k/s and a thousand at 100 M/s;
-//! what taking a block costs shows where blocks are small.
+//! The bare baseline is one relaxed `fetch_add`. A lane that does nothing but acquire takes runs of 2048 slots. On a clock that
+//! runs too fast they are shorter, and what taking a run costs shows. How long they were on average is printed.
 
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime};
 use nanopace::{Grant, Pacer};
-use nanopace_benches::pacers::{behind, in_blocks, rate};
+use nanopace_benches::float;
+use nanopace_benches::pacers::{behind, hurried};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Runs the call on a lane, and checks that all its slots were granted once and recorded.
@@ -28,14 +29,25 @@ fn bench<T>(
     assert_eq!(pacer.stats().wait_time().len(), calls, "{name}: the statistics missed a start");
 }
 
+/// In runs of about that length, which are counted by the readings of the clock.
+fn bench_runs(group: &mut BenchmarkGroup<'_, WallTime>, length: &str, factor: u32) {
+    let (pacer, clock) = hurried(factor);
+    bench(group, &format!("runs of about {length}"), &pacer, |grant| grant);
+    let slots = float(pacer.ledger().granted) / float(clock.readings());
+    // Less than one: it was not asked for.
+    if slots >= 1.0 {
+        println!("runs of about {length}: {slots:.1} slots on average");
+    }
+}
+
 fn lane(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("lane");
     let word = AtomicU64::new(0);
     group.bench_function("bare fetch_add", |bencher| bencher.iter(|| word.fetch_add(1, Relaxed)));
     bench(&mut group, "far behind", &behind(0.0), |grant| grant);
     bench(&mut group, "far behind, wait time read", &behind(0.0), Grant::wait_nanos);
-    for (name, text) in [("1", "100k/s"), ("10", "1M/s"), ("100", "10M/s"), ("1000", "100M/s")] {
-        bench(&mut group, &format!("blocks of {name}"), &in_blocks(rate(text)), |grant| grant);
+    for (length, factor) in [("1", 1_000), ("10", 70), ("100", 40), ("1000", 8)] {
+        bench_runs(&mut group, length, factor);
     }
     group.finish();
 }

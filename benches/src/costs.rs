@@ -2,7 +2,7 @@
 
 use crate::pacers;
 use crate::rounds::{Samples, alternate, per_call};
-use nanopace::{Grant, LazyGrant};
+use nanopace::Grant;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A round of cheap calls lasts some 10 ms.
@@ -39,7 +39,7 @@ impl Costs {
             &mut [
                 &mut || per_call(CALLS, || word.fetch_add(1, Relaxed)),
                 &mut || per_call(CALLS, || pacer.acquire()),
-                &mut || per_call(CALLS, || pacer.acquire().map(LazyGrant::wait_nanos)),
+                &mut || per_call(CALLS, || pacer.acquire().map(Grant::wait_nanos)),
                 &mut || per_call(CALLS, || lane.acquire()),
                 &mut || per_call(CALLS, || lane_too.acquire().map(Grant::wait_nanos)),
             ],

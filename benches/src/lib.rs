@@ -5,6 +5,7 @@
 //! here measures ours and a bare baseline in turn, in the same loop, and judges the ratio.
 
 pub mod chart;
+pub mod clocks;
 pub mod costs;
 pub mod crew;
 pub mod figure;

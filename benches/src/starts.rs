@@ -36,7 +36,10 @@ fn fresh<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(work).join().expect("a worker that does not panic"))
 }
 
-/// Starts by one lane of a pacer.
+/// Of each row of starts, what comes before the ones that count: a thread learns what its pauses are like.
+const LEARNING: Duration = Duration::from_millis(300);
+
+/// Starts by one lane of a pacer, from 0.3 s on.
 ///
 /// # Panics
 /// When a slot is lost.
@@ -45,6 +48,12 @@ pub fn paced(rate: Rate, pause: Pause, count: usize) -> Starts {
     fresh(|| {
         let pacer = Pacer::builder(rate).pause(pause).build();
         let mut lane = pacer.lane();
+        let learning = (LEARNING.as_secs_f64() * rate.as_hz()).ceil();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+        let learning = learning as usize;
+        for _ in 0..learning {
+            lane.acquire().expect("an open pacer");
+        }
         let (mut late_ns, mut starts_ns) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let usage = Usage::new();
         for _ in 0..count {
@@ -55,7 +64,7 @@ pub fn paced(rate: Rate, pause: Pause, count: usize) -> Starts {
         }
         let cpu = usage.share();
         drop(lane);
-        assert_eq!(pacer.ledger().granted, count as u64, "a slot was lost");
+        assert_eq!(pacer.ledger().granted, (learning + count) as u64, "a slot was lost");
         Starts::new(late_ns, &starts_ns, rate.interval_ns(), cpu)
     })
 }

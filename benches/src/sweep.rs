@@ -1,8 +1,9 @@
 //! The same load on one shared word from ever more threads.
 
 use crate::crew::{self, Work};
-use crate::pacers;
-use nanopace::{Pacer, Rate};
+use crate::scaling::Runs;
+use crate::{float, pacers};
+use nanopace::{Grant, Pacer};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -26,7 +27,7 @@ pub fn bare(threads: usize, span: Duration) -> Work {
     work
 }
 
-/// Threads that acquire from one pacer, slots due.
+/// Threads that acquire from one pacer, slots due, and read the wait time.
 ///
 /// # Panics
 /// When a slot is lost or granted twice.
@@ -35,7 +36,7 @@ pub fn shared(threads: usize, span: Duration) -> Work {
     let pacer = pacers::behind(0.0);
     let work = crew::run(threads, span, || {
         || {
-            let _ = black_box(pacer.acquire());
+            let _ = black_box(pacer.acquire().map(Grant::wait_nanos));
         }
     });
     assert_eq!(pacer.ledger().granted, work.calls, "a slot was lost or granted twice");
@@ -51,13 +52,17 @@ pub fn lanes(threads: usize, span: Duration) -> Work {
     by_lanes(&pacers::behind(0.0), threads, span)
 }
 
-/// As [`lanes`], but in blocks of 10 us of schedule at `rate`.
+/// As [`lanes`], but in shorter runs: by a clock that runs `factor` times too fast.
 ///
 /// # Panics
 /// When a slot is lost or granted twice.
 #[must_use]
-pub fn lanes_in_blocks(rate: Rate, threads: usize, span: Duration) -> Work {
-    by_lanes(&pacers::in_blocks(rate), threads, span)
+pub fn lanes_in_runs(factor: u32, threads: usize, span: Duration) -> Runs {
+    let (pacer, clock) = pacers::hurried(factor);
+    let before = clock.readings();
+    let work = by_lanes(&pacer, threads, span);
+    let slots = float(work.calls) / float(clock.readings() - before);
+    Runs { slots, mega: work.per_second() / 1e6 }
 }
 
 fn by_lanes(pacer: &Pacer, threads: usize, span: Duration) -> Work {

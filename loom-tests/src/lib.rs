@@ -9,8 +9,8 @@ mod watched;
 
 #[cfg(loom)]
 pub use model::{
-    MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, intended_ns, manual, rate, slots, span, spawn,
-    wait_ns,
+    MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, manual, rate,
+    slots, span, spawn, wait_ns,
 };
 #[cfg(loom)]
 pub use watched::Watched;

@@ -1,7 +1,7 @@
 //! The harness: explores a model, counts what it explored, and says so.
 
 use loom::thread::JoinHandle;
-use nanopace::{Grant, LazyGrant, ManualClock, Nanos, Pacer, PacerBuilder, Rate};
+use nanopace::{Grant, ManualClock, Nanos, Pacer, PacerBuilder, Rate};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -25,8 +25,16 @@ const MOST_BRANCHES: usize = 20_000;
 /// # Panics
 /// When one of them does, or gets stuck.
 pub fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
+    explore_less(0, name, model);
+}
+
+/// As [`explore`], with so many preemptions `less`: for a model with so many loads that it would take minutes.
+///
+/// # Panics
+/// As [`explore`].
+pub fn explore_less(less: usize, name: &str, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    let bound = builder.preemption_bound.unwrap_or(PREEMPTIONS);
+    let bound = builder.preemption_bound.unwrap_or(PREEMPTIONS).saturating_sub(less);
     builder.preemption_bound = Some(bound);
     builder.max_branches = MOST_BRANCHES;
     // Std's, not loom's: it outlives an execution.
@@ -96,7 +104,7 @@ pub fn slots(grants: impl IntoIterator<Item = Grant>) -> Vec<u64> {
 /// Everything that can be had without the clock moving.
 #[must_use]
 pub fn drain(pacer: &Pacer) -> Vec<Grant> {
-    std::iter::from_fn(|| pacer.try_acquire().ok().map(LazyGrant::settled)).collect()
+    std::iter::from_fn(|| pacer.try_acquire().ok()).collect()
 }
 
 /// Every nanosecond is accounted for.

@@ -45,7 +45,7 @@ fn a_yielder_hears_of_a_rate_change() {
         pacer.acquire().unwrap();
         let other = spawn({
             let pacer = pacer.clone();
-            move || pacer.acquire().unwrap().settled()
+            move || pacer.acquire().unwrap()
         });
         clock.wait_for(Watched::spun, 1);
         pacer.set_rate(rate("1k/s"));
@@ -70,7 +70,7 @@ fn a_hybrid_spinner_hears_of_a_rate_change() {
         clock.manual.advance(span(MICRO / 2));
         let other = spawn({
             let pacer = pacer.clone();
-            move || pacer.acquire().unwrap().settled()
+            move || pacer.acquire().unwrap()
         });
         clock.wait_for(Watched::spun, 1);
         pacer.set_rate(rate("10M/s"));
@@ -83,8 +83,8 @@ fn a_hybrid_spinner_hears_of_a_rate_change() {
 
 /// Nobody spins while the pacer is paused, and its end wakes who sleeps instead.
 ///
-/// Threads: one that acquires from a pacer that spins, but is paused; one that resumes.
-/// Edits: who is held back by a pause spins; `change` wakes nobody.
+/// Threads: one that takes two slots from a pacer that spins, but is paused; one that resumes.
+/// Edits: who is held back by a pause spins; `wake_moved` wakes nobody.
 #[test]
 fn nobody_spins_while_paused() {
     explore("nobody_spins_while_paused", || {
@@ -93,11 +93,11 @@ fn nobody_spins_while_paused() {
         pacer.pause();
         let other = spawn({
             let pacer = pacer.clone();
-            move || pacer.acquire().unwrap().settled()
+            move || pacer.acquire_many(2).unwrap()
         });
         pacer.resume();
         assert_eq!(intended_ns(other.join().unwrap()), 0);
         assert_eq!(clock.spun(), 0);
-        assert_eq!(pacer.ledger().granted, 1);
+        assert_eq!(pacer.ledger().granted, 2);
     });
 }

@@ -2,112 +2,136 @@
 
 #![cfg(loom)]
 
-use loom_tests::{SECOND, assert_balanced, at, drain, explore, manual, span, spawn};
-use nanopace::{Claim, ManualClock, Pacer, PacerBuilder, Strictness};
+use loom_tests::{
+    MICRO, SECOND, assert_balanced, at, drain, explore, intended_ns, manual, slots, span, spawn,
+};
+use nanopace::{Claim, Grant, ManualClock, Pacer, PacerBuilder, Refused, Strictness};
 
-/// Two threads claim at once, 10 s after the start of a schedule of one per second; the two claims, earlier first.
-fn claim_late(builder: PacerBuilder, clock: &ManualClock) -> (Pacer, [Claim; 2]) {
+/// A claim, and what its start came to.
+type Start = (Claim, Result<Grant, Refused>);
+
+fn claim_and_start(pacer: &Pacer) -> Start {
+    let mut claim = pacer.claim().unwrap();
+    let start = claim.start();
+    (claim, start)
+}
+
+/// Two threads claim and start at once, 10 s after the start of a schedule of one per second; the earlier slot first.
+fn start_late(builder: PacerBuilder, clock: &ManualClock) -> (Pacer, [Start; 2]) {
     let pacer = builder.build();
     clock.advance(span(10 * SECOND));
     let other = spawn({
         let pacer = pacer.clone();
-        move || pacer.claim().unwrap()
+        move || claim_and_start(&pacer)
     });
-    let mut claims = [pacer.claim().unwrap(), other.join().unwrap()];
-    claims.sort_by_key(|claim| claim.due().unwrap());
-    (pacer, claims)
+    let mut starts = [claim_and_start(&pacer), other.join().unwrap()];
+    starts.sort_by_key(|(_, start)| start.map_or(u64::MAX, intended_ns));
+    (pacer, starts)
 }
 
-/// When they may start, in whole milliseconds.
-fn due_ms(claims: &[Claim; 2]) -> [u128; 2] {
-    [0, 1].map(|index| (claims[index].due().unwrap() - at(0)).as_millis())
+/// The intended starts, in milliseconds, and when who is held back may start.
+fn starts_ms(starts: &[Start; 2]) -> [Result<u64, u64>; 2] {
+    let ms = |nanos: u64| nanos / 1_000_000;
+    [0, 1].map(|index| match starts[index].1 {
+        Ok(grant) => Ok(ms(intended_ns(grant))),
+        Err(Refused::NotUntil(due)) => Err(ms(due.as_nanos())),
+        Err(refused) => panic!("{refused}"),
+    })
 }
 
-/// Two late callers under the strict policy forfeit the gap between them once, however their claims and the policy's
-/// judgement of them come in turn.
+/// Two late callers under the strict policy forfeit the gap between them once, in whatever order they start.
 ///
-/// Threads: two that claim, 10 s late.
-/// Edit: `late` without the check of `anchored`.
+/// Threads: two that claim and start, 10 s late.
+/// Edit: `Schedule::start` lets a straggler forfeit too.
 #[test]
 fn a_strict_gap_is_forfeited_once() {
     explore("a_strict_gap_is_forfeited_once", || {
         let (clock, builder) = manual("1/s");
-        let (pacer, claims) = claim_late(builder.strictness(Strictness::STRICT), &clock);
-        let idle = pacer.ledger().idle.as_secs();
-        // Slot 0 gives 10 s away, and slot 1 follows a second after it; or slot 1 gives 9 s away, and slot 0, which was
-        // claimed before, nothing. A late slot keeps its start: those behind it move.
-        let expected = if idle == 10 { [0, 11_000] } else { [0, 1_000] };
-        assert!(idle == 10 || idle == 9, "{idle} s forfeited");
-        assert_eq!(due_ms(&claims), expected);
+        let (pacer, starts) = start_late(builder.strictness(Strictness::STRICT), &clock);
+        // Slot 0 gives 10 s away, and slot 1 follows a second after it; or slot 1 gives 9 s away, and slot 0, which
+        // starts behind it, nothing.
+        let expected = match pacer.ledger().idle.as_secs() {
+            10 => [Ok(0), Err(11_000)],
+            9 => [Ok(0), Ok(1_000)],
+            idle => panic!("{idle} s forfeited"),
+        };
+        assert_eq!(starts_ms(&starts), expected);
         assert_eq!(pacer.ledger().granted, 2);
         assert_balanced(&pacer);
-        drop(claims);
     });
 }
 
-/// Under a partial strictness each late claim closes its part of the gap as the one before has left it.
+/// Under a partial strictness each late start closes its part of the gap as the one before has left it.
 ///
-/// Threads: two that claim, 10 s late, at strictness 0.5.
-/// Edits: `late` without the check of `anchored`; `judge` judges under one lock and enters the result under another.
+/// Threads: two that claim and start, 10 s late, at strictness 0.5.
+/// Edit: `Schedule::start` lets a straggler forfeit too.
 #[test]
 fn a_partial_gap_is_closed_in_turn() {
     explore("a_partial_gap_is_closed_in_turn", || {
         let (clock, builder) = manual("1/s");
-        let (pacer, claims) = claim_late(builder.strictness(Strictness::new(0.5).unwrap()), &clock);
-        let idle_ms = pacer.ledger().idle.as_millis();
+        let (pacer, starts) = start_late(builder.strictness(Strictness::new(0.5).unwrap()), &clock);
         // Slot 0: 5 s of 10 s; slot 1, then at 6 s: 2 s of 4 s. Or slot 1: 4.5 s of 9 s, and slot 0 nothing.
-        let expected = if idle_ms == 7_000 { [0, 6_000] } else { [0, 1_000] };
-        assert!(idle_ms == 7_000 || idle_ms == 4_500, "{idle_ms} ms forfeited");
-        assert_eq!(due_ms(&claims), expected);
+        let expected = match pacer.ledger().idle.as_millis() {
+            7_000 => [Ok(0), Ok(6_000)],
+            4_500 => [Ok(0), Ok(1_000)],
+            idle_ms => panic!("{idle_ms} ms forfeited"),
+        };
+        assert_eq!(starts_ms(&starts), expected);
         assert_balanced(&pacer);
     });
 }
 
 /// A limit on the backlog forfeits what is beyond it once.
 ///
-/// Threads: two that claim, 10 s late, where 3 s of backlog are allowed.
-/// Edit: `late` without the check of `anchored`.
+/// Threads: two that claim and start, 10 s late, where 3 s of backlog are allowed.
+/// Edit: `Schedule::start` lets a straggler forfeit too.
 #[test]
 fn a_backlog_is_cut_once() {
     explore("a_backlog_is_cut_once", || {
         let (clock, builder) = manual("1/s");
-        let (pacer, claims) = claim_late(builder.max_backlog(span(3 * SECOND)), &clock);
-        let idle = pacer.ledger().idle.as_secs();
-        // Slot 0: 7 s, and slot 1 is within the limit. Or slot 1: 6 s, and slot 0 keeps its start.
-        let expected = if idle == 7 { [0, 8_000] } else { [0, 1_000] };
-        assert!(idle == 7 || idle == 6, "{idle} s forfeited");
-        assert_eq!(due_ms(&claims), expected);
+        let (pacer, starts) = start_late(builder.max_backlog(span(3 * SECOND)), &clock);
+        // Slot 0: 7 s, and slot 1 is within the limit. Or slot 1: 6 s, and slot 0 keeps its intended start.
+        let expected = match pacer.ledger().idle.as_secs() {
+            7 => [Ok(0), Ok(8_000)],
+            6 => [Ok(0), Ok(1_000)],
+            idle => panic!("{idle} s forfeited"),
+        };
+        assert_eq!(starts_ms(&starts), expected);
         assert_balanced(&pacer);
     });
 }
 
-/// What is owed under a burst ratio is booked once: whoever of two late callers is judged first, the second slot has to
-/// wait for its share of the ratio, and intended starts stay where they were.
+/// What is owed under a burst ratio is booked once: whoever of two late callers starts first, and intended starts stay
+/// where they were.
 ///
-/// Threads: two that claim, 10 s late, at burst ratio 2.
-/// Edits: `late` reckons lateness from the intended start instead of the release; `judge` judges under one lock and enters the
-/// result under another.
+/// Threads: two that claim and start, 10 s late, at burst ratio 2.
+/// Edit: `Schedule::start` lets a straggler owe time too.
 #[test]
 fn owed_time_is_booked_once() {
     explore("owed_time_is_booked_once", || {
         let (clock, builder) = manual("1/s");
-        let (pacer, mut claims) = claim_late(builder.strictness(Strictness::new(2.0).unwrap()), &clock);
-        assert_eq!(due_ms(&claims), [10_000, 10_500]);
+        let (pacer, mut starts) = start_late(builder.strictness(Strictness::new(2.0).unwrap()), &clock);
+        // Slot 0 starts, and slot 1 waits for its share of the ratio; or slot 1 does, and slot 0 may already.
+        let expected = [[Ok(0), Err(10_500)], [Ok(0), Ok(1_000)]];
+        assert!(expected.contains(&starts_ms(&starts)), "{starts:?}");
         assert!(pacer.ledger().waiting.as_secs() >= 7, "{:?}", pacer.ledger());
         assert_eq!(pacer.ledger().idle.as_secs(), 0);
         assert_balanced(&pacer);
         clock.advance(span(SECOND / 2));
-        let intended = claims.each_mut().map(|claim| claim.start().unwrap().intended_start());
+        let intended = starts.each_mut().map(|(claim, _)| claim.start().unwrap().intended_start());
         assert_eq!(intended, [at(0), at(SECOND)]);
+        // Slot 2 comes half a second after slot 1, by the faster line.
+        let next = pacer.try_acquire().map(intended_ns);
+        let after_slot_0 = starts[1].1.is_err();
+        assert_eq!(next, if after_slot_0 { Err(Refused::NotUntil(at(11 * SECOND))) } else { Ok(2 * SECOND) });
     });
 }
 
 /// Owed time is paid back once, at the ratio, by whatever threads come: then the schedule is where it would be without
-/// the stall. Two that come late at once may start at once; what the second takes in advance is not paid again.
+/// the stall.
 ///
 /// Threads: two that try to acquire, 2 s late, at burst ratio 2; the rest is paid back after both.
-/// Edits: `late` reckons lateness from the intended start instead of the release; `judge` judges under one lock and enters the
-/// result under another.
+/// Edit: `release` tells the intended start.
 #[test]
 fn owed_time_is_paid_back_once() {
     explore("owed_time_is_paid_back_once", || {
@@ -119,7 +143,7 @@ fn owed_time_is_paid_back_once() {
             move || usize::from(pacer.try_acquire().is_ok())
         });
         let mut started = usize::from(pacer.try_acquire().is_ok()) + other.join().unwrap();
-        assert!((1..=2).contains(&started), "{started}");
+        assert_eq!(started, 1);
         assert_balanced(&pacer);
         // At 2 s slots 0, 1 and 2 were due; at twice the rate slot 4 closes the gap at 4 s.
         for half_seconds in 1..=4 {
@@ -134,19 +158,47 @@ fn owed_time_is_paid_back_once() {
     });
 }
 
-/// Slots that are too late are skipped and counted once, and nothing is granted that was skipped.
+/// Slots that are too late are skipped and counted once, and who held one goes on with the next that is not.
 ///
-/// Threads: two that claim, 10 s late, where 3 s are allowed.
-/// Edits: `skip` counts what it meant to pass over, whether or not its exchange took place; or moves the word
-/// by a store.
+/// Threads: two that claim and start, 10 s late, where 3 s are allowed.
+/// Edit: `skip` does not count the slot that the caller holds.
 #[test]
 fn skips_are_counted_once() {
     explore("skips_are_counted_once", || {
         let (clock, builder) = manual("1/s");
-        let (pacer, claims) = claim_late(builder.skip_later_than(span(3 * SECOND)), &clock);
-        assert_eq!(due_ms(&claims), [7_000, 8_000]);
+        let (pacer, starts) = start_late(builder.skip_later_than(span(3 * SECOND)), &clock);
+        assert_eq!(starts_ms(&starts), [Ok(7_000), Ok(8_000)]);
         let ledger = pacer.ledger();
         assert_eq!((ledger.skipped, ledger.granted, ledger.backlog_slots), (7, 2, 2), "{ledger:?}");
+        assert_balanced(&pacer);
+    });
+}
+
+/// Nor is a slot lost to a caller who came before the limit did: it is granted or skipped, and counted as that.
+///
+/// Threads: one that acquires a slot that is known to be due, one that sets the limit and acquires. Eleven slots are due,
+/// seven of them too late.
+/// Edits: `skip` moves the word by a store; or counts what it meant to pass over, whether or not its exchange took place.
+#[test]
+fn a_skip_loses_no_slot() {
+    explore("a_skip_loses_no_slot", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(10 * MICRO));
+        let first = pacer.acquire().unwrap();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap()
+        });
+        pacer.set_skip_later_than(Some(span(3 * MICRO)));
+        let mine = pacer.acquire().unwrap();
+        let other = other.join().unwrap();
+        let started = slots(drain(&pacer).into_iter().chain([first, mine, other]));
+        let in_time: Vec<u64> = started.iter().copied().filter(|start| *start >= 7 * MICRO).collect();
+        assert_eq!(in_time, [7, 8, 9, 10].map(|slot| slot * MICRO));
+        let ledger = pacer.ledger();
+        let granted = u64::try_from(started.len()).unwrap();
+        assert_eq!((ledger.granted, ledger.skipped), (granted, 11 - granted), "{started:?}");
         assert_balanced(&pacer);
     });
 }

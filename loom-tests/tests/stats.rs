@@ -7,7 +7,7 @@ use loom_tests::{MICRO, explore, manual, span, spawn};
 /// A snapshot counts each grant of a lane at most once, and the last one, after the lane is gone, all of them.
 ///
 /// Threads: one whose lane starts three slots and is dropped, one that takes two snapshots.
-/// Edit: `collect` copies a tally and empties it under another lock.
+/// Edit: `collect` copies a lane's notes and empties them under another lock.
 #[test]
 fn a_snapshot_counts_each_grant_once() {
     explore("a_snapshot_counts_each_grant_once", || {
@@ -34,7 +34,7 @@ fn a_snapshot_counts_each_grant_once() {
 /// Two snapshots at once count nothing twice and lose nothing between them.
 ///
 /// Threads: two that take a snapshot, after a lane has started two slots and while it starts another.
-/// Edit: `collect` adds to a copy of the total and puts that back.
+/// Edit: `collect` adds to a copy of the totals and puts that back.
 #[test]
 fn snapshots_share_what_they_take() {
     explore("snapshots_share_what_they_take", || {
@@ -61,7 +61,7 @@ fn snapshots_share_what_they_take() {
 /// The ledger's count never runs behind what has been started before it was asked, and never ahead of what was claimed.
 ///
 /// Threads: one that acquires two slots, one that reads the ledger between two slots of its own.
-/// Edit: `add` as a load and a store.
+/// Edit: the addition as a load and a store.
 #[test]
 fn the_ledger_counts_each_grant_once() {
     explore("the_ledger_counts_each_grant_once", || {
@@ -70,7 +70,7 @@ fn the_ledger_counts_each_grant_once() {
         clock.advance(span(3_500));
         let other = spawn({
             let pacer = pacer.clone();
-            move || [(); 2].map(|()| pacer.acquire().unwrap().settled())
+            move || [(); 2].map(|()| pacer.acquire().unwrap())
         });
         let counts = [(); 2].map(|()| {
             pacer.acquire().unwrap();

@@ -5,44 +5,52 @@
 //! ```
 
 use nanopace_benches::crew::Work;
-use nanopace_benches::machine::Machine;
-use nanopace_benches::pacers::rate;
+use nanopace_benches::machine::{Machine, Others};
 use nanopace_benches::rounds::alternate;
-use nanopace_benches::scaling::{HERE, Model};
+use nanopace_benches::scaling::{HERE, Model, Runs};
 use nanopace_benches::sweep;
+use std::iter;
 use std::time::Duration;
 
 const SPAN: Duration = Duration::from_millis(80);
+const ROUNDS: usize = 15;
 
-/// Slots in a block, and the rate at which 10 us of schedule are so many.
-const BLOCKS: [(f64, &str); 3] = [(10.0, "1M/s"), (100.0, "10M/s"), (1000.0, "100M/s")];
+/// How many times too fast the clock runs, on 1 and 2 cores: for runs of about 30, of about 100 and of about 1000
+/// slots. Shorter ones keep no steady length.
+const FACTORS: [[u32; 2]; 3] = [[60, 45], [40, 32], [7, 7]];
 
 /// A model that is further off here says nothing about elsewhere.
 const MOST_ERROR: f64 = 0.25;
 
+/// An operation, in nanoseconds.
+const OPERATION: f64 = 100.0;
+
+/// Everything on 1 and 2 cores; words in millions per second.
+struct Measured {
+    bare: [f64; 2],
+    shared: [f64; 2],
+    lanes: [[Runs; 2]; 3],
+}
+
+/// A measured figure beside the model's.
+struct Row {
+    name: String,
+    cores: u32,
+    measured: f64,
+    predicted: f64,
+    is_fitted: bool,
+}
+
 fn main() {
     println!("{}\n", Machine::here());
-    let ([bare, shared], lanes) = (words(), lanes());
-    let model = Model::fit(bare, lanes[0], lanes[2][0]);
-    println!("{model:.1?}\n\n| M grants/s | cores | measured | model | off |");
-    let mut worst = 0.0_f64;
-    let mut check = |name: &str, cores: u32, measured: f64, predicted: f64, fitted: bool| {
-        let off = predicted / measured - 1.0;
-        let note = if fitted { "fitted".to_owned() } else { format!("{:+.0} %", off * 100.0) };
-        println!("| {name:>15} | {cores} | {measured:>7.1} | {predicted:>7.1} | {note} |");
-        if !fitted {
-            worst = worst.max(off.abs());
-        }
-    };
-    for (cores, index) in [(1, 0), (2, 1)] {
-        check("bare fetch_add", cores, bare[index], model.shared(cores, HERE), true);
-        check("shared acquire", cores, shared[index], model.shared(cores, HERE), false);
-        for (block, (slots, _)) in BLOCKS.into_iter().enumerate() {
-            let fitted = block == 0 || cores == 1 && block == 2;
-            let predicted = model.lanes(cores, slots, HERE);
-            check(&format!("blocks of {slots}"), cores, lanes[block][index], predicted, fitted);
-        }
-    }
+    let others = Others::new();
+    let measured = Measured::here();
+    let [one, two] = measured.bare;
+    println!("A bare fetch_add: {one:.0} M/s on 1 core, {two:.0} on 2.");
+    println!("Other programs took {:.1} % of the processor time.\n", others.share() * 100.0);
+    let model = Model::fit(measured.shared, measured.lanes[0], measured.lanes[2][0]);
+    println!("{model:.1?}\n");
+    let worst = most_off(&measured.beside(&model));
     if worst > MOST_ERROR {
         println!("\nThe model is {:.0} % off where it can be checked: it says nothing.", worst * 100.0);
     } else {
@@ -50,35 +58,85 @@ fn main() {
     }
 }
 
-/// Millions per second on 1 and 2 cores: the bare word, the shared acquire.
-fn words() -> [[f64; 2]; 2] {
-    [sweep::bare, sweep::shared].map(|work| [1, 2].map(|threads| median(|| work(threads, SPAN))))
+/// Shows the rows, and tells how far the model is off where it was not fitted.
+fn most_off(rows: &[Row]) -> f64 {
+    println!("| M grants/s | cores | measured | model | off |");
+    rows.iter().for_each(Row::print);
+    rows.iter().filter(|row| !row.is_fitted).map(|row| row.off().abs()).fold(0.0, f64::max)
 }
 
-/// Millions per second on 1 and 2 cores, for each size of block.
-fn lanes() -> [[f64; 2]; 3] {
-    BLOCKS.map(|(_, text)| [1, 2].map(|threads| median(|| sweep::lanes_in_blocks(rate(text), threads, SPAN))))
+impl Measured {
+    fn here() -> Measured {
+        let lanes = FACTORS.map(|[one, two]| [in_runs(one, 1), in_runs(two, 2)]);
+        Measured { bare: on_word(sweep::bare), shared: on_word(sweep::shared), lanes }
+    }
+
+    fn beside(&self, model: &Model) -> Vec<Row> {
+        [1, 2].into_iter().flat_map(|cores| self.beside_on(cores, model)).collect()
+    }
+
+    fn beside_on(&self, cores: u32, model: &Model) -> Vec<Row> {
+        let index = cores as usize - 1;
+        let (name, measured) = ("shared acquire".to_owned(), self.shared[index]);
+        let shared = Row { name, cores, measured, predicted: model.shared(cores, HERE), is_fitted: true };
+        let lanes = self.lanes.iter().enumerate().map(|(length, runs)| {
+            let Runs { slots, mega: measured } = runs[index];
+            let (name, predicted) = (format!("runs of {slots:.0}"), model.lanes(cores, slots, HERE));
+            Row { name, cores, measured, predicted, is_fitted: length == 0 || cores == 1 && length == 2 }
+        });
+        iter::once(shared).chain(lanes).collect()
+    }
 }
 
-fn median(work: impl Fn() -> Work) -> f64 {
-    alternate(7, &mut [&mut || work().per_second() / 1e6])[0].median()
+/// On 1 and 2 cores.
+fn on_word(work: fn(usize, Duration) -> Work) -> [f64; 2] {
+    [1, 2].map(|threads| alternate(ROUNDS, &mut [&mut || work(threads, SPAN).per_second() / 1e6])[0].median())
 }
+
+/// The round in the middle: of a round with longer runs more is granted.
+fn in_runs(factor: u32, threads: usize) -> Runs {
+    let mut rounds: Vec<Runs> = (0..ROUNDS).map(|_| sweep::lanes_in_runs(factor, threads, SPAN)).collect();
+    rounds.sort_by(|left, right| left.mega.total_cmp(&right.mega));
+    rounds[ROUNDS / 2]
+}
+
+impl Row {
+    fn off(&self) -> f64 {
+        self.predicted / self.measured - 1.0
+    }
+
+    fn print(&self) {
+        let Row { name, cores, measured, predicted, is_fitted } = self;
+        let note = if *is_fitted { "fitted".to_owned() } else { format!("{:+.0} %", self.off() * 100.0) };
+        println!("| {name:>15} | {cores} | {measured:>7.1} | {predicted:>7.1} | {note} |");
+    }
+}
+
+/// Distances: as far as here, and three times as far.
+const NEAR_AND_FAR: [f64; 2] = [1.0, 3.0];
 
 fn extrapolate(model: &Model) {
-    println!("\nM grants/s; near: lines travel as far as here; far: three times as far\n");
-    println!("| cores | shared, near | far | lanes of 2048, near | far | lanes of 100, near | far |");
-    for cores in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
-        let row = [1.0, 3.0].map(|distance| model.shared(cores, distance));
-        let large = [1.0, 3.0].map(|distance| model.lanes(cores, 2048.0, distance));
-        let small = [1.0, 3.0].map(|distance| model.lanes(cores, 100.0, distance));
-        println!(
-            "| {cores:>3} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} |",
-            row[0], row[1], large[0], large[1], small[0], small[1]
-        );
-    }
     println!(
-        "\nMore lanes bring nothing beyond {:.0} cores (near), {:.0} (far).",
-        model.knee(2048.0, 1.0),
-        model.knee(2048.0, 3.0)
+        "\nM grants/s, and slots in a run; near: lines travel as far as here; far: three times as far\n"
     );
+    println!(
+        "| cores | shared, near | far | lanes, near | far | with operations of {OPERATION} ns, near | far |"
+    );
+    let working = model.with_operations(OPERATION);
+    for cores in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
+        let [near, far] = NEAR_AND_FAR.map(|distance| model.shared(cores, distance));
+        let [idle, idle_far] = NEAR_AND_FAR.map(|distance| settled(model, cores, distance));
+        let [busy, busy_far] = NEAR_AND_FAR.map(|distance| settled(&working, cores, distance));
+        println!("| {cores:>3} | {near:.0} | {far:.0} | {idle} | {idle_far} | {busy} | {busy_far} |");
+    }
+    let knees = NEAR_AND_FAR.map(|distance| model.knee(2048.0, distance));
+    println!("\nMore lanes bring nothing beyond {:.0} cores (near), {:.0} (far).", knees[0], knees[1]);
+    let crowds = NEAR_AND_FAR.map(|distance| model.crowd(distance));
+    println!("Runs come down to single slots from {:.0} cores on (near), {:.0} (far).", crowds[0], crowds[1]);
+}
+
+/// What lanes do in runs as long as they come to be.
+fn settled(model: &Model, cores: u32, distance: f64) -> String {
+    let slots = model.slots(cores, distance);
+    format!("{:.0} ({slots:.0})", model.lanes(cores, slots, distance))
 }

@@ -131,7 +131,7 @@ mod tests {
     /// What is done with one slot after the other, until the pacer is closed or enough were asked for.
     fn admissions(span: &Span, most: usize) -> Vec<Admission> {
         let grants = std::iter::from_fn(|| span.pacer.acquire().ok());
-        grants.take(most).map(|grant| span.admit(&grant.settled())).collect()
+        grants.take(most).map(|grant| span.admit(&grant)).collect()
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use crate::clock::{Clock, TscClock};
 use crate::nanos::span_ns;
 use crate::pause::Pausing;
-use crate::timebase::{Policy, Timebase};
+use crate::schedule::{Policy, Schedule};
+use crate::timeline::Timeline;
 use crate::{Pacer, Pause, Rate, Strictness};
 use std::time::Duration;
 
@@ -32,6 +33,7 @@ pub struct PacerBuilder {
     policy: Policy,
     clock: Option<Box<dyn Clock>>,
     pausing: Pausing,
+    lead_ns: i64,
     start_paused: bool,
 }
 
@@ -43,7 +45,7 @@ impl PacerBuilder {
             max_backlog: None,
             skip_later_than: None,
         };
-        PacerBuilder { rate, policy, clock: None, pausing: Pausing::new(), start_paused: false }
+        PacerBuilder { rate, policy, clock: None, pausing: Pausing::new(), lead_ns: 0, start_paused: false }
     }
 
     /// What happens to time that was missed; [`Strictness::AVERAGE`] by default.
@@ -52,15 +54,15 @@ impl PacerBuilder {
         self
     }
 
-    /// The most that is ever made up for: when a claim is later than this, what is beyond is forfeited, as idle time, and the
-    /// slots behind it are at most this late. The claim itself says how late it really was. By default only the
+    /// The most that is ever made up for: when a start is later than this, what is beyond is forfeited, as idle time, and the
+    /// slots behind it are at most this late. The start itself says how late it really was. By default only the
     /// range of positions limits the backlog, to 2^44 slots.
     pub fn max_backlog(mut self, limit: Duration) -> PacerBuilder {
         self.policy.max_backlog = Some(span_ns(limit));
         self
     }
 
-    /// Slots that are later than this when they are claimed are skipped, and counted. By default none are.
+    /// Slots that are later than this when they could start are skipped, and counted. By default none are.
     pub fn skip_later_than(mut self, limit: Duration) -> PacerBuilder {
         self.policy.skip_later_than = Some(span_ns(limit));
         self
@@ -102,6 +104,18 @@ impl PacerBuilder {
         self
     }
 
+    /// A delay that is shorter than this is not paused for: the operation starts early, by less than this. Zero
+    /// by default: nothing ever starts early.
+    ///
+    /// Pausing for less than a pause costs makes a start late by the difference; the design that this one
+    /// descends from (the rate limiter of nosqlbench) uses twice what a sleep costs. Early starts move nothing:
+    /// each is early against its own intended start, so they never add up, and the rate stays exact. Their
+    /// wait time is zero, and [`Stats::early_starts`](crate::Stats::early_starts) counts them.
+    pub fn sleep_threshold(mut self, threshold: Duration) -> PacerBuilder {
+        self.lead_ns = span_ns(threshold).saturating_sub(1).max(0);
+        self
+    }
+
     /// Whether sleeping threads ask the operating system for fine timers; they do by default.
     ///
     /// On Linux a thread has 1 ns of timer slack for the length of a pause, then again what it had before. Elsewhere
@@ -128,10 +142,10 @@ impl PacerBuilder {
     pub fn build(self) -> Pacer {
         let clock = self.clock.unwrap_or_else(|| Box::new(TscClock::new()));
         let now = clock.now().signed();
-        let mut timebase = Timebase::new(self.rate, self.policy, now);
+        let mut schedule = Schedule::new(self.rate, self.policy, now);
         if self.start_paused {
-            timebase.pause(now);
+            schedule.pause(now);
         }
-        Pacer::from_parts(timebase, now, clock, self.pausing)
+        Pacer::from_parts(Timeline::new(schedule, now, self.lead_ns), clock, self.pausing)
     }
 }

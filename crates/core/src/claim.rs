@@ -1,11 +1,11 @@
 //! A slot taken ahead of its start, for callers that pause in their own way.
 
-use crate::grant::Stamp;
-use crate::pacer::Turn;
+use crate::timeline::{Claimed, Step};
 use crate::{Closed, Grant, Nanos, Pacer, Refused};
 use std::time::Duration;
 
-/// A slot that is yours, to be started when it is due. Dropped unstarted, it goes back and someone else gets it.
+/// A slot that is yours, to be started when it is due. Dropped unstarted, it goes back and someone else
+/// gets it.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Rate, Refused};
@@ -25,57 +25,65 @@ use std::time::Duration;
 #[must_use = "a claim that is dropped goes back"]
 pub struct Claim {
     pacer: Pacer,
-    turn: Turn,
+    /// None once it has started, or the pacer has been closed.
+    held: Option<Claimed>,
     started: Option<Grant>,
 }
 
 impl Claim {
     pub(crate) fn new(pacer: Pacer) -> Result<Claim, Closed> {
-        let position = pacer.0.timeline.claim(1, &*pacer.0.clock)?.0;
-        let mut turn = Turn::single(position);
-        let plan = pacer.0.admit(&mut turn, || ())?;
-        pacer.0.timeline.refresh(turn.position, 1, &plan);
-        Ok(Claim { pacer, turn, started: None })
+        let claimed = pacer.0.timeline.claim(&*pacer.0.clock)?;
+        Ok(Claim { pacer, held: Some(Claimed { is_fixed: true, ..claimed }), started: None })
     }
 
-    /// When it may start, under the rate now in force; [`Nanos::MAX`] while the pacer is paused. Ask again after a change.
+    /// When the schedule lets it start, under the rate now in force; [`Nanos::MAX`] while the pacer is paused.
+    /// Ask again after a change. Once it has started: when it did.
     ///
     /// # Errors
     /// [`Closed`].
     pub fn due(&self) -> Result<Nanos, Closed> {
-        let plan = self.pacer.0.timeline.plan(self.turn.position, &*self.pacer.0.clock)?;
-        Ok(Nanos::from_signed(plan.release))
+        match (&self.held, self.started) {
+            (Some(claimed), _) => self.pacer.0.timeline.due(claimed).map(Nanos::from_signed),
+            (None, Some(grant)) => Ok(grant.actual_start()),
+            (None, None) => Err(Closed),
+        }
     }
 
-    /// How long to hold back yet; zero when it is due.
+    /// How long to hold back yet; zero when it is due, or by less than the
+    /// [sleep threshold](crate::PacerBuilder::sleep_threshold) before it is.
     ///
     /// # Errors
     /// [`Closed`].
     pub fn delay(&self) -> Result<Duration, Closed> {
-        Ok(self.due()? - self.pacer.now())
+        Ok(self.pacer.0.timeline.delay(self.due()?, &*self.pacer.0.clock))
     }
 
     /// Starts it now, if it is due. Starting again returns the same grant.
     ///
+    /// The late policy judges it now, not when it was claimed. Where it is so late that it is
+    /// [skipped](crate::PacerBuilder::skip_later_than), the claim goes on with the next slot that is not.
+    ///
     /// # Errors
-    /// [`Refused::NotUntil`], [`Refused::Paused`] or [`Refused::Closed`]; the claim stays yours.
+    /// [`Refused::NotUntil`] and [`Refused::Paused`]; the claim stays yours. [`Refused::Closed`].
     pub fn start(&mut self) -> Result<Grant, Refused> {
         if let Some(grant) = self.started {
             return Ok(grant);
         }
-        let plan = self.pacer.0.timeline.plan(self.turn.position, &*self.pacer.0.clock)?;
-        if !plan.is_due() {
-            return Err(plan.refusal());
+        let (timeline, clock) = (&self.pacer.0.timeline, &*self.pacer.0.clock);
+        if self.held.is_none() {
+            return Err(Refused::Closed);
         }
-        let nanos = |moment| Nanos::from_signed(moment).as_nanos();
-        Ok(*self.started.insert(Grant::new(nanos(plan.intended), Stamp::new(nanos(plan.now)))))
+        match timeline.begin(&mut self.held, 1, i64::MAX, None, clock)? {
+            Step::Start(grant) => Ok(*self.started.insert(grant)),
+            Step::Hold(plan) => Err(plan.refusal()),
+        }
     }
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        if self.started.is_none() {
-            self.pacer.0.give_back(&self.turn);
+        if let Some(claimed) = self.held.take() {
+            self.pacer.0.timeline.give_back(&claimed, &*self.pacer.0.clock);
         }
     }
 }

@@ -60,7 +60,7 @@ pub enum Refused {
     /// Not yet: as things stand, the next slot can be granted from this moment on.
     #[error("not before {0:?} on the pacer's clock")]
     NotUntil(Nanos),
-    /// So many slots have been taken ahead of the schedule that positions would wrap (2^45 of them).
+    /// So many slots have been taken ahead of the schedule that positions would wrap (2^44 of them).
     #[error("too many slots have been taken ahead of the schedule")]
     TooFarAhead,
 }

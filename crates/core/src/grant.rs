@@ -1,15 +1,14 @@
 //! What `acquire` returns.
 
 use crate::Nanos;
-use crate::timeline::Timeline;
 use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
 /// A slot that may start now: how late it is, and when it was meant to start.
 ///
-/// A `Copy` value of two words. The *response time* of the operation, which includes its wait time and so hides no stall,
-/// is `end - grant.intended_start()`; see [`response_time`](Grant::response_time).
+/// A `Copy` value of two words. The *response time* of the operation includes its wait time, and so hides
+/// no stall: it is `end - grant.intended_start()`; see [`response_time`](Grant::response_time).
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Rate};
@@ -17,9 +16,8 @@ use std::time::Duration;
 ///
 /// let clock = ManualClock::new();
 /// let pacer = Pacer::builder(Rate::per_second(10)?).clock(clock.clone()).build();
-/// let mut lane = pacer.lane();
 /// clock.advance(Duration::from_millis(30)); // the caller comes 30 ms late,
-/// let grant = lane.acquire()?;
+/// let grant = pacer.acquire()?;
 /// clock.advance(Duration::from_millis(5)); // and its operation takes 5 ms
 /// assert_eq!(grant.wait_time(), Duration::from_millis(30));
 /// assert_eq!(grant.response_time(pacer.now()), Duration::from_millis(35));
@@ -31,7 +29,8 @@ pub struct Grant {
     start: Stamp,
 }
 
-/// A moment, doubled and made odd: so a `Result` of a grant is no larger than a grant, and comes back in two registers.
+/// A moment, doubled and made odd: so a `Result` of a grant is no larger than a grant, and comes back
+/// in two registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp(NonZeroU64);
 
@@ -42,7 +41,7 @@ impl Stamp {
     }
 
     #[inline]
-    pub(crate) fn nanos(self) -> u64 {
+    fn nanos(self) -> u64 {
         self.0.get() >> 1
     }
 }
@@ -60,17 +59,22 @@ impl Grant {
         Grant { intended_ns, start }
     }
 
-    /// Takes nothing: intended and allowed to start at `now`.
-    pub(crate) fn at(now: Nanos) -> Grant {
-        Grant::new(now.as_nanos(), Stamp::new(now.as_nanos()))
+    /// Intended and started at these moments of the schedule.
+    pub(crate) fn at(intended: i64, start: i64) -> Grant {
+        let nanos = |moment| Nanos::from_signed(moment).as_nanos();
+        Grant::new(nanos(intended), Stamp::new(nanos(start)))
     }
 
     /// How late the operation starts: actual start minus intended start, never negative.
     ///
-    /// Exact to the clock whenever this call read it. A slot that was due already when somebody last read it is granted on that
-    /// reading, and then this is a lower bound. How many slots go by on one reading is bounded: by 10 us of schedule, or a
-    /// 64th of the lateness, and by 2048; how old it gets is up to how fast the callers come. Below 100 k/s and less than 64
-    /// slots late, every call reads the clock.
+    /// Never more than the truth. Exact where a late policy is set: a strictness other than 0, a maximum
+    /// backlog, or a limit beyond which slots are skipped. Otherwise slots that are due may be granted on
+    /// a reading of the clock that was made for an earlier one: as many as callers, at the pace at which
+    /// they really come, take within 10 us, and at most 2048. So a wait time is at most some 10 us too
+    /// short while callers go on at their pace; and where they stop right after a grant, the next few of
+    /// that reading say nothing of the stop: 2048 at most, or as many as had been taken within 10 us.
+    /// Slots that are taken 10 us apart or more have a reading each: [`Pacer::acquire`](crate::Pacer::acquire)
+    /// goes by the pace of all its callers together, a [`Lane`](crate::Lane) by its own.
     #[must_use]
     #[inline]
     pub fn wait_time(self) -> Duration {
@@ -85,17 +89,21 @@ impl Grant {
     }
 
     /// When the schedule says that the operation starts.
+    ///
+    /// It is settled: no change of rate, pause or policy moves it any more.
     #[must_use]
     #[inline]
     pub fn intended_start(self) -> Nanos {
         Nanos::from_nanos(self.intended_ns)
     }
 
-    /// When it was allowed to start: intended start plus wait time.
+    /// When it was allowed to start: intended start plus wait time. With a
+    /// [sleep threshold](crate::PacerBuilder::sleep_threshold) it may lie before the intended start, by less
+    /// than that.
     #[must_use]
     #[inline]
     pub fn actual_start(self) -> Nanos {
-        Nanos::from_nanos(self.start.nanos()).max(self.intended_start())
+        Nanos::from_nanos(self.start.nanos())
     }
 
     /// The response time of an operation that completed at `end`: completion minus intended start.
@@ -112,120 +120,5 @@ impl fmt::Debug for Grant {
             .field("wait_time", &self.wait_time())
             .field("intended_start", &self.intended_start())
             .finish()
-    }
-}
-
-/// A [`Grant`] whose nanoseconds are worked out when they are asked for.
-///
-/// [`Pacer::acquire`](crate::Pacer::acquire) leaves that to whoever asks, because on its hot path a multiplication costs more
-/// than the rest. So it borrows the pacer; [`settled`](LazyGrant::settled) makes the plain grant of it. Ask within some dozens of
-/// rate changes: the pacer remembers exact intended starts across that many.
-///
-/// ```
-/// use nanopace::{ManualClock, Pacer, Rate};
-/// use std::time::Duration;
-///
-/// let clock = ManualClock::new();
-/// let pacer = Pacer::builder(Rate::per_second(10)?).clock(clock.clone()).build();
-/// clock.advance(Duration::from_millis(30));
-/// let grant = pacer.acquire()?;
-/// assert_eq!(grant.wait_time(), Duration::from_millis(30));
-/// assert_eq!(grant.settled().intended_start(), grant.intended_start());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy)]
-pub struct LazyGrant<'p>(Lazy<'p>);
-
-#[derive(Clone, Copy)]
-enum Lazy<'p> {
-    /// A slot that was seen to be due at `seen`.
-    Due {
-        timeline: &'p Timeline,
-        position: u64,
-        seen: u64,
-    },
-    Settled(Grant),
-}
-
-impl<'p> LazyGrant<'p> {
-    #[inline]
-    pub(crate) fn due(timeline: &'p Timeline, position: u64, seen: u64) -> LazyGrant<'p> {
-        LazyGrant(Lazy::Due { timeline, position, seen })
-    }
-
-    /// The grant itself, borrowing nothing.
-    #[must_use]
-    #[inline]
-    pub fn settled(self) -> Grant {
-        match self.0 {
-            Lazy::Due { timeline, position, seen } => {
-                let intended = Nanos::from_signed(timeline.intended(position, seen));
-                Grant::new(intended.as_nanos(), Stamp::new(seen))
-            }
-            Lazy::Settled(grant) => grant,
-        }
-    }
-
-    /// How late the operation starts; see [`Grant::wait_time`].
-    #[must_use]
-    #[inline]
-    pub fn wait_time(self) -> Duration {
-        self.settled().wait_time()
-    }
-
-    /// [`wait_time`](LazyGrant::wait_time) in nanoseconds.
-    #[must_use]
-    #[inline]
-    pub fn wait_nanos(self) -> u64 {
-        self.settled().wait_nanos()
-    }
-
-    /// When the schedule says that the operation starts.
-    #[must_use]
-    #[inline]
-    pub fn intended_start(self) -> Nanos {
-        self.settled().intended_start()
-    }
-
-    /// When it was allowed to start: intended start plus wait time.
-    #[must_use]
-    #[inline]
-    pub fn actual_start(self) -> Nanos {
-        self.settled().actual_start()
-    }
-
-    /// The response time of an operation that completed at `end`: completion minus intended start.
-    #[must_use]
-    #[inline]
-    pub fn response_time(self, end: Nanos) -> Duration {
-        self.settled().response_time(end)
-    }
-}
-
-impl PartialEq for LazyGrant<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.settled() == other.settled()
-    }
-}
-
-impl Eq for LazyGrant<'_> {}
-
-impl From<Grant> for LazyGrant<'_> {
-    #[inline]
-    fn from(grant: Grant) -> Self {
-        LazyGrant(Lazy::Settled(grant))
-    }
-}
-
-impl From<LazyGrant<'_>> for Grant {
-    #[inline]
-    fn from(grant: LazyGrant<'_>) -> Grant {
-        grant.settled()
-    }
-}
-
-impl fmt::Debug for LazyGrant<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.settled().fmt(f)
     }
 }

@@ -2,28 +2,30 @@
 //!
 //! Each strategy is a file: [`sleep`], [`hybrid`], [`yielding`], [`spin`]. All of them hold a caller until its moment comes or
 //! the plan changes, and answer to nothing else; only they give up the processor. What a thread learns of its own
-//! pauses is in [`habit`], the timers' precision in [`slack`],
-//! what a pause takes of the processor in [`processor`], how many may spin at once in [`turns`].
+//! pauses is in [`estimates`] and [`forecast`], the timers' precision in [`slack`],
+//! what a pause takes of the processor in [`processor`], how many may spin at once in [`permits`].
 
-mod habit;
+mod estimates;
+mod forecast;
 mod hybrid;
+mod permits;
 mod processor;
 mod slack;
 mod sleep;
 mod spin;
-mod turns;
 mod yielding;
 
 use crate::Nanos;
 use crate::clock::Clock;
 use crate::nanos::span_ns;
-use crate::sleepers::Sleepers;
-use crate::sync::{AtomicU64, Relaxed, unique};
+use crate::sleepers::{Sleeper, Sleepers};
+use crate::sync::{AtomicU64, Relaxed, Unparker, unique};
+use crate::timeline::{Claimed, Plan};
+use permits::SpinPermits;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 use thiserror::Error;
-use turns::Turns;
 
 /// How a caller that is early is held back: what it costs against how exactly it starts.
 ///
@@ -129,7 +131,7 @@ pub(crate) struct Pausing {
     /// Time spent spinning by all threads, in nanoseconds.
     spun: AtomicU64,
     /// Of the threads that spin in the hybrid strategy.
-    turns: Turns,
+    permits: SpinPermits,
 }
 
 /// A share smaller than this would stretch sleeps beyond a second.
@@ -146,7 +148,7 @@ impl Pausing {
             spared_ns: span_ns(Pause::CLUMPED_BELOW),
             fine_timers: true,
             spun,
-            turns: Turns::new(),
+            permits: SpinPermits::new(),
         }
     }
 
@@ -160,9 +162,10 @@ impl Pausing {
         (cost_ns as f64 / self.sleep_share.max(LEAST_SHARE)) as i64
     }
 
+    /// So long has been spun, or will be; less than nothing corrects that.
     fn add_spun(&self, nanos: i64) {
         // Relaxed: a count, read by itself. Nobody acts on it, so no model.
-        self.spun.fetch_add(nanos.max(0).unsigned_abs(), Relaxed);
+        self.spun.fetch_add(nanos.cast_unsigned(), Relaxed);
     }
 
     pub(crate) fn spun(&self) -> Duration {
@@ -171,26 +174,24 @@ impl Pausing {
     }
 }
 
-/// One caller to be held back until `until`, as long as its plan is the current one.
+/// One caller to be held back until its slot may start or its deadline comes, as long as its plan is the
+/// current one.
 pub(crate) struct Hold<'a, F: Fn() -> bool> {
     pub(crate) pausing: &'a Pausing,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) sleepers: &'a Sleepers,
-    /// Whose turn it is: sleepers are woken in this order.
-    pub(crate) position: u64,
-    pub(crate) until: Nanos,
-    /// Whether it is the pacer's being paused that the caller waits out, for which nobody spins.
-    pub(crate) is_paused: bool,
-    /// How far a sleep may be stretched beyond `until`, because a late start is made up for.
-    pub(crate) leeway_ns: i64,
+    pub(crate) claimed: &'a Claimed,
+    pub(crate) plan: &'a Plan,
+    pub(crate) deadline: i64,
     pub(crate) is_current: F,
 }
 
 impl<F: Fn() -> bool> Hold<'_, F> {
-    /// When it ended: at `until` or later, unless a change of plan ended it.
+    /// When it ended: at its moment or later, unless a change of plan ended it.
     pub(crate) fn run(&self) -> Nanos {
         match self.pausing.strategy {
-            _ if self.is_paused => sleep::until(self, self.until),
+            // Nobody spins for a pacer that is paused.
+            _ if self.plan.is_paused => sleep::until(self, self.until()),
             Pause::Sleep => sleep::hold(self),
             Pause::Hybrid => hybrid::hold(self),
             Pause::Yield => yielding::hold(self),
@@ -198,7 +199,29 @@ impl<F: Fn() -> bool> Hold<'_, F> {
         }
     }
 
+    fn until(&self) -> Nanos {
+        Nanos::from_signed(self.plan.release.min(self.deadline))
+    }
+
+    /// How far a sleep may be stretched beyond its end, where slots are so close that it is: half of the
+    /// lateness that is freely made up for. The other half is for what it overruns unasked.
+    fn stretch_ns(&self) -> i64 {
+        let is_close = self.plan.interval_ns < self.pausing.spared_ns;
+        if is_close { self.plan.made_up_for / 2 } else { 0 }
+    }
+
     fn goes_on(&self, now: Nanos) -> bool {
-        now < self.until && (self.is_current)()
+        now < self.until() && (self.is_current)()
+    }
+
+    /// Enters the caller among those who sleep; false when its plan is outdated.
+    fn enter(&self, unparker: Unparker) -> bool {
+        let (release, deadline) = (self.plan.release, self.deadline);
+        let sleeper = Sleeper { release, deadline, takes_others: !self.claimed.is_fixed, unparker };
+        self.sleepers.enter(self.claimed.position, sleeper, &self.is_current)
+    }
+
+    fn leave(&self) {
+        self.sleepers.leave(self.claimed.position);
     }
 }

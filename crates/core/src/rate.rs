@@ -3,7 +3,8 @@
 mod parse;
 
 use crate::error::RateError;
-use crate::line::{SLOT, Scale};
+use crate::position::SLOT;
+use crate::schedule::Scale;
 use std::fmt;
 use std::time::Duration;
 
@@ -142,8 +143,8 @@ impl fmt::Display for Rate {
         let whole = UNITS.iter().find(|(_, unit_ns)| per(*unit_ns) % self.period_ns == 0);
         match whole {
             Some((unit, unit_ns)) => write!(f, "{}/{unit}", per(*unit_ns) / self.period_ns),
-            None if self.as_hz() >= 0.1 => write!(f, "{}/s", self.as_hz()),
-            // The slowest rate is one per day: not less of it by rounding.
+            // Neither faster than the fastest rate nor slower than the slowest by rounding.
+            None if self.as_hz() >= 0.1 => write!(f, "{}/s", self.as_hz().min(1e10)),
             None => write!(f, "{}/d", (self.as_hz() * 86_400.0).max(1.0)),
         }
     }

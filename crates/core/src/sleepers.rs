@@ -1,53 +1,124 @@
-//! Who sleeps for which slot, so that a change of plan reaches everyone at once.
+//! Who sleeps for which slot, so that a change reaches those whom it moves, and nobody else.
 //!
-//! In the ordinary course nobody is notified: each sleeper sleeps to its own slot. A change drains the registry and
-//! unparks everyone in schedule order.
+//! In the ordinary course nobody is notified: each sleeper sleeps to its own slot. A change unparks
+//! the sleepers whose slots may start earlier than they sleep to, or that can't start by their
+//! deadlines any more. One whose slot moved to a later moment finds that out when it wakes.
 //!
-//! No wake-up is lost: a sleeper enters under the lock and only if the plan it made is still the current one; a change is
-//! published before it takes the lock. So either the sleeper is in when the change drains, and is unparked, or it
-//! comes later, and sees the change. Model: `no_wake_up_is_lost`.
+//! Waking is a system call for each sleeper, and thousands may have to be woken. So a change wakes the
+//! first [`HERD`] only, in schedule order, and whoever wakes passes it on to one more. Callers that are
+//! awake then make their plans while others are still being woken, and `set_rate` returns soon.
+//!
+//! No wake-up is lost: a sleeper enters under the registry's lock, and only if the version that it
+//! planned by is still the current one; a change makes that version invalid before it takes that lock.
+//! So either the sleeper is in when the change looks, or it comes later and sees the change. A sleeper
+//! that has been chosen to be woken, but woke by itself, leaves under that lock too, and so sees the
+//! change as well. Models: `no_wake_up_is_lost`, `a_change_reaches_every_sleeper`.
 
-use crate::sync::{Mutex, Unparker, yield_now};
-use std::collections::BTreeMap;
+use crate::position::ticks_between;
+use crate::sync::{HERD, Mutex, Unparker};
+use std::collections::{BTreeMap, VecDeque};
 
-/// So many are woken in one go.
-const HERD: usize = 8;
+/// A caller that is held back, asleep or about to be.
+#[derive(Clone, Debug)]
+pub(crate) struct Sleeper {
+    /// When its slot may start, as it has planned; `i64::MAX` while the pacer is paused.
+    pub(crate) release: i64,
+    /// When it gives up.
+    pub(crate) deadline: i64,
+    /// Whether it would rather have an earlier slot.
+    pub(crate) takes_others: bool,
+    pub(crate) unparker: Unparker,
+}
 
-/// Keyed by position: a slot has one owner, who leaves before the slot gets another.
-type Registry = BTreeMap<u64, Unparker>;
+#[derive(Debug, Default)]
+struct Registry {
+    /// By position: a slot has one owner, who leaves before the slot gets another.
+    asleep: BTreeMap<u64, Sleeper>,
+    /// Taken out to be woken, and not yet unparked.
+    to_be_woken: VecDeque<Unparker>,
+}
 
 #[derive(Debug)]
 pub(crate) struct Sleepers(Mutex<Registry>);
 
+/// Unparks those it holds when it is dropped, so not under a lock that they want next.
+#[derive(Debug, Default)]
+#[must_use = "wakes when it is dropped"]
+pub(crate) struct Woken(Vec<Unparker>);
+
+impl Drop for Woken {
+    fn drop(&mut self) {
+        self.0.iter().for_each(Unparker::unpark);
+    }
+}
+
+impl Woken {
+    pub(crate) fn and(&mut self, mut others: Woken) {
+        self.0.append(&mut others.0);
+    }
+}
+
 impl Sleepers {
     pub(crate) fn new() -> Sleepers {
-        Sleepers(Mutex::new(Registry::new()))
+        Sleepers(Mutex::new(Registry::default()))
     }
 
     /// Enters a sleeper for the slot at `position`; false when its plan is outdated.
-    pub(crate) fn enter(&self, position: u64, unparker: Unparker, is_current: impl Fn() -> bool) -> bool {
+    pub(crate) fn enter(&self, position: u64, sleeper: Sleeper, is_current: impl Fn() -> bool) -> bool {
         let mut registry = self.0.lock();
-        if !is_current() {
-            return false;
+        let is_current = is_current();
+        if is_current {
+            registry.asleep.insert(position, sleeper);
         }
-        registry.insert(position, unparker);
-        true
+        is_current
     }
 
+    /// Takes a sleeper out that has woken, and wakes the next one who has to be.
     pub(crate) fn leave(&self, position: u64) {
-        self.0.lock().remove(&position);
+        let mut registry = self.0.lock();
+        registry.asleep.remove(&position);
+        let next = registry.to_be_woken.pop_front();
+        drop(registry);
+        drop(Woken(next.into_iter().collect()));
     }
 
-    /// Wakes everyone, earliest slot first.
-    pub(crate) fn wake_all(&self) {
-        // Unparking is a system call: not under the lock that everyone it wakes wants next.
-        let registry = std::mem::take(&mut *self.0.lock());
-        for (count, sleeper) in (1_usize..).zip(registry.values()) {
-            sleeper.unpark();
-            // Those who are awake make their plans before more come, or whoever starts first waits behind them all.
-            if count.is_multiple_of(HERD) {
-                yield_now();
-            }
+    /// Those whom a change moves, where `release` tells when a slot may start now.
+    pub(crate) fn moved(&self, release: impl Fn(u64) -> i64) -> Woken {
+        let must_wake = |(&position, sleeper): (&u64, &Sleeper)| {
+            let release = release(position);
+            (release < sleeper.release || release > sleeper.deadline).then_some(position)
+        };
+        let mut registry = self.0.lock();
+        let positions = registry.asleep.iter().filter_map(must_wake).collect();
+        registry.choose(positions)
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> Woken {
+        self.moved(|_| i64::MIN)
+    }
+
+    /// For `slots` slots from `position` on that have come back, as many sleepers with later slots: the
+    /// latest ones, so that those who start sooner keep theirs.
+    pub(crate) fn latest_behind(&self, position: u64, slots: u64) -> Woken {
+        let would_take = |(&at, sleeper): (&u64, &Sleeper)| {
+            (sleeper.takes_others && ticks_between(position, at) > 0).then_some(at)
+        };
+        let mut registry = self.0.lock();
+        let slots = usize::try_from(slots).unwrap_or(usize::MAX);
+        let positions = registry.asleep.iter().rev().filter_map(would_take).take(slots).collect();
+        registry.choose(positions)
+    }
+}
+
+impl Registry {
+    /// Takes these sleepers out to be woken, and the first ones along.
+    fn choose(&mut self, positions: Vec<u64>) -> Woken {
+        for position in positions {
+            let sleeper = self.asleep.remove(&position);
+            self.to_be_woken.extend(sleeper.map(|sleeper| sleeper.unparker));
         }
+        let first = self.to_be_woken.len().min(HERD);
+        Woken(self.to_be_woken.drain(..first).collect())
     }
 }

@@ -1,7 +1,9 @@
-//! Statistics: histograms kept by each lane and merged without stopping anyone.
+//! Statistics: one set of histograms for a pacer, made when there is something to record.
 //!
-//! A lane writes into a tally of its own, behind a lock that nobody else holds for longer than it takes to swap the
-//! tally for an empty one. Whoever collects does the merging outside that lock.
+//! A lane notes what it has to record, behind a lock that nobody else holds for longer than it takes to take
+//! the notes away. It enters them into the histograms when it has a page of them, and when it is dropped;
+//! whoever asks for statistics enters what all lanes have noted so far. So a lane stays small, and a thousand
+//! of them as well.
 
 use crate::pacer::Start;
 use crate::sync::Mutex;
@@ -13,31 +15,34 @@ use std::time::Duration;
 /// What the lanes have recorded so far; all values in nanoseconds, to three significant digits.
 ///
 /// Starts by [`Pacer::acquire`](crate::Pacer::acquire) and its relatives are counted in the
-/// [`Ledger`](crate::Ledger) only. A lane's last block may still be missing while the lane is at work.
+/// [`Ledger`](crate::Ledger) only. A lane's last run may still be missing while the lane is at work.
 #[derive(Clone, Debug)]
 pub struct Stats {
-    tally: Tally,
+    wait_time: Histogram<u64>,
+    delay: Histogram<u64>,
+    oversleep: Histogram<u64>,
     achieved_rate: f64,
     spun: Duration,
+    early_starts: u64,
 }
 
 impl Stats {
     /// How late operations started: one value for every start.
     #[must_use]
     pub fn wait_time(&self) -> &Histogram<u64> {
-        &self.tally.wait_time
+        &self.wait_time
     }
 
     /// How early callers came, and so had to hold back: one value for every start that was early.
     #[must_use]
     pub fn delay(&self) -> &Histogram<u64> {
-        &self.tally.delay
+        &self.delay
     }
 
     /// How far pauses overran: one value for every start that was early.
     #[must_use]
     pub fn oversleep(&self) -> &Histogram<u64> {
-        &self.tally.oversleep
+        &self.oversleep
     }
 
     /// Starts per second over the last second, or since the schedule began if that is less.
@@ -51,71 +56,47 @@ impl Stats {
     pub fn spun(&self) -> Duration {
         self.spun
     }
-}
 
-#[derive(Clone, Debug)]
-pub(crate) struct Tally {
-    wait_time: Histogram<u64>,
-    delay: Histogram<u64>,
-    oversleep: Histogram<u64>,
-}
-
-/// Written by its lane, emptied by whoever collects; on cache lines of its own, so that lanes do not meet.
-pub(crate) type LaneTally = Arc<CachePadded<Mutex<Tally>>>;
-
-/// Slots granted one after the other on one reading of the clock: their wait times fall evenly.
-pub(crate) struct Run {
-    pub(crate) first_ns: u64,
-    pub(crate) last_ns: u64,
-    pub(crate) slots: u64,
-}
-
-/// A run is recorded as at most so many values, each standing for its neighbours.
-const MOST_STEPS: u64 = 8;
-
-impl Run {
-    /// (wait time, how many slots) for each step.
-    fn steps(&self) -> impl Iterator<Item = (u64, u64)> {
-        let steps = self.slots.clamp(1, MOST_STEPS);
-        let fall = self.first_ns.saturating_sub(self.last_ns);
-        (0..steps).map(move |step| {
-            let count = self.slots * (step + 1) / steps - self.slots * step / steps;
-            (self.first_ns - fall * (2 * step + 1) / (2 * steps), count)
-        })
+    /// How many starts of all callers together, not of lanes only, came before their intended start: by less
+    /// than the [sleep threshold](crate::PacerBuilder::sleep_threshold), so none without one.
+    #[must_use]
+    pub fn early_starts(&self) -> u64 {
+        self.early_starts
     }
 }
 
-impl Tally {
-    fn new() -> Tally {
-        // Three digits are within what the crate accepts, and it grows the range as values come.
-        let [wait_time, delay, oversleep] = std::array::from_fn(|_| new_histogram());
-        Tally { wait_time, delay, oversleep }
+/// What a value is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    WaitTime,
+    Delay,
+    Oversleep,
+}
+
+/// A value that is still to be entered, and how often.
+#[derive(Clone, Copy, Debug)]
+struct Note {
+    nanos: u64,
+    count: u32,
+    kind: Kind,
+}
+
+/// So many notes are entered at once: enough for the common lock not to matter.
+const PAGE: usize = 64;
+
+/// A histogram that takes no memory until something is recorded.
+#[derive(Debug, Default)]
+struct Lazy(Option<Box<Histogram<u64>>>);
+
+impl Lazy {
+    fn record(&mut self, nanos: u64, count: u64) {
+        let histogram = self.0.get_or_insert_with(|| Box::new(new_histogram()));
+        // Fails only for a fixed range, and these grow.
+        let _ = histogram.record_n(nanos, count);
     }
 
-    pub(crate) fn record(&mut self, start: &Start) {
-        note(&mut self.wait_time, start.grant.wait_time().as_nanos(), 1);
-        if start.delay_ns > 0 {
-            note(&mut self.delay, start.delay_ns.into(), 1);
-            note(&mut self.oversleep, start.oversleep_ns.into(), 1);
-        }
-    }
-
-    pub(crate) fn record_run(&mut self, run: &Run) {
-        for (wait_ns, count) in run.steps() {
-            note(&mut self.wait_time, wait_ns.into(), count);
-        }
-    }
-
-    fn add(&mut self, other: &Tally) {
-        let pairs = [
-            (&mut self.wait_time, &other.wait_time),
-            (&mut self.delay, &other.delay),
-            (&mut self.oversleep, &other.oversleep),
-        ];
-        for (total, part) in pairs {
-            // Fails only for a fixed range, and these grow.
-            let _ = total.add(part);
-        }
+    fn histogram(&self) -> Histogram<u64> {
+        self.0.as_deref().map_or_else(new_histogram, Histogram::clone)
     }
 }
 
@@ -123,43 +104,121 @@ fn new_histogram() -> Histogram<u64> {
     Histogram::new(3).unwrap_or_else(|_| unreachable!("three digits are within 0 to 5"))
 }
 
-fn note(histogram: &mut Histogram<u64>, nanos: u128, count: u64) {
-    // Fails only for a fixed range, and these grow.
-    let _ = histogram.record_n(u64::try_from(nanos).unwrap_or(u64::MAX), count);
+/// Wait times of slots granted one after the other on one reading of the clock: they fall evenly.
+pub(crate) struct Waits {
+    pub(crate) first_ns: u64,
+    pub(crate) last_ns: u64,
+    pub(crate) slots: u64,
 }
 
-/// All lanes' tallies, and what has been collected of them.
-#[derive(Debug)]
-pub(crate) struct Tallies {
-    lanes: Mutex<Vec<LaneTally>>,
-    total: Mutex<Tally>,
-}
+/// They are recorded as at most so many values, each standing for its neighbours.
+const MOST_STEPS: u64 = 8;
 
-impl Default for Tallies {
-    fn default() -> Tallies {
-        Tallies { lanes: Mutex::new(Vec::new()), total: Mutex::new(Tally::new()) }
+impl Waits {
+    /// The wait time, and how many slots it stands for, of each step.
+    fn steps(&self) -> impl Iterator<Item = Note> {
+        let steps = self.slots.clamp(1, MOST_STEPS);
+        let fall = self.first_ns.saturating_sub(self.last_ns);
+        (0..steps).map(move |step| {
+            let count = self.slots * (step + 1) / steps - self.slots * step / steps;
+            let nanos = self.first_ns - fall * (2 * step + 1) / (2 * steps);
+            // A run has some thousand slots at most.
+            Note { nanos, count: u32::try_from(count).unwrap_or(u32::MAX), kind: Kind::WaitTime }
+        })
     }
 }
 
-impl Tallies {
-    /// A new lane's tally.
-    pub(crate) fn enter(&self) -> LaneTally {
-        let tally = Arc::new(CachePadded::new(Mutex::new(Tally::new())));
-        self.lanes.lock().push(Arc::clone(&tally));
-        tally
-    }
+/// A lane's notes, on a cache line of their own so that lanes do not meet.
+type Notes = Arc<CachePadded<Mutex<Vec<Note>>>>;
 
-    pub(crate) fn collect(&self, achieved_rate: f64, spun: Duration) -> Stats {
-        let mut total = self.total.lock();
-        let lanes = self.lanes.lock().clone();
-        for lane in &lanes {
-            let part = std::mem::replace(&mut *lane.lock(), Tally::new());
-            total.add(&part);
+/// A pacer's statistics.
+#[derive(Debug, Default)]
+pub(crate) struct Statistics(Arc<Mutex<Totals>>);
+
+#[derive(Debug, Default)]
+struct Totals {
+    wait_time: Lazy,
+    delay: Lazy,
+    oversleep: Lazy,
+    /// Of all lanes there are.
+    lanes: Vec<Notes>,
+}
+
+impl Totals {
+    fn enter(&mut self, notes: &[Note]) {
+        for &Note { nanos, count, kind } in notes {
+            let histogram = match kind {
+                Kind::WaitTime => &mut self.wait_time,
+                Kind::Delay => &mut self.delay,
+                Kind::Oversleep => &mut self.oversleep,
+            };
+            histogram.record(nanos, count.into());
         }
-        drop(lanes);
-        // A lane that is gone, and was emptied above or is empty, need not be asked again.
-        self.lanes.lock().retain(|lane| Arc::strong_count(lane) > 1 || !lane.lock().wait_time.is_empty());
-        Stats { tally: total.clone(), achieved_rate, spun }
+    }
+}
+
+impl Statistics {
+    pub(crate) fn collect(&self, achieved_rate: f64, spun: Duration, early_starts: u64) -> Stats {
+        let mut totals = self.0.lock();
+        for index in 0..totals.lanes.len() {
+            // The lane waits for no longer than this takes; the entering comes after.
+            let notes = std::mem::take(&mut *totals.lanes[index].lock());
+            totals.enter(&notes);
+        }
+        let [wait_time, delay, oversleep] =
+            [&totals.wait_time, &totals.delay, &totals.oversleep].map(Lazy::histogram);
+        Stats { wait_time, delay, oversleep, achieved_rate, spun, early_starts }
+    }
+}
+
+/// What one lane notes.
+#[derive(Debug)]
+pub(crate) struct LaneStatistics {
+    totals: Arc<Mutex<Totals>>,
+    notes: Notes,
+}
+
+impl LaneStatistics {
+    pub(crate) fn new(statistics: &Statistics) -> LaneStatistics {
+        let notes = Notes::default();
+        statistics.0.lock().lanes.push(Arc::clone(&notes));
+        LaneStatistics { totals: Arc::clone(&statistics.0), notes }
+    }
+
+    pub(crate) fn record(&self, start: &Start) {
+        let note = |kind, nanos| Note { nanos, count: 1, kind };
+        let wait_time = note(Kind::WaitTime, start.grant.wait_nanos());
+        if start.delay_ns > 0 {
+            self.note([
+                wait_time,
+                note(Kind::Delay, start.delay_ns),
+                note(Kind::Oversleep, start.oversleep_ns),
+            ]);
+        } else {
+            self.note([wait_time]);
+        }
+    }
+
+    pub(crate) fn record_run(&self, waits: &Waits) {
+        self.note(waits.steps());
+    }
+
+    fn note(&self, more: impl IntoIterator<Item = Note>) {
+        let mut notes = self.notes.lock();
+        notes.extend(more);
+        if notes.len() >= PAGE {
+            let page = std::mem::take(&mut *notes);
+            drop(notes);
+            self.totals.lock().enter(&page);
+        }
+    }
+}
+
+impl Drop for LaneStatistics {
+    fn drop(&mut self) {
+        let mut totals = self.totals.lock();
+        totals.lanes.retain(|lane| !Arc::ptr_eq(lane, &self.notes));
+        totals.enter(&self.notes.lock());
     }
 }
 
@@ -171,9 +230,9 @@ mod tests {
     proptest! {
         #[test]
         fn a_run_counts_every_slot_once_and_stays_within_its_ends(last_ns in 0_u64..1 << 40, fall in 0_u64..1 << 30, slots in 1_u64..2_000) {
-            let run = Run { first_ns: last_ns + fall, last_ns, slots };
-            prop_assert_eq!(run.steps().map(|(_, count)| count).sum::<u64>(), slots);
-            prop_assert!(run.steps().all(|(wait, _)| (last_ns..=last_ns + fall).contains(&wait)));
+            let waits = Waits { first_ns: last_ns + fall, last_ns, slots };
+            prop_assert_eq!(waits.steps().map(|note| u64::from(note.count)).sum::<u64>(), slots);
+            prop_assert!(waits.steps().all(|note| (last_ns..=last_ns + fall).contains(&note.nanos)));
         }
     }
 }

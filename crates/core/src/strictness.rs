@@ -11,8 +11,8 @@ use std::str::FromStr;
 /// * **0, average (the default)**: nothing. The schedule never bends to the target: whatever was missed is started
 ///   as fast as callers come, until they are back on schedule. This is the open loop, and the only choice under
 ///   which the intended starts do not depend on how the target behaves; that is why it is the default.
-/// * **between 0 and 1**: each late claim closes that fraction of its gap, for good. What is closed is *idle* time.
-/// * **1, strict**: a late claim closes its whole gap: no two slots are ever closer than the interval, and missed
+/// * **between 0 and 1**: each late start closes that fraction of its gap, for good. What is closed is *idle* time.
+/// * **1, strict**: a late start closes its whole gap: no two slots are ever closer than the interval, and missed
 ///   time is never made up.
 /// * **above 1, burst**: missed time is *owed* and paid back at a bounded speed: 1.1 runs at up to 110 % of the rate
 ///   while it is behind, and only then. Intended starts stay on the average schedule, so wait times include what
@@ -87,7 +87,7 @@ impl Strictness {
 /// 1 as a fraction of 2^32.
 pub(crate) const ONE: u64 = 1 << 32;
 
-/// What to do about a late claim; numbers are in units of 2^-32.
+/// What to do about a late start; numbers are in units of 2^-32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     Average,

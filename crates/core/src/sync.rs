@@ -11,6 +11,8 @@ mod world {
     pub(crate) use std::sync::atomic::AtomicU64;
     pub(crate) use std::thread::yield_now;
     pub(super) type RawMutex<T> = std::sync::Mutex<T>;
+    /// How many sleepers are unparked by a change; each of them unparks one more.
+    pub(crate) const HERD: usize = 8;
     pub(super) type RawParker = crossbeam_utils::sync::Parker;
     pub(super) type RawUnparker = crossbeam_utils::sync::Unparker;
 }
@@ -21,6 +23,8 @@ mod world {
     pub(crate) use loom::sync::atomic::AtomicU64;
     pub(crate) use loom::thread::yield_now;
     pub(super) type RawMutex<T> = loom::sync::Mutex<T>;
+    /// One, so that a model with two sleepers sees one pass it on to the other.
+    pub(crate) const HERD: usize = 1;
 
     /// A token behind a mutex; its timeout never fires, so models move a manual clock instead.
     #[derive(Default)]
@@ -59,7 +63,7 @@ mod world {
 use std::fmt;
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
-pub(crate) use world::{AtomicU64, MutexGuard, yield_now};
+pub(crate) use world::{AtomicU64, HERD, MutexGuard, yield_now};
 
 /// A number that it gives only once, from 1 on.
 pub(crate) fn unique() -> u64 {
@@ -72,6 +76,12 @@ pub(crate) fn unique() -> u64 {
 /// A mutex that goes on after a panic: its holders leave the data whole at every step.
 #[derive(Debug)]
 pub(crate) struct Mutex<T>(world::RawMutex<T>);
+
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Mutex<T> {
+        Mutex::new(T::default())
+    }
+}
 
 impl<T> Mutex<T> {
     pub(crate) fn new(value: T) -> Mutex<T> {

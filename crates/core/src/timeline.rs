@@ -1,93 +1,126 @@
-//! The timeline: the one shared word that slots are claimed from, and the timebase that says when they start.
+//! The timeline: the one shared word that slots are claimed from, and the schedule that says when
+//! they start.
 //!
-//! * A claim is `allocated.fetch_add(n x SLOT)`: unique and gapless, because that is all that ever happens to the word,
-//!   except that the latest claim can be taken back and late slots can be skipped, both by compare-and-swap.
-//! * The [`Face`] shows the current line and how far it is due. Slots within that go without clock or lock.
-//! * Everything else is cold: a plan is made by reading the line, then the clock, then checking that the line is still
-//!   the current one; only what changes the timebase takes the lock.
+//! A claim is `allocated.fetch_add(SLOT)`: unique and gapless, because that is all that ever happens
+//! to the word, except that slots are also claimed, skipped and taken back by compare-and-swap.
+//!
+//! In an *open loop* (average strictness, no limits) slots are claimed and started without the lock:
+//! what is known to be due by the hot path ([`published`]), everything else by a plan, which is made
+//! by reading the piece of schedule that is published, then the clock, then whether that piece is
+//! still the published one ([`open`]).
+//!
+//! Where a late policy is set each start may move those behind it, so each is judged by a reading of
+//! its own, one after the other, under the lock ([`guarded`]). So is everything while the pacer is
+//! paused, or while slots that have been given back wait to be handed out again.
 
-mod face;
-mod last_seen;
+mod guarded;
+mod meter;
+mod open;
+mod published;
+mod reading;
 mod returned;
 
 use crate::clock::Clock;
-use crate::line::{REACH, SLOT, ticks_between};
+use crate::nanos::span_ns;
+use crate::position::{SLOT, after};
+use crate::schedule::{Account, Schedule};
+use crate::sleepers::Sleepers;
 use crate::sync::{AtomicU64, Mutex, Relaxed};
-use crate::timebase::{Account, Segment, Timebase};
-use crate::{Closed, Nanos, Refused};
+use crate::{Closed, Grant, Nanos, Refused};
 use crossbeam_utils::CachePadded;
-pub(crate) use face::Due;
-use face::View;
-use face::{CLOSED, COLD, Face, Facts, INTRICATE, RETURNED};
-use returned::Returned;
-use std::collections::VecDeque;
+use guarded::Locked;
+pub(crate) use open::Pace;
+use published::Published;
+pub(crate) use published::Run;
+use std::time::Duration;
 
 #[derive(Debug)]
 pub(crate) struct Timeline {
-    /// The next position to be claimed, in ticks. Written by `claim` (adds), `try_claim` and `skip` (compare and swap
-    /// forwards) and `give_back` (compare and swap of the latest claim).
+    /// The next position to be claimed, in ticks. Written by `claim_fast` and `claim`, which add, and
+    /// by `exchange`.
     allocated: CachePadded<AtomicU64>,
-    face: CachePadded<Face>,
-    book: CachePadded<Mutex<Book>>,
+    published: Published,
+    locked: CachePadded<Mutex<Locked>>,
+    pub(crate) sleepers: Sleepers,
+    /// A slot is due so much before its release: the sleep threshold, less one nanosecond.
+    lead_ns: i64,
+    /// Slots that have started before their intended start.
+    early: AtomicU64,
 }
 
-/// What the lock guards.
+/// What the hot path came to.
 #[derive(Debug)]
-struct Book {
-    timebase: Timebase,
-    returned: Returned,
-    closed: bool,
-    skipped: u64,
-    odometer: Odometer,
-    /// The latest reading of the clock under the lock: the schedule is never changed at an earlier one.
-    latest: i64,
-    /// (time, slots started) every [`SAMPLE_NS`], for the last second and a little more.
-    samples: VecDeque<(i64, u64)>,
+pub(crate) enum Fast {
+    /// A slot that is known to be due.
+    Granted(Grant),
+    /// A slot has been claimed that is not known to be due.
+    Claimed(Claimed),
+    /// Nothing has been claimed: ask the lock.
+    Ask,
 }
 
-/// Counts slots beyond the range of a position.
-#[derive(Debug, Default)]
-struct Odometer {
-    position: u64,
-    slots: u64,
+/// A slot, or several in a row, that a caller has claimed and not started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Claimed {
+    pub(crate) position: u64,
+    pub(crate) slots: u64,
+    /// Whether it stays this one, even if an earlier one comes back.
+    pub(crate) is_fixed: bool,
 }
 
-/// How often the books are kept, at least, while slots are claimed without the lock.
-const BOOKS_NS: i64 = 10_000_000;
-const SAMPLE_NS: i64 = 100_000_000;
-const MOST_SAMPLES: usize = 11;
+impl Claimed {
+    /// To be swapped for an earlier slot that comes back, unless it is a row.
+    fn new(position: u64, slots: u64) -> Claimed {
+        Claimed { position, slots, is_fixed: slots > 1 }
+    }
+
+    pub(crate) fn end(&self) -> u64 {
+        after(self.position, self.slots)
+    }
+}
+
+/// What a caller that wants to start has come to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    Start(Grant),
+    /// Its slot is not due.
+    Hold(Plan),
+}
 
 /// When a slot may start, as things stood at `now`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
-    /// The state of the face that this was read from: while it stays, so does the plan.
-    pub(crate) gate: u64,
+    /// The plan holds as long as this is the schedule's version.
+    pub(crate) version: u64,
     pub(crate) now: i64,
     pub(crate) intended: i64,
-    /// `i64::MAX` while paused.
+    /// When it may start by the schedule; `i64::MAX` while the pacer is paused.
     pub(crate) release: i64,
+    /// From when on it starts: earlier than that by less than the sleep threshold.
+    due: i64,
+    pub(crate) is_paused: bool,
+    pub(crate) interval_ns: i64,
+    /// How much lateness is made up for freely.
+    pub(crate) made_up_for: i64,
 }
 
 impl Plan {
     pub(crate) fn is_due(&self) -> bool {
-        self.release <= self.now
+        !self.is_paused && self.due <= self.now
     }
 
-    /// While paused there is no telling; then only a deadline that has come rules it out.
-    pub(crate) fn can_start_by(&self, deadline: i64) -> bool {
-        if self.release == i64::MAX { self.now < deadline } else { self.release <= deadline }
+    /// What is due can start, whatever the deadline. While paused there is no telling; then only a
+    /// deadline that has come rules it out.
+    fn can_start_by(&self, deadline: i64) -> bool {
+        if self.is_paused { self.now < deadline } else { self.due <= deadline.max(self.now) }
     }
 
     pub(crate) fn refusal(&self) -> Refused {
-        if self.release == i64::MAX {
-            Refused::Paused
-        } else {
-            Refused::NotUntil(Nanos::from_signed(self.release))
-        }
+        if self.is_paused { Refused::Paused } else { Refused::NotUntil(Nanos::from_signed(self.due)) }
     }
 }
 
-/// Slots granted, skipped, and overdue, beside the account of time.
+/// Slots granted, skipped and overdue, beside the account of time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub(crate) account: Account,
@@ -98,436 +131,176 @@ pub(crate) struct Reading {
 }
 
 impl Timeline {
-    pub(crate) fn new(timebase: Timebase, now: i64) -> Timeline {
-        let book = Book {
-            timebase,
-            returned: Returned::default(),
-            closed: false,
-            skipped: 0,
-            latest: now,
-            odometer: Odometer::default(),
-            samples: VecDeque::with_capacity(MOST_SAMPLES),
-        };
+    pub(crate) fn new(schedule: Schedule, now: i64, lead_ns: i64) -> Timeline {
         let timeline = Timeline {
             allocated: CachePadded::new(AtomicU64::new(0)),
-            face: CachePadded::new(Face::new()),
-            book: CachePadded::new(Mutex::new(book)),
+            published: Published::new(),
+            locked: CachePadded::new(Mutex::new(Locked::new(schedule, now))),
+            sleepers: Sleepers::new(),
+            lead_ns,
+            early: AtomicU64::new(0),
         };
-        timeline.publish(&timeline.book.lock(), now, true);
+        timeline.enter().publish(now);
         timeline
     }
 
+    /// The version of the schedule: what was planned holds as long as it stays.
     #[inline]
-    pub(crate) fn gate(&self) -> u64 {
-        self.face.gate()
+    pub(crate) fn version(&self) -> u64 {
+        self.published.version()
     }
 
-    /// The hot path: takes a slot. With the moment at which it was seen to be due, if it was.
-    ///
-    /// Two loads of one line and one addition: what is read before the addition does not lengthen it.
-    #[inline]
-    pub(crate) fn claim_fast(&self) -> (u64, Option<u64>) {
-        let (horizon, seen) = self.face.last_seen();
-        let position = self.add(SLOT);
-        (position, (ticks_between(position, horizon) >= 0).then_some(seen))
+    pub(crate) fn is_closed(&self) -> bool {
+        self.published.is_closed()
     }
 
+    /// Now, and never before a start that the caller can know of: readings on two processors may
+    /// differ in order by some hundred nanoseconds.
     #[inline]
-    fn add(&self, ticks: u64) -> u64 {
-        // Relaxed: a claim must be unique, not ordered; nothing else is published through the word.
+    pub(crate) fn now(&self, clock: &dyn Clock) -> Nanos {
+        clock.now().max(Nanos::from_nanos(self.published.seen()))
+    }
+
+    /// Now, told to everyone: for a start that belongs to no slot.
+    pub(crate) fn start_now(&self, clock: &dyn Clock) -> Grant {
+        let now = self.now(clock).signed();
+        self.published.see(now);
+        Grant::at(now, now)
+    }
+
+    /// How long to pause for a slot that may start at `due`: not at all for less than the sleep threshold.
+    pub(crate) fn delay(&self, due: Nanos, clock: &dyn Clock) -> Duration {
+        let delay = due - self.now(clock);
+        if span_ns(delay) <= self.lead_ns { Duration::ZERO } else { delay }
+    }
+
+    /// The hot path. What it reads before the addition does not lengthen it.
+    #[inline]
+    pub(crate) fn claim_fast(&self) -> Fast {
+        let Some(window) = self.published.window() else { return Fast::Ask };
+        // Relaxed: a claim must be unique, not ordered; nothing is published through the word.
         // Model: `claims_are_unique`.
-        self.allocated.fetch_add(ticks, Relaxed)
+        let position = self.allocated.fetch_add(SLOT, Relaxed);
+        match window.grant(position) {
+            Some(grant) => Fast::Granted(grant),
+            None => Fast::Claimed(Claimed::new(position, 1)),
+        }
+    }
+
+    /// The hot path for callers that take a slot only if it is due.
+    #[inline]
+    pub(crate) fn try_claim_fast(&self) -> Option<Grant> {
+        let window = self.published.window()?;
+        let position = self.next();
+        window.grant(position).filter(|_| self.exchange(position, after(position, 1)))
     }
 
     fn next(&self) -> u64 {
-        // Relaxed: as in `add`; whoever acts on it does so by compare-and-swap. Model: `skips_are_counted_once`.
+        // Relaxed: as in `claim_fast`; who acts on it does so by compare-and-swap.
+        // Model: `tried_claims_are_unique`.
         self.allocated.load(Relaxed)
     }
 
     /// Moves the word from what was seen there; false when someone else has moved it.
     fn exchange(&self, seen: u64, new: u64) -> bool {
-        // Relaxed: as in `add`. Models: `claims_are_unique`, `skips_are_counted_once`.
+        // Relaxed: as in `claim_fast`. Models: `tried_claims_are_unique`, `a_skip_loses_no_slot`.
         self.allocated.compare_exchange(seen, new, Relaxed, Relaxed).is_ok()
     }
 
-    /// Takes up to `slots` in a row, as the positions from start to end; returned ones first, one by one.
-    pub(crate) fn claim(&self, slots: u64, clock: &dyn Clock) -> Result<(u64, u64), Closed> {
-        if self.face.gate() & COLD == 0 {
-            return Ok(self.add_slots(slots));
+    /// Takes the next slot, whenever it is due.
+    pub(crate) fn claim(&self, clock: &dyn Clock) -> Result<Claimed, Closed> {
+        if !self.published.is_open() {
+            return self.enter().claim(clock);
         }
-        let mut book = self.book.lock();
-        if book.closed {
-            return Err(Closed);
-        }
-        let returned = self.take_returned(&mut book, clock);
-        Ok(returned.map_or_else(|| self.add_slots(slots), |start| (start, start.wrapping_add(SLOT))))
+        // Relaxed: as in `claim_fast`.
+        Ok(Claimed::new(self.allocated.fetch_add(SLOT, Relaxed), 1))
     }
 
-    fn add_slots(&self, slots: u64) -> (u64, u64) {
-        let ticks = slots.wrapping_mul(SLOT);
-        let start = self.add(ticks);
-        (start, start.wrapping_add(ticks))
-    }
-
-    fn take_returned(&self, book: &mut Book, clock: &dyn Clock) -> Option<u64> {
-        let position = book.returned.take_first()?;
-        if book.returned.is_empty() {
-            let now = book.now(clock);
-            self.publish(book, now, false);
-        }
-        Some(position)
-    }
-
-    /// Takes exactly `slots` in a row, all of them new; refuses where positions would wrap.
-    pub(crate) fn claim_row(&self, slots: u64, clock: &dyn Clock) -> Result<u64, Refused> {
-        let mut book = self.book.lock();
-        if book.closed {
-            return Err(Refused::Closed);
-        }
-        let now = book.now(clock);
-        book.observe(self.next(), now);
-        let ahead = ticks_between(book.timebase.reached(now), self.next());
-        if ahead > REACH / 4 { Err(Refused::TooFarAhead) } else { Ok(self.add_slots(slots).0) }
-    }
-
-    /// Takes the next slot if it can start by `deadline`.
-    pub(crate) fn try_claim(&self, deadline: i64, clock: &dyn Clock) -> Result<u64, Refused> {
-        loop {
-            let mut book = self.book.lock();
-            let next = self.next();
-            let first = book.returned.first().unwrap_or(next);
-            let plan = self.plan_with(&mut book, first, clock)?;
-            if !plan.can_start_by(deadline) {
-                return Err(plan.refusal());
-            }
-            if let Some(position) = self.take_returned(&mut book, clock) {
-                return Ok(position);
-            }
-            if self.exchange(next, next.wrapping_add(SLOT)) {
-                return Ok(next);
-            }
-        }
-    }
-
-    /// The hot path of `try_claim`: takes the next slot if it is due as far as anyone has seen.
-    pub(crate) fn try_claim_fast(&self) -> Option<(u64, u64)> {
-        let (horizon, seen) = self.face.last_seen();
-        let next = self.next();
-        let is_due = ticks_between(next, horizon) >= 0;
-        (is_due && self.exchange(next, next.wrapping_add(SLOT))).then_some((next, seen))
-    }
-
-    /// When the slot at `position`, which started at `start`, was intended to.
-    pub(crate) fn intended(&self, position: u64, start: u64) -> i64 {
-        match self.face.view().filter(|view| view.tells(position)) {
-            Some(view) => view.intended(position),
-            None => self.book.lock().timebase.intended_at(position, start.cast_signed()),
-        }
-    }
-
-    /// When the slot at `position` may start.
-    pub(crate) fn plan(&self, position: u64, clock: &dyn Clock) -> Result<Plan, Closed> {
-        match self.face.view().filter(|view| view.is_open() && view.tells(position)) {
-            Some(view) => {
-                let now = clock.now().signed();
-                let intended = view.intended(position);
-                // A clock read under a line that has been replaced says nothing: the lock then tells.
-                if self.face.gate() == view.gate() {
-                    return Ok(Plan { gate: view.gate(), now, intended, release: intended });
-                }
-                self.plan_with(&mut self.book.lock(), position, clock)
-            }
-            None => self.plan_with(&mut self.book.lock(), position, clock),
-        }
-    }
-
-    fn plan_with(&self, book: &mut Book, position: u64, clock: &dyn Clock) -> Result<Plan, Closed> {
-        if book.closed {
-            return Err(Closed);
-        }
-        let now = book.now(clock);
-        self.tidy(book, now);
-        Ok(self.plan_at(book, position, now))
-    }
-
-    fn plan_at(&self, book: &Book, position: u64, now: i64) -> Plan {
-        let (intended, release) = (book.timebase.intended(position), book.timebase.release(position));
-        Plan { gate: self.face.gate(), now, intended, release }
-    }
-
-    /// Shows a claim to the late policy. `None`: the claim was skipped.
-    pub(crate) fn admit(
+    /// Goes on with a slot that has been claimed, or claims one, or `slots` in a row: starts it if it
+    /// is due, and otherwise says when it is. What can't start by `deadline` is refused; nothing is
+    /// held then.
+    ///
+    /// `woken` is what a pause that has just ended has planned by, and when it ended.
+    pub(crate) fn begin(
         &self,
-        position: u64,
+        held: &mut Option<Claimed>,
         slots: u64,
-        plan: Plan,
+        deadline: i64,
+        woken: Option<(Plan, i64)>,
         clock: &dyn Clock,
-    ) -> Result<Option<Plan>, Closed> {
-        match self.view_of(&plan, position) {
-            Some(view) if plan.now.saturating_sub(plan.release) <= view.patience.limit_ns => Ok(Some(plan)),
-            _ => self.judge(position, slots, clock),
+    ) -> Result<Step, Refused> {
+        match self.begin_open(held, slots, deadline, woken, clock) {
+            Some(step) => step,
+            None => self.enter().begin(held, slots, deadline, woken.map(|(_, now)| now), clock),
         }
     }
 
-    /// What tells when the slot at `position` starts, if it is still what the plan was made by.
-    fn view_of(&self, plan: &Plan, position: u64) -> Option<View> {
-        self.face.view().filter(|view| view.gate() == plan.gate && view.is_open() && view.tells(position))
-    }
-
-    /// Moves the last-seen clock for the callers to come, to what the plan of these slots has shown.
-    pub(crate) fn refresh(&self, position: u64, slots: u64, plan: &Plan) {
-        let last = position.wrapping_add(slots.wrapping_mul(SLOT)).wrapping_sub(SLOT);
-        let (_, seen) = self.face.last_seen();
-        if let Some(view) = self.view_of(plan, last).filter(|_| plan.is_due()) {
-            self.face.extend(plan.gate, view.horizon(last, plan.now), plan.now);
-        }
-        self.keep_books(seen.cast_signed(), plan.now);
-    }
-
-    /// Every now and then, if nobody else is about to: nothing waits for it, and the lock is everybody's.
-    pub(crate) fn keep_books(&self, before: i64, now: i64) {
-        if before / BOOKS_NS == now / BOOKS_NS {
-            return;
-        }
-        if let Some(mut book) = self.book.try_lock() {
-            book.observe(self.next(), now);
-            if book.timebase.tidy(self.next(), now) {
-                self.publish(&book, now, true);
-            }
+    /// When a slot that has been claimed may start, as things stand; `i64::MAX` while paused.
+    pub(crate) fn due(&self, claimed: &Claimed) -> Result<i64, Closed> {
+        match self.published.snapshot().filter(|snapshot| snapshot.tells(claimed.position)) {
+            Some(snapshot) => Ok(snapshot.intended(claimed.position)),
+            None => self.enter().due(claimed),
         }
     }
 
-    /// How many slots a lane may take at once from `position` on; one where that takes more than a look at the face.
-    pub(crate) fn block(&self, plan: &Plan, position: u64) -> u64 {
-        let ticks = self.view_of(plan, position).map_or(0, |view| view.stride(position, plan.now));
-        (ticks.unsigned_abs() / SLOT).max(1)
-    }
-
-    /// The same for a lane that has not looked yet.
-    pub(crate) fn first_block(&self, clock: &dyn Clock) -> u64 {
-        let next = self.next();
-        self.plan(next, clock).map_or(1, |plan| self.block(&plan, next))
-    }
-
-    /// Of the slots from `start` to `end`, those that are due by the plan's reading of the clock.
-    pub(crate) fn due(&self, plan: &Plan, start: u64, end: u64) -> Due {
-        self.view_of(plan, start).map_or_else(Due::default, |view| view.due(start, end, plan.now))
-    }
-
-    fn tidy(&self, book: &mut Book, now: i64) {
-        let changed = book.timebase.tidy(self.next(), now);
-        self.publish(book, now, changed);
-    }
-
-    /// Whether lateness is never made up for; also where that can't be told just now.
-    pub(crate) fn is_strict(&self) -> bool {
-        self.face.view().is_none_or(|view| view.patience.limit_ns == 0)
-    }
-
-    /// How long a pause may overrun where slots are less than `spared_ns` apart: half of the lateness that is freely made up
-    /// for. The other half is for what it overruns unasked.
-    pub(crate) fn leeway_ns(&self, spared_ns: i64) -> i64 {
-        let view = self.face.view().filter(|view| view.interval_ns() < spared_ns);
-        view.map_or(0, |view| view.patience.limit_ns / 2)
-    }
-
-    /// A strict schedule does not make up for what its own pauses overrun either.
-    pub(crate) fn overslept(&self, position: u64, plan: &Plan, clock: &dyn Clock) {
-        if self.is_strict() && plan.now > plan.release {
-            let mut book = self.book.lock();
-            let now = book.now(clock);
-            if book.timebase.overslept(position, now) {
-                self.publish(&book, now, true);
-            }
+    /// Gives back what was claimed and not started.
+    pub(crate) fn give_back(&self, claimed: &Claimed, clock: &dyn Clock) {
+        if claimed.slots > 0 {
+            self.enter().give_back(claimed, clock);
         }
     }
 
-    /// The late policy, under the lock.
-    fn judge(&self, position: u64, slots: u64, clock: &dyn Clock) -> Result<Option<Plan>, Closed> {
-        let mut book = self.book.lock();
-        if book.closed {
-            return Err(Closed);
-        }
-        let now = book.now(clock);
-        book.observe(self.next(), now);
-        let cut = book.timebase.cut_to_range(position, now);
-        if let Some(target) = book.timebase.skip_target(position, now) {
-            self.skip(&mut book, slots, target, now);
-            return Ok(None);
-        }
-        let changed = cut | book.timebase.late(position, now) | book.timebase.tidy(self.next(), now);
-        self.publish(&book, now, changed);
-        Ok(Some(self.plan_at(&book, position, now)))
-    }
-
-    /// Moves claims on to `target`; every slot passed over is counted, once.
-    fn skip(&self, book: &mut Book, claimed: u64, target: u64, now: i64) {
-        book.skipped += claimed;
-        loop {
-            let next = self.next();
-            let passed = ticks_between(next, target);
-            if passed <= 0 {
-                break;
-            }
-            if self.exchange(next, target) {
-                book.skipped += passed.unsigned_abs() / SLOT;
-                break;
-            }
-        }
-        book.timebase.skipped_to(self.next(), now);
-        self.publish(book, now, true);
-    }
-
-    /// Gives back what was taken and not started. True when sleepers should look again.
-    pub(crate) fn give_back(&self, start: u64, end: u64, clock: &dyn Clock) -> bool {
-        let mut book = self.book.lock();
-        if start == end {
-            return false;
-        }
-        let now = book.now(clock);
-        if self.exchange(end, start) {
-            // Who claims it next is not to start on the reading that it was first seen to be due by.
-            if ticks_between(start, self.face.last_seen().0) >= 0 {
-                self.publish(&book, now, true);
-            }
-            return false;
-        }
-        book.returned.put(start, end);
-        self.publish(&book, now, true);
-        true
-    }
-
-    /// Swaps a slot that was taken and not started for an earlier one that was given back, if there is one.
-    pub(crate) fn prefer_returned(&self, position: u64, clock: &dyn Clock) -> u64 {
-        if self.face.gate() & RETURNED == 0 {
-            return position;
-        }
-        let mut book = self.book.lock();
-        let is_earlier = book.returned.first().is_some_and(|first| ticks_between(first, position) > 0);
-        if is_earlier && self.exchange(position.wrapping_add(SLOT), position) {
-            return self.take_returned(&mut book, clock).unwrap_or(position);
-        }
-        book.returned.exchange(position)
-    }
-
-    /// Changes the timebase in one step. The caller wakes the sleepers.
-    pub(crate) fn change(&self, clock: &dyn Clock, edit: impl FnOnce(&mut Timebase, i64)) {
-        let mut book = self.book.lock();
-        let now = book.now(clock);
-        book.observe(self.next(), now);
-        edit(&mut book.timebase, now);
-        self.publish(&book, now, true);
+    /// Changes the schedule in one step, and wakes whom that moves.
+    pub(crate) fn change(&self, clock: &dyn Clock, edit: impl FnOnce(&mut Schedule, i64)) {
+        self.enter().change(clock, edit);
     }
 
     pub(crate) fn close(&self, clock: &dyn Clock) {
-        let mut book = self.book.lock();
-        book.closed = true;
-        let now = book.now(clock);
-        self.publish(&book, now, true);
+        self.enter().close(clock);
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
-        self.face.gate() & CLOSED != 0
-    }
-
-    pub(crate) fn with_timebase<T>(&self, read: impl FnOnce(&Timebase) -> T) -> T {
-        read(&self.book.lock().timebase)
+    pub(crate) fn with_schedule<T>(&self, read: impl FnOnce(&Schedule) -> T) -> T {
+        read(self.enter().schedule())
     }
 
     pub(crate) fn read(&self, clock: &dyn Clock) -> Reading {
-        let mut book = self.book.lock();
-        let now = book.now(clock);
-        let next = self.next();
-        book.observe(next, now);
-        book.reading(next, now)
+        self.enter().read(clock)
     }
 
-    /// Publishes the timebase, as far as it is due at `now`; plans that were made stay good unless it `changed`.
-    fn publish(&self, book: &Book, now: i64, changed: bool) {
-        let next = self.next();
-        let (&Segment { from, line, .. }, _) = book.timebase.segment(next);
-        let unusable = book.closed || book.timebase.is_paused() || !book.returned.is_empty();
-        let flag = |set: bool, flag: u64| if set { flag } else { 0 };
-        let flags = flag(unusable, COLD)
-            | flag(book.closed, CLOSED)
-            | flag(!book.returned.is_empty(), RETURNED)
-            | flag(!book.timebase.is_plain(next), INTRICATE);
-        let horizon = if unusable {
-            next.wrapping_add_signed(-REACH)
-        } else {
-            book.timebase.horizon(next.wrapping_sub(SLOT), now)
-        };
-        let facts =
-            Facts { flags, from, line, horizon, seen: now.max(0), patience: book.timebase.patience() };
-        if changed || !self.face.shows(&facts) {
-            self.face.write(&facts);
-        } else {
-            self.face.extend(self.face.gate(), horizon, facts.seen);
+    /// Slots that have started before their intended start, by less than the sleep threshold.
+    pub(crate) fn early(&self) -> u64 {
+        // Relaxed: a count, read by itself. Nobody acts on it, so no model.
+        self.early.load(Relaxed)
+    }
+
+    /// The grant of a slot that starts now.
+    fn grant(&self, plan: &Plan) -> Grant {
+        if plan.now < plan.intended {
+            // Relaxed: as in `early`.
+            self.early.fetch_add(1, Relaxed);
         }
+        Grant::at(plan.intended, plan.now)
     }
 }
 
-impl Book {
-    fn now(&mut self, clock: &dyn Clock) -> i64 {
-        self.latest = self.latest.max(clock.now().signed());
-        self.latest
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::Policy;
+    use crate::{ManualClock, Strictness};
 
-    /// Keeps the counts; every cold path comes by here.
-    fn observe(&mut self, next: u64, now: i64) {
-        let slots = self.odometer.roll(next);
-        let due = self.samples.back().is_none_or(|&(time, _)| now.saturating_sub(time) >= SAMPLE_NS);
-        if due {
-            if self.samples.len() == MOST_SAMPLES {
-                self.samples.pop_front();
-            }
-            let started = self.started_slots(slots, next, now);
-            self.samples.push_back((now, started));
+    /// 2^44 slots can be taken that are not due yet: after that a row is refused.
+    #[test]
+    fn a_row_is_refused_where_too_many_slots_are_taken_that_are_not_due() {
+        for (taken, is_refused) in [(1 << 44, false), ((1 << 44) + 1, true)] {
+            let strictness = Strictness::AVERAGE;
+            let policy = Policy { strictness, tolerance: 0, max_backlog: None, skip_later_than: None };
+            let schedule = Schedule::new("10G/s".parse().unwrap(), policy, 0);
+            let (timeline, clock) = (Timeline::new(schedule, 0, 0), ManualClock::new());
+            let begin = |slots| timeline.begin(&mut None, slots, i64::MAX, None, &clock);
+            assert!(matches!(begin(1), Ok(Step::Start(_))), "slot 0 is due");
+            assert!(matches!(begin(taken - 1), Ok(Step::Hold(_))));
+            assert_eq!(begin(2).is_err_and(|error| error == Refused::TooFarAhead), is_refused, "{taken}");
         }
-    }
-
-    /// Of `slots` claimed, those that may have started by now.
-    fn started_slots(&self, slots: u64, next: u64, now: i64) -> u64 {
-        let reached = self.timebase.reached(now);
-        let ahead = (ticks_between(reached, next) - 1).max(0).unsigned_abs() / SLOT;
-        slots.saturating_sub(ahead + self.skipped + self.returned.due_slots(reached))
-    }
-
-    fn reading(&self, next: u64, now: i64) -> Reading {
-        let slots = self.odometer.slots;
-        let mut account = self.timebase.account(next, now);
-        for &(start, end) in self.returned.ranges() {
-            // Exact while the pieces it lies on are remembered; never more than there is.
-            let unused = self.timebase.unused(start, end, now).min(account.allocated);
-            account.allocated -= unused;
-            account.backlog += unused;
-        }
-        let reached = self.timebase.reached(now);
-        let unclaimed = (ticks_between(next, reached) + SLOT.cast_signed()).max(0).unsigned_abs() / SLOT;
-        Reading {
-            account,
-            granted: slots.saturating_sub(self.skipped + self.returned.slots()),
-            skipped: self.skipped,
-            overdue: unclaimed + self.returned.due_slots(reached),
-            per_second: self.per_second(self.started_slots(slots, next, now), now),
-        }
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "a figure to be shown")]
-    fn per_second(&self, started: u64, now: i64) -> f64 {
-        let a_second_ago = |&&(time, _): &&(i64, u64)| now.saturating_sub(time) >= 1_000_000_000;
-        let since = self.samples.iter().rev().find(a_second_ago).or(self.samples.front());
-        let Some(&(time, before)) = since else { return 0.0 };
-        let nanos = now.saturating_sub(time);
-        if nanos <= 0 { 0.0 } else { started.saturating_sub(before) as f64 * 1e9 / nanos as f64 }
-    }
-}
-
-impl Odometer {
-    fn roll(&mut self, position: u64) -> u64 {
-        let slots = ticks_between(self.position, position) / SLOT.cast_signed();
-        self.slots = self.slots.saturating_add_signed(slots);
-        self.position = position;
-        self.slots
     }
 }

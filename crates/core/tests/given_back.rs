@@ -3,10 +3,10 @@
 mod common;
 
 use common::{
-    MILLI, SECOND, assert_balanced, at, build, drain, finish, intended_ns, intended_starts, rate, sleepers,
-    span, strictness, wait_ns,
+    MILLI, SECOND, assert_balanced, at, build, drain, finish, intended_ns, intended_starts, put_off_to, rate,
+    sleepers, span, strictness, wait_ns,
 };
-use nanopace::ManualClock;
+use nanopace::{ManualClock, Refused};
 
 #[test]
 fn claims_given_back_are_handed_out_once_each_and_in_order() {
@@ -73,7 +73,7 @@ fn a_lane_gives_back_when_the_rate_falls() {
     lane.give_back();
     let third = intended_ns(pacer.acquire().expect("open"));
     assert_eq!(first, 0);
-    // The block's slots go on, one a second, whoever starts them; slot 1 may have been due before the change.
+    // The run's slots go on, one a second, whoever starts them; slot 1 may have been due before the change.
     assert!(third - second <= SECOND + 1 && third > second, "{first} {second} {third}");
     assert_eq!(pacer.ledger().granted, 3);
 }
@@ -129,17 +129,25 @@ fn the_latest_claim_given_back_is_seen_anew() {
     }
 }
 
-/// At 10 s strict forfeits all that slot 2 is late, so slot 3 comes at 11 s. Slot 0 is from before and comes back, and is later than the limit.
+/// At 10 s strict forfeits all that slot 2 is late, so slot 3 comes at 11 s. Slot 0 is from before and comes back, and is later than
+/// the limit; slot 1 is held, and is so as well when it starts.
 #[test]
 fn a_late_slot_that_comes_back_is_skipped_and_none_behind_the_gap() {
     let clock = ManualClock::new();
     let pacer = build("1/s", &clock).strictness(strictness(1.0)).build();
-    let [first, _second] = [(); 2].map(|()| pacer.claim().expect("open"));
+    let [first, mut second] = [(); 2].map(|()| pacer.claim().expect("open"));
     clock.advance(span(10 * SECOND));
     pacer.try_acquire().expect("late");
     pacer.set_skip_later_than(Some(span(SECOND)));
     clock.advance(span(SECOND / 2));
     drop(first);
-    assert_eq!(pacer.claim().expect("open").due(), Ok(at(11 * SECOND)));
+    assert_eq!(put_off_to(&pacer), 11 * SECOND);
     assert_eq!(pacer.ledger().skipped, 1);
+    // Where its slot is skipped, a claim goes on with the next one.
+    assert_eq!(second.start(), Err(Refused::NotUntil(at(11 * SECOND))));
+    assert_eq!(second.due(), Ok(at(11 * SECOND)));
+    assert_eq!((pacer.ledger().skipped, pacer.ledger().granted), (2, 2));
+    clock.advance(span(SECOND));
+    assert_eq!(second.start().map(intended_ns), Ok(11 * SECOND));
+    assert_balanced(&pacer);
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Reading it takes 100 ns, and sleeping until a moment 10 us longer than that.
+/// Reading it takes 100 ns, and sleeping until a moment up to 20 us longer than that, 10 us on average.
 #[derive(Debug, Default)]
 struct TickingClock(AtomicU64);
 
@@ -19,7 +19,9 @@ impl Clock for TickingClock {
     }
 
     fn park(&self, _: &Parker, until: Nanos) {
-        self.0.fetch_max(until.as_nanos() + 10_000, Relaxed);
+        // A prime, so that what comes next is not what came last.
+        let overrun = until.as_nanos() / 100 * 7_919 % 20_000;
+        self.0.fetch_max(until.as_nanos() + overrun, Relaxed);
     }
 }
 
@@ -105,16 +107,17 @@ fn slots_that_are_thirty_microseconds_apart_and_more_have_a_sleep_of_their_own_e
 }
 
 #[test]
-fn hybrid_pausing_learns_how_far_sleeps_overrun_and_spins_for_little_more() {
+fn hybrid_pausing_learns_how_far_sleeps_overrun_and_spins_for_no_more() {
     let clock = Arc::new(TickingClock::default());
     let pacer = Pacer::builder(rate("1000/s")).pause(Pause::Hybrid).clock(clock).build();
     let mut late = 0_u64;
     for slot in 0..1_000 {
-        let grant = pacer.acquire().expect("open").settled();
+        let grant = pacer.acquire().expect("open");
         late += u64::from(slot >= 100 && grant.wait_nanos() > 300);
     }
     let spun = pacer.stats().spun();
-    assert!(late < 90 && spun < span(5 * MILLI), "{late} of 900 came late, {spun:?} spun");
+    // What 92 of 100 sleeps stay below is 18.4 us, and of that the average sleep leaves 8.5 us; the first ones are less well known.
+    assert!(late < 90 && spun < span(10 * MILLI), "{late} of 900 came late, {spun:?} spun");
 }
 
 #[test]

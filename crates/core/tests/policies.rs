@@ -6,7 +6,7 @@ use common::{
     MICRO, MILLI, RoughClock, SECOND, WEEK, actual_ns, assert_balanced, at, build, drain, intended_ns,
     put_off_to, rate, span, strictness, wait_ns,
 };
-use nanopace::{ManualClock, Pacer, Strictness};
+use nanopace::{ManualClock, Pacer, Refused, Strictness};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -166,6 +166,22 @@ fn burst_owes_what_it_may_not_start_yet() {
     let ledger = pacer.ledger();
     assert_eq!((ledger.waiting, ledger.backlog, ledger.idle), (span(9_990 * MILLI), span(0), span(0)));
     assert_eq!(ledger.allocated, span(20 * MILLI));
+}
+
+#[test]
+fn a_claim_is_due_when_it_may_start_and_not_when_it_was_intended() {
+    let (clock, pacer) = stalled(2.0);
+    drain(&pacer);
+    // Slot 1 has started at 10.01 s; slots 2 and 3 may start 5 and 10 ms later, intended at 20 and 30 ms.
+    let claims = [(); 2].map(|()| pacer.claim().expect("open"));
+    assert_eq!(claims.each_ref().map(nanopace::Claim::due), [10_015, 10_020].map(|ms| Ok(at(ms * MILLI))));
+    assert_eq!(claims[1].delay(), Ok(span(10 * MILLI)));
+    clock.advance(span(5 * MILLI));
+    let grants = claims.map(|mut claim| claim.start());
+    assert_eq!(
+        grants.map(|grant| grant.map(intended_ns)),
+        [Ok(20 * MILLI), Err(Refused::NotUntil(at(10_020 * MILLI)))]
+    );
 }
 
 #[test]
@@ -478,7 +494,7 @@ fn a_strictness_reads_and_shows_as_its_number() {
 }
 
 #[test]
-fn a_lane_skips_what_is_too_late_in_a_block_that_was_claimed_before() {
+fn a_lane_skips_what_is_too_late_in_a_run_that_was_claimed_before() {
     let clock = ManualClock::jumping();
     let pacer = build("1000/s", &clock).build();
     clock.advance(span(SECOND));

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{assert_balanced, at, build, span, strictness};
-use nanopace::{ManualClock, Nanos, Refused};
+use nanopace::{Grant, ManualClock, Nanos, Refused};
 
 /// At 2^24 slots per second the range of 2^44 slots is 2^20 seconds: 12 days. A year late, what is beyond is forfeited, and of the rest
 /// everything is skipped that is more than 10 us late: 10 us are 167.8 intervals, so 168 slots remain, the one due now included.
@@ -33,22 +33,27 @@ fn the_end_of_time_hangs_nobody() {
     }
 }
 
-/// Slots 0 and 1 and one that forfeits 8 s are taken, and taken back, latest first. Of 10 s at one per second, 8 are idle then, slot 0's
-/// second and slot 1's are backlog; nothing is allocated. Slot 0 alone taken: 1 s is allocated.
+/// Slots 0 and 1 are held while slot 2 forfeits the 8 s that it is late. Of 10 s at one per second, 8 are idle then; slot 0's second and
+/// slot 1's, given back, are backlog; what slot 2 has is not due yet. Taken again, they start at once, as late as they are.
 #[test]
-fn what_is_taken_back_from_before_a_forfeited_gap_is_backlog() {
+fn what_is_given_back_from_before_a_forfeited_gap_is_backlog() {
     let clock = ManualClock::new();
     let pacer = build("1/s", &clock).strictness(strictness(1.0)).build();
     let [first, second] = [(); 2].map(|()| pacer.claim().expect("a slot"));
     clock.advance(span(10_000_000_000));
-    let late = pacer.claim().expect("a slot");
-    for (claim, allocated) in [(late, 2), (second, 1), (first, 0)] {
+    assert_eq!(pacer.try_acquire().map(Grant::wait_nanos), Ok(8_000_000_000));
+    for (claim, allocated) in [(second, 1), (first, 0)] {
         drop(claim);
         let ledger = pacer.ledger();
         assert_eq!(ledger.idle, span(8_000_000_000));
         assert_eq!(ledger.allocated, span(allocated * 1_000_000_000), "{ledger:?}");
         assert_balanced(&pacer);
     }
+    for wait_ns in [10_000_000_000, 9_000_000_000] {
+        assert_eq!(pacer.try_acquire().map(Grant::wait_nanos), Ok(wait_ns));
+    }
+    assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(at(11_000_000_000))));
+    assert_eq!(pacer.ledger().idle, span(8_000_000_000), "who starts behind others moves nothing");
 }
 
 /// At 4 G/s the range of 2^44 slots is 4398 s: limits of that and of two hours are none, and twelve hours late something still starts. Where
@@ -85,19 +90,32 @@ fn what_was_forfeited_long_ago_is_neither_counted_again_nor_a_licence() {
     }
 }
 
-/// Slot 0 is claimed, 2^44 - 1 others start in time; then slot 0 is given back and late, so that strict moves all those behind it.
+/// At 10 G/s and a burst ratio of 1.0001 an hour's debt takes more than a year to pay back; a line reaches 2^46 slots, which are less
+/// than two hours. Rows of 2^32 - 1 slots are due one after the other for a day.
 #[test]
-fn a_row_is_refused_where_two_to_the_44_slots_are_taken_that_are_not_due() {
-    for (more, is_refused) in [(0, false), (1, true)] {
-        let clock = ManualClock::jumping();
-        let pacer = build("10G/s", &clock).build();
-        let claim = pacer.claim().expect("slot 0");
-        // 1 + 2^12 x (2^32 - 1) + 4 095 = 2^44.
-        assert!((0..4_096).all(|_| pacer.acquire_many(u32::MAX).is_ok()));
-        assert!(pacer.acquire_many(4_095).is_ok());
-        pacer.set_strictness(strictness(1.0));
-        drop(claim);
-        let _claims: Vec<_> = (0..=more).map(|_| pacer.claim().expect("slot 0, and one more")).collect();
-        assert_eq!(pacer.acquire_many(2).is_err_and(|error| error == Refused::TooFarAhead), is_refused);
-    }
+fn what_is_owed_for_longer_than_a_line_reaches_is_paid_back_at_its_ratio() {
+    let clock = ManualClock::jumping();
+    let pacer = build("10G/s", &clock).strictness(strictness(1.0001)).build();
+    clock.advance(span(3_600_000_000_000));
+    let row = || pacer.acquire_many(u32::MAX).map(Grant::actual_start);
+    let first = row().expect("due");
+    let rows = 201_000;
+    let last = (0..rows).fold(first, |_, _| row().expect("not too far ahead"));
+    let slots = f64::from(rows) * f64::from(u32::MAX);
+    let hours = slots / 1.0001 / 1e10 / 3_600.0;
+    assert!(hours > 23.9 && ((last - first).as_secs_f64() / 3_600.0 / hours - 1.0).abs() < 1e-9);
+    assert_balanced(&pacer);
+}
+
+/// Beyond 292 years, the range of moments, it is not paused for all that.
+#[test]
+fn a_slot_beyond_the_end_of_time_is_not_said_to_be_paused() {
+    let clock = ManualClock::new();
+    let pacer = build("1/d", &clock).build();
+    // 200 000 days are 547 years.
+    pacer.acquire_many(200_000).expect("slot 0 is due");
+    assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)));
+    assert_eq!(pacer.acquire_timeout(span(5)), Err(Refused::NotUntil(Nanos::MAX)));
+    pacer.pause();
+    assert_eq!(pacer.try_acquire(), Err(Refused::Paused));
 }

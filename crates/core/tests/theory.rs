@@ -88,7 +88,7 @@ fn one_worker(per_second: u32, operations: usize, mut draw: impl FnMut() -> (u32
     let (mut slot, mut complete) = (0, Nanos::ZERO);
     let operation = |_| {
         let (slots, service) = draw();
-        let grant = pacer.acquire_many(slots).expect("open").settled();
+        let grant = pacer.acquire_many(slots).expect("open");
         clock.advance(service);
         let arrival = common::at((slot * SECOND).div_ceil(u64::from(per_second)));
         complete = complete.max(arrival) + service;
@@ -224,7 +224,7 @@ fn one_stall(number: f64, operations: u64) -> (Pacer, Vec<u64>) {
     let clock = ManualClock::jumping();
     let pacer = build("1000/s", &clock).strictness(strictness(number)).build();
     let operation = |slot| {
-        let grant = pacer.acquire().expect("open").settled();
+        let grant = pacer.acquire().expect("open");
         clock.advance(span(QUICK_NS + if slot == STALLED { STALL_NS } else { 0 }));
         grant.response_time(pacer.now())
     };

@@ -1,42 +1,80 @@
 //! Sleep until shortly before the moment, spin the rest, and keep to a budget.
 
-use super::habit::Habit;
+use super::estimates::ThreadEstimates;
 use super::{Hold, sleep, spin};
 use crate::Nanos;
 
 pub(super) fn hold<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
-    let Some(mut habit) = Habit::of(hold) else { return spin::hold(hold) };
-    let now = hold.clock.now();
-    let credit = habit.spin_credit(now.signed(), hold.pausing.spin_share);
-    habit.keep();
-    let margin = habit.margin();
-    if credit < margin {
-        sleep::hold(hold)
-    } else if hold.until.signed() - now.signed() > margin {
-        sleep::until(hold, Nanos::from_signed(hold.until.signed() - margin))
-    } else if let Some(_turn) = hold.pausing.turns.take() {
-        spin_within(hold, now, credit)
-    } else {
-        habit.crowded_out();
-        habit.keep();
-        sleep::hold(hold)
+    let Some(mut estimates) = ThreadEstimates::of(hold) else { return spin::hold(hold) };
+    let (now, until) = (hold.plan.now, hold.until().signed());
+    estimates.pass(now, hold.pausing.spin_share);
+    estimates.keep();
+    let margin = estimates.margin();
+    if estimates.credit() < margin {
+        return sleep_through(hold);
     }
+    let woken = if until - now > margin {
+        sleep::until(hold, Nanos::from_signed(until - margin))
+    } else {
+        Nanos::from_signed(now)
+    };
+    if hold.goes_on(woken) { spin_from(hold, woken) } else { woken }
 }
 
-/// Spins to the moment, unless the credit is used up before.
-fn spin_within<F: Fn() -> bool>(hold: &Hold<'_, F>, from: Nanos, credit: i64) -> Nanos {
-    let last = from.signed().saturating_add(credit);
-    let (mut now, mut longest_gap) = (from, 0);
-    while hold.goes_on(now) && now.signed() < last {
-        hold.clock.relax(now, hold.until);
+/// Spins to the moment, if there is a processor for it.
+fn spin_from<F: Fn() -> bool>(hold: &Hold<'_, F>, now: Nanos) -> Nanos {
+    if let Some(_permit) = hold.pausing.permits.take() {
+        return spin_booked(hold, now);
+    }
+    if let Some(mut estimates) = ThreadEstimates::of(hold) {
+        estimates.crowded_out();
+        estimates.keep();
+    }
+    sleep_through(hold)
+}
+
+/// Sleeps, and does not forget the time for that, should the thread turn to another pacer.
+fn sleep_through<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
+    let now = sleep::hold(hold);
+    if let Some(mut estimates) = ThreadEstimates::of(hold) {
+        estimates.pass(now.signed(), hold.pausing.spin_share);
+        estimates.keep();
+    }
+    now
+}
+
+/// Books the time before it spins: nothing is to come between the moment and the start.
+fn spin_booked<F: Fn() -> bool>(hold: &Hold<'_, F>, begun: Nanos) -> Nanos {
+    let left = hold.until().signed() - begun.signed();
+    if let Some(mut estimates) = ThreadEstimates::of(hold) {
+        estimates.pass(begun.signed(), hold.pausing.spin_share);
+        estimates.spun(left);
+        estimates.keep();
+    }
+    hold.pausing.add_spun(left);
+    let (mut now, mut longest_gap) = (begun, 0);
+    while hold.goes_on(now) {
+        hold.clock.relax(now, hold.until());
         let before = std::mem::replace(&mut now, hold.clock.now());
         longest_gap = longest_gap.max(now.signed() - before.signed());
     }
-    let spun = now.signed() - from.signed();
-    hold.pausing.add_spun(spun);
-    if let Some(mut habit) = Habit::of(hold) {
-        habit.spun(spun, longest_gap);
-        habit.keep();
+    let over = now.signed() - hold.until().signed();
+    if !(0..=UNBOOKED_NS).contains(&over) {
+        book(hold, left, over, longest_gap);
     }
     now
+}
+
+/// A spin that ends so little late has been booked well enough.
+const UNBOOKED_NS: i64 = 1_000;
+
+/// A spin that should have taken `left` has taken `over` longer; less, if a change has ended it.
+#[cold]
+fn book<F: Fn() -> bool>(hold: &Hold<'_, F>, left: i64, over: i64, longest_gap: i64) {
+    hold.pausing.add_spun(over);
+    if let Some(mut estimates) = ThreadEstimates::of(hold) {
+        estimates.spun(over);
+        estimates.lost_processor(left + over, longest_gap);
+        estimates.keep();
+    }
 }

@@ -9,6 +9,6 @@ pub(super) fn hold<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
         if !hold.goes_on(now) {
             return now;
         }
-        hold.clock.relax(now, hold.until);
+        hold.clock.relax(now, hold.until());
     }
 }

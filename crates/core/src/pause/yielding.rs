@@ -11,6 +11,6 @@ pub(super) fn hold<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
             return now;
         }
         yield_now();
-        hold.clock.relax(now, hold.until);
+        hold.clock.relax(now, hold.until());
     }
 }

@@ -165,6 +165,13 @@ mod tests {
         }
 
         #[test]
+        fn what_is_shown_of_the_fastest_rates_is_read_back(missing in 1_u64..1 << 40, nanos in 1_u64 << 30..1 << 50) {
+            let rate = Rate::per((nanos * 10).saturating_sub(missing), Duration::from_nanos(nanos)).unwrap();
+            let again: Rate = rate.to_string().parse().unwrap();
+            prop_assert!((again.as_hz() / rate.as_hz() - 1.0).abs() < 1e-14);
+        }
+
+        #[test]
         fn whole_numbers_are_shown_exactly(count in 1_u64..1_000_000, unit in 0_usize..4) {
             let text = format!("{count}/{}", ["s", "min", "h", "d"][unit]);
             let rate: Rate = text.parse().unwrap();

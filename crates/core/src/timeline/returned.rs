@@ -1,76 +1,118 @@
 //! Slots that were taken and given back, to be handed out again before any new one.
 
-use crate::line::{SLOT, ticks_between};
+use crate::position::{REACH, SLOT, after, slots_between, ticks_between};
+use std::collections::BTreeMap;
 
-/// Ranges of positions, in no order; as many as there are lanes that gave back at one time.
+/// Ranges of slots, in order; neighbours are one range.
 #[derive(Debug, Default)]
-pub(super) struct Returned(Vec<(u64, u64)>);
+pub(super) struct Returned {
+    /// From the ranges' starts to their ends, both as seen from `origin`.
+    ranges: BTreeMap<u64, u64>,
+    /// Far before all slots that can be in here at one time, so that their order does not go round
+    /// the corner.
+    origin: u64,
+    slots: u64,
+}
 
 impl Returned {
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.ranges.is_empty()
     }
 
-    /// Slots in here.
+    /// How many slots are in here.
     pub(super) fn slots(&self) -> u64 {
-        self.0.iter().map(|&(start, end)| end.wrapping_sub(start) / SLOT).sum()
+        self.slots
     }
 
     /// Of those, the ones at positions up to `reached`.
     pub(super) fn due_slots(&self, reached: u64) -> u64 {
-        let due = |start: u64, end: u64| {
+        let due = |(start, end): (u64, u64)| {
             let ticks = (ticks_between(start, reached) + SLOT.cast_signed()).min(ticks_between(start, end));
             ticks.max(0).unsigned_abs() / SLOT
         };
-        self.0.iter().map(|&(start, end)| due(start, end)).sum()
+        self.ranges().map(due).sum()
     }
 
-    pub(super) fn ranges(&self) -> &[(u64, u64)] {
-        &self.0
+    pub(super) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
+        let position = |key: u64| self.origin.wrapping_add(key);
+        self.ranges.iter().map(move |(&start, &end)| (position(start), position(end)))
     }
 
+    /// Takes in the slots from `start` to `end`.
     pub(super) fn put(&mut self, start: u64, end: u64) {
-        self.0.push((start, end));
+        if self.ranges.is_empty() {
+            self.origin = start.wrapping_add_signed(-REACH);
+        }
+        self.slots += slots_between(start, end);
+        let (mut start, mut end) = (start.wrapping_sub(self.origin), end.wrapping_sub(self.origin));
+        if let Some((&before, &touching)) = self.ranges.range(..start).next_back()
+            && touching == start
+        {
+            self.ranges.remove(&before);
+            start = before;
+        }
+        if let Some(behind) = self.ranges.remove(&end) {
+            end = behind;
+        }
+        self.ranges.insert(start, end);
     }
 
-    fn earliest(&self) -> Option<usize> {
-        let start = |&index: &usize| self.0[index].0;
-        (0..self.0.len()).min_by(|a, b| 0.cmp(&ticks_between(start(a), start(b))))
+    fn first_range(&self) -> Option<(u64, u64)> {
+        self.ranges().next()
     }
 
     /// The earliest slot.
     pub(super) fn first(&self) -> Option<u64> {
-        self.earliest().map(|index| self.0[index].0)
+        self.first_range().map(|(start, _)| start)
+    }
+
+    /// The latest range.
+    pub(super) fn last(&self) -> Option<(u64, u64)> {
+        let (&start, &end) = self.ranges.last_key_value()?;
+        Some((self.origin.wrapping_add(start), self.origin.wrapping_add(end)))
     }
 
     /// Takes the earliest slot.
     pub(super) fn take_first(&mut self) -> Option<u64> {
-        let index = self.earliest()?;
-        let (start, end) = self.0[index];
-        if start.wrapping_add(SLOT) == end {
-            self.0.swap_remove(index);
-        } else {
-            self.0[index].0 = start.wrapping_add(SLOT);
+        let (start, end) = self.ranges.pop_first()?;
+        self.slots -= 1;
+        if start + SLOT < end {
+            self.ranges.insert(start + SLOT, end);
         }
-        Some(start)
+        Some(self.origin.wrapping_add(start))
     }
 
-    /// Swaps `position` for the earliest slot, if that is earlier.
-    pub(super) fn exchange(&mut self, position: u64) -> u64 {
-        match self.first() {
-            Some(first) if ticks_between(first, position) > 0 => {
-                self.take_first();
-                self.put(position, position.wrapping_add(SLOT));
-                first
-            }
-            _ => position,
+    /// Takes the latest range.
+    pub(super) fn take_last(&mut self) {
+        if let Some((start, end)) = self.ranges.pop_last() {
+            self.slots -= (end - start) / SLOT;
         }
+    }
+
+    /// Takes all slots before `position`; how many that were.
+    pub(super) fn take_before(&mut self, position: u64) -> u64 {
+        let mut taken = 0;
+        while let Some((start, end)) = self.first_range()
+            && ticks_between(start, position) > 0
+        {
+            self.ranges.pop_first();
+            let all = slots_between(start, end);
+            let here = all.min(ticks_between(start, position).unsigned_abs().div_ceil(SLOT));
+            self.slots -= all;
+            taken += here;
+            if here < all {
+                self.put(after(start, here), end);
+            }
+        }
+        taken
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn the_earliest_comes_first_also_round_the_corner() {
@@ -78,10 +120,50 @@ mod tests {
         let mut returned = Returned::default();
         returned.put(SLOT, 3 * SLOT);
         returned.put(before_zero, 0);
-        assert_eq!(returned.slots(), 4);
-        assert_eq!(returned.exchange(0), before_zero);
+        assert_eq!((returned.slots(), returned.last()), (4, Some((SLOT, 3 * SLOT))));
         let order: Vec<u64> = std::iter::from_fn(|| returned.take_first()).collect();
-        assert_eq!(order, [0_u64.wrapping_sub(SLOT), 0, SLOT, 2 * SLOT]);
+        assert_eq!(order, [before_zero, 0_u64.wrapping_sub(SLOT), SLOT, 2 * SLOT]);
         assert!(returned.is_empty());
+    }
+
+    #[test]
+    fn neighbours_become_one() {
+        let mut returned = Returned::default();
+        for slot in (1..100_u64).step_by(2).chain((0..100).step_by(2)) {
+            returned.put(slot * SLOT, (slot + 1) * SLOT);
+        }
+        assert_eq!(returned.ranges().collect::<Vec<_>>(), [(0, 100 * SLOT)]);
+    }
+
+    proptest! {
+        /// It is a set of slots.
+        #[test]
+        fn it_does_what_a_set_does(steps in prop::collection::vec((0_u64..64, 1_u64..4, 0_u8..5), 1..200)) {
+            let (mut returned, mut set) = (Returned::default(), BTreeSet::new());
+            for (slot, slots, what) in steps {
+                match what {
+                    0 => prop_assert_eq!(returned.take_first(), set.pop_first().map(|slot| slot * SLOT)),
+                    1 => {
+                        let behind = set.split_off(&slot);
+                        prop_assert_eq!(returned.take_before(slot * SLOT), set.len() as u64);
+                        set = behind;
+                    }
+                    2 => {
+                        if let Some((start, end)) = returned.last() {
+                            returned.take_last();
+                            (start / SLOT..end / SLOT).for_each(|slot| assert!(set.remove(&slot)));
+                        }
+                    }
+                    _ if (slot..slot + slots).all(|slot| !set.contains(&slot)) => {
+                        returned.put(slot * SLOT, (slot + slots) * SLOT);
+                        set.extend(slot..slot + slots);
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!(returned.slots(), set.len() as u64);
+                prop_assert_eq!(returned.first(), set.first().map(|slot| slot * SLOT));
+                prop_assert_eq!(returned.due_slots(slot * SLOT), set.range(..=slot).count() as u64);
+            }
+        }
     }
 }

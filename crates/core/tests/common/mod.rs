@@ -3,8 +3,7 @@
 #![allow(dead_code, reason = "every test file uses its own part of it")]
 
 use nanopace::{
-    Clock, Closed, Grant, LazyGrant, ManualClock, Nanos, Pacer, PacerBuilder, Pause, Rate, Refused,
-    Strictness,
+    Clock, Closed, Grant, ManualClock, Nanos, Pacer, PacerBuilder, Pause, Rate, Refused, Strictness,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -61,7 +60,7 @@ pub(crate) fn assert_started(pacer: &Pacer, grant: impl Into<Grant>) {
 
 /// Everything that can be had without the clock moving.
 pub(crate) fn drain(pacer: &Pacer) -> Vec<Grant> {
-    let due = || pacer.try_acquire().ok().map(LazyGrant::settled);
+    let due = || pacer.try_acquire().ok();
     std::iter::from_fn(due).inspect(|grant| assert_started(pacer, *grant)).collect()
 }
 
@@ -105,9 +104,7 @@ pub(crate) fn sleepers(n: u64, pacer: &Pacer) -> Vec<JoinHandle<Result<Grant, Cl
     let threads = (0..n)
         .map(|_| {
             let pacer = pacer.clone();
-            thread::spawn(move || {
-                pacer.acquire().map(LazyGrant::settled).inspect(|grant| assert_started(&pacer, *grant))
-            })
+            thread::spawn(move || pacer.acquire().inspect(|grant| assert_started(&pacer, *grant)))
         })
         .collect();
     until("claims", || pacer.ledger().granted == taken + n, || ());

@@ -1,7 +1,7 @@
 //! A plain pacer behind a mutex, from DESIGN's words and in floating point: the oracle of `tests/oracle.rs`.
 //!
-//! Positions are counted in slots, times in nanoseconds; both are exact to a tenth of a nanosecond here, where the real pacer is
-//! allowed whole ones. It claims one slot at a time and is told the time.
+//! Positions are counted in slots, times in nanoseconds; both are exact to a tenth of a nanosecond here, where
+//! the real pacer is allowed whole ones. It claims one slot at a time, forgets nothing, and is told the time.
 
 mod lanes;
 mod slack;
@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, MutexGuard};
 
-/// Behind slot `from`, slots start as if `slot` started at `time` and the others `interval` apart; the rate holds since `since`.
+/// Behind slot `from`, slots start as if `slot` started at `time` and the others `interval` apart; the rate holds
+/// since `since`.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     from: f64,
@@ -36,20 +37,32 @@ pub(crate) struct Rules {
     pub(crate) tolerance: f64,
     pub(crate) max_backlog: f64,
     pub(crate) skip_later_than: f64,
+    /// A slot is due so much before its release.
+    pub(crate) lead: f64,
+}
+
+impl Rules {
+    /// Whether no lateness is the policy's business; then a slot may be granted on an earlier reading of the clock.
+    fn is_open_loop(&self) -> bool {
+        self.strictness == 0.0 && self.max_backlog.is_infinite() && self.skip_later_than.is_infinite()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Answer {
-    /// Slot, intended start, wait time.
-    Granted(u64, f64, f64),
-    Held(u64),
+    Granted {
+        intended: f64,
+        start: f64,
+        /// How far off the intended start may be beside the slack.
+        off: f64,
+    },
     NotUntil(f64),
     Paused,
     Closed,
 }
 
-/// From here on more than one outcome is right: a comparison came out within the rounding that the real pacer is allowed, a slot
-/// is from before what it remembers, or a lane's choice can't be told from outside.
+/// From here on more than one outcome is right: a comparison came out within the rounding that the real pacer is
+/// allowed, or hangs on a slot that is from before what the real one remembers exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Undecided;
 
@@ -62,6 +75,9 @@ pub(crate) struct Books {
     pub(crate) backlog: f64,
     pub(crate) granted: u64,
     pub(crate) skipped: u64,
+    pub(crate) early: u64,
+    /// How far off the parts may be beside the slack, because of slots that were held for long.
+    pub(crate) off: f64,
     /// Slots due and not claimed: so many, as far as that can be told.
     pub(crate) overdue: RangeInclusive<u64>,
 }
@@ -74,12 +90,15 @@ struct State {
     next: u64,
     returned: BTreeSet<u64>,
     lanes: Vec<Lane>,
-    /// The slots that have forfeited time, in their order, and how much.
-    forfeited: Vec<(f64, f64)>,
+    /// Slots before this one have started, as far as the policy is concerned.
+    settled: u64,
+    idle: f64,
     paused_since: Option<f64>,
     paused: f64,
     skipped: u64,
+    early: u64,
     closed: bool,
+    undecided: bool,
     slack: Slack,
 }
 
@@ -96,11 +115,14 @@ impl Oracle {
             next: 0,
             returned: BTreeSet::new(),
             lanes: Vec::new(),
-            forfeited: Vec::new(),
+            settled: 0,
+            idle: 0.0,
             paused_since: None,
             paused: 0.0,
             skipped: 0,
+            early: 0,
             closed: false,
+            undecided: false,
             slack: Slack::new(interval),
         }))
     }
@@ -113,9 +135,8 @@ impl Oracle {
         self.state().slack.get()
     }
 
-    /// Whether no lateness is the policy's business; then a slot may be granted on an earlier reading of the clock.
-    pub(crate) fn is_endless(&self) -> bool {
-        self.state().is_endless()
+    pub(crate) fn is_open_loop(&self) -> bool {
+        self.state().rules.is_open_loop()
     }
 
     /// A 2^16th of the interval, in nanoseconds.
@@ -123,43 +144,46 @@ impl Oracle {
         self.state().current().interval / 65_536.0
     }
 
-    /// Takes the next slot and starts it when it is due.
-    pub(crate) fn acquire(&self, now: f64) -> Result<Answer, Undecided> {
-        self.state().acquire(now)
+    /// Takes the next slot and starts it when it is due; unless that can't be by `deadline`. The answer, and when it
+    /// comes.
+    pub(crate) fn acquire_by(&self, deadline: f64, now: f64) -> Result<(Answer, f64), Undecided> {
+        self.state().acquire_by(deadline, 1, now)
     }
 
-    /// The same, unless it can't be by `deadline`.
-    pub(crate) fn acquire_by(&self, deadline: f64, now: f64) -> Result<Answer, Undecided> {
-        self.state().acquire_by(deadline, now)
-    }
-
-    pub(crate) fn acquire_many(&self, slots: u64, now: f64) -> Result<Answer, Undecided> {
+    pub(crate) fn acquire_many(&self, slots: u64, now: f64) -> Result<(Answer, f64), Undecided> {
         let mut state = self.state();
         match slots {
-            0 => Ok(Answer::Granted(state.next, now, 0.0)),
-            1 => state.acquire(now),
-            _ => state.acquire_many(slots, now),
+            0 if !state.closed => Ok((Answer::Granted { intended: now, start: now, off: 0.0 }, now)),
+            slots => state.acquire_by(f64::MAX, slots, now),
         }
     }
 
-    pub(crate) fn claim(&self, now: f64) -> Result<Answer, Undecided> {
-        self.state().claim(now)
+    /// Takes a slot, unless it is closed.
+    pub(crate) fn claim(&self) -> Option<u64> {
+        let mut state = self.state();
+        (!state.closed).then(|| state.take())
     }
 
-    pub(crate) fn start(&self, slot: u64, now: f64) -> Result<Answer, Undecided> {
-        self.state().start(slot, now)
+    /// Starts a slot that is held if it is due. The slot that is held then, if there is one.
+    pub(crate) fn start(&self, slot: u64, now: f64) -> Result<(Answer, Option<u64>), Undecided> {
+        self.state().start_held(slot, now)
     }
 
     pub(crate) fn give_back(&self, slot: u64) {
         self.state().give_back(slot);
     }
 
-    pub(crate) fn open_lane(&self, now: f64) {
-        self.state().open_lane(now);
+    pub(crate) fn open_lane(&self) {
+        self.state().lanes.push(Lane::default());
     }
 
     /// As the pacer's `acquire`, through a lane; `granted` is what the ledger says afterwards.
-    pub(crate) fn lane_acquire(&self, lane: usize, now: f64, granted: u64) -> Result<Answer, Undecided> {
+    pub(crate) fn lane_acquire(
+        &self,
+        lane: usize,
+        now: f64,
+        granted: u64,
+    ) -> Result<(Answer, f64), Undecided> {
         self.state().lane_acquire(lane, now, granted)
     }
 
@@ -184,22 +208,27 @@ impl Oracle {
 
     pub(crate) fn set_strictness(&self, strictness: f64, now: f64) {
         let mut state = self.state();
-        let now = state.schedule_time(now);
         let interval = state.current().interval;
         if strictness > 1.0 {
+            let now = state.schedule_time(now);
             state.re_anchor_pay_back(interval, now);
         } else {
             state.pay_back = None;
         }
-        state.rules.strictness = strictness;
+        let rules = Rules { strictness, ..state.rules };
+        state.set_rules(rules, now);
     }
 
-    pub(crate) fn set_max_backlog(&self, limit: f64) {
-        self.state().rules.max_backlog = limit;
+    pub(crate) fn set_max_backlog(&self, max_backlog: f64, now: f64) {
+        let mut state = self.state();
+        let rules = Rules { max_backlog, ..state.rules };
+        state.set_rules(rules, now);
     }
 
-    pub(crate) fn set_skip_later_than(&self, limit: f64) {
-        self.state().rules.skip_later_than = limit;
+    pub(crate) fn set_skip_later_than(&self, skip_later_than: f64, now: f64) {
+        let mut state = self.state();
+        let rules = Rules { skip_later_than, ..state.rules };
+        state.set_rules(rules, now);
     }
 
     pub(crate) fn pause(&self, now: f64) {
@@ -218,8 +247,6 @@ impl Oracle {
         if let Some(line) = &mut state.pay_back {
             line.time += pause;
         }
-        let interval = state.current().interval;
-        state.append(interval, now);
     }
 
     pub(crate) fn close(&self) {

@@ -2,8 +2,8 @@
 
 use super::{Answer, Books, PayBack, Piece, Rules, State, Undecided};
 
-/// The real pacer remembers 32 pieces of schedule, the oldest of which may stand for several.
-const EXACT_PIECES: usize = 31;
+/// The real pacer remembers at least so many pieces of schedule exactly.
+const EXACT_PIECES: usize = 38;
 
 impl State {
     pub(super) fn current(&self) -> &Piece {
@@ -40,9 +40,6 @@ impl State {
 
     fn push(&mut self, piece: Piece) {
         self.pieces.push(piece);
-        if self.pieces.len() > EXACT_PIECES {
-            self.pieces.remove(0);
-        }
     }
 
     pub(super) fn re_anchor_pay_back(&mut self, old_interval: f64, now: f64) {
@@ -73,24 +70,26 @@ impl State {
     fn less(&self, a: f64, b: f64) -> Result<bool, Undecided> {
         let is_same = a.total_cmp(&b).is_eq() && !self.slack.by_policy();
         let is_near = !is_same && (a - b).abs() <= self.slack.get();
-        if is_near { Err(Undecided) } else { Ok(a < b) }
+        if is_near || self.undecided { Err(Undecided) } else { Ok(a < b) }
     }
 
-    fn remembered(&self, slot: f64) -> Result<(), Undecided> {
-        if slot <= self.pieces[0].from { Err(Undecided) } else { Ok(()) }
+    /// How far off the intended start of a slot that has been held may be. What the real pacer has no room for it has to
+    /// approximate: within the time that those pieces span, which are from before the last [`EXACT_PIECES`].
+    fn off(&self, slot: u64) -> f64 {
+        let exact = self.pieces.len().saturating_sub(EXACT_PIECES);
+        if index(slot) > self.pieces[exact].from {
+            return 0.0;
+        }
+        (self.pieces[exact].time - self.pieces[0].time) / 8.0
     }
 
     pub(super) fn granted(&self) -> u64 {
         self.next - self.skipped - self.returned.len() as u64
     }
 
-    pub(super) fn is_endless(&self) -> bool {
-        let Rules { strictness, max_backlog, skip_later_than, .. } = self.rules;
-        strictness == 0.0 && max_backlog.is_infinite() && skip_later_than.is_infinite()
-    }
-
-    fn first(&self) -> u64 {
-        self.returned.first().copied().unwrap_or(self.next)
+    fn first(&self, slots: u64) -> u64 {
+        let returned = self.returned.first().copied().filter(|_| slots == 1);
+        returned.unwrap_or(self.next)
     }
 
     pub(super) fn take(&mut self) -> u64 {
@@ -100,11 +99,12 @@ impl State {
         })
     }
 
-    fn refusal(&self) -> Option<Answer> {
-        if self.closed {
-            return Some(Answer::Closed);
+    fn take_row(&mut self, slots: u64) -> u64 {
+        if slots == 1 {
+            return self.take();
         }
-        self.paused_since.map(|_| Answer::Paused)
+        self.next += slots;
+        self.next - slots
     }
 
     /// Ends the paying back once its line has caught up with the schedule.
@@ -117,117 +117,116 @@ impl State {
         Ok(())
     }
 
-    /// The latest slot becomes the next one again.
+    /// The latest slots become the next ones again.
     pub(super) fn give_back(&mut self, slot: u64) {
-        if self.next == slot + 1 {
-            self.next = slot;
-        } else {
-            self.returned.insert(slot);
+        self.returned.insert(slot);
+        while self.next > self.settled && self.returned.remove(&(self.next - 1)) {
+            self.next -= 1;
         }
     }
 
-    pub(super) fn acquire_by(&mut self, deadline: f64, now: f64) -> Result<Answer, Undecided> {
+    /// Whatever was due and claimed counts as started when a policy comes into force.
+    pub(super) fn set_rules(&mut self, rules: Rules, now: f64) {
+        let was_open_loop = std::mem::replace(&mut self.rules, rules).is_open_loop();
+        if !was_open_loop || rules.is_open_loop() {
+            return;
+        }
+        let reached = self.reached(self.schedule_time(now + rules.lead));
+        let (nearest, interval) = (reached.round(), self.current().interval);
+        let is_near = (reached - nearest).abs() * interval <= self.slack.get();
+        self.undecided |= is_near && (index(self.settled)..index(self.next)).contains(&nearest);
+        // What has started early, before the rate fell, the real pacer has not kept track of.
+        self.undecided |= self.settled > count_up_to(reached);
+        self.settled = self.settled.max(self.next.min(count_up_to(reached)));
+    }
+
+    /// Takes the next slots as one operation and starts it when it is due. The answer, and when it comes.
+    pub(super) fn acquire_by(
+        &mut self,
+        deadline: f64,
+        slots: u64,
+        mut now: f64,
+    ) -> Result<(Answer, f64), Undecided> {
         loop {
-            if let Some(refusal) = self.refusal() {
-                if refusal == Answer::Paused && now < deadline {
-                    self.hold_meanwhile();
-                }
-                return Ok(refusal);
+            if self.closed {
+                return Ok((Answer::Closed, now));
+            }
+            if self.paused_since.is_some() {
+                // To the deadline it might go on.
+                return Ok((Answer::Paused, now.max(deadline)));
             }
             self.settle(now)?;
-            let slot = index(self.first());
-            self.remembered(slot)?;
-            if self.less(deadline, self.release(slot))? {
-                return Ok(Answer::NotUntil(self.release(slot)));
+            let due = self.due_from(index(self.first(slots)));
+            if self.less(deadline.max(now), due)? {
+                return Ok((Answer::NotUntil(due), now));
             }
-            let slot = self.take();
-            if self.judge(slot, now)? {
-                return Ok(self.starts(slot, now));
+            let slot = self.take_row(slots);
+            // The caller is held back until it may start, where that is not now; or to its deadline.
+            let is_early = self.less(now, due)?;
+            if is_early {
+                now = self.release(index(slot)).min(deadline);
+            }
+            self.settle(now)?;
+            if self.judge(slot, slots, now, is_early && now < deadline)? {
+                return Ok((self.starts(slot, now, 0.0), now));
             }
         }
     }
 
-    pub(super) fn claim(&mut self, now: f64) -> Result<Answer, Undecided> {
+    /// A slot that is held starts if it is due, or is skipped for the next one that is not; else that one is held.
+    pub(super) fn start_held(&mut self, mut slot: u64, now: f64) -> Result<(Answer, Option<u64>), Undecided> {
         loop {
             if self.closed {
-                return Ok(Answer::Closed);
+                self.give_back(slot);
+                return Ok((Answer::Closed, None));
             }
-            let slot = self.take();
-            if self.passes(slot, now)? {
-                return Ok(Answer::Held(slot));
+            if self.paused_since.is_some() {
+                return Ok((Answer::Paused, Some(slot)));
             }
+            self.settle(now)?;
+            let off = self.off(slot);
+            if off > 0.0 && !self.rules.is_open_loop() {
+                return Err(Undecided);
+            }
+            let due = self.due_from(index(slot));
+            if self.less(now, due)? {
+                return Ok((Answer::NotUntil(due), Some(slot)));
+            }
+            if self.judge(slot, 1, now, false)? {
+                return Ok((self.starts(slot, now, off), None));
+            }
+            slot = self.take();
         }
     }
 
-    pub(super) fn acquire(&mut self, now: f64) -> Result<Answer, Undecided> {
-        match self.claim(now)? {
-            Answer::Held(slot) => Ok(self.starts(slot, now)),
-            refusal => {
-                self.hold_meanwhile();
-                Ok(refusal)
-            }
-        }
+    /// From when on a slot starts.
+    fn due_from(&self, slot: f64) -> f64 {
+        self.release(slot) - self.rules.lead
     }
 
-    /// Who is refused after waiting, or without a look, has had a slot meanwhile.
-    fn hold_meanwhile(&mut self) {
-        let slot = self.take();
-        self.give_back(slot);
+    fn starts(&mut self, slot: u64, start: f64, off: f64) -> Answer {
+        let intended = self.intended(index(slot));
+        Answer::Granted { intended, start, off }
     }
 
-    /// A row starts with its first slot, and is judged and skipped with it. None of it has been given back by somebody else.
-    pub(super) fn acquire_many(&mut self, slots: u64, now: f64) -> Result<Answer, Undecided> {
-        loop {
-            if self.closed {
-                return Ok(Answer::Closed);
-            }
-            let first = self.next;
-            self.next += slots;
-            if self.passes(first, now)? {
-                return Ok(self.starts(first, now));
-            }
-            self.skipped += slots - 1;
-        }
-    }
-
-    /// Whether a slot that has just been claimed is not skipped.
-    pub(super) fn passes(&mut self, slot: u64, now: f64) -> Result<bool, Undecided> {
-        self.settle(now)?;
-        self.remembered(index(slot))?;
-        Ok(self.paused_since.is_some() || self.judge(slot, now)?)
-    }
-
-    /// The caller is held back until the slot is due.
-    pub(super) fn starts(&self, slot: u64, now: f64) -> Answer {
-        let (intended, release) = (self.intended(index(slot)), self.release(index(slot)));
-        Answer::Granted(slot, intended, (now.max(release) - intended).max(0.0))
-    }
-
-    pub(super) fn start(&mut self, slot: u64, now: f64) -> Result<Answer, Undecided> {
-        if let Some(refusal) = self.refusal() {
-            return Ok(refusal);
-        }
-        self.remembered(index(slot))?;
-        if self.less(now, self.release(index(slot)))? {
-            return Ok(Answer::NotUntil(self.release(index(slot))));
-        }
-        Ok(self.starts(slot, now))
-    }
-
-    /// The policy's word on a claim; false: skipped.
-    fn judge(&mut self, slot: u64, now: f64) -> Result<bool, Undecided> {
+    /// The policy's word on slots that start, punctually or not; false: skipped.
+    fn judge(&mut self, slot: u64, slots: u64, now: f64, is_punctual: bool) -> Result<bool, Undecided> {
         let (place, limit) = (index(slot), self.rules.skip_later_than);
         if limit.is_finite() && self.less(self.intended(place), now - limit)? {
-            self.skip(now)?;
+            self.skip(slots, now)?;
             return Ok(false);
         }
-        if self.release(place) >= now || self.forfeited.last().is_some_and(|&(last, _)| place <= last) {
+        self.early +=
+            u64::from(self.rules.lead > 0.0 && !is_punctual && self.less(now, self.intended(place))?);
+        if slot < self.settled {
             return Ok(true);
         }
+        self.settled = slot + slots;
         let (gap, late) = (now - self.intended(place), now - self.release(place));
         let strictness = self.rules.strictness;
         let is_strict = (strictness - 1.0).abs() < f64::EPSILON;
-        let burdened = strictness > 0.0 && (is_strict || self.less(self.rules.tolerance, late)?);
+        let is_late = |state: &State| Ok(!is_punctual && state.less(state.rules.tolerance, late)?);
+        let burdened = strictness > 0.0 && (is_strict || is_late(self)?);
         let mut closed = if burdened && strictness <= 1.0 { gap * strictness } else { 0.0 };
         if burdened && strictness > 1.0 {
             self.pay_back = Some(PayBack { slot: place, time: now });
@@ -251,44 +250,58 @@ impl State {
             self.slack.change(self.current().interval, piece.interval);
             self.append(piece.interval, piece.since);
         }
-        self.forfeited.push((slot, closed));
+        self.idle += closed;
         self.slack.forfeit(closed);
     }
 
-    /// One slot is skipped for being too late, and with it all that nobody has claimed yet.
-    fn skip(&mut self, now: f64) -> Result<(), Undecided> {
-        self.skipped += 1;
-        while self.less(self.intended(index(self.next)), now - self.rules.skip_later_than)? {
+    /// These slots are skipped for being too late, and with them all that are too late and nobody has.
+    fn skip(&mut self, slots: u64, now: f64) -> Result<(), Undecided> {
+        self.skipped += slots;
+        let oldest = now - self.rules.skip_later_than;
+        let before = self.next;
+        while self.less(self.intended(index(self.next)), oldest)? {
             self.next += 1;
             self.skipped += 1;
         }
-        if let Some(line) = &mut self.pay_back {
+        while let Some(&first) = self.returned.first()
+            && self.less(self.intended(index(first)), oldest)?
+        {
+            self.returned.pop_first();
+            self.skipped += 1;
+        }
+        if let Some(line) = &mut self.pay_back
+            && self.next > before
+        {
             *line = PayBack { slot: index(self.next), time: now };
         }
         Ok(())
     }
 
     pub(super) fn books(&self, now: f64) -> Result<Books, Undecided> {
-        self.returned.iter().try_for_each(|&slot| self.remembered(index(slot)))?;
+        if self.undecided {
+            return Err(Undecided);
+        }
+        // Where a slot begins and where it ends.
+        let off = self.returned.iter().map(|&slot| 2.0 * self.off(slot)).sum();
         let now = self.schedule_time(now);
         let elapsed = now - self.paused;
         let unused: f64 = self.returned.iter().map(|&slot| self.unused(index(slot), now)).sum();
-        let next = index(self.next);
-        let given = self.begins(next).min(now);
-        let allocated = given - self.paused - self.forfeited_up_to(next) - unused;
-        let idle = self.forfeited_up_to(f64::MAX);
-        let late = elapsed - idle - allocated;
+        let given = self.begins(index(self.next)).min(now);
+        let allocated = given - self.paused - self.idle - unused;
+        let late = elapsed - self.idle - allocated;
         // Of what is late, what the pay-back line has not come to yet is owed.
         let due = (self.begins(self.reached(now)) - given).clamp(0.0, (late - unused).max(0.0));
         let waiting = if self.pay_back.is_some() { late - unused - due } else { 0.0 };
         Ok(Books {
             elapsed,
             allocated,
-            idle,
+            idle: self.idle,
             waiting,
             backlog: late - waiting,
             granted: self.granted(),
             skipped: self.skipped,
+            early: self.early,
+            off,
             overdue: self.overdue(now - self.slack.get())..=self.overdue(now + self.slack.get()),
         })
     }
@@ -296,17 +309,7 @@ impl State {
     fn overdue(&self, time: f64) -> u64 {
         let reached = self.reached(time);
         let returned = self.returned.iter().filter(|&&slot| index(slot) <= reached).count() as u64;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "not negative, far below 2^52"
-        )]
-        let new = (reached.floor() + 1.0 - index(self.next)).max(0.0) as u64;
-        returned + new
-    }
-
-    fn forfeited_up_to(&self, last: f64) -> f64 {
-        self.forfeited.iter().filter(|&&(slot, _)| slot <= last).map(|&(_, closed)| closed).sum()
+        returned + count_up_to(reached).saturating_sub(self.next)
     }
 
     /// The interval of a slot that came back, as far as the schedule has come; without what its neighbours have forfeited.
@@ -318,4 +321,10 @@ impl State {
 #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
 pub(super) fn index(slot: u64) -> f64 {
     slot as f64
+}
+
+/// How many slots lie up to there.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, far below 2^52")]
+fn count_up_to(reached: f64) -> u64 {
+    (reached.floor() + 1.0).max(0.0) as u64
 }

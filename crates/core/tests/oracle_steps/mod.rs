@@ -5,9 +5,7 @@ use proptest::prelude::*;
 /// What can be drawn together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Profile {
-    /// Below 100 k/s no reading of the clock serves two slots, unless no lateness is the policy's business: every rule can be compared.
     Slow,
-    /// Where one reading serves several slots, what a policy sees depends on who has read; average and strict don't mind.
     Fast,
 }
 
@@ -27,13 +25,17 @@ impl Profile {
         }
     }
 
-    pub(crate) fn strictnesses(self) -> &'static [f64] {
+    /// Some nanoseconds of tolerance, of a limit, and between two steps: in this profile's measure.
+    fn spans(self) -> [u64; 3] {
         match self {
-            Profile::Slow => &[0.0, 0.1, 0.5, 0.9, 1.0, 1.1, 1.5, 4.0],
-            Profile::Fast => &[0.0, 1.0],
+            Profile::Slow => [5_000_000, 700_000_000, 20_000_000],
+            Profile::Fast => [20_000, 2_000_000, 60_000],
         }
     }
 }
+
+/// Strictnesses to be drawn.
+pub(crate) const STRICTNESSES: [f64; 8] = [0.0, 0.1, 0.5, 0.9, 1.0, 1.1, 1.5, 4.0];
 
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
@@ -64,53 +66,69 @@ pub(crate) struct Setting {
     pub(crate) rate: usize,
     pub(crate) strictness: usize,
     pub(crate) tolerance_ns: u64,
+    pub(crate) sleep_threshold_ns: u64,
     pub(crate) max_backlog_ns: Option<u64>,
     pub(crate) skip_later_than_ns: Option<u64>,
     pub(crate) start_paused: bool,
 }
 
-/// A setting and a sequence that fits it.
+/// A setting and a sequence that fits it; some are long, and hold slots across hundreds of changes.
 pub(crate) fn sequence() -> impl Strategy<Value = (Setting, Vec<Step>)> {
-    prop_oneof![3 => Just(Profile::Slow), 1 => Just(Profile::Fast)]
-        .prop_flat_map(|profile| (setting(profile), prop::collection::vec(step(profile), 1..80)))
+    let profile = prop_oneof![3 => Just(Profile::Slow), 1 => Just(Profile::Fast)];
+    let length = prop_oneof![24 => 1_usize..80, 1 => 200_usize..500];
+    (profile, length).prop_flat_map(|(profile, length)| {
+        let changes = if length < 80 { 11 } else { 80 };
+        (setting(profile), prop::collection::vec(step(profile, changes), length))
+    })
 }
 
 fn setting(profile: Profile) -> impl Strategy<Value = Setting> {
-    let tolerance = prop_oneof![Just(0_u64), 10_007_u64..5_000_000];
-    let rule = (0..profile.rates().len(), strictness(profile), tolerance);
+    let [tolerance, _, step] = profile.spans();
+    let tolerance = prop_oneof![Just(0_u64), 10_007_u64..tolerance];
+    let sleep_threshold = prop_oneof![3 => Just(0_u64), 1 => 1_u64..step / 4];
+    let rule = (0..profile.rates().len(), strictness(), tolerance, sleep_threshold);
     (rule, limit(profile), limit(profile), prop::bool::weighted(0.1)).prop_map(
-        move |((rate, strictness, tolerance_ns), max_backlog_ns, skip_later_than_ns, start_paused)| Setting {
-            profile,
-            rate,
-            strictness,
-            tolerance_ns,
+        move |(
+            (rate, strictness, tolerance_ns, sleep_threshold_ns),
             max_backlog_ns,
             skip_later_than_ns,
             start_paused,
+        )| {
+            Setting {
+                profile,
+                rate,
+                strictness,
+                tolerance_ns,
+                sleep_threshold_ns,
+                max_backlog_ns,
+                skip_later_than_ns,
+                start_paused,
+            }
         },
     )
 }
 
-/// Average more often: only then do lanes take blocks.
-fn strictness(profile: Profile) -> impl Strategy<Value = usize> {
-    prop_oneof![1 => Just(0), 2 => 0..profile.strictnesses().len()]
+/// Average more often: only then do lanes take several slots at once.
+fn strictness() -> impl Strategy<Value = usize> {
+    prop_oneof![1 => Just(0), 2 => 0..STRICTNESSES.len()]
 }
 
 fn limit(profile: Profile) -> impl Strategy<Value = Option<u64>> {
-    let some = u32::from(matches!(profile, Profile::Slow));
-    prop_oneof![3 => Just(None), some => (5_000_001_u64..700_000_000).prop_map(Some)]
+    let [tolerance, limit, _] = profile.spans();
+    prop_oneof![3 => Just(None), 1 => (tolerance + 1..limit).prop_map(Some)]
 }
 
-fn step(profile: Profile) -> impl Strategy<Value = Step> {
+fn step(profile: Profile, changes_weight: u32) -> impl Strategy<Value = Step> {
+    let span = profile.spans()[2];
     let time = prop_oneof![
-        12 => (0_u64..20_000_000).prop_map(Step::Clock),
-        4 => (0_u64..3_000_000_000).prop_map(Step::Clock),
+        12 => (0..span).prop_map(Step::Clock),
+        4 => (0..150 * span).prop_map(Step::Clock),
     ];
     let single = prop_oneof![
         16 => (1_u8..30).prop_map(Step::TryAcquire),
         4 => (1_u8..10).prop_map(Step::Acquire),
         3 => (0_u32..40).prop_map(Step::AcquireMany),
-        3 => (0_u64..50_000_000).prop_map(Step::AcquireTimeout),
+        3 => (0..5 * span / 2).prop_map(Step::AcquireTimeout),
         8 => Just(Step::Claim),
         6 => any::<usize>().prop_map(Step::Start),
         4 => any::<usize>().prop_map(Step::Drop),
@@ -123,11 +141,11 @@ fn step(profile: Profile) -> impl Strategy<Value = Step> {
     ];
     let changes = prop_oneof![
         6 => (0..profile.rates().len()).prop_map(Step::Rate),
-        6 => strictness(profile).prop_map(Step::Strictness),
+        6 => strictness().prop_map(Step::Strictness),
         2 => limit(profile).prop_map(Step::MaxBacklog),
         2 => limit(profile).prop_map(Step::SkipLaterThan),
         2 => Just(Step::Pause),
         6 => Just(Step::Resume),
     ];
-    prop_oneof![16 => time, 44 => single, 19 => lanes, 11 => changes]
+    prop_oneof![16 => time, 44 => single, 19 => lanes, changes_weight => changes]
 }

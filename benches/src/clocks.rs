@@ -1,0 +1,110 @@
+//! Clocks that put a pacer into the state that a benchmark asks about.
+
+use crossbeam_utils::CachePadded;
+use nanopace::{Clock, Nanos, TscClock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+/// The default clock, except that it can leap forwards: so a pacer is behind at once, and each reading costs what it
+/// costs in earnest.
+#[derive(Clone, Debug)]
+pub struct LeapClock(Arc<(TscClock, AtomicU64)>);
+
+impl LeapClock {
+    /// A clock that has not leapt yet.
+    #[must_use]
+    pub fn new() -> LeapClock {
+        LeapClock(Arc::new((TscClock::new(), AtomicU64::new(0))))
+    }
+
+    /// From now on the clock is ahead by `span` more.
+    ///
+    /// # Panics
+    /// When the span is longer than five centuries.
+    pub fn leap(&self, span: Duration) {
+        let nanos = u64::try_from(span.as_nanos()).expect("a span of less than 500 years");
+        self.0.1.fetch_add(nanos, Relaxed);
+    }
+}
+
+impl Default for LeapClock {
+    fn default() -> LeapClock {
+        LeapClock::new()
+    }
+}
+
+impl Clock for LeapClock {
+    fn now(&self) -> Nanos {
+        self.0.0.now() + Duration::from_nanos(self.0.1.load(Relaxed))
+    }
+}
+
+/// Where threads count their readings; more threads at a time than this may lose some.
+const PLACES: usize = 16;
+
+static NEXT_PLACE: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static PLACE: usize = NEXT_PLACE.fetch_add(1, Relaxed) % PLACES;
+}
+
+/// A [`LeapClock`] that runs some times as fast as time does, and counts how often it is read, each thread on a cache line
+/// of its own.
+#[derive(Clone, Debug)]
+pub struct HurriedClock(Arc<Hurried>);
+
+#[derive(Debug)]
+struct Hurried {
+    clock: LeapClock,
+    factor: u64,
+    readings: [CachePadded<AtomicU64>; PLACES],
+}
+
+impl HurriedClock {
+    /// A clock that is `factor` times as fast as time.
+    #[must_use]
+    pub fn new(factor: u32) -> HurriedClock {
+        let (clock, factor) = (LeapClock::new(), factor.into());
+        HurriedClock(Arc::new(Hurried { clock, factor, readings: Default::default() }))
+    }
+
+    /// From now on the clock is ahead by `span` of its own time more.
+    ///
+    /// # Panics
+    /// When the span is longer than five centuries.
+    pub fn leap(&self, span: Duration) {
+        self.0.clock.leap(span.div_f64(crate::float(self.0.factor)));
+    }
+
+    /// How often it has been read by threads that have ended, and by this one.
+    #[must_use]
+    pub fn readings(&self) -> u64 {
+        self.0.readings.iter().map(|readings| readings.load(Relaxed)).sum()
+    }
+}
+
+impl Clock for HurriedClock {
+    fn now(&self) -> Nanos {
+        let readings = &self.0.readings[PLACE.with(|&place| place)];
+        readings.store(readings.load(Relaxed) + 1, Relaxed);
+        Nanos::from_nanos(self.0.clock.now().as_nanos() * self.0.factor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::pacers;
+
+    /// All slots of a run start by one reading.
+    #[test]
+    fn a_lane_reads_the_clock_once_a_run() {
+        let (pacer, clock) = pacers::hurried(50);
+        let (mut lane, before) = (pacer.lane(), clock.readings());
+        let mut starts: Vec<_> =
+            (0..10_000).map(|_| lane.acquire().expect("an open pacer").actual_start()).collect();
+        starts.dedup();
+        let readings = clock.readings() - before;
+        assert!(readings.abs_diff(starts.len() as u64) <= 2, "{readings} readings, {} runs", starts.len());
+    }
+}

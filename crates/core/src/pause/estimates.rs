@@ -1,0 +1,172 @@
+//! What a thread learns of its own pauses: how far they overrun, what they cost, and how much it may still spin.
+//!
+//! Kept per thread, because overrunning is between a thread and its operating system. Moments are those of the last pacer
+//! only, because those of two clocks can't be compared; spans stay what they are when the thread turns to another pacer.
+//! A clock that does not run by itself teaches nothing.
+
+use super::forecast::{Forecast, Quantile};
+use super::{Hold, Pausing};
+use std::cell::Cell;
+
+thread_local! {
+    static ESTIMATES: Cell<ThreadEstimates> = const { Cell::new(ThreadEstimates::NEW) };
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ThreadEstimates {
+    /// Which pacer's clock the moments are of.
+    pacer: u64,
+    /// What the thread last slept to.
+    slept_to: i64,
+    oversleep: Forecast,
+    /// Processor time that going to sleep and waking up takes.
+    cost: Quantile,
+    /// Time that may be spent spinning, as of `credited`.
+    credit: i64,
+    /// For so long spinning is in somebody's way, as of `credited`.
+    crowded: i64,
+    credited: i64,
+}
+
+/// Margins outside of this are not worth it.
+const LEAST_MARGIN_NS: i64 = 2_000;
+const MOST_MARGIN_NS: i64 = 100_000;
+/// Spinning can be saved up for so long.
+const MOST_CREDIT_NS: i64 = 1_000_000;
+/// A spinning thread that loses the processor for so long has met somebody who needs it ...
+const CROWDED_NS: i64 = 200_000;
+/// ... and does not spin again for this long.
+const CROWDED_FOR_NS: i64 = 20_000_000;
+
+impl ThreadEstimates {
+    const NEW: ThreadEstimates = ThreadEstimates {
+        pacer: 0,
+        slept_to: i64::MIN,
+        // What a thread with default timers should expect ...
+        oversleep: Forecast::new(50_000, Quantile::new(10_000, 92)),
+        // ... and what a sleep costs on Linux and bare metal. Both are learnt within some dozens of sleeps.
+        cost: Quantile::new(3_000, 50),
+        credit: MOST_CREDIT_NS,
+        crowded: 0,
+        credited: i64::MAX,
+    };
+
+    /// The calling thread's, if the clock runs by itself.
+    pub(super) fn of<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Option<ThreadEstimates> {
+        let (pacer, estimates) = (hold.pausing.pacer, ESTIMATES.get());
+        hold.clock.is_real().then_some(if estimates.pacer == pacer {
+            estimates
+        } else {
+            ThreadEstimates {
+                pacer,
+                slept_to: ThreadEstimates::NEW.slept_to,
+                credited: ThreadEstimates::NEW.credited,
+                ..estimates
+            }
+        })
+    }
+
+    pub(super) fn keep(self) {
+        ESTIMATES.set(self);
+    }
+
+    /// A sleep to `until` has ended `now`.
+    pub(super) fn slept(&mut self, until: i64, now: i64) {
+        self.slept_to = until.min(now);
+        if now >= until {
+            self.oversleep.learn((now - until).min(MOST_MARGIN_NS));
+        }
+    }
+
+    /// A sleep has taken `nanos` of processor time.
+    pub(super) fn paid(&mut self, nanos: i64) {
+        if nanos > 0 {
+            self.cost.learn(nanos);
+        }
+    }
+
+    /// The earliest moment to wake again that keeps sleeping within its share.
+    pub(super) fn wakes_again(&self, pausing: &Pausing) -> i64 {
+        self.slept_to.saturating_add(pausing.sleep_period_ns(self.cost.value()))
+    }
+
+    /// How long before its moment a thread wakes to be there in time: almost all sleeps overrun by less.
+    pub(super) fn margin(&self) -> i64 {
+        self.oversleep.value().clamp(LEAST_MARGIN_NS, MOST_MARGIN_NS)
+    }
+
+    /// Time goes on to `now`, of which `share` may be spent spinning.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "a share of at most a second"
+    )]
+    pub(super) fn pass(&mut self, now: i64, share: f64) {
+        let passed = now.saturating_sub(self.credited).clamp(0, 1_000_000_000);
+        self.credit = self.credit.saturating_add((passed as f64 * share) as i64).min(MOST_CREDIT_NS);
+        self.crowded = (self.crowded - passed).max(0);
+        self.credited = now;
+    }
+
+    /// How long the thread may spin.
+    pub(super) fn credit(&self) -> i64 {
+        if self.crowded > 0 { 0 } else { self.credit.max(0) }
+    }
+
+    /// There was no processor to spin on.
+    pub(super) fn crowded_out(&mut self) {
+        self.crowded = CROWDED_FOR_NS;
+    }
+
+    /// `nanos` are spent spinning; less than none where fewer were than had been said.
+    pub(super) fn spun(&mut self, nanos: i64) {
+        self.credit -= nanos;
+    }
+
+    /// Whoever lost the processor for `longest_gap` while it was spinning, for `nanos` since `credited`, has
+    /// met somebody who needs it.
+    pub(super) fn lost_processor(&mut self, nanos: i64, longest_gap: i64) {
+        if longest_gap > CROWDED_NS {
+            self.crowded = nanos.saturating_add(CROWDED_FOR_NS);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spinning_is_bounded_by_its_share() {
+        let mut estimates = ThreadEstimates::NEW;
+        let mut spun = 0;
+        // A tenth of every 100 us for 1 s, whatever is asked for: 0.1 s, and the credit that was there at first.
+        for tick in 0..10_000 {
+            let now = tick * 100_000;
+            estimates.pass(now, 0.1);
+            let allowed = estimates.credit().min(50_000);
+            estimates.spun(allowed);
+            spun += allowed;
+        }
+        assert!(spun <= 100_000_000 + MOST_CREDIT_NS, "{spun}");
+        assert!(spun >= 99_000_000, "{spun}");
+    }
+
+    #[test]
+    fn who_loses_the_processor_while_spinning_sleeps_for_a_while() {
+        let credit = |estimates: &mut ThreadEstimates, now| {
+            estimates.pass(now, 1.0);
+            estimates.credit()
+        };
+        let mut estimates = ThreadEstimates::NEW;
+        assert!(credit(&mut estimates, 1_000) > 0);
+        estimates.lost_processor(10, CROWDED_NS);
+        assert!(credit(&mut estimates, 1_000) > 0);
+        estimates.lost_processor(10, CROWDED_NS + 1);
+        assert_eq!(credit(&mut estimates, 1_009 + CROWDED_FOR_NS), 0);
+        assert!(credit(&mut estimates, 1_010 + CROWDED_FOR_NS) > 0);
+        estimates.crowded_out();
+        assert_eq!(credit(&mut estimates, 1_009 + 2 * CROWDED_FOR_NS), 0);
+        assert!(credit(&mut estimates, 1_010 + 2 * CROWDED_FOR_NS) > 0);
+    }
+}

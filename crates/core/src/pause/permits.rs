@@ -1,0 +1,60 @@
+//! How many threads may spin at once.
+
+use crate::sync::{AtomicU64, Relaxed};
+use std::sync::OnceLock;
+use std::thread;
+
+/// As many permits as there are processors: threads that spin beyond that only keep each other off.
+#[derive(Debug)]
+pub(super) struct SpinPermits {
+    taken: AtomicU64,
+    most: u64,
+}
+
+/// Held by a thread while it spins.
+#[derive(Debug)]
+pub(super) struct SpinPermit<'a>(&'a SpinPermits);
+
+impl SpinPermits {
+    pub(super) fn new() -> SpinPermits {
+        SpinPermits { taken: AtomicU64::new(0), most: processors() }
+    }
+
+    pub(super) fn take(&self) -> Option<SpinPermit<'_>> {
+        let one_more = |taken| if taken < self.most { Some(taken + 1) } else { None };
+        // Relaxed: a count, raised from the value that was compared; its partner is itself, in other
+        // threads. No model: who gets no permit sleeps, so all that depends on it is how exact a start is.
+        let taken = self.taken.fetch_update(Relaxed, Relaxed, one_more);
+        // Made only where it was taken: a permit that is dropped is returned.
+        taken.is_ok().then(|| SpinPermit(self))
+    }
+}
+
+impl Drop for SpinPermit<'_> {
+    fn drop(&mut self) {
+        // Relaxed: as in `take`.
+        self.0.taken.fetch_sub(1, Relaxed);
+    }
+}
+
+/// That the process may use; asked once, because the answer is read from files.
+fn processors() -> u64 {
+    static PROCESSORS: OnceLock<u64> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, |count| count.get() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever is asked for meanwhile, as many can be had in the end as at the beginning.
+    #[test]
+    fn a_refused_permit_returns_none() {
+        let permits = SpinPermits::new();
+        for _ in 0..3 {
+            let held: Vec<_> = std::iter::from_fn(|| permits.take()).collect();
+            assert_eq!(held.len() as u64, processors());
+            assert!((0..10).all(|_| permits.take().is_none()));
+        }
+    }
+}

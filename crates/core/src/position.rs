@@ -1,0 +1,71 @@
+//! Positions: the axis that slots lie on.
+//!
+//! Every slot is [`SLOT`] ticks long, whatever the rate; a rate only says how long a tick lasts. So
+//! a slot's position is its number times [`SLOT`] and never changes. Positions wrap around, and are
+//! compared as differences.
+
+/// Ticks per slot: a change of rate splits an interval with a resolution of 2^-16.
+pub(crate) const SLOT: u64 = 1 << 16;
+
+/// How far a line reaches from its anchor, in ticks: 2^46 slots. Half the range is the most that
+/// differences can tell apart.
+pub(crate) const REACH: i64 = 1 << 62;
+
+/// How far behind or ahead of the schedule slots may be, in ticks: 2^44 slots.
+pub(crate) const RANGE: i64 = REACH / 4;
+
+/// How far position `a` lies behind position `b`; negative when it lies ahead.
+pub(crate) const fn ticks_between(a: u64, b: u64) -> i64 {
+    b.wrapping_sub(a).cast_signed()
+}
+
+/// The position `slots` slots after `position`.
+pub(crate) const fn after(position: u64, slots: u64) -> u64 {
+    position.wrapping_add(slots.wrapping_mul(SLOT))
+}
+
+/// The position of the slot before the one at `position`.
+pub(crate) const fn before(position: u64) -> u64 {
+    position.wrapping_sub(SLOT)
+}
+
+/// The first slot behind `position`.
+pub(crate) const fn first_after(position: u64) -> u64 {
+    (position | (SLOT - 1)).wrapping_add(1)
+}
+
+/// The slots from `start` to `end`, which are slots' positions; none where `end` is not behind.
+pub(crate) const fn slots_between(start: u64, end: u64) -> u64 {
+    let ticks = ticks_between(start, end);
+    if ticks > 0 { ticks.unsigned_abs() / SLOT } else { 0 }
+}
+
+/// The later of two positions.
+pub(crate) const fn later(a: u64, b: u64) -> u64 {
+    if ticks_between(a, b) > 0 { b } else { a }
+}
+
+/// The earlier of two positions.
+pub(crate) const fn earlier(a: u64, b: u64) -> u64 {
+    if ticks_between(a, b) > 0 { a } else { b }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_goes_round_the_corner() {
+        let last = 0_u64.wrapping_sub(SLOT);
+        assert_eq!((before(0), after(last, 2)), (last, SLOT));
+        assert_eq!((earlier(last, 0), later(last, 0)), (last, 0));
+        assert_eq!((slots_between(last, SLOT), slots_between(SLOT, last)), (2, 0));
+    }
+
+    #[test]
+    fn the_first_slot_behind_a_position_is_never_at_it() {
+        for (position, first) in [(0, SLOT), (1, SLOT), (SLOT - 1, SLOT), (SLOT, 2 * SLOT), (u64::MAX, 0)] {
+            assert_eq!(first_after(position), first, "{position}");
+        }
+    }
+}

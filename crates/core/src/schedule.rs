@@ -1,0 +1,270 @@
+//! The schedule: when each slot starts, what late starts do to it, and where its time went.
+//!
+//! Plain data and arithmetic: no atomics, no clock; every moment is an argument. Four rules:
+//!
+//! * A slot's position never changes, only the time that belongs to it does. So a claim can't race a
+//!   change of rate.
+//! * A slot is judged once, when it starts. From then on it is *settled*: nothing changes its
+//!   intended start.
+//! * What a start forfeits moves the slots behind it. A slot that starts behind others that have
+//!   started already (a straggler) moves nothing: those others were on the schedule that there is.
+//! * A burst ratio leaves intended starts alone and adds a second line, `catch_up`: a slot may start
+//!   when both lines have reached it (two rates at once, as in ATM's dual GCRA, ITU-T I.371). The
+//!   lines meet when all owed time has been paid.
+
+mod account;
+mod history;
+mod line;
+mod policy;
+
+use crate::position::{RANGE, REACH, SLOT, after, before, earlier, later, ticks_between};
+use crate::strictness::Rule;
+use crate::{Rate, Strictness};
+pub(crate) use account::Account;
+use history::History;
+pub(crate) use history::Stretch;
+pub(crate) use line::{Line, Scale};
+pub(crate) use policy::Policy;
+use policy::Verdict;
+
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    history: History,
+    rate: Rate,
+    policy: Policy,
+    /// While time is owed: the line that pays it back.
+    catch_up: Option<Line>,
+    /// Slots up to this position count as started: they are judged no more. Kept up to date only
+    /// where the policy judges.
+    settled: u64,
+    started: i64,
+    paused_since: Option<i64>,
+    paused: i64,
+    idle: i64,
+}
+
+/// What becomes of a slot that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// It starts.
+    Now,
+    /// It is too late to start, and is skipped.
+    Skipped,
+}
+
+impl Schedule {
+    /// A schedule whose slot 0 starts now.
+    pub(crate) fn new(rate: Rate, policy: Policy, now: i64) -> Schedule {
+        Schedule {
+            history: History::new(Line { time: now, position: 0, scale: rate.scale() }),
+            rate,
+            policy,
+            catch_up: None,
+            settled: before(0),
+            started: now,
+            paused_since: None,
+            paused: 0,
+            idle: 0,
+        }
+    }
+
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused_since.is_some()
+    }
+
+    /// The straight piece that the slot at `position` lies on.
+    pub(crate) fn stretch(&self, position: u64) -> Stretch {
+        self.history.stretch(position)
+    }
+
+    /// When the slot at `position` is intended to start.
+    pub(crate) fn intended(&self, position: u64) -> i64 {
+        self.history.time_of(position)
+    }
+
+    /// When it may start, were the pacer not paused: later than intended while time is owed.
+    pub(crate) fn release(&self, position: u64) -> i64 {
+        let caught_up = self.catch_up.map_or(i64::MIN, |line| line.time_of(position));
+        self.intended(position).max(caught_up)
+    }
+
+    /// The last position that may have started by now.
+    pub(crate) fn reached(&self, now: i64) -> u64 {
+        let now = self.schedule_time(now);
+        let due = self.history.current().position_at(now);
+        self.catch_up.map_or(due, |line| earlier(line.position_at(now), due))
+    }
+
+    /// While paused the schedule's time stands still.
+    fn schedule_time(&self, now: i64) -> i64 {
+        self.paused_since.unwrap_or(now)
+    }
+
+    /// How long an interval lasts, in nanoseconds, rounded up.
+    pub(crate) fn interval_ns(&self) -> i64 {
+        self.history.current().scale.nanos(SLOT)
+    }
+
+    /// From now on the schedule runs at `rate`; what has passed of the current interval stays passed.
+    pub(crate) fn set_rate(&mut self, rate: Rate, now: i64) {
+        if rate == self.rate {
+            return;
+        }
+        let now = self.schedule_time(now);
+        self.rate = rate;
+        self.history.append(rate.scale(), now);
+        self.rescale_catch_up(now);
+    }
+
+    pub(crate) fn set_strictness(&mut self, strictness: Strictness, now: i64) {
+        self.policy.strictness = strictness;
+        self.rescale_catch_up(self.schedule_time(now));
+    }
+
+    pub(crate) fn set_max_backlog(&mut self, limit: Option<i64>) {
+        self.policy.max_backlog = limit;
+    }
+
+    pub(crate) fn set_skip_later_than(&mut self, limit: Option<i64>) {
+        self.policy.skip_later_than = limit;
+    }
+
+    /// Owed time is paid back at the ratio now in force; without one it is backlog, for the new
+    /// policy to judge.
+    fn rescale_catch_up(&mut self, now: i64) {
+        self.catch_up = match (self.policy.strictness.rule(), self.catch_up) {
+            (Rule::Burst(ratio), Some(line)) => Some(line.continued(now, self.rate.scale_at(ratio))),
+            _ => None,
+        };
+    }
+
+    /// The schedule's time stops.
+    pub(crate) fn pause(&mut self, now: i64) {
+        self.paused_since.get_or_insert(now);
+    }
+
+    /// The schedule's time goes on; whatever was late is as late as it was.
+    pub(crate) fn resume(&mut self, now: i64) {
+        let Some(since) = self.paused_since.take() else { return };
+        let pause = now.saturating_sub(since).max(0);
+        self.paused = self.paused.saturating_add(pause);
+        self.history.shift(pause);
+        if let Some(line) = &mut self.catch_up {
+            line.time = line.time.saturating_add(pause);
+        }
+    }
+
+    /// Everything before `next` that is due by `moment` counts as started. To be called where the policy
+    /// begins to judge: nobody has kept track before.
+    pub(crate) fn settle_before(&mut self, next: u64, moment: i64) {
+        self.settled = later(self.settled, earlier(before(next), self.reached(moment)));
+    }
+
+    /// The `slots` slots from `first` on are due, and start now as one operation, unless the policy
+    /// skips them. True when the starts of other slots have moved.
+    pub(crate) fn start(&mut self, first: u64, slots: u64, now: i64) -> Start {
+        let (intended, release) = (self.intended(first), self.release(first));
+        let gap = now.saturating_sub(intended);
+        if self.skip_limit().is_some_and(|limit| gap > limit) {
+            return Start::Skipped;
+        }
+        if ticks_between(self.settled, first) > 0 {
+            self.settled = before(after(first, slots));
+            let Verdict { forfeits, owes_at } = self.policy.judge(now.saturating_sub(release), gap);
+            self.move_behind(first, intended.saturating_add(forfeits));
+            if let Some(ratio) = owes_at {
+                self.catch_up = Some(Line { time: now, position: first, scale: self.rate.scale_at(ratio) });
+            }
+        }
+        Start::Now
+    }
+
+    /// The slots behind the one at `position` start as if that one started at `time`, unless they
+    /// start later than that already. What is between is idle time.
+    fn move_behind(&mut self, position: u64, time: i64) {
+        let idle = time.saturating_sub(self.history.passes(position));
+        if idle > 0 {
+            self.history.forfeit(position, time);
+            self.idle = self.idle.saturating_add(idle);
+        }
+    }
+
+    /// Slots later than this are skipped. A limit beyond the range is never reached: what is later
+    /// than the range is forfeited.
+    fn skip_limit(&self) -> Option<i64> {
+        self.policy.skip_later_than.filter(|&limit| limit < self.range_ns())
+    }
+
+    /// The range of positions in time.
+    fn range_ns(&self) -> i64 {
+        self.history.current().scale.nanos(RANGE.unsigned_abs())
+    }
+
+    /// The first slot that is not too late to start, where the one at `position` is.
+    pub(crate) fn skip_target(&self, position: u64, now: i64) -> Option<u64> {
+        let oldest = now.saturating_sub(self.skip_limit()?);
+        let is_late = !self.is_paused() && self.intended(position) < oldest;
+        is_late.then(|| later(self.history.first_from(oldest), after(position, 1)))
+    }
+
+    /// Claims go on at `position` now: what was owed for slots before it is owed no more.
+    pub(crate) fn skipped_to(&mut self, position: u64, now: i64) {
+        if let Some(line) = &mut self.catch_up {
+            *line = Line { time: now, position, scale: line.scale };
+        }
+    }
+
+    /// Housekeeping: ends a catch-up that has caught up, re-anchors lines long before they come to
+    /// their reach, and forgets. `next` is the next position to be claimed, `open` the earliest that
+    /// is there to be claimed.
+    pub(crate) fn tidy(&mut self, next: u64, open: u64, now: i64) {
+        let now = self.schedule_time(now);
+        let current = *self.history.current();
+        let due = current.position_at(now);
+        let is_far =
+            |line: &Line, reached: u64| (RANGE..REACH).contains(&ticks_between(line.position, reached));
+        self.catch_up = self.catch_up.filter(|line| ticks_between(line.position_at(now), due) > 0);
+        if let Some(line) = &mut self.catch_up
+            && is_far(line, line.position_at(now))
+        {
+            *line = line.continued(now, line.scale);
+        }
+        if is_far(&current, due) {
+            self.history.append(current.scale, now);
+        }
+        self.history.trim(open);
+        self.forget(next.wrapping_add_signed(-RANGE));
+    }
+
+    /// Lets go of what lies before `position`: positions can only be told apart within a range.
+    fn forget(&mut self, position: u64) {
+        self.history.forget(position);
+        self.settled = later(self.settled, position);
+    }
+
+    /// Slots from `next` on, the next to be claimed, are late by the range at most: those that are
+    /// later can't be told from those that are early. What is beyond is forfeited.
+    pub(crate) fn cut_to_range(&mut self, next: u64, now: i64) {
+        let late = self.schedule_time(now).saturating_sub(self.intended(next));
+        let beyond = late.saturating_sub(self.range_ns());
+        if beyond > 0 {
+            let last = before(next);
+            self.move_behind(last, self.history.passes(last).saturating_add(beyond));
+            self.settled = later(self.settled, last);
+        }
+    }
+
+    /// Whether the slot at `position` may go back to be the next one to be claimed: nothing has been
+    /// moved because of it, or because of slots behind it.
+    pub(crate) fn is_unsettled(&self, position: u64) -> bool {
+        ticks_between(self.settled, position) > 0
+    }
+}

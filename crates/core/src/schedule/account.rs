@@ -1,0 +1,47 @@
+//! Where the schedule's time went.
+
+use super::Schedule;
+use crate::position::ticks_between;
+
+/// In nanoseconds; see [`Ledger`](crate::Ledger).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Account {
+    pub(crate) elapsed: i64,
+    pub(crate) allocated: i64,
+    pub(crate) idle: i64,
+    pub(crate) waiting: i64,
+    pub(crate) backlog: i64,
+}
+
+impl Account {
+    /// What belongs to slots that were taken and given back has not been allocated: it is backlog.
+    pub(crate) fn give_back(&mut self, unused: i64) {
+        // Exact while the pieces that the slots lie on are remembered; never more than there is.
+        let unused = unused.min(self.allocated);
+        self.allocated -= unused;
+        self.backlog += unused;
+    }
+}
+
+impl Schedule {
+    /// Where the time went, when `next` is the next position to be claimed.
+    pub(crate) fn account(&self, next: u64, now: i64) -> Account {
+        let now = self.schedule_time(now);
+        let elapsed = now.saturating_sub(self.started).saturating_sub(self.paused);
+        let passes = self.history.passes(next);
+        let allocated = passes.min(now) - self.started - self.paused - self.idle;
+        let late = elapsed - self.idle - allocated;
+        // While time is owed, what is due but not yet released is waiting, and the rest is backlog.
+        let released = self.history.passes(self.reached(now));
+        let backlog =
+            if self.catch_up.is_some() { released.saturating_sub(passes).clamp(0, late) } else { late };
+        Account { elapsed, allocated, idle: self.idle, waiting: late - backlog, backlog }
+    }
+
+    /// What slots from `start` to `end`, taken and given back, have of the schedule's time up to now.
+    pub(crate) fn unused(&self, start: u64, end: u64, now: i64) -> i64 {
+        debug_assert!(ticks_between(start, end) > 0, "a range has slots");
+        let now = self.schedule_time(now);
+        (self.history.time_of(end).min(now) - self.history.passes(start).min(now)).max(0)
+    }
+}

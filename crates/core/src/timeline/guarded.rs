@@ -1,0 +1,365 @@
+//! What is decided under the lock.
+//!
+//! One caller at a time: it takes the earliest slot there is, reads the clock, and if the slot is due
+//! the policy judges it. So starts are judged in the order in which they happen, each by a reading of
+//! its own.
+
+use super::meter::{Samples, SlotCounter};
+use super::published::State;
+use super::returned::Returned;
+use super::{Claimed, Plan, Reading, Step, Timeline};
+use crate::clock::Clock;
+use crate::position::{RANGE, first_after, slots_between, ticks_between};
+use crate::schedule::{Schedule, Start};
+use crate::sleepers::Woken;
+use crate::sync::MutexGuard;
+use crate::{Closed, Refused};
+
+/// What the lock guards.
+#[derive(Debug)]
+pub(super) struct Locked {
+    schedule: Schedule,
+    returned: Returned,
+    closed: bool,
+    skipped: u64,
+    counter: SlotCounter,
+    samples: Samples,
+    /// The latest reading of the clock under the lock: the schedule is never changed at an earlier one.
+    latest: i64,
+}
+
+impl Locked {
+    pub(super) fn new(schedule: Schedule, now: i64) -> Locked {
+        Locked {
+            schedule,
+            returned: Returned::default(),
+            closed: false,
+            skipped: 0,
+            counter: SlotCounter::default(),
+            samples: Samples::new(),
+            latest: now,
+        }
+    }
+}
+
+/// A stay under the lock. Whoever has to be woken because of it is woken after it has ended.
+#[derive(Debug)]
+pub(super) struct Entry<'t> {
+    timeline: &'t Timeline,
+    // Dropped in this order.
+    locked: MutexGuard<'t, Locked>,
+    woken: Woken,
+}
+
+impl Timeline {
+    pub(super) fn enter(&self) -> Entry<'_> {
+        Entry { timeline: self, locked: self.locked.lock(), woken: Woken::default() }
+    }
+
+    /// None while someone else is under the lock.
+    pub(super) fn try_enter(&self) -> Option<Entry<'_>> {
+        let locked = self.locked.try_lock()?;
+        Some(Entry { timeline: self, locked, woken: Woken::default() })
+    }
+}
+
+impl Entry<'_> {
+    /// See [`Timeline::begin`].
+    pub(super) fn begin(
+        &mut self,
+        held: &mut Option<Claimed>,
+        slots: u64,
+        deadline: i64,
+        woken: Option<i64>,
+        clock: &dyn Clock,
+    ) -> Result<Step, Refused> {
+        self.refuse_if_closed(held)?;
+        // What the caller has seen of the time counts, should the clock be behind that now.
+        self.locked.latest = self.locked.latest.max(woken.unwrap_or(i64::MIN));
+        let now = self.now(clock);
+        self.tidy(now);
+        // What comes in place of a slot that is skipped is held as that one was.
+        let is_fixed = held.is_some_and(|claimed| claimed.is_fixed);
+        let step = loop {
+            self.prefer_returned(held);
+            let position = held.map_or_else(|| self.first(slots), |claimed| claimed.position);
+            let plan = self.plan(position, now);
+            if held.is_none() && slots > 1 && self.is_too_far(position) {
+                break Err(Refused::TooFarAhead);
+            }
+            if !plan.can_start_by(deadline) {
+                held.take().iter().for_each(|claimed| self.put_back(claimed));
+                break Err(plan.refusal());
+            }
+            if held.is_none() {
+                let taken = self.take(position, slots);
+                *held = taken.map(|claimed| Claimed { is_fixed: claimed.is_fixed || is_fixed, ..claimed });
+            }
+            // Without one, somebody has claimed that slot meanwhile.
+            let Some(claimed) = *held else { continue };
+            if !plan.is_due() {
+                break Ok(plan);
+            }
+            *held = None;
+            match self.locked.schedule.start(claimed.position, claimed.slots, now) {
+                Start::Now => break Ok(plan),
+                Start::Skipped => self.skip(&claimed, now),
+            }
+        };
+        self.locked.schedule.cut_to_range(self.timeline.next(), now);
+        self.publish(now);
+        step.map(|plan| self.step(plan, held.is_none()))
+    }
+
+    fn step(&mut self, mut plan: Plan, starts: bool) -> Step {
+        // What was published just now is what the plan was made by.
+        plan.version = self.timeline.version();
+        if !starts {
+            return Step::Hold(plan);
+        }
+        self.timeline.published.note(self.timeline.next(), plan.now);
+        Step::Start(self.timeline.grant(&plan))
+    }
+
+    fn refuse_if_closed(&mut self, held: &mut Option<Claimed>) -> Result<(), Closed> {
+        if !self.locked.closed {
+            return Ok(());
+        }
+        held.take().iter().for_each(|claimed| self.put_back(claimed));
+        self.publish(self.locked.latest);
+        Err(Closed)
+    }
+
+    fn now(&mut self, clock: &dyn Clock) -> i64 {
+        let now = self.timeline.now(clock).signed();
+        self.locked.latest = self.locked.latest.max(now);
+        self.locked.latest
+    }
+
+    fn plan(&self, position: u64, now: i64) -> Plan {
+        let schedule = &self.locked.schedule;
+        let is_paused = schedule.is_paused();
+        let release = if is_paused { i64::MAX } else { schedule.release(position) };
+        Plan {
+            version: 0,
+            now,
+            intended: schedule.intended(position),
+            release,
+            due: release.saturating_sub(self.timeline.lead_ns),
+            is_paused,
+            interval_ns: schedule.interval_ns(),
+            made_up_for: schedule.policy().made_up_for(),
+        }
+    }
+
+    /// The slot that a caller would get who comes now. A row consists of new slots.
+    fn first(&self, slots: u64) -> u64 {
+        let returned = self.locked.returned.first().filter(|_| slots == 1);
+        returned.unwrap_or_else(|| self.timeline.next())
+    }
+
+    /// Takes what [`first`](Entry::first) has told; none where it is not there any more.
+    fn take(&mut self, position: u64, slots: u64) -> Option<Claimed> {
+        let claimed = Claimed::new(position, slots);
+        if slots == 1 && self.locked.returned.first() == Some(position) {
+            self.locked.returned.take_first();
+            return Some(claimed);
+        }
+        self.timeline.exchange(position, claimed.end()).then_some(claimed)
+    }
+
+    /// Whether positions would wrap, were more slots taken there.
+    fn is_too_far(&self, position: u64) -> bool {
+        ticks_between(self.locked.schedule.reached(self.locked.latest), position) > RANGE
+    }
+
+    /// Takes the next slot, whenever it is due.
+    pub(super) fn claim(&mut self, clock: &dyn Clock) -> Result<Claimed, Closed> {
+        self.refuse_if_closed(&mut None)?;
+        let now = self.now(clock);
+        let claimed = loop {
+            if let Some(claimed) = self.take(self.first(1), 1) {
+                break claimed;
+            }
+        };
+        self.publish(now);
+        Ok(claimed)
+    }
+
+    /// Swaps a slot that is held for an earlier one that was given back, if there is one.
+    fn prefer_returned(&mut self, held: &mut Option<Claimed>) {
+        if let Some(claimed) = held
+            && !claimed.is_fixed
+            && let Some(first) = self.locked.returned.first()
+            && ticks_between(first, claimed.position) > 0
+        {
+            self.locked.returned.take_first();
+            let later = std::mem::replace(&mut claimed.position, first);
+            self.put_back(&Claimed::new(later, 1));
+        }
+    }
+
+    /// The policy skips these slots, and with them all that are too late and there to be claimed.
+    fn skip(&mut self, claimed: &Claimed, now: i64) {
+        self.locked.skipped += claimed.slots;
+        loop {
+            let next = self.timeline.next();
+            self.locked.schedule.cut_to_range(next, now);
+            let Some(target) = self.locked.schedule.skip_target(next, now) else { break };
+            if self.timeline.exchange(next, target) {
+                self.locked.skipped += slots_between(next, target);
+                self.locked.schedule.skipped_to(target, now);
+                self.wake_moved();
+            }
+        }
+        let returned = self.locked.returned.first();
+        if let Some(target) = returned.and_then(|first| self.locked.schedule.skip_target(first, now)) {
+            self.locked.skipped += self.locked.returned.take_before(target);
+        }
+    }
+
+    /// See [`Timeline::give_back`].
+    pub(super) fn give_back(&mut self, claimed: &Claimed, clock: &dyn Clock) {
+        let now = self.now(clock);
+        self.put_back(claimed);
+        self.publish(now);
+    }
+
+    /// The latest claims are taken back from the word; others wait to be handed out again.
+    fn put_back(&mut self, claimed: &Claimed) {
+        if self.take_back(claimed.position, claimed.end()) {
+            if let Some((start, end)) = self.locked.returned.last()
+                && self.take_back(start, end)
+            {
+                self.locked.returned.take_last();
+            }
+            return;
+        }
+        self.locked.returned.put(claimed.position, claimed.end());
+        // Before sleepers are looked at: whoever is about to sleep looks again.
+        self.timeline.published.withdraw();
+        self.woken.and(self.timeline.sleepers.latest_behind(claimed.position, claimed.slots));
+    }
+
+    /// True when the slots from `start` to `end` were the latest claims, and are no more.
+    fn take_back(&mut self, start: u64, end: u64) -> bool {
+        // Something may have been moved because of a slot that is settled.
+        if !self.locked.schedule.is_unsettled(start) {
+            return false;
+        }
+        // Whoever claims it next is not to start by the reading that it was first seen to be due by.
+        if self.timeline.published.is_known_due(start) {
+            self.timeline.published.withdraw();
+        }
+        self.timeline.exchange(end, start)
+    }
+
+    /// See [`Timeline::change`].
+    pub(super) fn change(&mut self, clock: &dyn Clock, edit: impl FnOnce(&mut Schedule, i64)) {
+        // Before the clock is read: nothing starts by the old schedule on a later reading.
+        self.timeline.published.withdraw();
+        let now = self.now(clock);
+        let next = self.observe(now);
+        let was_open_loop = self.locked.schedule.policy().is_open_loop();
+        edit(&mut self.locked.schedule, now);
+        if was_open_loop && !self.locked.schedule.policy().is_open_loop() {
+            self.locked.schedule.settle_before(next, now.saturating_add(self.timeline.lead_ns));
+        }
+        self.tidy(now);
+        self.wake_moved();
+        self.publish(now);
+    }
+
+    /// Wakes those who may start earlier than they think.
+    fn wake_moved(&mut self) {
+        // Before sleepers are looked at: whoever is about to sleep looks again.
+        self.timeline.published.withdraw();
+        let schedule = &self.locked.schedule;
+        if !schedule.is_paused() {
+            self.woken.and(self.timeline.sleepers.moved(|position| schedule.release(position)));
+        }
+    }
+
+    pub(super) fn close(&mut self, clock: &dyn Clock) {
+        let now = self.now(clock);
+        self.locked.closed = true;
+        self.publish(now);
+        self.woken.and(self.timeline.sleepers.all());
+    }
+
+    pub(super) fn due(&self, claimed: &Claimed) -> Result<i64, Closed> {
+        if self.locked.closed { Err(Closed) } else { Ok(self.plan(claimed.position, 0).release) }
+    }
+
+    pub(super) fn schedule(&self) -> &Schedule {
+        &self.locked.schedule
+    }
+
+    fn tidy(&mut self, now: i64) {
+        let next = self.observe(now);
+        let open = self.locked.returned.first().unwrap_or(next);
+        self.locked.schedule.tidy(next, open, now);
+    }
+
+    pub(super) fn keep_books(&mut self, now: i64) {
+        self.locked.latest = self.locked.latest.max(now);
+        self.tidy(now);
+        self.publish(now);
+    }
+
+    /// Publishes the schedule as it is, unless that is what is published.
+    pub(super) fn publish(&mut self, now: i64) {
+        let (next, locked) = (self.timeline.next(), &*self.locked);
+        let is_open = locked.schedule.policy().is_open_loop() && !locked.schedule.is_paused();
+        let state = if locked.closed {
+            State::Closed
+        } else if is_open && locked.returned.is_empty() {
+            State::Open(locked.schedule.stretch(next))
+        } else {
+            State::Guarded
+        };
+        if !self.timeline.published.shows(&state) {
+            self.timeline.published.write(&state, next, now);
+        }
+    }
+
+    /// Keeps the counts, and tells the next position to be claimed. Every way through the lock that
+    /// reads the clock comes by here.
+    fn observe(&mut self, now: i64) -> u64 {
+        let next = self.timeline.next();
+        let claimed = self.locked.counter.count(next);
+        if self.locked.samples.is_due(now) {
+            let started = self.started(claimed, next, now);
+            self.locked.samples.add(now, started);
+        }
+        next
+    }
+
+    /// Of `claimed` slots, those that may have started by now.
+    fn started(&self, claimed: u64, next: u64, now: i64) -> u64 {
+        let reached = self.locked.schedule.reached(now);
+        let ahead = slots_between(first_after(reached), next);
+        let returned = self.locked.returned.due_slots(reached);
+        claimed.saturating_sub(ahead + self.locked.skipped + returned)
+    }
+
+    pub(super) fn read(&mut self, clock: &dyn Clock) -> Reading {
+        let now = self.now(clock);
+        let next = self.observe(now);
+        let claimed = self.locked.counter.count(next);
+        let started = self.started(claimed, next, now);
+        let Locked { schedule, returned, skipped, samples, .. } = &*self.locked;
+        let mut account = schedule.account(next, now);
+        for (start, end) in returned.ranges() {
+            account.give_back(schedule.unused(start, end, now));
+        }
+        let reached = schedule.reached(now);
+        Reading {
+            account,
+            granted: claimed.saturating_sub(skipped + returned.slots()),
+            skipped: *skipped,
+            overdue: slots_between(next, first_after(reached)) + returned.due_slots(reached),
+            per_second: samples.per_second(now, started),
+        }
+    }
+}

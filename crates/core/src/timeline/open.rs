@@ -1,0 +1,132 @@
+//! Claims and starts without the lock: an open loop, in which no start moves another.
+
+use super::published::{Run, Snapshot};
+use super::{Claimed, Plan, Step, Timeline, reading};
+use crate::clock::Clock;
+use crate::position::{after, slots_between};
+use crate::{Grant, Refused};
+use std::ops::Range;
+
+/// The books are kept at least this often while slots are claimed without the lock.
+const BOOKS_NS: i64 = 10_000_000;
+
+/// What a lane knows of its own pace.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    /// Slots granted since it read the clock.
+    pub(crate) used: u64,
+    /// When that was.
+    pub(crate) read_at: i64,
+}
+
+impl Timeline {
+    /// [`begin`](Timeline::begin) without the lock; none where the lock has to decide.
+    pub(super) fn begin_open(
+        &self,
+        held: &mut Option<Claimed>,
+        slots: u64,
+        deadline: i64,
+        woken: Option<(Plan, i64)>,
+        clock: &dyn Clock,
+    ) -> Option<Result<Step, Refused>> {
+        // A row is as good as claimed in the lock, which sees to it that positions don't wrap.
+        if slots != 1 && held.is_none() {
+            return None;
+        }
+        loop {
+            let snapshot = self.published.snapshot()?;
+            let now = self.reading(&snapshot, woken, clock)?;
+            let position = held.map_or_else(|| self.next(), |claimed| claimed.position);
+            let plan = self.plan_open(&snapshot, position, now)?;
+            if !plan.can_start_by(deadline) {
+                if let Some(claimed) = held.take() {
+                    self.give_back(&claimed, clock);
+                }
+                return Some(Err(plan.refusal()));
+            }
+            if held.is_none() && !self.exchange(position, after(position, 1)) {
+                continue;
+            }
+            let claimed = *held.get_or_insert(Claimed::new(position, 1));
+            if !plan.is_due() {
+                self.published.note(claimed.end(), now);
+                // Here there is time for it, and its start may come without.
+                self.keep_books(plan.due.saturating_sub(plan.interval_ns)..plan.due, now);
+                return Some(Ok(Step::Hold(plan)));
+            }
+            *held = None;
+            let seen = self.published.report(&snapshot, claimed.end(), now);
+            self.keep_books(seen..now, now);
+            return Some(Ok(Step::Start(self.grant(&plan))));
+        }
+    }
+
+    /// Starts a slot that was held back, at the end of the pause: the shortest way, because whoever has
+    /// paused for an exact moment wants to start at it. None where the plan is outdated, was made under the
+    /// lock, or says that the slot is not due.
+    #[inline]
+    pub(crate) fn start_planned(&self, plan: &Plan, now: i64) -> Option<Grant> {
+        if !self.published.is_open_at(plan.version) || now < plan.due {
+            return None;
+        }
+        self.published.see(now);
+        Some(self.grant(&Plan { now, ..*plan }))
+    }
+
+    /// A reading of the clock that belongs to this snapshot: the one that ended a pause, if that is
+    /// what the pause has planned by. None where the schedule changes meanwhile: a clock that was read
+    /// under a schedule that has been replaced says nothing.
+    fn reading(&self, snapshot: &Snapshot, woken: Option<(Plan, i64)>, clock: &dyn Clock) -> Option<i64> {
+        if let Some((plan, now)) = woken
+            && plan.version == snapshot.version
+        {
+            return Some(now);
+        }
+        let now = self.now(clock).signed();
+        (self.version() == snapshot.version).then_some(now)
+    }
+
+    /// Claims slots that are due for a lane, as many as it takes within a young reading of the clock;
+    /// one at least; and tells that reading. None where no slot is due, or the lock has to decide.
+    pub(crate) fn claim_run(&self, pace: Pace, clock: &dyn Clock) -> Option<(Run, i64)> {
+        let snapshot = self.published.snapshot()?;
+        let now = self.reading(&snapshot, None, clock)?;
+        let most = reading::allowance(pace.used, now.saturating_sub(pace.read_at)).max(1);
+        let first_ahead = snapshot.first_ahead(now);
+        loop {
+            let start = self.next();
+            let slots = slots_between(start, first_ahead).min(most);
+            snapshot.intended_within(start, now).filter(|_| slots > 0 && snapshot.has_run_from(start))?;
+            if self.exchange(start, after(start, slots)) {
+                let seen = self.published.note(after(start, slots), now);
+                self.keep_books(seen..now, now);
+                return Some((snapshot.run(start, slots, now), now));
+            }
+        }
+    }
+
+    /// Every now and then in the schedule's time, of which the caller stands for this part; unless somebody
+    /// else is about to: nothing waits for it, and the lock is everybody's.
+    fn keep_books(&self, part_ns: Range<i64>, now: i64) {
+        if part_ns.start / BOOKS_NS != part_ns.end / BOOKS_NS
+            && let Some(mut entry) = self.try_enter()
+        {
+            entry.keep_books(now);
+        }
+    }
+
+    /// The plan for the slot at `position`; none where this snapshot can't tell.
+    fn plan_open(&self, snapshot: &Snapshot, position: u64, now: i64) -> Option<Plan> {
+        let intended = snapshot.intended_within(position, now)?;
+        Some(Plan {
+            version: snapshot.version,
+            now,
+            intended,
+            release: intended,
+            due: intended.saturating_sub(self.lead_ns),
+            is_paused: false,
+            interval_ns: snapshot.interval_ns(),
+            made_up_for: i64::MAX,
+        })
+    }
+}

@@ -1,0 +1,460 @@
+//! What is published of the schedule, to be read without the lock: the piece that claims are on, and
+//! how far it is known to be due.
+//!
+//! Written under the timeline's lock. Two kinds of readers check in two ways that they have read one
+//! state and not a mixture of two:
+//!
+//! * Cold readers take a [`Snapshot`]: the *version*, the words, the version again.
+//! * The hot path takes a [`Window`]: the *horizon*, the words, the horizon again. The horizon carries
+//!   the state that it belongs to in its lowest bits, so that one cache line has all of it.
+//!
+//! # Orderings
+//!
+//! Both are sequence locks without fences. A writer makes the version [`BUSY`], swaps in a horizon
+//! that is [`GUARDED`], stores the words with `Release`, then the new version with `Release`, then
+//! swaps in the new horizon. A reader loads everything with `Acquire`, but for the last load.
+//!
+//! * If a word was read from a newer writer, that word's `Release`/`Acquire` pair makes the writer's
+//!   first stores visible to the reader's last load, which then differs from the first.
+//! * If all words are older than the next writer, they are those that the first load's `Acquire` made
+//!   visible.
+//!
+//! The horizon moves without the lock while the state stays, or a thread that is preempted while it
+//! holds the lock would send everybody to the clock until it runs again. It only moves forwards, by
+//! compare-and-swap, so a clock that was read in an earlier state moves nothing. The two words that
+//! say when and where the clock was read move before it: who reads the new horizon, with `Acquire`,
+//! gets them or later ones, so no grant is stamped with a moment before its slot was known to be due.
+//!
+//! The horizon has 15 bits for its state, which come round after 32 768 changes. To do harm, a thread
+//! would have to sleep through all of them between two loads that follow each other.
+
+use super::{Claimed, reading};
+use crate::Grant;
+use crate::grant::Stamp;
+use crate::position::{RANGE, SLOT, after, earlier, first_after, slots_between, ticks_between};
+use crate::schedule::{Line, Scale, Stretch};
+use crate::sync::{Acquire, AtomicU64, Relaxed, Release};
+use crossbeam_utils::CachePadded;
+
+/// A writer is at work.
+const BUSY: u64 = 1;
+/// Claims and starts are decided under the lock.
+const GUARDED: u64 = 1 << 1;
+const CLOSED: u64 = 1 << 2;
+/// What is above the flags counts the states.
+const STATE: u64 = 1 << 3;
+
+/// The bits of a horizon below a slot's: its state, and whether the hot path has to ask the lock.
+const TAG: u64 = SLOT - 1;
+const ASK: u64 = 1;
+
+#[derive(Debug)]
+pub(super) struct Published {
+    /// Changes with every write: what was planned holds as long as it stays.
+    version: CachePadded<AtomicU64>,
+    hot: CachePadded<Hot>,
+}
+
+/// All that the hot path loads, on one cache line.
+#[derive(Debug)]
+struct Hot {
+    /// The first slot that is not known to be due. Below a slot's bits: [`TAG`].
+    horizon: AtomicU64,
+    /// The latest reading of the clock that anyone has reported, in nanoseconds.
+    seen: AtomicU64,
+    /// The position up to which slots had been claimed when the clock was read.
+    read_at: AtomicU64,
+    /// The piece: its anchor in clock nanoseconds (the bits of an `i64`) and as a position, the
+    /// mantissa of its scale, and [`pack`]ed what else there is to know.
+    time: AtomicU64,
+    anchor: AtomicU64,
+    mantissa: AtomicU64,
+    packed: AtomicU64,
+    /// The last position of the piece.
+    until: AtomicU64,
+}
+
+/// A state to be published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Slots on this piece may be claimed and started without the lock.
+    Open(Stretch),
+    /// Everything is decided under the lock.
+    Guarded,
+    /// Nothing starts any more.
+    Closed,
+}
+
+/// The piece of schedule that was in force at a version.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) version: u64,
+    stretch: Stretch,
+}
+
+/// The slots that are known to be due, and what their grants are made of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    anchor: u64,
+    /// How far behind the anchor slots are due, less one tick.
+    reach: u64,
+    piece: Piece,
+    seen: Stamp,
+}
+
+/// A line's multiplication, with everything that stays the same worked out once.
+#[derive(Clone, Copy, Debug, Default)]
+struct Piece {
+    /// One nanosecond after the anchor's time.
+    time: u64,
+    mantissa: u64,
+    pre: u32,
+    post: u32,
+}
+
+impl Piece {
+    /// What [`Line::time_of`] says of a moment in the past, `shifted` ticks behind the anchor.
+    #[inline]
+    fn time_of(&self, shifted: u64) -> u64 {
+        let wide = u128::from(shifted) * u128::from(self.mantissa);
+        let nanos = (wide >> 64) as u64 >> self.post;
+        self.time.wrapping_add(nanos)
+    }
+
+    fn of(line: &Line) -> Piece {
+        let Scale { mantissa, pre, post } = line.scale;
+        let time = line.time.cast_unsigned().wrapping_add(1);
+        Piece { time, mantissa, pre: pre.into(), post: post.into() }
+    }
+}
+
+impl Published {
+    /// Sends everyone to the lock, until the first [`write`](Published::write).
+    pub(super) fn new() -> Published {
+        let word = |value| AtomicU64::new(value);
+        let hot = Hot {
+            horizon: word(ASK),
+            seen: word(0),
+            read_at: word(0),
+            time: word(0),
+            anchor: word(0),
+            mantissa: word(0),
+            packed: word(0),
+            until: word(0),
+        };
+        Published { version: CachePadded::new(word(GUARDED)), hot: CachePadded::new(hot) }
+    }
+
+    /// For noticing changes.
+    #[inline]
+    pub(crate) fn version(&self) -> u64 {
+        // Relaxed: what goes with a new version is read by `snapshot`, or under the lock. Partner: the stores of
+        // `withdraw` and `write`. Models: `no_wake_up_is_lost`, `nothing_bursts_at_the_old_speed`.
+        self.version.load(Relaxed)
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.version() & CLOSED != 0
+    }
+
+    /// Whether slots are claimed without the lock.
+    pub(super) fn is_open(&self) -> bool {
+        self.version() & (BUSY | GUARDED | CLOSED) == 0
+    }
+
+    /// Whether that is the version, and slots are claimed without the lock.
+    #[inline]
+    pub(super) fn is_open_at(&self, version: u64) -> bool {
+        self.version() == version && version & (BUSY | GUARDED | CLOSED) == 0
+    }
+
+    /// The latest reading of the clock that anyone has reported.
+    #[inline]
+    pub(super) fn seen(&self) -> u64 {
+        // Acquire: who is told of a reading that was made after a change sees the change. Partner: `see`. That it is
+        // never before a start which the caller knows of takes no ordering: it only grows. Models:
+        // `a_window_closes_with_a_pause`, `now_is_never_before_a_start`.
+        self.hot.seen.load(Acquire)
+    }
+
+    /// None while claims are decided under the lock, or a writer is at work.
+    #[inline]
+    pub(super) fn snapshot(&self) -> Option<Snapshot> {
+        // Acquire, all but the last: see the module's essay. Model: `a_snapshot_is_read_whole`.
+        let version = self.version.load(Acquire);
+        let stretch = self.hot.stretch();
+        // Relaxed: the words' Acquire keeps it behind them. Partner: the stores of `write`.
+        // Model: `a_snapshot_is_read_whole`.
+        let is_whole = self.version.load(Relaxed) == version;
+        (version & (BUSY | GUARDED | CLOSED) == 0 && is_whole).then_some(Snapshot { version, stretch })
+    }
+
+    /// None while claims are decided under the lock, or a writer is at work.
+    #[inline]
+    pub(super) fn window(&self) -> Option<Window> {
+        let hot = &*self.hot;
+        // Acquire, all but the last: see the module's essay. Models: `a_window_is_read_whole`,
+        // `a_window_closes_with_a_pause`, `last_seen_never_goes_back`.
+        let horizon = hot.horizon.load(Acquire);
+        let seen = hot.seen.load(Acquire);
+        let time = hot.time.load(Acquire);
+        let anchor = hot.anchor.load(Acquire);
+        let mantissa = hot.mantissa.load(Acquire);
+        let [pre, post, _] = unpack(hot.packed.load(Acquire));
+        // Relaxed: the words' Acquire keeps it behind them. Partner: the swaps of `write`.
+        // Model: `a_window_is_read_whole`.
+        let again = hot.horizon.load(Relaxed);
+        if (horizon ^ again) & TAG != 0 || horizon & ASK != 0 {
+            return None;
+        }
+        let reach = (horizon & !TAG).wrapping_sub(anchor).wrapping_sub(1);
+        let piece = Piece { time: time.wrapping_add(1), mantissa, pre: pre.into(), post: post.into() };
+        Some(Window { anchor, reach, piece, seen: Stamp::new(seen) })
+    }
+
+    /// From here on nobody starts by the state that was published. Called under the timeline's lock.
+    pub(super) fn withdraw(&self) {
+        // Relaxed: only writers store, and the lock orders them; so no model.
+        let old = self.version.load(Relaxed);
+        if old & BUSY != 0 {
+            return;
+        }
+        // Relaxed: what matters is that it comes before the words, and their Release sees to that.
+        // Partner: `snapshot`. Model: `a_snapshot_is_read_whole`.
+        self.version.store(old | BUSY, Relaxed);
+        // Relaxed: as above; a swap, which `report`'s compare-and-swap comes before or fails after.
+        // Partner: `window`. Models: `a_window_is_read_whole`, `nothing_starts_while_paused`.
+        self.hot.horizon.swap(tag(old.wrapping_add(STATE)) | ASK, Relaxed);
+    }
+
+    /// Whether this is what is published.
+    pub(super) fn shows(&self, state: &State) -> bool {
+        // Relaxed: only writers store, and the lock orders them; so no model.
+        let flags = self.version.load(Relaxed) & (STATE - 1);
+        match *state {
+            State::Closed => flags == CLOSED,
+            State::Guarded => flags == GUARDED,
+            State::Open(stretch) => self.snapshot().is_some_and(|shown| shown.stretch == stretch),
+        }
+    }
+
+    /// Publishes a new state, of which nothing is known to be due; `next` is the next position to be
+    /// claimed at `now`. Called under the timeline's lock.
+    pub(super) fn write(&self, state: &State, next: u64, now: i64) {
+        self.withdraw();
+        // Relaxed: only writers store, and the lock orders them; so no model.
+        let old = self.version.load(Relaxed) & !(STATE - 1);
+        let flags = match *state {
+            State::Open(_) => 0,
+            State::Guarded => GUARDED,
+            State::Closed => CLOSED,
+        };
+        let version = old.wrapping_add(STATE) | flags;
+        if let State::Open(stretch) = state {
+            self.hot.store(stretch);
+            self.note(next, now);
+        }
+        // Release: see the module's essay. Model: `a_snapshot_is_read_whole`.
+        self.version.store(version, Release);
+        if let State::Open(Stretch { line, .. }) = state {
+            // Nothing is known to be due, not even what has been claimed: it may come back. Model:
+            // `a_slot_that_comes_back_is_not_due`.
+            let horizon = first_after(line.position) | tag(version);
+            // Release: for the words. A swap: as in `withdraw`. Model: `a_window_is_read_whole`.
+            self.hot.horizon.swap(horizon, Release);
+        }
+    }
+
+    /// Tells everyone that the clock read `now` when claims had come to the position `claimed`, which
+    /// is the slot after those that start by that reading; and lets as many more start by it as are
+    /// due and allowed. Returns the latest reading reported before.
+    pub(super) fn report(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
+        let hot = &*self.hot;
+        // Acquire, and Relaxed after it: `note` stores them in the other order, so a newer `seen` comes with a
+        // `read_at` that is as new or newer, and no pace is overestimated. No model sees this; kept
+        // because the argument needs it: the numbers in models are too small for a pace.
+        let seen = hot.seen.load(Acquire).cast_signed();
+        let read_at = hot.read_at.load(Relaxed);
+        self.note(claimed, now);
+        let most = reading::allowance(slots_between(read_at, claimed), now.saturating_sub(seen));
+        let due = slots_between(claimed, snapshot.first_ahead(now)).min(most);
+        if due == 0 {
+            return seen;
+        }
+        let horizon = after(claimed, due) | tag(snapshot.version);
+        // Relaxed: acted on by compare-and-swap only. Model: `nothing_starts_while_paused`.
+        let old = hot.horizon.load(Relaxed);
+        if old & TAG == horizon & TAG && ticks_between(old, horizon) > 0 {
+            // Release: for what `note` has stored. A failure means that somebody has moved it: as
+            // good, and what it finds is not looked at, so Relaxed. Model: `last_seen_never_goes_back`.
+            let _ = hot.horizon.compare_exchange(old, horizon, Release, Relaxed);
+        }
+        seen
+    }
+
+    /// Whether the hot path may grant the slot at `position`.
+    pub(super) fn is_known_due(&self, position: u64) -> bool {
+        // Relaxed: whoever moves it on meanwhile has just read the clock. No model sees that.
+        let horizon = self.hot.horizon.load(Relaxed);
+        horizon & ASK == 0 && ticks_between(position, horizon & !TAG) > 0
+    }
+
+    /// Notes a reading of the clock; neither word ever goes back. Returns the latest reading before.
+    pub(super) fn note(&self, claimed: u64, now: i64) -> i64 {
+        let moved_on = |old| (ticks_between(old, claimed) > 0).then_some(claimed);
+        // Relaxed: `see` comes behind it, with Release; see `report`. No model sees this.
+        let _ = self.hot.read_at.fetch_update(Relaxed, Relaxed, moved_on);
+        self.see(now)
+    }
+
+    /// Reports a reading of the clock. Returns the latest one before.
+    #[inline]
+    pub(super) fn see(&self, now: i64) -> i64 {
+        // Release: partner of `window`'s load, see the module's essay. Model: `a_window_closes_with_a_pause`.
+        self.hot.seen.fetch_max(now.max(0).unsigned_abs(), Release).cast_signed()
+    }
+}
+
+impl Hot {
+    fn stretch(&self) -> Stretch {
+        // Acquire, all of them: see the module's essay. Model: `a_snapshot_is_read_whole`; of `until` none, because no two
+        // pieces of a model differ in it alone.
+        let time = self.time.load(Acquire).cast_signed();
+        let position = self.anchor.load(Acquire);
+        let mantissa = self.mantissa.load(Acquire);
+        let [pre, post, before] = unpack(self.packed.load(Acquire));
+        let until = self.until.load(Acquire);
+        let line = Line { time, position, scale: Scale { mantissa, pre, post } };
+        Stretch { line, behind: position.wrapping_sub(before.into()), until }
+    }
+
+    fn store(&self, stretch: &Stretch) {
+        let Line { time, position, scale } = stretch.line;
+        let packed = pack(scale.pre, scale.post, position.wrapping_sub(stretch.behind));
+        // Release, all of them: see the module's essay. Models: `a_snapshot_is_read_whole`,
+        // `a_window_is_read_whole`.
+        self.time.store(time.cast_unsigned(), Release);
+        self.anchor.store(position, Release);
+        self.mantissa.store(scale.mantissa, Release);
+        self.packed.store(packed, Release);
+        self.until.store(stretch.until, Release);
+    }
+}
+
+/// The bits of a horizon that tell its state.
+fn tag(version: u64) -> u64 {
+    (version / STATE * 2) & TAG
+}
+
+/// A scale's shifts, and how far before the anchor the piece begins: not at all, or by a tick.
+fn pack(pre: u8, post: u8, before: u64) -> u64 {
+    u64::from(pre) | u64::from(post) << 8 | before << 16
+}
+
+#[inline]
+fn unpack(packed: u64) -> [u8; 3] {
+    let [pre, post, before, ..] = packed.to_le_bytes();
+    [pre, post, before]
+}
+
+impl Window {
+    /// The grant of the slot at `position`, if it is known to be due.
+    #[inline]
+    pub(super) fn grant(&self, position: u64) -> Option<Grant> {
+        let ticks = position.wrapping_sub(self.anchor);
+        // Unsigned: a slot before the anchor is as far beyond the reach as can be.
+        (ticks.wrapping_sub(1) < self.reach)
+            .then(|| Grant::new(self.piece.time_of(ticks << (self.piece.pre & 63)), self.seen))
+    }
+}
+
+impl Snapshot {
+    /// Whether the slot at `position` lies on this piece.
+    pub(super) fn tells(&self, position: u64) -> bool {
+        let Stretch { behind, until, .. } = self.stretch;
+        ticks_between(behind, position) > 0 && ticks_between(position, until) >= 0
+    }
+
+    pub(super) fn interval_ns(&self) -> i64 {
+        self.stretch.line.scale.nanos(SLOT)
+    }
+
+    pub(super) fn intended(&self, position: u64) -> i64 {
+        self.stretch.line.time_of(position)
+    }
+
+    /// When the slot at `position` is intended to start; none where it does not lie on this piece, or
+    /// is late by more than can be told from being early.
+    pub(super) fn intended_within(&self, position: u64, now: i64) -> Option<i64> {
+        let intended = self.intended(position);
+        let range_ns = self.stretch.line.scale.nanos(RANGE.unsigned_abs());
+        (self.tells(position) && now.saturating_sub(intended) <= range_ns).then_some(intended)
+    }
+
+    /// The first slot that is not due at `now`, as far as this piece goes.
+    pub(super) fn first_ahead(&self, now: i64) -> u64 {
+        first_after(earlier(self.stretch.line.position_at(now), self.stretch.until))
+    }
+
+    /// Whether a [`run`](Snapshot::run) may begin at `start`: it reckons from the anchor.
+    pub(super) fn has_run_from(&self, start: u64) -> bool {
+        start != self.stretch.line.position
+    }
+
+    /// A run of `slots` slots from `start` on, all of them due by the reading `now`.
+    pub(super) fn run(&self, start: u64, slots: u64, now: i64) -> Run {
+        let piece = Piece::of(&self.stretch.line);
+        let step = SLOT << piece.pre;
+        let next = start.wrapping_sub(self.stretch.line.position) << piece.pre;
+        let end = next.wrapping_add(slots.wrapping_mul(step));
+        let (version, behind) = (self.version, after(start, slots));
+        Run { version, next, end, step, piece, seen: Stamp::new(now.max(0).unsigned_abs()), behind }
+    }
+}
+
+/// Slots that are due by one reading of the clock: what a lane grants without touching anything
+/// shared but the version.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Run {
+    version: u64,
+    /// Ticks past the anchor, shifted as the scale wants them.
+    next: u64,
+    end: u64,
+    step: u64,
+    piece: Piece,
+    seen: Stamp,
+    /// The position behind its last slot.
+    behind: u64,
+}
+
+impl Run {
+    /// The next slot, if there is one and the schedule is still at `version`.
+    #[inline]
+    pub(crate) fn next(&mut self, version: u64) -> Option<Grant> {
+        if self.next == self.end || version != self.version {
+            return None;
+        }
+        let grant = Grant::new(self.piece.time_of(self.next), self.seen);
+        self.next = self.next.wrapping_add(self.step);
+        Some(grant)
+    }
+
+    /// Slots left.
+    pub(crate) fn left(&self) -> u64 {
+        self.end.wrapping_sub(self.next).checked_div(self.step).unwrap_or(0)
+    }
+
+    /// The last `slots` slots of it.
+    pub(crate) fn rest(&self, slots: u64) -> Claimed {
+        Claimed::new(self.behind.wrapping_sub(slots.wrapping_mul(SLOT)), slots)
+    }
+
+    /// The wait times of the first and the last of the `slots` before the next one.
+    pub(crate) fn waits_of_last(&self, slots: u64) -> (u64, u64) {
+        let wait = |slots: u64| {
+            let shifted = self.next.wrapping_sub(self.step.wrapping_mul(slots));
+            Grant::new(self.piece.time_of(shifted), self.seen).wait_nanos()
+        };
+        (wait(slots), wait(1))
+    }
+}

@@ -1,0 +1,56 @@
+//! How long a reading of the clock is good for.
+//!
+//! A slot that is due may be granted on a reading that was made before: its wait time is then too
+//! short by the reading's age. How many slots are granted on one reading follows from the pace at
+//! which slots are really taken, measured in real time between two readings, whatever the rate is. So
+//! a reading is some [`YOUNG_NS`] old at most where callers go on as they did. Callers that stop in
+//! the middle may come back to a few slots of the reading from before they stopped: as many as they
+//! would have taken within [`YOUNG_NS`].
+
+/// A reading of the clock is good for so long.
+const YOUNG_NS: u64 = 10_000;
+
+/// But for no more slots than this.
+const MOST_SLOTS: u64 = 2048;
+
+/// How many slots may be granted on a reading, when `used` slots were claimed in the `elapsed_ns`
+/// since the last one: as many as take less than [`YOUNG_NS`] at that pace, and at most twice as many as the last
+/// time, because a pace that is told by few slots says little.
+pub(crate) fn allowance(used: u64, elapsed_ns: i64) -> u64 {
+    let used = used.min(MOST_SLOTS);
+    let at_this_pace = (used * YOUNG_NS).saturating_sub(1) / elapsed_ns.max(1).unsigned_abs();
+    at_this_pace.min(2 * used).min(MOST_SLOTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_pace_allows_what_it_takes_in_ten_microseconds() {
+        for (used, elapsed_ns, allowed) in [
+            (0, 0, 0),
+            (1, 20_000_000, 0),
+            (1, 10_000, 0),
+            (1, 9_999, 1),
+            (1, 30, 2),
+            (100, 500, 200),
+            (100, 100_000, 9),
+            (2_000, 10_000, 1_999),
+            (1 << 40, 9_999, 2_048),
+            (u64::MAX, i64::MIN, 2_048),
+        ] {
+            assert_eq!(allowance(used, elapsed_ns), allowed, "{used} slots in {elapsed_ns} ns");
+        }
+    }
+
+    proptest! {
+        /// At a steady pace the last slot of a reading is granted within ten microseconds of it.
+        #[test]
+        fn a_reading_stays_young(used in 1_u64..1 << 30, elapsed_ns in 1_i64..1 << 40) {
+            let each_ns = elapsed_ns.unsigned_abs() / used.min(MOST_SLOTS);
+            prop_assert!(allowance(used, elapsed_ns) * each_ns <= YOUNG_NS);
+        }
+    }
+}

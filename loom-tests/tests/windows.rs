@@ -1,0 +1,119 @@
+//! Models of the hot path: what is read of a window while it moves or closes.
+
+#![cfg(loom)]
+
+use loom::sync::atomic::{AtomicU64, Ordering};
+use loom_tests::{
+    MICRO, SECOND, drain, explore, explore_less, intended_ns, manual, rate, span, spawn, wait_ns,
+};
+use nanopace::clock::Parker;
+use nanopace::{Clock, ManualClock, Nanos, Pacer, Refused};
+use std::sync::Arc;
+
+/// A pacer 3.5 us behind its schedule of 1M/s, of which slot 0 has started, and slots 1 and 2 are known to be due.
+fn behind() -> (ManualClock, Pacer) {
+    let (clock, builder) = manual("1M/s");
+    let pacer = builder.build();
+    clock.advance(span(3_500));
+    pacer.acquire().unwrap();
+    (clock, pacer)
+}
+
+/// A slot that is known to be due is granted by its own piece of schedule, never by a mixture with another that was
+/// published meanwhile.
+///
+/// Threads: one that tries to acquire; one that holds a claim, so that the next slot is on the new piece when it changes the
+/// rate, and then drops it, so that it is on the old one again.
+/// Edits: `window` loads the anchor, the mantissa or the shifts `Relaxed`; or does not look at the horizon again.
+#[test]
+fn a_window_is_read_whole() {
+    explore_less(2, "a_window_is_read_whole", || {
+        let (clock, pacer) = behind();
+        clock.advance(span(4 * MICRO));
+        // Slot 3 shows the next four to be due.
+        for _ in 1..=6 {
+            pacer.acquire().unwrap();
+        }
+        let seventh = pacer.claim().unwrap();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.try_acquire()
+        });
+        pacer.set_rate(rate("3M/s"));
+        drop(seventh);
+        match other.join().unwrap() {
+            Ok(grant) => assert_eq!((intended_ns(grant), wait_ns(grant)), (7 * MICRO, 500)),
+            Err(refused) => assert!(matches!(refused, Refused::NotUntil(_)), "{refused}"),
+        }
+    });
+}
+
+/// A pause closes the window: what starts has started before it, by the clock of that time, or starts after it and is as
+/// late as it was.
+///
+/// Threads: one that tries to acquire, one that pauses, for a second, and resumes.
+/// Edits: `see` reports the clock `Relaxed`, or `window` loads it so; `withdraw` leaves the horizon as it is.
+#[test]
+fn a_window_closes_with_a_pause() {
+    explore_less(1, "a_window_closes_with_a_pause", || {
+        let (clock, pacer) = behind();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.try_acquire()
+        });
+        pacer.pause();
+        clock.advance(span(SECOND));
+        pacer.resume();
+        let started = match other.join().unwrap() {
+            Ok(grant) => {
+                assert_eq!(wait_ns(grant), 2_500);
+                assert!([MICRO, SECOND + MICRO].contains(&intended_ns(grant)), "{grant:?}");
+                1
+            }
+            Err(refused) => {
+                assert_eq!(refused, Refused::Paused);
+                0
+            }
+        };
+        assert_eq!(drain(&pacer).len(), 3 - started);
+    });
+}
+
+/// Reads what it is set to, so that it may go back.
+#[derive(Clone, Debug)]
+struct SetClock(Arc<AtomicU64>);
+
+impl Clock for SetClock {
+    fn now(&self) -> Nanos {
+        Nanos::from_nanos(self.0.load(Ordering::Acquire))
+    }
+
+    fn park(&self, _: &Parker, _: Nanos) {
+        loom::thread::yield_now();
+    }
+}
+
+/// Who knows of a start, and asks what time it is, is told a later moment, even if the clock is behind for them.
+///
+/// Threads: one that acquires twice and then finds the clock 100 ns back, one that looks for those starts and asks.
+/// Edit: `Timeline::now` trusts the clock.
+#[test]
+fn now_is_never_before_a_start() {
+    explore("now_is_never_before_a_start", || {
+        let clock = SetClock(Arc::new(AtomicU64::new(0)));
+        let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
+        clock.0.store(3_500, Ordering::Release);
+        let started = Arc::new(AtomicU64::new(0));
+        let other = spawn({
+            let (pacer, started) = (pacer.clone(), Arc::clone(&started));
+            move || {
+                let grants = [(); 2].map(|()| pacer.acquire().unwrap());
+                clock.0.store(3_400, Ordering::Release);
+                started.store(grants[1].actual_start().as_nanos(), Ordering::Release);
+            }
+        });
+        let known = started.load(Ordering::Acquire);
+        assert!(pacer.now().as_nanos() >= known);
+        other.join().unwrap();
+    });
+}
