@@ -35,6 +35,10 @@ loom-deep preemptions="3":
 loom-mutants *names:
     cargo run --release -p loom-tests --bin mutants -- {{ names }}
 
+# Random rounds of real threads for so many minutes, optimised, with checks for overflow.
+stress MINUTES="10":
+    RUSTFLAGS=-Coverflow-checks=on cargo run --release --target-dir "{{ target }}/stress" --package nanopace-stress -- --minutes {{ MINUTES }}
+
 # The random tests with many more cases.
 properties cases="100000":
     PROPTEST_CASES={{ cases }} cargo test --release -p nanopace

@@ -1,8 +1,10 @@
 //! The project's own commands, for a machine that has nothing but Rust.
 //!
 //! ```text
-//! cargo xtask test        every test: unit, integration, documentation, and the loom models at depth 2; and whether the
-//!                         stored edits, which show that the models bite, still apply
+//! cargo xtask test        every test: unit, integration, documentation, and the loom models at depth 2; 60 random
+//!                         rounds of real threads in debug, and 60 in release; and whether the stored edits, which
+//!                         show that the models bite, still apply
+//! cargo xtask stress [N]  random rounds of real threads only, N in debug and N in release (60 by default)
 //! cargo xtask loom [N]    the loom models only, at N preemptions (2 by default)
 //! cargo xtask lint        format, clippy and documentation, with warnings as errors
 //! ```
@@ -10,13 +12,15 @@
 use std::env;
 use std::process::{Command, ExitCode};
 
-const USAGE: &str = "usage: cargo xtask test | loom [PREEMPTIONS] | lint";
+const USAGE: &str = "usage: cargo xtask test | stress [ROUNDS] | loom [PREEMPTIONS] | lint";
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words[..] {
         ["test"] => test(),
+        ["stress"] => stress("60"),
+        ["stress", rounds] if rounds.parse::<u32>().is_ok() => stress(rounds),
         ["loom"] => loom("2"),
         ["loom", preemptions] if preemptions.parse::<u8>().is_ok() => loom(preemptions),
         ["lint"] => lint(),
@@ -29,7 +33,16 @@ fn main() -> ExitCode {
 }
 
 fn test() -> bool {
-    cargo(&["test", "--workspace", "--no-fail-fast"], &[]) & stored_edits_apply() & loom("2")
+    cargo(&["test", "--workspace", "--no-fail-fast"], &[]) & stress("60") & stored_edits_apply() & loom("2")
+}
+
+/// The seed is drawn from the time, and printed.
+fn stress(rounds: &str) -> bool {
+    let run = |profile| {
+        let arguments = ["run", "--quiet", "--profile", profile, "--package", "nanopace-stress"];
+        cargo(&[&arguments[..], &["--", "--rounds", rounds]].concat(), &[])
+    };
+    run("dev") & run("release")
 }
 
 fn stored_edits_apply() -> bool {

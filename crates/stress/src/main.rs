@@ -1,0 +1,98 @@
+//! Random rounds of real threads on a real clock, and the laws that hold whatever they do.
+//!
+//! Nothing is asserted about how long anything takes: only what the engine's documentation promises, by what its
+//! public calls say.
+
+mod changer;
+mod course;
+mod laws;
+mod plan;
+mod policy;
+mod record;
+mod round;
+mod worker;
+
+use clap::Parser;
+use plan::Plan;
+use std::process::ExitCode;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+/// A round takes some tenths of a second; only one that hangs gets there.
+const PATIENCE: Duration = Duration::from_secs(30);
+const BETWEEN_REPORTS: Duration = Duration::from_secs(5);
+
+/// Lets threads loose on pacers, and checks what they were told.
+///
+/// Each round draws everything from its seed: the rate, the way to pause, the policy, the clock, how many
+/// workers do which calls, and whether somebody changes the schedule meanwhile. How the threads meet is up to
+/// the machine, so a round that failed may take several runs to fail again.
+///
+/// Exit code 1 means that a law was broken; what is printed says which, and how to repeat the round.
+#[derive(Parser)]
+#[command(name = "nanopace-stress")]
+struct Options {
+    /// How many rounds; 60 take some 10 s.
+    #[arg(long, default_value_t = 60, conflicts_with = "minutes")]
+    rounds: u64,
+    /// How long to go on, in place of a number of rounds.
+    #[arg(long)]
+    minutes: Option<u64>,
+    /// The seed of the first round; the next round's is one more. From the time of day if not given.
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let seed = options.seed.unwrap_or_else(seed_from_time);
+    println!("seed {seed}");
+    match all_rounds(&options, seed) {
+        Ok(tally) => {
+            println!("{tally}: every law held");
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn seed_from_time() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    since.as_secs() * 1_000 + u64::from(since.subsec_millis())
+}
+
+fn all_rounds(options: &Options, first_seed: u64) -> Result<String, String> {
+    let (began, mut reported, mut starts) = (Instant::now(), Instant::now(), 0);
+    let is_over = |rounds| match options.minutes {
+        Some(minutes) => began.elapsed() >= Duration::from_secs(60 * minutes),
+        None => rounds == options.rounds,
+    };
+    let mut rounds = 0;
+    while !is_over(rounds) {
+        starts += watched_round(first_seed.wrapping_add(rounds))?;
+        rounds += 1;
+        if reported.elapsed() >= BETWEEN_REPORTS {
+            println!("{rounds} rounds, {starts} starts");
+            reported = Instant::now();
+        }
+    }
+    Ok(format!("{rounds} rounds, {starts} starts"))
+}
+
+/// Runs one round, and says how to repeat it where it fails, panics or hangs.
+fn watched_round(seed: u64) -> Result<u64, String> {
+    let plan = Plan::draw(seed);
+    let text = format!("{plan:#?}\nto repeat: cargo run -p nanopace-stress -- --seed {seed} --rounds 1");
+    let (done, outcome) = channel();
+    thread::spawn(move || done.send(round::run(plan)));
+    match outcome.recv_timeout(PATIENCE) {
+        Ok(Ok(starts)) => Ok(starts),
+        Ok(Err(law)) => Err(format!("a law is broken: {law}\n{text}")),
+        Err(RecvTimeoutError::Timeout) => Err(format!("the round hangs\n{text}")),
+        Err(RecvTimeoutError::Disconnected) => Err(format!("a thread panicked\n{text}")),
+    }
+}

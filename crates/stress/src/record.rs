@@ -1,0 +1,67 @@
+//! What a worker writes down about each of its calls.
+
+use nanopace::{Grant, Nanos, Refused};
+use std::time::Duration;
+
+/// Which call it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    Acquire,
+    TryAcquire,
+    Timeout,
+    Deadline,
+    Many,
+    Claim,
+    Lane,
+    /// At the end of the round, one right after the other.
+    Drain,
+}
+
+impl Call {
+    /// In the order of a plan's weights.
+    pub(crate) const ALL: [Call; 7] =
+        [Call::Acquire, Call::TryAcquire, Call::Timeout, Call::Deadline, Call::Many, Call::Claim, Call::Lane];
+}
+
+/// One call and its answer, with readings of the clocks around it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record {
+    pub(crate) call: Call,
+    /// The lane, for those who look at one lane's starts; 0 for calls on the pacer.
+    pub(crate) lane: u64,
+    /// How many slots were asked for.
+    pub(crate) slots: u32,
+    /// The deadline, not later than it was; or when a claim said that it would be due.
+    pub(crate) limit: Nanos,
+    /// The pacer's clock, before and after the call.
+    pub(crate) before: Nanos,
+    pub(crate) after: Nanos,
+    /// The operating system's clock after the call, counted from before the pacer was made.
+    pub(crate) real: Duration,
+    pub(crate) answer: Result<Grant, Refused>,
+}
+
+/// An operation that was started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    pub(crate) slots: u64,
+    pub(crate) intended: u64,
+    pub(crate) actual: u64,
+}
+
+impl Record {
+    /// The start, if it was granted.
+    pub(crate) fn start(&self) -> Option<Start> {
+        let grant = self.answer.ok()?;
+        Some(Start {
+            slots: u64::from(self.slots),
+            intended: grant.intended_start().as_nanos(),
+            actual: grant.actual_start().as_nanos(),
+        })
+    }
+
+    /// Whether it began and ended between these moments.
+    pub(crate) fn lies_within(&self, from: Nanos, to: Nanos) -> bool {
+        self.before > from && self.after < to
+    }
+}
