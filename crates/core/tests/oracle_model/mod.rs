@@ -201,6 +201,9 @@ impl Oracle {
         let mut state = self.state();
         let now = state.schedule_time(now);
         let old_interval = state.current().interval;
+        if interval.total_cmp(&old_interval).is_eq() {
+            return;
+        }
         state.append(interval, now);
         state.re_anchor_pay_back(old_interval, now);
         state.slack.change(old_interval, interval);

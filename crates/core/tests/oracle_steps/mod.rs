@@ -75,9 +75,9 @@ pub(crate) struct Setting {
 /// A setting and a sequence that fits it; some are long, and hold slots across hundreds of changes.
 pub(crate) fn sequence() -> impl Strategy<Value = (Setting, Vec<Step>)> {
     let profile = prop_oneof![3 => Just(Profile::Slow), 1 => Just(Profile::Fast)];
-    let length = prop_oneof![24 => 1_usize..80, 1 => 200_usize..500];
+    let length = prop_oneof![29 => 1_usize..64, 1 => 200_usize..500];
     (profile, length).prop_flat_map(|(profile, length)| {
-        let changes = if length < 80 { 11 } else { 80 };
+        let changes = if length < 64 { 11 } else { 80 };
         (setting(profile), prop::collection::vec(step(profile, changes), length))
     })
 }
