@@ -3,15 +3,17 @@
 mod common;
 
 use common::{
-    DAY, HOUR, MILLI, RoughClock, SECOND, WEEK, YEAR, actual_ns, assert_balanced, at, build, drain,
+    DAY, HOUR, MICRO, MILLI, RoughClock, SECOND, WEEK, YEAR, actual_ns, assert_balanced, at, build, drain,
     intended_ns, put_off_to, rate, span, strictness,
 };
+use nanopace::clock::Parker;
 use nanopace::{Claim, Clock, Lane, ManualClock, Nanos, Pacer, Stats};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
 #[test]
 fn a_week_or_a_year_of_suspension_obeys_the_policy() {
@@ -75,6 +77,7 @@ fn a_clock_that_goes_back_does_no_harm_beyond_a_late_start() {
         let pacer = Pacer::builder(rate("10/s")).strictness(strictness(number)).clock(clock.clone()).build();
         let mut highest = 0;
         let mut starts = 0_u64;
+        let mut elapsed = Duration::ZERO;
         for step in 0..3_000_u64 {
             let now = step * 50 * MILLI + (step * 7_919 % 31) * 20 * MILLI;
             clock.set(now);
@@ -82,7 +85,8 @@ fn a_clock_that_goes_back_does_no_harm_beyond_a_late_start() {
             starts += drain(&pacer).len() as u64;
             // 10/s up to the latest reading there was, and slot 0.
             assert!(starts <= highest / (100 * MILLI) + 1, "strictness {number}: {starts} by {highest}");
-            let _ = pacer.ledger();
+            let before = std::mem::replace(&mut elapsed, pacer.ledger().elapsed);
+            assert!(elapsed >= before, "strictness {number}: {before:?}, then {elapsed:?}");
         }
     }
 }
@@ -156,6 +160,40 @@ fn what_pauses_overrun_is_made_up_for_within_the_tolerance_unless_strict() {
     }
 }
 
+/// A clock that is behind by a microsecond at every second reading, and breaks where it is asked for ever.
+#[derive(Debug)]
+struct AlternatingClock {
+    base: AtomicU64,
+    readings: AtomicU64,
+}
+
+impl Clock for AlternatingClock {
+    fn now(&self) -> Nanos {
+        let reading = self.readings.fetch_add(1, Ordering::Relaxed);
+        assert!(reading < 10_000, "asked for ever");
+        at(self.base.load(Ordering::Relaxed).saturating_sub(reading % 2 * MICRO))
+    }
+
+    fn park(&self, _: &Parker, _: Nanos) {}
+}
+
+/// Slot 1 is due in 1 ms: now by one reading, not yet by the next.
+#[test]
+fn whoever_has_seen_that_a_slot_is_due_does_not_wait_for_it_again() {
+    for number in [0.0, 1.0, 1.1] {
+        for first in 0..4 {
+            let clock =
+                Arc::new(AlternatingClock { base: AtomicU64::new(0), readings: AtomicU64::new(first) });
+            let pacer =
+                Pacer::builder(rate("1000/s")).strictness(strictness(number)).clock(clock.clone()).build();
+            pacer.acquire().expect("due at once");
+            clock.base.store(MILLI + MICRO / 2, Ordering::Relaxed);
+            let answers = [(); 3].map(|()| pacer.try_acquire().is_ok());
+            assert_eq!(answers.iter().filter(|started| **started).count(), 1, "strictness {number}, {first}");
+        }
+    }
+}
+
 /// A clock whose readings depend on the processor: in one thread it is behind by a microsecond.
 #[derive(Debug, Default)]
 struct SkewedClock(ManualClock);
@@ -169,6 +207,10 @@ impl Clock for SkewedClock {
         let behind = if IS_BEHIND.get() { 1_000 } else { 0 };
         at(self.0.now().as_nanos().saturating_sub(behind))
     }
+
+    fn park(&self, _: &Parker, until: Nanos) {
+        self.0.set(until);
+    }
 }
 
 #[test]
@@ -177,11 +219,17 @@ fn no_reading_of_whoever_knows_of_a_start_is_before_it() {
         let clock = Arc::new(SkewedClock::default());
         let pacer = Pacer::builder(rate("1M/s")).strictness(strictness(number)).clock(clock.clone()).build();
         let mut lane = pacer.lane();
-        let ways: [&mut dyn FnMut() -> u64; 4] = [
+        let ways: [&mut dyn FnMut() -> u64; 6] = [
             &mut || actual_ns(pacer.acquire().expect("late")),
             &mut || actual_ns(lane.acquire().expect("late")),
             &mut || actual_ns(pacer.claim().expect("open").start().expect("late")),
             &mut || actual_ns(pacer.acquire_many(7).expect("late")),
+            &mut || actual_ns(pacer.acquire_many(0).expect("open")),
+            // Early: it pauses.
+            &mut || {
+                while pacer.try_acquire().is_ok() {}
+                actual_ns(pacer.acquire().expect("open"))
+            },
         ];
         for way in ways {
             clock.0.advance(span(SECOND));

@@ -151,3 +151,17 @@ fn a_late_slot_that_comes_back_is_skipped_and_none_behind_the_gap() {
     assert_eq!(second.start().map(intended_ns), Ok(11 * SECOND));
     assert_balanced(&pacer);
 }
+
+/// A slot that was known to be due by a reading of long ago comes back: who takes it then is told how late it is now.
+#[test]
+fn a_slot_that_comes_back_is_stamped_by_a_new_reading() {
+    let clock = ManualClock::new();
+    let pacer = build("1M/s", &clock).build();
+    clock.advance(span(3_500));
+    pacer.acquire().expect("due, and shows others to be due");
+    let claim = pacer.claim().expect("open");
+    clock.advance(span(SECOND));
+    drop(claim);
+    let grant = pacer.acquire().expect("due");
+    assert_eq!((intended_ns(grant), grant.wait_nanos()), (1_000, SECOND + 2_500));
+}

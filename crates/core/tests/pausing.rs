@@ -131,13 +131,16 @@ fn spun_by(starts: usize, clock: &Staged, pacer: &Pacer) -> Duration {
     pacer.stats().spun().saturating_sub(before)
 }
 
-/// Acquires, and meanwhile so many more threads do, each while the one before it waits.
-fn acquire_with(more: usize, clock: &Arc<Staged>, pacer: &Pacer) {
+/// Acquires, and meanwhile so many more threads do, each while the one before it waits; what the last one does then.
+fn acquire_with(more: usize, clock: &Arc<Staged>, pacer: &Pacer, then: fn(&Arc<Staged>)) {
     if let Some(rest) = more.checked_sub(1) {
         let (others_clock, other) = (Arc::clone(clock), pacer.clone());
-        clock.then(move || acquire_with(rest, &others_clock, &other));
+        clock.then(move || acquire_with(rest, &others_clock, &other, then));
     }
     assert!(pacer.acquire().is_ok());
+    if more == 0 {
+        then(clock);
+    }
 }
 
 #[test]
@@ -148,11 +151,14 @@ fn no_more_threads_spin_at_once_than_there_are_processors() {
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
         // Twice: who has spun lets others.
         for _ in 0..2 {
-            acquire_with(processors - 1, &clock, &pacer);
-            assert_eq!(clock.sleeps().len(), 0);
+            acquire_with(processors - 1, &clock, &pacer, |clock| assert_eq!(clock.sleeps().len(), 0));
         }
-        acquire_with(processors, &clock, &pacer);
-        assert_eq!(clock.sleeps().len(), 1);
+        acquire_with(processors, &clock, &pacer, |clock| {
+            assert_eq!(clock.sleeps().len(), 1);
+            // Who found no processor does not try again for a while, whatever it paces.
+            let other = clock.pacer(Pacer::builder(rate("1k/s")).pause(Pause::Hybrid));
+            assert!(spun_by(5, clock, &other).is_zero());
+        });
     });
 }
 

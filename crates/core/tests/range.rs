@@ -21,6 +21,22 @@ fn skipping_gets_over_more_than_the_range() {
     assert_balanced(&pacer);
 }
 
+/// At 1 G/s the range of 2^44 slots is 4.9 hours. A day late, a start forfeits what is beyond, also in an open loop: the next
+/// one is 4.9 hours late.
+#[test]
+fn backlog_beyond_the_range_is_forfeited() {
+    for number in [0.0, 1.1] {
+        let (clock, day) = (ManualClock::new(), 86_400_000_000_000);
+        let pacer = build("1G/s", &clock).strictness(strictness(number)).tolerance(span(2 * day)).build();
+        clock.set(at(day));
+        let range = span(1 << 44);
+        assert_eq!(pacer.try_acquire().map(Grant::wait_time), Ok(span(day)));
+        assert_eq!(pacer.ledger().idle, span(day - (1 << 44) - 1));
+        assert_eq!(pacer.try_acquire().map(Grant::wait_time), Ok(range));
+        assert_balanced(&pacer);
+    }
+}
+
 #[test]
 fn the_end_of_time_hangs_nobody() {
     for number in [0.0, 0.5, 1.0, 1.1] {

@@ -259,7 +259,7 @@ impl Entry<'_> {
         // Before the clock is read: nothing starts by the old schedule on a later reading.
         self.timeline.published.withdraw();
         let now = self.now(clock);
-        let next = self.observe(now);
+        let next = self.timeline.next();
         let was_open_loop = self.locked.schedule.policy().is_open_loop();
         edit(&mut self.locked.schedule, now);
         if was_open_loop && !self.locked.schedule.policy().is_open_loop() {
