@@ -54,7 +54,9 @@ fn who_asks_is_told_the_moment_from_which_it_is_granted() {
     assert_eq!(claim.due(), Ok(at(MILLI)));
     clock.set(at(moment - 1));
     assert!(claim.start().is_err());
+    assert_eq!(claim.delay(), Ok(span(100 * MICRO)));
     clock.set(at(moment));
+    assert_eq!(claim.delay(), Ok(span(0)), "too short to pause for");
     assert_eq!(claim.start().map(actual_ns), Ok(moment));
     assert_eq!(pacer.stats().early_starts(), 1);
 }
