@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const SPAN: Duration = Duration::from_millis(200);
-const BETWEEN_CHANGES: Duration = Duration::from_micros(100);
+const INTERVAL: Duration = Duration::from_micros(100);
 
 fn main() {
     println!("M grants/s by one thread, medians of 7 rounds\n");
@@ -35,13 +35,15 @@ fn main() {
 }
 
 fn compare(name: &str, load: impl Fn(&Pacer) -> Work) {
-    let fixed = || checked(&behind(0.0), &load).per_second() / 1e6;
-    let changed = || {
+    // Both have the same threads to put up with: they differ in the changes alone.
+    let measured = |change: fn(&Pacer, u32)| {
         let pacer = behind(0.0);
-        let (work, changes) = while_changing(&pacer, || checked(&pacer, &load));
-        assert!(changes > 0, "nothing was changed");
+        let work = while_another(|count| change(&pacer, count), || checked(&pacer, &load));
         work.per_second() / 1e6
     };
+    let fixed = || measured(|_, _| ());
+    let changed =
+        || measured(|pacer, count| pacer.set_rate(rate(if count % 2 == 0 { "2G/s" } else { "1G/s" })));
     let samples = alternate(7, &mut [&mut || fixed(), &mut || changed()]);
     let (fixed, changed) = (samples[0].median(), samples[1].median());
     let ratio = samples[1].ratio_to(&samples[0]);
@@ -54,24 +56,26 @@ fn checked(pacer: &Pacer, load: impl Fn(&Pacer) -> Work) -> Work {
     work
 }
 
-/// Runs `load` while another thread changes the rate every 100 us; with how often it did.
-fn while_changing<T>(pacer: &Pacer, load: impl FnOnce() -> T) -> (T, u64) {
+/// Runs `load` while another thread does something every 100 us, which is told how often it has done it.
+fn while_another<T>(each: impl Fn(u32) + Sync, load: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
-        let changer = scope.spawn(|| {
+        let other = scope.spawn(|| {
             crew::pin(1);
-            let (start, mut changes) = (Instant::now(), 0);
+            let (start, mut count) = (Instant::now(), 0);
             while !over.load(Relaxed) {
-                pacer.set_rate(rate(if changes % 2 == 0 { "2G/s" } else { "1G/s" }));
-                changes += 1;
-                while start.elapsed() < BETWEEN_CHANGES * changes && !over.load(Relaxed) {
+                each(count);
+                count += 1;
+                while start.elapsed() < INTERVAL * count && !over.load(Relaxed) {
                     spin_loop();
                 }
             }
-            u64::from(changes)
+            count
         });
         let done = load();
         over.store(true, Relaxed);
-        (done, changer.join().expect("a changer that does not panic"))
+        let count = other.join().expect("a thread that does not panic");
+        assert!(count > 0, "nothing was done beside the load");
+        done
     })
 }

@@ -169,7 +169,7 @@ impl Schedule {
     }
 
     /// The `slots` slots from `first` on are due, and start now as one operation, unless the policy
-    /// skips them. True when the starts of other slots have moved.
+    /// skips them.
     pub(crate) fn start(&mut self, first: u64, slots: u64, now: i64) -> Start {
         let (intended, release) = (self.intended(first), self.release(first));
         let gap = now.saturating_sub(intended);
@@ -228,16 +228,14 @@ impl Schedule {
     pub(crate) fn tidy(&mut self, next: u64, open: u64, now: i64) {
         let now = self.schedule_time(now);
         let current = *self.history.current();
-        let due = current.position_at(now);
-        let is_far =
-            |line: &Line, reached: u64| (RANGE..REACH).contains(&ticks_between(line.position, reached));
-        self.catch_up = self.catch_up.filter(|line| ticks_between(line.position_at(now), due) > 0);
-        if let Some(line) = &mut self.catch_up
-            && is_far(line, line.position_at(now))
-        {
+        // By multiplications only: this is done at every start that is judged.
+        let is_far = |line: &Line| line.has_come(RANGE, now) && !line.has_come(REACH, now);
+        let is_owed = |line: &Line| ticks_between(line.position_at(now), current.position_at(now)) > 0;
+        self.catch_up = self.catch_up.filter(is_owed);
+        if let Some(line) = self.catch_up.as_mut().filter(|line| is_far(line)) {
             *line = line.continued(now, line.scale);
         }
-        if is_far(&current, due) {
+        if is_far(&current) {
             self.history.append(current.scale, now);
         }
         self.history.trim(open);

@@ -207,7 +207,7 @@ impl LaneStatistics {
         let mut notes = self.notes.lock();
         notes.extend(more);
         if notes.len() >= PAGE {
-            let page = std::mem::take(&mut *notes);
+            let page = std::mem::replace(&mut *notes, Vec::with_capacity(PAGE));
             drop(notes);
             self.totals.lock().enter(&page);
         }

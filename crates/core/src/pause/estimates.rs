@@ -66,8 +66,15 @@ impl ThreadEstimates {
         })
     }
 
-    pub(super) fn keep(self) {
-        ESTIMATES.set(self);
+    /// The thread has learnt something, if the clock runs by itself. Tells what it knows then.
+    pub(super) fn update<F: Fn() -> bool>(
+        hold: &Hold<'_, F>,
+        learn: impl FnOnce(&mut ThreadEstimates),
+    ) -> Option<ThreadEstimates> {
+        let mut estimates = ThreadEstimates::of(hold)?;
+        learn(&mut estimates);
+        ESTIMATES.set(estimates);
+        Some(estimates)
     }
 
     /// A sleep to `until` has ended `now`.

@@ -5,10 +5,9 @@ use super::{Hold, sleep, spin};
 use crate::Nanos;
 
 pub(super) fn hold<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
-    let Some(mut estimates) = ThreadEstimates::of(hold) else { return spin::hold(hold) };
     let (now, until) = (hold.plan.now, hold.until().signed());
-    estimates.pass(now, hold.pausing.spin_share);
-    estimates.keep();
+    let learnt = ThreadEstimates::update(hold, |estimates| estimates.pass(now, hold.pausing.spin_share));
+    let Some(estimates) = learnt else { return spin::hold(hold) };
     let margin = estimates.margin();
     if estimates.credit() < margin {
         return sleep_through(hold);
@@ -26,31 +25,24 @@ fn spin_from<F: Fn() -> bool>(hold: &Hold<'_, F>, now: Nanos) -> Nanos {
     if let Some(_permit) = hold.pausing.permits.take() {
         return spin_booked(hold, now);
     }
-    if let Some(mut estimates) = ThreadEstimates::of(hold) {
-        estimates.crowded_out();
-        estimates.keep();
-    }
+    ThreadEstimates::update(hold, ThreadEstimates::crowded_out);
     sleep_through(hold)
 }
 
 /// Sleeps, and does not forget the time for that, should the thread turn to another pacer.
 fn sleep_through<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
     let now = sleep::hold(hold);
-    if let Some(mut estimates) = ThreadEstimates::of(hold) {
-        estimates.pass(now.signed(), hold.pausing.spin_share);
-        estimates.keep();
-    }
+    ThreadEstimates::update(hold, |estimates| estimates.pass(now.signed(), hold.pausing.spin_share));
     now
 }
 
 /// Books the time before it spins: nothing is to come between the moment and the start.
 fn spin_booked<F: Fn() -> bool>(hold: &Hold<'_, F>, begun: Nanos) -> Nanos {
     let left = hold.until().signed() - begun.signed();
-    if let Some(mut estimates) = ThreadEstimates::of(hold) {
+    ThreadEstimates::update(hold, |estimates| {
         estimates.pass(begun.signed(), hold.pausing.spin_share);
         estimates.spun(left);
-        estimates.keep();
-    }
+    });
     hold.pausing.add_spun(left);
     let (mut now, mut longest_gap) = (begun, 0);
     while hold.goes_on(now) {
@@ -72,9 +64,8 @@ const UNBOOKED_NS: i64 = 1_000;
 #[cold]
 fn book<F: Fn() -> bool>(hold: &Hold<'_, F>, left: i64, over: i64, longest_gap: i64) {
     hold.pausing.add_spun(over);
-    if let Some(mut estimates) = ThreadEstimates::of(hold) {
+    ThreadEstimates::update(hold, |estimates| {
         estimates.spun(over);
         estimates.lost_processor(left + over, longest_gap);
-        estimates.keep();
-    }
+    });
 }

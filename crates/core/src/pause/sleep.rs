@@ -19,10 +19,7 @@ fn stretched<F: Fn() -> bool>(hold: &Hold<'_, F>, estimates: ThreadEstimates) ->
     let target = estimates.wakes_again(hold.pausing).min(latest).max(hold.until().signed());
     let before = thread_time_ns();
     let now = until(hold, Nanos::from_signed(target));
-    if let Some(mut estimates) = ThreadEstimates::of(hold) {
-        estimates.paid(thread_time_ns() - before);
-        estimates.keep();
-    }
+    ThreadEstimates::update(hold, |estimates| estimates.paid(thread_time_ns() - before));
     now
 }
 
@@ -37,9 +34,6 @@ pub(super) fn until<F: Fn() -> bool>(hold: &Hold<'_, F>, until: Nanos) -> Nanos 
     drop(fine);
     hold.leave();
     let now = hold.clock.now();
-    if let Some(mut estimates) = ThreadEstimates::of(hold) {
-        estimates.slept(until.signed(), now.signed());
-        estimates.keep();
-    }
+    ThreadEstimates::update(hold, |estimates| estimates.slept(until.signed(), now.signed()));
     now
 }

@@ -110,12 +110,12 @@ impl History {
     /// than it does. Changes of rate keep their times.
     pub(crate) fn forfeit(&mut self, position: u64, time: i64) {
         let index = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);
-        let later = self.pieces[index..].to_vec();
+        let scale = self.pieces[index].line.scale;
+        let later = self.pieces[index + 1..].to_vec();
         self.pieces.retain(|piece| ticks_between(piece.line.position, position) > 0);
         self.drop_settled(position);
-        let line = Line { time, position, scale: later[0].line.scale };
-        self.push(Piece { line, since: time, error_ns: 0 });
-        for piece in &later[1..] {
+        self.push(Piece { line: Line { time, position, scale }, since: time, error_ns: 0 });
+        for piece in &later {
             self.append(piece.line.scale, piece.since);
         }
     }

@@ -126,6 +126,11 @@ impl Line {
         self.position.wrapping_add_signed(ticks)
     }
 
+    /// Whether `ticks` behind the anchor have been reached by `time`.
+    pub(crate) fn has_come(&self, ticks: i64, time: i64) -> bool {
+        self.time_of(self.position.wrapping_add_signed(ticks)) <= time
+    }
+
     /// The line that goes on from here at `time` with another scale, so that the part of a tick that
     /// has passed stays passed.
     pub(crate) fn continued(&self, time: i64, scale: Scale) -> Line {

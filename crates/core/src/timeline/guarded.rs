@@ -117,7 +117,7 @@ impl Entry<'_> {
         if !starts {
             return Step::Hold(plan);
         }
-        self.timeline.published.note(self.timeline.next(), plan.now);
+        self.timeline.published.see(plan.now);
         Step::Start(self.timeline.grant(&plan))
     }
 
