@@ -182,6 +182,40 @@ fn the_interval_log_holds_every_operation() {
     }
 }
 
+/// A target that gives no answer for `STALL` from some moment on: of the slots that are due in it, one that is due `x` before its end
+/// can't be answered earlier than `x` after its intended start, and but for one on each connection can't start earlier either.
+/// However slow or busy the machine is, that only makes more late ones: bounds that no run can break and be right.
+#[test]
+fn a_report_does_not_hide_a_stall() {
+    const STALL_MS: u64 = 300;
+    const WORKERS: u64 = 4;
+    for (rate, policy) in
+        [20, 1_000, 20_000].into_iter().flat_map(|rate| ["0", "2"].map(|policy| (rate, policy)))
+    {
+        let path = scratch("stall.hlog");
+        let line = format!(
+            "run --rate {rate} --requests {} --strictness {policy} --workers {WORKERS} --target-stall {STALL_MS}ms@100ms --hdr",
+            rate * 6 / 10
+        );
+        assert!(nanopace(&line).arg(&path).output().unwrap().status.success(), "{line}");
+        let log = fs::read(&path).unwrap();
+        for (tag, started_in_it) in [("response", 0), ("wait", WORKERS)] {
+            for x_ms in [10, 50, 100, 200, 290] {
+                // One slot at each end, and the digits that a histogram keeps.
+                let due = (rate * (STALL_MS - x_ms) / 1_000).saturating_sub(2 + started_in_it);
+                let late: u64 = histograms(&log, tag)
+                    .iter()
+                    .map(|times| times.count_between(x_ms * 998_000, u64::MAX))
+                    .sum();
+                assert!(
+                    late >= due,
+                    "{line}: {late} have a {tag} time of {x_ms} ms or more, but {due} should"
+                );
+            }
+        }
+    }
+}
+
 /// The histograms of a log that have this tag.
 fn histograms(log: &[u8], tag: &str) -> Vec<Histogram<u64>> {
     IntervalLogIterator::new(log)
