@@ -4,10 +4,11 @@
 //! cargo bench -p nanopace-benches --bench accuracy -- [--quick] [--rate RATE] [--threads N] [--way WAY] [--load no|yes] [--seconds N] [--svg FILE]
 //! ```
 //!
-//! Everything by default, about ten minutes. Each option but the last two may come several times and keeps the cells that
-//! match; the last draws the lateness of all of them by percentile. Ways are `bare` (an absolute sleep with 1 ns timer slack to each start), `sleep`, `hybrid`, `yield` and `spin`;
-//! with the feature `rivals` also `governor`, `ratelimit`, `leaky-bucket` and `tokio`, in one thread. Under load every core has
-//! another thread that wants it.
+//! Everything by default, about ten minutes. Each option but the last two may come several times
+//! and keeps the cells that match; the last draws the lateness of all of them by percentile. Ways
+//! are `bare` (an absolute sleep with 1 ns timer slack to each start), `sleep`, `hybrid`, `yield`
+//! and `spin`; with the feature `rivals` also `governor`, `ratelimit`, `leaky-bucket` and `tokio`,
+//! in one thread. Under load every core has another thread that wants it.
 //!
 //! Lateness is measured by whoever starts. Counts are asserted, times are not.
 

@@ -1,8 +1,11 @@
 //! What does one claim cost: ahead of and behind schedule, in each strictness?
 //!
-//! The bare baseline is one relaxed `fetch_add`. All figures are taken in one run; look at the ratios.
+//! The bare baseline is one relaxed `fetch_add`. All figures are taken in one run; look at the
+//! ratios.
 
-use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime};
+use criterion::{
+    BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime,
+};
 use nanopace::{Grant, ManualClock, Pacer, Refused};
 use nanopace_benches::pacers::{behind, overrun, rate};
 use std::hint::black_box;
@@ -37,15 +40,20 @@ fn due(criterion: &mut Criterion) {
     let average = behind(0.0);
     bench(&mut group, "average", &average, |pacer| pacer.acquire().is_ok());
     bench(&mut group, "average, grant kept", &average, |pacer| black_box(pacer.acquire()).is_ok());
-    bench(&mut group, "average, wait time read", &average, |pacer| pacer.acquire().map(Grant::wait_nanos));
+    bench(&mut group, "average, wait time read", &average, |pacer| {
+        pacer.acquire().map(Grant::wait_nanos)
+    });
     bench(&mut group, "average, try_acquire", &average, |pacer| pacer.try_acquire().is_ok());
     group.finish();
 }
 
-/// Where a policy is set, each start is judged under a lock, by a reading of its own, whether there is anything to do or not.
+/// Where a policy is set, each start is judged under a lock, by a reading of its own, whether there
+/// is anything to do or not.
 fn judged(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("claim, judged by a policy");
-    bench(&mut group, "partial 0.5, within tolerance", &behind(0.5), |pacer| pacer.acquire().is_ok());
+    bench(&mut group, "partial 0.5, within tolerance", &behind(0.5), |pacer| {
+        pacer.acquire().is_ok()
+    });
     bench(&mut group, "burst 1.1, within tolerance", &behind(1.1), |pacer| pacer.acquire().is_ok());
     bench(&mut group, "partial 0.5", &overrun(0.5), |pacer| pacer.acquire().is_ok());
     bench(&mut group, "strict", &overrun(1.0), |pacer| pacer.acquire().is_ok());

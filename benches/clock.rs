@@ -1,4 +1,5 @@
-//! What does it cost to know the time: from the operating system, the time-stamp counter, or somebody else's reading?
+//! What does it cost to know the time: from the operating system, the time-stamp counter, or
+//! somebody else's reading?
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use nanopace::{Clock, Nanos, StdClock, TscClock};
@@ -25,7 +26,9 @@ fn clock(criterion: &mut Criterion) {
     group.bench_function("raw counter, not converted", |bencher| bencher.iter(|| raw.raw()));
     assert!(raw.raw() > first, "the counter stood still");
     let seen = AtomicU64::new(first);
-    group.bench_function("somebody else's reading, a load", |bencher| bencher.iter(|| seen.load(Acquire)));
+    group.bench_function("somebody else's reading, a load", |bencher| {
+        bencher.iter(|| seen.load(Acquire));
+    });
     assert_eq!(seen.into_inner(), first);
     group.finish();
 }

@@ -1,9 +1,12 @@
 //! What does a lane's grant cost, by the length of its runs?
 //!
-//! The bare baseline is one relaxed `fetch_add`. A lane that does nothing but acquire takes runs of 2048 slots. On a clock that
-//! runs too fast they are shorter, and what taking a run costs shows. How long they were on average is printed.
+//! The bare baseline is one relaxed `fetch_add`. A lane that does nothing but acquire takes runs of
+//! 2048 slots. On a clock that runs too fast they are shorter, and what taking a run costs shows.
+//! How long they were on average is printed.
 
-use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime};
+use criterion::{
+    BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime,
+};
 use nanopace::{Grant, Pacer};
 use nanopace_benches::float;
 use nanopace_benches::pacers::{behind, hurried};

@@ -4,8 +4,9 @@
 //! cargo bench -p nanopace-benches --features rivals --bench limits -- [direct] [keyed] [memory]
 //! ```
 //!
-//! The bare thing beside the direct limiters is a clock read and a compare-and-swap loop on one word; beside the keyed ones
-//! it is the direct cooldown. All take turns in one run; every decision is checked.
+//! The bare thing beside the direct limiters is a clock read and a compare-and-swap loop on one
+//! word; beside the keyed ones it is the direct cooldown. All take turns in one run; every decision
+//! is checked.
 
 use crossbeam_utils::CachePadded;
 use nanopace::Nanos;
@@ -35,7 +36,8 @@ const CAPACITY: u64 = 60_000_000_000;
 type Candidate<'a> = (String, Box<dyn FnMut() -> f64 + 'a>);
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let parts: [(&str, fn()); 3] = [("direct", direct), ("keyed", keyed), ("memory", memory)];
     for (name, part) in parts {
         if wanted.is_empty() || wanted.iter().any(|word| word == name) {
@@ -48,7 +50,8 @@ fn quota(text: &str) -> Quota {
     text.parse().expect("a quota")
 }
 
-/// Lets everybody in that a machine can ask for, a thread that was preempted for some seconds after its look at the clock included.
+/// Lets everybody in that a machine can ask for, a thread that was preempted for some seconds after
+/// its look at the clock included.
 fn generous() -> Cooldown {
     Cooldown::with_burst(quota("1G/s"), CAPACITY).expect("a burst")
 }
@@ -82,7 +85,10 @@ fn compare(mut candidates: Vec<Candidate<'_>>, bounded: usize) {
 }
 
 fn direct() {
-    println!("Direct, ns per decision of all threads together, medians of {ROUNDS} rounds\n\n{}", head());
+    println!(
+        "Direct, ns per decision of all threads together, medians of {ROUNDS} rounds\n\n{}",
+        head()
+    );
     for threads in [1, 2] {
         let (word, clock) = (CachePadded::new(AtomicU64::new(0)), TscClock::new());
         let candidates = vec![
@@ -141,16 +147,21 @@ fn shuffled(count: u64) -> impl FnMut() -> u64 + Send {
     static SEED: AtomicU64 = AtomicU64::new(0);
     let mut number = SEED.fetch_add(0x9E37_79B9_7F4A_7C15, Relaxed);
     move || {
-        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        number =
+            number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (number >> 33) & (count - 1)
     }
 }
 
 fn keyed() {
-    println!("\nKeyed, ns per decision of all threads together, medians of {ROUNDS} rounds\n\n{}", head());
+    println!(
+        "\nKeyed, ns per decision of all threads together, medians of {ROUNDS} rounds\n\n{}",
+        head()
+    );
     for (threads, keys) in [(1, 1 << 10), (2, 1 << 10), (1, MILLION), (2, MILLION)] {
         let (clock, one, store) = (TscClock::new(), Atomic::new(generous()), full_store(keys));
-        let [engine, engine_of_two] = ["1G/s", "1G/s, 1G/s in 10"].map(|limits| full_engine(keys, limits));
+        let [engine, engine_of_two] =
+            ["1G/s", "1G/s, 1G/s in 10"].map(|limits| full_engine(keys, limits));
         let names: Vec<String> = (0..keys).map(key_name).collect();
         let by_name = |engine: &DecisionEngine<MemoryConfig>, key| {
             engine.try_acquire_at(&names[index(key)], clock.now()).is_ok()
@@ -165,7 +176,8 @@ fn keyed() {
             crowd.candidate("engine, 2 limits", |key| by_name(&engine_of_two, key)),
         ];
         #[cfg(feature = "rivals")]
-        let candidates = and(candidates, crowd.candidate("governor", |key| governor.check_key(&key).is_ok()));
+        let candidates =
+            and(candidates, crowd.candidate("governor", |key| governor.check_key(&key).is_ok()));
         compare(candidates, 0);
         assert_eq!(store.keys() as u64, keys, "a key was lost");
     }
@@ -217,7 +229,10 @@ fn full_engine(keys: u64, limits: &str) -> DecisionEngine<MemoryConfig> {
 
 fn memory() {
     println!("\nMemory of {MILLION} keys, and what cleaning them up takes and gives back\n");
-    println!("| {:<32} | bytes/key | ns/key made | ns/key cleaned | longest sweep | bytes/key left |", "");
+    println!(
+        "| {:<32} | bytes/key | ns/key made | ns/key cleaned | longest sweep | bytes/key left |",
+        ""
+    );
     let hour = Nanos::from_nanos(3_600_000_000_000);
     let sweep = |sweep: &dyn Fn() -> usize, left: &dyn Fn() -> usize| {
         let mut longest = Duration::ZERO;
@@ -246,7 +261,8 @@ fn memory() {
     weigh("governor, u64", || rivals::full(MILLION), rivals::clean);
 }
 
-/// Fills it with a million keys, cleans them all up, and prints what both took; `tidy` returns its longest step.
+/// Fills it with a million keys, cleans them all up, and prints what both took; `tidy` returns its
+/// longest step.
 fn weigh<T>(name: &str, build: impl FnOnce() -> T, tidy: impl FnOnce(&T) -> Duration) {
     let per_key = |amount: f64| amount / float(MILLION);
     let before = MEMORY.current_usage();

@@ -1,6 +1,8 @@
-//! What do 10 000 rate changes a second cost those who acquire at full speed, and is a slot ever lost?
+//! What do 10 000 rate changes a second cost those who acquire at full speed, and is a slot ever
+//! lost?
 //!
-//! A harness of its own: one thread changes the rate, one acquires; with and without changes in turn.
+//! A harness of its own: one thread changes the rate, one acquires; with and without changes in
+//! turn.
 
 use nanopace::Pacer;
 use nanopace_benches::crew::{self, Work};
@@ -42,8 +44,9 @@ fn compare(name: &str, load: impl Fn(&Pacer) -> Work) {
         work.per_second() / 1e6
     };
     let fixed = || measured(|_, _| ());
-    let changed =
-        || measured(|pacer, count| pacer.set_rate(rate(if count % 2 == 0 { "2G/s" } else { "1G/s" })));
+    let changed = || {
+        measured(|pacer, count| pacer.set_rate(rate(if count % 2 == 0 { "2G/s" } else { "1G/s" })))
+    };
     let samples = alternate(7, &mut [&mut || fixed(), &mut || changed()]);
     let (fixed, changed) = (samples[0].median(), samples[1].median());
     let ratio = samples[1].ratio_to(&samples[0]);
@@ -56,7 +59,8 @@ fn checked(pacer: &Pacer, load: impl Fn(&Pacer) -> Work) -> Work {
     work
 }
 
-/// Runs `load` while another thread does something every 100 us, which is told how often it has done it.
+/// Runs `load` while another thread does something every 100 us, which is told how often it has
+/// done it.
 fn while_another<T>(each: impl Fn(u32) + Sync, load: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -1,4 +1,5 @@
-//! What do other crates cost for the same, and how close do they come to the rate they are asked for?
+//! What do other crates cost for the same, and how close do they come to the rate they are asked
+//! for?
 //!
 //! ```text
 //! cargo bench -p nanopace-benches --features rivals --bench rivals
@@ -24,7 +25,8 @@ fn unthrottled() {
     for threads in [1, 2] {
         let ours = [sweep::lanes, sweep::shared, sweep::bare];
         let mut ours = ours.map(|work| move || work(threads, span).per_second() / 1e6);
-        let mut rivals = Rival::ALL.map(|rival| move || rival.unthrottled(threads, span).per_second() / 1e6);
+        let mut rivals =
+            Rival::ALL.map(|rival| move || rival.unthrottled(threads, span).per_second() / 1e6);
         let mut candidates: Vec<&mut dyn FnMut() -> f64> = Vec::new();
         candidates.extend(ours.iter_mut().map(|work| work as &mut dyn FnMut() -> f64));
         candidates.extend(rivals.iter_mut().map(|work| work as &mut dyn FnMut() -> f64));

@@ -48,7 +48,8 @@ pub(crate) struct Seen {
 /// Slow rates take longer than the span, and fast ones no more than memory allows.
 const COUNTS: (u64, u64) = (4, 5_000_000);
 
-/// Who has not started everything after so many times the time it takes, is asked no further; ours is waited for.
+/// Who has not started everything after so many times the time it takes, is asked no further; ours
+/// is waited for.
 const PATIENCE: u32 = 3;
 
 impl Cell {
@@ -57,7 +58,8 @@ impl Cell {
     pub(crate) fn measure(&self, span: Duration) -> Seen {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
         let wanted = (self.rate.as_hz() * span.as_secs_f64()) as u64;
-        let count = usize::try_from(wanted.clamp(COUNTS.0, COUNTS.1)).expect("a count that fits into memory");
+        let count = usize::try_from(wanted.clamp(COUNTS.0, COUNTS.1))
+            .expect("a count that fits into memory");
         let each: Vec<usize> = (0..self.threads)
             .map(|index| (count + index) / self.threads)
             .filter(|&count| count > 0)
@@ -96,10 +98,12 @@ impl Seen {
         actual_ns.sort_unstable();
         late_ns.sort_unstable();
         let gaps = float(actual_ns.len() as u64 - 1);
-        let even = |pair: &&[u64]| (0.75..=1.25).contains(&(float(pair[1] - pair[0]) / interval_ns));
+        let even =
+            |pair: &&[u64]| (0.75..=1.25).contains(&(float(pair[1] - pair[0]) / interval_ns));
         let cpu: Duration = shifts.iter().map(|shift| shift.cpu).sum();
         let wall = shifts.iter().map(|shift| shift.wall).max().unwrap_or_default();
-        // From the schedule's beginning: a first start that is late must not make the rest look fast.
+        // From the schedule's beginning: a first start that is late must not make the rest look
+        // fast.
         let begin_ns = starts().map(|start| start.intended_ns).min().unwrap_or_default();
         let elapsed_ns = float(actual_ns[actual_ns.len() - 1] - begin_ns);
         Seen {

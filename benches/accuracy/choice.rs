@@ -50,7 +50,10 @@ impl Choice {
         Choice {
             rates: ["1k/s", "100k/s"].map(str::to_owned).to_vec(),
             threads: vec![1],
-            ways: ["bare", "sleep", "hybrid"].into_iter().filter_map(|way| way.parse().ok()).collect(),
+            ways: ["bare", "sleep", "hybrid"]
+                .into_iter()
+                .filter_map(|way| way.parse().ok())
+                .collect(),
             loads: vec![false],
             span: Duration::from_millis(300),
             svg: None,
@@ -64,7 +67,8 @@ impl Choice {
             "--way" => self.ways.push(parsed(value)?),
             "--load" => self.loads.push(value == "yes"),
             "--seconds" => {
-                self.span = Duration::try_from_secs_f64(parsed(value)?).map_err(|e| e.to_string())?;
+                self.span =
+                    Duration::try_from_secs_f64(parsed(value)?).map_err(|e| e.to_string())?;
             }
             "--svg" => self.svg = Some(value.into()),
             _ => return Err(format!("there is no {option}")),
@@ -95,7 +99,13 @@ impl Choice {
             for &threads in &self.threads {
                 for text in &self.rates {
                     for &way in self.ways.iter().filter(|way| way.works_with(threads)) {
-                        cells.push(Cell { text: text.clone(), rate: rate(text), threads, way, load });
+                        cells.push(Cell {
+                            text: text.clone(),
+                            rate: rate(text),
+                            threads,
+                            way,
+                            load,
+                        });
                     }
                 }
             }

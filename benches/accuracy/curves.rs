@@ -14,7 +14,8 @@ const STEPS: i32 = 20;
 
 pub(crate) fn line(cell: &Cell, seen: &Seen) -> Line {
     let load = if cell.load { ", under load" } else { "" };
-    let threads = if cell.threads == 1 { String::new() } else { format!(", {} threads", cell.threads) };
+    let threads =
+        if cell.threads == 1 { String::new() } else { format!(", {} threads", cell.threads) };
     Line { name: format!("{}, {}{threads}{load}", cell.way, cell.text), points: points(seen) }
 }
 
@@ -31,5 +32,6 @@ fn points(seen: &Seen) -> Vec<(f64, f64)> {
 pub(crate) fn draw(file: &Path, lines: &[Line]) -> Result<(), Box<dyn Error>> {
     let marks = MARKS.map(|(rank, name)| (rank, name.to_owned()));
     let across = ("percentile of the starts", &marks[..]);
-    Chart { title: "Lateness of a start by percentile", across, up: "lateness, us" }.draw(file, lines)
+    Chart { title: "Lateness of a start by percentile", across, up: "lateness, us" }
+        .draw(file, lines)
 }

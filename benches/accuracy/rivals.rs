@@ -24,7 +24,8 @@ pub(crate) enum Rival {
     Tokio,
 }
 
-pub(crate) const ALL: [Rival; 4] = [Rival::Governor, Rival::Ratelimit, Rival::LeakyBucket, Rival::Tokio];
+pub(crate) const ALL: [Rival; 4] =
+    [Rival::Governor, Rival::Ratelimit, Rival::LeakyBucket, Rival::Tokio];
 
 impl Rival {
     pub(crate) fn name(self) -> &'static str {
@@ -39,8 +40,13 @@ impl Rival {
     /// How many starts it made until `patience` was over.
     pub(crate) fn run(self, rate: Rate, starts: &mut [Start], patience: Duration) -> usize {
         let interval = Duration::from_secs_f64(rate.interval_ns() * 1e-9);
-        let mut log =
-            Log { origin: Instant::now(), patience, interval_ns: rate.interval_ns(), starts, made: 0 };
+        let mut log = Log {
+            origin: Instant::now(),
+            patience,
+            interval_ns: rate.interval_ns(),
+            starts,
+            made: 0,
+        };
         match self {
             Rival::Governor => block_on(governor(interval, &mut log)),
             Rival::Ratelimit => ratelimit(rate, &mut log),
@@ -66,7 +72,11 @@ impl Log<'_> {
         let (index, elapsed) = (self.made, self.origin.elapsed());
         let actual_ns = u64::try_from(elapsed.as_nanos()).expect("a short run");
         let first_ns = if index == 0 { actual_ns } else { self.starts[0].actual_ns };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole nanoseconds")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "whole nanoseconds"
+        )]
         let after_ns = (float(index as u64) * self.interval_ns) as u64;
         self.starts[index] = Start { intended_ns: first_ns + after_ns, actual_ns };
         self.made += 1;
@@ -109,7 +119,8 @@ async fn leaky_bucket(interval: Duration, log: &mut Log<'_>) {
     // It knows no interval below a millisecond: then so many tokens a millisecond.
     let refill = if interval < LEAST { LEAST.as_nanos() / interval.as_nanos() } else { 1 };
     let refill = usize::try_from(refill).expect("a rate that fits");
-    let limiter = LeakyBucket::builder().initial(0).refill(refill).interval(interval.max(LEAST)).build();
+    let limiter =
+        LeakyBucket::builder().initial(0).refill(refill).interval(interval.max(LEAST)).build();
     loop {
         limiter.acquire_one().await;
         if !log.note() {

@@ -16,7 +16,11 @@ impl fmt::Display for Row<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Row { cell: Cell { text, threads, way, load, .. }, seen } = self;
         let load = if *load { "yes" } else { "no" };
-        write!(f, "| {text:>7} | {threads:>7} | {load:<4} | {way:<12} | {:>11.1} |", seen.off * 1e6)?;
+        write!(
+            f,
+            "| {text:>7} | {threads:>7} | {load:<4} | {way:<12} | {:>11.1} |",
+            seen.off * 1e6
+        )?;
         for part in [0.5, 0.9, 0.99, 0.999, 1.0] {
             write!(f, " {:>8} |", short(seen.late(part)))?;
         }

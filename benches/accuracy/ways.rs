@@ -46,12 +46,15 @@ impl Way {
             Way::Bare => bare(rate, each, patience),
             Way::Paced(pause) => paced(rate, pause, each),
             #[cfg(feature = "rivals")]
-            Way::Rival(rival) => crew(each, || (), |(), _, starts| rival.run(rate, starts, patience)),
+            Way::Rival(rival) => {
+                crew(each, || (), |(), _, starts| rival.run(rate, starts, patience))
+            }
         }
     }
 }
 
-/// So many threads, released together; `begin` is called once, right before. The work says how many starts it made.
+/// So many threads, released together; `begin` is called once, right before. The work says how many
+/// starts it made.
 fn crew<C: Copy + Send + Sync>(
     each: &[usize],
     begin: impl FnOnce() -> C,
@@ -72,19 +75,26 @@ fn crew<C: Copy + Send + Sync>(
     };
     let shift = &shift;
     thread::scope(|scope| {
-        let threads: Vec<_> =
-            each.iter().enumerate().map(|(index, &count)| scope.spawn(move || shift(index, count))).collect();
+        let threads: Vec<_> = each
+            .iter()
+            .enumerate()
+            .map(|(index, &count)| scope.spawn(move || shift(index, count)))
+            .collect();
         ready.wait();
         origin.get_or_init(begin);
         set_off.wait();
-        threads.into_iter().map(|thread| thread.join().expect("a thread that does not panic")).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a thread that does not panic"))
+            .collect()
     })
 }
 
 fn paced(rate: Rate, pause: Pause, each: &[usize]) -> Vec<Shift> {
     let pacer = Pacer::builder(rate).pause(pause).start_paused().build();
     // What never sleeps is meant for cores of its own.
-    let has_a_core = matches!(pause, Pause::Yield | Pause::Spin) && each.len() <= machine_crew::cores();
+    let has_a_core =
+        matches!(pause, Pause::Yield | Pause::Spin) && each.len() <= machine_crew::cores();
     let shifts = crew(
         each,
         || pacer.resume(),
@@ -145,6 +155,9 @@ impl FromStr for Way {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Way, String> {
-        Way::all().into_iter().find(|way| way.to_string() == text).ok_or_else(|| "no such way".to_owned())
+        Way::all()
+            .into_iter()
+            .find(|way| way.to_string() == text)
+            .ok_or_else(|| "no such way".to_owned())
     }
 }

@@ -20,7 +20,8 @@ pub struct Line {
 pub struct Chart<'a> {
     /// Above it.
     pub title: &'a str,
-    /// What the values across are; at least two of them, in order, and how to write them. The axis runs from the first to the last.
+    /// What the values across are; at least two of them, in order, and how to write them. The axis
+    /// runs from the first to the last.
     pub across: (&'a str, &'a [(f64, String)]),
     /// What the values up are.
     pub up: &'a str,
@@ -56,7 +57,11 @@ impl Chart<'_> {
         Ok(())
     }
 
-    fn plot(&self, area: &DrawingArea<SVGBackend<'_>, Shift>, lines: &[Line]) -> Result<(), Box<dyn Error>> {
+    fn plot(
+        &self,
+        area: &DrawingArea<SVGBackend<'_>, Shift>,
+        lines: &[Line],
+    ) -> Result<(), Box<dyn Error>> {
         let (what, marks) = self.across;
         let values: Vec<f64> = marks.iter().map(|mark| mark.0).collect();
         let across = (values[0]..values[values.len() - 1]).log_scale().with_key_points(values);
@@ -69,8 +74,9 @@ impl Chart<'_> {
             .y_label_area_size(64)
             .build_cartesian_2d(across, (low / 2.0..high * 2.0).log_scale())?;
         let is_at = |value: f64| move |mark: &&(f64, String)| (mark.0 / value - 1.0).abs() < 1e-6;
-        let name =
-            |value: &f64| marks.iter().find(is_at(*value)).map_or_else(String::new, |mark| mark.1.clone());
+        let name = |value: &f64| {
+            marks.iter().find(is_at(*value)).map_or_else(String::new, |mark| mark.1.clone())
+        };
         chart
             .configure_mesh()
             .x_desc(what)

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-/// The default clock, except that it can leap forwards: so a pacer is behind at once, and each reading costs what it
-/// costs in earnest.
+/// The default clock, except that it can leap forwards: so a pacer is behind at once, and each
+/// reading costs what it costs in earnest.
 #[derive(Clone, Debug)]
 pub struct LeapClock(Arc<(TscClock, AtomicU64)>);
 
@@ -49,8 +49,8 @@ thread_local! {
     static PLACE: usize = NEXT_PLACE.fetch_add(1, Relaxed) % PLACES;
 }
 
-/// A [`LeapClock`] that runs some times as fast as time does, and counts how often it is read, each thread on a cache line
-/// of its own.
+/// A [`LeapClock`] that runs some times as fast as time does, and counts how often it is read, each
+/// thread on a cache line of its own.
 #[derive(Clone, Debug)]
 pub struct HurriedClock(Arc<Hurried>);
 
@@ -105,6 +105,10 @@ mod tests {
             (0..10_000).map(|_| lane.acquire().expect("an open pacer").actual_start()).collect();
         starts.dedup();
         let readings = clock.readings() - before;
-        assert!(readings.abs_diff(starts.len() as u64) <= 2, "{readings} readings, {} runs", starts.len());
+        assert!(
+            readings.abs_diff(starts.len() as u64) <= 2,
+            "{readings} readings, {} runs",
+            starts.len()
+        );
     }
 }

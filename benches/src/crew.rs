@@ -27,7 +27,8 @@ impl Work {
 }
 
 /// Read once, before any thread is bound: a bound one sees its own core only.
-static CORES: LazyLock<Vec<CoreId>> = LazyLock::new(|| core_affinity::get_core_ids().unwrap_or_default());
+static CORES: LazyLock<Vec<CoreId>> =
+    LazyLock::new(|| core_affinity::get_core_ids().unwrap_or_default());
 
 /// How many processors there are.
 #[must_use]
@@ -54,12 +55,13 @@ pub fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(work).join().expect("work that does not panic"))
 }
 
-/// Runs `threads` threads for about `span`, each repeating what `hire` gives it; pinned, one to a core, if there are
-/// cores enough. What was hired is dropped when everyone is done.
+/// Runs `threads` threads for about `span`, each repeating what `hire` gives it; pinned, one to a
+/// core, if there are cores enough. What was hired is dropped when everyone is done.
 ///
-/// Everyone stops at one moment rather than after so many calls, so that nobody finishes alone and uncontended. The gate
-/// at the start is no [`std::sync::Barrier`], and nobody has to be told that it is over: with a thousand threads on two
-/// cores, who leaves the barrier first keeps the others from its lock for minutes, and whoever tells is never run.
+/// Everyone stops at one moment rather than after so many calls, so that nobody finishes alone and
+/// uncontended. The gate at the start is no [`std::sync::Barrier`], and nobody has to be told that
+/// it is over: with a thousand threads on two cores, who leaves the barrier first keeps the others
+/// from its lock for minutes, and whoever tells is never run.
 ///
 /// # Panics
 /// When a thread can't be had, or panics.
@@ -90,21 +92,25 @@ pub fn run<W: FnMut() + Send>(threads: usize, span: Duration, hire: impl Fn() ->
         };
         let crew: Vec<_> = (0..threads).map(start_one).collect();
         gate.open(crew.iter().map(thread::ScopedJoinHandle::thread));
-        crew.into_iter().map(|worker| worker.join().expect("a worker that does not panic")).collect()
+        crew.into_iter()
+            .map(|worker| worker.join().expect("a worker that does not panic"))
+            .collect()
     });
     // Who got the processor only when it was over has not worked.
     let ends = shifts.iter().filter(|shift| shift.0 > 0).map(|shift| shift.1);
     Work { calls: shifts.iter().map(|shift| shift.0).sum(), span: ends.max().unwrap_or(span) }
 }
 
-/// How long a crew has to work so that everyone gets a turn: the scheduler's slices are some milliseconds.
+/// How long a crew has to work so that everyone gets a turn: the scheduler's slices are some
+/// milliseconds.
 #[must_use]
 pub fn fair_span(threads: usize) -> Duration {
     let slices = Duration::from_millis(2) * u32::try_from(threads).unwrap_or(u32::MAX);
     slices.max(Duration::from_millis(100))
 }
 
-/// Everyone sleeps here, without any lock, until it opens; the moment at which it did is the crew's start.
+/// Everyone sleeps here, without any lock, until it opens; the moment at which it did is the crew's
+/// start.
 struct Gate(OnceLock<Instant>);
 
 impl Gate {

@@ -1,8 +1,9 @@
-//! What the benchmarks share: pacers that are behind, rounds that alternate, crews of pinned threads, and a way to
-//! say what was found.
+//! What the benchmarks share: pacers that are behind, rounds that alternate, crews of pinned
+//! threads, and a way to say what was found.
 //!
-//! Figures from one machine at different times can't be compared; ratios taken in alternating rounds can. So everything
-//! here measures ours and a bare baseline in turn, in the same loop, and judges the ratio.
+//! Figures from one machine at different times can't be compared; ratios taken in alternating
+//! rounds can. So everything here measures ours and a bare baseline in turn, in the same loop, and
+//! judges the ratio.
 
 pub mod chart;
 pub mod clocks;

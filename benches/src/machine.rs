@@ -28,7 +28,8 @@ impl Machine {
         Machine {
             date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             processor: format!("{name}, {} cores", crate::crew::cores()),
-            kernel: kernel.map_or_else(|_| std::env::consts::OS.to_owned(), |text| first_word(&text)),
+            kernel: kernel
+                .map_or_else(|_| std::env::consts::OS.to_owned(), |text| first_word(&text)),
             compiler: compiler().unwrap_or_else(|| "unknown".to_owned()),
         }
     }
@@ -43,10 +44,12 @@ impl std::fmt::Display for Machine {
 
 fn model(cpuinfo: &str) -> Option<String> {
     let line = |key: &str| {
-        let line = cpuinfo.lines().find(|line| line.split(':').next().is_some_and(|k| k.trim() == key))?;
+        let line =
+            cpuinfo.lines().find(|line| line.split(':').next().is_some_and(|k| k.trim() == key))?;
         Some(line.split(':').nth(1)?.trim().to_owned())
     };
-    let (family, model) = (line("cpu family").unwrap_or_default(), line("model").unwrap_or_default());
+    let (family, model) =
+        (line("cpu family").unwrap_or_default(), line("model").unwrap_or_default());
     Some(format!("{} (family {family}, model {model})", line("model name")?))
 }
 
@@ -60,7 +63,8 @@ fn compiler() -> Option<String> {
     Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
 }
 
-/// Watches how much of the machine others take meanwhile: whoever wakes up late may have had to wait for them.
+/// Watches how much of the machine others take meanwhile: whoever wakes up late may have had to
+/// wait for them.
 #[derive(Debug)]
 pub struct Others {
     since: Instant,
@@ -75,7 +79,8 @@ impl Others {
         Others { since: Instant::now(), everyone: busy().unwrap_or_default(), own: own() }
     }
 
-    /// The part of all cores' time that was not idle and not ours; 0 where the system does not tell.
+    /// The part of all cores' time that was not idle and not ours; 0 where the system does not
+    /// tell.
     #[must_use]
     pub fn share(&self) -> f64 {
         let everyone = busy().unwrap_or_default().saturating_sub(self.everyone);
@@ -94,9 +99,15 @@ impl Default for Others {
 /// Processor time that was not idle, of all cores.
 fn busy() -> Option<Duration> {
     let text = fs::read_to_string("/proc/stat").ok()?;
-    // user, nice, system, idle, waiting for a disk, interrupts (two kinds), stolen; in hundredths of a second.
-    let ticks: Vec<u64> =
-        text.lines().next()?.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
+    // user, nice, system, idle, waiting for a disk, interrupts (two kinds), stolen; in hundredths
+    // of a second.
+    let ticks: Vec<u64> = text
+        .lines()
+        .next()?
+        .split_whitespace()
+        .skip(1)
+        .filter_map(|word| word.parse().ok())
+        .collect();
     let busy: u64 = ticks.iter().take(8).sum::<u64>() - ticks.get(3)? - ticks.get(4)?;
     Some(Duration::from_millis(busy * 10))
 }

@@ -14,7 +14,8 @@ mod platform {
     /// # Panics
     /// Where the system refuses: the baseline would be worse, and we would look better.
     pub fn least_slack() {
-        set_current_timer_slack(NonZeroU64::new(1)).expect("a thread that may set its own timer slack");
+        set_current_timer_slack(NonZeroU64::new(1))
+            .expect("a thread that may set its own timer slack");
     }
 
     /// The monotonic clock.

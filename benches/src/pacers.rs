@@ -24,7 +24,8 @@ pub fn strictness(number: f64) -> Strictness {
     Strictness::new(number).expect("a strictness")
 }
 
-/// A pacer an hour behind its schedule of 1 G/s, with the tolerance so wide that no policy moves anything: every slot is due.
+/// A pacer an hour behind its schedule of 1 G/s, with the tolerance so wide that no policy moves
+/// anything: every slot is due.
 #[must_use]
 pub fn behind(number: f64) -> Pacer {
     let clock = LeapClock::new();
@@ -34,14 +35,16 @@ pub fn behind(number: f64) -> Pacer {
     pacer
 }
 
-/// A pacer whose slots are due faster than anybody can take them, without any tolerance: the policy acts on each late claim.
+/// A pacer whose slots are due faster than anybody can take them, without any tolerance: the policy
+/// acts on each late claim.
 #[must_use]
 pub fn overrun(number: f64) -> Pacer {
     Pacer::builder(rate("10G/s")).strictness(strictness(number)).tolerance(Duration::ZERO).build()
 }
 
-/// A pacer an hour behind its schedule of 10 M/s by a clock that runs `factor` times too fast: what a lane takes within 10 us
-/// of that clock is a `factor`-th of what it takes otherwise. The clock tells how many runs that were.
+/// A pacer an hour behind its schedule of 10 M/s by a clock that runs `factor` times too fast: what
+/// a lane takes within 10 us of that clock is a `factor`-th of what it takes otherwise. The clock
+/// tells how many runs that were.
 #[must_use]
 pub fn hurried(factor: u32) -> (Pacer, HurriedClock) {
     let clock = HurriedClock::new(factor);

@@ -1,7 +1,8 @@
 //! Other crates, used as their own documentation says.
 //!
-//! None of them says how late a start is, and none keeps a schedule: they are limiters. The questions are those that both kinds
-//! can answer: what a grant costs that need not wait, and which rate comes out when it has to.
+//! None of them says how late a start is, and none keeps a schedule: they are limiters. The
+//! questions are those that both kinds can answer: what a grant costs that need not wait, and which
+//! rate comes out when it has to.
 
 use crate::crew::{self, Work};
 use crate::float;
@@ -77,7 +78,8 @@ impl Rival {
             Rival::Governor => {
                 // Without bursts: the default lets a whole second's operations through at once.
                 let rate = NonZeroU32::new(per_second).expect("a rate above zero");
-                let limiter = Governor::direct(Quota::per_second(rate).allow_burst(NonZeroU32::MIN));
+                let limiter =
+                    Governor::direct(Quota::per_second(rate).allow_burst(NonZeroU32::MIN));
                 let clock = DefaultClock::default();
                 timed(count, || {
                     while let Err(not_yet) = limiter.check() {
@@ -101,11 +103,15 @@ impl Rival {
 
 /// Refills every millisecond, as often as it can.
 fn leaky_bucket(per_second: u32, count: u64) -> Duration {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     let refill = usize::try_from(per_second / 1_000).expect("a rate of at least 1 k/s");
     runtime.block_on(async {
-        let limiter =
-            LeakyBucket::builder().refill(refill).interval(Duration::from_millis(1)).max(refill).build();
+        let limiter = LeakyBucket::builder()
+            .refill(refill)
+            .interval(Duration::from_millis(1))
+            .max(refill)
+            .build();
         let start = Instant::now();
         for _ in 0..count {
             limiter.acquire_one().await;

@@ -4,8 +4,9 @@ use crate::float;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Nanoseconds per call. What the call returns goes through a [`black_box`], in every loop that is compared: whether it does
-/// decides if the compiler unrolls, and that is worth a third of an atomic addition.
+/// Nanoseconds per call. What the call returns goes through a [`black_box`], in every loop that is
+/// compared: whether it does decides if the compiler unrolls, and that is worth a third of an
+/// atomic addition.
 #[inline(never)]
 pub fn per_call<T>(calls: u64, mut call: impl FnMut() -> T) -> f64 {
     let start = Instant::now();
@@ -32,10 +33,12 @@ impl Samples {
         (quantile(&self.0, 0.75) - quantile(&self.0, 0.25)) / self.median()
     }
 
-    /// Ours to the baseline's, round by round; its median forgives a machine that slows down for both.
+    /// Ours to the baseline's, round by round; its median forgives a machine that slows down for
+    /// both.
     #[must_use]
     pub fn ratio_to(&self, baseline: &Samples) -> f64 {
-        let ratios: Vec<f64> = self.0.iter().zip(&baseline.0).map(|(ours, bare)| ours / bare).collect();
+        let ratios: Vec<f64> =
+            self.0.iter().zip(&baseline.0).map(|(ours, bare)| ours / bare).collect();
         quantile(&ratios, 0.5)
     }
 }

@@ -1,10 +1,12 @@
 //! What to expect of more cores than there are here: a model small enough to be checked by hand.
 //!
-//! A lane *thinks* while it takes a run of slots and grants them, touching nothing that others write, and is *served* by what
-//! is shared, one lane at a time. That is a closed queue with one server, and its mean value
-//! analysis is three lines. The shared `acquire` is one hand-over of a cache line per grant.
+//! A lane *thinks* while it takes a run of slots and grants them, touching nothing that others
+//! write, and is *served* by what is shared, one lane at a time. That is a closed queue with one
+//! server, and its mean value analysis is three lines. The shared `acquire` is one hand-over of a
+//! cache line per grant.
 //!
-//! Everything in it is measured on one and two cores; how far apart cores are is the one thing that is assumed.
+//! Everything in it is measured on one and two cores; how far apart cores are is the one thing that
+//! is assumed.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,8 +44,8 @@ pub struct Model {
 pub const HERE: f64 = 1.0;
 
 impl Model {
-    /// From millions of grants per second by the shared `acquire` on 1 and 2 cores, from lanes with short runs on 1 and 2, and
-    /// from one lane with long runs.
+    /// From millions of grants per second by the shared `acquire` on 1 and 2 cores, from lanes with
+    /// short runs on 1 and 2, and from one lane with long runs.
     #[must_use]
     pub fn fit(shared: [f64; 2], short: [Runs; 2], long: Runs) -> Model {
         let nanos = |mega: f64| 1e3 / mega;
@@ -51,7 +53,13 @@ impl Model {
         let share = 1.0 / short[0].slots - 1.0 / long.slots;
         let run = (nanos(short[0].mega) - nanos(long.mega)) / share;
         let grant = nanos(long.mega) - run / long.slots;
-        let model = Model { shared: nanos(shared[0]), hand_over: nanos(shared[1]), grant, run, served: 0.0 };
+        let model = Model {
+            shared: nanos(shared[0]),
+            hand_over: nanos(shared[1]),
+            grant,
+            run,
+            served: 0.0,
+        };
         model.with_served(short[1])
     }
 
@@ -72,7 +80,8 @@ impl Model {
         Model { grant: self.grant + nanos, ..self }
     }
 
-    /// Millions of grants per second by the shared `acquire`. `distance`: how long a line's way takes, in terms of here.
+    /// Millions of grants per second by the shared `acquire`. `distance`: how long a line's way
+    /// takes, in terms of here.
     #[must_use]
     pub fn shared(&self, cores: u32, distance: f64) -> f64 {
         1e3 / if cores == 1 { self.shared } else { self.hand_over * distance }
@@ -95,8 +104,8 @@ impl Model {
         per_nano * slots * 1e3
     }
 
-    /// How many slots the runs come to have: as many as a lane grants within 10 us at its own pace, at most twice as many as in
-    /// the run before.
+    /// How many slots the runs come to have: as many as a lane grants within 10 us at its own pace,
+    /// at most twice as many as in the run before.
     #[must_use]
     pub fn slots(&self, cores: u32, distance: f64) -> f64 {
         let next = |slots: f64| {
@@ -112,8 +121,8 @@ impl Model {
         (self.grant * slots + self.run + self.served * distance) / (self.served * distance)
     }
 
-    /// From how many lanes on runs come down to single slots: by the time that all have been served once, the first one's
-    /// reading is old.
+    /// From how many lanes on runs come down to single slots: by the time that all have been served
+    /// once, the first one's reading is old.
     #[must_use]
     pub fn crowd(&self, distance: f64) -> f64 {
         YOUNG / (self.served * distance)
@@ -124,7 +133,8 @@ impl Model {
 mod tests {
     use super::*;
 
-    const MODEL: Model = Model { shared: 7.0, hand_over: 10.0, grant: 1.0, run: 200.0, served: 100.0 };
+    const MODEL: Model =
+        Model { shared: 7.0, hand_over: 10.0, grant: 1.0, run: 200.0, served: 100.0 };
 
     fn is_near(left: f64, right: f64) -> bool {
         (left / right - 1.0).abs() < 1e-9
@@ -136,7 +146,8 @@ mod tests {
 
     #[test]
     fn it_reproduces_what_it_was_fitted_to() {
-        let (shared, short, long) = ([140.0, 100.0], [runs(11.0, 50.0), runs(9.0, 40.0)], runs(900.0, 800.0));
+        let (shared, short, long) =
+            ([140.0, 100.0], [runs(11.0, 50.0), runs(9.0, 40.0)], runs(900.0, 800.0));
         let model = Model::fit(shared, short, long);
         assert!(is_near(model.shared(1, HERE), shared[0]));
         assert!(is_near(model.shared(2, HERE), shared[1]));
@@ -145,11 +156,12 @@ mod tests {
         assert!(is_near(model.lanes(1, 900.0, HERE), long.mega));
     }
 
-    /// What was measured on the machine of docs/SCALING.md, in the run whose runs of slots were steadiest, and what the
-    /// model makes of it.
+    /// What was measured on the machine of docs/SCALING.md, in the run whose runs of slots were
+    /// steadiest, and what the model makes of it.
     #[test]
     fn it_predicts_what_it_was_not_fitted_to() {
-        let model = Model::fit([386.4, 137.2], [runs(40.0, 218.3), runs(35.0, 285.3)], runs(1007.0, 694.9));
+        let model =
+            Model::fit([386.4, 137.2], [runs(40.0, 218.3), runs(35.0, 285.3)], runs(1007.0, 694.9));
         for (cores, slots, measured) in [(1, 95.0, 352.0), (2, 109.0, 643.5), (2, 988.0, 1360.3)] {
             let off = model.lanes(cores, slots, HERE) / measured - 1.0;
             assert!(off.abs() < 0.12, "{cores} cores, runs of {slots}: {off}");
@@ -171,7 +183,8 @@ mod tests {
         assert!((1.5..2.0).contains(&gain), "{gain}");
     }
 
-    /// A run of 9800 / 101 slots, and 200 ns to take it: 10 us. Where a hundred lanes are served, that is 10 us too.
+    /// A run of 9800 / 101 slots, and 200 ns to take it: 10 us. Where a hundred lanes are served,
+    /// that is 10 us too.
     #[test]
     fn runs_take_ten_microseconds_until_being_served_takes_as_long() {
         assert!(is_near(MODEL.slots(1, HERE), 2048.0));

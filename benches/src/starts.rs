@@ -19,7 +19,8 @@ pub struct Starts {
 
 impl Starts {
     fn new(late_ns: Vec<f64>, starts_ns: &[u64], interval_ns: f64, cpu: f64) -> Starts {
-        let gaps = starts_ns.windows(2).map(|pair| float(pair[1] - pair[0]) / interval_ns).collect();
+        let gaps =
+            starts_ns.windows(2).map(|pair| float(pair[1] - pair[0]) / interval_ns).collect();
         Starts { late_ns, gaps, cpu }
     }
 
@@ -36,7 +37,8 @@ fn fresh<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(work).join().expect("a worker that does not panic"))
 }
 
-/// Of each row of starts, what comes before the ones that count: a thread learns what its pauses are like.
+/// Of each row of starts, what comes before the ones that count: a thread learns what its pauses
+/// are like.
 const LEARNING: Duration = Duration::from_millis(300);
 
 /// Starts by one lane of a pacer, from 0.3 s on.
@@ -119,7 +121,8 @@ fn start_one(lane: &mut Lane) {
     std::hint::black_box(lane.acquire()).expect("an open pacer");
 }
 
-/// From a change of rate until a caller who was asleep has started, in nanoseconds: `count` callers, one by one.
+/// From a change of rate until a caller who was asleep has started, in nanoseconds: `count`
+/// callers, one by one.
 ///
 /// # Panics
 /// When a sleeper is not woken as it should be.
@@ -145,7 +148,8 @@ fn reach_one() -> f64 {
     (started - changed).as_secs_f64() * 1e9
 }
 
-/// So many callers asleep for hours, then a change to 10 k/s: how late each starts, in nanoseconds, in the schedule's order.
+/// So many callers asleep for hours, then a change to 10 k/s: how late each starts, in nanoseconds,
+/// in the schedule's order.
 ///
 /// # Panics
 /// When a slot is lost or started twice.
@@ -168,7 +172,10 @@ pub fn herd(sleepers: usize) -> Vec<f64> {
         }
         thread::sleep(Duration::from_millis(200));
         pacer.set_rate("10k/s".parse().expect("a rate"));
-        threads.into_iter().map(|thread| thread.join().expect("a sleeper that does not panic")).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a sleeper that does not panic"))
+            .collect()
     });
     starts.sort_unstable();
     assert!(starts.windows(2).all(|pair| pair[0].0 < pair[1].0), "a slot was started twice");
@@ -187,6 +194,7 @@ impl Usage {
     }
 
     fn share(&self) -> f64 {
-        (os::thread_time().saturating_sub(self.cpu)).as_secs_f64() / self.wall.elapsed().as_secs_f64()
+        (os::thread_time().saturating_sub(self.cpu)).as_secs_f64()
+            / self.wall.elapsed().as_secs_f64()
     }
 }

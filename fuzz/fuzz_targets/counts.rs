@@ -1,5 +1,5 @@
-//! The rolling counts with any numbers, on a clock that jumps forth and back, are the sums over all that was added, cut at the
-//! largest number.
+//! The rolling counts with any numbers, on a clock that jumps forth and back, are the sums over all
+//! that was added, cut at the largest number.
 
 #![no_main]
 
@@ -19,7 +19,8 @@ enum Step {
     Look,
 }
 
-/// What was added, each at the latest moment that had been seen by then, and how much of it found room.
+/// What was added, each at the latest moment that had been seen by then, and how much of it found
+/// room.
 #[derive(Default)]
 struct Added(Vec<(u64, u64)>);
 
@@ -40,7 +41,8 @@ fuzz_target!(|input: (Number, AnyQuota, Vec<Step>)| {
     let (interval, quota, steps) = input;
     let (interval_ns, slot_ns) = (interval.get(), interval.up_to(Nanos::MAX.as_nanos()));
     let mut exact = RollingCount::new(Duration::from_nanos(interval_ns));
-    let mut ring = RingCount::<SLOTS>::new(Duration::from_nanos(slot_ns)).expect("within its range");
+    let mut ring =
+        RingCount::<SLOTS>::new(Duration::from_nanos(slot_ns)).expect("within its range");
     let (mut to_exact, mut to_ring) = (Added::default(), Added::default());
     let (mut now, mut latest) = (Nanos::ZERO, 0);
     for step in steps {

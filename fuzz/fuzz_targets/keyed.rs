@@ -1,6 +1,7 @@
-//! Limits by key, with any numbers, on a clock that jumps forth and back by no more than the store's lag: the decision engine answers as
-//! each key's own limiter would that nobody ever cleans up; keys stay within their bound; and changes of the limits of others
-//! change nothing, those of a key's own at least break nothing.
+//! Limits by key, with any numbers, on a clock that jumps forth and back by no more than the
+//! store's lag: the decision engine answers as each key's own limiter would that nobody ever cleans
+//! up; keys stay within their bound; and changes of the limits of others change nothing, those of a
+//! key's own at least break nothing.
 
 #![no_main]
 
@@ -9,7 +10,8 @@ use libfuzzer_sys::fuzz_target;
 use nanopace::Nanos;
 use nanopace_fuzz::{AnyQuota, Move, Number};
 use nanopace_limits::keyed::{
-    ConfigStore, DecisionEngine, KeyRefused, Limit, Limits, LimitsState, MemoryConfig, Scope, WhenFull,
+    ConfigStore, DecisionEngine, KeyRefused, Limit, Limits, LimitsState, MemoryConfig, Scope,
+    WhenFull,
 };
 use nanopace_limits::{Quota, Refused, Rule};
 use std::collections::HashMap;
@@ -27,7 +29,9 @@ impl AnyLimit {
     fn get(self) -> Option<Limit> {
         match self {
             AnyLimit::Cooldown(quota) => Some(Limit::cooldown(quota.get())),
-            AnyLimit::WithBurst(quota, burst) => Limit::cooldown_with_burst(quota.get(), burst.get()).ok(),
+            AnyLimit::WithBurst(quota, burst) => {
+                Limit::cooldown_with_burst(quota.get(), burst.get()).ok()
+            }
             AnyLimit::Window(quota, slots) => Some(Limit::window(quota.get(), slots)),
         }
     }
@@ -94,7 +98,8 @@ impl World {
     }
 
     fn move_clock(&mut self, change: Move) {
-        let quota = self.limits.each().first().map_or(Quota::per_second(1).expect("a quota"), Limit::quota);
+        let quota =
+            self.limits.each().first().map_or(Quota::per_second(1).expect("a quota"), Limit::quota);
         let oldest = Nanos::from_nanos(self.latest.as_nanos().saturating_sub(self.lag));
         self.now = change.from(self.now, quota).max(oldest);
         self.latest = self.latest.max(self.now);
@@ -122,7 +127,12 @@ impl World {
         if let Some(own) = self.own.as_mut().filter(|_| !full) {
             let state = own.entry(key).or_insert_with(|| self.limits.fresh());
             let expected = self.limits.decide(state, self.now, n);
-            assert_eq!(answer, expected.map_err(KeyRefused::Limit), "{n} for {key} at {:?}", self.now);
+            assert_eq!(
+                answer,
+                expected.map_err(KeyRefused::Limit),
+                "{n} for {key} at {:?}",
+                self.now
+            );
         }
         answer
     }
@@ -135,7 +145,12 @@ impl World {
         {
             let mut state = own.get(&key).cloned().unwrap_or_else(|| self.limits.fresh());
             let expected = self.limits.decide(&mut state, self.now, n);
-            assert_eq!(answer, expected.map_err(KeyRefused::Limit), "{n} for {key} at {:?}", self.now);
+            assert_eq!(
+                answer,
+                expected.map_err(KeyRefused::Limit),
+                "{n} for {key} at {:?}",
+                self.now
+            );
         }
     }
 

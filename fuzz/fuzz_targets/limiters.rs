@@ -1,6 +1,7 @@
-//! Every limiter that is a rule, with any numbers, on a clock that jumps forth and back: nothing panics or hangs; looking is
-//! deciding; what is refused changes nothing; who comes back when told gets in, and not earlier; and no more gets in within any span
-//! than the limiter's documentation says.
+//! Every limiter that is a rule, with any numbers, on a clock that jumps forth and back: nothing
+//! panics or hangs; looking is deciding; what is refused changes nothing; who comes back when told
+//! gets in, and not earlier; and no more gets in within any span than the limiter's documentation
+//! says.
 
 #![no_main]
 
@@ -10,8 +11,8 @@ use nanopace::Nanos;
 use nanopace_fuzz::{AnyQuota, Move, Number};
 use nanopace_limits::keyed::AggregatedWindow;
 use nanopace_limits::{
-    Atomic, AtomicRing, Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Limiter, Locked, Quota, QuotaError,
-    Refused, Rule, SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
+    Atomic, AtomicRing, Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Limiter, Locked, Quota,
+    QuotaError, Refused, Rule, SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
 };
 use std::num::NonZeroU16;
 
@@ -39,7 +40,8 @@ enum Step {
     AskForOne { obey: bool },
 }
 
-/// Which moment a request counts as made at, when it was made at an earlier one than others before it.
+/// Which moment a request counts as made at, when it was made at an earlier one than others before
+/// it.
 #[derive(Clone, Copy, PartialEq)]
 enum Latest {
     /// The latest that anything was let in at.
@@ -48,7 +50,8 @@ enum Latest {
     AskedInEarnest,
     /// The latest that anybody asked at.
     Asked,
-    /// Its own moment or a later one: what was let in before the clock went back is not compared with it.
+    /// Its own moment or a later one: what was let in before the clock went back is not compared
+    /// with it.
     Own,
 }
 
@@ -69,7 +72,13 @@ impl Subject {
         bound: impl Fn(u64) -> u128 + 'static,
         latest: Latest,
     ) -> Subject {
-        Subject { limiter: Box::new(limiter), most, bound: Box::new(bound), latest, counts_refused: false }
+        Subject {
+            limiter: Box::new(limiter),
+            most,
+            bound: Box::new(bound),
+            latest,
+            counts_refused: false,
+        }
     }
 
     /// A rule in a word.
@@ -80,8 +89,13 @@ impl Subject {
         Subject::new(Atomic::new(rule), most, bound, Latest::LetIn)
     }
 
-    /// A rule that lets in `count` in each of the spans that a span of so many nanoseconds is made of.
-    fn locked<R: Rule + 'static>(rule: R, count: u64, spans: impl Fn(u64) -> u64 + 'static) -> Subject {
+    /// A rule that lets in `count` in each of the spans that a span of so many nanoseconds is made
+    /// of.
+    fn locked<R: Rule + 'static>(
+        rule: R,
+        count: u64,
+        spans: impl Fn(u64) -> u64 + 'static,
+    ) -> Subject {
         let bound = move |length_ns| u128::from(spans(length_ns)) * u128::from(count);
         Subject::new(Locked::new(rule), count, bound, Latest::Asked)
     }
@@ -104,12 +118,17 @@ impl Setting {
         let windows = move |length_ns| u128::from(length_ns / period_ns + 2) * u128::from(count);
         let periods = move |length_ns| length_ns / period_ns + 1;
         Ok(match self.kind {
-            Kind::Cooldown => Subject::word(Cooldown::with_burst(quota, capacity)?, capacity, bucket),
+            Kind::Cooldown => {
+                Subject::word(Cooldown::with_burst(quota, capacity)?, capacity, bucket)
+            }
             Kind::TokenBucket { cost, initial, start } => {
                 let cost = cost.up_to(capacity.max(1));
                 let rule = TokenBucket::new(quota, capacity)?.with_cost(cost)?;
-                let rule = rule.initially(initial.get().min(capacity), Nanos::from_nanos(start.get()))?;
-                Subject::word(rule, capacity / cost, move |length_ns| bucket(length_ns) / u128::from(cost))
+                let rule =
+                    rule.initially(initial.get().min(capacity), Nanos::from_nanos(start.get()))?;
+                Subject::word(rule, capacity / cost, move |length_ns| {
+                    bucket(length_ns) / u128::from(cost)
+                })
             }
             Kind::LeakyMeter => Subject::word(LeakyMeter::new(quota, capacity)?, capacity, bucket),
             Kind::LeakyQueue => Subject::word(LeakyQueue::new(quota, capacity)?, capacity, bucket),
@@ -127,24 +146,28 @@ impl Setting {
                 let rule = AggregatedWindow::new(quota, slots);
                 Subject { latest: Latest::Own, ..Subject::locked(rule, count, periods) }
             }
-            Kind::Pair => Subject::locked((Cooldown::new(quota), SlidingLog::new(quota)), count, periods),
+            Kind::Pair => {
+                Subject::locked((Cooldown::new(quota), SlidingLog::new(quota)), count, periods)
+            }
         })
     }
 }
 
-/// What is in a bucket, and what flows into it; less than 2 ns early where an interval is no whole number of nanoseconds.
+/// What is in a bucket, and what flows into it; less than 2 ns early where an interval is no whole
+/// number of nanoseconds.
 fn bucket(quota: Quota, capacity: u64) -> impl Fn(u64) -> u128 + Copy + 'static {
     let early_ns = if quota.period_ns().is_multiple_of(quota.count()) { 0 } else { 2 };
     move |length_ns| {
-        let earned =
-            u128::from(length_ns + early_ns) * u128::from(quota.count()) / u128::from(quota.period_ns());
+        let earned = u128::from(length_ns + early_ns) * u128::from(quota.count())
+            / u128::from(quota.period_ns());
         u128::from(capacity) + earned
     }
 }
 
 fn ring(quota: Quota, guarding: bool, locked: bool) -> Result<Subject, QuotaError> {
     let slots = SLOTS as u64;
-    let rule = if guarding { SlottedRing::<SLOTS>::guarding(quota) } else { SlottedRing::new(quota) };
+    let rule =
+        if guarding { SlottedRing::<SLOTS>::guarding(quota) } else { SlottedRing::new(quota) };
     let slot_ns = quota.period_ns().div_ceil(if guarding { slots - 1 } else { slots });
     let guarded_ns = slot_ns.saturating_mul(slots - 1);
     let spans = move |length_ns: u64| length_ns.div_ceil(guarded_ns).max(1);
@@ -152,7 +175,11 @@ fn ring(quota: Quota, guarding: bool, locked: bool) -> Result<Subject, QuotaErro
     if locked {
         return Ok(subject);
     }
-    Ok(Subject { limiter: Box::new(AtomicRing::new(rule)?), latest: Latest::AskedInEarnest, ..subject })
+    Ok(Subject {
+        limiter: Box::new(AtomicRing::new(rule)?),
+        latest: Latest::AskedInEarnest,
+        ..subject
+    })
 }
 
 struct World {
@@ -174,7 +201,11 @@ impl World {
             }
             Err(Refused::NotUntil(moment)) => {
                 assert!((1..=self.subject.most).contains(&n), "{n} are to come back");
-                assert!(moment > self.now || moment == Nanos::MAX, "{n} at {:?}: {moment:?}", self.now);
+                assert!(
+                    moment > self.now || moment == Nanos::MAX,
+                    "{n} at {:?}: {moment:?}",
+                    self.now
+                );
                 if obey && moment < Nanos::MAX {
                     self.come_back(n, moment);
                 }
@@ -243,7 +274,8 @@ fuzz_target!(|input: (Setting, Vec<Step>)| {
     let (setting, steps) = input;
     let (Ok(subject), Ok(twin)) = (setting.build(), setting.build()) else { return };
     let quota = setting.quota.get();
-    let mut world = World { subject, twin, now: Nanos::ZERO, latest: Nanos::ZERO, let_in: Vec::new() };
+    let mut world =
+        World { subject, twin, now: Nanos::ZERO, latest: Nanos::ZERO, let_in: Vec::new() };
     for step in steps {
         match step {
             Step::Move(change) => world.now = change.from(world.now, quota),

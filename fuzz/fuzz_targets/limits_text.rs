@@ -1,5 +1,5 @@
-//! Any text is a quota, limits of a key, or an error that says why not; what is shown is read back as the same. So are limits
-//! that were made from any numbers.
+//! Any text is a quota, limits of a key, or an error that says why not; what is shown is read back
+//! as the same. So are limits that were made from any numbers.
 
 #![no_main]
 
@@ -14,8 +14,8 @@ use std::str::FromStr;
 
 /// What limits are written with.
 const WORDS: [&str; 20] = [
-    "/", ", ", " in ", " burst ", " ", "k", "M", "G", "s", "ms", "us", "ns", "min", "m", "h", "day", "year",
-    "month", "1", "0",
+    "/", ", ", " in ", " burst ", " ", "k", "M", "G", "s", "ms", "us", "ns", "min", "m", "h",
+    "day", "year", "month", "1", "0",
 ];
 
 #[derive(Arbitrary, Debug)]
@@ -36,7 +36,9 @@ impl Made {
     fn limit(&self) -> Option<Limit> {
         match *self {
             Made::Cooldown(quota) => Some(Limit::cooldown(quota.get())),
-            Made::WithBurst(quota, burst) => Limit::cooldown_with_burst(quota.get(), burst.get()).ok(),
+            Made::WithBurst(quota, burst) => {
+                Limit::cooldown_with_burst(quota.get(), burst.get()).ok()
+            }
             Made::Window(quota, slots) => Some(Limit::window(quota.get(), slots)),
         }
     }

@@ -1,5 +1,6 @@
-//! Any sequence of calls with any numbers, on a clock that jumps anywhere up to its end: nothing panics or hangs, nothing
-//! starts early, and the ledger accounts for every nanosecond and every slot.
+//! Any sequence of calls with any numbers, on a clock that jumps anywhere up to its end: nothing
+//! panics or hangs, nothing starts early, and the ledger accounts for every nanosecond and every
+//! slot.
 
 #![no_main]
 
@@ -85,7 +86,8 @@ impl World {
             Step::Rate(operations, period) => self.set_rate(Rate::per(operations, period)),
             Step::Hz(hz) => self.set_rate(Rate::from_hz(hz)),
             Step::Strictness(number) => {
-                let _ = Strictness::new(number).map(|strictness| self.pacer.set_strictness(strictness));
+                let _ =
+                    Strictness::new(number).map(|strictness| self.pacer.set_strictness(strictness));
             }
             Step::MaxBacklog(limit) => self.pacer.set_max_backlog(limit),
             Step::SkipLaterThan(limit) => self.pacer.set_skip_later_than(limit),
@@ -94,7 +96,9 @@ impl World {
             Step::Close => self.pacer.close(),
             Step::TryAcquire(times) => self.each(times, |world| world.pacer.try_acquire()),
             Step::Acquire(times) => self.each(times, |world| Ok(world.pacer.acquire()?)),
-            Step::AcquireTimeout(timeout) => self.each(1, |world| world.pacer.acquire_timeout(timeout)),
+            Step::AcquireTimeout(timeout) => {
+                self.each(1, |world| world.pacer.acquire_timeout(timeout))
+            }
             Step::AcquireMany(slots) => self.acquire_many(slots),
             Step::Lane(times) => self.each(times, |world| Ok(world.lane.acquire()?)),
             Step::GiveBack => self.lane.give_back(),
@@ -136,10 +140,12 @@ impl World {
         }
     }
 
-    /// Whether a row behind all that were taken would start before the end of the clock, 292 years after its origin.
+    /// Whether a row behind all that were taken would start before the end of the clock, 292 years
+    /// after its origin.
     fn comes_to_its_turn(&mut self, slots: u32) -> bool {
         self.in_rows += u64::from(slots);
-        let years_left = self.clock.now().as_nanos() < u64::MAX / 4 && self.pacer.rate().as_hz() > 100.0;
+        let years_left =
+            self.clock.now().as_nanos() < u64::MAX / 4 && self.pacer.rate().as_hz() > 100.0;
         years_left && self.in_rows < 1 << 36 && !self.would_block()
     }
 
@@ -154,7 +160,11 @@ impl World {
 
     fn start(&mut self, slots: u64, grant: Grant) {
         self.started += slots;
-        assert!(grant.intended_start() <= self.clock.now() + self.threshold, "{grant:?} at {:?}", self.clock.now());
+        assert!(
+            grant.intended_start() <= self.clock.now() + self.threshold,
+            "{grant:?} at {:?}",
+            self.clock.now()
+        );
         assert_eq!(grant.actual_start() - grant.intended_start(), grant.wait_time());
     }
 
@@ -171,7 +181,8 @@ fuzz_target!(|input: (Setting, Vec<Step>)| {
     let Some(pacer) = setting.build(&clock) else { return };
     let lane = pacer.lane();
     let threshold = setting.sleep_threshold.unwrap_or_default();
-    let mut world = World { clock, pacer, lane, claims: Vec::new(), started: 0, threshold, in_rows: 0 };
+    let mut world =
+        World { clock, pacer, lane, claims: Vec::new(), started: 0, threshold, in_rows: 0 };
     for step in steps {
         world.step(step);
         world.check_ledger();

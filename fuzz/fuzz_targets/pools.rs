@@ -1,5 +1,6 @@
-//! The token pool and the bucket that are refilled at fixed moments, with any numbers, on a clock that jumps forth and back: nothing
-//! panics or hangs; looking is deciding; who comes back when told gets in; and no token comes from anywhere else or gets lost.
+//! The token pool and the bucket that are refilled at fixed moments, with any numbers, on a clock
+//! that jumps forth and back: nothing panics or hangs; looking is deciding; who comes back when
+//! told gets in; and no token comes from anywhere else or gets lost.
 
 #![no_main]
 
@@ -7,7 +8,9 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use nanopace::{ManualClock, Nanos};
 use nanopace_fuzz::{AnyQuota, Move, Number};
-use nanopace_limits::{Limiter, ManagedPool, Quota, QuotaError, RefilledBucket, Refused, TokenPool};
+use nanopace_limits::{
+    Limiter, ManagedPool, Quota, QuotaError, RefilledBucket, Refused, TokenPool,
+};
 use std::time::Duration;
 
 /// The longest period of a bucket, and interval of a pool.
@@ -41,8 +44,10 @@ impl Setting {
     }
 
     fn pool(&self) -> Result<Pool, QuotaError> {
-        let (quota, interval) = (self.quota.get(), Duration::from_nanos(self.interval.up_to(DAY_NS)));
-        let pool = ManagedPool::unattended(quota, self.size.get(), self.ratio, interval, self.clock())?;
+        let (quota, interval) =
+            (self.quota.get(), Duration::from_nanos(self.interval.up_to(DAY_NS)));
+        let pool =
+            ManagedPool::unattended(quota, self.size.get(), self.ratio, interval, self.clock())?;
         let origin = Nanos::from_nanos(self.origin.get());
         Ok(Pool { pool, quota, interval, origin, latest: origin, taken: 0, closed: false })
     }
@@ -65,7 +70,11 @@ fn take(limiter: &impl Limiter, n: u64, now: Nanos) -> (bool, Nanos) {
     match answer {
         Err(Refused::NotUntil(moment)) if moment < Nanos::MAX => {
             assert!(moment > now, "{n} at {now:?}: {moment:?}");
-            assert_eq!(limiter.try_acquire_n_at(n, moment), Ok(()), "{n} told to come at {moment:?}");
+            assert_eq!(
+                limiter.try_acquire_n_at(n, moment),
+                Ok(()),
+                "{n} told to come at {moment:?}"
+            );
             (true, moment)
         }
         answer => (answer.is_ok(), now),
@@ -110,7 +119,8 @@ impl Pool {
         let pool = self.pool.snapshot();
         let elapsed_ns = (self.latest - self.origin).as_nanos();
         let refilled_ns = elapsed_ns / self.interval.as_nanos() * self.interval.as_nanos();
-        let refilled = refilled_ns * u128::from(self.quota.count()) / u128::from(self.quota.period_ns());
+        let refilled =
+            refilled_ns * u128::from(self.quota.count()) / u128::from(self.quota.period_ns());
         assert_eq!(self.taken + pool.waiting() + u128::from(pool.active()), refilled, "{pool:?}");
         assert!(pool.active() <= pool.capacity());
     }

@@ -16,7 +16,10 @@ fn check(rate: Result<Rate, RateError>, hz: f64) {
             assert!(close(rate.as_hz(), hz), "{rate:?} for {hz}");
             assert!(close(rate.interval_ns(), 1e9 / hz), "{rate:?} for {hz}");
             let again = rate.to_string().parse::<Rate>();
-            assert!(again.is_ok_and(|again| close(again.as_hz(), hz)), "{rate:?} is shown as {rate}");
+            assert!(
+                again.is_ok_and(|again| close(again.as_hz(), hz)),
+                "{rate:?} is shown as {rate}"
+            );
         }
         // At the ends of the range the float may lie on either side.
         Err(_) => assert!(

@@ -1,4 +1,5 @@
-//! Any text is a rate or an error that says why not; and a rate that is shown is read back as what it was.
+//! Any text is a rate or an error that says why not; and a rate that is shown is read back as what
+//! it was.
 
 #![no_main]
 
@@ -9,10 +10,14 @@ fuzz_target!(|text: &str| {
     match text.parse::<Rate>() {
         Ok(rate) => {
             let shown = rate.to_string();
-            let again: Rate =
-                shown.parse().unwrap_or_else(|error| panic!("{rate:?} is shown as {shown}: {error}"));
+            let again: Rate = shown
+                .parse()
+                .unwrap_or_else(|error| panic!("{rate:?} is shown as {shown}: {error}"));
             // Shown to the precision of an `f64`.
-            assert!((again.as_hz() / rate.as_hz() - 1.0).abs() < 1e-15, "{rate:?} is shown as {shown}");
+            assert!(
+                (again.as_hz() / rate.as_hz() - 1.0).abs() < 1e-15,
+                "{rate:?} is shown as {shown}"
+            );
         }
         Err(error) => assert!(!error.to_string().is_empty()),
     }

@@ -1,5 +1,6 @@
-//! A stored configuration in which any bits have changed, or that has another length: it is opened with the limits that were
-//! stored, or is damaged, which is told; and a change that succeeds is there when it is opened again.
+//! A stored configuration in which any bits have changed, or that has another length: it is opened
+//! with the limits that were stored, or is damaged, which is told; and a change that succeeds is
+//! there when it is opened again.
 
 #![no_main]
 
@@ -41,7 +42,8 @@ fn limits(number: u32) -> Limits {
     format!("{}/s, {}/h in 60", number + 1, number + 100).parse().expect("limits")
 }
 
-/// Whether `config` has the first limits that were stored, and no others: an earlier state of the file is whole, too.
+/// Whether `config` has the first limits that were stored, and no others: an earlier state of the
+/// file is whole, too.
 fn is_a_prefix(config: &DiskConfig) -> bool {
     let stored = |number: u32| config.limits_of(&number.to_string());
     let count = (0..20).take_while(|number| stored(*number).is_some()).count() as u32;
@@ -65,7 +67,8 @@ fn open_and_change(path: &Path) -> Result<(), ConfigError> {
 }
 
 fuzz_target!(
-    // The database panics at some damages, and the store catches that; without this, it would end the process.
+    // The database panics at some damages, and the store catches that; without this, it would end
+    // the process.
     init: std::panic::set_hook(Box::new(|panic| eprintln!("{panic}"))),
     |damage: Damage| {
         let mut bytes = INTACT.clone();

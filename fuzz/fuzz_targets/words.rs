@@ -1,4 +1,5 @@
-//! Any text, any number is a strictness, a way to pause or a quota, or an error; what is shown is read back as the same.
+//! Any text, any number is a strictness, a way to pause or a quota, or an error; what is shown is
+//! read back as the same.
 
 #![no_main]
 
@@ -10,7 +11,9 @@ use std::str::FromStr;
 
 fn check<T: FromStr<Err: Display> + Display + PartialEq>(parsed: Result<T, T::Err>) {
     match parsed {
-        Ok(value) => assert!(value.to_string().parse().is_ok_and(|again: T| again == value), "{value}"),
+        Ok(value) => {
+            assert!(value.to_string().parse().is_ok_and(|again: T| again == value), "{value}")
+        }
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 }

@@ -55,7 +55,8 @@ impl AnyQuota {
     #[must_use]
     pub fn get(self) -> Quota {
         let period_ns = self.period.up_to(Nanos::MAX.as_nanos());
-        Quota::new(self.count.up_to(period_ns), Duration::from_nanos(period_ns)).expect("within its range")
+        Quota::new(self.count.up_to(period_ns), Duration::from_nanos(period_ns))
+            .expect("within its range")
     }
 }
 
@@ -84,7 +85,9 @@ impl Move {
             Move::Intervals(count, more) => {
                 moment.saturating_add(spans(quota.period_ns() / quota.count(), count, more))
             }
-            Move::Periods(count, more) => moment.saturating_add(spans(quota.period_ns(), count, more)),
+            Move::Periods(count, more) => {
+                moment.saturating_add(spans(quota.period_ns(), count, more))
+            }
             Move::On(span) => moment.saturating_add(span.get()),
             Move::Back(span) => moment.saturating_sub(span.get()),
         })

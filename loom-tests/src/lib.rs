@@ -1,4 +1,5 @@
-//! What the models in `tests/` share: how a model is explored, and short words for what it is made of.
+//! What the models in `tests/` share: how a model is explored, and short words for what it is made
+//! of.
 //!
 //! Empty unless built with `--cfg loom`; see the README beside this crate.
 
@@ -9,8 +10,8 @@ mod watched;
 
 #[cfg(loom)]
 pub use model::{
-    MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, manual, rate,
-    slots, span, spawn, wait_ns,
+    MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, manual,
+    rate, slots, span, spawn, wait_ns,
 };
 #[cfg(loom)]
 pub use watched::Watched;

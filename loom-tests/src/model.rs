@@ -19,8 +19,9 @@ const PREEMPTIONS: usize = 2;
 /// More than any execution here needs; a model that gets there spins for ever.
 const MOST_BRANCHES: usize = 20_000;
 
-/// Runs `model` under every interleaving, and every value that a load may return, with at most so many preemptions as
-/// `LOOM_MAX_PREEMPTIONS` says; two by default. Prints how many executions that were.
+/// Runs `model` under every interleaving, and every value that a load may return, with at most so
+/// many preemptions as `LOOM_MAX_PREEMPTIONS` says; two by default. Prints how many executions that
+/// were.
 ///
 /// # Panics
 /// When one of them does, or gets stuck.
@@ -28,7 +29,8 @@ pub fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
     explore_less(0, name, model);
 }
 
-/// As [`explore`], with so many preemptions `less`: for a model with so many loads that it would take minutes.
+/// As [`explore`], with so many preemptions `less`: for a model with so many loads that it would
+/// take minutes.
 ///
 /// # Panics
 /// As [`explore`].
@@ -46,7 +48,10 @@ pub fn explore_less(less: usize, name: &str, model: impl Fn() + Send + Sync + 's
         model();
     });
     let executions = executions.load(Ordering::Relaxed);
-    println!("model {name}: bound {bound}, {executions} executions, {} ms", started.elapsed().as_millis());
+    println!(
+        "model {name}: bound {bound}, {executions} executions, {} ms",
+        started.elapsed().as_millis()
+    );
 }
 
 /// A thread of the model.

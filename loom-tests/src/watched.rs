@@ -5,8 +5,8 @@ use nanopace::clock::Parker;
 use nanopace::{Clock, ManualClock, Nanos};
 use std::sync::Arc;
 
-/// A manual clock that counts those who lie down on it, and how often somebody spins. It passes for one that runs by itself: on
-/// others the hybrid strategy keeps to no budget.
+/// A manual clock that counts those who lie down on it, and how often somebody spins. It passes for
+/// one that runs by itself: on others the hybrid strategy keeps to no budget.
 #[derive(Clone, Debug, Default)]
 pub struct Watched {
     /// The clock.

@@ -3,17 +3,18 @@
 #![cfg(loom)]
 
 use loom_tests::{
-    MICRO, MILLI, SECOND, Watched, assert_balanced, at, drain, explore, explore_less, intended_ns, manual,
-    rate, slots, span, spawn, wait_ns,
+    MICRO, MILLI, SECOND, Watched, assert_balanced, at, drain, explore, explore_less, intended_ns,
+    manual, rate, slots, span, spawn, wait_ns,
 };
 use nanopace::{Closed, Pacer, Refused};
 
 /// A reader without the lock sees the old piece of schedule or the new one, never a mixture.
 ///
-/// Threads: one that asks twice when a slot is due, one that changes the rate. The two rates differ in mantissa and shift,
-/// and their pieces in their anchors.
-/// Edits: any of the loads of `Hot::stretch` `Relaxed`, or of the stores of `Hot::store`, or the version's; `withdraw` without
-/// `BUSY`; `write` without a new number; `snapshot` without the second look at the version, or without asking who writes.
+/// Threads: one that asks twice when a slot is due, one that changes the rate. The two rates differ
+/// in mantissa and shift, and their pieces in their anchors. Edits: any of the loads of
+/// `Hot::stretch` `Relaxed`, or of the stores of `Hot::store`, or the version's; `withdraw` without
+/// `BUSY`; `write` without a new number; `snapshot` without the second look at the version, or
+/// without asking who writes.
 #[test]
 fn a_snapshot_is_read_whole() {
     explore("a_snapshot_is_read_whole", || {
@@ -28,18 +29,20 @@ fn a_snapshot_is_read_whole() {
         clock.advance(span(SECOND));
         pacer.set_rate(rate("3/s"));
         let (third, seen) = other.join().unwrap();
-        // Slot 2: at 2 s; or, of the interval from 1 s to 2 s, the half that is left at 1.5 s takes a sixth of a second.
+        // Slot 2: at 2 s; or, of the interval from 1 s to 2 s, the half that is left at 1.5 s takes
+        // a sixth of a second.
         let (old, new) = (at(2 * SECOND), at(1_666_666_667));
         assert!([[old, old], [old, new], [new, new]].contains(&seen), "{seen:?}");
         assert_eq!(third.due(), Ok(new));
     });
 }
 
-/// A change of the rate among claimers hands out what was due before it, each slot once, and nothing more.
+/// A change of the rate among claimers hands out what was due before it, each slot once, and
+/// nothing more.
 ///
-/// Threads: one that acquires, one that sets the rate to one per second and moves the clock on by 10 us, ten intervals of the
-/// old rate. Three slots are due.
-/// Edits: `index_of` lets the new piece speak for slots that were due before it; the addition as a load and a store.
+/// Threads: one that acquires, one that sets the rate to one per second and moves the clock on by
+/// 10 us, ten intervals of the old rate. Three slots are due. Edits: `index_of` lets the new piece
+/// speak for slots that were due before it; the addition as a load and a store.
 #[test]
 fn a_rate_change_loses_no_slot() {
     explore_less(1, "a_rate_change_loses_no_slot", || {
@@ -61,9 +64,9 @@ fn a_rate_change_loses_no_slot() {
 
 /// Nothing starts at the old speed on a clock that was read after the change.
 ///
-/// Threads: one that starts its claim of a slot that was due in half a microsecond; one that sets the rate from 1M/s to one
-/// per second and moves the clock on by 10 us.
-/// Edits: `reading` does not look at the version again after reading the clock; the clock's store or load `Relaxed`.
+/// Threads: one that starts its claim of a slot that was due in half a microsecond; one that sets
+/// the rate from 1M/s to one per second and moves the clock on by 10 us. Edits: `reading` does not
+/// look at the version again after reading the clock; the clock's store or load `Relaxed`.
 #[test]
 fn nothing_bursts_at_the_old_speed() {
     explore("nothing_bursts_at_the_old_speed", || {
@@ -86,9 +89,9 @@ fn nothing_bursts_at_the_old_speed() {
 
 /// Nor does who was asleep when the rate changed.
 ///
-/// Threads: one that sleeps for a slot that is due in half a microsecond; one that sets the rate from 1M/s to one per
-/// second and moves the clock on, by 10 us and then by 2 s.
-/// Edits: a sleeper starts by its plan although the version has changed.
+/// Threads: one that sleeps for a slot that is due in half a microsecond; one that sets the rate
+/// from 1M/s to one per second and moves the clock on, by 10 us and then by 2 s. Edits: a sleeper
+/// starts by its plan although the version has changed.
 #[test]
 fn nobody_asleep_starts_at_the_old_speed() {
     explore("nobody_asleep_starts_at_the_old_speed", || {
@@ -112,8 +115,9 @@ fn nobody_asleep_starts_at_the_old_speed() {
 
 /// A change of the rate reaches a caller who sleeps, or is about to.
 ///
-/// Threads: one that takes two slots due in an hour, as one operation, under the lock; one that sets the rate to 1000/s and moves the clock on by 1 ms.
-/// Edits: `wake_moved` wakes nobody; or before it has withdrawn what was published; `enter` does not look whether the plan is current;
+/// Threads: one that takes two slots due in an hour, as one operation, under the lock; one that
+/// sets the rate to 1000/s and moves the clock on by 1 ms. Edits: `wake_moved` wakes nobody; or
+/// before it has withdrawn what was published; `enter` does not look whether the plan is current;
 /// the manual clock does not look at the time again before it enters a sleeper.
 #[test]
 fn no_wake_up_is_lost() {
@@ -135,9 +139,9 @@ fn no_wake_up_is_lost() {
 
 /// A change of the rate reaches everyone who sleeps.
 ///
-/// Threads: two that acquire slots due in one hour and in two; one that sets the rate to 1000/s as soon as both sleep, and
-/// moves the clock on by 2 ms.
-/// Edit: `leave` passes the waking on to nobody.
+/// Threads: two that acquire slots due in one hour and in two; one that sets the rate to 1000/s as
+/// soon as both sleep, and moves the clock on by 2 ms. Edit: `leave` passes the waking on to
+/// nobody.
 #[test]
 fn a_change_reaches_every_sleeper() {
     explore("a_change_reaches_every_sleeper", || {
@@ -157,10 +161,11 @@ fn a_change_reaches_every_sleeper() {
     });
 }
 
-/// A change of the rate that puts a deadline out of reach ends the sleep at once, and nothing is taken.
+/// A change of the rate that puts a deadline out of reach ends the sleep at once, and nothing is
+/// taken.
 ///
-/// Threads: one that acquires by a deadline in two seconds a slot due in one; one that sets the rate to one per hour.
-/// Edit: `wake_moved` wakes nobody.
+/// Threads: one that acquires by a deadline in two seconds a slot due in one; one that sets the
+/// rate to one per hour. Edit: `wake_moved` wakes nobody.
 #[test]
 fn a_deadline_out_of_reach_ends_the_sleep() {
     explore("a_deadline_out_of_reach_ends_the_sleep", || {
@@ -178,11 +183,12 @@ fn a_deadline_out_of_reach_ends_the_sleep() {
     });
 }
 
-/// While the pacer is paused nothing is taken, even while someone from before the pause reports how late it is.
+/// While the pacer is paused nothing is taken, even while someone from before the pause reports how
+/// late it is.
 ///
-/// Threads: one that tries to acquire a slot that is due, and tells up to where others are; one that pauses and tries to acquire;
-/// then the schedule goes on.
-/// Edits: `report` moves the horizon whatever state it belongs to; or by a store; `withdraw` leaves the horizon as it is.
+/// Threads: one that tries to acquire a slot that is due, and tells up to where others are; one
+/// that pauses and tries to acquire; then the schedule goes on. Edits: `report` moves the horizon
+/// whatever state it belongs to; or by a store; `withdraw` leaves the horizon as it is.
 #[test]
 fn nothing_starts_while_paused() {
     explore_less(1, "nothing_starts_while_paused", || {
@@ -207,12 +213,12 @@ fn nothing_starts_while_paused() {
     });
 }
 
-/// A pause moves what has not started by its length, so that it is as late as it was; whoever comes or sleeps while it
-/// lasts starts when it ends.
+/// A pause moves what has not started by its length, so that it is as late as it was; whoever comes
+/// or sleeps while it lasts starts when it ends.
 ///
-/// Threads: one that takes slots 0 and 1 as one operation, overdue by half a microsecond when the pause began; one that ends the pause after
-/// a second.
-/// Edits: `wake_moved` wakes nobody; `resume` moves the pieces by less than the pause.
+/// Threads: one that takes slots 0 and 1 as one operation, overdue by half a microsecond when the
+/// pause began; one that ends the pause after a second. Edits: `wake_moved` wakes nobody; `resume`
+/// moves the pieces by less than the pause.
 #[test]
 fn a_pause_is_nobodys_lateness() {
     explore("a_pause_is_nobodys_lateness", || {
@@ -254,9 +260,9 @@ fn a_start_reaches_everyone() {
 
 /// Closing ends every sleep, also one that has not begun; and what the sleeper had taken goes back.
 ///
-/// Threads: one that acquires a slot due in an hour, one that closes.
-/// Edits: `close` wakes nobody; `enter` does not look whether the plan is current; `refuse_if_closed` keeps the slot, or
-/// refuses nobody.
+/// Threads: one that acquires a slot due in an hour, one that closes. Edits: `close` wakes nobody;
+/// `enter` does not look whether the plan is current; `refuse_if_closed` keeps the slot, or refuses
+/// nobody.
 #[test]
 fn close_strands_nobody() {
     explore("close_strands_nobody", || {

@@ -3,8 +3,8 @@
 #![cfg(loom)]
 
 use loom_tests::{
-    MICRO, SECOND, assert_balanced, drain, explore, explore_less, intended_ns, manual, rate, slots, span,
-    spawn, wait_ns,
+    MICRO, SECOND, assert_balanced, drain, explore, explore_less, intended_ns, manual, rate, slots,
+    span, spawn, wait_ns,
 };
 use nanopace::Refused;
 
@@ -30,10 +30,12 @@ fn claims_are_unique() {
     });
 }
 
-/// So they are when one thread takes a slot only if it is due: nobody's slot is taken a second time.
+/// So they are when one thread takes a slot only if it is due: nobody's slot is taken a second
+/// time.
 ///
 /// Threads: one that tries, one that acquires twice; three slots are due, two of them known to be.
-/// Edits: `exchange` as a load, a comparison and a store; `try_claim_fast` adds instead of exchanging what it has looked at.
+/// Edits: `exchange` as a load, a comparison and a store; `try_claim_fast` adds instead of
+/// exchanging what it has looked at.
 #[test]
 fn tried_claims_are_unique() {
     explore("tried_claims_are_unique", || {
@@ -76,13 +78,13 @@ fn rows_are_unique() {
     });
 }
 
-/// A slot is never stamped earlier than it was known to be due, and the latest reading never goes back: a caller who
-/// read the clock early and reports it late changes nothing.
+/// A slot is never stamped earlier than it was known to be due, and the latest reading never goes
+/// back: a caller who read the clock early and reports it late changes nothing.
 ///
-/// Threads: one that acquires twice, one that moves the clock on and acquires. The clock stands at 1.5 us and at 4.5 us only, so
-/// there is one right wait time for slots 2 and 3.
-/// Edits: `report` tells the reading after it has moved the horizon; or lets it go back; or moves the horizon `Relaxed`;
-/// `window` reads the reading first; or the horizon `Relaxed`.
+/// Threads: one that acquires twice, one that moves the clock on and acquires. The clock stands at
+/// 1.5 us and at 4.5 us only, so there is one right wait time for slots 2 and 3. Edits: `report`
+/// tells the reading after it has moved the horizon; or lets it go back; or moves the horizon
+/// `Relaxed`; `window` reads the reading first; or the horizon `Relaxed`.
 #[test]
 fn last_seen_never_goes_back() {
     explore("last_seen_never_goes_back", || {
@@ -107,7 +109,8 @@ fn last_seen_never_goes_back() {
     });
 }
 
-/// A slot that is given back is handed out again, once, to a caller who comes then or is on the way.
+/// A slot that is given back is handed out again, once, to a caller who comes then or is on the
+/// way.
 ///
 /// Threads: one that drops a claim, one that acquires; all slots are due.
 /// Edit: `put_back` puts the slot aside although it was the latest claim and is taken back.
@@ -132,9 +135,9 @@ fn a_dropped_claim_is_handed_out_once() {
 
 /// A slot that is given back reaches a caller who sleeps, or is about to, for a later one.
 ///
-/// Threads: one that drops the claim of a slot that is due in an hour, and moves the clock on by that; one that acquires the
-/// slot after the next, due in three hours.
-/// Edits: `put_back` wakes nobody; or before it has withdrawn what was published; `prefer_returned` prefers nothing.
+/// Threads: one that drops the claim of a slot that is due in an hour, and moves the clock on by
+/// that; one that acquires the slot after the next, due in three hours. Edits: `put_back` wakes
+/// nobody; or before it has withdrawn what was published; `prefer_returned` prefers nothing.
 #[test]
 fn a_dropped_claim_reaches_a_sleeper() {
     explore_less(1, "a_dropped_claim_reaches_a_sleeper", || {
@@ -154,11 +157,11 @@ fn a_dropped_claim_reaches_a_sleeper() {
     });
 }
 
-/// A slot that comes back before it is due is not taken for one that is, only because it had been claimed when the schedule
-/// was published.
+/// A slot that comes back before it is due is not taken for one that is, only because it had been
+/// claimed when the schedule was published.
 ///
-/// Threads: one that tries to acquire, one that drops the claim of a slot that is due in a microsecond.
-/// Edit: `write` puts the horizon where claims have come to.
+/// Threads: one that tries to acquire, one that drops the claim of a slot that is due in a
+/// microsecond. Edit: `write` puts the horizon where claims have come to.
 #[test]
 fn a_slot_that_comes_back_is_not_due() {
     explore("a_slot_that_comes_back_is_not_due", || {

@@ -4,15 +4,17 @@
 
 #![cfg(loom)]
 
-use loom_tests::{MICRO, assert_balanced, drain, explore, explore_less, manual, rate, slots, span, spawn};
+use loom_tests::{
+    MICRO, assert_balanced, drain, explore, explore_less, manual, rate, slots, span, spawn,
+};
 use nanopace::Closed;
 
 /// A lane gives the rest of its run back, once, whoever claims meanwhile.
 ///
-/// Threads: one whose lane starts two slots, gives back the third, and again what it has, and is dropped; one that
-/// acquires. Four slots are due.
-/// Edits: `put_back` puts slots aside although it has taken them back; `exchange` as a load, a comparison and a store;
-/// `Lane::give_back` keeps its run.
+/// Threads: one whose lane starts two slots, gives back the third, and again what it has, and is
+/// dropped; one that acquires. Four slots are due. Edits: `put_back` puts slots aside although it
+/// has taken them back; `exchange` as a load, a comparison and a store; `Lane::give_back` keeps its
+/// run.
 #[test]
 fn a_run_goes_back_once() {
     explore("a_run_goes_back_once", || {
@@ -40,9 +42,9 @@ fn a_run_goes_back_once() {
 
 /// So it does during a change of the rate.
 ///
-/// Threads: one that drops a lane which has started two slots and holds a third; one that changes the rate and acquires.
-/// Four slots are due.
-/// Edits: `put_back` puts slots aside although it has taken them back; `exchange` or the addition by a load and a store.
+/// Threads: one that drops a lane which has started two slots and holds a third; one that changes
+/// the rate and acquires. Four slots are due. Edits: `put_back` puts slots aside although it has
+/// taken them back; `exchange` or the addition by a load and a store.
 #[test]
 fn a_run_goes_back_once_during_a_rate_change() {
     explore("a_run_goes_back_once_during_a_rate_change", || {
@@ -62,11 +64,12 @@ fn a_run_goes_back_once_during_a_rate_change() {
     });
 }
 
-/// A lane that goes on while the rate changes starts each of its slots once, and gives back the others.
+/// A lane that goes on while the rate changes starts each of its slots once, and gives back the
+/// others.
 ///
-/// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped; one that changes the
-/// rate. Four slots are due.
-/// Edits: `put_back` puts slots aside although it has taken them back; the lane forgets what it has left.
+/// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped;
+/// one that changes the rate. Four slots are due. Edits: `put_back` puts slots aside although it
+/// has taken them back; the lane forgets what it has left.
 #[test]
 fn a_lane_goes_on_during_a_rate_change() {
     explore("a_lane_goes_on_during_a_rate_change", || {
@@ -87,9 +90,9 @@ fn a_lane_goes_on_during_a_rate_change() {
 
 /// Two lanes never hold the same slot, and what both leave is all there.
 ///
-/// Threads: one whose lane starts two slots, holds a third and is dropped; one whose lane starts one. Five slots are due.
-/// Edits: `take_first` leaves the slot it takes; `put_back` forgets slots that are not the latest; `exchange` by a load and
-/// a store.
+/// Threads: one whose lane starts two slots, holds a third and is dropped; one whose lane starts
+/// one. Five slots are due. Edits: `take_first` leaves the slot it takes; `put_back` forgets slots
+/// that are not the latest; `exchange` by a load and a store.
 #[test]
 fn lanes_share_nothing() {
     explore_less(1, "lanes_share_nothing", || {
@@ -112,9 +115,8 @@ fn lanes_share_nothing() {
 
 /// A lane stops when the pacer is closed, and counts as granted what it has started.
 ///
-/// Threads: one whose lane acquires twice, so that it holds a third slot, looks, and is dropped; one that closes. Four
-/// slots are due.
-/// Edit: `Run::next` does not look at the version.
+/// Threads: one whose lane acquires twice, so that it holds a third slot, looks, and is dropped;
+/// one that closes. Four slots are due. Edit: `Run::next` does not look at the version.
 #[test]
 fn a_closed_lane_gives_back() {
     explore("a_closed_lane_gives_back", || {

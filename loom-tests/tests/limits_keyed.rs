@@ -11,13 +11,14 @@ use std::sync::Arc;
 
 /// Two new keys in different shards take the last place once; a removal frees it.
 ///
-/// Threads: two that each ask for a key of their own, where there is room for one; one of them cleans up before.
-/// Edit: `reserve` loads the count and stores it raised.
+/// Threads: two that each ask for a key of their own, where there is room for one; one of them
+/// cleans up before. Edit: `reserve` loads the count and stores it raised.
 #[test]
 fn keys_stay_within_their_bound() {
     explore("keys_stay_within_their_bound", || {
         let rule = Cooldown::new("1/h".parse().unwrap());
-        let store = RequestStore::with_hasher(rule, 2, BuildHasherDefault::<DefaultHasher>::default());
+        let store =
+            RequestStore::with_hasher(rule, 2, BuildHasherDefault::<DefaultHasher>::default());
         let store = Arc::new(store);
         let later = Nanos::from_nanos(7_200_000_000_000);
         store.try_acquire_n_at(&1_u64, 1, Nanos::ZERO).unwrap();
@@ -33,10 +34,12 @@ fn keys_stay_within_their_bound() {
     });
 }
 
-/// Who decides after a change of the limits decides by the new ones, whatever the decisions before it have seen.
+/// Who decides after a change of the limits decides by the new ones, whatever the decisions before
+/// it have seen.
 ///
-/// Threads: one that changes the limits, one that meanwhile makes the key's first decision.
-/// Edits: `refresh` asks for the version after the limits; `change` raises the version before it locks the tables.
+/// Threads: one that changes the limits, one that meanwhile makes the key's first decision. Edits:
+/// `refresh` asks for the version after the limits; `change` raises the version before it locks the
+/// tables.
 #[test]
 fn a_change_is_seen_by_every_later_decision() {
     explore("a_change_is_seen_by_every_later_decision", || {
@@ -49,7 +52,11 @@ fn a_change_is_seen_by_every_later_decision() {
         });
         engine.config().set(Scope::Key("key"), "2/h".parse().unwrap()).unwrap();
         assert!(other.join().unwrap(), "the first gets in by the old limits and by the new ones");
-        assert_eq!(engine.try_acquire_at("key", Nanos::ZERO), Ok(()), "the second, by the new ones only");
+        assert_eq!(
+            engine.try_acquire_at("key", Nanos::ZERO),
+            Ok(()),
+            "the second, by the new ones only"
+        );
         assert!(engine.try_acquire_at("key", Nanos::ZERO).is_err());
     });
 }

@@ -1,4 +1,5 @@
-//! Models of the token pool: a refill, a close, and who waits. The rate manager's part is played by the model's threads.
+//! Models of the token pool: a refill, a close, and who waits. The rate manager's part is played by
+//! the model's threads.
 
 #![cfg(loom)]
 
@@ -13,7 +14,8 @@ const SECOND: Duration = Duration::from_secs(1);
 /// A pool of two that gets one token each second.
 fn pool() -> (ManualClock, Arc<ManagedPool>) {
     let clock = ManualClock::new();
-    let pool = ManagedPool::unattended("1/s".parse().unwrap(), 2, 1.0, SECOND, clock.clone()).unwrap();
+    let pool =
+        ManagedPool::unattended("1/s".parse().unwrap(), 2, 1.0, SECOND, clock.clone()).unwrap();
     (clock, Arc::new(pool))
 }
 
@@ -38,8 +40,8 @@ fn a_refill_reaches_who_waits() {
 
 /// Closing turns away who waits or is about to.
 ///
-/// Threads: one that acquires, one that closes.
-/// Edits: `close` tells nobody; `acquire` does not look whether it is closed; or looks at the pool and joins the queue under two locks.
+/// Threads: one that acquires, one that closes. Edits: `close` tells nobody; `acquire` does not
+/// look whether it is closed; or looks at the pool and joins the queue under two locks.
 #[test]
 fn closing_a_pool_strands_nobody() {
     explore("closing_a_pool_strands_nobody", || {

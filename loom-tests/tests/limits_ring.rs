@@ -1,4 +1,5 @@
-//! The slotted ring without a lock: it admits no more than its limit, and what it refuses it takes back.
+//! The slotted ring without a lock: it admits no more than its limit, and what it refuses it takes
+//! back.
 
 #![cfg(loom)]
 
@@ -15,8 +16,9 @@ fn second(second: u64) -> nanopace::Nanos {
     at(second * SECOND)
 }
 
-/// Of two requests a second apart, a ring that lets in one per two seconds lets in one at most, also where the slot of one has taken the
-/// place of an older one. Of two that are three slots apart, both may get in.
+/// Of two requests a second apart, a ring that lets in one per two seconds lets in one at most,
+/// also where the slot of one has taken the place of an older one. Of two that are three slots
+/// apart, both may get in.
 ///
 /// Threads: two that ask, at seconds 4 and 5; the ring has let one in at second 1 or 2.
 /// Edits: the count of readings with a weaker ordering, or by a load and a store.
@@ -71,11 +73,12 @@ fn a_ring_takes_back_what_it_refuses() {
     });
 }
 
-/// A request that was overtaken by a whole round of the ring does not go by what the ring no longer knows.
+/// A request that was overtaken by a whole round of the ring does not go by what the ring no longer
+/// knows.
 ///
-/// Threads: one that asks at second 5, one at seconds 4 and 7; second 7 takes the place of second 4, and whoever asked at second 5 and finds
-/// that, asks at second 7.
-/// Edit: a request does not look whether a later slot than its own has begun.
+/// Threads: one that asks at second 5, one at seconds 4 and 7; second 7 takes the place of second
+/// 4, and whoever asked at second 5 and finds that, asks at second 7. Edit: a request does not look
+/// whether a later slot than its own has begun.
 #[test]
 fn an_overtaken_request_comes_again() {
     explore("an_overtaken_request_comes_again", || {

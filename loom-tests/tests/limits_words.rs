@@ -16,7 +16,8 @@ use std::time::Duration;
 fn one_word_admits_no_more() {
     explore("one_word_admits_no_more", || {
         let limiter = Arc::new(Atomic::new(Cooldown::new("3/60s".parse().unwrap())));
-        let ask = |limiter: &Atomic<Cooldown>| [(); 2].map(|()| limiter.try_acquire_at(Nanos::ZERO));
+        let ask =
+            |limiter: &Atomic<Cooldown>| [(); 2].map(|()| limiter.try_acquire_at(Nanos::ZERO));
         let other = spawn({
             let limiter = Arc::clone(&limiter);
             move || ask(&limiter)
@@ -36,7 +37,8 @@ fn one_word_admits_no_more() {
 fn departures_are_unique() {
     explore("departures_are_unique", || {
         let queue = Arc::new(Atomic::new(LeakyQueue::new("1/s".parse().unwrap(), 4).unwrap()));
-        let enqueue = |queue: &Atomic<LeakyQueue>| [(); 2].map(|()| queue.enqueue_at(Nanos::ZERO).unwrap());
+        let enqueue =
+            |queue: &Atomic<LeakyQueue>| [(); 2].map(|()| queue.enqueue_at(Nanos::ZERO).unwrap());
         let other = spawn({
             let queue = Arc::clone(&queue);
             move || enqueue(&queue)
@@ -74,9 +76,10 @@ fn a_refill_happens_once() {
 
 /// Who sees the tokens of a refill is not told to come back for that refill, but for the next.
 ///
-/// Threads: one that asks for all four tokens on the clock of the moment before, one that does the first refill. (In this
-/// order: loom would not try to run a refill, which looks before it changes anything, ahead of a thread that only looks.)
-/// Edits: `update` adds without Release; or fails without Acquire; `refill` counts after it has added.
+/// Threads: one that asks for all four tokens on the clock of the moment before, one that does the
+/// first refill. (In this order: loom would not try to run a refill, which looks before it changes
+/// anything, ahead of a thread that only looks.) Edits: `update` adds without Release; or fails
+/// without Acquire; `refill` counts after it has added.
 #[test]
 fn nobody_is_told_to_come_back_too_early() {
     explore("nobody_is_told_to_come_back_too_early", || {
@@ -86,7 +89,8 @@ fn nobody_is_told_to_come_back_too_early() {
             move || bucket.try_acquire_n_at(4, at(SECOND - 1))
         });
         assert_eq!(bucket.check_n_at(1, at(SECOND)), Ok(()));
-        // Before the refill, four are two refills away; with its two tokens there, one, which is the second.
+        // Before the refill, four are two refills away; with its two tokens there, one, which is
+        // the second.
         let refused = other.join().unwrap();
         assert!(refused >= Err(Refused::NotUntil(at(2 * SECOND))), "{refused:?}");
     });

@@ -2,7 +2,9 @@
 
 #![cfg(loom)]
 
-use loom_tests::{MICRO, MILLI, Watched, assert_balanced, explore, intended_ns, rate, span, spawn, wait_ns};
+use loom_tests::{
+    MICRO, MILLI, Watched, assert_balanced, explore, intended_ns, rate, span, spawn, wait_ns,
+};
 use nanopace::{Closed, Pacer, Pause};
 
 /// A pacer that starts now, on this clock.
@@ -34,9 +36,9 @@ fn a_spinner_hears_of_a_close() {
 
 /// A change of the rate reaches whoever yields the processor instead of sleeping.
 ///
-/// Threads: one that acquires a slot due in an hour, one that sets the rate to 1000/s as soon as the other yields, and moves
-/// the clock on by 1 ms.
-/// Edit: whoever spins does not look whether the plan is current.
+/// Threads: one that acquires a slot due in an hour, one that sets the rate to 1000/s as soon as
+/// the other yields, and moves the clock on by 1 ms. Edit: whoever spins does not look whether the
+/// plan is current.
 #[test]
 fn a_yielder_hears_of_a_rate_change() {
     explore("a_yielder_hears_of_a_rate_change", || {
@@ -58,9 +60,9 @@ fn a_yielder_hears_of_a_rate_change() {
 
 /// A change of the rate reaches whoever spins within a budget.
 ///
-/// Threads: one that acquires a slot due in half a microsecond, too soon to sleep; one that sets the rate from 1M/s to
-/// 10M/s as soon as the other spins, and moves the clock on by the 50 ns that are left.
-/// Edit: whoever spins does not look whether the plan is current.
+/// Threads: one that acquires a slot due in half a microsecond, too soon to sleep; one that sets
+/// the rate from 1M/s to 10M/s as soon as the other spins, and moves the clock on by the 50 ns that
+/// are left. Edit: whoever spins does not look whether the plan is current.
 #[test]
 fn a_hybrid_spinner_hears_of_a_rate_change() {
     explore("a_hybrid_spinner_hears_of_a_rate_change", || {

@@ -16,7 +16,8 @@ fn claim_and_start(pacer: &Pacer) -> Start {
     (claim, start)
 }
 
-/// Two threads claim and start at once, 10 s after the start of a schedule of one per second; the earlier slot first.
+/// Two threads claim and start at once, 10 s after the start of a schedule of one per second; the
+/// earlier slot first.
 fn start_late(builder: PacerBuilder, clock: &ManualClock) -> (Pacer, [Start; 2]) {
     let pacer = builder.build();
     clock.advance(span(10 * SECOND));
@@ -39,7 +40,8 @@ fn starts_ms(starts: &[Start; 2]) -> [Result<u64, u64>; 2] {
     })
 }
 
-/// Two late callers under the strict policy forfeit the gap between them once, in whatever order they start.
+/// Two late callers under the strict policy forfeit the gap between them once, in whatever order
+/// they start.
 ///
 /// Threads: two that claim and start, 10 s late.
 /// Edit: `Schedule::start` lets a straggler forfeit too.
@@ -48,8 +50,8 @@ fn a_strict_gap_is_forfeited_once() {
     explore("a_strict_gap_is_forfeited_once", || {
         let (clock, builder) = manual("1/s");
         let (pacer, starts) = start_late(builder.strictness(Strictness::STRICT), &clock);
-        // Slot 0 gives 10 s away, and slot 1 follows a second after it; or slot 1 gives 9 s away, and slot 0, which
-        // starts behind it, nothing.
+        // Slot 0 gives 10 s away, and slot 1 follows a second after it; or slot 1 gives 9 s away,
+        // and slot 0, which starts behind it, nothing.
         let expected = match pacer.ledger().idle.as_secs() {
             10 => [Ok(0), Err(11_000)],
             9 => [Ok(0), Ok(1_000)],
@@ -61,7 +63,8 @@ fn a_strict_gap_is_forfeited_once() {
     });
 }
 
-/// Under a partial strictness each late start closes its part of the gap as the one before has left it.
+/// Under a partial strictness each late start closes its part of the gap as the one before has left
+/// it.
 ///
 /// Threads: two that claim and start, 10 s late, at strictness 0.5.
 /// Edit: `Schedule::start` lets a straggler forfeit too.
@@ -70,7 +73,8 @@ fn a_partial_gap_is_closed_in_turn() {
     explore("a_partial_gap_is_closed_in_turn", || {
         let (clock, builder) = manual("1/s");
         let (pacer, starts) = start_late(builder.strictness(Strictness::new(0.5).unwrap()), &clock);
-        // Slot 0: 5 s of 10 s; slot 1, then at 6 s: 2 s of 4 s. Or slot 1: 4.5 s of 9 s, and slot 0 nothing.
+        // Slot 0: 5 s of 10 s; slot 1, then at 6 s: 2 s of 4 s. Or slot 1: 4.5 s of 9 s, and slot 0
+        // nothing.
         let expected = match pacer.ledger().idle.as_millis() {
             7_000 => [Ok(0), Ok(6_000)],
             4_500 => [Ok(0), Ok(1_000)],
@@ -90,7 +94,8 @@ fn a_backlog_is_cut_once() {
     explore("a_backlog_is_cut_once", || {
         let (clock, builder) = manual("1/s");
         let (pacer, starts) = start_late(builder.max_backlog(span(3 * SECOND)), &clock);
-        // Slot 0: 7 s, and slot 1 is within the limit. Or slot 1: 6 s, and slot 0 keeps its intended start.
+        // Slot 0: 7 s, and slot 1 is within the limit. Or slot 1: 6 s, and slot 0 keeps its
+        // intended start.
         let expected = match pacer.ledger().idle.as_secs() {
             7 => [Ok(0), Ok(8_000)],
             6 => [Ok(0), Ok(1_000)],
@@ -101,8 +106,8 @@ fn a_backlog_is_cut_once() {
     });
 }
 
-/// What is owed under a burst ratio is booked once: whoever of two late callers starts first, and intended starts stay
-/// where they were.
+/// What is owed under a burst ratio is booked once: whoever of two late callers starts first, and
+/// intended starts stay where they were.
 ///
 /// Threads: two that claim and start, 10 s late, at burst ratio 2.
 /// Edit: `Schedule::start` lets a straggler owe time too.
@@ -110,8 +115,10 @@ fn a_backlog_is_cut_once() {
 fn owed_time_is_booked_once() {
     explore("owed_time_is_booked_once", || {
         let (clock, builder) = manual("1/s");
-        let (pacer, mut starts) = start_late(builder.strictness(Strictness::new(2.0).unwrap()), &clock);
-        // Slot 0 starts, and slot 1 waits for its share of the ratio; or slot 1 does, and slot 0 may already.
+        let (pacer, mut starts) =
+            start_late(builder.strictness(Strictness::new(2.0).unwrap()), &clock);
+        // Slot 0 starts, and slot 1 waits for its share of the ratio; or slot 1 does, and slot 0
+        // may already.
         let expected = [[Ok(0), Err(10_500)], [Ok(0), Ok(1_000)]];
         assert!(expected.contains(&starts_ms(&starts)), "{starts:?}");
         assert!(pacer.ledger().waiting.as_secs() >= 7, "{:?}", pacer.ledger());
@@ -123,12 +130,15 @@ fn owed_time_is_booked_once() {
         // Slot 2 comes half a second after slot 1, by the faster line.
         let next = pacer.try_acquire().map(intended_ns);
         let after_slot_0 = starts[1].1.is_err();
-        assert_eq!(next, if after_slot_0 { Err(Refused::NotUntil(at(11 * SECOND))) } else { Ok(2 * SECOND) });
+        assert_eq!(
+            next,
+            if after_slot_0 { Err(Refused::NotUntil(at(11 * SECOND))) } else { Ok(2 * SECOND) }
+        );
     });
 }
 
-/// Owed time is paid back once, at the ratio, by whatever threads come: then the schedule is where it would be without
-/// the stall.
+/// Owed time is paid back once, at the ratio, by whatever threads come: then the schedule is where
+/// it would be without the stall.
 ///
 /// Threads: two that try to acquire, 2 s late, at burst ratio 2; the rest is paid back after both.
 /// Edit: `release` tells the intended start.
@@ -158,7 +168,8 @@ fn owed_time_is_paid_back_once() {
     });
 }
 
-/// Slots that are too late are skipped and counted once, and who held one goes on with the next that is not.
+/// Slots that are too late are skipped and counted once, and who held one goes on with the next
+/// that is not.
 ///
 /// Threads: two that claim and start, 10 s late, where 3 s are allowed.
 /// Edit: `skip` does not count the slot that the caller holds.
@@ -174,11 +185,12 @@ fn skips_are_counted_once() {
     });
 }
 
-/// Nor is a slot lost to a caller who came before the limit did: it is granted or skipped, and counted as that.
+/// Nor is a slot lost to a caller who came before the limit did: it is granted or skipped, and
+/// counted as that.
 ///
-/// Threads: one that acquires a slot that is known to be due, one that sets the limit and acquires. Eleven slots are due,
-/// seven of them too late.
-/// Edits: `skip` moves the word by a store; or counts what it meant to pass over, whether or not its exchange took place.
+/// Threads: one that acquires a slot that is known to be due, one that sets the limit and acquires.
+/// Eleven slots are due, seven of them too late. Edits: `skip` moves the word by a store; or counts
+/// what it meant to pass over, whether or not its exchange took place.
 #[test]
 fn a_skip_loses_no_slot() {
     explore("a_skip_loses_no_slot", || {
@@ -194,7 +206,8 @@ fn a_skip_loses_no_slot() {
         let mine = pacer.acquire().unwrap();
         let other = other.join().unwrap();
         let started = slots(drain(&pacer).into_iter().chain([first, mine, other]));
-        let in_time: Vec<u64> = started.iter().copied().filter(|start| *start >= 7 * MICRO).collect();
+        let in_time: Vec<u64> =
+            started.iter().copied().filter(|start| *start >= 7 * MICRO).collect();
         assert_eq!(in_time, [7, 8, 9, 10].map(|slot| slot * MICRO));
         let ledger = pacer.ledger();
         let granted = u64::try_from(started.len()).unwrap();

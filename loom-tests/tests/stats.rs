@@ -4,7 +4,8 @@
 
 use loom_tests::{MICRO, explore, manual, span, spawn};
 
-/// A snapshot counts each grant of a lane at most once, and the last one, after the lane is gone, all of them.
+/// A snapshot counts each grant of a lane at most once, and the last one, after the lane is gone,
+/// all of them.
 ///
 /// Threads: one whose lane starts three slots and is dropped, one that takes two snapshots.
 /// Edit: `collect` copies a lane's notes and empties them under another lock.
@@ -33,8 +34,8 @@ fn a_snapshot_counts_each_grant_once() {
 
 /// Two snapshots at once count nothing twice and lose nothing between them.
 ///
-/// Threads: two that take a snapshot, after a lane has started two slots and while it starts another.
-/// Edit: `collect` adds to a copy of the totals and puts that back.
+/// Threads: two that take a snapshot, after a lane has started two slots and while it starts
+/// another. Edit: `collect` adds to a copy of the totals and puts that back.
 #[test]
 fn snapshots_share_what_they_take() {
     explore("snapshots_share_what_they_take", || {
@@ -58,7 +59,8 @@ fn snapshots_share_what_they_take() {
     });
 }
 
-/// The ledger's count never runs behind what has been started before it was asked, and never ahead of what was claimed.
+/// The ledger's count never runs behind what has been started before it was asked, and never ahead
+/// of what was claimed.
 ///
 /// Threads: one that acquires two slots, one that reads the ledger between two slots of its own.
 /// Edit: the addition as a load and a store.
@@ -75,7 +77,10 @@ fn the_ledger_counts_each_grant_once() {
         let counts = [(); 2].map(|()| {
             pacer.acquire().unwrap();
             let ledger = pacer.ledger();
-            assert_eq!(ledger.elapsed, ledger.allocated + ledger.idle + ledger.waiting + ledger.backlog);
+            assert_eq!(
+                ledger.elapsed,
+                ledger.allocated + ledger.idle + ledger.waiting + ledger.backlog
+            );
             ledger.granted
         });
         assert!((1..=3).contains(&counts[0]) && (2..=4).contains(&counts[1]), "{counts:?}");

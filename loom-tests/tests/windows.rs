@@ -10,7 +10,8 @@ use nanopace::clock::Parker;
 use nanopace::{Clock, ManualClock, Nanos, Pacer, Refused};
 use std::sync::Arc;
 
-/// A pacer 3.5 us behind its schedule of 1M/s, of which slot 0 has started, and slots 1 and 2 are known to be due.
+/// A pacer 3.5 us behind its schedule of 1M/s, of which slot 0 has started, and slots 1 and 2 are
+/// known to be due.
 fn behind() -> (ManualClock, Pacer) {
     let (clock, builder) = manual("1M/s");
     let pacer = builder.build();
@@ -19,12 +20,13 @@ fn behind() -> (ManualClock, Pacer) {
     (clock, pacer)
 }
 
-/// A slot that is known to be due is granted by its own piece of schedule, never by a mixture with another that was
-/// published meanwhile.
+/// A slot that is known to be due is granted by its own piece of schedule, never by a mixture with
+/// another that was published meanwhile.
 ///
-/// Threads: one that tries to acquire; one that holds a claim, so that the next slot is on the new piece when it changes the
-/// rate, and then drops it, so that it is on the old one again.
-/// Edits: `window` loads the anchor, the mantissa or the shifts `Relaxed`; or does not look at the horizon again.
+/// Threads: one that tries to acquire; one that holds a claim, so that the next slot is on the new
+/// piece when it changes the rate, and then drops it, so that it is on the old one again. Edits:
+/// `window` loads the anchor, the mantissa or the shifts `Relaxed`; or does not look at the horizon
+/// again.
 #[test]
 fn a_window_is_read_whole() {
     explore_less(2, "a_window_is_read_whole", || {
@@ -48,11 +50,11 @@ fn a_window_is_read_whole() {
     });
 }
 
-/// A pause closes the window: what starts has started before it, by the clock of that time, or starts after it and is as
-/// late as it was.
+/// A pause closes the window: what starts has started before it, by the clock of that time, or
+/// starts after it and is as late as it was.
 ///
-/// Threads: one that tries to acquire, one that pauses, for a second, and resumes.
-/// Edits: `see` reports the clock `Relaxed`, or `window` loads it so; `withdraw` leaves the horizon as it is.
+/// Threads: one that tries to acquire, one that pauses, for a second, and resumes. Edits: `see`
+/// reports the clock `Relaxed`, or `window` loads it so; `withdraw` leaves the horizon as it is.
 #[test]
 fn a_window_closes_with_a_pause() {
     explore_less(1, "a_window_closes_with_a_pause", || {
@@ -93,10 +95,11 @@ impl Clock for SetClock {
     }
 }
 
-/// Who knows of a start, and asks what time it is, is told a later moment, even if the clock is behind for them.
+/// Who knows of a start, and asks what time it is, is told a later moment, even if the clock is
+/// behind for them.
 ///
-/// Threads: one that acquires twice and then finds the clock 100 ns back, one that looks for those starts and asks.
-/// Edit: `Timeline::now` trusts the clock.
+/// Threads: one that acquires twice and then finds the clock 100 ns back, one that looks for those
+/// starts and asks. Edit: `Timeline::now` trusts the clock.
 #[test]
 fn now_is_never_before_a_start() {
     explore("now_is_never_before_a_start", || {

@@ -4,8 +4,8 @@
 //! cargo run --release -p nanopace-benches --bin figures -- [--json FILE] [PART ...]
 //! ```
 //!
-//! Parts: `cost`, `threads`, `rate`, `lateness`, `gaps`, `change`; all by default. The exit status does not depend on what
-//! holds: figures are for reading, tests are for failing.
+//! Parts: `cost`, `threads`, `rate`, `lateness`, `gaps`, `change`; all by default. The exit status
+//! does not depend on what holds: figures are for reading, tests are for failing.
 
 use nanopace::Pause;
 use nanopace_benches::costs::Costs;
@@ -22,14 +22,16 @@ use std::process::ExitCode;
 use std::time::Duration;
 use std::{env, fs, thread};
 
-const USAGE: &str = "usage: figures [--json FILE] [cost | threads | rate | lateness | gaps | change ...]";
+const USAGE: &str =
+    "usage: figures [--json FILE] [cost | threads | rate | lateness | gaps | change ...]";
 
 /// What finds a few rows.
 #[derive(Clone, Copy)]
 struct Part {
     name: &'static str,
     rows: fn(&mut dyn FnMut(Figure)),
-    /// Whether it is about moments: then others on the machine spoil it, where ratios of throughputs only vary.
+    /// Whether it is about moments: then others on the machine spoil it, where ratios of
+    /// throughputs only vary.
     is_timed: bool,
 }
 
@@ -88,10 +90,16 @@ fn measure(wanted: &[&Part]) -> Vec<Figure> {
             figures.push(figure);
         }
     }
-    println!("\nOther programs took up to {:.0} % of the processor time of a part.", most_by_others * 100.0);
-    let noisy = figures.iter().filter(|figure| figure.bound.is_some() && figure.holds.is_none()).count();
+    println!(
+        "\nOther programs took up to {:.0} % of the processor time of a part.",
+        most_by_others * 100.0
+    );
+    let noisy =
+        figures.iter().filter(|figure| figure.bound.is_some() && figure.holds.is_none()).count();
     if noisy > 0 {
-        println!("The machine was too noisy to judge {noisy} figures: run again with nothing else on it.");
+        println!(
+            "The machine was too noisy to judge {noisy} figures: run again with nothing else on it."
+        );
     }
     figures
 }
@@ -110,7 +118,8 @@ fn cost(show: &mut dyn FnMut(Figure)) {
     show(figure("shared acquire, wait time read", &costs.shared_wait).bound(AtMost, 1.2));
 }
 
-/// More threads, pinned where there are cores enough. The baseline is as many threads on one bare word.
+/// More threads, pinned where there are cores enough. The baseline is as many threads on one bare
+/// word.
 fn threads(show: &mut dyn FnMut(Figure)) {
     let span = Duration::from_millis(120);
     let mega = |work: Work| work.per_second() / 1e6;
@@ -126,7 +135,8 @@ fn threads(show: &mut dyn FnMut(Figure)) {
     let [bare, shared, lane, lanes] = &samples[..] else { unreachable!("four candidates") };
     show(Figure::of_rounds("lanes on 2 threads, beside 1", "M/s", lanes, lane).bound(AtLeast, 1.9));
     show(
-        Figure::of_rounds("lanes on 2 threads, beside a bare word", "M/s", lanes, bare).bound(AtLeast, 14.0),
+        Figure::of_rounds("lanes on 2 threads, beside a bare word", "M/s", lanes, bare)
+            .bound(AtLeast, 14.0),
     );
     let name = "shared acquire, wait time read, 2 threads, beside a bare word";
     show(Figure::of_rounds(name, "M/s", shared, bare).bound(AtLeast, 0.65));
@@ -143,13 +153,18 @@ fn crowds(show: &mut dyn FnMut(Figure)) {
     }
 }
 
-/// Achieved rates over 10 s, the slow ones at the same time: they take no processor time to speak of.
+/// Achieved rates over 10 s, the slow ones at the same time: they take no processor time to speak
+/// of.
 fn achieved_rate(show: &mut dyn FnMut(Figure)) {
     let span = Duration::from_secs(10);
-    for rates in [&["1/s", "10/s", "100/s", "1k/s", "10k/s"][..], &["100k/s"], &["1M/s"], &["10M/s"]] {
+    for rates in
+        [&["1/s", "10/s", "100/s", "1k/s", "10k/s"][..], &["100k/s"], &["1M/s"], &["10M/s"]]
+    {
         let achieved: Vec<f64> = thread::scope(|scope| {
-            let runs: Vec<_> =
-                rates.iter().map(|&text| scope.spawn(move || starts::achieved(rate(text), span))).collect();
+            let runs: Vec<_> = rates
+                .iter()
+                .map(|&text| scope.spawn(move || starts::achieved(rate(text), span)))
+                .collect();
             runs.into_iter().map(|run| run.join().expect("a run that does not panic")).collect()
         });
         for (text, achieved) in rates.iter().zip(achieved) {
@@ -164,7 +179,12 @@ fn lateness(show: &mut dyn FnMut(Figure)) {
     for (text, count) in [("1k/s", 1_000), ("10k/s", 10_000)] {
         let interval = Duration::from_secs_f64(rate(text).interval_ns() / 1e9);
         let rounds: Vec<(Starts, Starts)> = (0..5)
-            .map(|_| (starts::bare(interval, count), starts::paced(rate(text), Pause::Sleep, count as usize)))
+            .map(|_| {
+                (
+                    starts::bare(interval, count),
+                    starts::paced(rate(text), Pause::Sleep, count as usize),
+                )
+            })
             .collect();
         for (part, name) in [(0.5, "p50"), (0.99, "p99")] {
             let of = |starts: &Starts| quantile(&starts.late_ns, part) / 1e3;
@@ -178,11 +198,15 @@ fn lateness(show: &mut dyn FnMut(Figure)) {
         let interval = Duration::from_secs_f64(rate(text).interval_ns() / 1e9);
         let rounds: Vec<(Starts, Starts)> = (0..9)
             .map(|_| {
-                (starts::bare(interval, count), starts::paced(rate(text), Pause::Hybrid, count as usize))
+                (
+                    starts::bare(interval, count),
+                    starts::paced(rate(text), Pause::Hybrid, count as usize),
+                )
             })
             .collect();
-        let median =
-            |of: &dyn Fn(&(Starts, Starts)) -> f64| Samples(rounds.iter().map(of).collect()).median();
+        let median = |of: &dyn Fn(&(Starts, Starts)) -> f64| {
+            Samples(rounds.iter().map(of).collect()).median()
+        };
         for (part, name, bound) in [(0.5, "p50", 150.0), (0.9, "p90", 300.0)] {
             let late = median(&|round| quantile(&round.1.late_ns, part));
             let name = format!("lateness at {text}, hybrid, {name}");
@@ -202,7 +226,9 @@ fn lateness(show: &mut dyn FnMut(Figure)) {
 
 /// How even starts are, one thread, the default pause.
 fn gaps(show: &mut dyn FnMut(Figure)) {
-    for (text, interval_us, count, bound) in [("2k/s", 500, 2_000, 95.0), ("20k/s", 50, 20_000, 90.0)] {
+    for (text, interval_us, count, bound) in
+        [("2k/s", 500, 2_000, 95.0), ("20k/s", 50, 20_000, 90.0)]
+    {
         let rounds: Vec<[Starts; 3]> = (0..5)
             .map(|_| {
                 let ours = |pause| starts::paced(rate(text), pause, count as usize);
@@ -213,8 +239,9 @@ fn gaps(show: &mut dyn FnMut(Figure)) {
                 ]
             })
             .collect();
-        let even =
-            |way: usize| Samples(rounds.iter().map(|round| round[way].even() * 100.0).collect()).median();
+        let even = |way: usize| {
+            Samples(rounds.iter().map(|round| round[way].even() * 100.0).collect()).median()
+        };
         for (way, name) in [(1, "sleeping"), (2, "hybrid")] {
             let name = format!("gaps within 25 % of the interval, {text}, {name}");
             let figure = Figure::plain(&name, "%", even(way)).bound(AtLeast, bound);
@@ -226,16 +253,29 @@ fn gaps(show: &mut dyn FnMut(Figure)) {
 /// From a change of rate until a caller who was asleep has started.
 fn change(show: &mut dyn FnMut(Figure)) {
     let reached = starts::reached(1_000);
-    show(Figure::plain("change of rate reaches a sleeper, p50", "us", quantile(&reached, 0.5) / 1e3));
+    show(Figure::plain(
+        "change of rate reaches a sleeper, p50",
+        "us",
+        quantile(&reached, 0.5) / 1e3,
+    ));
     let p99 = quantile(&reached, 0.99) / 1e3;
     show(Figure::plain("change of rate reaches a sleeper, p99", "us", p99).bound(AtMost, 200.0));
     let herds: Vec<Vec<f64>> = (0..5).map(|_| starts::herd(1_000)).collect();
-    let of = |late: &dyn Fn(&Vec<f64>) -> f64| Samples(herds.iter().map(late).collect()).median() / 1e3;
+    let of =
+        |late: &dyn Fn(&Vec<f64>) -> f64| Samples(herds.iter().map(late).collect()).median() / 1e3;
     let first = of(&|late| quantile(&late[..10], 1.0));
     show(
         Figure::plain("1000 sleepers to 10k/s: latest of the first ten starts", "us", first)
             .bound(AtMost, 1_000.0),
     );
-    show(Figure::plain("1000 sleepers to 10k/s: lateness p50", "us", of(&|late| quantile(late, 0.5))));
-    show(Figure::plain("1000 sleepers to 10k/s: lateness p99", "us", of(&|late| quantile(late, 0.99))));
+    show(Figure::plain(
+        "1000 sleepers to 10k/s: lateness p50",
+        "us",
+        of(&|late| quantile(late, 0.5)),
+    ));
+    show(Figure::plain(
+        "1000 sleepers to 10k/s: lateness p99",
+        "us",
+        of(&|late| quantile(late, 0.99)),
+    ));
 }

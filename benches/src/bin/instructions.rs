@@ -5,10 +5,11 @@
 //! cargo run --release -p nanopace-benches --bin instructions -- --record  # writes benches/results/instructions.json
 //! ```
 //!
-//! The program runs itself under valgrind, each workload at two lengths: the difference, divided by the difference in grants,
-//! is free of start-up. On a clock moved by hand the count is deterministic. That clock stands still meanwhile, so a reading of it is
-//! good for as many slots as it ever is, 2048; the cold path is in the count once for so many.
-//! It does depend on the compiler, whose version is recorded beside it.
+//! The program runs itself under valgrind, each workload at two lengths: the difference, divided by
+//! the difference in grants, is free of start-up. On a clock moved by hand the count is
+//! deterministic. That clock stands still meanwhile, so a reading of it is good for as many slots
+//! as it ever is, 2048; the cold path is in the count once for so many. It does depend on the
+//! compiler, whose version is recorded beside it.
 
 use nanopace::{Grant, ManualClock, Pacer};
 use nanopace_benches::float;
@@ -36,11 +37,15 @@ type Workload = fn(u64);
 /// By name.
 const WORKLOADS: [(&str, Workload); 7] = [
     ("loop with a bare fetch_add", bare),
-    ("shared acquire, due", |grants| repeat(grants, &far_behind(), |pacer| pacer.acquire().is_ok())),
+    ("shared acquire, due", |grants| {
+        repeat(grants, &far_behind(), |pacer| pacer.acquire().is_ok());
+    }),
     ("shared acquire, due, wait time read", |grants| {
         repeat(grants, &far_behind(), |pacer| pacer.acquire().map(Grant::wait_nanos));
     }),
-    ("shared try_acquire, due", |grants| repeat(grants, &far_behind(), |pacer| pacer.try_acquire().is_ok())),
+    ("shared try_acquire, due", |grants| {
+        repeat(grants, &far_behind(), |pacer| pacer.try_acquire().is_ok());
+    }),
     ("shared acquire, paused for", |grants| {
         let pacer = Pacer::builder(rate("1k/s")).clock(ManualClock::jumping()).build();
         repeat(grants, &pacer, |pacer| pacer.acquire().is_ok());
@@ -146,7 +151,8 @@ fn count(name: &str, grants: u64) -> Result<u64, String> {
     let output = valgrind.args(["--workload", name, &grants.to_string()]).output();
     let output = output.map_err(|error| format!("valgrind: {error}"))?;
     let text = String::from_utf8_lossy(&output.stderr);
-    let collected = text.lines().find_map(|line| line.split("Collected :").nth(1)?.trim().parse().ok());
+    let collected =
+        text.lines().find_map(|line| line.split("Collected :").nth(1)?.trim().parse().ok());
     collected.filter(|_| output.status.success()).ok_or_else(|| format!("valgrind, {name}: {text}"))
 }
 
@@ -163,7 +169,8 @@ fn record(counts: &BTreeMap<String, f64>) -> Result<bool, String> {
 
 /// Whether nothing has grown beyond what was recorded.
 fn check(counts: &BTreeMap<String, f64>) -> Result<bool, String> {
-    let text = fs::read_to_string(file()).map_err(|error| format!("nothing to compare with: {error}"))?;
+    let text =
+        fs::read_to_string(file()).map_err(|error| format!("nothing to compare with: {error}"))?;
     let record: Record = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let compiler = Machine::here().compiler;
     let is_same = compiler == record.machine.compiler;
@@ -178,7 +185,10 @@ fn check(counts: &BTreeMap<String, f64>) -> Result<bool, String> {
         let grew = is_same && growth > MOST_GROWTH;
         holds &= !grew;
         let verdict = if grew { " GREW" } else { "" };
-        println!("| {name:<37} | {before:>8.2} | {now:>8.2} | {:>+5.1} %{verdict} |", growth * 100.0);
+        println!(
+            "| {name:<37} | {before:>8.2} | {now:>8.2} | {:>+5.1} %{verdict} |",
+            growth * 100.0
+        );
     }
     if !holds {
         println!(

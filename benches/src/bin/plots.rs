@@ -1,4 +1,5 @@
-//! Draws cost and throughput against the number of threads: ours, the bare word, and (feature `rivals`) other crates.
+//! Draws cost and throughput against the number of threads: ours, the bare word, and (feature
+//! `rivals`) other crates.
 //!
 //! ```text
 //! cargo run --release -p nanopace-benches --features rivals --bin plots -- docs/figures
@@ -53,8 +54,10 @@ fn loads() -> Vec<(&'static str, Load)> {
 }
 
 fn measure(loads: &[(&'static str, Load)]) -> Vec<Line> {
-    let mut lines: Vec<Line> =
-        loads.iter().map(|(name, _)| Line { name: (*name).to_owned(), points: Vec::new() }).collect();
+    let mut lines: Vec<Line> = loads
+        .iter()
+        .map(|(name, _)| Line { name: (*name).to_owned(), points: Vec::new() })
+        .collect();
     for threads in sweep::THREADS {
         let span = crew::fair_span(threads);
         let mut rounds: Vec<_> =

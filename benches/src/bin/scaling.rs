@@ -1,4 +1,5 @@
-//! Fits the scaling model to what is measured here, checks it on what it was not fitted to, and extrapolates.
+//! Fits the scaling model to what is measured here, checks it on what it was not fitted to, and
+//! extrapolates.
 //!
 //! ```text
 //! cargo run --release -p nanopace-benches --bin scaling
@@ -15,8 +16,8 @@ use std::time::Duration;
 const SPAN: Duration = Duration::from_millis(80);
 const ROUNDS: usize = 15;
 
-/// How many times too fast the clock runs, on 1 and 2 cores: for runs of about 30, of about 100 and of about 1000
-/// slots. Shorter ones keep no steady length.
+/// How many times too fast the clock runs, on 1 and 2 cores: for runs of about 30, of about 100 and
+/// of about 1000 slots. Shorter ones keep no steady length.
 const FACTORS: [[u32; 2]; 3] = [[60, 45], [40, 32], [7, 7]];
 
 /// A model that is further off here says nothing about elsewhere.
@@ -52,7 +53,10 @@ fn main() {
     println!("{model:.1?}\n");
     let worst = most_off(&measured.beside(&model));
     if worst > MOST_ERROR {
-        println!("\nThe model is {:.0} % off where it can be checked: it says nothing.", worst * 100.0);
+        println!(
+            "\nThe model is {:.0} % off where it can be checked: it says nothing.",
+            worst * 100.0
+        );
     } else {
         extrapolate(&model);
     }
@@ -78,11 +82,19 @@ impl Measured {
     fn beside_on(&self, cores: u32, model: &Model) -> Vec<Row> {
         let index = cores as usize - 1;
         let (name, measured) = ("shared acquire".to_owned(), self.shared[index]);
-        let shared = Row { name, cores, measured, predicted: model.shared(cores, HERE), is_fitted: true };
+        let shared =
+            Row { name, cores, measured, predicted: model.shared(cores, HERE), is_fitted: true };
         let lanes = self.lanes.iter().enumerate().map(|(length, runs)| {
             let Runs { slots, mega: measured } = runs[index];
-            let (name, predicted) = (format!("runs of {slots:.0}"), model.lanes(cores, slots, HERE));
-            Row { name, cores, measured, predicted, is_fitted: length == 0 || cores == 1 && length == 2 }
+            let (name, predicted) =
+                (format!("runs of {slots:.0}"), model.lanes(cores, slots, HERE));
+            Row {
+                name,
+                cores,
+                measured,
+                predicted,
+                is_fitted: length == 0 || cores == 1 && length == 2,
+            }
         });
         iter::once(shared).chain(lanes).collect()
     }
@@ -90,12 +102,15 @@ impl Measured {
 
 /// On 1 and 2 cores.
 fn on_word(work: fn(usize, Duration) -> Work) -> [f64; 2] {
-    [1, 2].map(|threads| alternate(ROUNDS, &mut [&mut || work(threads, SPAN).per_second() / 1e6])[0].median())
+    [1, 2].map(|threads| {
+        alternate(ROUNDS, &mut [&mut || work(threads, SPAN).per_second() / 1e6])[0].median()
+    })
 }
 
 /// The round in the middle: of a round with longer runs more is granted.
 fn in_runs(factor: u32, threads: usize) -> Runs {
-    let mut rounds: Vec<Runs> = (0..ROUNDS).map(|_| sweep::lanes_in_runs(factor, threads, SPAN)).collect();
+    let mut rounds: Vec<Runs> =
+        (0..ROUNDS).map(|_| sweep::lanes_in_runs(factor, threads, SPAN)).collect();
     rounds.sort_by(|left, right| left.mega.total_cmp(&right.mega));
     rounds[ROUNDS / 2]
 }
@@ -107,7 +122,8 @@ impl Row {
 
     fn print(&self) {
         let Row { name, cores, measured, predicted, is_fitted } = self;
-        let note = if *is_fitted { "fitted".to_owned() } else { format!("{:+.0} %", self.off() * 100.0) };
+        let note =
+            if *is_fitted { "fitted".to_owned() } else { format!("{:+.0} %", self.off() * 100.0) };
         println!("| {name:>15} | {cores} | {measured:>7.1} | {predicted:>7.1} | {note} |");
     }
 }
@@ -127,12 +143,20 @@ fn extrapolate(model: &Model) {
         let [near, far] = NEAR_AND_FAR.map(|distance| model.shared(cores, distance));
         let [idle, idle_far] = NEAR_AND_FAR.map(|distance| settled(model, cores, distance));
         let [busy, busy_far] = NEAR_AND_FAR.map(|distance| settled(&working, cores, distance));
-        println!("| {cores:>3} | {near:.0} | {far:.0} | {idle} | {idle_far} | {busy} | {busy_far} |");
+        println!(
+            "| {cores:>3} | {near:.0} | {far:.0} | {idle} | {idle_far} | {busy} | {busy_far} |"
+        );
     }
     let knees = NEAR_AND_FAR.map(|distance| model.knee(2048.0, distance));
-    println!("\nMore lanes bring nothing beyond {:.0} cores (near), {:.0} (far).", knees[0], knees[1]);
+    println!(
+        "\nMore lanes bring nothing beyond {:.0} cores (near), {:.0} (far).",
+        knees[0], knees[1]
+    );
     let crowds = NEAR_AND_FAR.map(|distance| model.crowd(distance));
-    println!("Runs come down to single slots from {:.0} cores on (near), {:.0} (far).", crowds[0], crowds[1]);
+    println!(
+        "Runs come down to single slots from {:.0} cores on (near), {:.0} (far).",
+        crowds[0], crowds[1]
+    );
 }
 
 /// What lanes do in runs as long as they come to be.

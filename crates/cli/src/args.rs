@@ -152,7 +152,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) fail_below: Option<f64>,
 
-    /// Write the results as one JSON object; - is standard output, and moves the report to standard error
+    /// Write the results as one JSON object; - is standard output, and moves the report to standard
+    /// error
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
@@ -168,7 +169,8 @@ pub(crate) struct CalibrateArgs {
     #[arg(long, value_name = "NUMBER", default_value = "24", value_parser = seconds)]
     pub(crate) seconds: Duration,
 
-    /// Write the results as one JSON object; - is standard output, and moves the report to standard error
+    /// Write the results as one JSON object; - is standard output, and moves the report to standard
+    /// error
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
@@ -185,7 +187,8 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "COUNT/TIME", default_value = "10/s")]
     pub(crate) limit: Quota,
 
-    /// Which limiter decides; with --compare several, separated by commas [default: cooldown, or all]
+    /// Which limiter decides; with --compare several, separated by commas [default: cooldown, or
+    /// all]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) limiter: Vec<Kind>,
 
@@ -193,7 +196,8 @@ pub(crate) struct LimitArgs {
     #[arg(long, conflicts_with = "decisions")]
     pub(crate) compare: bool,
 
-    /// How many may get in at once, for cooldown, buckets, queue and pool [default: the limit's count]
+    /// How many may get in at once, for cooldown, buckets, queue and pool [default: the limit's
+    /// count]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) capacity: Option<u64>,
 
@@ -205,7 +209,8 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "COUNT")]
     pub(crate) slots: Option<NonZeroU16>,
 
-    /// How far the pool may be filled over its capacity while tokens wait, 1.25 is by a quarter [default: 1.25]
+    /// How far the pool may be filled over its capacity while tokens wait, 1.25 is by a quarter
+    /// [default: 1.25]
     #[arg(long, value_name = "RATIO")]
     pub(crate) backfill: Option<f64>,
 
@@ -213,9 +218,10 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub(crate) refill_every: Option<Duration>,
 
-    /// Generate requests instead of reading them: so many per second, one phase after the other, such as 1,2,5,10,20;
-    /// or per the time after a slash, such as 30/min; 0 is a pause. Without numbers: 0.1, 0.2, 0.5, 1, 2, 0 and 2 times
-    /// the limit. That is also what is done when standard input is a terminal
+    /// Generate requests instead of reading them: so many per second, one phase after the other,
+    /// such as 1,2,5,10,20; or per the time after a slash, such as 30/min; 0 is a pause. Without
+    /// numbers: 0.1, 0.2, 0.5, 1, 2, 0 and 2 times the limit. That is also what is done when
+    /// standard input is a terminal
     #[arg(long, value_name = "RATES", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "the option may be missing, or have no value")]
     pub(crate) phases: Option<Option<LoadPhases>>,
@@ -240,7 +246,8 @@ pub(crate) struct LimitArgs {
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// Write the results as one JSON object; - is standard output, and moves the report to standard error
+    /// Write the results as one JSON object; - is standard output, and moves the report to standard
+    /// error
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
@@ -254,7 +261,9 @@ const MOST_SECONDS: f64 = 86_400.0;
 
 fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
-        Ok(seconds) if seconds > 0.0 && seconds <= MOST_SECONDS => Ok(Duration::from_secs_f64(seconds)),
+        Ok(seconds) if seconds > 0.0 && seconds <= MOST_SECONDS => {
+            Ok(Duration::from_secs_f64(seconds))
+        }
         _ => Err("it is a number of seconds above 0 and up to 86400".to_owned()),
     }
 }

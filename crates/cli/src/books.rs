@@ -84,8 +84,13 @@ mod tests {
 
     fn note(recorder: &Recorder, clock: &Pacer) {
         let start = recorder.start();
-        let operation =
-            Operation { intended_start: start, worker_free: start, start, end: clock.now(), outcome: Ok(()) };
+        let operation = Operation {
+            intended_start: start,
+            worker_free: start,
+            start,
+            end: clock.now(),
+            outcome: Ok(()),
+        };
         recorder.finish(&operation);
     }
 

@@ -1,7 +1,9 @@
 //! `nanopace calibrate`: what this machine can do, measured in half a minute.
 //!
-//! Each measurement is a [`steps::Step`] and gets its part of the time; what they find are [`results::Results`];
-//! [`sleeping`] and [`recommend`] draw the conclusions, unless [`busy`] says that there are none to draw. An interrupt ends the measuring, and what there is by then is reported.
+//! Each measurement is a [`steps::Step`] and gets its part of the time; what they find are
+//! [`results::Results`]; [`sleeping`] and [`recommend`] draw the conclusions, unless [`busy`] says
+//! that there are none to draw. An interrupt ends the measuring, and what there is by then is
+//! reported.
 
 mod busy;
 mod measure;

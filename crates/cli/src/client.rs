@@ -12,7 +12,9 @@ pub(crate) fn http_url(text: &str) -> anyhow::Result<Uri> {
     let uri: Uri = text.parse().with_context(|| format!("{text:?} is not a URL"))?;
     match (uri.scheme_str(), uri.host()) {
         (Some("http"), Some(host)) if !host.is_empty() => Ok(uri),
-        (Some("https"), _) => bail!("https is not supported: give an http:// URL instead of {text:?}"),
+        (Some("https"), _) => {
+            bail!("https is not supported: give an http:// URL instead of {text:?}")
+        }
         _ => bail!("write the URL as http://HOST:PORT/PATH, not {text:?}"),
     }
 }
@@ -29,9 +31,11 @@ impl Client {
     pub(crate) fn new(uri: &Uri, timeout: Duration) -> Client {
         let config = Agent::config_builder()
             .timeout_global(Some(timeout))
-            // The status is looked at below, after the body has been read: only then is the connection free.
+            // The status is looked at below, after the body has been read: only then is the
+            // connection free.
             .http_status_as_error(false)
-            // A followed redirect would time two requests as one; a proxy of the environment is not the target.
+            // A followed redirect would time two requests as one; a proxy of the environment is not
+            // the target.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .proxy(None)
@@ -43,7 +47,8 @@ impl Client {
     /// Sends a GET request and reads the whole answer.
     pub(crate) fn get(&self) -> Result<(), Failure> {
         let mut response = self.agent.get(&self.uri).call()?;
-        io::copy(&mut response.body_mut().as_reader(), &mut io::sink()).map_err(ureq::Error::from)?;
+        io::copy(&mut response.body_mut().as_reader(), &mut io::sink())
+            .map_err(ureq::Error::from)?;
         let status = response.status();
         if status.is_success() || status.is_redirection() {
             Ok(())
@@ -133,7 +138,10 @@ mod tests {
     fn a_cut_answer_is_a_failure() {
         for answer in ["", "HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\nok", "nonsense\r\n\r\n"] {
             let outcome = get(answer);
-            assert!(outcome.is_err() && outcome != Err(Failure::Timeout), "{answer:?}: {outcome:?}");
+            assert!(
+                outcome.is_err() && outcome != Err(Failure::Timeout),
+                "{answer:?}: {outcome:?}"
+            );
         }
     }
 

@@ -1,4 +1,5 @@
-//! Conducts a run: obeys keys and signals, collects and shows once a second, and knows when it is over.
+//! Conducts a run: obeys keys and signals, collects and shows once a second, and knows when it is
+//! over.
 
 use crate::books::Books;
 use crate::control::Command;
@@ -102,7 +103,11 @@ impl<'run> Conductor<'run> {
     }
 
     /// The results, once the workers are done.
-    pub(crate) fn sum_up(mut self, ending: Ending, workers: Vec<Demand>) -> anyhow::Result<Summary> {
+    pub(crate) fn sum_up(
+        mut self,
+        ending: Ending,
+        workers: Vec<Demand>,
+    ) -> anyhow::Result<Summary> {
         self.collect()?;
         self.progress.end();
         if let Some(hdr) = self.hdr {

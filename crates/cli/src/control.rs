@@ -39,7 +39,8 @@ impl Interrupt {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// The first time ends the run, which may still have to wait for requests in flight; the second time exits.
+    /// The first time ends the run, which may still have to wait for requests in flight; the second
+    /// time exits.
     pub(crate) fn set_off(&self) {
         // Relaxed: only the flag's own order counts. No model: one flag, set once.
         if self.asked.swap(true, Ordering::Relaxed) {

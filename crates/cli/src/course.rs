@@ -3,8 +3,8 @@
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// Slots are not counted for the first moment of a stretch: the schedule starts a little after the clock was read for
-/// it, and 10.0001 intervals would be taken for eleven slots.
+/// Slots are not counted for the first moment of a stretch: the schedule starts a little after the
+/// clock was read for it, and 10.0001 intervals would be taken for eleven slots.
 const GRACE: Duration = Duration::from_micros(10);
 
 /// The asked-for rate over time; a pause is a leg of rate zero.
@@ -98,7 +98,10 @@ mod tests {
     #[test]
     fn an_empty_stretch_has_no_slots() {
         let mut course = Course::new(at(0.0), 333.3);
-        assert_eq!((course.slots(at(3.0), at(3.0)), course.mean_hz(at(3.0), at(3.1))), (0.0, 333.3));
+        assert_eq!(
+            (course.slots(at(3.0), at(3.0)), course.mean_hz(at(3.0), at(3.1))),
+            (0.0, 333.3)
+        );
         course.change(at(5.0), 100.0);
         assert_eq!((course.slots(at(3.0), at(3.0)), course.mean_hz(at(3.0), at(3.0))), (0.0, 0.0));
     }

@@ -1,4 +1,5 @@
-//! How much CPU a worker thread wanted: the difference between a slow target and a generator out of breath.
+//! How much CPU a worker thread wanted: the difference between a slow target and a generator out of
+//! breath.
 
 use std::fs;
 use std::time::Duration;
@@ -20,8 +21,8 @@ impl Meter {
         Meter(cpu_wanted())
     }
 
-    /// What the thread wanted since then, having been `busy` with requests; nothing where the system does not tell
-    /// (outside Linux).
+    /// What the thread wanted since then, having been `busy` with requests; nothing where the
+    /// system does not tell (outside Linux).
     pub(crate) fn stop(self, busy: Duration) -> Option<Demand> {
         let wanted = cpu_wanted()?.saturating_sub(self.0?);
         Some(Demand { busy: busy.as_secs_f64(), wanted: wanted.as_secs_f64() })
@@ -29,8 +30,8 @@ impl Meter {
 }
 
 impl Demand {
-    /// How much of the time inside requests these workers ran or were ready to run themselves, instead of waiting for
-    /// answers; nothing without requests.
+    /// How much of the time inside requests these workers ran or were ready to run themselves,
+    /// instead of waiting for answers; nothing without requests.
     pub(crate) fn share(workers: &[Demand]) -> Option<f64> {
         let busy: f64 = workers.iter().map(|worker| worker.busy).sum();
         let wanted: f64 = workers.iter().map(|worker| worker.wanted).sum();

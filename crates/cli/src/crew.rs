@@ -1,4 +1,5 @@
-//! Whether anyone is free: the time in which all workers were inside requests is the target's, not the generator's.
+//! Whether anyone is free: the time in which all workers were inside requests is the target's, not
+//! the generator's.
 
 use nanopace::Nanos;
 use std::sync::{Mutex, MutexGuard, PoisonError};

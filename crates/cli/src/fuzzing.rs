@@ -12,7 +12,9 @@ use crossterm::event::KeyCode;
 ///
 /// What the program would say of it.
 pub fn command_line(words: &[&str]) -> Result<(), String> {
-    Cli::try_parse_from(words).map(|cli| drop(cli.into_command())).map_err(|error| error.to_string())
+    Cli::try_parse_from(words)
+        .map(|cli| drop(cli.into_command()))
+        .map_err(|error| error.to_string())
 }
 
 /// Reads a line of requests.
@@ -39,6 +41,10 @@ pub fn press_keys(typed: &str) {
             other => KeyCode::Char(other),
         };
         let asked = prompt.press(key);
-        assert!(asked.is_ok() || prompt.typed().is_empty(), "`{}` is left in the prompt", prompt.typed());
+        assert!(
+            asked.is_ok() || prompt.typed().is_empty(),
+            "`{}` is left in the prompt",
+            prompt.typed()
+        );
     }
 }

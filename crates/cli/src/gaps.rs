@@ -1,7 +1,7 @@
 //! Gap quality: how even the starts are, whatever their mean.
 //!
-//! A perfect average can be made of clumps. So each gap between two neighbouring starts, over all workers, is
-//! compared with the interval that was asked for at that time.
+//! A perfect average can be made of clumps. So each gap between two neighbouring starts, over all
+//! workers, is compared with the interval that was asked for at that time.
 
 use nanopace::{Nanos, Rate};
 
@@ -13,8 +13,8 @@ pub(crate) struct Gaps {
     last: Option<Nanos>,
     count: f64,
     near: f64,
-    /// Mean of the gaps, each divided by its nominal length, and the sum of squared distances from that mean
-    /// (Welford's method: it needs no second pass and does not cancel).
+    /// Mean of the gaps, each divided by its nominal length, and the sum of squared distances from
+    /// that mean (Welford's method: it needs no second pass and does not cancel).
     mean: f64,
     squares: f64,
 }
@@ -34,7 +34,8 @@ impl Gaps {
         Gaps { nominal: nominal(rate), last: None, count: 0.0, near: 0.0, mean: 0.0, squares: 0.0 }
     }
 
-    /// From now on the rate is `rate`; the gap that spans the change belongs to neither rate and is not judged.
+    /// From now on the rate is `rate`; the gap that spans the change belongs to neither rate and is
+    /// not judged.
     pub(crate) fn change(&mut self, rate: Rate) {
         self.nominal = nominal(rate);
         self.last = None;

@@ -11,7 +11,8 @@ use std::time::{Duration, SystemTime};
 
 /// The log reader of the original library wants to see these two lines.
 const FORMAT: &str = "[Histogram log format version 1.3]";
-const LEGEND: &str = r#""StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram""#;
+const LEGEND: &str =
+    r#""StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram""#;
 
 const CANNOT_WRITE: &str = "cannot write the interval log";
 
@@ -22,7 +23,8 @@ pub(crate) struct HdrLog(BufWriter<File>);
 impl HdrLog {
     /// Creates the file.
     pub(crate) fn create(path: &Path) -> anyhow::Result<HdrLog> {
-        let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+        let file =
+            File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(HdrLog(BufWriter::new(file)))
     }
 
@@ -30,7 +32,9 @@ impl HdrLog {
     pub(crate) fn begin(&mut self, start: SystemTime) -> anyhow::Result<()> {
         IntervalLogWriterBuilder::new()
             .add_comment(FORMAT)
-            .add_comment("Times in nanoseconds; tags: wait, service (uncorrected), response (corrected)")
+            .add_comment(
+                "Times in nanoseconds; tags: wait, service (uncorrected), response (corrected)",
+            )
             .with_start_time(start)
             .with_base_time(start)
             .begin_log_with(&mut self.0, &mut V2DeflateSerializer::new())
@@ -40,9 +44,15 @@ impl HdrLog {
     }
 
     /// Writes the interval that began `start` after the schedule's start and took `duration`.
-    pub(crate) fn write(&mut self, start: Duration, duration: Duration, times: &Tally) -> anyhow::Result<()> {
+    pub(crate) fn write(
+        &mut self,
+        start: Duration,
+        duration: Duration,
+        times: &Tally,
+    ) -> anyhow::Result<()> {
         let mut serializer = V2DeflateSerializer::new();
-        // Begun anew for each interval, without a head: a writer that is kept would borrow the file for good.
+        // Begun anew for each interval, without a head: a writer that is kept would borrow the file
+        // for good.
         let mut log = IntervalLogWriterBuilder::new()
             .begin_log_with(&mut self.0, &mut serializer)
             .context(CANNOT_WRITE)?;

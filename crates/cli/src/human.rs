@@ -53,7 +53,9 @@ mod tests {
 
     #[test]
     fn short_rates_have_three_digits() {
-        for (hz, text) in [(0.5, "0.50/s"), (250.0, "250/s"), (33_333.3, "33.3k/s"), (5e6, "5.00M/s")] {
+        for (hz, text) in
+            [(0.5, "0.50/s"), (250.0, "250/s"), (33_333.3, "33.3k/s"), (5e6, "5.00M/s")]
+        {
             assert_eq!(short_hz(hz), text);
         }
     }

@@ -25,7 +25,8 @@ impl JsonFile {
         if path == Path::new("-") {
             return Ok(JsonFile::Stdout);
         }
-        let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+        let file =
+            File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(JsonFile::File(file))
     }
 

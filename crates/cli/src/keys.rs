@@ -23,7 +23,8 @@ pub(crate) struct Prompt {
 }
 
 impl Prompt {
-    /// What `key` asks for, now that it comes after the ones before; an error is a rate that is none.
+    /// What `key` asks for, now that it comes after the ones before; an error is a rate that is
+    /// none.
     pub(crate) fn press(&mut self, key: KeyCode) -> Result<Option<Action>, RateError> {
         match key {
             KeyCode::Char('+' | '=') => return Ok(Some(Action::Faster)),
@@ -56,7 +57,8 @@ impl Prompt {
 mod tests {
     use super::*;
 
-    /// The actions that the characters of `text` ask for; `\n`, `\x08` and `\x1b` are Enter, Backspace and Escape.
+    /// The actions that the characters of `text` ask for; `\n`, `\x08` and `\x1b` are Enter,
+    /// Backspace and Escape.
     fn actions(text: &str) -> Vec<Action> {
         let mut prompt = Prompt::default();
         let key = |c| match c {
@@ -74,7 +76,10 @@ mod tests {
 
     #[test]
     fn single_keys_act_at_once() {
-        assert_eq!(actions("+-= "), [Action::Faster, Action::Slower, Action::Faster, Action::TogglePause]);
+        assert_eq!(
+            actions("+-= "),
+            [Action::Faster, Action::Slower, Action::Faster, Action::TogglePause]
+        );
     }
 
     #[test]

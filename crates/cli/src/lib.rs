@@ -1,6 +1,8 @@
-//! The program `nanopace` as a library: a load generator that starts every request on schedule and says how late it was.
+//! The program `nanopace` as a library: a load generator that starts every request on schedule and
+//! says how late it was.
 //!
-//! Its own [`main`] is all that there is to call. What lies behind it is the program's, and changes as the program does.
+//! Its own [`main`] is all that there is to call. What lies behind it is the program's, and changes
+//! as the program does.
 
 mod args;
 mod books;
@@ -49,8 +51,9 @@ const RATE_MISSED: u8 = 3;
 
 /// Does what the command line asks for.
 ///
-/// Exit status: 0 when the job was done, 1 when its results could not be written, 2 when what was asked for can't be
-/// done (found before anything starts), 3 when `--fail-below` says that the rate was missed, 130 when interrupted twice.
+/// Exit status: 0 when the job was done, 1 when its results could not be written, 2 when what was
+/// asked for can't be done (found before anything starts), 3 when `--fail-below` says that the rate
+/// was missed, 130 when interrupted twice.
 #[must_use]
 pub fn main() -> ExitCode {
     let done = match Cli::try_parse() {
@@ -73,12 +76,15 @@ type Done = Result<ExitCode, (u8, anyhow::Error)>;
 /// Help and version are answers; everything else that stops the parser is an error of one line.
 fn usage(error: &clap::Error) -> Done {
     if !error.use_stderr() {
-        return quietly(error.print()).map(|()| ExitCode::SUCCESS).map_err(|error| (FAILED, error.into()));
+        return quietly(error.print())
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(|error| (FAILED, error.into()));
     }
     let text = error.to_string();
     let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
-    let told: Vec<_> =
-        lines.filter(|line| !line.is_empty() && !line.starts_with("For more information")).collect();
+    let told: Vec<_> = lines
+        .filter(|line| !line.is_empty() && !line.starts_with("For more information"))
+        .collect();
     let told = told.join("; ");
     Err((REFUSED, anyhow::Error::msg(told.trim_start_matches("error: ").to_owned())))
 }

@@ -1,8 +1,10 @@
 //! `nanopace limit`: what limiters make of a sequence of requests, in virtual time.
 //!
-//! Requests come from standard input ([`lines`]) or are generated ([`load`]). Each limiter that is tried has a
+//! Requests come from standard input ([`lines`]) or are generated ([`load`]). Each limiter that is
+//! tried has a
 //! [`lane::Lane`]: it decides request after request ([`gate`]) and adds up what comes of it, in memory that does not grow
-//! with the number of requests. The [`results::Results`] are shown as a [`report`], an [`object`] and a [`plot`].
+//! with the number of requests. The [`results::Results`] are shown as a [`report`], an [`object`]
+//! and a [`plot`].
 
 mod chart;
 mod counts;
@@ -115,7 +117,9 @@ impl Trial {
                 return anyhow::anyhow!("--phases: only pauses: write a rate, such as 1,2,5,10,20");
             }
             Source::Lines(_) if skipped > 0 => {
-                format!("standard input has no requests, only lines that cannot be read ({skipped})")
+                format!(
+                    "standard input has no requests, only lines that cannot be read ({skipped})"
+                )
             }
             Source::Lines(_) => "standard input has no requests".to_owned(),
         };
@@ -193,7 +197,10 @@ fn check_options(args: &LimitArgs, kinds: &[Kind]) -> anyhow::Result<()> {
     let check = |given: bool, name: &str, means: fn(Kind) -> bool| {
         let users = Kind::value_variants().iter().filter(|&&kind| means(kind)).map(Kind::to_string);
         let users = users.collect::<Vec<_>>().join(", ");
-        ensure!(!given || kinds.iter().any(|&kind| means(kind)), "{name} is only for {users}: leave it out");
+        ensure!(
+            !given || kinds.iter().any(|&kind| means(kind)),
+            "{name} is only for {users}: leave it out"
+        );
         Ok(())
     };
     check(args.capacity.is_some(), "--capacity", Kind::has_capacity)?;
@@ -210,7 +217,9 @@ fn try_out(settings: &Settings, kinds: &[Kind]) -> anyhow::Result<(Vec<Kind>, Ve
     for &kind in kinds {
         match settings.gate(kind, Nanos::ZERO) {
             Ok(_) => able.push(kind),
-            Err(error) if kinds.len() == 1 => return Err(error.context(format!("--limiter {kind}"))),
+            Err(error) if kinds.len() == 1 => {
+                return Err(error.context(format!("--limiter {kind}")));
+            }
             Err(error) => dropped.push(Dropped { kind, reason: error.to_string() }),
         }
     }
@@ -230,7 +239,8 @@ fn source(args: &LimitArgs, interrupt: &Arc<Interrupt>) -> anyhow::Result<Source
         Some(phases) => phases,
         None => LoadPhases::around(args.limit).context("--phases has to be given at this limit")?,
     };
-    // Half a period after the clock's origin, so that what is counted from boundary to boundary shows what that means.
+    // Half a period after the clock's origin, so that what is counted from boundary to boundary
+    // shows what that means.
     let start = Nanos::ZERO + args.limit.period() / 2;
     let seed = args.poisson.then_some(args.seed);
     Ok(Source::Load(Load::new(phases, phase_ns(args), start, seed)))
@@ -254,7 +264,11 @@ fn decision(arrival: &Arrival, answer: Result<Nanos, Refused>) -> String {
             format!("rejected for ever: more than {capacity} at once")
         }
     };
-    let key = if arrival.key.is_empty() { String::new() } else { format!(" {}", line::shown(&arrival.key)) };
+    let key = if arrival.key.is_empty() {
+        String::new()
+    } else {
+        format!(" {}", line::shown(&arrival.key))
+    };
     format!("{}{key} {answer}\n", seconds(arrival.at))
 }
 

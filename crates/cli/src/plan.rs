@@ -101,7 +101,8 @@ fn cores() -> anyhow::Result<Vec<CoreId>> {
     }
 }
 
-/// An answer that is an error still shows a server that works: whether that is wanted is for the run to count.
+/// An answer that is an error still shows a server that works: whether that is wanted is for the
+/// run to count.
 fn probe(url: &Uri, timeout: Duration) -> anyhow::Result<()> {
     match Client::new(url, timeout).get() {
         Ok(()) | Err(Failure::Status(_)) => Ok(()),

@@ -58,7 +58,11 @@ impl fmt::Display for Status {
         let paused = if self.paused { " (paused)" } else { "" };
         let (slots, backlog) = (self.ledger.backlog_slots, human::time(self.ledger.backlog));
         let Recent { wait, response, .. } = &self.recent;
-        write!(f, "{elapsed:3.0}s  {achieved} of {}{paused}  backlog {slots} ({backlog})  ", self.rate)?;
+        write!(
+            f,
+            "{elapsed:3.0}s  {achieved} of {}{paused}  backlog {slots} ({backlog})  ",
+            self.rate
+        )?;
         write!(f, "wait {wait}  response {response}  {}", self.note)
     }
 }
@@ -84,7 +88,8 @@ impl Progress {
             "elapsed, rate achieved of asked, backlog, p50/p99 of wait and response time in the last second",
         );
         if keys {
-            progress.line("keys: + and - change the rate, space pauses, 2k and Enter sets it, q stops");
+            progress
+                .line("keys: + and - change the rate, space pauses, 2k and Enter sets it, q stops");
         }
         progress
     }

@@ -28,7 +28,8 @@ impl Recorder {
     /// Notes that an operation starts, and returns when.
     pub(crate) fn start(&self) -> Nanos {
         let mut notes = self.notes();
-        // Read under the lock: whoever reads the clock and then takes the starts has all of them up to then.
+        // Read under the lock: whoever reads the clock and then takes the starts has all of them up
+        // to then.
         let start = self.clock.now();
         notes.starts.push(start);
         start
@@ -50,7 +51,8 @@ impl Recorder {
     }
 
     fn notes(&self) -> MutexGuard<'_, Notes> {
-        // A worker that panics ends the run with its own message; its notes must not add a second one.
+        // A worker that panics ends the run with its own message; its notes must not add a second
+        // one.
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -20,7 +20,11 @@ impl Display for Report<'_> {
         counts(f, summary)?;
         failures(f, &summary.times)?;
         table(f, &summary.times)?;
-        write!(f, "{}", Curve { uncorrected: &summary.times.service, corrected: &summary.times.response })?;
+        write!(
+            f,
+            "{}",
+            Curve { uncorrected: &summary.times.service, corrected: &summary.times.response }
+        )?;
         gaps(f, summary)?;
         ledger(f, summary)?;
         spinning(f, summary)?;
@@ -32,13 +36,22 @@ fn counts(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     let (times, duration) = (&summary.times, human::time(summary.duration));
     let (target, achieved) = (human::hz(summary.target_hz), human::hz(summary.achieved_hz));
     writeln!(f, "rate      target {target}, achieved {achieved} over {duration}")?;
-    writeln!(f, "slots     {} due, {} started: ratio {:.4}", summary.due, times.started(), summary.ratio)?;
+    writeln!(
+        f,
+        "slots     {} due, {} started: ratio {:.4}",
+        summary.due,
+        times.started(),
+        summary.ratio
+    )?;
     let (completed, failed, skipped) = (times.completed(), times.failed(), summary.ledger.skipped);
     writeln!(f, "requests  {completed} completed, {failed} failed, {skipped} skipped")
 }
 
 fn failures(f: &mut Formatter<'_>, times: &Tally) -> fmt::Result {
-    times.failures.iter().try_for_each(|(kind, count)| writeln!(f, "          {count} failed: {kind}"))
+    times
+        .failures
+        .iter()
+        .try_for_each(|(kind, count)| writeln!(f, "          {count} failed: {kind}"))
 }
 
 /// Wait, service and response time side by side.
@@ -48,9 +61,14 @@ fn table(f: &mut Formatter<'_>, times: &Tally) -> fmt::Result {
     writeln!(f, "{:>18} {:>12} {:>12}", "", "uncorrected", "corrected")?;
     row(f, "count", columns.map(|times| times.len().to_string()))?;
     row(f, "mean", columns.map(mean))?;
-    for (name, quantile) in
-        [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("max", 1.0)]
-    {
+    for (name, quantile) in [
+        ("p50", 0.5),
+        ("p90", 0.9),
+        ("p99", 0.99),
+        ("p99.9", 0.999),
+        ("p99.99", 0.9999),
+        ("max", 1.0),
+    ] {
         row(f, name, columns.map(|times| human::time(at(times, quantile))))?;
     }
     Ok(())
@@ -74,7 +92,10 @@ fn gaps(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
         Some(gaps) => {
             let near = human::percent(gaps.within_25_percent);
             let variation = gaps.coefficient_of_variation;
-            writeln!(f, "gaps      {near} within 25 % of nominal, coefficient of variation {variation:.3}")
+            writeln!(
+                f,
+                "gaps      {near} within 25 % of nominal, coefficient of variation {variation:.3}"
+            )
         }
         None => writeln!(f, "gaps      too few starts to judge"),
     }
@@ -83,7 +104,8 @@ fn gaps(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
 fn ledger(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     let ledger = &summary.ledger;
     let [elapsed, allocated, idle, waiting, backlog] =
-        [ledger.elapsed, ledger.allocated, ledger.idle, ledger.waiting, ledger.backlog].map(human::time);
+        [ledger.elapsed, ledger.allocated, ledger.idle, ledger.waiting, ledger.backlog]
+            .map(human::time);
     writeln!(
         f,
         "ledger    elapsed {elapsed} = allocated {allocated} + idle {idle} + waiting {waiting} + backlog {backlog}"

@@ -83,7 +83,8 @@ fn start_workers<'scope, 'run: 'scope>(
 ) -> io::Result<Vec<WorkerThread<'scope>>> {
     let start = |(index, recorder)| {
         let client = Client::new(&plan.url, plan.args.timeout);
-        let worker = Worker { stage, recorder, client, core: plan.core(index), busy: Duration::ZERO };
+        let worker =
+            Worker { stage, recorder, client, core: plan.core(index), busy: Duration::ZERO };
         thread::Builder::new().name("worker".to_owned()).spawn_scoped(scope, || worker.run())
     };
     stage.recorders.iter().enumerate().map(start).collect()

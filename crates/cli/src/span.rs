@@ -57,8 +57,14 @@ pub(crate) struct Length {
 }
 
 impl Span {
-    /// The span of `length` from `start` on; `commands` is told when the last slot has been started.
-    pub(crate) fn new(pacer: &Pacer, start: Nanos, length: Length, commands: Sender<Command>) -> Span {
+    /// The span of `length` from `start` on; `commands` is told when the last slot has been
+    /// started.
+    pub(crate) fn new(
+        pacer: &Pacer,
+        start: Nanos,
+        length: Length,
+        commands: Sender<Command>,
+    ) -> Span {
         let recorded_from = start + length.warmup;
         Span {
             pacer: pacer.clone(),
@@ -80,8 +86,12 @@ impl Span {
         if intended_start < self.recorded_from {
             return Admission::WarmUp;
         }
-        // Relaxed: a ticket must be unique, not ordered; nothing is published through the count. No model: it is one word.
-        match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)) {
+        // Relaxed: a ticket must be unique, not ordered; nothing is published through the count. No
+        // model: it is one word.
+        match self
+            .left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+        {
             Ok(1) => self.admit_last(intended_start),
             Ok(_) => Admission::Recorded,
             Err(_) => Admission::Over,
@@ -89,13 +99,15 @@ impl Span {
     }
 
     fn admit_last(&self, intended_start: Nanos) -> Admission {
-        // N requests take N intervals of the schedule, so the last one's own interval counts as well.
+        // N requests take N intervals of the schedule, so the last one's own interval counts as
+        // well.
         let interval = Duration::from_secs_f64(self.pacer.rate().interval_ns() * 1e-9);
         self.finish((intended_start + interval).max(self.pacer.now()));
         Admission::Recorded
     }
 
-    /// Ends the run at `at` on the schedule, unless it has ended before: no slot is granted any more.
+    /// Ends the run at `at` on the schedule, unless it has ended before: no slot is granted any
+    /// more.
     pub(crate) fn finish(&self, at: Nanos) -> Finish {
         *self.finished.get_or_init(|| {
             let (ledger, spun) = (self.pacer.ledger(), self.pacer.stats().spun());
@@ -128,7 +140,8 @@ mod tests {
         (span, commands)
     }
 
-    /// What is done with one slot after the other, until the pacer is closed or enough were asked for.
+    /// What is done with one slot after the other, until the pacer is closed or enough were asked
+    /// for.
     fn admissions(span: &Span, most: usize) -> Vec<Admission> {
         let grants = std::iter::from_fn(|| span.pacer.acquire().ok());
         grants.take(most).map(|grant| span.admit(&grant)).collect()
@@ -144,7 +157,10 @@ mod tests {
     #[test]
     fn the_last_request_closes_the_pacer_and_ends_the_run() {
         let (span, commands) = span(1, 1_000, 2);
-        assert_eq!(admissions(&span, 9), [Admission::WarmUp, Admission::Recorded, Admission::Recorded]);
+        assert_eq!(
+            admissions(&span, 9),
+            [Admission::WarmUp, Admission::Recorded, Admission::Recorded]
+        );
         assert!(matches!(commands.try_recv(), Ok(Command::Stop)));
     }
 

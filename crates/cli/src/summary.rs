@@ -58,8 +58,13 @@ pub(crate) struct Results<'run> {
 impl Summary {
     /// Sums up a run that is over.
     pub(crate) fn new(results: &Results<'_>) -> Summary {
-        let Results { recorded_from: from, finish: Finish { at: to, ledger, spun }, course, times, .. } =
-            *results;
+        let Results {
+            recorded_from: from,
+            finish: Finish { at: to, ledger, spun },
+            course,
+            times,
+            ..
+        } = *results;
         let due = course.slots(from, to);
         let started = float(times.started());
         let evidence = Evidence {

@@ -44,14 +44,16 @@ pub(crate) struct Tally {
 pub(crate) struct Lateness {
     /// All of it.
     pub(crate) total: f64,
-    /// The part in which the worker that started the operation at last was still inside the one before.
+    /// The part in which the worker that started the operation at last was still inside the one
+    /// before.
     pub(crate) in_requests: f64,
 }
 
 impl Tally {
     /// Nothing counted; times are kept to 3 significant digits, whatever their size.
     pub(crate) fn new() -> Tally {
-        let histogram = Histogram::new(3).expect("3 is a number of digits that a histogram can have");
+        let histogram =
+            Histogram::new(3).expect("3 is a number of digits that a histogram can have");
         Tally {
             wait: histogram.clone(),
             service: histogram.clone(),
@@ -128,14 +130,21 @@ impl Lateness {
         Lateness { total, in_requests: if all_workers_busy { total } else { 0.0 } }
     }
 
-    /// What a policy has forgiven, `idle` altogether: nobody's wait time holds that, but somebody came late by it.
+    /// What a policy has forgiven, `idle` altogether: nobody's wait time holds that, but somebody
+    /// came late by it.
     pub(crate) fn of_forfeited(idle: Duration, all_workers_busy: Duration) -> Lateness {
-        Lateness { total: idle.as_secs_f64(), in_requests: all_workers_busy.min(idle).as_secs_f64() }
+        Lateness {
+            total: idle.as_secs_f64(),
+            in_requests: all_workers_busy.min(idle).as_secs_f64(),
+        }
     }
 
     /// Both together.
     pub(crate) fn plus(self, other: Lateness) -> Lateness {
-        Lateness { total: self.total + other.total, in_requests: self.in_requests + other.in_requests }
+        Lateness {
+            total: self.total + other.total,
+            in_requests: self.in_requests + other.in_requests,
+        }
     }
 
     /// The share of the lateness that passed inside requests; 0 if nothing was late.
@@ -155,7 +164,12 @@ mod tests {
     use super::*;
 
     /// Milliseconds to an operation's moments; the intended start is at 100 ms.
-    fn operation(worker_free: u64, start: u64, end: u64, outcome: Result<(), Failure>) -> Operation {
+    fn operation(
+        worker_free: u64,
+        start: u64,
+        end: u64,
+        outcome: Result<(), Failure>,
+    ) -> Operation {
         let at = |ms: u64| Nanos::from_nanos(ms * 1_000_000);
         Operation {
             intended_start: at(100),
@@ -186,7 +200,8 @@ mod tests {
 
     #[test]
     fn a_failure_is_never_timed_as_a_success() {
-        let tally = tally(&[operation(0, 130, 150, Err(Failure::Timeout)), operation(0, 100, 101, Ok(()))]);
+        let tally =
+            tally(&[operation(0, 130, 150, Err(Failure::Timeout)), operation(0, 100, 101, Ok(()))]);
         assert_eq!((tally.started(), tally.completed(), tally.failed()), (2, 1, 1));
         assert_eq!((tally.service.len(), tally.response.len()), (1, 1));
         assert_eq!(tally.failures[&Failure::Timeout], 1);
@@ -195,7 +210,8 @@ mod tests {
     #[test]
     fn lateness_is_put_down_to_the_request_before_as_far_as_that_lasted() {
         for (worker_free, in_requests) in [(0, 0.0), (100, 0.0), (115, 0.5), (130, 1.0)] {
-            let share = tally(&[operation(worker_free, 130, 150, Ok(()))]).lateness.share_in_requests();
+            let share =
+                tally(&[operation(worker_free, 130, 150, Ok(()))]).lateness.share_in_requests();
             assert!((share - in_requests).abs() < 1e-9, "free at {worker_free}: {share}");
         }
     }
@@ -212,14 +228,18 @@ mod tests {
     #[test]
     fn forfeited_time_is_put_down_to_requests_as_far_as_nobody_was_free() {
         for (busy_ms, share) in [(0, 0.0), (500, 0.25), (2_000, 1.0), (5_000, 1.0)] {
-            let lateness = Lateness::of_forfeited(Duration::from_secs(2), Duration::from_millis(busy_ms));
+            let lateness =
+                Lateness::of_forfeited(Duration::from_secs(2), Duration::from_millis(busy_ms));
             assert!((lateness.share_in_requests() - share).abs() < 1e-9, "{busy_ms}");
         }
     }
 
     #[test]
     fn sums_hold_what_their_parts_hold() {
-        let a = tally(&[operation(0, 130, 150, Ok(())), operation(0, 100, 101, Err(Failure::Status(500)))]);
+        let a = tally(&[
+            operation(0, 130, 150, Ok(())),
+            operation(0, 100, 101, Err(Failure::Status(500))),
+        ]);
         let mut sum = a.clone();
         sum.add(&a);
         assert_eq!((sum.started(), sum.completed(), sum.failed()), (4, 2, 2));

@@ -1,7 +1,8 @@
 //! The embedded HTTP target: something to drive on a machine that has nothing else installed.
 //!
-//! Each connection has a thread and a runtime of its own. An answer can then simply sleep for the latency asked
-//! for, which is good to about 50 us; a shared runtime's timers would round it up to whole milliseconds.
+//! Each connection has a thread and a runtime of its own. An answer can then simply sleep for the
+//! latency asked for, which is good to about 50 us; a shared runtime's timers would round it up to
+//! whole milliseconds.
 
 pub(crate) mod stall;
 
@@ -38,7 +39,8 @@ pub(crate) struct Target {
 impl Target {
     /// Starts a target on a free loopback port.
     pub(crate) fn start(behaviour: Behaviour) -> anyhow::Result<Target> {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).context("cannot open a loopback port")?;
+        let listener =
+            TcpListener::bind(("127.0.0.1", 0)).context("cannot open a loopback port")?;
         let address = listener.local_addr()?;
         let schedule_start = Arc::new(OnceLock::new());
         let desk = Desk { behaviour, schedule_start: Arc::clone(&schedule_start) };
@@ -84,16 +86,21 @@ fn accept(listener: &TcpListener, desk: &Desk) {
     for stream in listener.incoming().flatten() {
         let desk = desk.clone();
         // Without a thread the connection is dropped, and the client counts a failure.
-        let _ = thread::Builder::new().name("connection".to_owned()).spawn(move || serve(stream, &desk));
+        let _ = thread::Builder::new()
+            .name("connection".to_owned())
+            .spawn(move || serve(stream, &desk));
     }
 }
 
 /// Serves one connection; an error ends it, and the client sees that on its side.
 fn serve(stream: TcpStream, desk: &Desk) {
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else {
+        return;
+    };
     runtime.block_on(async {
         if let Ok(stream) = nonblocking(stream) {
-            let service = service_fn(|_: Request<Incoming>| async { Ok::<_, Infallible>(desk.answer()) });
+            let service =
+                service_fn(|_: Request<Incoming>| async { Ok::<_, Infallible>(desk.answer()) });
             let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
         }
     });

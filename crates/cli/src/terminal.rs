@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
 
-/// While this lives, keys arrive as commands; dropping it gives the terminal back as it was, also in a panic.
+/// While this lives, keys arrive as commands; dropping it gives the terminal back as it was, also
+/// in a panic.
 #[derive(Debug)]
 pub(crate) struct Keyboard(());
 
@@ -21,7 +22,10 @@ impl Keyboard {
         terminal::enable_raw_mode().ok()?;
         let keyboard = Keyboard(());
         // Never joined: it may wait for a key for ever, and ends with the process.
-        thread::Builder::new().name("keys".to_owned()).spawn(move || forward(&commands, &interrupt)).ok()?;
+        thread::Builder::new()
+            .name("keys".to_owned())
+            .spawn(move || forward(&commands, &interrupt))
+            .ok()?;
         Some(keyboard)
     }
 }

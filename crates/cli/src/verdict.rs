@@ -1,15 +1,17 @@
 //! The verdict: did the load follow the schedule, and if not, who held it back?
 //!
-//! The load was **on schedule** when at least 99 % of the slots that fell due were started, and lateness hardly
-//! shows in the results: the 99th percentile of the wait time is at most 10 ms (about what a busy scheduler takes
-//! away at a time), or at most a tenth of the 99th percentile of the service time.
+//! The load was **on schedule** when at least 99 % of the slots that fell due were started, and
+//! lateness hardly shows in the results: the 99th percentile of the wait time is at most 10 ms
+//! (about what a busy scheduler takes away at a time), or at most a tenth of the 99th percentile of
+//! the service time.
 //!
-//! Otherwise it matters where the lateness came from. A slot that fell due while its worker was still inside
-//! the request before was held back by that request, any other one by the generator itself: it woke up late or
-//! got no CPU. (For slots that were never started, and for time that a policy forfeited, it matters whether any worker
-//! was free.) The **target was behind** when most of the lateness passed inside requests, unless the workers ran or
-//! queued for a CPU for most of the time they were inside: then requests took so long because of this machine, and the
-//! **generator was behind**.
+//! Otherwise it matters where the lateness came from. A slot that fell due while its worker was
+//! still inside the request before was held back by that request, any other one by the generator
+//! itself: it woke up late or got no CPU. (For slots that were never started, and for time that a
+//! policy forfeited, it matters whether any worker was free.) The **target was behind** when most
+//! of the lateness passed inside requests, unless the workers ran or queued for a CPU for most of
+//! the time they were inside: then requests took so long because of this machine, and the **generator
+//! was behind**.
 
 use serde::Serialize;
 use std::time::Duration;
@@ -25,7 +27,8 @@ pub(crate) struct Evidence {
     pub(crate) service_p99: Duration,
     /// The share of all lateness that passed inside requests.
     pub(crate) lateness_in_requests: f64,
-    /// How much of the time inside requests the workers ran or were ready to run themselves, if known.
+    /// How much of the time inside requests the workers ran or were ready to run themselves, if
+    /// known.
     pub(crate) cpu_share: Option<f64>,
 }
 
@@ -51,7 +54,8 @@ impl Verdict {
         let small = SCHEDULER_HICCUP.max(evidence.service_p99 / 10);
         if evidence.ratio >= LEAST_RATIO && evidence.wait_p99 <= small {
             Verdict::OnSchedule
-        } else if evidence.lateness_in_requests > MOST && evidence.cpu_share.is_none_or(|share| share < MOST)
+        } else if evidence.lateness_in_requests > MOST
+            && evidence.cpu_share.is_none_or(|share| share < MOST)
         {
             Verdict::TargetBehind
         } else {

@@ -26,10 +26,12 @@ pub(crate) struct Worker<'run> {
 }
 
 impl Worker<'_> {
-    /// Works from the schedule's start until the run is over; returns what the thread wanted of the CPU.
+    /// Works from the schedule's start until the run is over; returns what the thread wanted of the
+    /// CPU.
     pub(crate) fn run(mut self) -> Option<Demand> {
         if let Some(core) = self.core {
-            // A refusal leaves the worker where the scheduler puts it: less even perhaps, not wrong.
+            // A refusal leaves the worker where the scheduler puts it: less even perhaps, not
+            // wrong.
             core_affinity::set_for_current(core);
         }
         let lane = self.stage.pacer.lane();
@@ -52,7 +54,8 @@ impl Worker<'_> {
 
     /// Returns when the request was done.
     fn recorded_request(&mut self, grant: Grant, worker_free: Nanos) -> Nanos {
-        // Stamped here and not in `acquire`: wait time is all there is between the intended start and the request.
+        // Stamped here and not in `acquire`: wait time is all there is between the intended start
+        // and the request.
         let start = self.recorder.start();
         let (outcome, end) = self.request(start);
         let intended_start = grant.intended_start();

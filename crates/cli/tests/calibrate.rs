@@ -35,10 +35,16 @@ fn the_json_object_has_the_promised_names_and_no_others() {
         "clock complete cores even_rates recommended sleeping sleeps spinning starts taken timer_slack_ns"
     );
     assert_eq!(results["complete"], true);
-    assert_eq!(names(&results["clock"]), "reading_ns source start_ns system_reading_ns system_source");
+    assert_eq!(
+        names(&results["clock"]),
+        "reading_ns source start_ns system_reading_ns system_source"
+    );
     assert_eq!(names(&results["spinning"]), "duration_seconds gap_ns hiccups share_lost");
     assert_eq!(names(&results["sleeps"][0]), "asked_ns cpu_each_ns fine_timers oversleep_ns");
-    assert_eq!(names(&results["starts"][0]), "cpu_share gaps_within_25_percent lateness_ns pause rate");
+    assert_eq!(
+        names(&results["starts"][0]),
+        "cpu_share gaps_within_25_percent lateness_ns pause rate"
+    );
     assert_eq!(names(&results["even_rates"][0]), "limited_by pause rate");
     // Numbers are read to the last digit but one.
     let fastest = 1e9 / results["clock"]["start_ns"].as_f64().unwrap() * (1.0 + 1e-9);
@@ -62,14 +68,18 @@ fn the_json_object_has_the_promised_names_and_no_others() {
 #[test]
 fn report_object_and_plot_come_together() {
     let (json, svg) = (scratch("calibrate.json"), scratch("calibrate.svg"));
-    let output = calibrate("--seconds 0.3 --json").arg(&json).arg("--svg").arg(&svg).output().unwrap();
+    let output =
+        calibrate("--seconds 0.3 --json").arg(&json).arg("--svg").arg(&svg).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(serde_json::from_slice::<Value>(&fs::read(&json).unwrap()).unwrap().is_object());
     let report = String::from_utf8(output.stdout).unwrap();
     for part in ["clock", "timers", "oversleep", "spinning", "lateness", "even gaps"] {
         assert!(report.contains(part), "{part} is not in {report}");
     }
-    assert!(report.contains("\nrecommended: ") != report.contains("\ntoo busy to recommend: "), "{report}");
+    assert!(
+        report.contains("\nrecommended: ") != report.contains("\ntoo busy to recommend: "),
+        "{report}"
+    );
     let text = fs::read_to_string(&svg).unwrap();
     let plot = Document::parse(&text).unwrap();
     assert_eq!(plot.root_element().tag_name().name(), "svg");
@@ -99,8 +109,11 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
 fn an_interrupt_ends_it_with_what_there_is() {
     use std::io::{BufRead, BufReader};
 
-    let mut child =
-        calibrate("--seconds 600 --json -").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = calibrate("--seconds 600 --json -")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     // The first line of progress is there when it listens to signals.
     let mut progress = BufReader::new(child.stderr.take().unwrap());
     progress.read_line(&mut String::new()).unwrap();
@@ -110,6 +123,9 @@ fn an_interrupt_ends_it_with_what_there_is() {
     let output = child.wait_with_output().unwrap();
     assert!(kill.success() && output.status.success(), "{output:?}");
     let results: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&results["complete"], &results["recommended"]), (&Value::Bool(false), &Value::Null));
+    assert_eq!(
+        (&results["complete"], &results["recommended"]),
+        (&Value::Bool(false), &Value::Null)
+    );
     assert!(report.contains("not everything was measured"), "{report}");
 }

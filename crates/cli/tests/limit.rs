@@ -1,4 +1,5 @@
-//! `nanopace limit` as its users see it. Everything happens in virtual time, so that every figure is exact.
+//! `nanopace limit` as its users see it. Everything happens in virtual time, so that every figure
+//! is exact.
 
 use roxmltree::Document;
 use serde_json::Value;
@@ -115,11 +116,14 @@ fn the_refilled_bucket_gets_its_tokens_at_the_end_of_a_period() {
 
 #[test]
 fn the_pool_gives_back_what_was_not_used() {
-    // Four tokens at first, one more every 250 ms; what does not fit waits. At 3 s four are active and twelve wait:
-    // each refill of one lets a quarter of 4 x 0.5 more in.
+    // Four tokens at first, one more every 250 ms; what does not fit waits. At 3 s four are active
+    // and twelve wait: each refill of one lets a quarter of 4 x 0.5 more in.
     let line = "--limit 4/s --limiter pool --refill-every 250ms --backfill 1.5";
     assert_eq!(answers(line, "10 10 10 10 10 10.25"), "+ + + + 10.25s +");
-    assert_eq!(answers(line, "10 13 13 13 13 13 13 13 13.25 13.25"), "+ + + + + + + 13.25s + 13.5s");
+    assert_eq!(
+        answers(line, "10 13 13 13 13 13 13 13 13.25 13.25"),
+        "+ + + + + + + 13.25s + 13.5s"
+    );
 }
 
 #[test]
@@ -145,7 +149,8 @@ fn the_sliding_log_of_all_requests_counts_rejected_ones() {
 
 #[test]
 fn the_sliding_counter_weighs_the_window_before() {
-    // With 9 in the window before, the k-th of this one gets in from when on 9 (1 - e) + k <= 10: e >= (k - 1) / 9.
+    // With 9 in the window before, the k-th of this one gets in from when on 9 (1 - e) + k <= 10: e >=
+    // (k - 1) / 9.
     let (line, nine) = ("--limit 10/s --limiter sliding-counter", "0.5 ".repeat(9));
     let answers = answers(line, &format!("{nine} 1 1.1 1.111111112 1.2"));
     assert_eq!(answers, format!("{} + 1.111111112s + 1.222222223s", ["+"; 9].join(" ")));
@@ -153,16 +158,21 @@ fn the_sliding_counter_weighs_the_window_before() {
 
 #[test]
 fn rings_forget_by_slots() {
-    // Ten slots of 100 ms: what was let in during that of 0.9 s counts until 1.9 s. With one slot more until 2 s.
+    // Ten slots of 100 ms: what was let in during that of 0.9 s counts until 1.9 s. With one slot
+    // more until 2 s.
     assert_eq!(answers("--limit 2/s --limiter rolling-ring", "0.95 0.95 1.8 1.9"), "+ + 1.9s +");
     assert_eq!(answers("--limit 2/s --limiter guarding-ring", "0.95 0.95 1.9 2"), "+ + 2s +");
     // Four slots of 250 ms, that of 0.75 s being the third.
-    assert_eq!(answers("--limit 2/s --limiter rolling-ring --slots 4", "0.95 0.95 1.7 1.75"), "+ + 1.75s +");
+    assert_eq!(
+        answers("--limit 2/s --limiter rolling-ring --slots 4", "0.95 0.95 1.7 1.75"),
+        "+ + 1.75s +"
+    );
 }
 
 #[test]
 fn the_aggregated_window_counts_by_slots() {
-    // Slots of 100 ms. Let in during the slot that ends at 1.1 s, so it counts until just before 2.1 s.
+    // Slots of 100 ms. Let in during the slot that ends at 1.1 s, so it counts until just before
+    // 2.1 s.
     let line = "--limit 2/s --limiter aggregated-window";
     assert_eq!(answers(line, "1.02 1.04 1.5 2.05 2.1"), "+ + 2.099999999s 2.099999999s +");
 }
@@ -187,7 +197,10 @@ fn each_key_has_a_limiter_of_its_own() {
 
 #[test]
 fn what_is_too_large_is_told_from_what_comes_too_early() {
-    assert_eq!(decisions("--limit 10/s --cost 11", "1"), ["1s rejected for ever: more than 10 at once"]);
+    assert_eq!(
+        decisions("--limit 10/s --cost 11", "1"),
+        ["1s rejected for ever: more than 10 at once"]
+    );
     assert_eq!(answers("--limit 10/s --cost 10", "1 1"), "+ 2s");
     let results = results("--limit 10/s --cost 11", b"1\n");
     assert_eq!(results["limiters"][0]["longest_retry_ns"], Value::Null);
@@ -264,9 +277,15 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
 fn phases_show_where_the_limit_begins() {
     let results = results("--phases 1,5,10,20 --phase-duration 10s", b"");
     // From full, 10 at once and 10 a second: 10 + 99 of the 200 that come within 9.95 s.
-    for (phase, [asked, admitted]) in [[10, 10], [50, 50], [100, 100], [200, 109]].into_iter().enumerate() {
+    for (phase, [asked, admitted]) in
+        [[10, 10], [50, 50], [100, 100], [200, 109]].into_iter().enumerate()
+    {
         let phase = &results["limiters"][0]["phases"][phase];
-        assert_eq!((&phase["asked"], &phase["admitted"]), (&asked.into(), &admitted.into()), "{phase}");
+        assert_eq!(
+            (&phase["asked"], &phase["admitted"]),
+            (&asked.into(), &admitted.into()),
+            "{phase}"
+        );
         assert_eq!(phase["rejected"], asked - admitted, "{phase}");
     }
     assert_eq!(results["limiters"][0]["phases"][3]["longest_retry_ns"], 50_000_000);
@@ -276,7 +295,8 @@ fn phases_show_where_the_limit_begins() {
 #[test]
 fn phases_of_standard_input_are_joined_when_they_are_many() {
     // A request each second for 110 s, and one ten days later.
-    let input = (0..110).chain([864_000]).map(|second| format!("{second}\n")).collect::<Vec<_>>().concat();
+    let input =
+        (0..110).chain([864_000]).map(|second| format!("{second}\n")).collect::<Vec<_>>().concat();
     let asked = |line, input: &str| {
         let results = results(line, input.as_bytes());
         let phases = results["limiters"][0]["phases"].as_array().unwrap().clone();
@@ -284,7 +304,10 @@ fn phases_of_standard_input_are_joined_when_they_are_many() {
     };
     // 86 401 phases of 10 s, of which eleven and one have requests; ten rows are shown at most.
     assert_eq!(asked("", &input), [110, 1]);
-    assert_eq!(asked("--phase-duration 10s", &input), [10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 1]);
+    assert_eq!(
+        asked("--phase-duration 10s", &input),
+        [10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 1]
+    );
     // Eleven phases, two for a row.
     assert_eq!(asked("", input.trim_end_matches("864000\n")), [20, 20, 20, 20, 20, 10]);
 }
@@ -293,7 +316,10 @@ fn phases_of_standard_input_are_joined_when_they_are_many() {
 fn random_loads_come_again() {
     let line = "--compare --phases 5,20 --poisson --seed 7";
     assert_eq!(output(line, b"").stdout, output(line, b"").stdout);
-    assert_ne!(output(line, b"").stdout, output("--compare --phases 5,20 --poisson --seed 8", b"").stdout);
+    assert_ne!(
+        output(line, b"").stdout,
+        output("--compare --phases 5,20 --poisson --seed 8", b"").stdout
+    );
 }
 
 #[test]
@@ -326,7 +352,10 @@ fn a_limiter_that_cannot_keep_the_limit_is_left_out_of_a_comparison() {
     let output = output(line, b"1\n");
     let report = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0));
-    assert!(report.contains("not tried: refilled-token-bucket: housekeeping goes by intervals"), "{report}");
+    assert!(
+        report.contains("not tried: refilled-token-bucket: housekeeping goes by intervals"),
+        "{report}"
+    );
     assert_eq!(results(line, b"1\n")["not_tried"][0]["name"], "refilled-token-bucket");
 }
 
@@ -353,13 +382,17 @@ fn the_json_object_has_the_promised_names_and_no_others() {
 #[test]
 fn a_picture_has_a_panel_for_each_limiter() {
     let svg = scratch("limit.svg");
-    let line = format!("--compare --limiter cooldown,pool,leaky-queue --phases 20 --svg {}", svg.display());
+    let line = format!(
+        "--compare --limiter cooldown,pool,leaky-queue --phases 20 --svg {}",
+        svg.display()
+    );
     let output = output(&line, b"");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let text = fs::read_to_string(&svg).unwrap();
     let picture = Document::parse(&text).unwrap();
-    let captions =
-        picture.descendants().filter(|node| node.text().is_some_and(|text| text.contains(" admitted (")));
+    let captions = picture
+        .descendants()
+        .filter(|node| node.text().is_some_and(|text| text.contains(" admitted (")));
     assert_eq!(captions.filter(roxmltree::Node::is_element).count(), 3, "{text}");
 }
 

@@ -1,4 +1,5 @@
-//! The program as its users see it: exit status, standard output, files. No test asserts a measured time.
+//! The program as its users see it: exit status, standard output, files. No test asserts a measured
+//! time.
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
@@ -59,7 +60,8 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
 #[test]
 fn a_server_that_never_answers_is_found_before_the_load() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let output = output(&format!("run --timeout 50ms --url http://{}/", listener.local_addr().unwrap()));
+    let output =
+        output(&format!("run --timeout 50ms --url http://{}/", listener.local_addr().unwrap()));
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("timeout"));
 }
@@ -73,16 +75,26 @@ fn exactly_the_requests_asked_for_are_started() {
         "run --rate 1k/s --requests 1",
     ] {
         let results = results(line);
-        let asked: u64 =
-            line.split_whitespace().skip_while(|&word| word != "--requests").nth(1).unwrap().parse().unwrap();
-        assert_eq!((&results["started"], &results["completed"]), (&asked.into(), &asked.into()), "{line}");
+        let asked: u64 = line
+            .split_whitespace()
+            .skip_while(|&word| word != "--requests")
+            .nth(1)
+            .unwrap()
+            .parse()
+            .unwrap();
+        assert_eq!(
+            (&results["started"], &results["completed"]),
+            (&asked.into(), &asked.into()),
+            "{line}"
+        );
         assert_eq!(results["wait_time_ns"]["count"], asked, "{line}");
     }
 }
 
 #[test]
 fn the_json_object_has_the_promised_names_and_no_others() {
-    let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+    let names =
+        |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
     let results = results("run --rate 200 --requests 10");
     assert_eq!(
         names(&results),
@@ -106,9 +118,17 @@ fn the_same_object_goes_to_a_file_and_the_report_to_standard_output() {
     let results: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     assert_eq!(results["started"], 5);
     let report = String::from_utf8(output.stdout).unwrap();
-    for part in
-        ["wait", "service", "response", "uncorrected", "corrected", "ledger", "gaps", "verdict", "p99.99"]
-    {
+    for part in [
+        "wait",
+        "service",
+        "response",
+        "uncorrected",
+        "corrected",
+        "ledger",
+        "gaps",
+        "verdict",
+        "p99.99",
+    ] {
         assert!(report.contains(part), "{part} is not in {report}");
     }
 }
@@ -138,7 +158,8 @@ fn a_missed_rate_is_status_3() {
 
 #[test]
 fn every_slot_is_started_or_skipped_or_left_behind() {
-    let results = results("run --rate 1k/s --target-latency 5ms --skip-later-than 20ms --duration 400ms");
+    let results =
+        results("run --rate 1k/s --target-latency 5ms --skip-later-than 20ms --duration 400ms");
     let [started, skipped] = ["started", "skipped"].map(|name| results[name].as_u64().unwrap());
     assert!(skipped > 0 && started > 0 && started + skipped <= 400, "{results}");
 }
@@ -161,7 +182,8 @@ fn failed_requests_are_counted_and_not_timed() {
 #[test]
 fn a_closed_pipe_ends_it_quietly() {
     for line in ["run --rate 200 --requests 5", "run --rate 200 --requests 5 --json -", "--help"] {
-        let mut child = nanopace(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child =
+            nanopace(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
@@ -173,7 +195,9 @@ fn a_closed_pipe_ends_it_quietly() {
 #[test]
 fn the_interval_log_holds_every_operation() {
     let path = scratch("intervals.hlog");
-    assert!(nanopace("run --rate 300 --duration 1200ms --hdr").arg(&path).status().unwrap().success());
+    assert!(
+        nanopace("run --rate 300 --duration 1200ms --hdr").arg(&path).status().unwrap().success()
+    );
     let log = fs::read(&path).unwrap();
     assert!(log.starts_with(b"#[Histogram log format version 1.3]\n"));
     for tag in ["wait", "service", "response"] {
@@ -182,9 +206,10 @@ fn the_interval_log_holds_every_operation() {
     }
 }
 
-/// A target that gives no answer for `STALL` from some moment on: of the slots that are due in it, one that is due `x` before its end
-/// can't be answered earlier than `x` after its intended start, and but for one on each connection can't start earlier either.
-/// However slow or busy the machine is, that only makes more late ones: bounds that no run can break and be right.
+/// A target that gives no answer for `STALL` from some moment on: of the slots that are due in it,
+/// one that is due `x` before its end can't be answered earlier than `x` after its intended start,
+/// and but for one on each connection can't start earlier either. However slow or busy the machine
+/// is, that only makes more late ones: bounds that no run can break and be right.
 #[test]
 fn a_report_does_not_hide_a_stall() {
     const STALL_MS: u64 = 300;
@@ -236,7 +261,8 @@ fn decode(text: &str) -> Histogram<u64> {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_the_run_with_its_report() {
-    let mut child = nanopace("run --rate 200").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        nanopace("run --rate 200").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // The first line of progress is there when the run listens to signals.
     let mut progress = BufReader::new(child.stderr.take().unwrap());
     progress.read_line(&mut String::new()).unwrap();

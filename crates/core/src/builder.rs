@@ -8,7 +8,8 @@ use crate::timeline::Timeline;
 use crate::{Pacer, Pause, Rate, Strictness};
 use std::time::Duration;
 
-/// Lateness that every policy but the strict one lets callers catch up freely; more than sleeping usually overruns.
+/// Lateness that every policy but the strict one lets callers catch up freely; more than sleeping
+/// usually overruns.
 const TOLERANCE: Duration = Duration::from_micros(100);
 
 /// Builds a [`Pacer`]. Every knob has a default, so `build` can't fail.
@@ -45,7 +46,14 @@ impl PacerBuilder {
             max_backlog: None,
             skip_later_than: None,
         };
-        PacerBuilder { rate, policy, clock: None, pausing: Pausing::new(), lead_ns: 0, start_paused: false }
+        PacerBuilder {
+            rate,
+            policy,
+            clock: None,
+            pausing: Pausing::new(),
+            lead_ns: 0,
+            start_paused: false,
+        }
     }
 
     /// What happens to time that was missed; [`Strictness::AVERAGE`] by default.
@@ -54,24 +62,27 @@ impl PacerBuilder {
         self
     }
 
-    /// The most that is ever made up for: when a start is later than this, what is beyond is forfeited, as idle time, and the
-    /// slots behind it are at most this late. The start itself says how late it really was. By default only the
-    /// range of positions limits the backlog, to 2^44 slots.
+    /// The most that is ever made up for: when a start is later than this, what is beyond is
+    /// forfeited, as idle time, and the slots behind it are at most this late. The start itself
+    /// says how late it really was. By default only the range of positions limits the backlog, to
+    /// 2^44 slots.
     pub fn max_backlog(mut self, limit: Duration) -> PacerBuilder {
         self.policy.max_backlog = Some(span_ns(limit));
         self
     }
 
-    /// Slots that are later than this when they could start are skipped, and counted. By default none are.
+    /// Slots that are later than this when they could start are skipped, and counted. By default
+    /// none are.
     pub fn skip_later_than(mut self, limit: Duration) -> PacerBuilder {
         self.policy.skip_later_than = Some(span_ns(limit));
         self
     }
 
-    /// Lateness up to this is caught up freely, whatever the strictness, except when strict; 100 us by default.
+    /// Lateness up to this is caught up freely, whatever the strictness, except when strict; 100 us
+    /// by default.
     ///
-    /// It is there for what the pacer's own pauses overrun: without it a burst ratio or a partial strictness would hold
-    /// the caller responsible for the operating system's timers.
+    /// It is there for what the pacer's own pauses overrun: without it a burst ratio or a partial
+    /// strictness would hold the caller responsible for the operating system's timers.
     pub fn tolerance(mut self, tolerance: Duration) -> PacerBuilder {
         self.policy.tolerance = span_ns(tolerance);
         self
@@ -83,34 +94,39 @@ impl PacerBuilder {
         self
     }
 
-    /// Of a core, how much each thread may spend on going to sleep and waking up; 0 to 1, a tenth by default.
+    /// Of a core, how much each thread may spend on going to sleep and waking up; 0 to 1, a tenth
+    /// by default.
     ///
-    /// A thread measures what a sleep costs it: about 3 us on bare metal, ten times as much on some virtual machines. Where it
-    /// would spend more than its share, its sleeps are stretched, to cost / share from one waking to the next, and what is
-    /// due by then starts in one go: at a tenth and 3 us, in clumps of 30 us of schedule.
+    /// A thread measures what a sleep costs it: about 3 us on bare metal, ten times as much on some
+    /// virtual machines. Where it would spend more than its share, its sleeps are stretched, to
+    /// cost / share from one waking to the next, and what is due by then starts in one go: at a
+    /// tenth and 3 us, in clumps of 30 us of schedule.
     ///
-    /// By default that is done only where slots are less than 30 us apart, so that up to 33 k/s starts are as even as sleeping
-    /// allows, whatever it costs. Setting a share makes it hold at every rate. Never when strict, which would not make up for it,
-    /// and by at most half of the [`tolerance`](PacerBuilder::tolerance) where only that is made up for.
+    /// By default that is done only where slots are less than 30 us apart, so that up to 33 k/s
+    /// starts are as even as sleeping allows, whatever it costs. Setting a share makes it hold at
+    /// every rate. Never when strict, which would not make up for it, and by at most half of the
+    /// [`tolerance`](PacerBuilder::tolerance) where only that is made up for.
     pub fn sleep_share(mut self, share: f64) -> PacerBuilder {
         self.pausing.sleep_share = share.clamp(0.0, 1.0);
         self.pausing.spared_ns = i64::MAX;
         self
     }
 
-    /// Of a core, how much each thread may spend on spinning under [`Pause::Hybrid`]; 0 to 1, a quarter by default.
+    /// Of a core, how much each thread may spend on spinning under [`Pause::Hybrid`]; 0 to 1, a
+    /// quarter by default.
     pub fn spin_share(mut self, share: f64) -> PacerBuilder {
         self.pausing.spin_share = share.clamp(0.0, 1.0);
         self
     }
 
-    /// A delay that is shorter than this is not paused for: the operation starts early, by less than this. Zero
-    /// by default: nothing ever starts early.
+    /// A delay that is shorter than this is not paused for: the operation starts early, by less
+    /// than this. Zero by default: nothing ever starts early.
     ///
-    /// Pausing for less than a pause costs makes a start late by the difference; the design that this one
-    /// descends from (the rate limiter of nosqlbench) uses twice what a sleep costs. Early starts move nothing:
-    /// each is early against its own intended start, so they never add up, and the rate stays exact. Their
-    /// wait time is zero, and [`Stats::early_starts`](crate::Stats::early_starts) counts them.
+    /// Pausing for less than a pause costs makes a start late by the difference; the design that
+    /// this one descends from (the rate limiter of nosqlbench) uses twice what a sleep costs. Early
+    /// starts move nothing: each is early against its own intended start, so they never add up, and
+    /// the rate stays exact. Their wait time is zero, and
+    /// [`Stats::early_starts`](crate::Stats::early_starts) counts them.
     pub fn sleep_threshold(mut self, threshold: Duration) -> PacerBuilder {
         self.lead_ns = span_ns(threshold).saturating_sub(1).max(0);
         self
@@ -118,8 +134,8 @@ impl PacerBuilder {
 
     /// Whether sleeping threads ask the operating system for fine timers; they do by default.
     ///
-    /// On Linux a thread has 1 ns of timer slack for the length of a pause, then again what it had before. Elsewhere
-    /// this does nothing.
+    /// On Linux a thread has 1 ns of timer slack for the length of a pause, then again what it had
+    /// before. Elsewhere this does nothing.
     pub fn fine_timers(mut self, fine: bool) -> PacerBuilder {
         self.pausing.fine_timers = fine;
         self
@@ -131,7 +147,8 @@ impl PacerBuilder {
         self
     }
 
-    /// The schedule starts at the first [`resume`](Pacer::resume) instead of now, so that workers can get ready.
+    /// The schedule starts at the first [`resume`](Pacer::resume) instead of now, so that workers
+    /// can get ready.
     pub fn start_paused(mut self) -> PacerBuilder {
         self.start_paused = true;
         self

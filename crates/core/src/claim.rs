@@ -4,8 +4,8 @@ use crate::timeline::{Claimed, Step};
 use crate::{Closed, Grant, Nanos, Pacer, Refused};
 use std::time::Duration;
 
-/// A slot that is yours, to be started when it is due. Dropped unstarted, it goes back and someone else
-/// gets it.
+/// A slot that is yours, to be started when it is due. Dropped unstarted, it goes back and someone
+/// else gets it.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Rate, Refused};
@@ -36,8 +36,8 @@ impl Claim {
         Ok(Claim { pacer, held: Some(Claimed { is_fixed: true, ..claimed }), started: None })
     }
 
-    /// When the schedule lets it start, under the rate now in force; [`Nanos::MAX`] while the pacer is paused.
-    /// Ask again after a change. Once it has started: when it did.
+    /// When the schedule lets it start, under the rate now in force; [`Nanos::MAX`] while the pacer
+    /// is paused. Ask again after a change. Once it has started: when it did.
     ///
     /// # Errors
     /// [`Closed`].
@@ -61,7 +61,8 @@ impl Claim {
     /// Starts it now, if it is due. Starting again returns the same grant.
     ///
     /// The late policy judges it now, not when it was claimed. Where it is so late that it is
-    /// [skipped](crate::PacerBuilder::skip_later_than), the claim goes on with the next slot that is not.
+    /// [skipped](crate::PacerBuilder::skip_later_than), the claim goes on with the next slot that
+    /// is not.
     ///
     /// # Errors
     /// [`Refused::NotUntil`] and [`Refused::Paused`]; the claim stays yours. [`Refused::Closed`].

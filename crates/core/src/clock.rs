@@ -17,15 +17,18 @@ const CLOSE: Duration = Duration::from_nanos(500);
 
 /// A monotonic clock, and how to wait on it.
 ///
-/// A pacer reads it whenever it can't make progress on what it has seen of it. A reading that is earlier than one before
-/// does no harm beyond a late start. The implementation must not call the pacer.
+/// A pacer reads it whenever it can't make progress on what it has seen of it. A reading that is
+/// earlier than one before does no harm beyond a late start. The implementation must not call the
+/// pacer.
 ///
-/// [`TscClock`] is the default, [`StdClock`] asks the operating system, [`ManualClock`] is moved by hand.
+/// [`TscClock`] is the default, [`StdClock`] asks the operating system, [`ManualClock`] is moved by
+/// hand.
 pub trait Clock: Debug + Send + Sync {
     /// Now.
     fn now(&self) -> Nanos;
 
-    /// Sleeps until about `until`, or until `parker` is unparked, whichever comes first; may return early.
+    /// Sleeps until about `until`, or until `parker` is unparked, whichever comes first; may return
+    /// early.
     fn park(&self, parker: &Parker, until: Nanos) {
         if until == Nanos::MAX {
             parker.park();
@@ -39,10 +42,11 @@ pub trait Clock: Debug + Send + Sync {
         true
     }
 
-    /// Called again and again by a thread that spins until `until` and has just read `now`, which is earlier.
+    /// Called again and again by a thread that spins until `until` and has just read `now`, which
+    /// is earlier.
     ///
-    /// By default it leaves the core to its other hardware thread, if it has one, but for the last half microsecond: there each such hint
-    /// would make the start later.
+    /// By default it leaves the core to its other hardware thread, if it has one, but for the last
+    /// half microsecond: there each such hint would make the start later.
     fn relax(&self, now: Nanos, until: Nanos) {
         if until - now > CLOSE {
             hint::spin_loop();

@@ -8,7 +8,9 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum RateError {
     /// Zero operations, in any period.
-    #[error("a rate of zero never starts anything: write a positive rate such as 1/h, or pause the pacer")]
+    #[error(
+        "a rate of zero never starts anything: write a positive rate such as 1/h, or pause the pacer"
+    )]
     Zero,
     /// A rate below zero.
     #[error("a rate cannot be negative: write a positive rate such as 100/s")]
@@ -28,7 +30,9 @@ pub enum RateError {
     )]
     Syntax,
     /// An unknown unit of time.
-    #[error("`{0}` is not a unit of time for a rate: write ns, us, ms, s, min, h or d, such as 3/min")]
+    #[error(
+        "`{0}` is not a unit of time for a rate: write ns, us, ms, s, min, h or d, such as 3/min"
+    )]
     Unit(String),
     /// More digits than can be kept exactly.
     #[error("a rate is kept exactly and that has too many digits: write at most 18")]
@@ -60,7 +64,8 @@ pub enum Refused {
     /// Not yet: as things stand, the next slot can be granted from this moment on.
     #[error("not before {0:?} on the pacer's clock")]
     NotUntil(Nanos),
-    /// So many slots have been taken ahead of the schedule that positions would wrap (2^44 of them).
+    /// So many slots have been taken ahead of the schedule that positions would wrap (2^44 of
+    /// them).
     #[error("too many slots have been taken ahead of the schedule")]
     TooFarAhead,
 }

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 /// A slot that may start now: how late it is, and when it was meant to start.
 ///
-/// A `Copy` value of two words. The *response time* of the operation includes its wait time, and so hides
-/// no stall: it is `end - grant.intended_start()`; see [`response_time`](Grant::response_time).
+/// A `Copy` value of two words. The *response time* of the operation includes its wait time, and so
+/// hides no stall: it is `end - grant.intended_start()`; see
+/// [`response_time`](Grant::response_time).
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Rate};
@@ -29,8 +30,8 @@ pub struct Grant {
     start: Stamp,
 }
 
-/// A moment, doubled and made odd: so a `Result` of a grant is no larger than a grant, and comes back
-/// in two registers.
+/// A moment, doubled and made odd: so a `Result` of a grant is no larger than a grant, and comes
+/// back in two registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp(NonZeroU64);
 
@@ -67,14 +68,15 @@ impl Grant {
 
     /// How late the operation starts: actual start minus intended start, never negative.
     ///
-    /// Never more than the truth. Exact where a late policy is set: a strictness other than 0, a maximum
-    /// backlog, or a limit beyond which slots are skipped. Otherwise slots that are due may be granted on
-    /// a reading of the clock that was made for an earlier one: as many as callers, at the pace at which
-    /// they really come, take within 10 us, and at most 2048. So a wait time is at most some 10 us too
-    /// short while callers go on at their pace; and where they stop right after a grant, the next few of
-    /// that reading say nothing of the stop: 2048 at most, or as many as had been taken within 10 us.
-    /// Slots that are taken 10 us apart or more have a reading each: [`Pacer::acquire`](crate::Pacer::acquire)
-    /// goes by the pace of all its callers together, a [`Lane`](crate::Lane) by its own.
+    /// Never more than the truth. Exact where a late policy is set: a strictness other than 0, a
+    /// maximum backlog, or a limit beyond which slots are skipped. Otherwise slots that are due may
+    /// be granted on a reading of the clock that was made for an earlier one: as many as callers,
+    /// at the pace at which they really come, take within 10 us, and at most 2048. So a wait time
+    /// is at most some 10 us too short while callers go on at their pace; and where they stop right
+    /// after a grant, the next few of that reading say nothing of the stop: 2048 at most, or as
+    /// many as had been taken within 10 us. Slots that are taken 10 us apart or more have a reading
+    /// each: [`Pacer::acquire`](crate::Pacer::acquire) goes by the pace of all its callers
+    /// together, a [`Lane`](crate::Lane) by its own.
     #[must_use]
     #[inline]
     pub fn wait_time(self) -> Duration {
@@ -97,9 +99,9 @@ impl Grant {
         Nanos::from_nanos(self.intended_ns)
     }
 
-    /// When it was allowed to start: intended start plus wait time. With a
-    /// [sleep threshold](crate::PacerBuilder::sleep_threshold) it may lie before the intended start, by less
-    /// than that.
+    /// When it was allowed to start: intended start plus wait time. With a [sleep
+    /// threshold](crate::PacerBuilder::sleep_threshold) it may lie before the intended start, by
+    /// less than that.
     #[must_use]
     #[inline]
     pub fn actual_start(self) -> Nanos {

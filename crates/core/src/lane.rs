@@ -7,15 +7,16 @@ use crate::{Closed, Grant, Pacer};
 
 /// One worker's handle on a [`Pacer`]. Make one in each worker thread, by [`Pacer::lane`].
 ///
-/// A lane that is behind schedule takes several slots at once, all of them due: as many as it starts
-/// within 10 us at its own pace, and at most 2048. It grants them without touching anything that other
-/// threads write. A lane whose operations take 10 us or longer takes its slots one by one, so none waits
-/// behind a slow operation while another worker could start it; so does a lane where a late policy is set.
-/// What a lane has left goes back, and is handed out again, when it is dropped, when
-/// [`give_back`](Lane::give_back) is called, and when it acquires after the schedule has changed.
+/// A lane that is behind schedule takes several slots at once, all of them due: as many as it
+/// starts within 10 us at its own pace, and at most 2048. It grants them without touching anything
+/// that other threads write. A lane whose operations take 10 us or longer takes its slots one by
+/// one, so none waits behind a slow operation while another worker could start it; so does a lane
+/// where a late policy is set. What a lane has left goes back, and is handed out again, when it is
+/// dropped, when [`give_back`](Lane::give_back) is called, and when it acquires after the schedule
+/// has changed.
 ///
-/// Wait times, delays and oversleep of its starts are in [`Pacer::stats`]: of those since it last looked at
-/// the clock, when it does so again, gives back or is dropped.
+/// Wait times, delays and oversleep of its starts are in [`Pacer::stats`]: of those since it last
+/// looked at the clock, when it does so again, gives back or is dropped.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -53,7 +54,14 @@ pub struct Lane {
 impl Lane {
     pub(crate) fn new(pacer: Pacer) -> Lane {
         let statistics = LaneStatistics::new(&pacer.0.statistics);
-        Lane { pacer, run: Run::default(), taken: 0, started: None, pace: Pace::default(), statistics }
+        Lane {
+            pacer,
+            run: Run::default(),
+            taken: 0,
+            started: None,
+            pace: Pace::default(),
+            statistics,
+        }
     }
 
     /// As [`Pacer::acquire`].

@@ -4,7 +4,8 @@ use crate::nanos::duration;
 use crate::timeline::Reading;
 use std::time::Duration;
 
-/// Every nanosecond of the schedule accounted for: `elapsed = allocated + idle + waiting + backlog`.
+/// Every nanosecond of the schedule accounted for: `elapsed = allocated + idle + waiting +
+/// backlog`.
 ///
 /// Exact at rest; while threads are at work, within one claim per thread.
 ///
@@ -36,7 +37,8 @@ pub struct Ledger {
     pub waiting: Duration,
     /// Due and not yet claimed.
     pub backlog: Duration,
-    /// Slots taken, to be started or held back until they are; those given back or skipped are not in it.
+    /// Slots taken, to be started or held back until they are; those given back or skipped are not
+    /// in it.
     pub granted: u64,
     /// Slots skipped for being too late.
     pub skipped: u64,

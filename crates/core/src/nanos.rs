@@ -6,8 +6,8 @@ use std::time::Duration;
 
 /// A moment, in nanoseconds since the origin of the pacer's [`Clock`](crate::Clock).
 ///
-/// The range is 0 to 2^63 - 1 (292 years); sums saturate there and differences saturate at zero, so no
-/// arithmetic on moments panics or wraps.
+/// The range is 0 to 2^63 - 1 (292 years); sums saturate there and differences saturate at zero, so
+/// no arithmetic on moments panics or wraps.
 ///
 /// ```
 /// use nanopace::Nanos;

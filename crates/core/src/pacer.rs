@@ -13,15 +13,16 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Paces operations: each [`acquire`](Pacer::acquire) blocks until the next slot's intended start and says how late it is.
+/// Paces operations: each [`acquire`](Pacer::acquire) blocks until the next slot's intended start
+/// and says how late it is.
 ///
-/// Clones are handles to the same pacer; everything works on a shared reference from any number of threads. A worker
-/// that starts many operations does best with a [`Lane`] of its own.
+/// Clones are handles to the same pacer; everything works on a shared reference from any number of
+/// threads. A worker that starts many operations does best with a [`Lane`] of its own.
 ///
 /// Most callers want `acquire`. [`try_acquire`](Pacer::try_acquire) answers at once,
-/// [`acquire_timeout`](Pacer::acquire_timeout) and [`acquire_deadline`](Pacer::acquire_deadline) give up,
-/// [`acquire_many`](Pacer::acquire_many) takes several slots as one operation, and [`claim`](Pacer::claim) takes a slot
-/// and leaves the pausing to you.
+/// [`acquire_timeout`](Pacer::acquire_timeout) and [`acquire_deadline`](Pacer::acquire_deadline)
+/// give up, [`acquire_many`](Pacer::acquire_many) takes several slots as one operation, and
+/// [`claim`](Pacer::claim) takes a slot and leaves the pausing to you.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -46,8 +47,8 @@ pub(crate) struct Shared {
     pub(crate) statistics: Statistics,
 }
 
-// What a panic can interrupt is a clock that is being read, or a histogram that is being added to: under
-// the lock the clock is read before anything is changed.
+// What a panic can interrupt is a clock that is being read, or a histogram that is being added to:
+// under the lock the clock is read before anything is changed.
 impl UnwindSafe for Shared {}
 impl RefUnwindSafe for Shared {}
 
@@ -60,8 +61,8 @@ pub(crate) struct Start {
 }
 
 impl Pacer {
-    /// A pacer with the defaults, whose slot 0 starts now: average strictness (an open loop), sleeping pauses, the
-    /// time-stamp counter for a clock, no limit on the backlog.
+    /// A pacer with the defaults, whose slot 0 starts now: average strictness (an open loop),
+    /// sleeping pauses, the time-stamp counter for a clock, no limit on the backlog.
     #[must_use]
     pub fn new(rate: Rate) -> Pacer {
         PacerBuilder::new(rate).build()
@@ -78,8 +79,8 @@ impl Pacer {
 
     /// Takes the next slot, blocks until its intended start, and says how late it is.
     ///
-    /// A slot that is known to be due costs one atomic addition and reads no clock, unless a late policy
-    /// is set: then each start is judged by a reading of its own, under a lock.
+    /// A slot that is known to be due costs one atomic addition and reads no clock, unless a late
+    /// policy is set: then each start is judged by a reading of its own, under a lock.
     ///
     /// # Errors
     /// [`Closed`] as soon as the pacer is closed, also to callers that are asleep.
@@ -92,13 +93,13 @@ impl Pacer {
         }
     }
 
-    /// Takes the next `n` slots as one operation: it starts at the first one's intended start, and the next
-    /// caller's slot comes `n` intervals later. For operations weighed in bytes, rows or requests. Zero
-    /// takes nothing and starts now, also while the pacer is paused.
+    /// Takes the next `n` slots as one operation: it starts at the first one's intended start, and
+    /// the next caller's slot comes `n` intervals later. For operations weighed in bytes, rows or
+    /// requests. Zero takes nothing and starts now, also while the pacer is paused.
     ///
     /// # Errors
-    /// [`Refused::Closed`], or [`Refused::TooFarAhead`] when more than 2^44 slots are taken that are not due
-    /// yet.
+    /// [`Refused::Closed`], or [`Refused::TooFarAhead`] when more than 2^44 slots are taken that
+    /// are not due yet.
     pub fn acquire_many(&self, n: u32) -> Result<Grant, Refused> {
         match n {
             0 if self.is_closed() => Err(Refused::Closed),
@@ -108,7 +109,8 @@ impl Pacer {
         }
     }
 
-    /// Takes the next slot if it is due now; otherwise takes nothing and says from when on it can be granted.
+    /// Takes the next slot if it is due now; otherwise takes nothing and says from when on it can
+    /// be granted.
     ///
     /// # Errors
     /// [`Refused::NotUntil`], [`Refused::Paused`] or [`Refused::Closed`].
@@ -128,15 +130,15 @@ impl Pacer {
         self.acquire_deadline(self.now() + timeout)
     }
 
-    /// As [`acquire`](Pacer::acquire), but gives up where the slot can't start by `deadline` on the pacer's
-    /// clock.
+    /// As [`acquire`](Pacer::acquire), but gives up where the slot can't start by `deadline` on the
+    /// pacer's clock.
     ///
-    /// It does so as soon as that is known: at once, or when a change of the rate makes it so. Nothing is
-    /// taken then. A slot that is due now is granted, even if the deadline has passed.
+    /// It does so as soon as that is known: at once, or when a change of the rate makes it so.
+    /// Nothing is taken then. A slot that is due now is granted, even if the deadline has passed.
     ///
     /// # Errors
-    /// [`Refused::NotUntil`], [`Refused::Closed`], or [`Refused::Paused`] when the pacer is still paused at the
-    /// deadline.
+    /// [`Refused::NotUntil`], [`Refused::Closed`], or [`Refused::Paused`] when the pacer is still
+    /// paused at the deadline.
     pub fn acquire_deadline(&self, deadline: Nanos) -> Result<Grant, Refused> {
         Ok(self.0.start_by(None, 1, deadline.signed())?.grant)
     }
@@ -157,8 +159,8 @@ impl Pacer {
 
     /// From now on the schedule runs at `rate`, in one atomic step.
     ///
-    /// Nothing bursts: what has passed of the current interval stays passed, slots that are late keep their intended
-    /// starts, and callers that are asleep and may now start earlier are woken.
+    /// Nothing bursts: what has passed of the current interval stays passed, slots that are late
+    /// keep their intended starts, and callers that are asleep and may now start earlier are woken.
     pub fn set_rate(&self, rate: Rate) {
         self.0.change(|schedule, now| schedule.set_rate(rate, now));
     }
@@ -169,8 +171,9 @@ impl Pacer {
         self.0.timeline.with_schedule(Schedule::rate)
     }
 
-    /// From now on late starts are treated so. Time that is owed under a burst ratio becomes plain backlog when the
-    /// new strictness is no burst ratio; strict then forfeits it, average starts it at once.
+    /// From now on late starts are treated so. Time that is owed under a burst ratio becomes plain
+    /// backlog when the new strictness is no burst ratio; strict then forfeits it, average starts
+    /// it at once.
     pub fn set_strictness(&self, strictness: Strictness) {
         self.0.change(|schedule, now| schedule.set_strictness(strictness, now));
     }
@@ -191,13 +194,14 @@ impl Pacer {
         self.0.change(|schedule, _| schedule.set_skip_later_than(limit.map(span_ns)));
     }
 
-    /// Stops the schedule's time: nothing starts until [`resume`](Pacer::resume). Pausing a paused pacer does nothing.
+    /// Stops the schedule's time: nothing starts until [`resume`](Pacer::resume). Pausing a paused
+    /// pacer does nothing.
     pub fn pause(&self) {
         self.0.change(Schedule::pause);
     }
 
-    /// Lets the schedule's time go on: intended starts move by the length of the pause, and what was late is as late
-    /// as it was. Nothing bursts.
+    /// Lets the schedule's time go on: intended starts move by the length of the pause, and what
+    /// was late is as late as it was. Nothing bursts.
     pub fn resume(&self) {
         self.0.change(Schedule::resume);
     }
@@ -208,7 +212,8 @@ impl Pacer {
         self.0.timeline.with_schedule(Schedule::is_paused)
     }
 
-    /// Ends it: everyone who is asleep wakes, and whoever acquires is told [`Closed`]. There is no way back.
+    /// Ends it: everyone who is asleep wakes, and whoever acquires is told [`Closed`]. There is no
+    /// way back.
     pub fn close(&self) {
         self.0.timeline.close(&*self.0.clock);
     }
@@ -219,8 +224,8 @@ impl Pacer {
         self.0.timeline.is_closed()
     }
 
-    /// Now, on the pacer's clock: what intended starts are to be compared with. Never before the actual
-    /// start of a grant that the caller knows of, whichever processor that was made on.
+    /// Now, on the pacer's clock: what intended starts are to be compared with. Never before the
+    /// actual start of a grant that the caller knows of, whichever processor that was made on.
     #[must_use]
     pub fn now(&self) -> Nanos {
         self.0.timeline.now(&*self.0.clock)
@@ -253,15 +258,21 @@ impl Shared {
         self.start_by(claimed, 1, i64::MAX).map_err(|_| Closed)
     }
 
-    /// Starts what has been claimed, or the next `slots` slots in a row, when it may; not later than at
-    /// `deadline`.
-    fn start_by(&self, mut held: Option<Claimed>, slots: u64, deadline: i64) -> Result<Start, Refused> {
+    /// Starts what has been claimed, or the next `slots` slots in a row, when it may; not later
+    /// than at `deadline`.
+    fn start_by(
+        &self,
+        mut held: Option<Claimed>,
+        slots: u64,
+        deadline: i64,
+    ) -> Result<Start, Refused> {
         let (mut first, mut woken) = (None, None);
         loop {
             match self.timeline.begin(&mut held, slots, deadline, woken, &*self.clock)? {
                 Step::Start(grant) => return Ok(Start::new(grant, first, woken)),
                 Step::Hold(plan) => {
-                    let now = held.map_or(plan.now, |claimed| self.hold(&claimed, &plan, deadline).signed());
+                    let now = held
+                        .map_or(plan.now, |claimed| self.hold(&claimed, &plan, deadline).signed());
                     let first = *first.get_or_insert(plan);
                     if let Some(grant) = self.timeline.start_planned(&plan, now) {
                         return Ok(Start::new(grant, Some(first), Some((plan, now))));
@@ -291,11 +302,13 @@ impl Shared {
 }
 
 impl Start {
-    /// From the plan that the caller came with, if it was early, and the one that its last pause was for.
+    /// From the plan that the caller came with, if it was early, and the one that its last pause
+    /// was for.
     fn new(grant: Grant, first: Option<Plan>, woken: Option<(Plan, i64)>) -> Start {
         let span = |from: i64, to: i64| to.saturating_sub(from).max(0).unsigned_abs();
         let started = grant.actual_start().signed();
-        let delay_ns = first.filter(|plan| !plan.is_paused).map_or(0, |plan| span(plan.now, plan.release));
+        let delay_ns =
+            first.filter(|plan| !plan.is_paused).map_or(0, |plan| span(plan.now, plan.release));
         let oversleep_ns = woken.map_or(0, |(plan, _)| span(plan.release, started));
         Start { grant, delay_ns, oversleep_ns }
     }

@@ -1,9 +1,10 @@
 //! How a caller that is early is held back.
 //!
-//! Each strategy is a file: [`sleep`], [`hybrid`], [`yielding`], [`spin`]. All of them hold a caller until its moment comes or
-//! the plan changes, and answer to nothing else; only they give up the processor. What a thread learns of its own
-//! pauses is in [`estimates`] and [`forecast`], the timers' precision in [`slack`],
-//! what a pause takes of the processor in [`processor`], how many may spin at once in [`permits`].
+//! Each strategy is a file: [`sleep`], [`hybrid`], [`yielding`], [`spin`]. All of them hold a
+//! caller until its moment comes or the plan changes, and answer to nothing else; only they give up
+//! the processor. What a thread learns of its own pauses is in [`estimates`] and [`forecast`], the
+//! timers' precision in [`slack`], what a pause takes of the processor in [`processor`], how many
+//! may spin at once in [`permits`].
 
 mod estimates;
 mod forecast;
@@ -33,18 +34,19 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pause {
-    /// Sleep until the intended start; the default. Starts some microseconds late. What is overslept is caught up, so
-    /// the rate stays exact. Up to 33 k/s each start has a sleep of its own; above, sleeps are stretched to keep what they
-    /// cost within a tenth of a core, and starts come in clumps: see
-    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
+    /// Sleep until the intended start; the default. Starts some microseconds late. What is
+    /// overslept is caught up, so the rate stays exact. Up to 33 k/s each start has a sleep of its
+    /// own; above, sleeps are stretched to keep what they cost within a tenth of a core, and starts
+    /// come in clumps: see [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
     #[default]
     Sleep,
-    /// Sleep until shortly before, then spin. Starts within some tenths of a microsecond while a core is free; spins for at most a
-    /// quarter of the time ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)), and sleeps where that is used up or
-    /// where spinning turns out to be in somebody's way.
+    /// Sleep until shortly before, then spin. Starts within some tenths of a microsecond while a
+    /// core is free; spins for at most a quarter of the time
+    /// ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)), and sleeps where that is
+    /// used up or where spinning turns out to be in somebody's way.
     Hybrid,
-    /// Give the processor to whoever wants it, again and again. For a machine with more threads than cores where
-    /// sleeping is too coarse; takes all the processor time nobody else wants.
+    /// Give the processor to whoever wants it, again and again. For a machine with more threads
+    /// than cores where sleeping is too coarse; takes all the processor time nobody else wants.
     Yield,
     /// Spin. The most exact; for a thread that has a core to itself, and burns it.
     Spin,
@@ -52,7 +54,8 @@ pub enum Pause {
 
 impl Pause {
     /// Slots that are closer than this are started in clumps, unless
-    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share) is set; slots further apart have a sleep of their own each.
+    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share) is set; slots further apart
+    /// have a sleep of their own each.
     ///
     /// It is what a tenth of a core allows where a sleep costs 3 us, as on bare metal.
     ///
@@ -121,7 +124,8 @@ pub(crate) struct Pausing {
     /// No other pacer of the process has the same.
     pacer: u64,
     pub(crate) strategy: Pause,
-    /// Of each second, how much a thread may spend on going to sleep, and on spinning in the hybrid strategy; from 0 to 1.
+    /// Of each second, how much a thread may spend on going to sleep, and on spinning in the hybrid
+    /// strategy; from 0 to 1.
     pub(crate) sleep_share: f64,
     pub(crate) spin_share: f64,
     /// Where starts are at least so far apart, each has a sleep of its own, whatever it costs.
@@ -152,7 +156,8 @@ impl Pausing {
         }
     }
 
-    /// The time between two wake-ups that keeps sleeping within its share, when a sleep costs `cost_ns`.
+    /// The time between two wake-ups that keeps sleeping within its share, when a sleep costs
+    /// `cost_ns`.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -174,8 +179,8 @@ impl Pausing {
     }
 }
 
-/// One caller to be held back until its slot may start or its deadline comes, as long as its plan is the
-/// current one.
+/// One caller to be held back until its slot may start or its deadline comes, as long as its plan
+/// is the current one.
 pub(crate) struct Hold<'a, F: Fn() -> bool> {
     pub(crate) pausing: &'a Pausing,
     pub(crate) clock: &'a dyn Clock,
@@ -203,8 +208,8 @@ impl<F: Fn() -> bool> Hold<'_, F> {
         Nanos::from_signed(self.plan.release.min(self.deadline))
     }
 
-    /// How far a sleep may be stretched beyond its end, where slots are so close that it is: half of the
-    /// lateness that is freely made up for. The other half is for what it overruns unasked.
+    /// How far a sleep may be stretched beyond its end, where slots are so close that it is: half
+    /// of the lateness that is freely made up for. The other half is for what it overruns unasked.
     fn stretch_ns(&self) -> i64 {
         let is_close = self.plan.interval_ns < self.pausing.spared_ns;
         if is_close { self.plan.made_up_for / 2 } else { 0 }

@@ -64,7 +64,9 @@ mod tests {
 
     #[test]
     fn the_first_slot_behind_a_position_is_never_at_it() {
-        for (position, first) in [(0, SLOT), (1, SLOT), (SLOT - 1, SLOT), (SLOT, 2 * SLOT), (u64::MAX, 0)] {
+        for (position, first) in
+            [(0, SLOT), (1, SLOT), (SLOT - 1, SLOT), (SLOT, 2 * SLOT), (u64::MAX, 0)]
+        {
             assert_eq!(first_after(position), first, "{position}");
         }
     }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 /// A rate: a whole number of operations per whole number of nanoseconds, kept as an exact fraction.
 ///
-/// The range is one operation per day to 10 G per second; everything else is a [`RateError`]. Nothing is
-/// rounded to whole nanoseconds or hertz: 3 per second is 3 per second for ever.
+/// The range is one operation per day to 10 G per second; everything else is a [`RateError`].
+/// Nothing is rounded to whole nanoseconds or hertz: 3 per second is 3 per second for ever.
 ///
 /// ```
 /// use nanopace::Rate;
@@ -27,7 +27,8 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rate {
-    /// `operations / period_ns` in lowest terms; below 2^64 and 2^108, so that no product here overflows.
+    /// `operations / period_ns` in lowest terms; below 2^64 and 2^108, so that no product here
+    /// overflows.
     operations: u128,
     period_ns: u128,
 }
@@ -55,7 +56,8 @@ impl Rate {
     /// `operations` per `period`, which is taken exactly.
     ///
     /// # Errors
-    /// [`RateError`] for zero operations, an empty period, and rates outside 1 per day to 10 G per second.
+    /// [`RateError`] for zero operations, an empty period, and rates outside 1 per day to 10 G per
+    /// second.
     pub fn per(operations: u64, period: Duration) -> Result<Rate, RateError> {
         Rate::exact(operations.into(), period.as_nanos())
     }
@@ -63,7 +65,8 @@ impl Rate {
     /// `hz` operations per second; the floating-point number is taken at its exact value.
     ///
     /// # Errors
-    /// [`RateError`] for zero, negative and non-finite numbers, and rates outside 1 per day to 10 G per second.
+    /// [`RateError`] for zero, negative and non-finite numbers, and rates outside 1 per day to 10 G
+    /// per second.
     pub fn from_hz(hz: f64) -> Result<Rate, RateError> {
         if !hz.is_finite() {
             return Err(RateError::NotFinite);
@@ -74,7 +77,8 @@ impl Rate {
         if hz == 0.0 {
             return Err(RateError::Zero);
         }
-        // Outside 2^-17 .. 2^34 is outside the range of rates, and would overflow the exact fraction below.
+        // Outside 2^-17 .. 2^34 is outside the range of rates, and would overflow the exact
+        // fraction below.
         if hz < 7.6e-6 {
             return Err(RateError::TooSlow);
         }
@@ -92,7 +96,9 @@ impl Rate {
         if operations == 0 {
             return Err(RateError::Zero);
         }
-        if period_ns == 0 || operations * NANOS_PER_SECOND > MOST_PER_SECOND.saturating_mul(period_ns) {
+        if period_ns == 0
+            || operations * NANOS_PER_SECOND > MOST_PER_SECOND.saturating_mul(period_ns)
+        {
             return Err(RateError::TooFast);
         }
         if operations * NANOS_PER_DAY < period_ns {
@@ -102,7 +108,8 @@ impl Rate {
         Ok(Rate { operations: operations / divisor, period_ns: period_ns / divisor })
     }
 
-    /// Operations per second, to the precision of an `f64`; for showing, not for computing schedules.
+    /// Operations per second, to the precision of an `f64`; for showing, not for computing
+    /// schedules.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "documented as approximate")]
     pub fn as_hz(self) -> f64 {
@@ -136,8 +143,8 @@ const fn gcd(mut a: u128, mut b: u128) -> u128 {
 }
 
 impl fmt::Display for Rate {
-    /// As [`FromStr`](std::str::FromStr) reads it: a whole number per second, minute, hour or day if there is one, else to the
-    /// precision of an `f64`.
+    /// As [`FromStr`](std::str::FromStr) reads it: a whole number per second, minute, hour or day
+    /// if there is one, else to the precision of an `f64`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let per = |unit_ns: u128| self.operations * unit_ns;
         let whole = UNITS.iter().find(|(_, unit_ns)| per(*unit_ns) % self.period_ns == 0);

@@ -2,15 +2,15 @@
 //!
 //! Plain data and arithmetic: no atomics, no clock; every moment is an argument. Four rules:
 //!
-//! * A slot's position never changes, only the time that belongs to it does. So a claim can't race a
-//!   change of rate.
+//! * A slot's position never changes, only the time that belongs to it does. So a claim can't race
+//!   a change of rate.
 //! * A slot is judged once, when it starts. From then on it is *settled*: nothing changes its
 //!   intended start.
 //! * What a start forfeits moves the slots behind it. A slot that starts behind others that have
 //!   started already (a straggler) moves nothing: those others were on the schedule that there is.
-//! * A burst ratio leaves intended starts alone and adds a second line, `catch_up`: a slot may start
-//!   when both lines have reached it (two rates at once, as in ATM's dual GCRA, ITU-T I.371). The
-//!   lines meet when all owed time has been paid.
+//! * A burst ratio leaves intended starts alone and adds a second line, `catch_up`: a slot may
+//!   start when both lines have reached it (two rates at once, as in ATM's dual GCRA, ITU-T I.371).
+//!   The lines meet when all owed time has been paid.
 
 mod account;
 mod history;
@@ -113,7 +113,8 @@ impl Schedule {
         self.history.current().scale.nanos(SLOT)
     }
 
-    /// From now on the schedule runs at `rate`; what has passed of the current interval stays passed.
+    /// From now on the schedule runs at `rate`; what has passed of the current interval stays
+    /// passed.
     pub(crate) fn set_rate(&mut self, rate: Rate, now: i64) {
         if rate == self.rate {
             return;
@@ -141,7 +142,9 @@ impl Schedule {
     /// policy to judge.
     fn rescale_catch_up(&mut self, now: i64) {
         self.catch_up = match (self.policy.strictness.rule(), self.catch_up) {
-            (Rule::Burst(ratio), Some(line)) => Some(line.continued(now, self.rate.scale_at(ratio))),
+            (Rule::Burst(ratio), Some(line)) => {
+                Some(line.continued(now, self.rate.scale_at(ratio)))
+            }
             _ => None,
         };
     }
@@ -162,8 +165,8 @@ impl Schedule {
         }
     }
 
-    /// Everything before `next` that is due by `moment` counts as started. To be called where the policy
-    /// begins to judge: nobody has kept track before.
+    /// Everything before `next` that is due by `moment` counts as started. To be called where the
+    /// policy begins to judge: nobody has kept track before.
     pub(crate) fn settle_before(&mut self, next: u64, moment: i64) {
         self.settled = later(self.settled, earlier(before(next), self.reached(moment)));
     }
@@ -181,7 +184,8 @@ impl Schedule {
             let Verdict { forfeits, owes_at } = self.policy.judge(now.saturating_sub(release), gap);
             self.move_behind(first, intended.saturating_add(forfeits));
             if let Some(ratio) = owes_at {
-                self.catch_up = Some(Line { time: now, position: first, scale: self.rate.scale_at(ratio) });
+                self.catch_up =
+                    Some(Line { time: now, position: first, scale: self.rate.scale_at(ratio) });
             }
         }
         Start::Now
@@ -223,14 +227,15 @@ impl Schedule {
     }
 
     /// Housekeeping: ends a catch-up that has caught up, re-anchors lines long before they come to
-    /// their reach, and forgets. `next` is the next position to be claimed, `open` the earliest that
-    /// is there to be claimed.
+    /// their reach, and forgets. `next` is the next position to be claimed, `open` the earliest
+    /// that is there to be claimed.
     pub(crate) fn tidy(&mut self, next: u64, open: u64, now: i64) {
         let now = self.schedule_time(now);
         let current = *self.history.current();
         // By multiplications only: this is done at every start that is judged.
         let is_far = |line: &Line| line.has_come(RANGE, now) && !line.has_come(REACH, now);
-        let is_owed = |line: &Line| ticks_between(line.position_at(now), current.position_at(now)) > 0;
+        let is_owed =
+            |line: &Line| ticks_between(line.position_at(now), current.position_at(now)) > 0;
         self.catch_up = self.catch_up.filter(is_owed);
         if let Some(line) = self.catch_up.as_mut().filter(|line| is_far(line)) {
             *line = line.continued(now, line.scale);
@@ -260,8 +265,8 @@ impl Schedule {
         }
     }
 
-    /// Whether the slot at `position` may go back to be the next one to be claimed: nothing has been
-    /// moved because of it, or because of slots behind it.
+    /// Whether the slot at `position` may go back to be the next one to be claimed: nothing has
+    /// been moved because of it, or because of slots behind it.
     pub(crate) fn is_unsettled(&self, position: u64) -> bool {
         ticks_between(self.settled, position) > 0
     }

@@ -4,15 +4,16 @@
 //! the sleepers whose slots may start earlier than they sleep to, or that can't start by their
 //! deadlines any more. One whose slot moved to a later moment finds that out when it wakes.
 //!
-//! Waking is a system call for each sleeper, and thousands may have to be woken. So a change wakes the
-//! first [`HERD`] only, in schedule order, and whoever wakes passes it on to one more. Callers that are
-//! awake then make their plans while others are still being woken, and `set_rate` returns soon.
+//! Waking is a system call for each sleeper, and thousands may have to be woken. So a change wakes
+//! the first [`HERD`] only, in schedule order, and whoever wakes passes it on to one more. Callers
+//! that are awake then make their plans while others are still being woken, and `set_rate` returns
+//! soon.
 //!
 //! No wake-up is lost: a sleeper enters under the registry's lock, and only if the version that it
-//! planned by is still the current one; a change makes that version invalid before it takes that lock.
-//! So either the sleeper is in when the change looks, or it comes later and sees the change. A sleeper
-//! that has been chosen to be woken, but woke by itself, leaves under that lock too, and so sees the
-//! change as well. Models: `no_wake_up_is_lost`, `a_change_reaches_every_sleeper`.
+//! planned by is still the current one; a change makes that version invalid before it takes that
+//! lock. So either the sleeper is in when the change looks, or it comes later and sees the change.
+//! A sleeper that has been chosen to be woken, but woke by itself, leaves under that lock too, and
+//! so sees the change as well. Models: `no_wake_up_is_lost`, `a_change_reaches_every_sleeper`.
 
 use crate::position::ticks_between;
 use crate::sync::{HERD, Mutex, Unparker};
@@ -64,7 +65,12 @@ impl Sleepers {
     }
 
     /// Enters a sleeper for the slot at `position`; false when its plan is outdated.
-    pub(crate) fn enter(&self, position: u64, sleeper: Sleeper, is_current: impl Fn() -> bool) -> bool {
+    pub(crate) fn enter(
+        &self,
+        position: u64,
+        sleeper: Sleeper,
+        is_current: impl Fn() -> bool,
+    ) -> bool {
         let mut registry = self.0.lock();
         let is_current = is_current();
         if is_current {
@@ -98,8 +104,8 @@ impl Sleepers {
         self.moved(|_| i64::MIN)
     }
 
-    /// For `slots` slots from `position` on that have come back, as many sleepers with later slots: the
-    /// latest ones, so that those who start sooner keep theirs.
+    /// For `slots` slots from `position` on that have come back, as many sleepers with later slots:
+    /// the latest ones, so that those who start sooner keep theirs.
     pub(crate) fn latest_behind(&self, position: u64, slots: u64) -> Woken {
         let would_take = |(&at, sleeper): (&u64, &Sleeper)| {
             (sleeper.takes_others && ticks_between(position, at) > 0).then_some(at)

@@ -1,9 +1,9 @@
 //! Statistics: one set of histograms for a pacer, made when there is something to record.
 //!
-//! A lane notes what it has to record, behind a lock that nobody else holds for longer than it takes to take
-//! the notes away. It enters them into the histograms when it has a page of them, and when it is dropped;
-//! whoever asks for statistics enters what all lanes have noted so far. So a lane stays small, and a thousand
-//! of them as well.
+//! A lane notes what it has to record, behind a lock that nobody else holds for longer than it
+//! takes to take the notes away. It enters them into the histograms when it has a page of them, and
+//! when it is dropped; whoever asks for statistics enters what all lanes have noted so far. So a
+//! lane stays small, and a thousand of them as well.
 
 use crate::pacer::Start;
 use crate::sync::Mutex;
@@ -15,7 +15,8 @@ use std::time::Duration;
 /// What the lanes have recorded so far; all values in nanoseconds, to three significant digits.
 ///
 /// Starts by [`Pacer::acquire`](crate::Pacer::acquire) and its relatives are counted in the
-/// [`Ledger`](crate::Ledger) only. A lane's last run may still be missing while the lane is at work.
+/// [`Ledger`](crate::Ledger) only. A lane's last run may still be missing while the lane is at
+/// work.
 #[derive(Clone, Debug)]
 pub struct Stats {
     wait_time: Histogram<u64>,
@@ -51,14 +52,16 @@ impl Stats {
         self.achieved_rate
     }
 
-    /// How long all callers together, not lanes only, have spun under [`Pause::Hybrid`](crate::Pause::Hybrid).
+    /// How long all callers together, not lanes only, have spun under
+    /// [`Pause::Hybrid`](crate::Pause::Hybrid).
     #[must_use]
     pub fn spun(&self) -> Duration {
         self.spun
     }
 
-    /// How many starts of all callers together, not of lanes only, came before their intended start: by less
-    /// than the [sleep threshold](crate::PacerBuilder::sleep_threshold), so none without one.
+    /// How many starts of all callers together, not of lanes only, came before their intended
+    /// start: by less than the [sleep threshold](crate::PacerBuilder::sleep_threshold), so none
+    /// without one.
     #[must_use]
     pub fn early_starts(&self) -> u64 {
         self.early_starts

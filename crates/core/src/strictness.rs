@@ -8,18 +8,21 @@ use std::str::FromStr;
 ///
 /// One number from 0 to 1000:
 ///
-/// * **0, average (the default)**: nothing. The schedule never bends to the target: whatever was missed is started
-///   as fast as callers come, until they are back on schedule. This is the open loop, and the only choice under
-///   which the intended starts do not depend on how the target behaves; that is why it is the default.
-/// * **between 0 and 1**: each late start closes that fraction of its gap, for good. What is closed is *idle* time.
-/// * **1, strict**: a late start closes its whole gap: no two slots are ever closer than the interval, and missed
-///   time is never made up.
-/// * **above 1, burst**: missed time is *owed* and paid back at a bounded speed: 1.1 runs at up to 110 % of the rate
-///   while it is behind, and only then. Intended starts stay on the average schedule, so wait times include what
-///   is still owed.
+/// * **0, average (the default)**: nothing. The schedule never bends to the target: whatever was
+///   missed is started as fast as callers come, until they are back on schedule. This is the open
+///   loop, and the only choice under which the intended starts do not depend on how the target
+///   behaves; that is why it is the default.
+/// * **between 0 and 1**: each late start closes that fraction of its gap, for good. What is closed
+///   is *idle* time.
+/// * **1, strict**: a late start closes its whole gap: no two slots are ever closer than the
+///   interval, and missed time is never made up.
+/// * **above 1, burst**: missed time is *owed* and paid back at a bounded speed: 1.1 runs at up to
+///   110 % of the rate while it is behind, and only then. Intended starts stay on the average
+///   schedule, so wait times include what is still owed.
 ///
-/// Lateness up to the pacer's tolerance (see [`PacerBuilder::tolerance`](crate::PacerBuilder::tolerance)) is caught up
-/// freely, except when strict.
+/// Lateness up to the pacer's tolerance (see
+/// [`PacerBuilder::tolerance`](crate::PacerBuilder::tolerance)) is caught up freely, except when
+/// strict.
 ///
 /// ```text
 /// intended starts   1     2     3     4     5     6     7     8     9
@@ -29,7 +32,8 @@ use std::str::FromStr;
 /// burst 1.5         1     2                 3   4   5   6   7   8   9  intended starts unchanged
 /// ```
 ///
-/// The idea is the cycle ratelimiter of `EngineBlock` (nosqlbench), whose strictness and burst ratio are one number too.
+/// The idea is the cycle ratelimiter of `EngineBlock` (nosqlbench), whose strictness and burst
+/// ratio are one number too.
 ///
 /// ```
 /// use nanopace::Strictness;

@@ -1,7 +1,8 @@
-//! The world the concurrent code runs in: std's, or loom's model of it when built with `--cfg loom`.
+//! The world the concurrent code runs in: std's, or loom's model of it when built with `--cfg
+//! loom`.
 //!
-//! Everything concurrent is imported from here and written once. `std::sync::Arc` is used in both worlds: it
-//! publishes nothing that the models are about.
+//! Everything concurrent is imported from here and written once. `std::sync::Arc` is used in both
+//! worlds: it publishes nothing that the models are about.
 
 pub(crate) use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -101,10 +102,11 @@ impl<T> Mutex<T> {
     }
 }
 
-/// Puts the calling thread to sleep until its [`Unparker`] wakes it; for authors of a [`Clock`](crate::Clock).
+/// Puts the calling thread to sleep until its [`Unparker`] wakes it; for authors of a
+/// [`Clock`](crate::Clock).
 ///
-/// Unlike [`std::thread::park`] it has a token of its own, so that the pacer and the caller's own use of parking never
-/// take each other's wake-ups.
+/// Unlike [`std::thread::park`] it has a token of its own, so that the pacer and the caller's own
+/// use of parking never take each other's wake-ups.
 pub struct Parker(world::RawParker);
 
 /// Wakes the thread that sleeps, or will sleep next, on the [`Parker`] it came from.

@@ -1,17 +1,18 @@
 //! The timeline: the one shared word that slots are claimed from, and the schedule that says when
 //! they start.
 //!
-//! A claim is `allocated.fetch_add(SLOT)`: unique and gapless, because that is all that ever happens
-//! to the word, except that slots are also claimed, skipped and taken back by compare-and-swap.
+//! A claim is `allocated.fetch_add(SLOT)`: unique and gapless, because that is all that ever
+//! happens to the word, except that slots are also claimed, skipped and taken back by
+//! compare-and-swap.
 //!
-//! In an *open loop* (average strictness, no limits) slots are claimed and started without the lock:
-//! what is known to be due by the hot path ([`published`]), everything else by a plan, which is made
-//! by reading the piece of schedule that is published, then the clock, then whether that piece is
-//! still the published one ([`open`]).
+//! In an *open loop* (average strictness, no limits) slots are claimed and started without the
+//! lock: what is known to be due by the hot path ([`published`]), everything else by a plan, which
+//! is made by reading the piece of schedule that is published, then the clock, then whether that
+//! piece is still the published one ([`open`]).
 //!
-//! Where a late policy is set each start may move those behind it, so each is judged by a reading of
-//! its own, one after the other, under the lock ([`guarded`]). So is everything while the pacer is
-//! paused, or while slots that have been given back wait to be handed out again.
+//! Where a late policy is set each start may move those behind it, so each is judged by a reading
+//! of its own, one after the other, under the lock ([`guarded`]). So is everything while the pacer
+//! is paused, or while slots that have been given back wait to be handed out again.
 
 mod guarded;
 mod meter;
@@ -36,8 +37,8 @@ use std::time::Duration;
 
 #[derive(Debug)]
 pub(crate) struct Timeline {
-    /// The next position to be claimed, in ticks. Written by `claim_fast` and `claim`, which add, and
-    /// by `exchange`.
+    /// The next position to be claimed, in ticks. Written by `claim_fast` and `claim`, which add,
+    /// and by `exchange`.
     allocated: CachePadded<AtomicU64>,
     published: Published,
     locked: CachePadded<Mutex<Locked>>,
@@ -116,7 +117,11 @@ impl Plan {
     }
 
     pub(crate) fn refusal(&self) -> Refused {
-        if self.is_paused { Refused::Paused } else { Refused::NotUntil(Nanos::from_signed(self.due)) }
+        if self.is_paused {
+            Refused::Paused
+        } else {
+            Refused::NotUntil(Nanos::from_signed(self.due))
+        }
     }
 }
 
@@ -168,7 +173,8 @@ impl Timeline {
         Grant::at(now, now)
     }
 
-    /// How long to pause for a slot that may start at `due`: not at all for less than the sleep threshold.
+    /// How long to pause for a slot that may start at `due`: not at all for less than the sleep
+    /// threshold.
     pub(crate) fn delay(&self, due: Nanos, clock: &dyn Clock) -> Duration {
         let delay = due - self.now(clock);
         if span_ns(delay) <= self.lead_ns { Duration::ZERO } else { delay }
@@ -216,9 +222,9 @@ impl Timeline {
         Ok(Claimed::new(self.allocated.fetch_add(SLOT, Relaxed), 1))
     }
 
-    /// Goes on with a slot that has been claimed, or claims one, or `slots` in a row: starts it if it
-    /// is due, and otherwise says when it is. What can't start by `deadline` is refused; nothing is
-    /// held then.
+    /// Goes on with a slot that has been claimed, or claims one, or `slots` in a row: starts it if
+    /// it is due, and otherwise says when it is. What can't start by `deadline` is refused; nothing
+    /// is held then.
     ///
     /// `woken` is what a pause that has just ended has planned by, and when it ended.
     pub(crate) fn begin(
@@ -294,13 +300,18 @@ mod tests {
     fn a_row_is_refused_where_too_many_slots_are_taken_that_are_not_due() {
         for (taken, is_refused) in [(1 << 44, false), ((1 << 44) + 1, true)] {
             let strictness = Strictness::AVERAGE;
-            let policy = Policy { strictness, tolerance: 0, max_backlog: None, skip_later_than: None };
+            let policy =
+                Policy { strictness, tolerance: 0, max_backlog: None, skip_later_than: None };
             let schedule = Schedule::new("10G/s".parse().unwrap(), policy, 0);
             let (timeline, clock) = (Timeline::new(schedule, 0, 0), ManualClock::new());
             let begin = |slots| timeline.begin(&mut None, slots, i64::MAX, None, &clock);
             assert!(matches!(begin(1), Ok(Step::Start(_))), "slot 0 is due");
             assert!(matches!(begin(taken - 1), Ok(Step::Hold(_))));
-            assert_eq!(begin(2).is_err_and(|error| error == Refused::TooFarAhead), is_refused, "{taken}");
+            assert_eq!(
+                begin(2).is_err_and(|error| error == Refused::TooFarAhead),
+                is_refused,
+                "{taken}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Changes while it runs: DESIGN 2.2 (no slot lost, none twice), 2.5 (rate changes) and 2.8 (nobody is stranded).
+//! Changes while it runs: DESIGN 2.2 (no slot lost, none twice), 2.5 (rate changes) and 2.8 (nobody
+//! is stranded).
 
 mod common;
 
@@ -27,13 +28,21 @@ fn what_was_ten_seconds_late_is_ten_seconds_late_after_a_rate_change() {
         let before = pacer.ledger();
         pacer.set_rate(rate(text));
         let after = pacer.ledger();
-        assert_eq!((before.backlog, after.backlog), (span(10 * SECOND), span(10 * SECOND)), "{text}");
+        assert_eq!(
+            (before.backlog, after.backlog),
+            (span(10 * SECOND), span(10 * SECOND)),
+            "{text}"
+        );
         assert_eq!(before.backlog_slots, after.backlog_slots, "{text}");
         // Slots 1 to 101 were due before the change, at k x 100 ms, and still are.
         for slot in 1..=101 {
             let grant = pacer.try_acquire().expect("due");
             let start = slot * 100 * MILLI;
-            assert_eq!((intended_ns(grant), wait_ns(grant)), (start, 10_100 * MILLI - start), "{text}");
+            assert_eq!(
+                (intended_ns(grant), wait_ns(grant)),
+                (start, 10_100 * MILLI - start),
+                "{text}"
+            );
         }
         assert!(put_off_to(&pacer) > 10_100 * MILLI, "{text}");
         assert_balanced(&pacer);
@@ -105,7 +114,8 @@ fn ten_thousand_changes_at_one_a_second_do_not_drift() {
         clock.advance(span(99_991));
         pacer.set_rate(rate("1/s"));
     }
-    // 10 000 x 99 991 ns = 999 910 000 ns: slot 1 is still due at 1 s. Each change may round twice, a nanosecond each.
+    // 10 000 x 99 991 ns = 999 910 000 ns: slot 1 is still due at 1 s. Each change may round twice,
+    // a nanosecond each.
     assert!(put_off_to(&pacer).abs_diff(SECOND) <= 20_000, "{}", put_off_to(&pacer));
 }
 
@@ -119,7 +129,8 @@ fn ten_thousand_changes_between_two_rates_do_not_drift() {
             clock.advance(span(500_003));
         }
     }
-    // 5000 x 500 003 ns at 3/s and as long at 1/s: 5000 x 0.000 500 003 x 4 = 10.000 06 slots; slots 0 to 10 are due.
+    // 5000 x 500 003 ns at 3/s and as long at 1/s: 5000 x 0.000 500 003 x 4 = 10.000 06 slots;
+    // slots 0 to 10 are due.
     assert_eq!(drain(&pacer).len(), 11);
     // Slot 11 is 0.999 94 intervals of 1 s away; each change may round by a nanosecond at 3/s.
     let left = put_off_to(&pacer) - pacer.now().as_nanos();
@@ -191,9 +202,11 @@ fn closing_strands_nobody() {
         let mut threads = sleepers(4, &pacer);
         for _ in 0..2 {
             let deadline = pacer.clone();
-            threads.push(thread::spawn(move || match deadline.acquire_timeout(span(10 * 24 * HOUR)) {
-                Err(Refused::Closed) => Err(Closed),
-                other => panic!("{other:?}"),
+            threads.push(thread::spawn(move || {
+                match deadline.acquire_timeout(span(10 * 24 * HOUR)) {
+                    Err(Refused::Closed) => Err(Closed),
+                    other => panic!("{other:?}"),
+                }
             }));
             let mut lane = pacer.lane();
             threads.push(thread::spawn(move || lane.acquire()));
@@ -251,7 +264,9 @@ fn a_claim_outlives_changes_and_is_told_of_the_close() {
 
 #[test]
 fn refused_until_means_granted_then_and_not_before() {
-    for (text, number) in [("3/s", 0.0), ("70k/s", 0.5), ("333.3/s", 1.0), ("10/s", 1.1), ("7/s", 2.0)] {
+    for (text, number) in
+        [("3/s", 0.0), ("70k/s", 0.5), ("333.3/s", 1.0), ("10/s", 1.1), ("7/s", 2.0)]
+    {
         let clock = ManualClock::new();
         let pacer = build(text, &clock).strictness(common::strictness(number)).build();
         for step in 0..500 {
@@ -311,7 +326,8 @@ fn a_paused_deadline_caller_gives_up_at_its_deadline() {
     assert_eq!(pacer.try_acquire().map(wait_ns), Ok(0));
 }
 
-/// A second at each of two rates by turns, `pieces` times: a pacer that is behind by all of it, and when its slots start.
+/// A second at each of two rates by turns, `pieces` times: a pacer that is behind by all of it, and
+/// when its slots start.
 fn seconds_at_changing_rates(pieces: u64) -> (Pacer, Vec<u64>) {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).build();
@@ -332,11 +348,16 @@ fn seconds_at_changing_rates(pieces: u64) -> (Pacer, Vec<u64>) {
 fn a_backlog_keeps_every_intended_start_over_a_thousand_changes() {
     for pieces in [32, 40, 100, 1_000] {
         let (pacer, starts) = seconds_at_changing_rates(pieces);
-        assert_eq!(drain(&pacer).into_iter().map(intended_ns).collect::<Vec<_>>(), starts, "{pieces} pieces");
+        assert_eq!(
+            drain(&pacer).into_iter().map(intended_ns).collect::<Vec<_>>(),
+            starts,
+            "{pieces} pieces"
+        );
     }
 }
 
-/// A slot that was due at 2.1 s and is held, while the rate changes at the beginning of each second and others start all that is due.
+/// A slot that was due at 2.1 s and is held, while the rate changes at the beginning of each second
+/// and others start all that is due.
 #[test]
 fn a_slot_that_is_held_keeps_its_intended_start_over_many_changes() {
     for changes in [1_u64, 10, 35, 60, 300, 3_000] {
@@ -358,7 +379,8 @@ fn a_slot_that_is_held_keeps_its_intended_start_over_many_changes() {
     }
 }
 
-/// 1/s, then 100 k/s: slot 1 is held while the hundred slots behind it start late one by one, and forfeit that.
+/// 1/s, then 100 k/s: slot 1 is held while the hundred slots behind it start late one by one, and
+/// forfeit that.
 #[test]
 fn a_slot_that_is_held_keeps_its_intended_start_while_others_forfeit() {
     for number in [0.3, 1.0] {
@@ -383,7 +405,8 @@ fn a_slot_that_is_held_keeps_its_intended_start_while_others_forfeit() {
     }
 }
 
-/// At 10 k/s slot 1 is held, whoever holds it, while others start on time: that it is late then is nobody else's business.
+/// At 10 k/s slot 1 is held, whoever holds it, while others start on time: that it is late then is
+/// nobody else's business.
 #[test]
 fn a_slot_that_is_late_behind_others_moves_none_of_them() {
     for builder in [
@@ -457,7 +480,8 @@ fn the_achieved_rate_is_that_of_the_last_second() {
     assert_near(go_on(1_500), 0.0);
 }
 
-/// At 10 G/s ten slots start in each nanosecond; from 1000 s on it is one per second, and the limit is 1 us.
+/// At 10 G/s ten slots start in each nanosecond; from 1000 s on it is one per second, and the limit
+/// is 1 us.
 #[test]
 fn of_what_was_due_when_the_rate_changed_all_that_is_later_than_the_limit_is_skipped_at_once() {
     for (nanos_later, granted) in [(500, 5_010), (1_000, 10)] {
@@ -468,7 +492,10 @@ fn of_what_was_due_when_the_rate_changed_all_that_is_later_than_the_limit_is_ski
         clock.advance(span(nanos_later));
         let grants = drain(&pacer);
         assert!(grants.iter().all(|&grant| wait_ns(grant) <= MICRO));
-        assert_eq!((grants.len(), pacer.ledger().skipped), (granted, 10_000 * SECOND + 1 - granted as u64));
+        assert_eq!(
+            (grants.len(), pacer.ledger().skipped),
+            (granted, 10_000 * SECOND + 1 - granted as u64)
+        );
     }
 }
 
@@ -512,7 +539,10 @@ fn strict_keeps_an_interval_between_slots_that_are_held_for_a_while() {
             }
         }
         starts.sort_unstable();
-        assert!(starts.windows(2).all(|pair| pair[1] - pair[0] >= MILLI - 2), "held over {held_over}");
+        assert!(
+            starts.windows(2).all(|pair| pair[1] - pair[0] >= MILLI - 2),
+            "held over {held_over}"
+        );
     }
 }
 

@@ -1,10 +1,11 @@
-//! What clocks do: stand still, jump ahead by years, go back. No panic, no early start, no burst (DESIGN 2.9 and its traps).
+//! What clocks do: stand still, jump ahead by years, go back. No panic, no early start, no burst
+//! (DESIGN 2.9 and its traps).
 
 mod common;
 
 use common::{
-    DAY, HOUR, MICRO, MILLI, RoughClock, SECOND, WEEK, YEAR, actual_ns, assert_balanced, at, build, drain,
-    intended_ns, put_off_to, rate, span, strictness,
+    DAY, HOUR, MICRO, MILLI, RoughClock, SECOND, WEEK, YEAR, actual_ns, assert_balanced, at, build,
+    drain, intended_ns, put_off_to, rate, span, strictness,
 };
 use nanopace::clock::Parker;
 use nanopace::{Claim, Clock, Lane, ManualClock, Nanos, Pacer, Stats};
@@ -74,7 +75,10 @@ fn a_clock_that_stands_still_starts_nothing() {
 fn a_clock_that_goes_back_does_no_harm_beyond_a_late_start() {
     for number in [0.0, 0.5, 1.0, 1.1] {
         let clock = Arc::new(RoughClock::default());
-        let pacer = Pacer::builder(rate("10/s")).strictness(strictness(number)).clock(clock.clone()).build();
+        let pacer = Pacer::builder(rate("10/s"))
+            .strictness(strictness(number))
+            .clock(clock.clone())
+            .build();
         let mut highest = 0;
         let mut starts = 0_u64;
         let mut elapsed = Duration::ZERO;
@@ -84,7 +88,10 @@ fn a_clock_that_goes_back_does_no_harm_beyond_a_late_start() {
             highest = highest.max(now);
             starts += drain(&pacer).len() as u64;
             // 10/s up to the latest reading there was, and slot 0.
-            assert!(starts <= highest / (100 * MILLI) + 1, "strictness {number}: {starts} by {highest}");
+            assert!(
+                starts <= highest / (100 * MILLI) + 1,
+                "strictness {number}: {starts} by {highest}"
+            );
             let before = std::mem::replace(&mut elapsed, pacer.ledger().elapsed);
             assert!(elapsed >= before, "strictness {number}: {before:?}, then {elapsed:?}");
         }
@@ -109,7 +116,8 @@ fn a_rate_change_on_a_clock_that_went_back_gives_no_credit() {
 #[test]
 fn a_pause_on_a_clock_that_goes_back_is_no_panic() {
     let clock = Arc::new(RoughClock::default());
-    let pacer = Pacer::builder(rate("10/s")).strictness(strictness(1.1)).clock(clock.clone()).build();
+    let pacer =
+        Pacer::builder(rate("10/s")).strictness(strictness(1.1)).clock(clock.clone()).build();
     for (paused, resumed) in [(5, 2), (7, 6), (1, 8), (9, 0), (20, 30)] {
         clock.set(paused * SECOND);
         drain(&pacer);
@@ -123,7 +131,8 @@ fn a_pause_on_a_clock_that_goes_back_is_no_panic() {
     assert!(pacer.acquire().is_ok());
 }
 
-/// A line reaches 2^46 slots. Rows of 2^32 - 1 slots start in time, 23 000 of them; then 2 s are made up for.
+/// A line reaches 2^46 slots. Rows of 2^32 - 1 slots start in time, 23 000 of them; then 2 s are
+/// made up for.
 #[test]
 fn slots_start_where_they_should_beyond_the_reach_of_a_line() {
     let clock = ManualClock::jumping();
@@ -137,9 +146,10 @@ fn slots_start_where_they_should_beyond_the_reach_of_a_line() {
     }
 }
 
-/// 100/s, and every sleep takes 8 ms longer. Average makes up for that, and so does every policy within its tolerance but the
-/// strict one. Without tolerance a half closes half of each lateness, and twice the rate is counted from each late start:
-/// slot 2 comes at 20 + 4 ms and 18 + 5 ms, and so on.
+/// 100/s, and every sleep takes 8 ms longer. Average makes up for that, and so does every policy
+/// within its tolerance but the strict one. Without tolerance a half closes half of each lateness,
+/// and twice the rate is counted from each late start: slot 2 comes at 20 + 4 ms and 18 + 5 ms, and
+/// so on.
 #[test]
 fn what_pauses_overrun_is_made_up_for_within_the_tolerance_unless_strict() {
     for (number, tolerance, starts) in [
@@ -151,16 +161,22 @@ fn what_pauses_overrun_is_made_up_for_within_the_tolerance_unless_strict() {
         (1.0, 8 * MILLI, [18, 36, 54]),
     ] {
         let clock = Arc::new(RoughClock::default());
-        let builder = Pacer::builder(rate("100/s")).strictness(strictness(number)).tolerance(span(tolerance));
+        let builder =
+            Pacer::builder(rate("100/s")).strictness(strictness(number)).tolerance(span(tolerance));
         let pacer = builder.clock(clock.clone()).build();
         pacer.acquire().expect("due at once");
         clock.set_oversleep(8 * MILLI);
         let actual = starts.map(|_| actual_ns(pacer.acquire().expect("open")));
-        assert_eq!(actual, starts.map(|ms| ms * MILLI), "strictness {number}, tolerance {tolerance}");
+        assert_eq!(
+            actual,
+            starts.map(|ms| ms * MILLI),
+            "strictness {number}, tolerance {tolerance}"
+        );
     }
 }
 
-/// A clock that is behind by a microsecond at every second reading, and breaks where it is asked for ever.
+/// A clock that is behind by a microsecond at every second reading, and breaks where it is asked
+/// for ever.
 #[derive(Debug)]
 struct AlternatingClock {
     base: AtomicU64,
@@ -182,10 +198,14 @@ impl Clock for AlternatingClock {
 fn whoever_has_seen_that_a_slot_is_due_does_not_wait_for_it_again() {
     for number in [0.0, 1.0, 1.1] {
         for first in 0..4 {
-            let clock =
-                Arc::new(AlternatingClock { base: AtomicU64::new(0), readings: AtomicU64::new(first) });
-            let pacer =
-                Pacer::builder(rate("1000/s")).strictness(strictness(number)).clock(clock.clone()).build();
+            let clock = Arc::new(AlternatingClock {
+                base: AtomicU64::new(0),
+                readings: AtomicU64::new(first),
+            });
+            let pacer = Pacer::builder(rate("1000/s"))
+                .strictness(strictness(number))
+                .clock(clock.clone())
+                .build();
             pacer.acquire().expect("due at once");
             clock.base.store(MILLI + MICRO / 2, Ordering::Relaxed);
             let tried = pacer.try_acquire().is_ok();
@@ -218,7 +238,10 @@ impl Clock for SkewedClock {
 fn no_reading_of_whoever_knows_of_a_start_is_before_it() {
     for number in [0.0, 1.0] {
         let clock = Arc::new(SkewedClock::default());
-        let pacer = Pacer::builder(rate("1M/s")).strictness(strictness(number)).clock(clock.clone()).build();
+        let pacer = Pacer::builder(rate("1M/s"))
+            .strictness(strictness(number))
+            .clock(clock.clone())
+            .build();
         let mut lane = pacer.lane();
         let ways: [&mut dyn FnMut() -> u64; 6] = [
             &mut || actual_ns(pacer.acquire().expect("late")),
@@ -315,6 +338,7 @@ fn what_a_pacer_keeps_does_not_grow_with_its_sleeps() {
         (0..sleeps).for_each(|_| assert!(pacer.acquire().is_ok()));
         format!("{pacer:?}").len()
     };
-    // Figures may grow by some digits; a thousand sleepers that are still remembered would be thousands.
+    // Figures may grow by some digits; a thousand sleepers that are still remembered would be
+    // thousands.
     assert!(size_after(100) + 1_000 > size_after(1_000));
 }

@@ -1,7 +1,8 @@
 //! Real threads on one pacer: DESIGN 2.2 (no slot twice, none lost) and 2.8 (nobody is stranded).
 //!
-//! At a constant interval of whole nanoseconds the intended start is the slot's number: the set of all intended starts must be
-//! exactly 0, 1, 2, ... intervals. The clock is moved by hand, or jumps; nothing here depends on how fast anything runs.
+//! At a constant interval of whole nanoseconds the intended start is the slot's number: the set of
+//! all intended starts must be exactly 0, 1, 2, ... intervals. The clock is moved by hand, or
+//! jumps; nothing here depends on how fast anything runs.
 
 mod common;
 
@@ -18,7 +19,8 @@ struct Dice(u64);
 impl Dice {
     fn below(&mut self, limit: u64) -> u64 {
         // Knuth's linear congruential generator; its high bits are the good ones.
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 }
@@ -38,14 +40,18 @@ fn crew(
     (0..threads).map(worker).collect()
 }
 
-/// Every slot of `interval_ns` once, from 0 on without a gap; what was given back and not taken again is taken now.
+/// Every slot of `interval_ns` once, from 0 on without a gap; what was given back and not taken
+/// again is taken now.
 fn assert_each_slot_once(pacer: &Pacer, mut starts: Starts, interval_ns: u64) {
     let taken = starts.len();
     let slots = starts.iter().max().expect("some starts") / interval_ns + 1;
     let missing = usize::try_from(slots).expect("fits") - taken;
     starts.extend((0..missing).map(|_| intended_ns(pacer.acquire().expect("open"))));
     starts.sort_unstable();
-    assert!(starts.into_iter().eq((0..slots).map(|slot| slot * interval_ns)), "{taken} taken of {slots}");
+    assert!(
+        starts.into_iter().eq((0..slots).map(|slot| slot * interval_ns)),
+        "{taken} taken of {slots}"
+    );
     assert_eq!(pacer.ledger().granted, slots);
     assert_balanced(pacer);
 }
@@ -117,7 +123,8 @@ fn shared_acquires_take_each_slot_once() {
 fn shared_acquires_behind_schedule_take_each_slot_once() {
     let clock = ManualClock::new();
     let pacer = build("1M/s", &clock).build();
-    let starts = finish("crew", crew(4, &pacer, many_acquires), || clock.advance(span(1_000_000))).concat();
+    let starts =
+        finish("crew", crew(4, &pacer, many_acquires), || clock.advance(span(1_000_000))).concat();
     assert_each_slot_once(&pacer, starts, 1_000);
 }
 
@@ -221,7 +228,8 @@ fn a_close_in_the_middle_lets_everyone_out() {
             thread::yield_now();
         }
         pacer.close();
-        let mut starts = finish("crew", acquirers.into_iter().chain(lanes).collect(), || ()).concat();
+        let mut starts =
+            finish("crew", acquirers.into_iter().chain(lanes).collect(), || ()).concat();
         assert_eq!(pacer.ledger().granted, starts.len() as u64);
         starts.sort_unstable();
         assert!(starts.windows(2).all(|pair| pair[0] < pair[1]), "a slot twice");
@@ -245,7 +253,8 @@ fn until_closed(pacer: &Pacer, dice: &mut Dice) -> Starts {
     }
 }
 
-/// A clock that oversleeps by a microsecond, and on which one thread stands still while it reads it.
+/// A clock that oversleeps by a microsecond, and on which one thread stands still while it reads
+/// it.
 #[derive(Debug)]
 struct Stopping {
     now: AtomicU64,
@@ -271,8 +280,11 @@ impl Clock for Stopping {
 /// Whoever reads the ledger reads the clock under the lock.
 #[test]
 fn a_thread_that_is_stopped_while_it_holds_the_lock_stops_nobody() {
-    let clock =
-        Arc::new(Stopping { now: AtomicU64::new(0), stopped: OnceLock::new(), barrier: Barrier::new(2) });
+    let clock = Arc::new(Stopping {
+        now: AtomicU64::new(0),
+        stopped: OnceLock::new(),
+        barrier: Barrier::new(2),
+    });
     let pacer = Pacer::builder(rate("1000/s")).clock(clock.clone()).build();
     clock.now.store(10_000_000, Ordering::Relaxed);
     let (reader, at_clock) = (pacer.clone(), clock.clone());

@@ -1,10 +1,11 @@
-//! Slots that are taken and given back, and slots in rows: DESIGN 2.2 (none lost, none handed out twice).
+//! Slots that are taken and given back, and slots in rows: DESIGN 2.2 (none lost, none handed out
+//! twice).
 
 mod common;
 
 use common::{
-    MILLI, SECOND, assert_balanced, at, build, drain, finish, intended_ns, intended_starts, put_off_to, rate,
-    sleepers, span, strictness, wait_ns,
+    MILLI, SECOND, assert_balanced, at, build, drain, finish, intended_ns, intended_starts,
+    put_off_to, rate, sleepers, span, strictness, wait_ns,
 };
 use nanopace::{ManualClock, Refused};
 
@@ -73,7 +74,8 @@ fn a_lane_gives_back_when_the_rate_falls() {
     lane.give_back();
     let third = intended_ns(pacer.acquire().expect("open"));
     assert_eq!(first, 0);
-    // The run's slots go on, one a second, whoever starts them; slot 1 may have been due before the change.
+    // The run's slots go on, one a second, whoever starts them; slot 1 may have been due before the
+    // change.
     assert!(third - second <= SECOND + 1 && third > second, "{first} {second} {third}");
     assert_eq!(pacer.ledger().granted, 3);
 }
@@ -107,16 +109,25 @@ fn claims_given_back_are_backlog_from_their_own_moments_on() {
         claims[slot] = None;
     }
     // Slots 2, 3 and 7 have come back; slot 10 is the next new one.
-    for (millis, backlog_slots) in
-        [(199, 0), (200, 1), (299, 1), (300, 2), (699, 2), (700, 3), (999, 3), (1_000, 4), (1_100, 5)]
-    {
+    for (millis, backlog_slots) in [
+        (199, 0),
+        (200, 1),
+        (299, 1),
+        (300, 2),
+        (699, 2),
+        (700, 3),
+        (999, 3),
+        (1_000, 4),
+        (1_100, 5),
+    ] {
         clock.set(at(millis * MILLI));
         assert_eq!(pacer.ledger().backlog_slots, backlog_slots, "at {millis} ms");
         assert_balanced(&pacer);
     }
 }
 
-/// Slot 0, half a second late, is claimed and given back, and ten seconds later claimed again: that start is 10.5 s late.
+/// Slot 0, half a second late, is claimed and given back, and ten seconds later claimed again: that
+/// start is 10.5 s late.
 #[test]
 fn the_latest_claim_given_back_is_seen_anew() {
     for number in [0.0, 0.5, 1.0, 1.1] {
@@ -129,8 +140,8 @@ fn the_latest_claim_given_back_is_seen_anew() {
     }
 }
 
-/// At 10 s strict forfeits all that slot 2 is late, so slot 3 comes at 11 s. Slot 0 is from before and comes back, and is later than
-/// the limit; slot 1 is held, and is so as well when it starts.
+/// At 10 s strict forfeits all that slot 2 is late, so slot 3 comes at 11 s. Slot 0 is from before
+/// and comes back, and is later than the limit; slot 1 is held, and is so as well when it starts.
 #[test]
 fn a_late_slot_that_comes_back_is_skipped_and_none_behind_the_gap() {
     let clock = ManualClock::new();
@@ -152,7 +163,8 @@ fn a_late_slot_that_comes_back_is_skipped_and_none_behind_the_gap() {
     assert_balanced(&pacer);
 }
 
-/// A slot that was known to be due by a reading of long ago comes back: who takes it then is told how late it is now.
+/// A slot that was known to be due by a reading of long ago comes back: who takes it then is told
+/// how late it is now.
 #[test]
 fn a_slot_that_comes_back_is_stamped_by_a_new_reading() {
     let clock = ManualClock::new();

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Reading it takes 100 ns, and sleeping until a moment up to 20 us longer than that, 10 us on average.
+/// Reading it takes 100 ns, and sleeping until a moment up to 20 us longer than that, 10 us on
+/// average.
 #[derive(Debug, Default)]
 struct TickingClock(AtomicU64);
 
@@ -30,7 +31,11 @@ fn a_thread_that_serves_two_pacers_keeps_its_budget_for_spinning() {
     let clock = Arc::new(TickingClock::default());
     let pacer = || {
         clock.0.fetch_add(100_000, Relaxed);
-        Pacer::builder(rate("5k/s")).pause(Pause::Hybrid).spin_share(0.05).clock(clock.clone()).build()
+        Pacer::builder(rate("5k/s"))
+            .pause(Pause::Hybrid)
+            .spin_share(0.05)
+            .clock(clock.clone())
+            .build()
     };
     let pacers = [pacer(), pacer()];
     for _ in 0..5_000 {
@@ -60,7 +65,8 @@ fn moments_of_one_pacers_clock_say_nothing_of_anothers() {
 #[test]
 fn the_first_sleep_for_another_pacer_is_not_stretched() {
     for start in [HOUR, 0] {
-        let clock = Arc::new(SleepCounter { now: AtomicU64::new(start), sleeps: AtomicU64::new(0) });
+        let clock =
+            Arc::new(SleepCounter { now: AtomicU64::new(start), sleeps: AtomicU64::new(0) });
         let pacer = Pacer::builder(rate("100k/s")).clock(clock.clone()).build();
         assert!((0..2).all(|_| pacer.acquire().is_ok()));
         assert_eq!(clock.now(), at(start + 10 * MICRO));
@@ -91,7 +97,8 @@ fn a_sleep_is_stretched_by_half_of_what_is_made_up_for_at_most() {
     let clock = Arc::new(SleepCounter::default());
     let builder = Pacer::builder(rate("100k/s")).sleep_share(0.0).max_backlog(span(MILLI));
     let pacer = builder.clock(clock.clone()).build();
-    // Slot 1 is the first to be slept for. Each sleep after that ends 500 us behind its slot, so that 51 slots start.
+    // Slot 1 is the first to be slept for. Each sleep after that ends 500 us behind its slot, so
+    // that 51 slots start.
     assert!((0..2 + 51 * 100).all(|_| pacer.acquire().is_ok()));
     assert_eq!(clock.sleeps.load(Relaxed), 1 + 100);
 }
@@ -116,7 +123,8 @@ fn hybrid_pausing_learns_how_far_sleeps_overrun_and_spins_for_no_more() {
         late += u64::from(slot >= 100 && grant.wait_nanos() > 300);
     }
     let spun = pacer.stats().spun();
-    // What 92 of 100 sleeps stay below is 18.4 us, and of that the average sleep leaves 8.5 us; the first ones are less well known.
+    // What 92 of 100 sleeps stay below is 18.4 us, and of that the average sleep leaves 8.5 us; the
+    // first ones are less well known.
     assert!(late < 90 && spun < span(10 * MILLI), "{late} of 900 came late, {spun:?} spun");
 }
 
@@ -124,12 +132,16 @@ fn hybrid_pausing_learns_how_far_sleeps_overrun_and_spins_for_no_more() {
 fn hybrid_pausing_spins_for_some_of_the_time_and_at_most_for_its_share() {
     for share in [0.05, 0.25] {
         let clock = Arc::new(TickingClock::default());
-        let pacer =
-            Pacer::builder(rate("10k/s")).pause(Pause::Hybrid).spin_share(share).clock(clock.clone()).build();
+        let pacer = Pacer::builder(rate("10k/s"))
+            .pause(Pause::Hybrid)
+            .spin_share(share)
+            .clock(clock.clone())
+            .build();
         for _ in 0..10_000 {
             pacer.acquire().expect("open");
         }
-        // 1 s of schedule; a millisecond may have been saved up, and each spin goes on to the end of a reading.
+        // 1 s of schedule; a millisecond may have been saved up, and each spin goes on to the end
+        // of a reading.
         let spun = pacer.stats().spun();
         assert!(spun >= span(5 * MILLI), "{share}: {spun:?}");
         assert!(spun <= span(SECOND + MILLI).mul_f64(share) + span(3 * MILLI), "{share}: {spun:?}");

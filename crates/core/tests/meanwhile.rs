@@ -1,4 +1,5 @@
-//! What others do while a caller sleeps, step by step: who sleeps already is bound by the laws as well.
+//! What others do while a caller sleeps, step by step: who sleeps already is bound by the laws as
+//! well.
 
 mod common;
 
@@ -13,7 +14,8 @@ use std::time::Duration;
 
 type Step = Box<dyn FnOnce() + Send>;
 
-/// A clock on which each sleep lasts as long as it takes another thread to do the next step; when there is none, to its end.
+/// A clock on which each sleep lasts as long as it takes another thread to do the next step; when
+/// there is none, to its end.
 #[derive(Default)]
 struct Meanwhile {
     now: AtomicU64,
@@ -54,12 +56,14 @@ impl Clock for Meanwhile {
     }
 }
 
-/// 10/s at ratio 2, so that slots may start every 50 ms while time is owed: slot 1 started at 10 s, slots 2 and 3 are given back while
-/// somebody sleeps for slot 4, and slot 2 is taken at 10.14 s, 90 ms later than it might have started. Slot 4 comes 100 ms later.
+/// 10/s at ratio 2, so that slots may start every 50 ms while time is owed: slot 1 started at 10 s,
+/// slots 2 and 3 are given back while somebody sleeps for slot 4, and slot 2 is taken at 10.14 s,
+/// 90 ms later than it might have started. Slot 4 comes 100 ms later.
 #[test]
 fn a_second_stall_while_time_is_owed_holds_back_who_sleeps_already() {
     let clock = Arc::new(Meanwhile::default());
-    let builder = Pacer::builder(rate("10/s")).strictness(strictness(2.0)).tolerance(Duration::ZERO);
+    let builder =
+        Pacer::builder(rate("10/s")).strictness(strictness(2.0)).tolerance(Duration::ZERO);
     let pacer = builder.clock(clock.clone()).build();
     pacer.try_acquire().expect("due at once");
     clock.set(10 * SECOND);

@@ -1,4 +1,5 @@
-//! What a pacer and a lane take in memory, and that nothing grows with running time, or with lanes that come and go.
+//! What a pacer and a lane take in memory, and that nothing grows with running time, or with lanes
+//! that come and go.
 
 mod common;
 
@@ -20,7 +21,8 @@ fn bytes<T>(make: impl FnOnce() -> T) -> (T, usize) {
     (value, dhat::HeapStats::get().curr_bytes.saturating_sub(before))
 }
 
-/// Everything that is remembered: rates and pauses by the hundred, forfeited gaps, slots given back, samples of the rate.
+/// Everything that is remembered: rates and pauses by the hundred, forfeited gaps, slots given
+/// back, samples of the rate.
 fn lead_a_long_life(pacer: &Pacer, clock: &ManualClock) {
     for round in 0..1_000_u64 {
         clock.advance(span(250_000_000));
@@ -35,7 +37,8 @@ fn lead_a_long_life(pacer: &Pacer, clock: &ManualClock) {
     }
 }
 
-/// The test harness has a thread of its own, which allocates once and whenever it gets to it: so the least of some tries.
+/// The test harness has a thread of its own, which allocates once and whenever it gets to it: so
+/// the least of some tries.
 fn growth<T>(mut more: impl FnMut() -> T) -> usize {
     (0..5).map(|_| bytes(&mut more).1).min().expect("some tries")
 }
@@ -61,7 +64,8 @@ fn a_pacer_and_a_lane_are_small_and_stay_so() {
     let old = growth(|| (0..4).for_each(|_| lead_a_long_life(&pacer, &clock)));
     assert_eq!(old, 0, "bytes more each time after more of the same");
 
-    // What a lane has recorded goes to the pacer, and its memory back, whether or not anybody asks for statistics.
+    // What a lane has recorded goes to the pacer, and its memory back, whether or not anybody asks
+    // for statistics.
     let lanes = || {
         for _ in 0..1_000 {
             clock.advance(span(1_000_000));

@@ -1,20 +1,26 @@
-//! The differential test: the pacer and a plain one behind a mutex, driven by the same random sequences.
+//! The differential test: the pacer and a plain one behind a mutex, driven by the same random
+//! sequences.
 //!
-//! Both are told what to do, one step after the other, on a clock that moves by hand, and to its end where a caller is held back;
-//! after every step the answers and the ledgers are compared. `PROPTEST_CASES=100000` makes it long.
+//! Both are told what to do, one step after the other, on a clock that moves by hand, and to its
+//! end where a caller is held back; after every step the answers and the ledgers are compared.
+//! `PROPTEST_CASES=100000` makes it long.
 //!
 //! Everything must come out the same, with these exceptions:
 //!
-//! * A lane takes slots ahead. Of these only what is promised is checked: how many it may take, that they are due and follow the one
-//!   it starts, that it starts them in order, that nobody else gets them, and that they come back. How many it has taken is read from
-//!   the ledger. What others get is compared slot by slot, so that a slot which is lost or handed out twice is seen at once.
-//! * In an open loop a slot may be granted on an earlier reading of the clock: its wait time then is a lower bound. How much lower is
-//!   for `stalls.rs` to say.
-//! * A slot that was held over more changes of rate than the pacer remembers exactly may be told an approximate intended start.
+//! * A lane takes slots ahead. Of these only what is promised is checked: how many it may take,
+//!   that they are due and follow the one it starts, that it starts them in order, that nobody else
+//!   gets them, and that they come back. How many it has taken is read from the ledger. What others
+//!   get is compared slot by slot, so that a slot which is lost or handed out twice is seen at
+//!   once.
+//! * In an open loop a slot may be granted on an earlier reading of the clock: its wait time then
+//!   is a lower bound. How much lower is for `stalls.rs` to say.
+//! * A slot that was held over more changes of rate than the pacer remembers exactly may be told an
+//!   approximate intended start.
 //!
-//! The rounding that the pacer is allowed: 2 ns in every amount (a time is rounded to a whole nanosecond where it is read and where
-//! it is counted from), and for every rate change 2^-16 of the longest interval beside 2 ns at the faster rate, which at the slower
-//! one stand for more: see `Slack`. Where a decision hangs on less than that, a sequence is cut short.
+//! The rounding that the pacer is allowed: 2 ns in every amount (a time is rounded to a whole
+//! nanosecond where it is read and where it is counted from), and for every rate change 2^-16 of
+//! the longest interval beside 2 ns at the faster rate, which at the slower one stand for more: see
+//! `Slack`. Where a decision hangs on less than that, a sequence is cut short.
 
 mod common;
 mod oracle_model;
@@ -80,7 +86,15 @@ impl Pair {
         if setting.start_paused {
             oracle.pause(0.0);
         }
-        Pair { profile, clock, pacer, oracle, claims: Vec::new(), lanes: Vec::new(), lane_starts: 0 }
+        Pair {
+            profile,
+            clock,
+            pacer,
+            oracle,
+            claims: Vec::new(),
+            lanes: Vec::new(),
+            lane_starts: 0,
+        }
     }
 
     fn now(&self) -> f64 {
@@ -91,12 +105,18 @@ impl Pair {
         match *step {
             Step::Clock(nanos) => self.clock.advance(span(nanos)),
             Step::TryAcquire(times) => return (0..times).try_for_each(|_| self.try_acquire()),
-            Step::Acquire(times) if self.comes_back() => return (0..times).try_for_each(|_| self.acquire()),
+            Step::Acquire(times) if self.comes_back() => {
+                return (0..times).try_for_each(|_| self.acquire());
+            }
             Step::AcquireMany(slots) if self.comes_back() => return self.acquire_many(slots),
             Step::AcquireTimeout(nanos) => return self.acquire_timeout(nanos),
             Step::Claim => self.claim(),
-            Step::Start(which) if !self.claims.is_empty() => return self.start(which % self.claims.len()),
-            Step::Drop(which) if !self.claims.is_empty() => self.drop_claim(which % self.claims.len()),
+            Step::Start(which) if !self.claims.is_empty() => {
+                return self.start(which % self.claims.len());
+            }
+            Step::Drop(which) if !self.claims.is_empty() => {
+                self.drop_claim(which % self.claims.len());
+            }
             Step::OpenLane if self.lanes.len() < MOST_LANES => self.open_lane(),
             Step::LaneAcquire(which, times) if !self.lanes.is_empty() && self.comes_back() => {
                 let lane = which % self.lanes.len();
@@ -107,7 +127,9 @@ impl Pair {
                 self.lanes[lane].give_back();
                 self.oracle.lane_gives_back(lane);
             }
-            Step::DropLane(which) if !self.lanes.is_empty() => self.drop_lane(which % self.lanes.len()),
+            Step::DropLane(which) if !self.lanes.is_empty() => {
+                self.drop_lane(which % self.lanes.len());
+            }
             ref change => self.change(change),
         }
         Ok(())
@@ -237,7 +259,8 @@ impl Pair {
             (Ok(grant), Answer::Granted { intended, start, off }) => {
                 let intended_is_off = (float(common::intended_ns(grant)) - intended).abs() - off;
                 let real_start = float(common::actual_ns(grant));
-                let start_fits = near(real_start, start) || self.oracle.is_open_loop() && real_start < start;
+                let start_fits =
+                    near(real_start, start) || self.oracle.is_open_loop() && real_start < start;
                 let wait = (real_start - float(common::intended_ns(grant))).max(0.0);
                 let wait_fits = (float_span(grant.wait_time()) - wait).abs() < 1.0;
                 intended_is_off <= self.oracle.slack() && start_fits && wait_fits
@@ -308,7 +331,8 @@ fn run(setting: &Setting, steps: &[Step]) -> Result<(), Undecided> {
 fn the_pacer_does_what_the_plain_one_does() {
     let usual = ProptestConfig::default();
     // Some mistakes show in one of some hundred sequences only.
-    let config = ProptestConfig { cases: usual.cases.max(2_048), failure_persistence: None, ..usual };
+    let config =
+        ProptestConfig { cases: usual.cases.max(2_048), failure_persistence: None, ..usual };
     let (cases, cut_short) = (config.cases, Cell::new(0));
     let mut runner = TestRunner::new(config);
     let outcome = runner.run(&sequence(), |(setting, steps)| {

@@ -1,8 +1,11 @@
-//! How a caller is held back, under each [`Pause`]: what it hears of, when it sleeps, what that costs, and with which timers.
+//! How a caller is held back, under each [`Pause`]: what it hears of, when it sleeps, what that
+//! costs, and with which timers.
 
 mod common;
 
-use common::{HOUR, MICRO, MILLI, PAUSES, SECOND, at, intended_ns, put_off_to, rate, span, wait_ns};
+use common::{
+    HOUR, MICRO, MILLI, PAUSES, SECOND, at, intended_ns, put_off_to, rate, span, wait_ns,
+};
 use nanopace::clock::Parker;
 use nanopace::{Clock, Closed, Nanos, Pacer, PacerBuilder, Pause, Refused};
 use std::collections::VecDeque;
@@ -15,8 +18,9 @@ use std::time::Duration;
 
 type Step = Box<dyn FnOnce() + Send>;
 
-/// A clock for one thread that stands still but while somebody waits on it, asleep or spinning: then another thread does the
-/// next step, or where there is none the wait is over. Sleeps overrun by 1 us.
+/// A clock for one thread that stands still but while somebody waits on it, asleep or spinning:
+/// then another thread does the next step, or where there is none the wait is over. Sleeps overrun
+/// by 1 us.
 #[derive(Default)]
 struct Staged {
     now: AtomicU64,
@@ -96,7 +100,8 @@ fn callers_of_a_paused_pacer_sleep_whatever_the_strategy() {
     }
 }
 
-/// What a caller is told that spins for a slot a microsecond away while `changes` come one by one, and when.
+/// What a caller is told that spins for a slot a microsecond away while `changes` come one by one,
+/// and when.
 fn spinning_meanwhile(pause: Pause, changes: &[fn(&Pacer)]) -> (Result<u64, Closed>, Nanos) {
     let clock = Arc::new(Staged::default());
     let pacer = clock.pacer(Pacer::builder(rate("1/h")).pause(pause));
@@ -116,7 +121,11 @@ fn whoever_spins_hears_of_changes() {
         assert_eq!(meanwhile(&[Pacer::close]), (Err(Closed), at(begun)), "{pause}");
         // A microsecond of an hour is less than a nanosecond of a millisecond.
         let faster = begun + 1;
-        assert_eq!(meanwhile(&[|pacer| pacer.set_rate(rate("1k/s"))]), (Ok(faster), at(faster)), "{pause}");
+        assert_eq!(
+            meanwhile(&[|pacer| pacer.set_rate(rate("1k/s"))]),
+            (Ok(faster), at(faster)),
+            "{pause}"
+        );
         // Nobody is late for a pause that took no time.
         assert_eq!(meanwhile(&[Pacer::pause, Pacer::resume]), (Ok(HOUR), at(HOUR)), "{pause}");
     }
@@ -131,7 +140,8 @@ fn spun_by(starts: usize, clock: &Staged, pacer: &Pacer) -> Duration {
     pacer.stats().spun().saturating_sub(before)
 }
 
-/// Acquires, and meanwhile so many more threads do, each while the one before it waits; what the last one does then.
+/// Acquires, and meanwhile so many more threads do, each while the one before it waits; what the
+/// last one does then.
 fn acquire_with(more: usize, clock: &Arc<Staged>, pacer: &Pacer, then: fn(&Arc<Staged>)) {
     if let Some(rest) = more.checked_sub(1) {
         let (others_clock, other) = (Arc::clone(clock), pacer.clone());
@@ -151,7 +161,9 @@ fn no_more_threads_spin_at_once_than_there_are_processors() {
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
         // Twice: who has spun lets others.
         for _ in 0..2 {
-            acquire_with(processors - 1, &clock, &pacer, |clock| assert_eq!(clock.sleeps().len(), 0));
+            acquire_with(processors - 1, &clock, &pacer, |clock| {
+                assert_eq!(clock.sleeps().len(), 0);
+            });
         }
         acquire_with(processors, &clock, &pacer, |clock| {
             assert_eq!(clock.sleeps().len(), 1);
@@ -193,7 +205,8 @@ mod linux {
     use rustix::time::{ClockId, clock_gettime};
     use std::num::NonZeroU64;
 
-    /// A clock for one thread on which sleeps overrun by 1 us, and that notes with how much timer slack they ran.
+    /// A clock for one thread on which sleeps overrun by 1 us, and that notes with how much timer
+    /// slack they ran.
     #[derive(Debug, Default)]
     struct SlackNotes(AtomicU64, Mutex<Vec<u64>>);
 
@@ -242,7 +255,8 @@ mod linux {
     /// What a sleep takes of the processor.
     const COST_NS: u64 = 26 * MICRO;
 
-    /// A clock for one thread that stands still but for its sleeps, which end on time and take the processor for [`COST_NS`].
+    /// A clock for one thread that stands still but for its sleeps, which end on time and take the
+    /// processor for [`COST_NS`].
     #[derive(Debug, Default)]
     struct DearSleeps {
         now: AtomicU64,
@@ -264,7 +278,8 @@ mod linux {
 
     fn processor_ns() -> u64 {
         let time = clock_gettime(ClockId::ThreadCPUTime);
-        u64::try_from(time.tv_sec).expect("after 0") * SECOND + u64::try_from(time.tv_nsec).expect("after 0")
+        u64::try_from(time.tv_sec).expect("after 0") * SECOND
+            + u64::try_from(time.tv_nsec).expect("after 0")
     }
 
     impl DearSleeps {
@@ -280,7 +295,8 @@ mod linux {
 
         /// Sleeps during the next so many nanoseconds of the clock.
         fn sleeps_in(&self, nanos: u64, pacer: &Pacer) -> u64 {
-            let (end, before) = (self.now().as_nanos() + nanos, self.sleeps.load(Ordering::Relaxed));
+            let (end, before) =
+                (self.now().as_nanos() + nanos, self.sleeps.load(Ordering::Relaxed));
             while self.now().as_nanos() < end {
                 assert_started(pacer, pacer.acquire().expect("open"));
             }
@@ -291,11 +307,16 @@ mod linux {
     /// Whatever was due since 0 has started by now.
     fn assert_exact(starts_per_s: u64, pacer: &Pacer) {
         drain(pacer);
-        let due = u128::from(pacer.now().as_nanos()) * u128::from(starts_per_s) / u128::from(SECOND);
+        let due =
+            u128::from(pacer.now().as_nanos()) * u128::from(starts_per_s) / u128::from(SECOND);
         assert_eq!(u128::from(pacer.ledger().granted), due + 1, "{starts_per_s}/s");
     }
 
-    fn keeps_to_its_share(starts_per_s: u64, percent: u64, set: impl FnOnce(PacerBuilder) -> PacerBuilder) {
+    fn keeps_to_its_share(
+        starts_per_s: u64,
+        percent: u64,
+        set: impl FnOnce(PacerBuilder) -> PacerBuilder,
+    ) {
         let (clock, pacer) = DearSleeps::pacer(starts_per_s, set);
         // What a sleep costs is learnt first, and goes up and down by a sixteenth then.
         clock.sleeps_in(20 * MILLI, &pacer);
@@ -322,7 +343,9 @@ mod linux {
     #[test]
     fn whoever_is_strict_or_far_apart_sleeps_to_each_start() {
         in_a_new_thread(|| {
-            for (starts_per_s, strictness) in [(100_000, Strictness::STRICT), (10_000, Strictness::AVERAGE)] {
+            for (starts_per_s, strictness) in
+                [(100_000, Strictness::STRICT), (10_000, Strictness::AVERAGE)]
+            {
                 let (clock, pacer) =
                     DearSleeps::pacer(starts_per_s, |builder| builder.strictness(strictness));
                 let sleeps = clock.sleeps_in(20 * MILLI, &pacer);

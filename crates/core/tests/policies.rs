@@ -1,10 +1,11 @@
-//! What happens to missed time, in virtual time: DESIGN 1 (strictness), 2.4 (the ledger) and 2.9 (nothing bursts by surprise).
+//! What happens to missed time, in virtual time: DESIGN 1 (strictness), 2.4 (the ledger) and 2.9
+//! (nothing bursts by surprise).
 
 mod common;
 
 use common::{
-    MICRO, MILLI, RoughClock, SECOND, WEEK, actual_ns, assert_balanced, at, build, drain, intended_ns,
-    put_off_to, rate, span, strictness, wait_ns,
+    MICRO, MILLI, RoughClock, SECOND, WEEK, actual_ns, assert_balanced, at, build, drain,
+    intended_ns, put_off_to, rate, span, strictness, wait_ns,
 };
 use nanopace::{ManualClock, Pacer, Refused, Strictness};
 use std::sync::Arc;
@@ -26,7 +27,10 @@ fn average_starts_everything_missed_at_once_and_says_how_late_it_is() {
     let grants = drain(&pacer);
     assert_eq!(grants.len(), 1001);
     for (grant, slot) in grants.into_iter().zip(1..) {
-        assert_eq!((intended_ns(grant), wait_ns(grant)), (slot * 10 * MILLI, (1001 - slot) * 10 * MILLI));
+        assert_eq!(
+            (intended_ns(grant), wait_ns(grant)),
+            (slot * 10 * MILLI, (1001 - slot) * 10 * MILLI)
+        );
     }
     assert_eq!(put_off_to(&pacer), 10_020 * MILLI);
     assert_eq!(pacer.ledger().idle, Duration::ZERO);
@@ -48,7 +52,8 @@ fn strict_gaps_are_never_below_the_interval() {
     let pacer = build("3/s", &clock).strictness(Strictness::STRICT).build();
     let mut last = None;
     for step in 0..5_000_u64 {
-        // Steps from 0 to 0.6 s in no order: some below the interval of 333 333 333.3 ns, some above.
+        // Steps from 0 to 0.6 s in no order: some below the interval of 333 333 333.3 ns, some
+        // above.
         clock.advance(span(step * 7_919 % 601 * MILLI));
         for grant in drain(&pacer) {
             // Rounding up to whole nanoseconds may take one from a gap.
@@ -62,12 +67,16 @@ fn strict_gaps_are_never_below_the_interval() {
 #[test]
 fn strict_gaps_are_never_below_the_interval_although_sleeps_overrun() {
     let clock = Arc::new(RoughClock::default());
-    let pacer = Pacer::builder(rate("1000/s")).strictness(Strictness::STRICT).clock(clock.clone()).build();
+    let pacer =
+        Pacer::builder(rate("1000/s")).strictness(Strictness::STRICT).clock(clock.clone()).build();
     let mut last = None;
     for oversleep in [0, MILLI / 2, 3 * MILLI / 2, 0, 5 * MILLI, WEEK, 0, 0] {
         clock.set_oversleep(oversleep);
         let grant = pacer.acquire().expect("open");
-        assert!(last.is_none_or(|last| actual_ns(grant) - last >= MILLI), "{grant:?} after {last:?}");
+        assert!(
+            last.is_none_or(|last| actual_ns(grant) - last >= MILLI),
+            "{grant:?} after {last:?}"
+        );
         last = Some(actual_ns(grant));
     }
 }
@@ -79,7 +88,8 @@ fn partial_strictness_closes_its_fraction_of_each_gap() {
     let (mut gap, mut idle) = (10 * SECOND, 0);
     while gap > 0 {
         let grant = pacer.try_acquire().expect("late");
-        // It says how late it is, and closes half of that, rounded down to the nanosecond; the next slot is one interval on.
+        // It says how late it is, and closes half of that, rounded down to the nanosecond; the next
+        // slot is one interval on.
         let closed = gap / 2;
         assert_eq!((intended_ns(grant), wait_ns(grant)), (now - gap, gap));
         idle += closed;
@@ -101,10 +111,14 @@ fn partial_strictness_closes_its_fraction_at_high_rates_too() {
         late_claims += 1;
     }
     let started = drain(&pacer).len();
-    assert!(started.abs_diff(late_claims) <= 2, "{started} started, the recurrence says {late_claims}");
+    assert!(
+        started.abs_diff(late_claims) <= 2,
+        "{started} started, the recurrence says {late_claims}"
+    );
 }
 
-/// Acquires on a jumping clock after a stall of 10 s at 100/s, until on schedule; returns how many starts that took.
+/// Acquires on a jumping clock after a stall of 10 s at 100/s, until on schedule; returns how many
+/// starts that took.
 fn catch_up(ratio: f64, interval_ns: u64) -> u64 {
     let clock = ManualClock::jumping();
     let pacer = build("100/s", &clock).strictness(strictness(ratio)).build();
@@ -130,8 +144,9 @@ fn catch_up(ratio: f64, interval_ns: u64) -> u64 {
 
 #[test]
 fn burst_pays_back_at_its_ratio_exactly_what_is_owed() {
-    // 10 s are owed, and each start at ratio r pays back 10 ms x (1 - 1/r): r = 2 pays in 2000 starts, 1.5 in 3000, 1.1 in 11 000;
-    // the first of them is slot 1. 10 ms / 1.1 = 9 090 909.09 ns, 10 ms / 1.5 = 6 666 666.67 ns.
+    // 10 s are owed, and each start at ratio r pays back 10 ms x (1 - 1/r): r = 2 pays in 2000
+    // starts, 1.5 in 3000, 1.1 in 11 000; the first of them is slot 1. 10 ms / 1.1 = 9 090 909.09
+    // ns, 10 ms / 1.5 = 6 666 666.67 ns.
     for (ratio, interval_ns, starts) in
         [(2.0, 5 * MILLI, 2_001), (1.5, 6_666_667, 3_001), (1.1, 9_090_909, 11_001)]
     {
@@ -161,10 +176,14 @@ fn burst_runs_at_the_rate_again_once_it_has_caught_up() {
 fn burst_owes_what_it_may_not_start_yet() {
     let (_, pacer) = stalled(1.1);
     assert_eq!(drain(&pacer).len(), 1);
-    // 10 s late at slot 1; slot 2 is intended at 0.02 s and may start 10 ms / 1.1 after slot 1, at 10.01909091 s.
+    // 10 s late at slot 1; slot 2 is intended at 0.02 s and may start 10 ms / 1.1 after slot 1, at
+    // 10.01909091 s.
     assert!(put_off_to(&pacer).abs_diff(10_019_090_909) <= 1);
     let ledger = pacer.ledger();
-    assert_eq!((ledger.waiting, ledger.backlog, ledger.idle), (span(9_990 * MILLI), span(0), span(0)));
+    assert_eq!(
+        (ledger.waiting, ledger.backlog, ledger.idle),
+        (span(9_990 * MILLI), span(0), span(0))
+    );
     assert_eq!(ledger.allocated, span(20 * MILLI));
 }
 
@@ -172,9 +191,13 @@ fn burst_owes_what_it_may_not_start_yet() {
 fn a_claim_is_due_when_it_may_start_and_not_when_it_was_intended() {
     let (clock, pacer) = stalled(2.0);
     drain(&pacer);
-    // Slot 1 has started at 10.01 s; slots 2 and 3 may start 5 and 10 ms later, intended at 20 and 30 ms.
+    // Slot 1 has started at 10.01 s; slots 2 and 3 may start 5 and 10 ms later, intended at 20 and
+    // 30 ms.
     let claims = [(); 2].map(|()| pacer.claim().expect("open"));
-    assert_eq!(claims.each_ref().map(nanopace::Claim::due), [10_015, 10_020].map(|ms| Ok(at(ms * MILLI))));
+    assert_eq!(
+        claims.each_ref().map(nanopace::Claim::due),
+        [10_015, 10_020].map(|ms| Ok(at(ms * MILLI)))
+    );
     assert_eq!(claims[1].delay(), Ok(span(10 * MILLI)));
     clock.advance(span(5 * MILLI));
     let grants = claims.map(|mut claim| claim.start());
@@ -196,7 +219,9 @@ fn a_second_stall_while_catching_up_is_no_licence_to_burst() {
 #[test]
 fn lateness_within_the_tolerance_is_caught_up_freely_unless_strict() {
     // 1000/s, slot 1 comes 0.3 ms late: within the tolerance of 0.5 ms only strict moves slot 2.
-    for (number, second_ns) in [(0.0, 2_000_000), (0.5, 2_000_000), (1.1, 2_000_000), (1.0, 2_300_000)] {
+    for (number, second_ns) in
+        [(0.0, 2_000_000), (0.5, 2_000_000), (1.1, 2_000_000), (1.0, 2_300_000)]
+    {
         let clock = ManualClock::new();
         let builder = build("1000/s", &clock).strictness(strictness(number));
         let pacer = builder.tolerance(span(MILLI / 2)).build();
@@ -212,7 +237,10 @@ fn oversleep_within_the_tolerance_costs_no_rate() {
     for number in [0.0, 0.5, 1.1] {
         let clock = Arc::new(RoughClock::default());
         clock.set_oversleep(60_000);
-        let pacer = Pacer::builder(rate("10k/s")).strictness(strictness(number)).clock(clock.clone()).build();
+        let pacer = Pacer::builder(rate("10k/s"))
+            .strictness(strictness(number))
+            .clock(clock.clone())
+            .build();
         for slot in 0..10_000 {
             let grant = pacer.acquire().expect("open");
             assert_eq!(intended_ns(grant), slot * 100_000, "strictness {number}");
@@ -254,7 +282,8 @@ fn the_maximum_backlog_holds_also_when_the_caller_stalls_half_way() {
     clock.advance(span(10 * SECOND));
     pacer.acquire().expect("open");
     clock.advance(span(10 * SECOND));
-    // The next one finds out and says so: slot 1 was moved to 9.001 s. Those behind it are intended at 19 s or later.
+    // The next one finds out and says so: slot 1 was moved to 9.001 s. Those behind it are intended
+    // at 19 s or later.
     let grant = pacer.acquire().expect("open");
     assert_eq!((intended_ns(grant), wait_ns(grant)), (9_001 * MILLI, 10_999 * MILLI));
     let grant = pacer.acquire().expect("open");
@@ -267,7 +296,8 @@ fn slots_later_than_the_limit_are_skipped_and_counted() {
     let pacer = build("100/s", &clock).skip_later_than(span(50 * MILLI)).build();
     drain(&pacer);
     clock.advance(span(10_010 * MILLI));
-    // At 10.01 s what is intended before 9.96 s is skipped: slots 1 to 995. Slots 996 to 1001 start.
+    // At 10.01 s what is intended before 9.96 s is skipped: slots 1 to 995. Slots 996 to 1001
+    // start.
     let grants = drain(&pacer);
     assert_eq!(grants.len(), 6);
     assert_eq!(intended_ns(grants[0]), 9_960 * MILLI);
@@ -289,7 +319,8 @@ fn skipped_and_granted_slots_are_all_the_slots_there_were() {
                 assert!(wait_ns(grant) <= 20 * MILLI, "{grant:?}");
             }
             let ledger = pacer.ledger();
-            // The next slot's number is the count of those before it; its intended start is that many milliseconds.
+            // The next slot's number is the count of those before it; its intended start is that
+            // many milliseconds.
             let next = put_off_to(&pacer).max(pacer.now().as_nanos()) / MILLI;
             assert!(ledger.granted + ledger.skipped <= next + 1, "{ledger:?}, next {next}");
             assert_balanced(&pacer);
@@ -309,7 +340,8 @@ fn strictness_changed_at_run_time_judges_what_is_late_then() {
     pacer.set_strictness(strictness(2.0));
     assert_eq!(drain(&pacer).len(), 1);
     assert_eq!(put_off_to(&pacer), 10_015 * MILLI);
-    // What is owed becomes backlog; strict forfeits it: slot 2 was intended at 20 ms, starts now, and slot 3 in 10 ms.
+    // What is owed becomes backlog; strict forfeits it: slot 2 was intended at 20 ms, starts now,
+    // and slot 3 in 10 ms.
     pacer.set_strictness(Strictness::STRICT);
     assert_eq!(drain(&pacer).len(), 1);
     assert_eq!(put_off_to(&pacer), 10_020 * MILLI);
@@ -332,7 +364,8 @@ fn a_late_claim_that_goes_back_has_forfeited_its_gap_once() {
         let (clock, pacer) = stalled(number);
         let idle = pacer.claim().map(|_| pacer.ledger().idle).expect("open");
         assert_balanced(&pacer);
-        // It is handed out again, and what it forfeited stays forfeited; as a part of others given back as well.
+        // It is handed out again, and what it forfeited stays forfeited; as a part of others given
+        // back as well.
         let claims: Vec<_> = (0..3).map(|_| pacer.claim().expect("open")).collect();
         assert_balanced(&pacer);
         assert!(pacer.ledger().idle >= idle);
@@ -370,7 +403,8 @@ fn allocated_time_is_slots_times_the_interval() {
                 slots += u64::from(pacer.try_acquire().is_ok());
             }
             let ledger = pacer.ledger();
-            // 8 k/s is 125 us a slot; what has been allocated counts as far as the schedule has come.
+            // 8 k/s is 125 us a slot; what has been allocated counts as far as the schedule has
+            // come.
             let due = span(slots * 125_000).min(ledger.elapsed.saturating_sub(ledger.idle));
             assert_eq!(ledger.allocated, due, "strictness {number}, step {step}: {ledger:?}");
             assert_eq!(ledger.granted, slots);
@@ -382,7 +416,8 @@ fn allocated_time_is_slots_times_the_interval() {
 
 #[test]
 fn partial_strictness_sees_every_claim_that_is_later_than_the_tolerance() {
-    // 1 M/s and a stall of 1 s: claims close a quarter of their gap while it is more than 50 us; what is left is made up for.
+    // 1 M/s and a stall of 1 s: claims close a quarter of their gap while it is more than 50 us;
+    // what is left is made up for.
     let clock = ManualClock::new();
     let pacer = build("1M/s", &clock).tolerance(span(50 * MICRO)).build();
     pacer.try_acquire().expect("due at once");
@@ -403,7 +438,8 @@ fn partial_strictness_sees_every_claim_that_is_later_than_the_tolerance() {
 fn nothing_beyond_the_schedule_is_overdue_when_all_is_paid_back() {
     let (clock, pacer) = stalled(2.0);
     drain(&pacer);
-    // 100 s later the line that pays back has come to slot 20 001, the schedule to slot 11 001; slots 0 and 1 have started.
+    // 100 s later the line that pays back has come to slot 20 001, the schedule to slot 11 001;
+    // slots 0 and 1 have started.
     clock.advance(span(100 * SECOND));
     assert_eq!(pacer.ledger().backlog_slots, 11_000);
     assert_balanced(&pacer);
@@ -413,7 +449,8 @@ fn nothing_beyond_the_schedule_is_overdue_when_all_is_paid_back() {
 #[test]
 fn the_tolerance_itself_is_within_the_tolerance() {
     for number in [0.5, 1.1] {
-        // 1000/s, slot 1 half a millisecond late, to the nanosecond; after a change of rate, so that the schedule has two pieces.
+        // 1000/s, slot 1 half a millisecond late, to the nanosecond; after a change of rate, so
+        // that the schedule has two pieces.
         let clock = ManualClock::new();
         let builder = build("1000/s", &clock).strictness(strictness(number));
         let pacer = builder.tolerance(span(MILLI / 2)).build();
@@ -427,7 +464,8 @@ fn the_tolerance_itself_is_within_the_tolerance() {
     }
 }
 
-/// Wait times of 1 000 slots that a lane has started at one moment, the first of them 10 us late and the last not at all.
+/// Wait times of 1 000 slots that a lane has started at one moment, the first of them 10 us late
+/// and the last not at all.
 #[test]
 fn a_lane_records_how_late_each_start_was() {
     let clock = ManualClock::new();
@@ -439,12 +477,15 @@ fn a_lane_records_how_late_each_start_was() {
     let stats = pacer.stats();
     assert_eq!(stats.wait_time().len(), 1_001);
     assert_eq!((stats.delay().len(), stats.oversleep().len()), (0, 0));
-    // A run of slots is recorded as 8 values at least, each for its neighbours: off by a 16th of its span at most, and by
-    // the histogram's three digits.
+    // A run of slots is recorded as 8 values at least, each for its neighbours: off by a 16th of
+    // its span at most, and by the histogram's three digits.
     waits.sort_unstable();
     for (rank, wait) in (1_u32..).zip(waits) {
         let recorded = stats.wait_time().value_at_quantile((f64::from(rank) - 0.5) / 1_001.0);
-        assert!(recorded.abs_diff(wait) <= 10_000 / 16 + 20, "rank {rank}: {recorded}, should be {wait}");
+        assert!(
+            recorded.abs_diff(wait) <= 10_000 / 16 + 20,
+            "rank {rank}: {recorded}, should be {wait}"
+        );
     }
 }
 
@@ -460,11 +501,15 @@ fn a_lane_records_how_early_its_caller_came_and_how_far_it_overslept() {
     lane.give_back();
     let stats = pacer.stats();
     assert_eq!(stats.wait_time().len(), 101);
-    // Slot 0 was due; the first sleep was for 1 ms, and the others for what the last one has left of it, 0.9 ms.
+    // Slot 0 was due; the first sleep was for 1 ms, and the others for what the last one has left
+    // of it, 0.9 ms.
     assert_eq!((stats.delay().len(), stats.oversleep().len()), (100, 100));
     let near = |recorded: u64, wanted: u64| recorded.abs_diff(wanted) <= wanted / 500;
     assert!(near(stats.delay().max(), MILLI) && near(stats.delay().min(), 900_000), "{stats:?}");
-    assert!(near(stats.oversleep().min(), 100_000) && near(stats.oversleep().max(), 100_000), "{stats:?}");
+    assert!(
+        near(stats.oversleep().min(), 100_000) && near(stats.oversleep().max(), 100_000),
+        "{stats:?}"
+    );
     assert!(near(stats.wait_time().max(), 100_000) && stats.wait_time().min() == 0, "{stats:?}");
     // Collecting counts nothing twice, and forgets no lane that is at work.
     assert_eq!(pacer.stats().wait_time().len(), 101);

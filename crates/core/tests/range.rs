@@ -5,8 +5,9 @@ mod common;
 use common::{assert_balanced, at, build, span, strictness};
 use nanopace::{Grant, ManualClock, Nanos, Refused};
 
-/// At 2^24 slots per second the range of 2^44 slots is 2^20 seconds: 12 days. A year late, what is beyond is forfeited, and of the rest
-/// everything is skipped that is more than 10 us late: 10 us are 167.8 intervals, so 168 slots remain, the one due now included.
+/// At 2^24 slots per second the range of 2^44 slots is 2^20 seconds: 12 days. A year late, what is
+/// beyond is forfeited, and of the rest everything is skipped that is more than 10 us late: 10 us
+/// are 167.8 intervals, so 168 slots remain, the one due now included.
 #[test]
 fn skipping_gets_over_more_than_the_range() {
     let clock = ManualClock::new();
@@ -21,13 +22,14 @@ fn skipping_gets_over_more_than_the_range() {
     assert_balanced(&pacer);
 }
 
-/// At 1 G/s the range of 2^44 slots is 4.9 hours. A day late, a start forfeits what is beyond, also in an open loop: the next
-/// one is 4.9 hours late.
+/// At 1 G/s the range of 2^44 slots is 4.9 hours. A day late, a start forfeits what is beyond, also
+/// in an open loop: the next one is 4.9 hours late.
 #[test]
 fn backlog_beyond_the_range_is_forfeited() {
     for number in [0.0, 1.1] {
         let (clock, day) = (ManualClock::new(), 86_400_000_000_000);
-        let pacer = build("1G/s", &clock).strictness(strictness(number)).tolerance(span(2 * day)).build();
+        let pacer =
+            build("1G/s", &clock).strictness(strictness(number)).tolerance(span(2 * day)).build();
         clock.set(at(day));
         let range = span(1 << 44);
         assert_eq!(pacer.try_acquire().map(Grant::wait_time), Ok(span(day)));
@@ -41,16 +43,19 @@ fn backlog_beyond_the_range_is_forfeited() {
 fn the_end_of_time_hangs_nobody() {
     for number in [0.0, 0.5, 1.0, 1.1] {
         let clock = ManualClock::new();
-        let pacer =
-            build("10G/s", &clock).strictness(strictness(number)).skip_later_than(span(10_000)).build();
+        let pacer = build("10G/s", &clock)
+            .strictness(strictness(number))
+            .skip_later_than(span(10_000))
+            .build();
         clock.set(Nanos::MAX);
         drop(pacer.claim());
         assert_balanced(&pacer);
     }
 }
 
-/// Slots 0 and 1 are held while slot 2 forfeits the 8 s that it is late. Of 10 s at one per second, 8 are idle then; slot 0's second and
-/// slot 1's, given back, are backlog; what slot 2 has is not due yet. Taken again, they start at once, as late as they are.
+/// Slots 0 and 1 are held while slot 2 forfeits the 8 s that it is late. Of 10 s at one per second,
+/// 8 are idle then; slot 0's second and slot 1's, given back, are backlog; what slot 2 has is not
+/// due yet. Taken again, they start at once, as late as they are.
 #[test]
 fn what_is_given_back_from_before_a_forfeited_gap_is_backlog() {
     let clock = ManualClock::new();
@@ -72,8 +77,8 @@ fn what_is_given_back_from_before_a_forfeited_gap_is_backlog() {
     assert_eq!(pacer.ledger().idle, span(8_000_000_000), "who starts behind others moves nothing");
 }
 
-/// At 4 G/s the range of 2^44 slots is 4398 s: limits of that and of two hours are none, and twelve hours late something still starts. Where
-/// it is owed, it is paid back at its ratio nevertheless.
+/// At 4 G/s the range of 2^44 slots is 4398 s: limits of that and of two hours are none, and twelve
+/// hours late something still starts. Where it is owed, it is paid back at its ratio nevertheless.
 #[test]
 fn a_skip_limit_of_the_range_or_more_skips_nothing_and_hangs_nobody() {
     let hour = 3_600_000_000_000;
@@ -89,8 +94,8 @@ fn a_skip_limit_of_the_range_or_more_skips_nothing_and_hangs_nobody() {
     }
 }
 
-/// At 10 G/s positions come round after 2^48 slots, and can't be told apart from 2^47 on. 10 s are forfeited, and again after 35 000
-/// rows of 2^32 - 1 slots, of 429.4967295 ms each.
+/// At 10 G/s positions come round after 2^48 slots, and can't be told apart from 2^47 on. 10 s are
+/// forfeited, and again after 35 000 rows of 2^32 - 1 slots, of 429.4967295 ms each.
 #[test]
 fn what_was_forfeited_long_ago_is_neither_counted_again_nor_a_licence() {
     let clock = ManualClock::jumping();
@@ -106,8 +111,9 @@ fn what_was_forfeited_long_ago_is_neither_counted_again_nor_a_licence() {
     }
 }
 
-/// At 10 G/s and a burst ratio of 1.0001 an hour's debt takes more than a year to pay back; a line reaches 2^46 slots, which are less
-/// than two hours. Rows of 2^32 - 1 slots are due one after the other for a day.
+/// At 10 G/s and a burst ratio of 1.0001 an hour's debt takes more than a year to pay back; a line
+/// reaches 2^46 slots, which are less than two hours. Rows of 2^32 - 1 slots are due one after the
+/// other for a day.
 #[test]
 fn what_is_owed_for_longer_than_a_line_reaches_is_paid_back_at_its_ratio() {
     let clock = ManualClock::jumping();

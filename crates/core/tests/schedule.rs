@@ -1,12 +1,13 @@
 //! The schedule in virtual time: DESIGN 2.3 (the rate is exact) and 2.9 (no credit).
 //!
-//! An intended start is the exact multiple of the interval, rounded up to a whole nanosecond: never before it,
-//! and off by less than one nanosecond, so that nothing adds up.
+//! An intended start is the exact multiple of the interval, rounded up to a whole nanosecond: never
+//! before it, and off by less than one nanosecond, so that nothing adds up.
 
 mod common;
 
 use common::{
-    DAY, HOUR, MICRO, MILLI, SECOND, YEAR, at, build, drain, intended_ns, put_off_to, rate, span, wait_ns,
+    DAY, HOUR, MICRO, MILLI, SECOND, YEAR, at, build, drain, intended_ns, put_off_to, rate, span,
+    wait_ns,
 };
 use nanopace::{ManualClock, Pacer, Rate, RateError};
 use std::time::Duration;
@@ -16,15 +17,19 @@ fn ideal_ns(slot: u128, operations: u128, period_ns: u128) -> u64 {
     u64::try_from((slot * period_ns).div_ceil(operations)).expect("within the range of moments")
 }
 
-/// The interval is kept to one part in 2^63, a hundredth of a nanosecond in a year: rounding up can miss that, nothing more.
+/// The interval is kept to one part in 2^63, a hundredth of a nanosecond in a year: rounding up can
+/// miss that, nothing more.
 fn assert_within_a_trace(actual_ns: u64, slot: u128, operations: u128, period_ns: u128) {
     let (actual, ideal) = (u128::from(actual_ns) * operations, slot * period_ns);
-    assert!(actual < ideal + operations, "slot {slot}: {actual_ns} ns is later than rounding up makes it");
+    assert!(
+        actual < ideal + operations,
+        "slot {slot}: {actual_ns} ns is later than rounding up makes it"
+    );
     assert!(actual + operations / 100 >= ideal, "slot {slot}: {actual_ns} ns is early");
 }
 
-/// Takes rows of `step` slots on a jumping clock up to about `until_ns`; each must start at its ideal time, or where that is
-/// a trace beyond a whole nanosecond, on that one. Returns the slots.
+/// Takes rows of `step` slots on a jumping clock up to about `until_ns`; each must start at its
+/// ideal time, or where that is a trace beyond a whole nanosecond, on that one. Returns the slots.
 fn assert_exact(rate: Rate, operations: u128, period_ns: u128, step: u32, until_ns: u64) -> u128 {
     let clock = ManualClock::jumping();
     let pacer = Pacer::builder(rate).clock(clock).build();
@@ -43,7 +48,8 @@ fn assert_exact(rate: Rate, operations: u128, period_ns: u128, step: u32, until_
 
 #[test]
 fn the_first_slot_starts_at_once_and_the_second_after_one_interval() {
-    // (rate, interval in ns, rounded up): 10^9 / 3 = 333 333 333.3; 10^9 / 70 000 = 14 285.7; 10^9 / 333.3 = 3 000 300.03
+    // (rate, interval in ns, rounded up): 10^9 / 3 = 333 333 333.3; 10^9 / 70 000 = 14 285.7; 10^9
+    // / 333.3 = 3 000 300.03
     for (text, interval_ns) in [
         ("1/d", DAY),
         ("1/h", HOUR),
@@ -63,7 +69,8 @@ fn the_first_slot_starts_at_once_and_the_second_after_one_interval() {
 
 #[test]
 fn thirds_are_the_same_thirds_for_ever() {
-    // 3/s: slot 3k at k s, 3k + 1 at k s + 333 333 333.3 ns, 3k + 2 at k s + 666 666 666.7 ns; rounded up.
+    // 3/s: slot 3k at k s, 3k + 1 at k s + 333 333 333.3 ns, 3k + 2 at k s + 666 666 666.7 ns;
+    // rounded up.
     let pacer = build("3/s", &ManualClock::jumping()).build();
     for k in 0..10_000 {
         for part in [0, 333_333_334, 666_666_667] {
@@ -74,8 +81,8 @@ fn thirds_are_the_same_thirds_for_ever() {
 
 #[test]
 fn odd_rates_are_exact_over_a_year() {
-    // A year is 31 536 000 s: 0.5/s has 15 768 000 slots in it, 70 k/s 2.2 x 10^12. Steps are primes, so that every
-    // remainder of the interval comes up.
+    // A year is 31 536 000 s: 0.5/s has 15 768 000 slots in it, 70 k/s 2.2 x 10^12. Steps are
+    // primes, so that every remainder of the interval comes up.
     for (text, operations, period_s, step, slots) in [
         ("0.5/s", 1, 2, 997, 15_768_000),
         ("3/s", 3, 1, 9_973, 94_608_000),
@@ -96,12 +103,14 @@ fn the_slowest_rate_is_exact_over_two_centuries() {
 
 #[test]
 fn floating_point_rates_are_exact_at_their_exact_value() {
-    // 0.1 as a float is 3602879701896397 / 2^55, so its interval is 2^55 x 10^9 / 3602879701896397 ns.
+    // 0.1 as a float is 3602879701896397 / 2^55, so its interval is 2^55 x 10^9 / 3602879701896397
+    // ns.
     let rate = Rate::from_hz(0.1).expect("a rate");
     assert_exact(rate, 3_602_879_701_896_397, u128::from(SECOND) << 55, 9_973, YEAR);
 }
 
-/// 10^15 slots at `per_second`, in rows of 2^32 - 1: each starts within an interval of its ideal time, and not before it.
+/// 10^15 slots at `per_second`, in rows of 2^32 - 1: each starts within an interval of its ideal
+/// time, and not before it.
 fn assert_a_million_billion_slots(per_second: u128) {
     let clock = ManualClock::jumping();
     let rate = Rate::per_second(u64::try_from(per_second).expect("a rate")).expect("a rate");
@@ -111,7 +120,10 @@ fn assert_a_million_billion_slots(per_second: u128) {
         let actual = u128::from(intended_ns(pacer.acquire_many(u32::MAX).expect("open")));
         // |actual - ideal| < interval, plus the 1 ns that rounding up to whole nanoseconds may take; times per_second.
         let (scaled, ideal) = (actual * per_second, slot * u128::from(SECOND));
-        assert!(scaled < ideal + u128::from(SECOND) + per_second, "slot {slot} at {per_second}/s: {actual}");
+        assert!(
+            scaled < ideal + u128::from(SECOND) + per_second,
+            "slot {slot} at {per_second}/s: {actual}"
+        );
         assert!(scaled + u128::from(SECOND) > ideal, "slot {slot} at {per_second}/s: {actual}");
         slot += u128::from(u32::MAX);
     }
@@ -120,7 +132,9 @@ fn assert_a_million_billion_slots(per_second: u128) {
 #[test]
 fn no_rate_drifts_by_an_interval_in_a_million_billion_slots() {
     // From 10^15 slots in 292 years, the range of moments, to the fastest.
-    for per_second in [110_000, 333_333, 1_000_000, 70_000_000, 600_000_001, 3_000_000_000, 10_000_000_000] {
+    for per_second in
+        [110_000, 333_333, 1_000_000, 70_000_000, 600_000_001, 3_000_000_000, 10_000_000_000]
+    {
         assert_a_million_billion_slots(per_second);
     }
 }
@@ -130,7 +144,13 @@ fn slots_are_never_before_their_time_at_any_rate() {
     // A prime of operations per second leaves a remainder in every interval.
     for per_second in [7, 997, 99_991, 9_999_991, 999_999_937, 9_999_999_967] {
         let rate = Rate::per_second(per_second).expect("a rate");
-        assert_exact(rate, per_second.into(), SECOND.into(), 1, 20 * SECOND / per_second.min(20_000));
+        assert_exact(
+            rate,
+            per_second.into(),
+            SECOND.into(),
+            1,
+            20 * SECOND / per_second.min(20_000),
+        );
     }
 }
 
@@ -167,7 +187,8 @@ fn there_is_no_credit_from_a_pause() {
     pacer.pause();
     clock.advance(span(HOUR));
     pacer.resume();
-    // Of the 100 ms between slots 0 and 1, 30 have passed: 1 h + 30 ms + 70 ms. A pause may round twice, a nanosecond each.
+    // Of the 100 ms between slots 0 and 1, 30 have passed: 1 h + 30 ms + 70 ms. A pause may round
+    // twice, a nanosecond each.
     assert!(put_off_to(&pacer).abs_diff(HOUR + 100 * MILLI) <= 2, "{}", put_off_to(&pacer));
 }
 
@@ -198,7 +219,8 @@ fn a_schedule_can_start_late_on_the_clock_and_end_with_it() {
 
 #[test]
 fn a_change_at_a_slots_own_moment_leaves_the_whole_next_interval() {
-    // Moments on which a slot starts to the nanosecond, by the old rate: 3 slots of 30 M/s take 100 ns, 10 of 10 G/s 1 ns.
+    // Moments on which a slot starts to the nanosecond, by the old rate: 3 slots of 30 M/s take 100
+    // ns, 10 of 10 G/s 1 ns.
     for (old, moment) in [("1/65536ns", 65_536), ("1/s", SECOND), ("30M/s", 100), ("10G/s", 1)] {
         for (new, interval) in [("8k/s", 125_000), ("1/s", SECOND), ("1/d", DAY)] {
             let clock = ManualClock::new();
@@ -213,8 +235,8 @@ fn a_change_at_a_slots_own_moment_leaves_the_whole_next_interval() {
 
 #[test]
 fn a_change_gives_away_less_than_a_tick() {
-    // 3 slots of 30 k/s take 100 us. A tick of them is shorter than a nanosecond, the least that can be told of it; a tick of a day is
-    // 1 318 359 375 ns.
+    // 3 slots of 30 k/s take 100 us. A tick of them is shorter than a nanosecond, the least that
+    // can be told of it; a tick of a day is 1 318 359 375 ns.
     let clock = ManualClock::new();
     let pacer = build("30k/s", &clock).build();
     clock.set(at(100_000));
@@ -252,7 +274,10 @@ fn rates_say_how_often_and_how_far_apart() {
         ("90/h", "90/h", 0.025, 4e10),
     ] {
         let rate = rate(text);
-        assert_eq!((rate.to_string().as_str(), rate.as_hz(), rate.interval_ns()), (shown, hz, interval_ns));
+        assert_eq!(
+            (rate.to_string().as_str(), rate.as_hz(), rate.interval_ns()),
+            (shown, hz, interval_ns)
+        );
     }
 }
 
@@ -287,8 +312,14 @@ fn every_unit_is_as_long_as_it_says() {
 #[test]
 fn eighteen_digits_are_read_exactly_and_more_are_refused() {
     // 10^17 + 1 operations, in 10^9 seconds and in 10^18.
-    for (text, seconds) in [("100000000.000000001/s", SECOND), ("0.100000000000000001/s", SECOND * SECOND)] {
-        assert_eq!(text.parse(), Rate::per(100_000_000_000_000_001, Duration::from_secs(seconds)), "{text}");
+    for (text, seconds) in
+        [("100000000.000000001/s", SECOND), ("0.100000000000000001/s", SECOND * SECOND)]
+    {
+        assert_eq!(
+            text.parse(),
+            Rate::per(100_000_000_000_000_001, Duration::from_secs(seconds)),
+            "{text}"
+        );
     }
     for text in ["0.0100000000000000001/s", "0.00100000000000000001/s", "1000000000.000000001/s"] {
         assert_eq!(text.parse::<Rate>(), Err(RateError::TooManyDigits), "{text}");
@@ -305,7 +336,11 @@ fn a_lane_starts_its_slots_where_the_schedule_has_them() {
         let mut lane = pacers[0].lane();
         for _ in 0..10_000 {
             let grant = lane.acquire().expect("due");
-            assert_eq!(intended_ns(grant), intended_ns(pacers[1].acquire().expect("due")), "{text}");
+            assert_eq!(
+                intended_ns(grant),
+                intended_ns(pacers[1].acquire().expect("due")),
+                "{text}"
+            );
         }
     }
 }

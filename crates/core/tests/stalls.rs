@@ -1,6 +1,7 @@
-//! What a grant says of a stall, on a clock that is moved by hand: DESIGN 2.1 and the law of wait times. A told wait time is never more
-//! than the truth; exact where a late policy is set; and in an open loop at most 10 us less at the pace at which callers come, where a
-//! stall in the middle may go unnoticed by as many starts as had been made in 10 us.
+//! What a grant says of a stall, on a clock that is moved by hand: DESIGN 2.1 and the law of wait
+//! times. A told wait time is never more than the truth; exact where a late policy is set; and in
+//! an open loop at most 10 us less at the pace at which callers come, where a stall in the middle
+//! may go unnoticed by as many starts as had been made in 10 us.
 
 mod common;
 
@@ -85,7 +86,8 @@ impl Worker {
     }
 
     fn start(&mut self) -> Option<Grant> {
-        let by_lane = self.way == Way::Lane || self.way == Way::Both && self.starts.is_multiple_of(2);
+        let by_lane =
+            self.way == Way::Lane || self.way == Way::Both && self.starts.is_multiple_of(2);
         match self.way {
             Way::TryAcquire => self.pacer.try_acquire().ok(),
             Way::Timeout => self.pacer.acquire_timeout(Duration::ZERO).ok(),
@@ -111,8 +113,14 @@ fn at_a_steady_pace_a_wait_time_is_at_most_ten_microseconds_short() {
                 let mut worker = Worker::new(way, Pacer::builder(rate(text)), enough(text, 3_000));
                 for _ in 0..3_000 {
                     let missing = worker.operate_late(operation_ns).missing_ns();
-                    assert!(missing <= YOUNG_NS, "{way:?} at {text}, {operation_ns} ns each: {missing} ns");
-                    assert!(missing == 0 || operation_ns < YOUNG_NS, "{way:?} at {text}: {missing} ns");
+                    assert!(
+                        missing <= YOUNG_NS,
+                        "{way:?} at {text}, {operation_ns} ns each: {missing} ns"
+                    );
+                    assert!(
+                        missing == 0 || operation_ns < YOUNG_NS,
+                        "{way:?} at {text}: {missing} ns"
+                    );
                 }
             }
         }
@@ -125,13 +133,14 @@ fn a_stall_goes_unnoticed_by_as_many_starts_as_were_made_in_ten_microseconds() {
         for text in RATES {
             for operation_ns in [7, 100, MICRO, 9 * MICRO, 20 * MICRO, 20 * MILLI] {
                 for before in [1, 2, 3, 10, 100, 2_000] {
-                    let mut worker = Worker::new(way, Pacer::builder(rate(text)), enough(text, 7_000));
+                    let mut worker =
+                        Worker::new(way, Pacer::builder(rate(text)), enough(text, 7_000));
                     for _ in 1..before {
                         worker.operate_late(operation_ns);
                     }
                     worker.operate_late(10 * SECOND);
-                    let unnoticed =
-                        (0..4_000).filter(|_| worker.operate_late(operation_ns).missing_ns() > YOUNG_NS);
+                    let unnoticed = (0..4_000)
+                        .filter(|_| worker.operate_late(operation_ns).missing_ns() > YOUNG_NS);
                     // And no more than twice as many as the last reading served.
                     let most = (YOUNG_NS / operation_ns).min(2 * before).min(MOST);
                     let unnoticed = unnoticed.count() as u64;
@@ -153,7 +162,8 @@ fn the_starts_after_a_first_stall_say_so() {
         assert_eq!(worker.operate(10 * SECOND).expect("due").truth_ns, 0);
         let told: Vec<u64> = (0..2).map(|_| worker.operate(MILLI).expect("late").wait_ns).collect();
         let slots = if way == Way::Row { 2 } else { 1 };
-        let truth = [0, 1].map(|start| 10 * SECOND + start * MILLI - (start + 1) * slots * 5 * MICRO);
+        let truth =
+            [0, 1].map(|start| 10 * SECOND + start * MILLI - (start + 1) * slots * 5 * MICRO);
         assert_eq!(told, truth, "{way:?}");
     }
 }
@@ -178,9 +188,10 @@ fn where_a_policy_is_set_a_wait_time_is_exact() {
                 for (number, builder) in policies(text).into_iter().enumerate() {
                     let mut worker = Worker::new(way, builder, 10 * enough(text, 1));
                     for start in 0..200_u64 {
-                        // Now and then a stall, and now and then time enough for the next slot to be due.
-                        let stall =
-                            [0, 0, 0, 2 * MILLI, 0, 0, SECOND][usize::try_from(start % 7).expect("small")];
+                        // Now and then a stall, and now and then time enough for the next slot to
+                        // be due.
+                        let stall = [0, 0, 0, 2 * MILLI, 0, 0, SECOND]
+                            [usize::try_from(start % 7).expect("small")];
                         let told = worker.operate(operation_ns + stall);
                         let missing = told.map_or(0, Told::missing_ns);
                         assert_eq!(
@@ -201,15 +212,20 @@ fn nothing_starts_later_than_the_limit_whatever_stalls() {
             let builder = Pacer::builder(rate(text)).skip_later_than(span(MILLI));
             let mut worker = Worker::new(way, builder, 3 * enough(text, 1));
             for start in 0..400_u64 {
-                let operation_ns = [MICRO, 3 * MICRO, 60 * MILLI][usize::try_from(start % 3).expect("small")];
+                let operation_ns =
+                    [MICRO, 3 * MICRO, 60 * MILLI][usize::try_from(start % 3).expect("small")];
                 let late = worker.operate(operation_ns);
-                assert!(late.is_none_or(|told| told.truth_ns <= MILLI), "{way:?} at {text}: {late:?}");
+                assert!(
+                    late.is_none_or(|told| told.truth_ns <= MILLI),
+                    "{way:?} at {text}: {late:?}"
+                );
             }
         }
     }
 }
 
-/// 100 M/s, a limit of 200 ns, and a clock on which each reading takes 500 ns: whatever is claimed is too late by the next reading.
+/// 100 M/s, a limit of 200 ns, and a clock on which each reading takes 500 ns: whatever is claimed
+/// is too late by the next reading.
 #[test]
 fn a_limit_that_is_shorter_than_a_look_at_the_clock_hangs_nobody() {
     let clock = Arc::new(SlowClock(AtomicU64::new(0)));
@@ -239,8 +255,10 @@ impl Clock for SlowClock {
 fn what_a_lane_records_is_what_it_has_told() {
     for text in ["1k/s", "1M/s"] {
         for operation_ns in [100, 3 * MILLI] {
-            let mut worker = Worker::new(Way::Lane, Pacer::builder(rate(text)), enough(text, 2_000));
-            let mut told: Vec<u64> = (0..2_000).map(|_| worker.operate_late(operation_ns).wait_ns).collect();
+            let mut worker =
+                Worker::new(Way::Lane, Pacer::builder(rate(text)), enough(text, 2_000));
+            let mut told: Vec<u64> =
+                (0..2_000).map(|_| worker.operate_late(operation_ns).wait_ns).collect();
             worker.lane.give_back();
             told.sort_unstable();
             // Three digits, and of a run at most 8 values.
@@ -249,7 +267,8 @@ fn what_a_lane_records_is_what_it_has_told() {
                 recorded.abs_diff(told) <= told / 900 + step_ns
             });
             assert_eq!(stats.wait_time().len(), 2_000);
-            let recorded = [0.1, 0.5, 0.9, 1.0].map(|part| stats.wait_time().value_at_quantile(part));
+            let recorded =
+                [0.1, 0.5, 0.9, 1.0].map(|part| stats.wait_time().value_at_quantile(part));
             let told = [199, 999, 1_799, 1_999].map(|rank: usize| told[rank]);
             assert!(
                 recorded.iter().zip(told).all(|(&recorded, told)| near(recorded, told)),
@@ -290,12 +309,16 @@ fn a_reading_serves_all_that_are_due_within_less_than_ten_microseconds() {
             let readings = clock.1.load(Ordering::Relaxed) - before;
             let each = ((YOUNG_NS - 1) / operation_ns).clamp(1, MOST);
             let (least, most) = (20_000 / (each + 1), 20_000 / each + 2);
-            assert!((least..=most).contains(&readings), "{operation_ns} ns, by a lane {by_lane}: {readings}");
+            assert!(
+                (least..=most).contains(&readings),
+                "{operation_ns} ns, by a lane {by_lane}: {readings}"
+            );
         }
     }
 }
 
-/// Where callers were quick and have become slow, a lane's last run is as long as the quick ones were; then it takes slots one by one.
+/// Where callers were quick and have become slow, a lane's last run is as long as the quick ones
+/// were; then it takes slots one by one.
 #[test]
 fn a_lane_that_becomes_slow_holds_no_slots_that_others_could_start() {
     let mut worker = Worker::new(Way::Lane, Pacer::builder(rate("1M/s")), enough("1M/s", 50_000));
@@ -313,8 +336,9 @@ fn a_lane_that_becomes_slow_holds_no_slots_that_others_could_start() {
     }
 }
 
-/// Some workers whose operations take 20 ms each, at 2.4 k/s, and a target that stalls for 2 s in the middle. Who is free earliest starts
-/// next. How late the latest start was, and how many there were.
+/// Some workers whose operations take 20 ms each, at 2.4 k/s, and a target that stalls for 2 s in
+/// the middle. Who is free earliest starts next. How late the latest start was, and how many there
+/// were.
 fn worst_lateness(workers: usize, by_lane: bool) -> (Duration, usize) {
     const OPERATION: Duration = Duration::from_millis(20);
     let clock = ManualClock::jumping();
@@ -340,7 +364,8 @@ fn lanes_start_no_later_than_the_shared_call_after_a_stall() {
         let (shared, lanes) = (worst_lateness(workers, false), worst_lateness(workers, true));
         assert_eq!(lanes, shared, "{workers} workers");
     }
-    // Each of 64 workers has one operation in the stall, and in 2 s 4800 slots are due: 4736 of them are late when it ends, and are worked
-    // off at 3.2 k/s. The last of those that the stall began with is 2 s late, and the others less.
+    // Each of 64 workers has one operation in the stall, and in 2 s 4800 slots are due: 4736 of
+    // them are late when it ends, and are worked off at 3.2 k/s. The last of those that the stall
+    // began with is 2 s late, and the others less.
     assert!(worst_lateness(64, true).0 <= Duration::from_secs(2));
 }

@@ -1,8 +1,10 @@
-//! Against theory: what one worker and a simulated server do, paced by the engine in virtual time, beside the textbook's formulas.
+//! Against theory: what one worker and a simulated server do, paced by the engine in virtual time,
+//! beside the textbook's formulas.
 //!
-//! One worker that acquires, sends, waits for the completion and acquires again is a single server with a queue in front of it
-//! that nobody sees: the operations that are late. An open loop's response times, completion minus *intended* start, are those of
-//! that queue, and a load generator that measures from the actual start (coordinated omission) sees none of it.
+//! One worker that acquires, sends, waits for the completion and acquires again is a single server
+//! with a queue in front of it that nobody sees: the operations that are late. An open loop's
+//! response times, completion minus *intended* start, are those of that queue, and a load generator
+//! that measures from the actual start (coordinated omission) sees none of it.
 //!
 //! Formulas: Kleinrock, *Queueing Systems*, volume 1 (1975), chapters 3, 5 and 6.
 
@@ -20,14 +22,16 @@ use std::time::Duration;
 const SERVICE: Duration = Duration::from_millis(1);
 const SERVED_PER_SECOND: f64 = 1e3;
 
-/// What random arrivals are drawn from: the slots of a schedule of 1 M/s, a thousand of which make one service time.
+/// What random arrivals are drawn from: the slots of a schedule of 1 M/s, a thousand of which make
+/// one service time.
 const FINE_PER_SECOND: u32 = 1_000_000;
 
 /// Utilisations of the server, in thousandths, and how many operations make a batch.
 ///
-/// The queue of M/M/1 forgets within 1 / (mu (1 - sqrt rho)^2), its relaxation time, which is 6, 72 and 1 480 arrivals here; a batch is
-/// 54 times that and more, and the other queues forget sooner. So the means of neighbouring batches are correlated by less than
-/// 1/54, which makes the intervals 2 % too narrow at most.
+/// The queue of M/M/1 forgets within 1 / (mu (1 - sqrt rho)^2), its relaxation time, which is 6, 72
+/// and 1 480 arrivals here; a batch is 54 times that and more, and the other queues forget sooner.
+/// So the means of neighbouring batches are correlated by less than 1/54, which makes the intervals
+/// 2 % too narrow at most.
 const LOADS: [(u32, usize); 3] = [(500, 4_000), (800, 16_000), (950, 80_000)];
 
 /// Batches that count. One more before them is left out: the queue is empty when it begins.
@@ -49,9 +53,10 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The confidence interval is that of batch means: the means x of b = 20 batches are all but independent and, being sums over many
-/// relaxation times, all but normal, so that `(mean - theory) / (s / sqrt b)` has Student's distribution with b - 1 degrees of
-/// freedom, where `s^2 = sum (x - mean)^2 / (b - 1)`. `bias` is what the simulation is known to be off.
+/// The confidence interval is that of batch means: the means x of b = 20 batches are all but
+/// independent and, being sums over many relaxation times, all but normal, so that `(mean - theory)
+/// / (s / sqrt b)` has Student's distribution with b - 1 degrees of freedom, where `s^2 = sum (x -
+/// mean)^2 / (b - 1)`. `bias` is what the simulation is known to be off.
 fn assert_mean_response(responses: &[f64], batch: usize, theory: f64, bias: f64) {
     let means: Vec<f64> = responses.chunks_exact(batch).skip(1).map(mean).collect();
     let measured = mean(&means);
@@ -64,24 +69,31 @@ fn assert_mean_response(responses: &[f64], batch: usize, theory: f64, bias: f64)
     );
 }
 
-/// Mean response time of M/G/1 in seconds, by Pollaczek and Khinchine: `E[S] + lambda E[S^2] / (2 (1 - rho))`, for a service time
-/// S with mean 1/mu and the given `E[S^2] / E[S]^2`. With rho = lambda E[S] that is `E[S] (1 + rho ratio / (2 (1 - rho)))`.
+/// Mean response time of M/G/1 in seconds, by Pollaczek and Khinchine: `E[S] + lambda E[S^2] / (2
+/// (1 - rho))`, for a service time S with mean 1/mu and the given `E[S^2] / E[S]^2`. With rho =
+/// lambda E[S] that is `E[S] (1 + rho ratio / (2 (1 - rho)))`.
 fn pollaczek_khinchine(rho: f64, ratio: f64) -> f64 {
     (1.0 + rho * ratio / (2.0 * (1.0 - rho))) / SERVED_PER_SECOND
 }
 
-/// How much shorter responses are when arrivals are not Poisson but come with probability p = lambda d in each slot of length d
-/// (Geo/G/1): `lambda (E[S^2] - d E[S]) / (2 (1 - rho))` takes the place of the second term above, so `rho d / (2 (1 - rho))`.
+/// How much shorter responses are when arrivals are not Poisson but come with probability p =
+/// lambda d in each slot of length d (Geo/G/1): `lambda (E[S^2] - d E[S]) / (2 (1 - rho))` takes
+/// the place of the second term above, so `rho d / (2 (1 - rho))`.
 fn bias_of_slots(rho: f64) -> f64 {
     rho / (2.0 * (1.0 - rho)) / f64::from(FINE_PER_SECOND)
 }
 
-/// The worker's operations, one after the other, and their response times in seconds. Each draws how many slots it takes and how
-/// long the server is busy with it.
+/// The worker's operations, one after the other, and their response times in seconds. Each draws
+/// how many slots it takes and how long the server is busy with it.
 ///
-/// On the way, each grant is held against Lindley's recursion: an operation arrives at its slot's time, begins when the one before
-/// is complete, and its response time is completion minus arrival, to the nanosecond.
-fn one_worker(per_second: u32, operations: usize, mut draw: impl FnMut() -> (u32, Duration)) -> Vec<f64> {
+/// On the way, each grant is held against Lindley's recursion: an operation arrives at its slot's
+/// time, begins when the one before is complete, and its response time is completion minus arrival,
+/// to the nanosecond.
+fn one_worker(
+    per_second: u32,
+    operations: usize,
+    mut draw: impl FnMut() -> (u32, Duration),
+) -> Vec<f64> {
     let clock = ManualClock::jumping();
     let rate = Rate::per_second(u64::from(per_second)).expect("a rate");
     let pacer = Pacer::builder(rate).clock(clock.clone()).build();
@@ -100,8 +112,12 @@ fn one_worker(per_second: u32, operations: usize, mut draw: impl FnMut() -> (u32
     (0..operations).map(operation).collect()
 }
 
-/// Arrivals at random, one in `1 / p` slots of the fine schedule: each operation takes a geometric number of slots.
-fn random_arrivals(loads: (u32, usize), mut service: impl FnMut(&mut dyn Rng) -> Duration) -> Vec<f64> {
+/// Arrivals at random, one in `1 / p` slots of the fine schedule: each operation takes a geometric
+/// number of slots.
+fn random_arrivals(
+    loads: (u32, usize),
+    mut service: impl FnMut(&mut dyn Rng) -> Duration,
+) -> Vec<f64> {
     let (thousandths, batch) = loads;
     let mut random = seeded();
     let per_slot = utilisation(thousandths) * SERVED_PER_SECOND / f64::from(FINE_PER_SECOND);
@@ -142,15 +158,16 @@ fn random_arrivals_at_even_services_are_m_d_1() {
     }
 }
 
-/// The schedule as it is, evenly spaced: D/M/1, the mean response time of which is `1 / (mu (1 - sigma))`, where sigma is the root
-/// below 1 of `sigma = exp(-mu (1 - sigma) / lambda)`.
+/// The schedule as it is, evenly spaced: D/M/1, the mean response time of which is `1 / (mu (1 -
+/// sigma))`, where sigma is the root below 1 of `sigma = exp(-mu (1 - sigma) / lambda)`.
 #[test]
 fn the_even_schedule_at_random_services_is_d_m_1() {
     for (thousandths, batch) in LOADS {
         let mut random = seeded();
         // A server of 1 000/s: the rate is its utilisation in thousandths.
-        let responses =
-            one_worker(thousandths, operations(batch), || (1, exponential(&mut random, SERVED_PER_SECOND)));
+        let responses = one_worker(thousandths, operations(batch), || {
+            (1, exponential(&mut random, SERVED_PER_SECOND))
+        });
         let rho = utilisation(thousandths);
         // From below, each step brings it nearer by a factor below rho: 0.95^1000 is nothing.
         let sigma = (0..1_000).fold(0.0_f64, |sigma, _| ((sigma - 1.0) / rho).exp());
@@ -186,8 +203,8 @@ impl Waiting {
     }
 }
 
-/// A strict pacer is a server by itself: its slots are an interval apart, and what is not used is lost. Poisson arrivals that claim
-/// from it are M/D/1, this time without slots to be in.
+/// A strict pacer is a server by itself: its slots are an interval apart, and what is not used is
+/// lost. Poisson arrivals that claim from it are M/D/1, this time without slots to be in.
 #[test]
 fn random_claims_from_a_strict_pacer_are_m_d_1() {
     for (thousandths, batch) in LOADS {
@@ -213,7 +230,8 @@ fn random_claims_from_a_strict_pacer_are_m_d_1() {
     }
 }
 
-/// The single stall: 1 000/s, so I = 1 ms apart; each operation takes s = 0.2 ms, but for number 1 000, which takes S = 1 s longer.
+/// The single stall: 1 000/s, so I = 1 ms apart; each operation takes s = 0.2 ms, but for number 1
+/// 000, which takes S = 1 s longer.
 const INTERVAL_NS: u64 = MILLI;
 const QUICK_NS: u64 = MILLI / 5;
 const STALL_NS: u64 = SECOND;
@@ -247,24 +265,30 @@ fn percentiles(responses: &[u64]) -> [u64; 4] {
 #[test]
 fn a_stall_under_average_is_uniform_until_the_server_has_caught_up() {
     let (_, responses) = one_stall(0.0, 10_000);
-    // The operation k slots behind the stalled one is intended k I after it and complete (k + 1) s after the end of the stall: it
-    // takes S + s - k (I - s), until that is s. From 0 to S in even steps of I - s = 0.8 ms, as many as 1 s / 0.8 ms = 1 250.
+    // The operation k slots behind the stalled one is intended k I after it and complete (k + 1) s
+    // after the end of the stall: it takes S + s - k (I - s), until that is s. From 0 to S in even
+    // steps of I - s = 0.8 ms, as many as 1 s / 0.8 ms = 1 250.
     let catching_up = |k: u64| (STALL_NS + QUICK_NS).saturating_sub(k * (INTERVAL_NS - QUICK_NS));
     for (slot, &response) in (0..).zip(&responses) {
-        let expected = if slot < STALLED { QUICK_NS } else { catching_up(slot - STALLED).max(QUICK_NS) };
+        let expected =
+            if slot < STALLED { QUICK_NS } else { catching_up(slot - STALLED).max(QUICK_NS) };
         assert_eq!(response, expected, "slot {slot}");
     }
     assert_eq!(responses.iter().filter(|&&response| response > QUICK_NS).count(), 1_250);
-    // That is 12.5 % of 10 000. Above the 90th percentile are 1 000, so it is k = 1 000: 1 000.2 - 1 000 x 0.8 ms; above the
-    // 99th are 100: 1 000.2 - 100 x 0.8 ms. The longest is k = 0.
-    assert_eq!(percentiles(&responses), [2, 2_002, 9_202, 10_002].map(|tenths| tenths * MILLI / 10));
+    // That is 12.5 % of 10 000. Above the 90th percentile are 1 000, so it is k = 1 000: 1 000.2 -
+    // 1 000 x 0.8 ms; above the 99th are 100: 1 000.2 - 100 x 0.8 ms. The longest is k = 0.
+    assert_eq!(
+        percentiles(&responses),
+        [2, 2_002, 9_202, 10_002].map(|tenths| tenths * MILLI / 10)
+    );
 }
 
 #[test]
 fn a_stall_under_burst_is_uniform_until_the_pacer_has_caught_up() {
     let (_, responses) = one_stall(1.1, 100_000);
-    // Slot 1 behind the stalled one starts S + s after the stall began; the others follow at 1.1 times the rate, although the
-    // server would be quicker: slot k starts S + s + (k - 1) I / 1.1 and takes S + 2 s - k I + (k - 1) I / 1.1, until that is s.
+    // Slot 1 behind the stalled one starts S + s after the stall began; the others follow at 1.1
+    // times the rate, although the server would be quicker: slot k starts S + s + (k - 1) I / 1.1
+    // and takes S + 2 s - k I + (k - 1) I / 1.1, until that is s.
     let catching_up = |k: u64| {
         let released = STALL_NS + QUICK_NS + (k.saturating_sub(1) * INTERVAL_NS * 10).div_ceil(11);
         (released + QUICK_NS).saturating_sub(k * INTERVAL_NS)
@@ -275,14 +299,19 @@ fn a_stall_under_burst_is_uniform_until_the_pacer_has_caught_up() {
             STALLED => STALL_NS + QUICK_NS,
             _ => catching_up(slot - STALLED).max(QUICK_NS),
         };
-        // The ratio is a multiple of 2^-32 and so less than 2^-32 / 1.1 off: 2.3 ns in the 11 s it lasts; and one more for rounding.
-        assert!(response.abs_diff(expected) <= 4, "slot {slot}: {response} ns, should be {expected}");
+        // The ratio is a multiple of 2^-32 and so less than 2^-32 / 1.1 off: 2.3 ns in the 11 s it
+        // lasts; and one more for rounding.
+        assert!(
+            response.abs_diff(expected) <= 4,
+            "slot {slot}: {response} ns, should be {expected}"
+        );
     }
-    // Steps of I - I / 1.1 = 1/11 ms, 11 to the millisecond: late while k I / 11 < S + s - I / 1.1 = 999.290909 ms, so for k up to
-    // 10 992, beside the stalled one itself: 11 % of 100 000.
+    // Steps of I - I / 1.1 = 1/11 ms, 11 to the millisecond: late while k I / 11 < S + s - I / 1.1
+    // = 999.290909 ms, so for k up to 10 992, beside the stalled one itself: 11 % of 100 000.
     assert_eq!(responses.iter().filter(|&&response| response > QUICK_NS + 4).count(), 10_993);
-    // Above the 90th percentile are 10 000: S + 2 s - I / 1.1 - 10 000 I / 11 = 1 000.4 - 0.909091 - 909.090909 ms. Above the 99th
-    // are 1 000: 1 000.4 - 0.909091 - 90.909091 ms. The longest is the stalled one.
+    // Above the 90th percentile are 10 000: S + 2 s - I / 1.1 - 10 000 I / 11 = 1 000.4 - 0.909091 -
+    // 909.090909 ms. Above the 99th are 1 000: 1 000.4 - 0.909091 - 90.909091 ms. The longest is
+    // the stalled one.
     for (percentile, expected) in
         percentiles(&responses).into_iter().zip([200_000, 90_400_000, 908_581_818, 1_000_200_000])
     {
@@ -293,8 +322,9 @@ fn a_stall_under_burst_is_uniform_until_the_pacer_has_caught_up() {
 #[test]
 fn a_stall_under_strict_makes_two_late_and_the_rest_wait_their_turn() {
     let (pacer, mut responses) = one_stall(1.0, 10_000);
-    // The stalled one takes S + s. The one behind it starts S + s after it, intended I after it, and says so: S + s - I + s. What it
-    // was late is idle time, and nobody else is late: with n workers there would be n late beside the stalled one, at most.
+    // The stalled one takes S + s. The one behind it starts S + s after it, intended I after it,
+    // and says so: S + s - I + s. What it was late is idle time, and nobody else is late: with n
+    // workers there would be n late beside the stalled one, at most.
     assert_eq!(responses[1_000], STALL_NS + QUICK_NS);
     assert_eq!(responses[1_001], STALL_NS + 2 * QUICK_NS - INTERVAL_NS);
     assert_eq!(pacer.ledger().idle, span(STALL_NS + QUICK_NS - INTERVAL_NS));

@@ -1,10 +1,11 @@
-//! The sleep threshold: delays below it are not paused for. DESIGN 2.1: nothing starts early by more than that, and early starts never add up.
+//! The sleep threshold: delays below it are not paused for. DESIGN 2.1: nothing starts early by
+//! more than that, and early starts never add up.
 
 mod common;
 
 use common::{
-    MICRO, MILLI, SECOND, actual_ns, assert_balanced, at, build, drain, intended_ns, rate, span, strictness,
-    wait_ns,
+    MICRO, MILLI, SECOND, actual_ns, assert_balanced, at, build, drain, intended_ns, rate, span,
+    strictness, wait_ns,
 };
 use nanopace::{ManualClock, Pacer, Refused};
 
@@ -37,7 +38,10 @@ fn a_delay_below_the_threshold_is_not_paused_for_and_a_longer_one_to_its_end() {
         for way in ways {
             let (_, pacer) = before_slot_1(left_ns, threshold_ns);
             let grant = way(&pacer);
-            assert_eq!((intended_ns(grant), actual_ns(grant), wait_ns(grant)), (MILLI, start_ns, 0));
+            assert_eq!(
+                (intended_ns(grant), actual_ns(grant), wait_ns(grant)),
+                (MILLI, start_ns, 0)
+            );
             assert_eq!(pacer.now(), at(start_ns));
             assert_eq!(pacer.stats().early_starts(), u64::from(start_ns < MILLI));
         }
@@ -61,7 +65,8 @@ fn who_asks_is_told_the_moment_from_which_it_is_granted() {
     assert_eq!(pacer.stats().early_starts(), 1);
 }
 
-/// A thousand starts, each early by 99.999 us, at moments that are never far enough away to sleep: the last one is early by no more.
+/// A thousand starts, each early by 99.999 us, at moments that are never far enough away to sleep:
+/// the last one is early by no more.
 #[test]
 fn early_starts_never_add_up() {
     for number in [0.0, 0.5, 1.0, 1.1] {

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{
-    HOUR, MILLI, SECOND, assert_balanced, at, finish, intended_starts, rate, span, strictness, until,
+    HOUR, MILLI, SECOND, assert_balanced, at, finish, intended_starts, rate, span, strictness,
+    until,
 };
 use nanopace::clock::Parker;
 use nanopace::{Clock, Grant, ManualClock, Nanos, Pacer, Refused};
@@ -79,7 +80,10 @@ fn a_change_to_a_lower_rate_a_pause_and_its_end_wake_nobody() {
     clock.0.set(at(SECOND / 10));
     until("the first", || clock.naps() == 21, || ());
     clock.0.set(at(HOUR));
-    assert_eq!(starts(callers), (1..=20).map(|slot| slot * 200 * MILLI + MILLI).collect::<Vec<_>>());
+    assert_eq!(
+        starts(callers),
+        (1..=20).map(|slot| slot * 200 * MILLI + MILLI).collect::<Vec<_>>()
+    );
 }
 
 #[test]
@@ -99,7 +103,10 @@ fn a_change_wakes_whoever_can_not_start_by_the_deadline_any_more() {
     let others = asleep(3, &clock, &pacer, at(SECOND));
     pacer.set_rate(rate("1/s"));
     let refusals = finish("others", others, || ());
-    assert!(refusals.iter().all(|refusal| matches!(refusal, Err(Refused::NotUntil(_)))), "{refusals:?}");
+    assert!(
+        refusals.iter().all(|refusal| matches!(refusal, Err(Refused::NotUntil(_)))),
+        "{refusals:?}"
+    );
     assert_eq!(clock.naps(), 6);
     clock.0.set(at(HOUR));
     assert_eq!(starts(patient).len(), 3);
@@ -138,9 +145,11 @@ fn slots_that_come_back_wake_as_many_sleepers() {
     assert_balanced(&pacer);
 }
 
-/// At 10/s and ratio 2, so that slots start every 50 ms while time is owed: slot 21 has started at 3 s, somebody holds slots 1 to 20 and
-/// 22 to 24, and slot 25 is slept for, to 3.2 s. At 3.04 s slot 1 is started, and is too late; so is all that is more than 0.3 s late.
-/// Slot 28 takes its place, and slot 29 may start 50 ms after that: whoever sleeps takes it, because slot 25 is too late as well.
+/// At 10/s and ratio 2, so that slots start every 50 ms while time is owed: slot 21 has started at
+/// 3 s, somebody holds slots 1 to 20 and 22 to 24, and slot 25 is slept for, to 3.2 s. At 3.04 s
+/// slot 1 is started, and is too late; so is all that is more than 0.3 s late. Slot 28 takes its
+/// place, and slot 29 may start 50 ms after that: whoever sleeps takes it, because slot 25 is too
+/// late as well.
 #[test]
 fn a_skip_under_a_burst_ratio_wakes_those_who_may_start_earlier() {
     let (clock, pacer) = ten_per_second();
@@ -156,7 +165,10 @@ fn a_skip_under_a_burst_ratio_wakes_those_who_may_start_earlier() {
     until("a plan", || clock.naps() == 2, || ());
     clock.0.set(at(3_090 * MILLI));
     let start = finish("sleeper", sleeper, || ()).remove(0).expect("open");
-    assert_eq!((start.intended_start(), start.actual_start()), (at(2_900 * MILLI), at(3_090 * MILLI)));
+    assert_eq!(
+        (start.intended_start(), start.actual_start()),
+        (at(2_900 * MILLI), at(3_090 * MILLI))
+    );
     assert_balanced(&pacer);
 }
 

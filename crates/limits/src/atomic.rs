@@ -4,7 +4,8 @@ use crate::sync::{AtomicU64, Relaxed};
 use crate::{Limiter, Refused, Rule};
 use nanopace::Nanos;
 
-/// A rule whose state is one word, shared without a lock: a decision is one load, the rule's step, and one compare-and-swap.
+/// A rule whose state is one word, shared without a lock: a decision is one load, the rule's step,
+/// and one compare-and-swap.
 #[derive(Debug)]
 pub struct Atomic<R> {
     rule: R,
@@ -30,7 +31,8 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
     }
 
     fn seen(&self) -> u64 {
-        // Relaxed: the word is all there is; nothing else is published through it. Model: `one_word_admits_no_more`.
+        // Relaxed: the word is all there is; nothing else is published through it. Model:
+        // `one_word_admits_no_more`.
         self.state.load(Relaxed)
     }
 
@@ -40,8 +42,9 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
         loop {
             let mut state = R::State::from(seen);
             self.rule.decide(&mut state, now, n)?;
-            // Relaxed: as in `seen`; what counts is that the word is still the one that the decision was made on.
-            // Its partner is itself, in another thread. Model: `one_word_admits_no_more`.
+            // Relaxed: as in `seen`; what counts is that the word is still the one that the
+            // decision was made on. Its partner is itself, in another thread. Model:
+            // `one_word_admits_no_more`.
             match self.state.compare_exchange_weak(seen, state.into(), Relaxed, Relaxed) {
                 Ok(_) => return Ok(seen),
                 Err(newer) => seen = newer,

@@ -2,18 +2,22 @@
 //!
 //! # Orderings
 //!
-//! A request first *reserves*: it adds itself to its slot's word. Then it reads all words, and is let in if what they add up to
-//! is within the limit; otherwise it takes itself back. Each word is only ever changed by compare-and-swap from the value that
-//! was seen, so no count is lost or taken back twice.
+//! A request first *reserves*: it adds itself to its slot's word. Then it reads all words, and is
+//! let in if what they add up to is within the limit; otherwise it takes itself back. Each word is
+//! only ever changed by compare-and-swap from the value that was seen, so no count is lost or taken
+//! back twice.
 //!
-//! Two requests that reserve in different slots must not both overlook the other. Between a request's reservation and its
-//! reading it counts one reading up, in a word that all share: of two additions to one word one comes first, and whoever is second
-//! acquires what the first has released, its reservation. That one is then counted by both, or has been taken back because
-//! it was refused. (A sequentially consistent fence would do as well; this costs the same, and sanitizers understand it.)
+//! Two requests that reserve in different slots must not both overlook the other. Between a
+//! request's reservation and its reading it counts one reading up, in a word that all share: of two
+//! additions to one word one comes first, and whoever is second acquires what the first has
+//! released, its reservation. That one is then counted by both, or has been taken back because it
+//! was refused. (A sequentially consistent fence would do as well; this costs the same, and
+//! sanitizers understand it.)
 //!
-//! A slot's place is taken over by the slot N later, and what it had counted is gone. So a request that finds a later slot than its own in
-//! its reading no longer knows what there was in its time: it takes itself back and comes again, in the later slot.
-//! Models: `a_ring_admits_no_more`, `a_ring_takes_back_what_it_refuses`.
+//! A slot's place is taken over by the slot N later, and what it had counted is gone. So a request
+//! that finds a later slot than its own in its reading no longer knows what there was in its time:
+//! it takes itself back and comes again, in the later slot. Models: `a_ring_admits_no_more`,
+//! `a_ring_takes_back_what_it_refuses`.
 
 use crate::ring_count::place;
 use crate::sync::{AcqRel, AtomicU64, Relaxed};
@@ -25,17 +29,17 @@ use nanopace::Nanos;
 ///
 /// # Law
 ///
-/// That of the ring: never more than its limit within the time that it guards, however requests interleave. One after
-/// the other, requests are answered as by the ring itself. At the same time, a request may be refused on account of another that is about to
-/// be refused too.
+/// That of the ring: never more than its limit within the time that it guards, however requests
+/// interleave. One after the other, requests are answered as by the ring itself. At the same time,
+/// a request may be refused on account of another that is about to be refused too.
 ///
 /// Moments that go backwards count as the latest slot in which anything was asked for.
 ///
 /// # Cost
 ///
-/// N + 5 words. A decision is a compare-and-swap, an addition and a look at N words; a refused one another compare-and-swap. The
-/// word holds the slot's number above and its count below: what the number leaves bounds the limit, for slots of 100 ms
-/// 2^27 - 1, of a millisecond 2^20 - 1.
+/// N + 5 words. A decision is a compare-and-swap, an addition and a look at N words; a refused one
+/// another compare-and-swap. The word holds the slot's number above and its count below: what the
+/// number leaves bounds the limit, for slots of 100 ms 2^27 - 1, of a millisecond 2^20 - 1.
 ///
 /// ```
 /// use nanopace::Nanos;
@@ -53,8 +57,9 @@ use nanopace::Nanos;
 pub struct AtomicRing<const N: usize> {
     slots: Windows,
     limit: u64,
-    /// At its place, the latest slot in which anything was asked for, and beside its number how much was let in. Written by `reserve` (adds) and
-    /// `take_back` (subtracts), from the value seen.
+    /// At its place, the latest slot in which anything was asked for, and beside its number how
+    /// much was let in. Written by `reserve` (adds) and `take_back` (subtracts), from the value
+    /// seen.
     words: [AtomicU64; N],
     /// How many readings have been begun after a reservation: each is behind the ones before it.
     readings: AtomicU64,
@@ -80,7 +85,8 @@ impl<const N: usize> AtomicRing<N> {
 
     /// The slots' numbers and counts, as they are.
     fn seen(&self) -> [(u64, u64); N] {
-        // Relaxed: after a reservation `readings` orders it; otherwise it is a look. Model: `a_ring_admits_no_more`.
+        // Relaxed: after a reservation `readings` orders it; otherwise it is a look. Model:
+        // `a_ring_admits_no_more`.
         std::array::from_fn(|place| self.slots.unpack(self.words[place].load(Relaxed)))
     }
 
@@ -89,7 +95,8 @@ impl<const N: usize> AtomicRing<N> {
         seen.iter().map(|(number, _)| *number).fold(self.slots.number(now), u64::max)
     }
 
-    /// Adds `n` to a slot; says to which, if a later one had taken its place. None where that slot alone is full then.
+    /// Adds `n` to a slot; says to which, if a later one had taken its place. None where that slot
+    /// alone is full then.
     fn reserve(&self, current: u64, n: u64) -> Option<u64> {
         let word = &self.words[place::<N>(current)];
         // Relaxed: acted on by compare-and-swap only. Model: `a_slot_admits_no_more`.
@@ -100,8 +107,14 @@ impl<const N: usize> AtomicRing<N> {
             if count + n > self.limit {
                 return None;
             }
-            // Relaxed: what orders it before the reading is `readings`. Model: `a_ring_admits_no_more`.
-            match word.compare_exchange_weak(seen, self.slots.pack(slot, count + n), Relaxed, Relaxed) {
+            // Relaxed: what orders it before the reading is `readings`. Model:
+            // `a_ring_admits_no_more`.
+            match word.compare_exchange_weak(
+                seen,
+                self.slots.pack(slot, count + n),
+                Relaxed,
+                Relaxed,
+            ) {
                 Ok(_) => return Some(slot),
                 Err(newer) => seen = newer,
             }
@@ -111,7 +124,8 @@ impl<const N: usize> AtomicRing<N> {
     /// Takes `n` from a slot again, unless it has gone by.
     fn take_back(&self, slot: u64, n: u64) {
         let word = &self.words[place::<N>(slot)];
-        // Relaxed, here and below: it must be the word that was added to, and needs no order. Model: `a_ring_takes_back_what_it_refuses`.
+        // Relaxed, here and below: it must be the word that was added to, and needs no order.
+        // Model: `a_ring_takes_back_what_it_refuses`.
         let mut seen = word.load(Relaxed);
         while self.slots.unpack(seen).0 == slot {
             match word.compare_exchange_weak(seen, seen - n, Relaxed, Relaxed) {
@@ -121,7 +135,8 @@ impl<const N: usize> AtomicRing<N> {
         }
     }
 
-    /// Whether `most` or fewer are within the ring that ends with slot `current`, and else from when on, if nothing is added.
+    /// Whether `most` or fewer are within the ring that ends with slot `current`, and else from
+    /// when on, if nothing is added.
     fn falls_to(&self, mut seen: [(u64, u64); N], current: u64, most: u64) -> Result<(), Refused> {
         seen.sort_unstable();
         let within = seen.iter().filter(|(number, _)| number + N as u64 > current);
@@ -140,7 +155,8 @@ impl<const N: usize> AtomicRing<N> {
 
 impl<const N: usize> Limiter for AtomicRing<N> {
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
-        let most = self.limit.checked_sub(n).ok_or(Refused::ExceedsCapacity { capacity: self.limit })?;
+        let most =
+            self.limit.checked_sub(n).ok_or(Refused::ExceedsCapacity { capacity: self.limit })?;
         if n == 0 {
             return Ok(());
         }
@@ -149,7 +165,8 @@ impl<const N: usize> Limiter for AtomicRing<N> {
                 self.check_n_at(n, now)?;
                 continue;
             };
-            // AcqRel: pairs with itself in every other request; see the module's essay. Model: `a_ring_admits_no_more`.
+            // AcqRel: pairs with itself in every other request; see the module's essay. Model:
+            // `a_ring_admits_no_more`.
             self.readings.fetch_add(1, AcqRel);
             let mut seen = self.seen();
             if self.current(&seen, now) == slot {
@@ -161,7 +178,8 @@ impl<const N: usize> Limiter for AtomicRing<N> {
     }
 
     fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
-        let most = self.limit.checked_sub(n).ok_or(Refused::ExceedsCapacity { capacity: self.limit })?;
+        let most =
+            self.limit.checked_sub(n).ok_or(Refused::ExceedsCapacity { capacity: self.limit })?;
         let seen = self.seen();
         if n == 0 { Ok(()) } else { self.falls_to(seen, self.current(&seen, now), most) }
     }

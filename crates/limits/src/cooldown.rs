@@ -3,24 +3,27 @@
 use crate::gcra::{Gcra, one_word_rule};
 use crate::{Quota, QuotaError};
 
-/// Cooldown, the generic cell rate algorithm (GCRA): each request lets in sets back the next by one interval, and the setback
-/// may not exceed the period. One integer remembers everything.
+/// Cooldown, the generic cell rate algorithm (GCRA): each request lets in sets back the next by one
+/// interval, and the setback may not exceed the period. One integer remembers everything.
 ///
 /// # Law
 ///
-/// For a quota of `count` per `period` T, with the interval I = T / `count` and the score S, 0 at first: a request for n
-/// at `now` would make the score S + n I, or `now` + n I where S is past. If that is more than `now` + T, the request is
-/// refused and nothing changes; otherwise that is the new score.
+/// For a quota of `count` per `period` T, with the interval I = T / `count` and the score S, 0 at
+/// first: a request for n at `now` would make the score S + n I, or `now` + n I where S is past. If
+/// that is more than `now` + T, the request is refused and nothing changes; otherwise that is the
+/// new score.
 ///
-/// So up to `count` get in at once after an idle time of T or more, and in any span of length L no more than
-/// `count` x (1 + L / T), however the requests arrive. A rule that counts (a sliding window) bounds each T by `count` itself.
+/// So up to `count` get in at once after an idle time of T or more, and in any span of length L no
+/// more than `count` x (1 + L / T), however the requests arrive. A rule that counts (a sliding
+/// window) bounds each T by `count` itself.
 ///
-/// The interval is exact where it is a whole number of nanoseconds. Otherwise decisions are early or late by less than 2 ns, L is
-/// that much longer, and nothing drifts.
+/// The interval is exact where it is a whole number of nanoseconds. Otherwise decisions are early
+/// or late by less than 2 ns, L is that much longer, and nothing drifts.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)); per decision one or two multiplications and one compare-and-swap; a division when refused.
+/// One word ([`Atomic`](crate::Atomic)); per decision one or two multiplications and one
+/// compare-and-swap; a division when refused.
 ///
 /// # Source
 ///

@@ -4,22 +4,25 @@ use crate::windows::Windows;
 use crate::{Quota, Refused, Rule};
 use nanopace::Nanos;
 
-/// The fixed window counter: time is cut into windows of one period, counted from the clock's origin, and each lets in up to
-/// `count`.
+/// The fixed window counter: time is cut into windows of one period, counted from the clock's
+/// origin, and each lets in up to `count`.
 ///
 /// # Law
 ///
-/// A request for n in a window that has let in c gets in where c + n <= `count`. A request from an earlier window than
-/// the latest counts in the latest.
+/// A request for n in a window that has let in c gets in where c + n <= `count`. A request from an
+/// earlier window than the latest counts in the latest.
 ///
-/// So each window lets in `count` at most, but a span of the same length may lie across two of them: up to **twice** `count` get in
-/// within one period, the end of one window and the beginning of the next. That is the price of one word and one addition;
-/// [`SlidingCounter`](crate::SlidingCounter) smooths it, [`SlidingLog`](crate::SlidingLog) has no such edge.
+/// So each window lets in `count` at most, but a span of the same length may lie across two of
+/// them: up to **twice** `count` get in within one period, the end of one window and the beginning
+/// of the next. That is the price of one word and one addition;
+/// [`SlidingCounter`](crate::SlidingCounter) smooths it, [`SlidingLog`](crate::SlidingLog) has no
+/// such edge.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)): the window's number above, the count below. Per decision one multiplication and one
-/// compare-and-swap. Both always fit: number times period is below 2^63 ns, and a quota counts no more than one per nanosecond.
+/// One word ([`Atomic`](crate::Atomic)): the window's number above, the count below. Per decision
+/// one multiplication and one compare-and-swap. Both always fit: number times period is below 2^63
+/// ns, and a quota counts no more than one per nanosecond.
 ///
 /// # Source
 ///

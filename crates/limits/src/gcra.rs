@@ -1,19 +1,22 @@
-//! The arithmetic that the one-word rules share: a debt of time that is paid off as the clock goes on.
+//! The arithmetic that the one-word rules share: a debt of time that is paid off as the clock goes
+//! on.
 //!
-//! The word is a moment, the *theoretical arrival time*: when everything that was let in will have been paid off, each request
-//! taking one interval. It is idle when that moment is past. A request may go when the debt, its own intervals included, is
-//! no more than the limit.
+//! The word is a moment, the *theoretical arrival time*: when everything that was let in will have
+//! been paid off, each request taking one interval. It is idle when that moment is past. A request
+//! may go when the debt, its own intervals included, is no more than the limit.
 //!
 //! # Units
 //!
-//! An interval need not be a whole number of nanoseconds, and rounding it would drift. So moments are counted in units of
-//! `interval / k`, where `k` is the interval in nanoseconds rounded down. A unit lasts 1 ns or more and less than 2, an interval
-//! is exactly `k` units, and where the interval is in whole nanoseconds a unit is exactly one. A moment becomes units by one
+//! An interval need not be a whole number of nanoseconds, and rounding it would drift. So moments
+//! are counted in units of `interval / k`, where `k` is the interval in nanoseconds rounded down. A
+//! unit lasts 1 ns or more and less than 2, an interval is exactly `k` units, and where the
+//! interval is in whole nanoseconds a unit is exactly one. A moment becomes units by one
 //! multiplication.
 //!
-//! A debt starts at the moment rounded up, and is compared with the moment rounded up: so a whole burst gets in at one moment. A
-//! decision is early or late by less than a unit, 2 ns, and not at all where the interval is in whole nanoseconds. Debts are sums of
-//! whole intervals, so nothing accumulates.
+//! A debt starts at the moment rounded up, and is compared with the moment rounded up: so a whole
+//! burst gets in at one moment. A decision is early or late by less than a unit, 2 ns, and not at
+//! all where the interval is in whole nanoseconds. Debts are sums of whole intervals, so nothing
+//! accumulates.
 
 use crate::{Quota, QuotaError, Refused};
 use nanopace::Nanos;
@@ -88,7 +91,8 @@ impl Gcra {
         if n == 0 { owed } else { self.base(owed, now) + n * self.cost_units }
     }
 
-    /// Where the next debt starts. Threads that ask at once see paid and unpaid debts in no order, so this must not be a branch.
+    /// Where the next debt starts. Threads that ask at once see paid and unpaid debts in no order,
+    /// so this must not be a branch.
     fn base(&self, owed: u64, now: Nanos) -> u64 {
         owed.max(self.ticker.round_up(now))
     }
@@ -114,7 +118,8 @@ impl Gcra {
 struct Ticker {
     /// `k`: the interval in nanoseconds, rounded down.
     units_per_interval: u64,
-    /// By how much a unit's rate falls short of one per nanosecond, rounded up; below 1/2, in 2^-64.
+    /// By how much a unit's rate falls short of one per nanosecond, rounded up; below 1/2, in
+    /// 2^-64.
     shortfall_q64: u64,
 }
 
@@ -124,7 +129,10 @@ impl Ticker {
         // Units per period are k x count; what the period has more of nanoseconds is the shortfall.
         let missing = u128::from(quota.period_ns() % quota.count());
         let shortfall = (missing << 64).div_ceil(u128::from(quota.period_ns()));
-        Ticker { units_per_interval, shortfall_q64: u64::try_from(shortfall).expect("below a half") }
+        Ticker {
+            units_per_interval,
+            shortfall_q64: u64::try_from(shortfall).expect("below a half"),
+        }
     }
 
     /// By how much the units fall short of the nanoseconds, in 2^-64 of a unit.
@@ -155,7 +163,8 @@ impl Ticker {
         if self.shortfall_q64 == 0 || units == 0 {
             return Nanos::from_nanos(units);
         }
-        let nanos = (u128::from(units - 1) << 64) / ((1 << 64) - u128::from(self.shortfall_q64)) + 1;
+        let nanos =
+            (u128::from(units - 1) << 64) / ((1 << 64) - u128::from(self.shortfall_q64)) + 1;
         Nanos::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }
@@ -164,7 +173,8 @@ impl Ticker {
 macro_rules! one_word_rule {
     ($rule:ty) => {
         impl $crate::Rule for $rule {
-            /// When everything that was let in will be paid off, in units of about a nanosecond; 0 at first.
+            /// When everything that was let in will be paid off, in units of about a nanosecond; 0
+            /// at first.
             type State = u64;
 
             fn fresh(&self) -> u64 {
@@ -177,7 +187,12 @@ macro_rules! one_word_rule {
 
             fn advance(&self, _owed: &mut u64, _now: ::nanopace::Nanos) {}
 
-            fn check(&self, owed: &u64, now: ::nanopace::Nanos, n: u64) -> Result<(), $crate::Refused> {
+            fn check(
+                &self,
+                owed: &u64,
+                now: ::nanopace::Nanos,
+                n: u64,
+            ) -> Result<(), $crate::Refused> {
                 self.gcra.check(*owed, now, n)
             }
 

@@ -57,7 +57,8 @@ pub(crate) struct Housekeeper {
 }
 
 impl Housekeeper {
-    /// Runs `chore` at each moment of the beat but the origin. When it is late by more than an interval, moments are skipped.
+    /// Runs `chore` at each moment of the beat but the origin. When it is late by more than an
+    /// interval, moments are skipped.
     pub(crate) fn start(beat: &Beat, mut chore: impl FnMut(Nanos) + Send + 'static) -> Housekeeper {
         let pacer = beat.pacer.clone();
         let thread = spawn(move || {

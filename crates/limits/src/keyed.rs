@@ -6,11 +6,12 @@
 //! | request store | [`RequestStore`] | what was let in for each key |
 //! | decision engine | [`DecisionEngine`] | the answer |
 //!
-//! When all keys have the same limits, the request store alone is enough: it takes any [`Rule`](crate::Rule), tuples
-//! included. Keys with limits of their own are the decision engine's business.
+//! When all keys have the same limits, the request store alone is enough: it takes any
+//! [`Rule`](crate::Rule), tuples included. Keys with limits of their own are the decision engine's
+//! business.
 //!
-//! All moments are those of one clock. For any of them, a decision is made under the lock of the key's shard: changes of
-//! the configuration, clean-up and decisions on the same key never overlap.
+//! All moments are those of one clock. For any of them, a decision is made under the lock of the
+//! key's shard: changes of the configuration, clean-up and decisions on the same key never overlap.
 
 mod config;
 #[cfg(feature = "disk")]

@@ -4,25 +4,28 @@ use crate::gcra::{Gcra, one_word_rule};
 use crate::{Quota, QuotaError};
 use nanopace::Nanos;
 
-/// The leaky bucket as a meter: each request pours in a drop, the bucket leaks steadily, and what would make it run over is
-/// refused. The integer is the moment when it will be empty.
+/// The leaky bucket as a meter: each request pours in a drop, the bucket leaks steadily, and what
+/// would make it run over is refused. The integer is the moment when it will be empty.
 ///
 /// # Law
 ///
-/// The level, 0 at first, falls continuously at `count` per `period`, not below 0. A request for n raises it by n; when it would
-/// exceed `capacity`, the request is refused and the level stays.
+/// The level, 0 at first, falls continuously at `count` per `period`, not below 0. A request for n
+/// raises it by n; when it would exceed `capacity`, the request is refused and the level stays.
 ///
-/// It is the [`TokenBucket`](crate::TokenBucket) seen from the other side (level = capacity - tokens), with the same bound: in any span of length L no
-/// more than `capacity` + L x rate. Its intervals are as exact: decisions are early or late by less than 2 ns where they are
-/// not whole nanoseconds.
+/// It is the [`TokenBucket`](crate::TokenBucket) seen from the other side (level = capacity -
+/// tokens), with the same bound: in any span of length L no more than `capacity` + L x rate. Its
+/// intervals are as exact: decisions are early or late by less than 2 ns where they are not whole
+/// nanoseconds.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)); per decision one or two multiplications and one compare-and-swap; a division when refused.
+/// One word ([`Atomic`](crate::Atomic)); per decision one or two multiplications and one
+/// compare-and-swap; a division when refused.
 ///
 /// # Source
 ///
-/// J. Turner, "New directions in communications", 1986; ITU-T I.371 (continuous-state leaky bucket).
+/// J. Turner, "New directions in communications", 1986; ITU-T I.371 (continuous-state leaky
+/// bucket).
 ///
 /// ```
 /// use nanopace::Nanos;

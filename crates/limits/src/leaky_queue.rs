@@ -4,26 +4,29 @@ use crate::gcra::{Gcra, one_word_rule};
 use crate::{Atomic, Quota, QuotaError, Refused};
 use nanopace::Nanos;
 
-/// The leaky bucket as a bounded queue: requests go in as they come and depart one interval apart. Nobody waits here: who gets in is
-/// told when to depart. The integer is the next free departure.
+/// The leaky bucket as a bounded queue: requests go in as they come and depart one interval apart.
+/// Nobody waits here: who gets in is told when to depart. The integer is the next free departure.
 ///
 /// # Law
 ///
-/// A request departs at once if none departed within the last interval I = `period` / `count`, else one interval after the one
-/// before it. It stays in the bucket for one interval from its departure on. At most `capacity` are in the bucket: when n more would
-/// be too many, all n are refused. A request for n departs n times in a row.
+/// A request departs at once if none departed within the last interval I = `period` / `count`, else
+/// one interval after the one before it. It stays in the bucket for one interval from its departure
+/// on. At most `capacity` are in the bucket: when n more would be too many, all n are refused. A
+/// request for n departs n times in a row.
 ///
-/// So departures are never closer than I, and nobody departs later than (`capacity` - 1) x I after arriving. With a capacity of 1
-/// only who can depart at once gets in. Where I is no whole number of nanoseconds, departures are late
-/// by less than 4 ns, never early, and do not drift.
+/// So departures are never closer than I, and nobody departs later than (`capacity` - 1) x I after
+/// arriving. With a capacity of 1 only who can depart at once gets in. Where I is no whole number
+/// of nanoseconds, departures are late by less than 4 ns, never early, and do not drift.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`]); per decision one or two multiplications and one compare-and-swap, and a division where I is not whole.
+/// One word ([`Atomic`]); per decision one or two multiplications and one compare-and-swap, and a
+/// division where I is not whole.
 ///
 /// # Source
 ///
-/// J. Turner, "New directions in communications", 1986; the form with a queue as in A. Tanenbaum, "Computer Networks".
+/// J. Turner, "New directions in communications", 1986; the form with a queue as in A. Tanenbaum,
+/// "Computer Networks".
 ///
 /// ```
 /// use nanopace::Nanos;

@@ -29,7 +29,8 @@ pub trait Limiter: Debug + Send + Sync {
     }
 }
 
-/// Any rule, shared behind a mutex. For rules whose state fits into a word, [`Atomic`](crate::Atomic) does without.
+/// Any rule, shared behind a mutex. For rules whose state fits into a word,
+/// [`Atomic`](crate::Atomic) does without.
 #[derive(Debug)]
 pub struct Locked<R: Rule> {
     rule: R,

@@ -9,24 +9,26 @@ use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 
-/// A [`TokenPool`] that a rate-manager thread refills from the clock. [`take`](ManagedPool::take) answers at once;
-/// [`acquire`](ManagedPool::acquire) blocks until its tokens are there.
+/// A [`TokenPool`] that a rate-manager thread refills from the clock. [`take`](ManagedPool::take)
+/// answers at once; [`acquire`](ManagedPool::acquire) blocks until its tokens are there.
 ///
 /// # Law
 ///
-/// At the moments start + i x `interval`, the pool is refilled with what the quota has brought since the last refill, exactly: after a
-/// time t, floor(t x `count` / `period`) tokens in all have been refilled. Refills that are overdue together are done as one. The pool
-/// is empty at first. Nobody gets in ahead of who waits.
+/// At the moments start + i x `interval`, the pool is refilled with what the quota has brought
+/// since the last refill, exactly: after a time t, floor(t x `count` / `period`) tokens in all have
+/// been refilled. Refills that are overdue together are done as one. The pool is empty at first.
+/// Nobody gets in ahead of who waits.
 ///
-/// The *wait time* of a request is how late it starts: now minus the moment when the quota had brought as many tokens as have been
-/// taken, its own included. Who blocked until the tokens came was early and has a wait time of about nothing; who draws on
-/// tokens that others left behind is as late as those are old.
+/// The *wait time* of a request is how late it starts: now minus the moment when the quota had
+/// brought as many tokens as have been taken, its own included. Who blocked until the tokens came
+/// was early and has a wait time of about nothing; who draws on tokens that others left behind is
+/// as late as those are old.
 ///
-/// Retry times assume that nobody else takes anything meanwhile, and do not count on what is waiting already: then the request
-/// gets in, and perhaps would have earlier.
+/// Retry times assume that nobody else takes anything meanwhile, and do not count on what is
+/// waiting already: then the request gets in, and perhaps would have earlier.
 ///
-/// Who asks when a refill is due and the thread has not run yet, does it in its place: what [`take`](ManagedPool::take) answers depends on the
-/// moment, not on when the thread is scheduled.
+/// Who asks when a refill is due and the thread has not run yet, does it in its place: what
+/// [`take`](ManagedPool::take) answers depends on the moment, not on when the thread is scheduled.
 ///
 /// # Cost
 ///
@@ -34,8 +36,8 @@ use thiserror::Error;
 ///
 /// # Source
 ///
-/// The thread-driven token pool of the nosqlbench rate limiter, which tells everybody who waits of each refill; here only those
-/// are woken whose tokens have come, first come first served.
+/// The thread-driven token pool of the nosqlbench rate limiter, which tells everybody who waits of
+/// each refill; here only those are woken whose tokens have come, first come first served.
 ///
 /// ```
 /// use nanopace::TscClock;
@@ -83,7 +85,8 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     pool: TokenPool,
-    /// How many tokens have been put into the pool since the start, and at which moment of the beat the last.
+    /// How many tokens have been put into the pool since the start, and at which moment of the beat
+    /// the last.
     refilled: u128,
     refills: u64,
     /// Those who wait, in the order in which they came. Nobody is in here whose tokens are there.
@@ -106,8 +109,8 @@ impl State {
 }
 
 impl ManagedPool {
-    /// A pool of `size` with a backfill `ratio` (see [`TokenPool`]), refilled at `quota` every `interval`, on `clock`. Starts
-    /// the rate manager.
+    /// A pool of `size` with a backfill `ratio` (see [`TokenPool`]), refilled at `quota` every
+    /// `interval`, on `clock`. Starts the rate manager.
     ///
     /// # Errors
     /// [`QuotaError`] as in [`TokenPool::new`], and for an interval of zero or of more than a day.
@@ -149,26 +152,30 @@ impl ManagedPool {
         self.shared.refill(&mut self.shared.state.lock(), self.shared.beat.now());
     }
 
-    /// Takes `tokens` now, or says when they will be there; returns the wait time. Zero are always there.
+    /// Takes `tokens` now, or says when they will be there; returns the wait time. Zero are always
+    /// there.
     ///
     /// # Errors
-    /// [`Refused`]; no token was taken then. [`Nanos::MAX`] once the pool is closed and has too few left.
+    /// [`Refused`]; no token was taken then. [`Nanos::MAX`] once the pool is closed and has too few
+    /// left.
     pub fn take(&self, tokens: u64) -> Result<Duration, Refused> {
         let now = self.shared.beat.now();
         self.shared.take(tokens, now).map(|intended| now - intended)
     }
 
-    /// Blocks until `tokens` can be taken, behind those who came before; returns the wait time. Zero are always there.
+    /// Blocks until `tokens` can be taken, behind those who came before; returns the wait time.
+    /// Zero are always there.
     ///
     /// # Errors
-    /// [`AcquireError`] when the pool is closed, before or meanwhile, and for more tokens than it can hold. No token
-    /// was taken then.
+    /// [`AcquireError`] when the pool is closed, before or meanwhile, and for more tokens than it
+    /// can hold. No token was taken then.
     pub fn acquire(&self, tokens: u64) -> Result<Duration, AcquireError> {
         let intended = self.shared.acquire(tokens)?;
         Ok(self.shared.beat.now() - intended)
     }
 
-    /// Ends the refills and turns away everybody who waits, now and later. Tokens that are left can still be taken.
+    /// Ends the refills and turns away everybody who waits, now and later. Tokens that are left can
+    /// still be taken.
     pub fn close(&self) {
         self.shared.close();
         if let Some(manager) = &self.manager {
@@ -232,7 +239,9 @@ impl Shared {
     /// The refill by which `tokens` are there, if nobody else takes any.
     fn refill_for(&self, state: &State, tokens: u64) -> Nanos {
         let total = state.refilled + state.pool.enough_for(tokens);
-        self.beat.moment_from(self.moment_of(total)).max(self.beat.moment(state.refills.saturating_add(1)))
+        self.beat
+            .moment_from(self.moment_of(total))
+            .max(self.beat.moment(state.refills.saturating_add(1)))
     }
 
     fn acquire(&self, tokens: u64) -> Answer {
@@ -274,8 +283,9 @@ impl Shared {
 
     /// When the quota has brought `total` tokens.
     fn moment_of(&self, total: u128) -> Nanos {
-        let elapsed_ns =
-            total.saturating_mul(u128::from(self.quota.period_ns())).div_ceil(u128::from(self.quota.count()));
+        let elapsed_ns = total
+            .saturating_mul(u128::from(self.quota.period_ns()))
+            .div_ceil(u128::from(self.quota.count()));
         let elapsed_ns = u64::try_from(elapsed_ns).unwrap_or(u64::MAX);
         Nanos::from_nanos(self.beat.origin().as_nanos().saturating_add(elapsed_ns))
     }

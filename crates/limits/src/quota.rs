@@ -5,10 +5,12 @@ use std::str::FromStr;
 use std::time::Duration;
 use thiserror::Error;
 
-/// So many requests per period: `count` of 1 or more, a `period` of 1 ns to 2^63 - 1 ns (292 years), and at most one request
-/// per nanosecond. Both numbers are kept as they are, so 3 per minute is exactly that.
+/// So many requests per period: `count` of 1 or more, a `period` of 1 ns to 2^63 - 1 ns (292
+/// years), and at most one request per nanosecond. Both numbers are kept as they are, so 3 per
+/// minute is exactly that.
 ///
-/// Written as `COUNT[k|M|G]/PERIOD`, where the period is a span such as `60s`, `1h 30m` or `100ms`, or a unit alone.
+/// Written as `COUNT[k|M|G]/PERIOD`, where the period is a span such as `60s`, `1h 30m` or `100ms`,
+/// or a unit alone.
 ///
 /// ```
 /// use nanopace_limits::Quota;
@@ -41,7 +43,9 @@ pub enum QuotaError {
     #[error("a period lasts at most 2^63 - 1 ns, 292 years: write a shorter one, such as 1/day")]
     PeriodTooLong,
     /// Not of the form COUNT/PERIOD.
-    #[error("`{0}` is no quota: write a count, a slash and a period, such as 10/s, 3/60s, 5k/h or 1/day")]
+    #[error(
+        "`{0}` is no quota: write a count, a slash and a period, such as 10/s, 3/60s, 5k/h or 1/day"
+    )]
     Syntax(String),
     /// The capacity is zero, or smaller than what one request costs.
     #[error("that capacity lets nothing in: write at least {least}, the cost of one request")]
@@ -86,7 +90,8 @@ impl Quota {
     /// `count` per `period`.
     ///
     /// # Errors
-    /// [`QuotaError`] for zero requests, more than one per nanosecond, and periods above 2^63 - 1 ns.
+    /// [`QuotaError`] for zero requests, more than one per nanosecond, and periods above 2^63 - 1
+    /// ns.
     pub fn new(count: u64, period: Duration) -> Result<Quota, QuotaError> {
         let period_ns =
             i64::try_from(period.as_nanos()).map_err(|_| QuotaError::PeriodTooLong)?.unsigned_abs();
@@ -130,7 +135,9 @@ impl FromStr for Quota {
     fn from_str(text: &str) -> Result<Quota, QuotaError> {
         let (count, period) = text
             .split_once('/')
-            .and_then(|(count, period)| Some((parse_count(count.trim())?, parse_period(period.trim())?)))
+            .and_then(|(count, period)| {
+                Some((parse_count(count.trim())?, parse_period(period.trim())?))
+            })
             .ok_or_else(|| QuotaError::Syntax(text.to_owned()))?;
         Quota::new(count, period)
     }
@@ -160,8 +167,9 @@ impl fmt::Display for Quota {
     /// As [`FromStr`] reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let period = humantime::format_duration(self.period()).to_string();
-        let unit =
-            period.strip_prefix('1').filter(|rest| rest.bytes().all(|byte| byte.is_ascii_alphabetic()));
+        let unit = period
+            .strip_prefix('1')
+            .filter(|rest| rest.bytes().all(|byte| byte.is_ascii_alphabetic()));
         write!(f, "{}/{}", self.count, unit.unwrap_or(&period))
     }
 }

@@ -6,30 +6,32 @@ use crate::{Limiter, Quota, QuotaError, Refused};
 use nanopace::{Clock, Nanos};
 use std::sync::Arc;
 
-/// A token bucket whose tokens a housekeeping thread tops up: `count` at the end of each `period`, up to `capacity`. Dropping it
-/// ends the thread.
+/// A token bucket whose tokens a housekeeping thread tops up: `count` at the end of each `period`,
+/// up to `capacity`. Dropping it ends the thread.
 ///
 /// Choose it where tokens are to come in batches, at the same moments for everybody; otherwise
 /// [`TokenBucket`](crate::TokenBucket) needs no thread.
 ///
 /// # Law
 ///
-/// At the moments start + i x `period`, i = 1, 2, ..., the tokens become min(`capacity`, tokens + `count`). A request for n
-/// takes n x `cost` tokens, all or none. So in a span in which k refills happen, no more than
-/// (`capacity` + k x `count`) / `cost` get in.
+/// At the moments start + i x `period`, i = 1, 2, ..., the tokens become min(`capacity`, tokens +
+/// `count`). A request for n takes n x `cost` tokens, all or none. So in a span in which k refills
+/// happen, no more than (`capacity` + k x `count`) / `cost` get in.
 ///
-/// Who asks when a refill is due and the thread has not run yet, does it in its place: decisions depend on the moment that is
-/// asked for, not on when the thread is scheduled. Refills that are overdue together are done as one. While another thread is in the
-/// middle of a refill, a retry time may be one period later than needed.
+/// Who asks when a refill is due and the thread has not run yet, does it in its place: decisions
+/// depend on the moment that is asked for, not on when the thread is scheduled. Refills that are
+/// overdue together are done as one. While another thread is in the middle of a refill, a retry
+/// time may be one period later than needed.
 ///
 /// # Cost
 ///
-/// Two words, a pacer and a thread that sleeps; per decision a comparison and one compare-and-swap, and a division when a refill is due or
-/// the request is refused.
+/// Two words, a pacer and a thread that sleeps; per decision a comparison and one compare-and-swap,
+/// and a division when a refill is due or the request is refused.
 ///
 /// # Source
 ///
-/// The textbook form (A. Tanenbaum, "Computer Networks"): a token is added every so often, and discarded when the bucket is full.
+/// The textbook form (A. Tanenbaum, "Computer Networks"): a token is added every so often, and
+/// discarded when the bucket is full.
 ///
 /// ```
 /// use nanopace::{ManualClock, Nanos};
@@ -63,12 +65,13 @@ struct Stock {
 }
 
 impl RefilledBucket {
-    /// `quota.count()` tokens come in every `quota.period()`, up to `capacity`; `initial` of them are there from the start; a
-    /// request takes `cost`. Starts the housekeeping thread, on `clock`.
+    /// `quota.count()` tokens come in every `quota.period()`, up to `capacity`; `initial` of them
+    /// are there from the start; a request takes `cost`. Starts the housekeeping thread, on
+    /// `clock`.
     ///
     /// # Errors
-    /// [`QuotaError`] for a cost of zero, a capacity below the cost, more at the start than fits, and a period of more
-    /// than a day.
+    /// [`QuotaError`] for a cost of zero, a capacity below the cost, more at the start than fits,
+    /// and a period of more than a day.
     pub fn start(
         quota: Quota,
         capacity: u64,
@@ -78,11 +81,13 @@ impl RefilledBucket {
     ) -> Result<RefilledBucket, QuotaError> {
         let mut bucket = RefilledBucket::unattended(quota, capacity, initial, cost, clock)?;
         let stock = Arc::clone(&bucket.stock);
-        bucket.housekeeper = Some(Housekeeper::start(&bucket.stock.beat, move |now| stock.refill(now)));
+        bucket.housekeeper =
+            Some(Housekeeper::start(&bucket.stock.beat, move |now| stock.refill(now)));
         Ok(bucket)
     }
 
-    /// As [`start`](RefilledBucket::start), without the thread: refilled by requests, and by [`refill`](RefilledBucket::refill).
+    /// As [`start`](RefilledBucket::start), without the thread: refilled by requests, and by
+    /// [`refill`](RefilledBucket::refill).
     ///
     /// # Errors
     /// As [`start`](RefilledBucket::start).
@@ -131,8 +136,8 @@ impl Stock {
             return;
         }
         let due = self.beat.number(now);
-        // Relaxed: it decides who adds the tokens of which refill, and nobody else does. Its order before the addition is
-        // the addition's business. Model: `a_refill_happens_once`.
+        // Relaxed: it decides who adds the tokens of which refill, and nobody else does. Its order
+        // before the addition is the addition's business. Model: `a_refill_happens_once`.
         let begun = self.refills.fetch_max(due, Relaxed);
         if due > begun {
             self.add((due - begun).saturating_mul(self.count));
@@ -140,9 +145,11 @@ impl Stock {
     }
 
     fn add(&self, more: u64) {
-        // Release: pairs with the Acquire in `take`, so that who finds the tokens gone again knows of their refill and
-        // is not told to come back for it. Model: `nobody_is_told_to_come_back_too_early`.
-        self.update(|tokens| Some(tokens.saturating_add(more).min(self.capacity))).expect("always some");
+        // Release: pairs with the Acquire in `take`, so that who finds the tokens gone again knows
+        // of their refill and is not told to come back for it. Model:
+        // `nobody_is_told_to_come_back_too_early`.
+        self.update(|tokens| Some(tokens.saturating_add(more).min(self.capacity)))
+            .expect("always some");
     }
 
     /// Takes `n` requests' tokens, or says how many there are.
@@ -157,8 +164,8 @@ impl Stock {
 
     /// When the `n`-th refill from now happens.
     fn next_refill(&self, n: u64) -> Nanos {
-        // Relaxed: after `take` failed with Acquire, it is at least the refill whose tokens were seen. Model:
-        // `nobody_is_told_to_come_back_too_early`.
+        // Relaxed: after `take` failed with Acquire, it is at least the refill whose tokens were
+        // seen. Model: `nobody_is_told_to_come_back_too_early`.
         self.beat.moment(self.refills.load(Relaxed).saturating_add(n))
     }
 

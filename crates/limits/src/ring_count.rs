@@ -5,19 +5,22 @@ use crate::{Quota, QuotaError, Refused, Rule};
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The rolling count of events in `N` slots of time: how many there were in the current slot and the `N` - 1 before it.
+/// The rolling count of events in `N` slots of time: how many there were in the current slot and
+/// the `N` - 1 before it.
 ///
 /// # Law
 ///
-/// Slots are counted from the clock's origin. At a moment in slot s it counts what was added in slots s - N + 1 to s: everything
-/// that is at most (N - 1) slots old, and of the rest what is less than N slots old and lies in the oldest of these. So it is never
-/// less than the exact count for (N - 1) slots, and never more than that for N. A jump of N slots or more forgets everything.
+/// Slots are counted from the clock's origin. At a moment in slot s it counts what was added in
+/// slots s - N + 1 to s: everything that is at most (N - 1) slots old, and of the rest what is less
+/// than N slots old and lies in the oldest of these. So it is never less than the exact count for
+/// (N - 1) slots, and never more than that for N. A jump of N slots or more forgets everything.
 /// Moments that go backwards count as the latest. Sums stop at 2^64 - 1.
 ///
 /// # Cost
 ///
-/// N + 4 words. Adding takes constant time on average: each slot that has gone by is emptied once. The slot of a moment is a
-/// multiplication, its place in the ring, N being known to the compiler, a mask or a multiplication.
+/// N + 4 words. Adding takes constant time on average: each slot that has gone by is emptied once.
+/// The slot of a moment is a multiplication, its place in the ring, N being known to the compiler,
+/// a mask or a multiplication.
 ///
 /// # Source
 ///
@@ -47,7 +50,8 @@ impl<const N: usize> RingCount<N> {
     /// Nothing has happened yet; a slot lasts `slot`.
     ///
     /// # Errors
-    /// [`QuotaError::Interval`] for slots of no time at all, and [`QuotaError::PeriodTooLong`] from 2^63 ns on.
+    /// [`QuotaError::Interval`] for slots of no time at all, and [`QuotaError::PeriodTooLong`] from
+    /// 2^63 ns on.
     pub fn new(slot: Duration) -> Result<RingCount<N>, QuotaError> {
         match i64::try_from(slot.as_nanos()) {
             Ok(0) => Err(QuotaError::Interval),
@@ -115,16 +119,20 @@ pub(crate) fn place<const N: usize>(number: u64) -> usize {
 ///
 /// # Law
 ///
-/// A request for n gets in where the [`RingCount`] is at most `count` - n. So with slots of length w, **never** more than `count` get in
-/// within any (N - 1) w, both ends included, and everything gets in that the exact rule for N w would let in.
+/// A request for n gets in where the [`RingCount`] is at most `count` - n. So with slots of length
+/// w, **never** more than `count` get in within any (N - 1) w, both ends included, and everything
+/// gets in that the exact rule for N w would let in.
 ///
-/// What that means for a period is a choice: [`new`](SlottedRing::new) takes slots of period / N, as is usual, and then guards
-/// period x (N - 1) / N: 300 per 1.0 s in ten slots guard 300 per 0.9 s. [`guarding`](SlottedRing::guarding) takes slots of period / (N - 1), so that
-/// the true limit is never exceeded; requests may then have to wait up to one slot longer than an exact log would ask.
+/// What that means for a period is a choice: [`new`](SlottedRing::new) takes slots of period / N,
+/// as is usual, and then guards period x (N - 1) / N: 300 per 1.0 s in ten slots guard 300 per 0.9
+/// s. [`guarding`](SlottedRing::guarding) takes slots of period / (N - 1), so that the true limit
+/// is never exceeded; requests may then have to wait up to one slot longer than an exact log would
+/// ask.
 ///
 /// # Cost
 ///
-/// N + 4 words behind a lock ([`Locked`](crate::Locked)), or [`AtomicRing`](crate::AtomicRing) without one. As for [`RingCount`].
+/// N + 4 words behind a lock ([`Locked`](crate::Locked)), or [`AtomicRing`](crate::AtomicRing)
+/// without one. As for [`RingCount`].
 ///
 /// ```
 /// use nanopace::Nanos;

@@ -4,18 +4,21 @@ use nanopace::Nanos;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The exact rolling count of events: how many happened in the last `interval`, at any moment. For thresholds such as "never more than
-/// N events in any T", and the memory of [`SlidingLog`](crate::SlidingLog).
+/// The exact rolling count of events: how many happened in the last `interval`, at any moment. For
+/// thresholds such as "never more than N events in any T", and the memory of
+/// [`SlidingLog`](crate::SlidingLog).
 ///
 /// # Law
 ///
-/// At a moment t it counts what was added at moments from t - `interval` to t, both included: an event leaves when it is *older* than the
-/// interval. Moments that go backwards count as the latest. Sums stop at 2^64 - 1.
+/// At a moment t it counts what was added at moments from t - `interval` to t, both included: an
+/// event leaves when it is *older* than the interval. Moments that go backwards count as the
+/// latest. Sums stop at 2^64 - 1.
 ///
 /// # Cost
 ///
-/// A log entry (16 bytes) per moment at which something was added within the interval, and a running total: each event is added
-/// once and leaves once, so both operations take constant time on average. Memory follows the traffic; where that is unbounded,
+/// A log entry (16 bytes) per moment at which something was added within the interval, and a
+/// running total: each event is added once and leaves once, so both operations take constant time
+/// on average. Memory follows the traffic; where that is unbounded,
 /// [`SlottedRing`](crate::SlottedRing) counts in constant memory.
 ///
 /// # Source
@@ -95,7 +98,8 @@ impl RollingCount {
         leaves.map_or(self.latest, |(moment, _)| self.leaves(*moment))
     }
 
-    /// From when on nothing of what was added will be within the interval, nor anything that is added at the latest moment.
+    /// From when on nothing of what was added will be within the interval, nor anything that is
+    /// added at the latest moment.
     pub(crate) fn empties(&self) -> Nanos {
         self.leaves(self.latest)
     }
@@ -114,8 +118,10 @@ impl RollingCount {
         }
     }
 
-    /// Whether nothing that was added is within the interval that ends `now`, which is the latest moment seen.
+    /// Whether nothing that was added is within the interval that ends `now`, which is the latest
+    /// moment seen.
     pub(crate) fn is_empty_at(&self, now: Nanos) -> bool {
-        self.latest <= now && self.log.back().is_none_or(|(moment, _)| now - *moment > self.interval)
+        self.latest <= now
+            && self.log.back().is_none_or(|(moment, _)| now - *moment > self.interval)
     }
 }

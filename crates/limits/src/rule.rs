@@ -6,11 +6,13 @@ use std::fmt::Debug;
 
 /// A limiter's law: who gets in, given what was let in before. No clock, no lock, no atomics.
 ///
-/// A decision is three steps in this order: [`advance`](Rule::advance) the state to the moment, [`check`](Rule::check) the
-/// request, and, only if it may go, [`debit`](Rule::debit) it. So several limits on one request are all checked before
-/// any is debited (a tuple of rules is a rule), and a request that is refused changes nothing.
+/// A decision is three steps in this order: [`advance`](Rule::advance) the state to the moment,
+/// [`check`](Rule::check) the request, and, only if it may go, [`debit`](Rule::debit) it. So
+/// several limits on one request are all checked before any is debited (a tuple of rules is a
+/// rule), and a request that is refused changes nothing.
 ///
-/// Moments that go backwards count as the latest one that the state has seen, where that matters to the rule.
+/// Moments that go backwards count as the latest one that the state has seen, where that matters to
+/// the rule.
 pub trait Rule: Debug + Send + Sync {
     /// What the rule remembers.
     type State: Clone + Debug + Send;
@@ -33,10 +35,12 @@ pub trait Rule: Debug + Send + Sync {
     /// Counts `n` as let in at `now`, which `check` has allowed for this state.
     fn debit(&self, state: &mut Self::State, now: Nanos, n: u64);
 
-    /// Whether every decision at `now` or later is what it would be on a fresh state, so that the state can be dropped.
+    /// Whether every decision at `now` or later is what it would be on a fresh state, so that the
+    /// state can be dropped.
     fn is_idle(&self, state: &Self::State, now: Nanos) -> bool;
 
-    /// The whole decision. Nothing, and more than ever gets in, is no arrival: the state does not even learn the moment.
+    /// The whole decision. Nothing, and more than ever gets in, is no arrival: the state does not
+    /// even learn the moment.
     ///
     /// # Errors
     /// Those of [`check`](Rule::check); nothing was counted then.
@@ -53,7 +57,8 @@ pub trait Rule: Debug + Send + Sync {
 
 macro_rules! all_of {
     ($($rule:ident $index:tt),+) => {
-        /// All of them: each is checked before any is debited. When several refuse, the one that takes longest answers.
+        /// All of them: each is checked before any is debited. When several refuse, the one that
+        /// takes longest answers.
         impl<$($rule: Rule),+> Rule for ($($rule,)+) {
             type State = ($($rule::State,)+);
 

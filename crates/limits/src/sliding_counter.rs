@@ -5,28 +5,30 @@ use crate::{Quota, QuotaError, Refused, Rule};
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The sliding window counter: what the current window has let in, and of the one before as large a part as is less than a period
-/// ago. Nearly the [`SlidingLog`](crate::SlidingLog), in one word.
+/// The sliding window counter: what the current window has let in, and of the one before as large a
+/// part as is less than a period ago. Nearly the [`SlidingLog`](crate::SlidingLog), in one word.
 ///
 /// # Law
 ///
-/// In a window of the clock that has let in c, after one that has let in p, with the part e of the window gone by: a request for
-/// n gets in where p (1 - e) + c + n <= `count`. Computed in whole numbers, without rounding. A request from an earlier moment than
-/// the latest window's beginning counts as made then.
+/// In a window of the clock that has let in c, after one that has let in p, with the part e of the
+/// window gone by: a request for n gets in where p (1 - e) + c + n <= `count`. Computed in whole
+/// numbers, without rounding. A request from an earlier moment than the latest window's beginning
+/// counts as made then.
 ///
-/// It supposes that the previous window's requests came evenly. Where they did not, more than `count` may get in within one period: fewer
-/// than twice as many, as each of the two windows it lies across lets in `count` at most.
+/// It supposes that the previous window's requests came evenly. Where they did not, more than
+/// `count` may get in within one period: fewer than twice as many, as each of the two windows it
+/// lies across lets in `count` at most.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)): the window's number above, both counts below. Per decision three multiplications and one
-/// compare-and-swap; a division when refused. What the number leaves of 64 bits bounds `count`: for windows of a second
-/// 2^15 - 1, of an hour 2^20 - 1.
+/// One word ([`Atomic`](crate::Atomic)): the window's number above, both counts below. Per decision
+/// three multiplications and one compare-and-swap; a division when refused. What the number leaves
+/// of 64 bits bounds `count`: for windows of a second 2^15 - 1, of an hour 2^20 - 1.
 ///
 /// # Source
 ///
-/// The sliding window counter of the seed documents: a limit of 10, 9 before and 5 now, at a quarter of the window weigh
-/// 9 x 0.75 + 5 = 11.75, and a request is refused.
+/// The sliding window counter of the seed documents: a limit of 10, 9 before and 5 now, at a
+/// quarter of the window weigh 9 x 0.75 + 5 = 11.75, and a request is refused.
 ///
 /// ```
 /// use nanopace::Nanos;
@@ -73,7 +75,8 @@ impl SlidingCounter {
     /// As of `now`, and when that counts as.
     fn latest(&self, state: u64, now: Nanos) -> (Counts, Nanos) {
         let (number, counts) = self.windows.unpack(state);
-        let seen = Counts { number, before: counts >> self.bits, now: counts & ((1 << self.bits) - 1) };
+        let seen =
+            Counts { number, before: counts >> self.bits, now: counts & ((1 << self.bits) - 1) };
         let current = self.windows.number(now);
         let counts = match current.checked_sub(number) {
             None | Some(0) => seen,
@@ -83,18 +86,21 @@ impl SlidingCounter {
         (counts, now.max(self.windows.start(counts.number)))
     }
 
-    /// How far into a window of `now`, after one of `before`, `n` more get in: p (T - t) + (c + n) T <= limit T, for the least t.
+    /// How far into a window of `now`, after one of `before`, `n` more get in: p (T - t) + (c + n)
+    /// T <= limit T, for the least t.
     fn earliest_ns(&self, before: u64, now: u64, n: u64) -> Option<u64> {
         let length = u128::from(self.windows.length_ns());
         let room = u128::from(self.limit.checked_sub(now + n)?);
-        let unseen =
-            (room * length).checked_div(u128::from(before)).map_or(length, |unseen| unseen.min(length));
+        let unseen = (room * length)
+            .checked_div(u128::from(before))
+            .map_or(length, |unseen| unseen.min(length));
         u64::try_from(length - unseen).ok()
     }
 }
 
 impl Rule for SlidingCounter {
-    /// The latest window's number, and beside it the counts of the one before and of its own; 0 at first.
+    /// The latest window's number, and beside it the counts of the one before and of its own; 0 at
+    /// first.
     type State = u64;
 
     fn fresh(&self) -> u64 {
@@ -128,7 +134,8 @@ impl Rule for SlidingCounter {
     fn debit(&self, state: &mut u64, now: Nanos, n: u64) {
         if n > 0 {
             let (counts, _) = self.latest(*state, now);
-            *state = self.windows.pack(counts.number, counts.before << self.bits | (counts.now + n));
+            *state =
+                self.windows.pack(counts.number, counts.before << self.bits | (counts.now + n));
         }
     }
 

@@ -4,22 +4,27 @@ use crate::{Quota, Refused, RollingCount, Rule};
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The sliding window log: in *any* span of one period no more than `count` get in. Exact, at the price of remembering each.
+/// The sliding window log: in *any* span of one period no more than `count` get in. Exact, at the
+/// price of remembering each.
 ///
 /// # Law
 ///
-/// A request for n at t gets in where no more than `count` - n got in after t - period. What is refused is not remembered. The retry time is when
-/// enough of what is remembered will be a period old.
+/// A request for n at t gets in where no more than `count` - n got in after t - period. What is
+/// refused is not remembered. The retry time is when enough of what is remembered will be a period
+/// old.
 ///
-/// [`counting_refused`](SlidingLog::counting_refused) makes the seed's variant: a request gets in where no more than
-/// `count` - n *arrived*, admitted or not, after t - period. Who keeps knocking stays out; who stays away for the time told gets in.
+/// [`counting_refused`](SlidingLog::counting_refused) makes the seed's variant: a request gets in
+/// where no more than `count` - n *arrived*, admitted or not, after t - period. Who keeps knocking
+/// stays out; who stays away for the time told gets in.
 ///
-/// Moments that go backwards count as the latest at which a request arrived. One for nothing, and one for more than `count`, is no arrival.
+/// Moments that go backwards count as the latest at which a request arrived. One for nothing, and
+/// one for more than `count`, is no arrival.
 ///
 /// # Cost
 ///
-/// Behind a lock ([`Locked`](crate::Locked)): 16 bytes for each moment remembered, at most `count` of them, also in the variant, which forgets
-/// what would refuse nothing any more. Constant time on average.
+/// Behind a lock ([`Locked`](crate::Locked)): 16 bytes for each moment remembered, at most `count`
+/// of them, also in the variant, which forgets what would refuse nothing any more. Constant time on
+/// average.
 ///
 /// # Source
 ///
@@ -58,7 +63,8 @@ impl SlidingLog {
 }
 
 impl Rule for SlidingLog {
-    /// What was let in within the period, its older end excluded: to whole nanoseconds, an interval shorter by one.
+    /// What was let in within the period, its older end excluded: to whole nanoseconds, an interval
+    /// shorter by one.
     type State = RollingCount;
 
     fn fresh(&self) -> RollingCount {

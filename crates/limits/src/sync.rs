@@ -1,4 +1,5 @@
-//! The world the concurrent code runs in: std's, or loom's model of it when built with `--cfg loom`.
+//! The world the concurrent code runs in: std's, or loom's model of it when built with `--cfg
+//! loom`.
 
 pub(crate) use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 

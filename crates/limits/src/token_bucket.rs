@@ -4,22 +4,25 @@ use crate::gcra::{Gcra, one_word_rule};
 use crate::{Quota, QuotaError};
 use nanopace::Nanos;
 
-/// A token bucket that is refilled by arithmetic when somebody asks: `capacity` tokens at most, coming back continuously at the
-/// quota's rate. The integer is the moment when it will be full.
+/// A token bucket that is refilled by arithmetic when somebody asks: `capacity` tokens at most,
+/// coming back continuously at the quota's rate. The integer is the moment when it will be full.
 ///
 /// # Law
 ///
-/// Tokens flow in at `count` per `period`, up to `capacity`. A request for n takes n x `cost` tokens, all or none.
+/// Tokens flow in at `count` per `period`, up to `capacity`. A request for n takes n x `cost`
+/// tokens, all or none.
 ///
-/// So up to `capacity` / `cost` get in at once after any idle time, and in any span of length L no more than
-/// (`capacity` + L x rate) / `cost`. The bucket is full at first, unless [`initially`](TokenBucket::initially) says otherwise.
+/// So up to `capacity` / `cost` get in at once after any idle time, and in any span of length L no
+/// more than (`capacity` + L x rate) / `cost`. The bucket is full at first, unless
+/// [`initially`](TokenBucket::initially) says otherwise.
 ///
-/// The interval between two tokens is exact where it is a whole number of nanoseconds. Otherwise decisions are early or
-/// late by less than 2 ns, L is that much longer, and nothing drifts.
+/// The interval between two tokens is exact where it is a whole number of nanoseconds. Otherwise
+/// decisions are early or late by less than 2 ns, L is that much longer, and nothing drifts.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)); per decision one or two multiplications and one compare-and-swap; a division when refused.
+/// One word ([`Atomic`](crate::Atomic)); per decision one or two multiplications and one
+/// compare-and-swap; a division when refused.
 ///
 /// # Source
 ///
@@ -46,7 +49,8 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// Tokens come back at `quota`, up to `capacity` of them; the bucket is full at first and a request takes one.
+    /// Tokens come back at `quota`, up to `capacity` of them; the bucket is full at first and a
+    /// request takes one.
     ///
     /// # Errors
     /// [`QuotaError`] for a capacity of zero, or of more than 292 years' worth.

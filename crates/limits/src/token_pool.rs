@@ -2,21 +2,22 @@
 
 use crate::QuotaError;
 
-/// An active pool that requests take from, and a waiting pool for what does not fit into it, which flows back at a bounded
-/// pace. No token is created, destroyed or scaled.
+/// An active pool that requests take from, and a waiting pool for what does not fit into it, which
+/// flows back at a bounded pace. No token is created, destroyed or scaled.
 ///
 /// # Law
 ///
-/// For a `size` and a backfill `ratio` of 1 or more, the backfill share is `size` x (`ratio` - 1), rounded to a whole token. A
-/// refill with r tokens
+/// For a `size` and a backfill `ratio` of 1 or more, the backfill share is `size` x (`ratio` - 1),
+/// rounded to a whole token. A refill with r tokens
 ///
 /// 1. fills the active pool up to `size`; what is left goes into the waiting pool;
-/// 2. moves back from the waiting pool into the active pool the least of: the room up to `size` x `ratio`; r / `size` x the share;
-///    what is waiting.
+/// 2. moves back from the waiting pool into the active pool the least of: the room up to `size` x
+///    `ratio`; r / `size` x the share; what is waiting.
 ///
-/// Fractions of a token in r / `size` x the share are carried to the next refill, so that many small refills move as much as few large
-/// ones. So requests are served at up to `ratio` times the rate of refills while tokens wait, and at most `size` x `ratio`
-/// at once; whatever was refilled can be taken, sooner or later.
+/// Fractions of a token in r / `size` x the share are carried to the next refill, so that many
+/// small refills move as much as few large ones. So requests are served at up to `ratio` times the
+/// rate of refills while tokens wait, and at most `size` x `ratio` at once; whatever was refilled
+/// can be taken, sooner or later.
 ///
 /// # Cost
 ///
@@ -84,7 +85,8 @@ impl TokenPool {
         let allowed = u128::from(refilled) * u128::from(self.share) + u128::from(self.carry);
         self.carry = u64::try_from(allowed % size).expect("less than the size");
         let room = self.capacity() - self.active;
-        let moved = u64::try_from(self.waiting.min(allowed / size)).map_or(room, |moved| moved.min(room));
+        let moved =
+            u64::try_from(self.waiting.min(allowed / size)).map_or(room, |moved| moved.min(room));
         self.waiting -= u128::from(moved);
         self.active += moved;
     }
@@ -115,7 +117,8 @@ impl TokenPool {
         self.size + self.share
     }
 
-    /// So many tokens, refilled in whatever portions, are enough for `wanted` of them to be active, which is at most the capacity.
+    /// So many tokens, refilled in whatever portions, are enough for `wanted` of them to be active,
+    /// which is at most the capacity.
     pub(crate) fn enough_for(&self, wanted: u64) -> u128 {
         let to_fill = u128::from(wanted.min(self.size).saturating_sub(self.active));
         let to_move = u128::from(wanted.saturating_sub(self.size.max(self.active)));

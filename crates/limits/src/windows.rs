@@ -1,11 +1,13 @@
-//! Time cut into windows of equal length, counted from the clock's origin; and a window's number packed beside counts.
+//! Time cut into windows of equal length, counted from the clock's origin; and a window's number
+//! packed beside counts.
 
 use nanopace::Nanos;
 
 /// Division by a number that is known beforehand: one multiplication and a shift.
 ///
-/// Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994): with s such that divisor <= 2^s, the
-/// rounded-up 2^(63+s) / divisor is off by less than 2^s, which no number below 2^63 shows.
+/// Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994): with s
+/// such that divisor <= 2^s, the rounded-up 2^(63+s) / divisor is off by less than 2^s, which no
+/// number below 2^63 shows.
 #[derive(Clone, Copy, Debug)]
 struct Divisor {
     magic: u64,
@@ -26,7 +28,10 @@ impl Divisor {
     /// `number`, below 2^63, divided and rounded down.
     #[inline]
     fn divide(self, number: u64) -> u64 {
-        #[expect(clippy::cast_possible_truncation, reason = "no quotient is larger than its number")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "no quotient is larger than its number"
+        )]
         let quotient = ((u128::from(number) * u128::from(self.magic)) >> self.shift) as u64;
         quotient
     }

@@ -1,4 +1,5 @@
-//! The lazy token bucket and the leaky buckets against their definitions: levels and departures, computed step by step.
+//! The lazy token bucket and the leaky buckets against their definitions: levels and departures,
+//! computed step by step.
 
 mod laws;
 
@@ -32,13 +33,23 @@ fn tokens(quota: Quota, capacity: u64, cost: u64, let_in: &[Arrival], now: Nanos
 }
 
 /// The definition for an interval of whole nanoseconds, and a clock that does not go backwards.
-fn token_bucket(quota: Quota, capacity: u64, cost: u64, let_in: &[Arrival], arrival: Arrival) -> Answer {
+fn token_bucket(
+    quota: Quota,
+    capacity: u64,
+    cost: u64,
+    let_in: &[Arrival],
+    arrival: Arrival,
+) -> Answer {
     if arrival.n > capacity / cost {
         return Err(Refused::ExceedsCapacity { capacity: capacity / cost });
     }
     let wanted = u128::from(arrival.n) * u128::from(cost) * u128::from(interval_ns(quota));
     let missing = wanted.saturating_sub(tokens(quota, capacity, cost, let_in, arrival.now));
-    if missing == 0 { Ok(()) } else { not_until(arrival.now + span(u64::try_from(missing).unwrap())) }
+    if missing == 0 {
+        Ok(())
+    } else {
+        not_until(arrival.now + span(u64::try_from(missing).unwrap()))
+    }
 }
 
 /// When each of those let in departs, in nanoseconds: an interval after the one before, or at once.
@@ -53,7 +64,8 @@ fn departures(quota: Quota, let_in: &[Arrival]) -> Vec<u128> {
     departures
 }
 
-/// The definition for an interval of whole nanoseconds: the bucket holds who departed within the last interval, and who will.
+/// The definition for an interval of whole nanoseconds: the bucket holds who departed within the
+/// last interval, and who will.
 fn leaky_queue(quota: Quota, capacity: u64, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let n = usize::try_from(arrival.n.min(capacity + 1)).unwrap();
     let fits = usize::try_from(capacity).unwrap();
@@ -62,7 +74,8 @@ fn leaky_queue(quota: Quota, capacity: u64, let_in: &[Arrival], arrival: Arrival
     }
     let departures = departures(quota, let_in);
     let leaves = |departure: &u128| departure + u128::from(interval_ns(quota));
-    let held = departures.iter().filter(|one| leaves(one) > u128::from(arrival.now.as_nanos())).count();
+    let held =
+        departures.iter().filter(|one| leaves(one) > u128::from(arrival.now.as_nanos())).count();
     if n == 0 || held + n <= fits {
         return Ok(());
     }
@@ -77,11 +90,13 @@ fn whole(capacity: u64) -> impl Strategy<Value = (Quota, Vec<Arrival>)> {
         interval_ns(*quota) < i64::MAX.unsigned_abs() / capacity / 4
     });
     quotas.prop_flat_map(move |quota| {
-        let before_the_end =
-            |arrivals: &Vec<Arrival>| arrivals.iter().all(|one| one.now < at(Nanos::MAX.as_nanos() / 4));
+        let before_the_end = |arrivals: &Vec<Arrival>| {
+            arrivals.iter().all(|one| one.now < at(Nanos::MAX.as_nanos() / 4))
+        };
         (
             Just(quota),
-            orderly(quota.period_ns(), quota.count(), capacity).prop_filter("too late", before_the_end),
+            orderly(quota.period_ns(), quota.count(), capacity)
+                .prop_filter("too late", before_the_end),
         )
     })
 }
@@ -96,7 +111,10 @@ fn an_initial_fill_is_there_from_the_start_and_no_more() {
     assert!(bucket.try_acquire_at(seconds(101)).is_err());
     assert!(!bucket.rule().is_idle(&0, seconds(102)), "a fresh one would hold less");
     assert!(bucket.rule().is_idle(&0, seconds(103)));
-    assert_eq!(full.initially(31, seconds(0)).unwrap_err(), QuotaError::InitialTooLarge { capacity: 30 });
+    assert_eq!(
+        full.initially(31, seconds(0)).unwrap_err(),
+        QuotaError::InitialTooLarge { capacity: 30 }
+    );
     let empty = Atomic::new(full.initially(0, Nanos::ZERO).unwrap());
     assert_eq!(empty.try_acquire_n_at(30, Nanos::ZERO), not_until(seconds(3)));
 }
@@ -107,7 +125,10 @@ fn costs_that_cannot_be() {
     assert_eq!(bucket.with_cost(0).unwrap_err(), QuotaError::ZeroCost);
     assert_eq!(bucket.with_cost(31).unwrap_err(), QuotaError::CapacityTooSmall { least: 31 });
     let limiter = Atomic::new(bucket.with_cost(30).unwrap());
-    assert_eq!(limiter.try_acquire_n_at(2, seconds(1)), Err(Refused::ExceedsCapacity { capacity: 1 }));
+    assert_eq!(
+        limiter.try_acquire_n_at(2, seconds(1)),
+        Err(Refused::ExceedsCapacity { capacity: 1 })
+    );
     assert_eq!(limiter.try_acquire_at(seconds(1)), Ok(()));
 }
 
@@ -117,7 +138,10 @@ fn buckets_at_the_edges_of_the_types() {
     assert_eq!(TokenBucket::new(slowest, 2).unwrap_err(), QuotaError::CapacityTooLarge { most: 1 });
     let fastest = Quota::new(1, span(1)).unwrap();
     let most = Nanos::MAX.as_nanos();
-    assert_eq!(LeakyMeter::new(fastest, most + 1).unwrap_err(), QuotaError::CapacityTooLarge { most });
+    assert_eq!(
+        LeakyMeter::new(fastest, most + 1).unwrap_err(),
+        QuotaError::CapacityTooLarge { most }
+    );
     let bucket = TokenBucket::new(fastest, most).unwrap().initially(0, Nanos::MAX).unwrap();
     assert_eq!(Atomic::new(bucket).try_acquire_n_at(most, Nanos::MAX), not_until(Nanos::MAX));
     assert_eq!(LeakyQueue::new(fastest, 0).unwrap_err(), QuotaError::CapacityTooSmall { least: 1 });
@@ -137,7 +161,8 @@ fn a_meter_falls_as_it_leaks() {
 
 #[test]
 fn a_queues_departures_do_not_drift() {
-    // 3 in 10 ns: the n-th departs at 10 n / 3 ns, in the nanosecond that begins there or in the next.
+    // 3 in 10 ns: the n-th departs at 10 n / 3 ns, in the nanosecond that begins there or in the
+    // next.
     let queue = Atomic::new(LeakyQueue::new(Quota::new(3, span(10)).unwrap(), 1_000_000).unwrap());
     for n in 0..100_000_u64 {
         let departure = queue.enqueue_at(Nanos::ZERO).unwrap().as_nanos();

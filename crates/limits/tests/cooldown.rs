@@ -3,7 +3,8 @@
 mod laws;
 
 use laws::{
-    Answer, Arrival, DAY, SECOND, arrivals, arrivals_for, at, not_until, quotas, seconds, span, whole_quotas,
+    Answer, Arrival, DAY, SECOND, arrivals, arrivals_for, at, not_until, quotas, seconds, span,
+    whole_quotas,
 };
 use nanopace::Nanos;
 use nanopace_limits::{Atomic, Cooldown, Limiter, Locked, Quota, QuotaError, Refused, Rule};
@@ -23,7 +24,8 @@ fn score(quota: Quota, let_in: &[Arrival]) -> u128 {
     let_in.iter().fold(0, |score, arrival| start(score, arrival) + cost(arrival))
 }
 
-/// The earliest moment, scaled, at which the definition lets in `n` more, with up to `burst` at once.
+/// The earliest moment, scaled, at which the definition lets in `n` more, with up to `burst` at
+/// once.
 fn earliest(quota: Quota, burst: u64, let_in: &[Arrival], n: u64) -> u128 {
     let tolerance = u128::from(burst - n) * u128::from(quota.period_ns());
     score(quota, let_in).saturating_sub(tolerance)
@@ -42,15 +44,16 @@ fn definition(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     not_until(at(u64::try_from(earliest).expect("within the range of moments and one period")))
 }
 
-/// How much too early something may get in: less than 2 ns, where an interval is no whole number of nanoseconds.
+/// How much too early something may get in: less than 2 ns, where an interval is no whole number of
+/// nanoseconds.
 fn early_ns(quota: Quota) -> u64 {
     if quota.period_ns().is_multiple_of(quota.count()) { 0 } else { 2 }
 }
 
 /// In a span, its ends included, at most as many as the burst and those whose interval has passed.
 fn most_in(quota: Quota, burst: u64, length_ns: u64) -> u128 {
-    let earned =
-        u128::from(length_ns + early_ns(quota)) * u128::from(quota.count()) / u128::from(quota.period_ns());
+    let earned = u128::from(length_ns + early_ns(quota)) * u128::from(quota.count())
+        / u128::from(quota.period_ns());
     u128::from(burst) + earned
 }
 
@@ -81,7 +84,8 @@ fn one_each_interval_always_gets_in() {
 
 #[test]
 fn a_year_at_three_in_ten_nanoseconds_does_not_drift() {
-    // 3.333.. ns apart, spaced evenly: the n-th gets in at 10 n / 3 ns rounded up, or the nanosecond after.
+    // 3.333.. ns apart, spaced evenly: the n-th gets in at 10 n / 3 ns rounded up, or the
+    // nanosecond after.
     let quota = Quota::new(3, span(10)).unwrap();
     let limiter = Atomic::new(Cooldown::with_burst(quota, 1_000_000_000_000_000_000).unwrap());
     for year in 1..=30_u64 {
@@ -89,7 +93,8 @@ fn a_year_at_three_in_ten_nanoseconds_does_not_drift() {
         assert_eq!(limiter.try_acquire_n_at(n, at(1)), Ok(()), "{year}");
     }
     let all: u128 = 30 * 9_460_800_000_000_000 * 10 / 3;
-    let Err(Refused::NotUntil(paid)) = limiter.try_acquire_n_at(1_000_000_000_000_000_000, at(1)) else {
+    let Err(Refused::NotUntil(paid)) = limiter.try_acquire_n_at(1_000_000_000_000_000_000, at(1))
+    else {
         panic!()
     };
     assert!((all..=all + 5).contains(&u128::from(paid.as_nanos())), "{paid:?} is not {all}");
@@ -98,9 +103,10 @@ fn a_year_at_three_in_ten_nanoseconds_does_not_drift() {
 #[test]
 fn at_the_edges_of_the_types() {
     let longest = span(Nanos::MAX.as_nanos());
-    for (quota, n) in
-        [(Quota::new(1, longest), 1), (Quota::new(Nanos::MAX.as_nanos(), longest), Nanos::MAX.as_nanos())]
-    {
+    for (quota, n) in [
+        (Quota::new(1, longest), 1),
+        (Quota::new(Nanos::MAX.as_nanos(), longest), Nanos::MAX.as_nanos()),
+    ] {
         let limiter = Atomic::new(Cooldown::new(quota.unwrap()));
         assert_eq!(limiter.try_acquire_n_at(n, Nanos::MAX), Ok(()));
         assert_eq!(limiter.try_acquire_n_at(n, Nanos::MAX), not_until(Nanos::MAX));
@@ -115,23 +121,35 @@ fn at_the_edges_of_the_types() {
 #[test]
 fn bursts_that_cannot_be() {
     let day = Quota::new(1, span(DAY)).unwrap();
-    assert_eq!(Cooldown::with_burst(day, 0).unwrap_err(), QuotaError::CapacityTooSmall { least: 1 });
+    assert_eq!(
+        Cooldown::with_burst(day, 0).unwrap_err(),
+        QuotaError::CapacityTooSmall { least: 1 }
+    );
     let most = Nanos::MAX.as_nanos() / DAY;
     assert!(Cooldown::with_burst(day, most).is_ok());
-    assert_eq!(Cooldown::with_burst(day, most + 1).unwrap_err(), QuotaError::CapacityTooLarge { most });
+    assert_eq!(
+        Cooldown::with_burst(day, most + 1).unwrap_err(),
+        QuotaError::CapacityTooLarge { most }
+    );
 }
 
 /// From one per day to 10 M/s, a thousand refusals each: who comes back when told gets in.
 #[test]
 fn who_obeys_gets_in_at_every_rate() {
-    for text in ["1/day", "7/day", "1/h", "3/min", "10/s", "333/s", "70k/s", "3M/s", "7M/s", "10M/s"] {
+    for text in
+        ["1/day", "7/day", "1/h", "3/min", "10/s", "333/s", "70k/s", "3M/s", "7M/s", "10M/s"]
+    {
         let limiter = Atomic::new(Cooldown::new(text.parse().unwrap()));
         let mut now = at(12_345);
         let mut refusals = 0;
         while refusals < 1_000 {
             if let Err(refused) = limiter.try_acquire_at(now) {
                 let Refused::NotUntil(moment) = refused else { panic!("{refused}") };
-                assert_eq!(limiter.try_acquire_at(moment), Ok(()), "{text}: told {moment:?} at {now:?}");
+                assert_eq!(
+                    limiter.try_acquire_at(moment),
+                    Ok(()),
+                    "{text}: told {moment:?} at {now:?}"
+                );
                 now = moment;
                 refusals += 1;
             }
@@ -244,7 +262,13 @@ proptest! {
 fn of_two_limits_that_are_too_small_the_smaller_answers() {
     let rule = (Cooldown::new("3/s".parse().unwrap()), Cooldown::new("5/h".parse().unwrap()));
     let mut state = rule.fresh();
-    assert_eq!(rule.decide(&mut state, seconds(1), 6), Err(Refused::ExceedsCapacity { capacity: 3 }));
+    assert_eq!(
+        rule.decide(&mut state, seconds(1), 6),
+        Err(Refused::ExceedsCapacity { capacity: 3 })
+    );
     assert_eq!(rule.decide(&mut state, seconds(1), 3), Ok(()));
-    assert_eq!(rule.decide(&mut state, seconds(1), 4), Err(Refused::ExceedsCapacity { capacity: 3 }));
+    assert_eq!(
+        rule.decide(&mut state, seconds(1), 4),
+        Err(Refused::ExceedsCapacity { capacity: 3 })
+    );
 }

@@ -14,7 +14,11 @@ fn what_people_write() {
         (" 5k / 2h 30m ", 5_000, 9_000),
         ("1G/s", 1_000_000_000, 1),
     ] {
-        assert_eq!(text.parse::<Quota>(), Quota::new(count, Duration::from_secs(seconds)), "{text}");
+        assert_eq!(
+            text.parse::<Quota>(),
+            Quota::new(count, Duration::from_secs(seconds)),
+            "{text}"
+        );
     }
     assert_eq!("7/100ms".parse(), Quota::new(7, Duration::from_millis(100)));
 }

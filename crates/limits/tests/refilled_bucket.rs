@@ -51,7 +51,11 @@ fn a_refill_is_due_at_its_moment_and_not_before() {
     assert_eq!(bucket.try_acquire_n_at(3, seconds(1)), Ok(()));
     assert_eq!(bucket.try_acquire_at(seconds(1)), not_until(seconds(2)));
     assert_eq!(bucket.try_acquire_n_at(5, seconds(1_000)), Ok(()));
-    assert_eq!(bucket.try_acquire_at(seconds(1_000)), not_until(seconds(1_001)), "full, not fuller");
+    assert_eq!(
+        bucket.try_acquire_at(seconds(1_000)),
+        not_until(seconds(1_001)),
+        "full, not fuller"
+    );
 }
 
 #[test]
@@ -71,14 +75,19 @@ fn buckets_that_cannot_be() {
 fn at_the_edges_of_the_types() {
     let clock = ManualClock::new();
     let bucket =
-        RefilledBucket::start("1/day".parse().unwrap(), u64::MAX, 0, u64::MAX, clock.clone()).unwrap();
+        RefilledBucket::start("1/day".parse().unwrap(), u64::MAX, 0, u64::MAX, clock.clone())
+            .unwrap();
     assert_eq!(bucket.try_acquire_at(Nanos::ZERO), not_until(Nanos::MAX));
-    assert_eq!(bucket.try_acquire_n_at(2, Nanos::ZERO), Err(Refused::ExceedsCapacity { capacity: 1 }));
+    assert_eq!(
+        bucket.try_acquire_n_at(2, Nanos::ZERO),
+        Err(Refused::ExceedsCapacity { capacity: 1 })
+    );
     assert_eq!(bucket.try_acquire_n_at(0, Nanos::MAX), Ok(()));
     assert_eq!(bucket.tokens(), Nanos::MAX.as_nanos() / DAY);
 }
 
-/// From one per day to 10 M/s: who comes back when told gets in, and a nanosecond earlier would not have.
+/// From one per day to 10 M/s: who comes back when told gets in, and a nanosecond earlier would not
+/// have.
 #[test]
 fn who_obeys_gets_in_at_every_rate() {
     for period_ns in [DAY, SECOND, MILLI + 1, 333, 100] {
@@ -101,7 +110,8 @@ fn who_obeys_gets_in_at_every_rate() {
 #[test]
 fn unattended_it_is_refilled_by_requests_and_by_hand() {
     let clock = ManualClock::new();
-    let bucket = RefilledBucket::unattended("3/s".parse().unwrap(), 5, 0, 1, clock.clone()).unwrap();
+    let bucket =
+        RefilledBucket::unattended("3/s".parse().unwrap(), 5, 0, 1, clock.clone()).unwrap();
     assert!(!bucket.is_attended());
     clock.advance(span(SECOND));
     assert_eq!(bucket.tokens(), 0);
@@ -155,7 +165,8 @@ proptest! {
     #[test]
     fn never_lets_in_more_than_capacity_and_refills(capacity in 4..30_u64, arrivals in laws::arrivals(SECOND, 5, 30)) {
         let (_clock, bucket) = bucket("5/s", capacity, capacity);
-        // A refill that has been seen once, by whoever asked, is there, also when the clock goes back.
+        // A refill that has been seen once, by whoever asked, is there, also when the clock goes
+        // back.
         let mut latest = Nanos::ZERO;
         let mut let_in = Vec::new();
         for one in arrivals {

@@ -1,4 +1,5 @@
-//! The rolling counts against sums over all that was ever added, and the ring of slots against what it promises.
+//! The rolling counts against sums over all that was ever added, and the ring of slots against what
+//! it promises.
 
 mod laws;
 
@@ -54,7 +55,8 @@ fn a_jump_of_any_length_clears_the_ring() {
     }
 }
 
-/// 10 slots of 100 ms: 0.9 s after the first of a slot, all of it may come again; guarding, 1 s after.
+/// 10 slots of 100 ms: 0.9 s after the first of a slot, all of it may come again; guarding, 1 s
+/// after.
 #[test]
 fn three_hundred_per_second_guard_what_they_say() {
     fn closest(rule: SlottedRing<10>) -> u64 {

@@ -1,4 +1,5 @@
-//! Threads that meet in limiters without a lock; for `ThreadSanitizer`, and for what a real machine does.
+//! Threads that meet in limiters without a lock; for `ThreadSanitizer`, and for what a real machine
+//! does.
 
 mod laws;
 
@@ -18,7 +19,8 @@ fn in_threads<T: Send>(ask: impl Fn() -> T + Sync) -> Vec<T> {
     })
 }
 
-/// Each thread asks at moments that all of them have seen, so that slots are taken over while others still count in them.
+/// Each thread asks at moments that all of them have seen, so that slots are taken over while
+/// others still count in them.
 #[test]
 fn a_ring_never_exceeds_what_it_guards() {
     let quota = Quota::new(100, span(SECOND)).unwrap();
@@ -35,7 +37,8 @@ fn a_ring_never_exceeds_what_it_guards() {
         let_in
     };
     let let_in: Vec<Arrival> = in_threads(ask).concat();
-    // Who is held up counts in the others' slot. Each seven slots of a seventh of a second let in 100; five seconds have 36.
+    // Who is held up counts in the others' slot. Each seven slots of a seventh of a second let in
+    // 100; five seconds have 36.
     let sum: u64 = let_in.iter().map(|one| one.n).sum();
     assert!((100..=600).contains(&sum), "{sum}");
 }
@@ -50,7 +53,8 @@ fn a_slot_of_a_ring_is_shared_to_the_last() {
 #[test]
 fn a_refilled_bucket_loses_no_token_and_makes_none() {
     let clock = ManualClock::new();
-    let bucket = RefilledBucket::unattended("100/s".parse().unwrap(), 1_000_000, 0, 1, clock).unwrap();
+    let bucket =
+        RefilledBucket::unattended("100/s".parse().unwrap(), 1_000_000, 0, 1, clock).unwrap();
     let moment = AtomicU64::new(1);
     let ask = || {
         let mut taken = 0;

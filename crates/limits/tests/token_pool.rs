@@ -1,4 +1,5 @@
-//! The token pool: its arithmetic against the source's law, and the pool that a rate manager refills.
+//! The token pool: its arithmetic against the source's law, and the pool that a rate manager
+//! refills.
 
 mod common;
 mod laws;
@@ -71,7 +72,10 @@ fn pools_that_cannot_be() {
         assert_eq!(TokenPool::new(10, ratio).unwrap_err(), QuotaError::Ratio);
     }
     for (size, ratio) in [(u64::MAX, 1.0), (1 << 62, 2.1), (1, 1e300)] {
-        assert_eq!(TokenPool::new(size, ratio).unwrap_err(), QuotaError::CapacityTooLarge { most: 1 << 63 });
+        assert_eq!(
+            TokenPool::new(size, ratio).unwrap_err(),
+            QuotaError::CapacityTooLarge { most: 1 << 63 }
+        );
     }
 }
 
@@ -88,7 +92,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// Step by step against the law in fractions: the moved amounts may differ by the fraction that is carried only.
+    /// Step by step against the law in fractions: the moved amounts may differ by the fraction that
+    /// is carried only.
     #[test]
     fn no_token_is_created_destroyed_or_scaled(size in 1..2_000_u64, percent in 100..400_u32, steps in steps()) {
         let mut pool = TokenPool::new(size, f64::from(percent) / 100.0).unwrap();
@@ -122,7 +127,8 @@ proptest! {
         }
     }
 
-    /// While enough is waiting and there is room, all refills together move their share, rounded down once.
+    /// While enough is waiting and there is room, all refills together move their share, rounded
+    /// down once.
     #[test]
     fn fractions_are_carried(size in 10..1_000_u64, refills in prop::collection::vec(0..10_u64, 1..100)) {
         let mut pool = TokenPool::new(size, 1.5).unwrap();
@@ -141,8 +147,8 @@ proptest! {
 }
 
 proptest! {
-    /// The managed pool is the pool, refilled at each beat with what the quota has brought; whatever the clock does, at the latest
-    /// moment it has shown.
+    /// The managed pool is the pool, refilled at each beat with what the quota has brought;
+    /// whatever the clock does, at the latest moment it has shown.
     #[test]
     fn the_managed_pool_is_its_definition(
         count in 1..50_u64, period_ns in 50..100_000_u64, interval_ns in 1..10_000_u64, size in 1..40_u64,
@@ -185,15 +191,27 @@ proptest! {
 /// From one per day to 10 M/s, refilled every microsecond and every hour.
 #[test]
 fn who_obeys_gets_in_at_every_rate() {
-    for (text, interval) in
-        [("1/day", 3_600 * SECOND), ("7/day", 1_000), ("3/min", 1_000), ("333/s", 1_000), ("10M/s", 1_000)]
-    {
-        let pool = ManagedPool::unattended(text.parse().unwrap(), 3, 1.0, span(interval), ManualClock::new())
-            .unwrap();
+    for (text, interval) in [
+        ("1/day", 3_600 * SECOND),
+        ("7/day", 1_000),
+        ("3/min", 1_000),
+        ("333/s", 1_000),
+        ("10M/s", 1_000),
+    ] {
+        let pool = ManagedPool::unattended(
+            text.parse().unwrap(),
+            3,
+            1.0,
+            span(interval),
+            ManualClock::new(),
+        )
+        .unwrap();
         let mut now = at(12_345);
         for _ in 0..1_000 {
             while pool.try_acquire_at(now).is_ok() {}
-            let Err(Refused::NotUntil(moment)) = pool.try_acquire_at(now) else { panic!("it is empty") };
+            let Err(Refused::NotUntil(moment)) = pool.try_acquire_at(now) else {
+                panic!("it is empty")
+            };
             assert!(pool.check_n_at(1, at(moment.as_nanos() - 1)).is_err(), "{text} at {now:?}");
             assert_eq!(pool.try_acquire_at(moment), Ok(()), "{text} at {now:?}");
             now = moment;
@@ -205,7 +223,8 @@ fn who_obeys_gets_in_at_every_rate() {
 fn managed() -> (ManualClock, Arc<ManagedPool>) {
     let clock = ManualClock::new();
     let interval = Duration::from_millis(10);
-    let pool = ManagedPool::start("1k/s".parse().unwrap(), 100, 1.25, interval, clock.clone()).unwrap();
+    let pool =
+        ManagedPool::start("1k/s".parse().unwrap(), 100, 1.25, interval, clock.clone()).unwrap();
     (clock, Arc::new(pool))
 }
 
@@ -349,7 +368,8 @@ fn many_callers_share_what_comes_in() {
 #[test]
 fn intervals_that_cannot_be() {
     for interval in [Duration::ZERO, span(DAY + 1)] {
-        let pool = ManagedPool::start("1/s".parse().unwrap(), 10, 1.0, interval, ManualClock::new());
+        let pool =
+            ManagedPool::start("1/s".parse().unwrap(), 10, 1.0, interval, ManualClock::new());
         assert_eq!(pool.unwrap_err(), QuotaError::Interval);
     }
 }
@@ -359,7 +379,8 @@ fn odd_rates_are_refilled_exactly() {
     // 7 in 3 s, refilled every 100 ms: after an hour 8400, not 36 000 x floor(0.233).
     let clock = ManualClock::new();
     let pool =
-        ManagedPool::start("7/3s".parse().unwrap(), 10_000, 1.0, span(100 * MILLI), clock.clone()).unwrap();
+        ManagedPool::start("7/3s".parse().unwrap(), 10_000, 1.0, span(100 * MILLI), clock.clone())
+            .unwrap();
     for _ in 0..36_000 {
         clock.advance(span(100 * MILLI));
         assert!(pool.take(u64::MAX).is_err(), "brings it up to date");

@@ -1,4 +1,5 @@
-//! The windows against their definitions: the fixed window, the sliding log and the sliding counter.
+//! The windows against their definitions: the fixed window, the sliding log and the sliding
+//! counter.
 
 mod laws;
 
@@ -8,8 +9,8 @@ use laws::{
 };
 use nanopace::Nanos;
 use nanopace_limits::{
-    Atomic, Cooldown, FixedWindow, Limiter, Locked, Quota, QuotaError, Refused, Rule, SlidingCounter,
-    SlidingLog,
+    Atomic, Cooldown, FixedWindow, Limiter, Locked, Quota, QuotaError, Refused, Rule,
+    SlidingCounter, SlidingLog,
 };
 use proptest::prelude::*;
 
@@ -37,14 +38,16 @@ fn start_of(quota: Quota, window: u64) -> Nanos {
 
 fn fixed_window(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let capacity = quota.count();
-    let latest = let_in.iter().map(|one| window(quota, one.now)).fold(window(quota, arrival.now), u64::max);
+    let latest =
+        let_in.iter().map(|one| window(quota, one.now)).fold(window(quota, arrival.now), u64::max);
     // What counts in a later window than its moment's was let in after something in that window.
     let mut counted_in = 0;
     let windows = let_in.iter().map(|one| {
         counted_in = window(quota, one.now).max(counted_in);
         (counted_in, one.n)
     });
-    let count: u128 = windows.filter(|(number, _)| *number == latest).map(|(_, n)| u128::from(n)).sum();
+    let count: u128 =
+        windows.filter(|(number, _)| *number == latest).map(|(_, n)| u128::from(n)).sum();
     match arrival.n {
         n if n > capacity => Err(Refused::ExceedsCapacity { capacity }),
         n if n == 0 || count + u128::from(n) <= u128::from(capacity) => Ok(()),
@@ -61,14 +64,16 @@ fn sliding_log(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let now = let_in.last().map_or(arrival.now, |last| last.now.max(arrival.now));
     let fits = |moment: Nanos| {
         let recent = sum(&let_in, |one| {
-            u128::from(one.as_nanos()) + u128::from(quota.period_ns()) > u128::from(moment.as_nanos())
+            u128::from(one.as_nanos()) + u128::from(quota.period_ns())
+                > u128::from(moment.as_nanos())
         });
         recent + u128::from(arrival.n) <= u128::from(capacity)
     };
     if arrival.n == 0 || fits(now) {
         return Ok(());
     }
-    let mut leaves = let_in.iter().map(|one| one.now + quota.period()).filter(|moment| *moment > now);
+    let mut leaves =
+        let_in.iter().map(|one| one.now + quota.period()).filter(|moment| *moment > now);
     not_until(leaves.find(|moment| fits(*moment)).unwrap_or(Nanos::MAX))
 }
 
@@ -83,7 +88,8 @@ fn weight(quota: Quota, let_in: &[Arrival], moment: Nanos, n: u64) -> u128 {
 
 fn sliding_counter_lets_in(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> bool {
     let most = u128::from(quota.count()) * u128::from(quota.period_ns());
-    arrival.n == 0 || arrival.n <= quota.count() && weight(quota, let_in, arrival.now, arrival.n) <= most
+    arrival.n == 0
+        || arrival.n <= quota.count() && weight(quota, let_in, arrival.now, arrival.n) <= most
 }
 
 #[test]
@@ -109,7 +115,8 @@ fn the_boundary_doubles_what_a_fixed_window_lets_in_and_no_more() {
 
 #[test]
 fn who_keeps_knocking_stays_out_where_refused_requests_count() {
-    // 2 per 10 s; two at 0 s, then one each 4 s: each finds two arrivals in the last 10 s, but for who was told when and waited.
+    // 2 per 10 s; two at 0 s, then one each 4 s: each finds two arrivals in the last 10 s, but for
+    // who was told when and waited.
     let rule = SlidingLog::counting_refused("2/10s".parse().unwrap());
     let mut state = rule.fresh();
     assert_eq!(rule.decide(&mut state, seconds(0), 2), Ok(()));
@@ -135,7 +142,8 @@ fn a_log_remembers_no_more_moments_than_its_count() {
 
 #[test]
 fn counts_that_do_not_fit_a_word_are_refused_with_what_does() {
-    // A second's windows up to 2^63 ns take 34 bits for their number, so 30 are left; two counts have 15 each.
+    // A second's windows up to 2^63 ns take 34 bits for their number, so 30 are left; two counts
+    // have 15 each.
     let quota = |count| Quota::new(count, span(SECOND)).unwrap();
     assert!(SlidingCounter::new(quota((1 << 15) - 1)).is_ok());
     assert_eq!(
@@ -149,8 +157,9 @@ fn quota_and_arrivals() -> impl Strategy<Value = (Quota, Vec<Arrival>)> {
 }
 
 fn quota_and_orderly() -> impl Strategy<Value = (Quota, Vec<Arrival>)> {
-    whole_quotas()
-        .prop_flat_map(|quota| (Just(quota), orderly(quota.period_ns(), quota.count(), quota.count())))
+    whole_quotas().prop_flat_map(|quota| {
+        (Just(quota), orderly(quota.period_ns(), quota.count(), quota.count()))
+    })
 }
 
 fn most_windows(quota: Quota, length_ns: u64) -> u128 {
@@ -174,7 +183,8 @@ proptest! {
     #[test]
     fn a_sliding_log_keeps_its_laws((quota, arrivals) in quota_and_arrivals()) {
         let rule = SlidingLog::new(quota);
-        // Of the laws, those that hold on a clock that goes backwards: what is refused may have moved on the latest moment.
+        // Of the laws, those that hold on a clock that goes backwards: what is refused may have
+        // moved on the latest moment.
         laws::retries_get_in(&rule, &arrivals)?;
         laws::idle_is_fresh(&rule, &arrivals)?;
         laws::sizes_are_told_apart(&rule, quota.count(), &arrivals)?;
@@ -185,7 +195,8 @@ proptest! {
         let rule = SlidingLog::new(quota);
         laws::common(&rule, quota.count(), &arrivals)?;
         laws::agrees(&rule, &arrivals, |let_in, arrival| sliding_log(quota, let_in, arrival))?;
-        // A period has one end of its two: up to one nanosecond less than it, no more than the count.
+        // A period has one end of its two: up to one nanosecond less than it, no more than the
+        // count.
         let periods = |length_ns: u64| u128::from(length_ns / quota.period_ns() + 1);
         laws::is_bounded(&rule, &arrivals, |length_ns| periods(length_ns) * u128::from(quota.count()))?;
     }
@@ -220,7 +231,8 @@ proptest! {
         laws::is_bounded(&rule, &arrivals, |length_ns| periods(length_ns) * u128::from(quota.count()))?;
     }
 
-    /// On a clock that goes backwards, what counts is the latest moment at which a request arrived: in order, the answers are the same.
+    /// On a clock that goes backwards, what counts is the latest moment at which a request arrived:
+    /// in order, the answers are the same.
     #[test]
     fn logs_take_moments_from_before_the_latest_for_the_latest((quota, mut arrivals) in quota_and_arrivals()) {
         arrivals.retain(|arrival| (1..=quota.count()).contains(&arrival.n));

@@ -28,12 +28,16 @@ pub(crate) enum To {
     Running,
 }
 
-/// Changes what the plan says until it is told to stop. Where workers have to finish, the last change lets them.
+/// Changes what the plan says until it is told to stop. Where workers have to finish, the last
+/// change lets them.
 pub(crate) fn run(plan: &Plan, pacer: &Pacer, stop: &AtomicBool) -> Vec<Change> {
     let mut rng = Rng::with_seed(plan.seed.rotate_left(7));
     let mut changes = Vec::new();
     let longest_us = 10_u64.pow(rng.u32(1..5));
-    while plan.changes != Changes::None && !stop.load(Ordering::Relaxed) && changes.len() < MOST_CHANGES {
+    while plan.changes != Changes::None
+        && !stop.load(Ordering::Relaxed)
+        && changes.len() < MOST_CHANGES
+    {
         if plan.changes == Changes::All && rng.u8(0..3) == 0 {
             change_policy(pacer, &mut rng);
         } else {

@@ -3,7 +3,8 @@
 use crate::changer::{Change, To};
 use nanopace::Nanos;
 
-/// Schedule time and slots are summed up in billionths of a slot: slots per second, times nanoseconds.
+/// Schedule time and slots are summed up in billionths of a slot: slots per second, times
+/// nanoseconds.
 pub(crate) const SLOT: u128 = 1_000_000_000;
 
 /// A rate that changes: while a change is under way, the higher one or the lower one of both.
@@ -13,7 +14,8 @@ pub(crate) struct Course {
 }
 
 impl Course {
-    /// From `origin` on, by `speed` of a state; `choose` says which one counts while a change is under way.
+    /// From `origin` on, by `speed` of a state; `choose` says which one counts while a change is
+    /// under way.
     pub(crate) fn new(
         origin: Nanos,
         start: State,

@@ -1,7 +1,7 @@
 //! Random rounds of real threads on a real clock, and the laws that hold whatever they do.
 //!
-//! Nothing is asserted about how long anything takes: only what the engine's documentation promises, by what its
-//! public calls say.
+//! Nothing is asserted about how long anything takes: only what the engine's documentation
+//! promises, by what its public calls say.
 
 mod changer;
 mod course;
@@ -25,11 +25,12 @@ const BETWEEN_REPORTS: Duration = Duration::from_secs(5);
 
 /// Lets threads loose on pacers, and checks what they were told.
 ///
-/// Each round draws everything from its seed: the rate, the way to pause, the policy, the clock, how many
-/// workers do which calls, and whether somebody changes the schedule meanwhile. How the threads meet is up to
-/// the machine, so a round that failed may take several runs to fail again.
+/// Each round draws everything from its seed: the rate, the way to pause, the policy, the clock,
+/// how many workers do which calls, and whether somebody changes the schedule meanwhile. How the
+/// threads meet is up to the machine, so a round that failed may take several runs to fail again.
 ///
-/// Exit code 1 means that a law was broken; what is printed says which, and how to repeat the round.
+/// Exit code 1 means that a law was broken; what is printed says which, and how to repeat the
+/// round.
 #[derive(Parser)]
 #[command(name = "nanopace-stress")]
 struct Options {
@@ -39,7 +40,8 @@ struct Options {
     /// How long to go on, in place of a number of rounds.
     #[arg(long)]
     minutes: Option<u64>,
-    /// The seed of the first round; the next round's is one more. From the time of day if not given.
+    /// The seed of the first round; the next round's is one more. From the time of day if not
+    /// given.
     #[arg(long)]
     seed: Option<u64>,
 }
@@ -86,7 +88,8 @@ fn all_rounds(options: &Options, first_seed: u64) -> Result<String, String> {
 /// Runs one round, and says how to repeat it where it fails, panics or hangs.
 fn watched_round(seed: u64) -> Result<u64, String> {
     let plan = Plan::draw(seed);
-    let text = format!("{plan:#?}\nto repeat: cargo run -p nanopace-stress -- --seed {seed} --rounds 1");
+    let text =
+        format!("{plan:#?}\nto repeat: cargo run -p nanopace-stress -- --seed {seed} --rounds 1");
     let (done, outcome) = channel();
     thread::spawn(move || done.send(round::run(plan)));
     match outcome.recv_timeout(PATIENCE) {

@@ -90,7 +90,10 @@ impl Plan {
             workers: rng.u64(3..=12),
             lasts: Duration::from_millis(rng.u64(60..150)),
             work: pick(rng, [Work::None, Work::None, Work::Mixed, Work::Mixed, Work::Long]),
-            changes: pick(rng, [Changes::None, Changes::None, Changes::None, Changes::Course, Changes::All]),
+            changes: pick(
+                rng,
+                [Changes::None, Changes::None, Changes::None, Changes::Course, Changes::All],
+            ),
             ends: pick(rng, [Ends::AtRest, Ends::AtRest, Ends::Closed]),
             weights: std::array::from_fn(|_| rng.u8(0..4)),
         }
@@ -116,8 +119,8 @@ impl Plan {
         if self.begins == Begins::Paused { builder.start_paused() } else { builder }
     }
 
-    /// Whether workers may block: where slots are so close that all of them get one soon, and where the pacer is
-    /// closed under them.
+    /// Whether workers may block: where slots are so close that all of them get one soon, and where
+    /// the pacer is closed under them.
     pub(crate) fn may_block(&self) -> bool {
         self.ends == Ends::Closed || self.rate >= 1_000
     }

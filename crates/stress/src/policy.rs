@@ -15,7 +15,8 @@ pub(crate) struct Policy {
 impl Policy {
     /// None in two of five rounds; else a strictness, a limit, or both.
     pub(crate) fn draw(rng: &mut Rng) -> Policy {
-        let average = Policy { strictness: Strictness::AVERAGE, max_backlog: None, skip_later_than: None };
+        let average =
+            Policy { strictness: Strictness::AVERAGE, max_backlog: None, skip_later_than: None };
         match rng.u8(0..10) {
             0..4 => average,
             4..7 => Policy { strictness: draw_strictness(rng), ..average },
@@ -31,7 +32,9 @@ impl Policy {
 
     /// Whether each start is judged by a reading of its own.
     pub(crate) fn is_late(&self) -> bool {
-        self.strictness != Strictness::AVERAGE || self.max_backlog.is_some() || self.skip_later_than.is_some()
+        self.strictness != Strictness::AVERAGE
+            || self.max_backlog.is_some()
+            || self.skip_later_than.is_some()
     }
 
     /// Whether intended starts stay where the rate puts them.

@@ -19,8 +19,15 @@ pub(crate) enum Call {
 
 impl Call {
     /// In the order of a plan's weights.
-    pub(crate) const ALL: [Call; 7] =
-        [Call::Acquire, Call::TryAcquire, Call::Timeout, Call::Deadline, Call::Many, Call::Claim, Call::Lane];
+    pub(crate) const ALL: [Call; 7] = [
+        Call::Acquire,
+        Call::TryAcquire,
+        Call::Timeout,
+        Call::Deadline,
+        Call::Many,
+        Call::Claim,
+        Call::Lane,
+    ];
 }
 
 /// One call and its answer, with readings of the clocks around it.

@@ -23,7 +23,8 @@ pub(crate) struct Evidence {
     pub(crate) origin: Nanos,
     pub(crate) records: Vec<Record>,
     pub(crate) changes: Vec<Change>,
-    /// Where the first slot lies that has not been taken; none where there were too many to take all that were due.
+    /// Where the first slot lies that has not been taken; none where there were too many to take
+    /// all that were due.
     pub(crate) next: Option<Nanos>,
     pub(crate) at_rest: Books,
     /// The readings around the call of `close`.

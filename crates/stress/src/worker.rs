@@ -54,8 +54,9 @@ impl<'a> Worker<'a> {
 
     /// Works until it is told to stop, or the pacer is closed; what it still holds goes back.
     pub(crate) fn run(mut self) -> Vec<Record> {
-        let is_closed =
-            |records: &[Record]| records.last().is_some_and(|last| last.answer == Err(Refused::Closed));
+        let is_closed = |records: &[Record]| {
+            records.last().is_some_and(|last| last.answer == Err(Refused::Closed))
+        };
         while !self.ground.stop.load(Ordering::Relaxed)
             && !is_closed(&self.records)
             && self.records.len() < MOST_CALLS
@@ -69,7 +70,9 @@ impl<'a> Worker<'a> {
     fn call(&mut self) {
         match self.draw_call() {
             Call::Acquire => self.note(Call::Acquire, 1, Nanos::ZERO, |pacer| Ok(pacer.acquire()?)),
-            Call::TryAcquire | Call::Drain => self.note(Call::TryAcquire, 1, Nanos::ZERO, Pacer::try_acquire),
+            Call::TryAcquire | Call::Drain => {
+                self.note(Call::TryAcquire, 1, Nanos::ZERO, Pacer::try_acquire);
+            }
             Call::Timeout => self.timeout(),
             Call::Deadline => self.deadline(),
             Call::Many => self.many(),
@@ -88,9 +91,12 @@ impl<'a> Worker<'a> {
             left = left.saturating_sub(u32::from(*weight));
             found
         };
-        let drawn = Call::ALL.iter().zip(weights).find(heavier).map_or(Call::TryAcquire, |(call, _)| *call);
+        let drawn =
+            Call::ALL.iter().zip(weights).find(heavier).map_or(Call::TryAcquire, |(call, _)| *call);
         match drawn {
-            Call::Acquire | Call::Many | Call::Lane if !self.ground.plan.may_block() => Call::Timeout,
+            Call::Acquire | Call::Many | Call::Lane if !self.ground.plan.may_block() => {
+                Call::Timeout
+            }
             other => other,
         }
     }
@@ -103,7 +109,8 @@ impl<'a> Worker<'a> {
 
     fn deadline(&mut self) {
         let earlier = Duration::from_micros(self.rng.u64(0..100));
-        let moment = Nanos::ZERO + ((self.ground.pacer.now() + self.draw_span()) - (Nanos::ZERO + earlier));
+        let moment =
+            Nanos::ZERO + ((self.ground.pacer.now() + self.draw_span()) - (Nanos::ZERO + earlier));
         self.note(Call::Deadline, 1, moment, |pacer| pacer.acquire_deadline(moment));
     }
 
@@ -141,7 +148,8 @@ impl<'a> Worker<'a> {
 
     /// Some starts on a lane, an old one or a new one; then it gives back, goes, or stays.
     fn lane(&mut self) {
-        let fresh = || (self.ground.lanes.fetch_add(1, Ordering::Relaxed), self.ground.pacer.lane());
+        let fresh =
+            || (self.ground.lanes.fetch_add(1, Ordering::Relaxed), self.ground.pacer.lane());
         let (number, mut lane) = self.lane.take().unwrap_or_else(fresh);
         for _ in 0..self.rng.u32(1..20) {
             let noted = self.noted(Call::Lane, number, 1, Nanos::ZERO);

@@ -33,7 +33,10 @@ fn main() -> ExitCode {
 }
 
 fn test() -> bool {
-    cargo(&["test", "--workspace", "--no-fail-fast"], &[]) & stress("60") & stored_edits_apply() & loom("2")
+    cargo(&["test", "--workspace", "--no-fail-fast"], &[])
+        & stress("60")
+        & stored_edits_apply()
+        & loom("2")
 }
 
 /// The seed is drawn from the time, and printed.
@@ -52,8 +55,15 @@ fn stored_edits_apply() -> bool {
 /// Models run optimised, in a target folder of their own: the flag reaches every dependency.
 fn loom(preemptions: &str) -> bool {
     let flags = format!("{} --cfg loom", env::var("RUSTFLAGS").unwrap_or_default());
-    let arguments =
-        ["test", "--release", "--package", "loom-tests", "--target-dir", "target/loom", "--no-fail-fast"];
+    let arguments = [
+        "test",
+        "--release",
+        "--package",
+        "loom-tests",
+        "--target-dir",
+        "target/loom",
+        "--no-fail-fast",
+    ];
     cargo(&arguments, &[("RUSTFLAGS", &flags), ("LOOM_MAX_PREEMPTIONS", preemptions)])
 }
 
@@ -71,7 +81,10 @@ fn cargo(arguments: &[&str], variables: &[(&str, &str)]) -> bool {
     eprintln!("cargo {}", arguments.join(" "));
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status =
-        Command::new(cargo).args(arguments).envs(variables.iter().copied()).current_dir(root).status();
+    let status = Command::new(cargo)
+        .args(arguments)
+        .envs(variables.iter().copied())
+        .current_dir(root)
+        .status();
     status.is_ok_and(|status| status.success())
 }

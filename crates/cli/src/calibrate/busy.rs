@@ -1,12 +1,14 @@
 //! Whether the machine was too busy with other things to draw conclusions.
 //!
-//! A thread that never sleeps has a processor all the time, unless something takes it. What other programs take is
-//! missing from the thread's processor time; what interrupts and a hypervisor take shows as gaps between its readings of the clock.
+//! A thread that never sleeps has a processor all the time, unless something takes it. What other
+//! programs take is missing from the thread's processor time; what interrupts and a hypervisor take
+//! shows as gaps between its readings of the clock.
 
 use crate::human;
 use std::fmt::{self, Display, Formatter};
 
-/// More than this would shift the 99th percentiles that the conclusions are drawn from several times over.
+/// More than this would shift the 99th percentiles that the conclusions are drawn from several
+/// times over.
 const MOST_TAKEN: f64 = 0.05;
 
 /// What was taken from threads that never sleep, as shares of their time.
@@ -30,10 +32,16 @@ impl Display for Taken {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Some(share) = self.by_others.filter(|share| *share > MOST_TAKEN) {
             let share = human::percent(share);
-            return write!(f, "other programs took {share} of the time of threads that never sleep");
+            return write!(
+                f,
+                "other programs took {share} of the time of threads that never sleep"
+            );
         }
         let lost = human::percent(self.in_hiccups.unwrap_or(0.0));
-        write!(f, "a spinning thread lost {lost} of its time to interrupts, a hypervisor or other programs")
+        write!(
+            f,
+            "a spinning thread lost {lost} of its time to interrupts, a hypervisor or other programs"
+        )
     }
 }
 
@@ -60,10 +68,16 @@ mod tests {
     #[test]
     fn who_took_it_is_told_where_it_is_known() {
         let taken = Taken { by_others: Some(0.31), in_hiccups: Some(0.4) };
-        assert_eq!(taken.to_string(), "other programs took 31.0 % of the time of threads that never sleep");
+        assert_eq!(
+            taken.to_string(),
+            "other programs took 31.0 % of the time of threads that never sleep"
+        );
         for by_others in [None, Some(0.01)] {
             let told = Taken { by_others, in_hiccups: Some(0.125) }.to_string();
-            assert!(told.starts_with("a spinning thread lost 12.5 % of its time to interrupts"), "{told}");
+            assert!(
+                told.starts_with("a spinning thread lost 12.5 % of its time to interrupts"),
+                "{told}"
+            );
         }
     }
 }

@@ -66,7 +66,9 @@ pub(crate) fn clocks(bounds: Bounds<'_>) -> Clocks {
 /// A pacer that is always late: nothing holds its starts back.
 fn behind() -> Pacer {
     const FASTEST: u64 = 10_000_000_000;
-    Pacer::new(Rate::per_second(FASTEST).unwrap_or_else(|_| unreachable!("the fastest rate there is")))
+    Pacer::new(
+        Rate::per_second(FASTEST).unwrap_or_else(|_| unreachable!("the fastest rate there is")),
+    )
 }
 
 fn each_ns<T>(work: impl Fn() -> T) -> f64 {
@@ -147,7 +149,14 @@ pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts
         let spun = pacer.stats().spun().saturating_sub(spun_before);
         let spun_each_ns = spun.as_secs_f64() * 1e9 / float(lateness.len()).max(1.0);
         let even = gaps.quality().map(|quality| quality.within_25_percent);
-        (lateness.len() > 1).then_some(Starts { pause, hz, lateness, even, cpu_share, spun_each_ns })
+        (lateness.len() > 1).then_some(Starts {
+            pause,
+            hz,
+            lateness,
+            even,
+            cpu_share,
+            spun_each_ns,
+        })
     })
 }
 
@@ -173,5 +182,7 @@ fn nanos(span: Duration) -> u64 {
 }
 
 fn in_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(|payload| panic::resume_unwind(payload)))
+    thread::scope(|scope| {
+        scope.spawn(work).join().unwrap_or_else(|payload| panic::resume_unwind(payload))
+    })
 }

@@ -34,18 +34,18 @@ pub(crate) fn svg(results: &Results) -> Result<String, Box<dyn Error + Send + Sy
 }
 
 fn curves(results: &Results) -> Vec<Curve<'_>> {
-    let sleeps = results
-        .sleeps
-        .iter()
-        .map(|sleeps| Curve { name: sleeps_name(sleeps.asked, sleeps.fine), times: &sleeps.oversleep });
-    let spinning = results
-        .spinning
-        .iter()
-        .map(|spinning| Curve { name: "spinning: between readings".to_owned(), times: &spinning.gaps });
-    let starts = results
-        .starts
-        .iter()
-        .map(|starts| Curve { name: starts_name(starts.pause, starts.hz), times: &starts.lateness });
+    let sleeps = results.sleeps.iter().map(|sleeps| Curve {
+        name: sleeps_name(sleeps.asked, sleeps.fine),
+        times: &sleeps.oversleep,
+    });
+    let spinning = results.spinning.iter().map(|spinning| Curve {
+        name: "spinning: between readings".to_owned(),
+        times: &spinning.gaps,
+    });
+    let starts = results.starts.iter().map(|starts| Curve {
+        name: starts_name(starts.pause, starts.hz),
+        times: &starts.lateness,
+    });
     sleeps.chain(spinning).chain(starts).collect()
 }
 
@@ -67,7 +67,8 @@ fn draw(area: &Drawing<'_>, curves: &[Curve<'_>]) -> Result<(), Box<dyn Error>> 
     area.fill(&WHITE)?;
     let (left, right) = area.split_horizontally(SIZE.0 - LEGEND);
     let most = curves.iter().flat_map(Curve::points).map(|(_, ns)| ns).fold(1e5, f64::max);
-    let ranks = (TICKS[0].0..TICKS[4].0).log_scale().with_key_points(TICKS.map(|(rank, _)| rank).to_vec());
+    let ranks =
+        (TICKS[0].0..TICKS[4].0).log_scale().with_key_points(TICKS.map(|(rank, _)| rank).to_vec());
     let mut chart = ChartBuilder::on(&left)
         .caption("Oversleep, gaps and lateness by percentile", ("sans-serif", 18))
         .margin(12)
@@ -105,7 +106,12 @@ fn colour(index: usize, count: usize) -> HSLColor {
     HSLColor(0.8 * index / count, 0.85, if index % 2.0 < 1.0 { 0.35 } else { 0.5 })
 }
 
-fn legend(area: &Drawing<'_>, index: usize, name: &str, colour: HSLColor) -> Result<(), Box<dyn Error>> {
+fn legend(
+    area: &Drawing<'_>,
+    index: usize,
+    name: &str,
+    colour: HSLColor,
+) -> Result<(), Box<dyn Error>> {
     let y = 60 + 20 * i32::try_from(index)?;
     area.draw(&PathElement::new([(0, y), (22, y)], colour.stroke_width(3)))?;
     area.draw(&Text::new(name.to_owned(), (28, y - 6), ("sans-serif", 13)))?;

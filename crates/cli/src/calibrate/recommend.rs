@@ -1,12 +1,13 @@
 //! What follows from the measurements: the highest rate with even gaps, and the way to pause.
 //!
-//! Gaps are **even** up to the rate at which the 99th percentile of lateness is a quarter of the interval: then hardly any
-//! gap between two starts is further than 25 % off. Sleeping is also limited by its share of a core, beyond which starts
-//! come in clumps; the hybrid way by its budget for spinning, beyond which it sleeps; every way by what a start takes that
-//! nothing holds back.
+//! Gaps are **even** up to the rate at which the 99th percentile of lateness is a quarter of the
+//! interval: then hardly any gap between two starts is further than 25 % off. Sleeping is also
+//! limited by its share of a core, beyond which starts come in clumps; the hybrid way by its budget
+//! for spinning, beyond which it sleeps; every way by what a start takes that nothing holds back.
 //!
-//! **Recommended** is the cheapest way that keeps gaps even at 10 k/s in one thread, in the order sleep, hybrid, spin, yield;
-//! if none does, the one that comes closest. Spinning and yielding take a whole core, so they need a second one.
+//! **Recommended** is the cheapest way that keeps gaps even at 10 k/s in one thread, in the order
+//! sleep, hybrid, spin, yield; if none does, the one that comes closest. Spinning and yielding take
+//! a whole core, so they need a second one.
 
 use super::sleeping::Sleeping;
 use crate::human;
@@ -75,9 +76,15 @@ impl Limit {
     }
 }
 
-/// The highest rate with even gaps, where sleeping is as given and a start takes `start_ns`, if that is known.
-pub(crate) fn even_rate(facts: &Facts, sleeping: Option<Sleeping>, start_ns: Option<f64>) -> EvenRate {
-    let by_lateness = (MOST_LATENESS * 1e9 / human::float(facts.lateness_p99_ns.max(1)), Limit::Lateness);
+/// The highest rate with even gaps, where sleeping is as given and a start takes `start_ns`, if
+/// that is known.
+pub(crate) fn even_rate(
+    facts: &Facts,
+    sleeping: Option<Sleeping>,
+    start_ns: Option<f64>,
+) -> EvenRate {
+    let by_lateness =
+        (MOST_LATENESS * 1e9 / human::float(facts.lateness_p99_ns.max(1)), Limit::Lateness);
     let by_start_cost = start_ns.map(|nanos| (1e9 / nanos, Limit::StartCost));
     let others = [by_share(facts, sleeping), by_start_cost].into_iter().flatten();
     let (hz, limit) =
@@ -102,8 +109,11 @@ fn by_share(facts: &Facts, sleeping: Option<Sleeping>) -> Option<(f64, Limit)> {
 pub(crate) fn recommend(rates: &[EvenRate], cores: usize) -> Option<Recommendation> {
     let ways = [Pause::Sleep, Pause::Hybrid, Pause::Spin, Pause::Yield];
     let of = |pause: Pause| rates.iter().find(|rate| rate.pause == pause);
-    let candidates: Vec<&EvenRate> =
-        ways.into_iter().filter(|&pause| cores > 1 || !takes_a_core(pause)).filter_map(of).collect();
+    let candidates: Vec<&EvenRate> = ways
+        .into_iter()
+        .filter(|&pause| cores > 1 || !takes_a_core(pause))
+        .filter_map(of)
+        .collect();
     let cheapest = candidates.iter().find(|rate| rate.hz >= REFERENCE_HZ);
     let best = candidates.iter().max_by(|a, b| a.hz.total_cmp(&b.hz))?;
     let reason = match cheapest {
@@ -127,7 +137,10 @@ fn reason(chosen: &EvenRate, best: &EvenRate, sleep: Option<&EvenRate>) -> Strin
     let reason = match sleep {
         Some(sleep) if chosen.pause != Pause::Sleep => {
             let sleep = human::short_hz(sleep.hz);
-            format!("sleeping keeps gaps even up to {sleep} per thread only, {} up to {up_to}", chosen.pause)
+            format!(
+                "sleeping keeps gaps even up to {sleep} per thread only, {} up to {up_to}",
+                chosen.pause
+            )
         }
         _ => format!("it is the cheapest, and keeps gaps even up to {up_to} per thread"),
     };
@@ -166,14 +179,18 @@ mod tests {
         }
     }
 
-    /// 2.5 us late is a quarter of 10 us. A tenth of a core is enough for a sleep of 2 us every 20 us.
+    /// 2.5 us late is a quarter of 10 us. A tenth of a core is enough for a sleep of 2 us every 20
+    /// us.
     #[test]
     fn cheap_sleeps_are_clumped_later() {
         let facts = Facts { pause: Pause::Sleep, lateness_p99_ns: 2_500, spun_each_ns: 0.0 };
-        for (cost_ns, hz, limit) in
-            [(26_000, 33_333.3, SleepShare), (2_000, 50_000.0, SleepShare), (500, 100_000.0, Lateness)]
-        {
-            let rate = even_rate(&facts, Some(Sleeping { cost: Duration::from_nanos(cost_ns) }), None);
+        for (cost_ns, hz, limit) in [
+            (26_000, 33_333.3, SleepShare),
+            (2_000, 50_000.0, SleepShare),
+            (500, 100_000.0, Lateness),
+        ] {
+            let rate =
+                even_rate(&facts, Some(Sleeping { cost: Duration::from_nanos(cost_ns) }), None);
             assert!((rate.hz - hz).abs() < 0.1, "{rate:?}");
             assert_eq!(rate.limit, limit);
         }
@@ -186,7 +203,10 @@ mod tests {
         for (start_ns, hz, limit) in
             [(40.0, 25e6, StartCost), (5.0, 200e6, StartCost), (4.0, 250e6, Lateness)]
         {
-            assert_eq!(even_rate(&facts, None, Some(start_ns)), EvenRate { pause: Pause::Spin, hz, limit });
+            assert_eq!(
+                even_rate(&facts, None, Some(start_ns)),
+                EvenRate { pause: Pause::Spin, hz, limit }
+            );
         }
         let sleeping = Facts { pause: Pause::Sleep, ..facts };
         for (start_ns, limit) in [(40.0, SleepShare), (40_000.0, StartCost)] {
@@ -196,12 +216,18 @@ mod tests {
 
     #[test]
     fn the_recommendations() {
-        // Highest rates of sleep, hybrid, yield and spin; cores; the way to pause, and a part of the reason.
+        // Highest rates of sleep, hybrid, yield and spin; cores; the way to pause, and a part of
+        // the reason.
         for (rates, cores, pause, told) in [
             ([33e3, 50e3, 1e6, 5e6], 2, Pause::Sleep, "cheapest"),
             ([33e3, 50e3, 1e6, 5e6], 2, Pause::Sleep, "spin goes up to 5.00M/s"),
             ([10e3, 5e3, 5e3, 5e3], 2, Pause::Sleep, "even up to 10.0k/s per thread"),
-            ([4e3, 50e3, 1e6, 5e6], 2, Pause::Hybrid, "up to 4.00k/s per thread only, hybrid up to 50.0k/s"),
+            (
+                [4e3, 50e3, 1e6, 5e6],
+                2,
+                Pause::Hybrid,
+                "up to 4.00k/s per thread only, hybrid up to 50.0k/s",
+            ),
             ([4e3, 4e3, 1e6, 5e6], 2, Pause::Spin, "core of its own"),
             ([4e3, 4e3, 1e6, 5e3], 2, Pause::Yield, "core of its own"),
             // One core is not to be burnt.

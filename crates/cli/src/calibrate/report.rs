@@ -35,12 +35,24 @@ fn machine(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
         let source = if clock.counter { "time-stamp counter" } else { "operating system" };
         let system = clock.system_source.as_deref().unwrap_or("its source is not known");
         writeln!(f, "clock     {source}, {:.1}ns a reading", clock.reading_ns)?;
-        writeln!(f, "          the system's own ({system}) takes {:.1}ns", clock.system_reading_ns)?;
-        writeln!(f, "starts    {:.1}ns each at full speed, with a reading of the clock", clock.start_ns)?;
+        writeln!(
+            f,
+            "          the system's own ({system}) takes {:.1}ns",
+            clock.system_reading_ns
+        )?;
+        writeln!(
+            f,
+            "starts    {:.1}ns each at full speed, with a reading of the clock",
+            clock.start_ns
+        )?;
     }
     match results.timer_slack {
         Some(slack) => {
-            writeln!(f, "timers    {} slack by default; 1ns while nanopace sleeps", human::time(slack))
+            writeln!(
+                f,
+                "timers    {} slack by default; 1ns while nanopace sleeps",
+                human::time(slack)
+            )
         }
         None => writeln!(f, "timers    this system does not tell their slack"),
     }
@@ -49,7 +61,11 @@ fn machine(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
 const NAME: usize = 30;
 
 fn heading(f: &mut Formatter<'_>, name: &str, last: &str) -> fmt::Result {
-    writeln!(f, "\n{name:<NAME$}{:>8} {:>8} {:>8} {:>8} {:>8} {last:>9}", "p50", "p90", "p99", "p99.9", "max")
+    writeln!(
+        f,
+        "\n{name:<NAME$}{:>8} {:>8} {:>8} {:>8} {:>8} {last:>9}",
+        "p50", "p90", "p99", "p99.9", "max"
+    )
 }
 
 fn row(f: &mut Formatter<'_>, name: &str, times: &Histogram<u64>, last: &str) -> fmt::Result {
@@ -98,7 +114,11 @@ fn sleeping(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
         }
     }
     let above = human::short_hz(sleeping.clumped_above_hz());
-    writeln!(f, "\nabove {above} a thread that sleeps makes its starts in clumps of {}", sleeping.clumps())
+    writeln!(
+        f,
+        "\nabove {above} a thread that sleeps makes its starts in clumps of {}",
+        sleeping.clumps()
+    )
 }
 
 fn even_rates(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {

@@ -106,7 +106,8 @@ impl Results {
         }
     }
 
-    /// What sleeping costs, by the sleeps that are most like the engine's; nothing where it can't be told.
+    /// What sleeping costs, by the sleeps that are most like the engine's; nothing where it can't
+    /// be told.
     pub(crate) fn sleeping(&self) -> Option<Sleeping> {
         let alike = self.sleeps.iter().find(|sleeps| sleeps.fine && sleeps.asked == TYPICAL_SLEEP);
         alike.and_then(|sleeps| sleeps.cpu_each).map(|cost| Sleeping { cost })
@@ -114,15 +115,18 @@ impl Results {
 
     /// Of a core, what sleeping to each of `hz` starts per second took.
     pub(crate) fn sleep_share_at(&self, hz: u32) -> Option<f64> {
-        let starts = self.starts.iter().find(|starts| starts.pause == Pause::Sleep && starts.hz == hz);
+        let starts =
+            self.starts.iter().find(|starts| starts.pause == Pause::Sleep && starts.hz == hz);
         starts.and_then(|starts| starts.cpu_share)
     }
 
     /// What others took from the threads that never sleep.
     pub(crate) fn taken(&self) -> Taken {
-        let starts = self.starts.iter().filter(|starts| matches!(starts.pause, Pause::Yield | Pause::Spin));
+        let starts =
+            self.starts.iter().filter(|starts| matches!(starts.pause, Pause::Yield | Pause::Spin));
         let shares = starts.map(|starts| starts.cpu_share);
-        let shares = shares.chain(self.spinning.iter().map(|spinning| spinning.cpu_share)).flatten();
+        let shares =
+            shares.chain(self.spinning.iter().map(|spinning| spinning.cpu_share)).flatten();
         Taken {
             // Two clocks do not agree to the last digit.
             by_others: shares.map(|share| (1.0 - share).max(0.0)).max_by(f64::total_cmp),
@@ -143,7 +147,8 @@ impl Results {
             .collect()
     }
 
-    /// The way to pause that suits this machine, once everything is measured, unless others took too much of it.
+    /// The way to pause that suits this machine, once everything is measured, unless others took
+    /// too much of it.
     pub(crate) fn recommendation(&self) -> Option<Recommendation> {
         if !self.complete || self.taken().is_too_much() {
             return None;
@@ -168,7 +173,11 @@ impl Spinning {
 
     /// The share of the time that passed in gaps above [`HICCUP`].
     pub(crate) fn share_lost(&self) -> f64 {
-        if self.span.is_zero() { 0.0 } else { self.in_hiccups.as_secs_f64() / self.span.as_secs_f64() }
+        if self.span.is_zero() {
+            0.0
+        } else {
+            self.in_hiccups.as_secs_f64() / self.span.as_secs_f64()
+        }
     }
 }
 
@@ -183,12 +192,20 @@ mod tests {
     }
 
     fn starts(pause: Pause, hz: u32, cpu_share: f64) -> Starts {
-        Starts { pause, hz, lateness: histogram(), even: None, cpu_share: Some(cpu_share), spun_each_ns: 0.0 }
+        Starts {
+            pause,
+            hz,
+            lateness: histogram(),
+            even: None,
+            cpu_share: Some(cpu_share),
+            spun_each_ns: 0.0,
+        }
     }
 
     /// Everything measured by a machine that had nothing else to do.
     fn quiet() -> Results {
-        let ways = [(Pause::Sleep, 0.2), (Pause::Hybrid, 0.3), (Pause::Yield, 0.99), (Pause::Spin, 1.001)];
+        let ways =
+            [(Pause::Sleep, 0.2), (Pause::Hybrid, 0.3), (Pause::Yield, 0.99), (Pause::Spin, 1.001)];
         let second = Duration::from_secs(1);
         let in_hiccups = Duration::from_millis(10);
         let sleeps = [(TYPICAL_SLEEP, false, 50), (TYPICAL_SLEEP, true, 20), (second, true, 30)];
@@ -196,24 +213,38 @@ mod tests {
             complete: true,
             cores: 2,
             sleeps: sleeps.map(|(asked, fine, us)| sleep(asked, fine, us)).into(),
-            spinning: Some(Spinning { gaps: histogram(), span: second, in_hiccups, cpu_share: Some(0.98) }),
+            spinning: Some(Spinning {
+                gaps: histogram(),
+                span: second,
+                in_hiccups,
+                cpu_share: Some(0.98),
+            }),
             starts: ways.map(|(pause, cpu_share)| starts(pause, 10_000, cpu_share)).into(),
             ..Results::new()
         }
     }
 
     fn sleep(asked: Duration, fine: bool, cpu_us: u64) -> Sleeps {
-        Sleeps { fine, asked, oversleep: histogram(), cpu_each: Some(Duration::from_micros(cpu_us)) }
+        Sleeps {
+            fine,
+            asked,
+            oversleep: histogram(),
+            cpu_each: Some(Duration::from_micros(cpu_us)),
+        }
     }
 
     #[test]
     fn a_sleep_costs_what_one_of_100_us_with_fine_timers_does() {
         let results = quiet();
         assert_eq!(results.sleeping(), Some(Sleeping { cost: Duration::from_micros(20) }));
-        assert_eq!((results.sleep_share_at(10_000), results.sleep_share_at(1_000)), (Some(0.2), None));
+        assert_eq!(
+            (results.sleep_share_at(10_000), results.sleep_share_at(1_000)),
+            (Some(0.2), None)
+        );
     }
 
-    /// Only threads that never sleep tell what is taken from them: the spinning one misses 2 %, the yielding one 1 %.
+    /// Only threads that never sleep tell what is taken from them: the spinning one misses 2 %, the
+    /// yielding one 1 %.
     #[test]
     fn what_is_taken_is_missing_from_threads_that_never_sleep() {
         let Taken { by_others, in_hiccups } = quiet().taken();

@@ -1,4 +1,5 @@
-//! What follows from the cost of a sleep: up to which rate each start has a sleep of its own, and how long clumps are above.
+//! What follows from the cost of a sleep: up to which rate each start has a sleep of its own, and
+//! how long clumps are above.
 
 use crate::human;
 use nanopace::Pause;
@@ -15,12 +16,14 @@ pub(crate) struct Sleeping {
 pub(crate) const CLUMPED_HZ: [u32; 2] = [100_000, 1_000_000];
 
 impl Sleeping {
-    /// The span of a clump: from one waking to the next where sleeping keeps to its share of a core.
+    /// The span of a clump: from one waking to the next where sleeping keeps to its share of a
+    /// core.
     pub(crate) fn clump(self) -> Duration {
         self.cost.div_f64(Pause::DEFAULT_SLEEP_SHARE)
     }
 
-    /// Starts per second above which they come in clumps: closer than the engine spares, and than the share allows.
+    /// Starts per second above which they come in clumps: closer than the engine spares, and than
+    /// the share allows.
     pub(crate) fn clumped_above_hz(self) -> f64 {
         1.0 / self.clump().min(Pause::CLUMPED_BELOW).as_secs_f64()
     }
@@ -32,7 +35,8 @@ impl Sleeping {
 
     /// As in `260us: 26 starts at 100k/s, 260 at 1.00M/s`.
     pub(crate) fn clumps(self) -> String {
-        let [some, many] = CLUMPED_HZ.map(|hz| (self.starts_at(hz), human::short_hz(f64::from(hz))));
+        let [some, many] =
+            CLUMPED_HZ.map(|hz| (self.starts_at(hz), human::short_hz(f64::from(hz))));
         let clump = human::time(self.clump());
         format!("{clump}: {} starts at {}, {} at {}", some.0, some.1, many.0, many.1)
     }
@@ -42,7 +46,8 @@ impl Sleeping {
 mod tests {
     use super::*;
 
-    /// A clump spans ten times the cost; the engine spares starts that are 30 us apart, 33 333 per second.
+    /// A clump spans ten times the cost; the engine spares starts that are 30 us apart, 33 333 per
+    /// second.
     #[test]
     fn the_clumps() {
         for (cost_ns, clump_us, above_hz, [at_100k, at_1m]) in [
@@ -57,7 +62,11 @@ mod tests {
             let sleeping = Sleeping { cost: Duration::from_nanos(cost_ns) };
             assert_eq!(sleeping.clump().as_micros(), clump_us);
             assert!((sleeping.clumped_above_hz() - above_hz).abs() < 0.1, "{sleeping:?}");
-            assert_eq!(CLUMPED_HZ.map(|hz| sleeping.starts_at(hz)), [at_100k, at_1m], "{sleeping:?}");
+            assert_eq!(
+                CLUMPED_HZ.map(|hz| sleeping.starts_at(hz)),
+                [at_100k, at_1m],
+                "{sleeping:?}"
+            );
         }
     }
 

@@ -51,7 +51,9 @@ impl Step {
     pub(crate) fn perform(self, bounds: Bounds<'_>, results: &mut Results) {
         match self {
             Step::Clocks => results.clock = Some(measure::clocks(bounds)),
-            Step::Sleeps { asked, fine } => results.sleeps.extend(measure::sleeps(asked, fine, bounds)),
+            Step::Sleeps { asked, fine } => {
+                results.sleeps.extend(measure::sleeps(asked, fine, bounds));
+            }
             Step::Spinning => results.spinning = Some(measure::spinning(bounds)),
             Step::Starts { pause, hz } => results.starts.extend(measure::starts(pause, hz, bounds)),
         }

@@ -86,7 +86,8 @@ impl Chart {
         }
     }
 
-    /// What a row stands for: 1, 2 or 5 times a power of ten of the limit, so that the limit is on a row's edge.
+    /// What a row stands for: 1, 2 or 5 times a power of ten of the limit, so that the limit is on
+    /// a row's edge.
     fn row_hz(&self) -> f64 {
         let most = self.asked.iter().chain(&self.passed).copied().fold(self.limit, f64::max);
         self.limit * round_up(most / self.limit / human::float(ROWS))
@@ -95,11 +96,15 @@ impl Chart {
     fn row(&self, f: &mut Formatter<'_>, row: u64, row_hz: f64) -> fmt::Result {
         let top = human::float(row + 1) * row_hz;
         let is_limit = (top - self.limit).abs() < row_hz / 2.0;
-        let label =
-            if is_limit || (row + 1).is_multiple_of(ROWS / 2) { human::short_hz(top) } else { String::new() };
+        let label = if is_limit || (row + 1).is_multiple_of(ROWS / 2) {
+            human::short_hz(top)
+        } else {
+            String::new()
+        };
         write!(f, "{label:>LABEL$}{}", if is_limit { '┼' } else { '│' })?;
         for (asked, passed) in self.asked.iter().zip(&self.passed) {
-            let [asked, passed] = [asked, passed].map(|hz| (hz / row_hz - human::float(row)).clamp(0.0, 1.0));
+            let [asked, passed] =
+                [asked, passed].map(|hz| (hz / row_hz - human::float(row)).clamp(0.0, 1.0));
             let cell = if asked - passed > passed { REJECTED } else { eighths(passed) };
             write!(f, "{}", String::from(cell).repeat(self.repeat))?;
         }
@@ -108,7 +113,8 @@ impl Chart {
 
     fn time_axis(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let length = self.columns.number * self.repeat;
-        let end = time(self.columns.width() * u32::try_from(self.columns.number).unwrap_or(u32::MAX));
+        let end =
+            time(self.columns.width() * u32::try_from(self.columns.number).unwrap_or(u32::MAX));
         writeln!(f, "{:LABEL$}└{}", "", "─".repeat(length))?;
         writeln!(f, "{:LABEL$} 0s{end:>1$}", "", length.saturating_sub(2))
     }
@@ -117,7 +123,10 @@ impl Chart {
 impl Display for Chart {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let each = time(self.columns.width());
-        writeln!(f, "requests per second, each column {each}: █ admitted, {REJECTED} rejected, ┼ limit")?;
+        writeln!(
+            f,
+            "requests per second, each column {each}: █ admitted, {REJECTED} rejected, ┼ limit"
+        )?;
         let row_hz = self.row_hz();
         (0..ROWS).rev().try_for_each(|row| self.row(f, row, row_hz))?;
         self.time_axis(f)
@@ -173,14 +182,18 @@ mod tests {
 
     #[test]
     fn long_times_have_two_units() {
-        for (seconds, text) in [(0, "0s"), (599, "599s"), (600, "10m"), (9_999, "2h 46m"), (86_400, "1day")] {
+        for (seconds, text) in
+            [(0, "0s"), (599, "599s"), (600, "10m"), (9_999, "2h 46m"), (86_400, "1day")]
+        {
             assert_eq!(time(Duration::from_secs(seconds)), text);
         }
     }
 
     #[test]
     fn steps_are_round() {
-        for (value, rounded) in [(1.0, 1.0), (1.1, 2.0), (0.2, 0.2), (0.3, 0.5), (70.0, 100.0), (0.1, 0.1)] {
+        for (value, rounded) in
+            [(1.0, 1.0), (1.1, 2.0), (0.2, 0.2), (0.3, 0.5), (70.0, 100.0), (0.1, 0.1)]
+        {
             assert!((round_up(value) - rounded).abs() < 1e-9, "{value}: {}", round_up(value));
         }
     }

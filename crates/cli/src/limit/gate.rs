@@ -6,13 +6,14 @@ use anyhow::bail;
 use nanopace::{ManualClock, Nanos};
 use nanopace_limits::keyed::AggregatedWindow;
 use nanopace_limits::{
-    Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Limiter, ManagedPool, Quota, QuotaError, RefilledBucket,
-    Refused, Rule, SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
+    Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Limiter, ManagedPool, Quota, QuotaError,
+    RefilledBucket, Refused, Rule, SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
 };
 use std::num::NonZeroU16;
 use std::time::Duration;
 
-/// Lets a request for so many in at a moment, and says when it goes through: at once, unless it is queued.
+/// Lets a request for so many in at a moment, and says when it goes through: at once, unless it is
+/// queued.
 pub(crate) type Gate = Box<dyn FnMut(u64, Nanos) -> Result<Nanos, Refused>>;
 
 /// The range of intervals at which a pool can be refilled.
@@ -65,20 +66,33 @@ impl Settings {
 
     /// Full at first; refilled at the multiples of the period.
     fn refilled(&self) -> Result<Gate, QuotaError> {
-        let bucket =
-            RefilledBucket::unattended(self.limit, self.capacity, self.capacity, 1, ManualClock::new())?;
+        let bucket = RefilledBucket::unattended(
+            self.limit,
+            self.capacity,
+            self.capacity,
+            1,
+            ManualClock::new(),
+        )?;
         Ok(Box::new(move |n, now| bucket.try_acquire_n_at(n, now).map(|()| now)))
     }
 
-    /// A pool is empty at first: this one began to fill one period before the first request, in a time of its own.
+    /// A pool is empty at first: this one began to fill one period before the first request, in a
+    /// time of its own.
     fn pool(&self, first: Nanos) -> Result<Gate, QuotaError> {
         let clock = ManualClock::new();
         clock.set(first);
-        let pool =
-            ManagedPool::unattended(self.limit, self.capacity, self.backfill, self.refill_every, clock)?;
+        let pool = ManagedPool::unattended(
+            self.limit,
+            self.capacity,
+            self.backfill,
+            self.refill_every,
+            clock,
+        )?;
         let head_start = self.limit.period();
         Ok(Box::new(move |n, now| match pool.try_acquire_n_at(n, now + head_start) {
-            Err(Refused::NotUntil(then)) => Err(Refused::NotUntil(now + (then - (now + head_start)))),
+            Err(Refused::NotUntil(then)) => {
+                Err(Refused::NotUntil(now + (then - (now + head_start))))
+            }
             answer => answer.map(|()| now),
         }))
     }

@@ -16,7 +16,8 @@ pub(crate) enum Kind {
     TokenBucket,
     /// Tokens come back in a batch at the end of each period
     RefilledTokenBucket,
-    /// Unused tokens wait, and come back as more than the limit; filled from a period before the first request on
+    /// Unused tokens wait, and come back as more than the limit; filled from a period before the
+    /// first request on
     Pool,
     /// A count that starts again at zero with each period of the clock
     FixedWindow,
@@ -27,11 +28,13 @@ pub(crate) enum Kind {
     SlidingLogAll,
     /// This window's count and as much of the last one's as the last period still covers
     SlidingCounter,
-    /// Counts in a ring of slots: constant memory, whatever the limit; guards the period less one slot
+    /// Counts in a ring of slots: constant memory, whatever the limit; guards the period less one
+    /// slot
     RollingRing,
     /// As rolling-ring, with one slot more, so that it guards the whole period
     GuardingRing,
-    /// Each request counts until its slot of the period leaves the window; a few numbers for any period
+    /// Each request counts until its slot of the period leaves the window; a few numbers for any
+    /// period
     AggregatedWindow,
 }
 
@@ -59,7 +62,9 @@ impl Kind {
             Kind::SlidingLog => {
                 "never more than the limit in any period, and nothing rejected that would keep to it"
             }
-            Kind::SlidingLogAll => "who asks faster than the limit gets nothing any more until they ask less",
+            Kind::SlidingLogAll => {
+                "who asks faster than the limit gets nothing any more until they ask less"
+            }
             Kind::SlidingCounter => {
                 "supposes that the last window came evenly: near the limit, exceeds it after bursts"
             }

@@ -85,10 +85,19 @@ struct KeyLane {
 }
 
 impl Lane {
-    /// A limiter that was not asked yet, and whose settings were tried out; every request will count as `cost`.
+    /// A limiter that was not asked yet, and whose settings were tried out; every request will
+    /// count as `cost`.
     pub(crate) fn new(kind: Kind, settings: Settings, cost: u64, phasing: Phasing) -> Lane {
         let passed = Counts::new(phasing.origin);
-        Lane { kind, settings, cost, phasing, keys: HashMap::new(), phases: BTreeMap::new(), passed }
+        Lane {
+            kind,
+            settings,
+            cost,
+            phasing,
+            keys: HashMap::new(),
+            phases: BTreeMap::new(),
+            passed,
+        }
     }
 
     /// The limiter's answer to the next request: when it goes through.
@@ -118,7 +127,8 @@ impl Lane {
         self.phases.values().copied().fold(Answers::default(), Answers::and)
     }
 
-    /// The most that went through in any period of the limit, for any key, in what requests count as.
+    /// The most that went through in any period of the limit, for any key, in what requests count
+    /// as.
     pub(crate) fn most_in_period(&self) -> u64 {
         self.keys.values().map(|key| key.window.most).max().unwrap_or(0)
     }
@@ -182,7 +192,8 @@ mod tests {
     #[test]
     fn a_window_does_not_include_its_end() {
         let mut window = Window::new(10);
-        for (at, n, most) in [(0, 1, 1), (5, 2, 3), (9, 1, 4), (10, 1, 4), (14, 2, 6), (15, 1, 6), (30, 5, 6)]
+        for (at, n, most) in
+            [(0, 1, 1), (5, 2, 3), (9, 1, 4), (10, 1, 4), (14, 2, 6), (15, 1, 6), (30, 5, 6)]
         {
             window.add(Nanos::from_nanos(at), n);
             assert_eq!(window.most, most, "{at}");

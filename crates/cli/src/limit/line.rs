@@ -39,7 +39,10 @@ fn moment(text: &str) -> anyhow::Result<Nanos> {
     match u64::try_from(time.as_nanos()) {
         Ok(nanos) if nanos < Nanos::MAX.as_nanos() => Ok(Nanos::from_nanos(nanos)),
         _ => {
-            bail!("`{}` is beyond the 292 years that times may span: count from a later moment", shown(text))
+            bail!(
+                "`{}` is beyond the 292 years that times may span: count from a later moment",
+                shown(text)
+            )
         }
     }
 }

@@ -82,7 +82,10 @@ impl Lines {
         if arrival.at < self.latest {
             self.faults.out_of_order += 1;
             let (at, latest) = (seconds(arrival.at), seconds(self.latest));
-            self.fault(anyhow!("{at} is earlier than {latest} before it"), &format!("taken as {latest}"))?;
+            self.fault(
+                anyhow!("{at} is earlier than {latest} before it"),
+                &format!("taken as {latest}"),
+            )?;
         }
         self.latest = self.latest.max(arrival.at);
         Ok(Arrival { at: self.latest, ..arrival })

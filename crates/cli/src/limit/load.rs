@@ -17,7 +17,15 @@ impl LoadPhases {
     /// From a tenth of the limit to twice as much, and twice as much again after a pause.
     pub(crate) fn around(limit: Quota) -> Result<LoadPhases, QuotaError> {
         let times = |multiple, part| scaled(limit, multiple, part).map(Some);
-        let ramp = [times(1, 10), times(1, 5), times(1, 2), times(1, 1), times(2, 1), Ok(None), times(2, 1)];
+        let ramp = [
+            times(1, 10),
+            times(1, 5),
+            times(1, 2),
+            times(1, 1),
+            times(2, 1),
+            Ok(None),
+            times(2, 1),
+        ];
         ramp.into_iter().collect::<Result<_, _>>().map(LoadPhases)
     }
 }
@@ -43,7 +51,9 @@ fn phase(rate: &str) -> Result<Option<Quota>, String> {
         return Ok(None);
     }
     let quota = if rate.contains('/') { rate.to_owned() } else { format!("{rate}/s") };
-    let wrong = |error| format!("{error}; instead of parts of a request, write 1/2s for one in two seconds");
+    let wrong = |error| {
+        format!("{error}; instead of parts of a request, write 1/2s for one in two seconds")
+    };
     quota.parse().map(Some).map_err(wrong)
 }
 
@@ -55,14 +65,16 @@ pub(crate) struct Load {
     start: Nanos,
     /// Where random times come from, if they are wanted.
     random: Option<Rng>,
-    /// The phase that requests are from, how many were, and how far into it the last random one was.
+    /// The phase that requests are from, how many were, and how far into it the last random one
+    /// was.
     phase: usize,
     nth: u64,
     reached_ns: f64,
 }
 
 impl Load {
-    /// A load that begins at `start`, each phase `phase_ns` long; at random times when there is a `seed`.
+    /// A load that begins at `start`, each phase `phase_ns` long; at random times when there is a
+    /// `seed`.
     pub(crate) fn new(phases: LoadPhases, phase_ns: u64, start: Nanos, seed: Option<u64>) -> Load {
         let random = seed.map(Rng::with_seed);
         Load { phases: phases.0, phase_ns, start, random, phase: 0, nth: 0, reached_ns: 0.0 }
@@ -70,7 +82,8 @@ impl Load {
 
     /// What to call the phases.
     pub(crate) fn names(&self) -> Vec<String> {
-        let name = |rate: &Option<Quota>| rate.map_or_else(|| "pause".to_owned(), |rate| rate.to_string());
+        let name =
+            |rate: &Option<Quota>| rate.map_or_else(|| "pause".to_owned(), |rate| rate.to_string());
         self.phases.iter().map(name).collect()
     }
 
@@ -104,7 +117,11 @@ impl Load {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, and saturates")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "not negative, and saturates"
+)]
 fn whole(nanos: f64) -> u64 {
     nanos as u64
 }
@@ -116,7 +133,8 @@ impl Iterator for Load {
         loop {
             let rate = *self.phases.get(self.phase)?;
             let begin = (self.phase as u64).saturating_mul(self.phase_ns);
-            let offset = rate.map(|rate| self.next_offset(rate)).filter(|&offset| offset < self.phase_ns);
+            let offset =
+                rate.map(|rate| self.next_offset(rate)).filter(|&offset| offset < self.phase_ns);
             if let Some(offset) = offset {
                 let at = self.start + Duration::from_nanos(begin) + Duration::from_nanos(offset);
                 return Some(Arrival { at, key: String::new() });
@@ -141,17 +159,20 @@ mod tests {
         let times: Vec<_> = load("1,0,3", None).map(|arrival| arrival.at.as_nanos()).collect();
         let thirds = [0, 333_333_334, 666_666_667, 1_000_000_000, 1_333_333_334, 1_666_666_667];
         // Phases begin at 0.5 s, 2.5 s and 4.5 s.
-        let expected =
-            [500_000_000, 1_500_000_000].into_iter().chain(thirds.map(|third| 4_500_000_000 + third));
+        let expected = [500_000_000, 1_500_000_000]
+            .into_iter()
+            .chain(thirds.map(|third| 4_500_000_000 + third));
         assert_eq!(times, expected.collect::<Vec<_>>());
     }
 
     #[test]
     fn random_requests_keep_to_their_phase_and_come_again_with_their_seed() {
-        let times = |seed| load("500,0,1000", Some(seed)).map(|arrival| arrival.at).collect::<Vec<_>>();
+        let times =
+            |seed| load("500,0,1000", Some(seed)).map(|arrival| arrival.at).collect::<Vec<_>>();
         assert_eq!(times(7), times(7));
         assert_ne!(times(7), times(8));
-        let until = |end: u64| times(7).iter().filter(|at| at.as_nanos() < end * SECOND / 10).count();
+        let until =
+            |end: u64| times(7).iter().filter(|at| at.as_nanos() < end * SECOND / 10).count();
         // Five standard deviations around 1000 and 2000.
         assert!((842..=1_158).contains(&until(25)), "{}", until(25));
         assert_eq!(until(25), until(45));
@@ -160,9 +181,10 @@ mod tests {
 
     #[test]
     fn the_default_goes_around_the_limit() {
-        for (limit, names) in
-            [("10/s", "1/s 2/s 5/s 10/s 20/s pause 20/s"), ("3/60s", "3/10m 3/5m 3/2m 3/m 6/m pause 6/m")]
-        {
+        for (limit, names) in [
+            ("10/s", "1/s 2/s 5/s 10/s 20/s pause 20/s"),
+            ("3/60s", "3/10m 3/5m 3/2m 3/m 6/m pause 6/m"),
+        ] {
             let phases = LoadPhases::around(limit.parse().unwrap()).unwrap();
             let load = Load::new(phases, SECOND, Nanos::ZERO, None);
             assert_eq!(load.names().join(" "), names);

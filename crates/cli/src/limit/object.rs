@@ -78,9 +78,16 @@ impl Object {
             phase_ns: results.row_length().as_nanos(),
             column_ns: columns.width_ns,
             asked_rates: columns.rates(&results.asked),
-            limiters: results.lanes.iter().map(|lane| Limiter::new(results, lane, columns)).collect(),
+            limiters: results
+                .lanes
+                .iter()
+                .map(|lane| Limiter::new(results, lane, columns))
+                .collect(),
             not_tried: dropped
-                .map(|dropped| NotTried { name: dropped.kind.to_string(), reason: dropped.reason.clone() })
+                .map(|dropped| NotTried {
+                    name: dropped.kind.to_string(),
+                    reason: dropped.reason.clone(),
+                })
                 .collect(),
         }
     }

@@ -79,5 +79,8 @@ fn draw_panel(panel: &Panel<'_>, results: &Results, lane: &Lane) -> Result<(), B
 
 fn title(results: &Results, lane: &Lane) -> String {
     let (admitted, rejected) = (lane.total().admitted, lane.total().rejected());
-    format!("{} at {}: {admitted} admitted (blue), {rejected} rejected (orange)", lane.kind, results.limit)
+    format!(
+        "{} at {}: {admitted} admitted (blue), {rejected} rejected (orange)",
+        lane.kind, results.limit
+    )
 }

@@ -35,7 +35,8 @@ impl Report<'_> {
     fn heading(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Results { limit, cost, title, faults, .. } = self.results;
         let lane = &self.results.lanes[0];
-        let cost = if *cost == 1 { String::new() } else { format!(", each request counting as {cost}") };
+        let cost =
+            if *cost == 1 { String::new() } else { format!(", each request counting as {cost}") };
         writeln!(f, "limit     {limit}{cost}")?;
         let keys = if lane.keys() == 1 { String::new() } else { format!(", {} keys", lane.keys()) };
         writeln!(f, "requests  {} {title}{keys}", lane.total().asked)?;
@@ -44,12 +45,19 @@ impl Report<'_> {
         }
         if faults.out_of_order > 0 {
             let number = faults.out_of_order;
-            writeln!(f, "late      {number} out of order, taken as if they came at the latest time before")?;
+            writeln!(
+                f,
+                "late      {number} out of order, taken as if they came at the latest time before"
+            )?;
         }
         if !self.results.complete {
             writeln!(f, "          interrupted: there would have been more")?;
         }
-        if self.compare { Ok(()) } else { writeln!(f, "limiter   {}: {}", lane.kind, lane.kind.meaning()) }
+        if self.compare {
+            Ok(())
+        } else {
+            writeln!(f, "limiter   {}: {}", lane.kind, lane.kind.meaning())
+        }
     }
 
     fn phases(&self, f: &mut Formatter<'_>, lane: &Lane) -> fmt::Result {
@@ -63,18 +71,30 @@ impl Report<'_> {
         });
         let all = cells("all", String::new(), &lane.total(), String::new());
         writeln!(f)?;
-        table(f, &iter::once(names.map(str::to_owned).to_vec()).chain(rows).chain([all]).collect::<Vec<_>>())
+        table(
+            f,
+            &iter::once(names.map(str::to_owned).to_vec())
+                .chain(rows)
+                .chain([all])
+                .collect::<Vec<_>>(),
+        )
     }
 
     fn comparison(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let results = self.results;
         let [each, period] = [results.row_length(), results.limit.period()].map(chart::time);
-        writeln!(f, "\nadmitted in each phase of {each}, and in all; the most let through in any {period},")?;
+        writeln!(
+            f,
+            "\nadmitted in each phase of {each}, and in all; the most let through in any {period},"
+        )?;
         writeln!(f, "and how many times the limit that is; the most rejected in a row")?;
         let lanes = results.lanes.iter().map(|lane| self.compared(lane));
         table(
             f,
-            &[self.compared_names(), self.compared_asked()].into_iter().chain(lanes).collect::<Vec<_>>(),
+            &[self.compared_names(), self.compared_asked()]
+                .into_iter()
+                .chain(lanes)
+                .collect::<Vec<_>>(),
         )?;
         for Dropped { kind, reason } in &results.dropped {
             writeln!(f, "not tried: {kind}: {reason}")?;
@@ -115,7 +135,8 @@ impl Report<'_> {
         let top = asked.iter().copied().fold(0.0, f64::max);
         let each = chart::time(columns.width());
         writeln!(f, "\nrate over time, each column {each}, full height {}", human::short_hz(top))?;
-        let passed = results.lanes.iter().map(|lane| (lane.kind.to_string(), columns.rates(&lane.passed)));
+        let passed =
+            results.lanes.iter().map(|lane| (lane.kind.to_string(), columns.rates(&lane.passed)));
         for (name, rates) in iter::once(("asked".to_owned(), asked)).chain(passed) {
             writeln!(f, "{name:<NAME$}  {}", chart::line(&rates, top).trim_end())?;
         }
@@ -130,7 +151,8 @@ impl Report<'_> {
 }
 
 fn cells(name: &str, from: String, answers: &Answers, rate: String) -> Vec<String> {
-    let numbers = [answers.asked, answers.admitted, answers.rejected()].map(|number| number.to_string());
+    let numbers =
+        [answers.asked, answers.admitted, answers.rejected()].map(|number| number.to_string());
     let [asked, admitted, rejected] = numbers;
     vec![name.to_owned(), from, asked, admitted, rejected, rate, longest_retry(answers)]
 }

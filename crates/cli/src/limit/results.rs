@@ -125,11 +125,13 @@ impl Rows {
 
     /// A row for each name.
     pub(crate) fn named(names: &[String]) -> Rows {
-        let row = |(slice, name): (u64, &String)| Row { name: name.clone(), slices: slice..slice + 1 };
+        let row =
+            |(slice, name): (u64, &String)| Row { name: name.clone(), slices: slice..slice + 1 };
         Rows { slices: 1, rows: (0..).zip(names).map(row).collect() }
     }
 
-    /// A row for each time in which something was asked, as many phases long as it takes to have at most `most` rows.
+    /// A row for each time in which something was asked, as many phases long as it takes to have at
+    /// most `most` rows.
     pub(crate) fn of(lanes: &[Lane], most: u64) -> Rows {
         let phases = || lanes.iter().flat_map(|lane| lane.phases.keys().copied());
         let slices = (phases().max().unwrap_or(0) / most).saturating_add(1);

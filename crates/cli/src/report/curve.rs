@@ -1,4 +1,5 @@
-//! The uncorrected curve beside the corrected one: what a closed-loop tool reports, and what happened.
+//! The uncorrected curve beside the corrected one: what a closed-loop tool reports, and what
+//! happened.
 
 use super::at;
 use crate::human;
@@ -20,7 +21,8 @@ const POINTS: [(&str, f64); 9] = [
     ("max", 1.0),
 ];
 
-/// A bar's first character stands for 10 us, each further one for 1.58 times as much: five to a factor of ten.
+/// A bar's first character stands for 10 us, each further one for 1.58 times as much: five to a
+/// factor of ten.
 const FIRST: Duration = Duration::from_micros(10);
 const STEP: f64 = 1.584_893;
 
@@ -40,7 +42,8 @@ impl Display for Curve<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "\n{:<8}{:<40}corrected (response), log scale", "", "uncorrected (service)")?;
         for (name, quantile) in POINTS {
-            let (uncorrected, corrected) = (at(self.uncorrected, quantile), at(self.corrected, quantile));
+            let (uncorrected, corrected) =
+                (at(self.uncorrected, quantile), at(self.corrected, quantile));
             let (left, right) = (bar(uncorrected), bar(corrected));
             let [uncorrected, corrected] = [uncorrected, corrected].map(human::time);
             writeln!(f, "{name:<7}{uncorrected:>8} {left:<WIDTH$} {corrected:>8} {right}")?;
@@ -52,7 +55,8 @@ impl Display for Curve<'_> {
 impl Curve<'_> {
     /// What a closed-loop tool would have hidden, told at the point where it hides most.
     fn hidden(&self) -> String {
-        let hidden = |quantile| at(self.corrected, quantile).saturating_sub(at(self.uncorrected, quantile));
+        let hidden =
+            |quantile| at(self.corrected, quantile).saturating_sub(at(self.uncorrected, quantile));
         let (name, quantile) =
             POINTS.into_iter().max_by_key(|&(_, quantile)| hidden(quantile)).unwrap_or(POINTS[0]);
         let (reported, right) = (at(self.uncorrected, quantile), at(self.corrected, quantile));
@@ -100,12 +104,14 @@ mod tests {
 
     #[test]
     fn the_sentence_names_the_point_that_hides_most() {
-        // One request of 100 takes 2 s, the others 1 ms; every third of them falls due in those 2 s.
+        // One request of 100 takes 2 s, the others 1 ms; every third of them falls due in those 2
+        // s.
         let uncorrected = histogram((0..100).map(|i| if i == 0 { 2_000 } else { 1 }));
         let corrected = histogram((0..100).map(|i| if i % 3 == 0 { 2_000 - 20 * i } else { 1 }));
         let sentence = Curve { uncorrected: &uncorrected, corrected: &corrected }.hidden();
         assert!(
-            sentence.starts_with("At p99 a closed-loop tool would have reported 1.00ms where 1.94s"),
+            sentence
+                .starts_with("At p99 a closed-loop tool would have reported 1.00ms where 1.94s"),
             "{sentence}"
         );
     }

@@ -11,7 +11,8 @@ pub(crate) struct Stall {
 }
 
 impl Stall {
-    /// How much longer an answer has to be held back that would be ready at `ready` on the schedule's clock.
+    /// How much longer an answer has to be held back that would be ready at `ready` on the
+    /// schedule's clock.
     pub(crate) fn hold(self, ready: Duration) -> Duration {
         let end = self.start.saturating_add(self.length);
         if ready < self.start { Duration::ZERO } else { end.saturating_sub(ready) }
@@ -24,7 +25,8 @@ impl FromStr for Stall {
     /// Reads `LENGTH@START`, as in `2s@3s`.
     fn from_str(text: &str) -> Result<Stall, String> {
         let (length, start) = text.split_once('@').ok_or("write LENGTH@START, as in 2s@3s")?;
-        let time = |text| humantime::parse_duration(text).map_err(|error| format!("{text:?}: {error}"));
+        let time =
+            |text| humantime::parse_duration(text).map_err(|error| format!("{text:?}: {error}"));
         Ok(Stall { length: time(length)?, start: time(start)? })
     }
 }

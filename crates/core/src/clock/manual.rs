@@ -6,11 +6,12 @@ use crate::sync::{Acquire, AtomicU64, Mutex, Release};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A clock that stands still until it is moved; clones are the same clock. For tests and simulations.
+/// A clock that stands still until it is moved; clones are the same clock. For tests and
+/// simulations.
 ///
 /// A thread that pauses on it sleeps until another thread has moved it far enough. A clock made by
-/// [`jumping`](ManualClock::jumping) moves itself instead: whoever pauses, takes it to where the pause ends, so a year
-/// of schedule runs in one thread in no time.
+/// [`jumping`](ManualClock::jumping) moves itself instead: whoever pauses, takes it to where the
+/// pause ends, so a year of schedule runs in one thread in no time.
 ///
 /// ```
 /// use nanopace::{Clock, ManualClock, Nanos, Pacer, Rate};
@@ -75,7 +76,8 @@ impl ManualClock {
         self.move_to(|now| now + span);
     }
 
-    /// Moves the clock to `moment`, unless it is past that already, and wakes everyone whose time has come.
+    /// Moves the clock to `moment`, unless it is past that already, and wakes everyone whose time
+    /// has come.
     pub fn set(&self, moment: Nanos) {
         self.move_to(|now| now.max(moment));
     }
@@ -83,8 +85,8 @@ impl ManualClock {
     fn move_to(&self, target: impl FnOnce(Nanos) -> Nanos) {
         let mut sleepers = self.0.sleepers.lock();
         let now = target(self.now());
-        // Release: pairs with `now`'s Acquire, so that what was done before the clock moved is seen by who sees it moved.
-        // Model: `nothing_bursts_at_the_old_speed`.
+        // Release: pairs with `now`'s Acquire, so that what was done before the clock moved is seen
+        // by who sees it moved. Model: `nothing_bursts_at_the_old_speed`.
         self.0.now.store(now.as_nanos(), Release);
         sleepers.1.retain(|sleeper| {
             let sleeps_on = sleeper.until > now;

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 
 /// The time-stamp counter, calibrated and read by the crate `quanta`; the default.
 ///
-/// About 10 ns a reading where [`StdClock`](super::StdClock) takes 25. Where the processor has no counter that runs at
-/// one speed on all cores, `quanta` asks the operating system instead. The first clock of a process takes up to 0.2 s to
-/// calibrate. The origin is the process's own and arbitrary.
+/// About 10 ns a reading where [`StdClock`](super::StdClock) takes 25. Where the processor has no
+/// counter that runs at one speed on all cores, `quanta` asks the operating system instead. The
+/// first clock of a process takes up to 0.2 s to calibrate. The origin is the process's own and
+/// arbitrary.
 ///
-/// Calibration in so short a time leaves the clock some tens of ppm fast or slow. So the first reading after 0.2 s compares it with the
-/// operating system's once more, and from there on it runs within about 1 ppm, without a step. Clones are the same clock.
+/// Calibration in so short a time leaves the clock some tens of ppm fast or slow. So the first
+/// reading after 0.2 s compares it with the operating system's once more, and from there on it runs
+/// within about 1 ppm, without a step. Clones are the same clock.
 #[derive(Clone, Debug)]
 pub struct TscClock {
     clock: quanta::Clock,
@@ -39,23 +41,27 @@ struct Refined {
 const REFINED_AFTER_NS: u64 = 200_000_000;
 
 impl Mark {
-    /// The closest pair of a few: an interrupt between the readings would be taken for a difference in speed.
+    /// The closest pair of a few: an interrupt between the readings would be taken for a difference
+    /// in speed.
     fn new(clock: &quanta::Clock) -> Mark {
         let pair = || {
             let (before, time, after) = (clock.raw(), Instant::now(), clock.raw());
             let apart = after.saturating_sub(before);
             (apart, Mark { raw: before + apart / 2, time })
         };
-        let closer = |best: (u64, Mark), next: (u64, Mark)| if next.0 < best.0 { next } else { best };
+        let closer =
+            |best: (u64, Mark), next: (u64, Mark)| if next.0 < best.0 { next } else { best };
         (1..8).map(|_| pair()).fold(pair(), closer).1
     }
 }
 
 impl Refined {
-    /// None where the two clocks do not agree to a thousandth: one of them stood still meanwhile, or was set.
+    /// None where the two clocks do not agree to a thousandth: one of them stood still meanwhile,
+    /// or was set.
     fn new(begun: Mark, mark: Mark, nanos: u64, rough: Duration) -> Option<Refined> {
         let elapsed = mark.time.duration_since(begun.time);
-        let nanos_q32 = (elapsed.as_nanos() << 32) / u128::from(mark.raw.wrapping_sub(begun.raw).max(1));
+        let nanos_q32 =
+            (elapsed.as_nanos() << 32) / u128::from(mark.raw.wrapping_sub(begun.raw).max(1));
         let agree = elapsed.abs_diff(rough) < rough / 1000;
         agree.then_some(Refined { raw: mark.raw, nanos, nanos_q32 })
     }
@@ -64,7 +70,10 @@ impl Refined {
     #[inline]
     fn nanos(&self, raw: u64) -> Option<u64> {
         let ticks = raw.checked_sub(self.raw)?;
-        #[expect(clippy::cast_possible_truncation, reason = "less than 2^64 nanoseconds: 584 years")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "less than 2^64 nanoseconds: 584 years"
+        )]
         let passed = ((u128::from(ticks) * self.nanos_q32) >> 32) as u64;
         Some(self.nanos + passed)
     }
@@ -102,9 +111,9 @@ impl TscClock {
 
     /// Whether this reads a counter of the processor, and not the operating system's clock.
     ///
-    /// It is told by the ticks: a counter's are converted to nanoseconds, the operating system's are nanoseconds already. So a
-    /// counter that was found to tick exactly once a nanosecond, as only 1 GHz counters on ARM can be, is taken for the
-    /// operating system's clock.
+    /// It is told by the ticks: a counter's are converted to nanoseconds, the operating system's
+    /// are nanoseconds already. So a counter that was found to tick exactly once a nanosecond, as
+    /// only 1 GHz counters on ARM can be, is taken for the operating system's clock.
     ///
     /// ```
     /// use nanopace::TscClock;
@@ -141,19 +150,26 @@ impl Clock for TscClock {
 mod tests {
     use super::{Clock, Duration, Instant, Mark, Refined, TscClock};
 
-    /// 1000 ticks take 400 ns by the operating system's clock and were taken for 400.04 ns: from tick 1000 on a tick is 0.4 ns.
+    /// 1000 ticks take 400 ns by the operating system's clock and were taken for 400.04 ns: from
+    /// tick 1000 on a tick is 0.4 ns.
     #[test]
     fn refining_changes_the_speed_and_not_the_time() {
         let time = Instant::now();
-        let (begun, mark) =
-            (Mark { raw: 7, time }, Mark { raw: 1_000_000_007, time: time + Duration::from_millis(400) });
+        let (begun, mark) = (
+            Mark { raw: 7, time },
+            Mark { raw: 1_000_000_007, time: time + Duration::from_millis(400) },
+        );
         let rough = Duration::from_micros(400_040);
-        let refined = Refined::new(begun, mark, 400_040_000, rough).expect("a ten-thousandth apart");
+        let refined =
+            Refined::new(begun, mark, 400_040_000, rough).expect("a ten-thousandth apart");
         assert_eq!(refined.nanos(1_000_000_006), None);
         assert_eq!(refined.nanos(1_000_000_007), Some(400_040_000));
         // 2^-32 of a nanosecond is a tick's resolution.
         assert!(refined.nanos(2_000_000_007).is_some_and(|nanos| nanos.abs_diff(800_040_000) <= 1));
-        assert!(Refined::new(begun, mark, 400_040_000, rough * 2).is_none(), "one of them stood still");
+        assert!(
+            Refined::new(begun, mark, 400_040_000, rough * 2).is_none(),
+            "one of them stood still"
+        );
     }
 
     #[test]

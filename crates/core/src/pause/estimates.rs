@@ -1,8 +1,10 @@
-//! What a thread learns of its own pauses: how far they overrun, what they cost, and how much it may still spin.
+//! What a thread learns of its own pauses: how far they overrun, what they cost, and how much it
+//! may still spin.
 //!
-//! Kept per thread, because overrunning is between a thread and its operating system. Moments are those of the last pacer
-//! only, because those of two clocks can't be compared; spans stay what they are when the thread turns to another pacer.
-//! A clock that does not run by itself teaches nothing.
+//! Kept per thread, because overrunning is between a thread and its operating system. Moments are
+//! those of the last pacer only, because those of two clocks can't be compared; spans stay what
+//! they are when the thread turns to another pacer. A clock that does not run by itself teaches
+//! nothing.
 
 use super::forecast::{Forecast, Quantile};
 use super::{Hold, Pausing};
@@ -44,7 +46,8 @@ impl ThreadEstimates {
         slept_to: i64::MIN,
         // What a thread with default timers should expect ...
         oversleep: Forecast::new(50_000, Quantile::new(10_000, 92)),
-        // ... and what a sleep costs on Linux and bare metal. Both are learnt within some dozens of sleeps.
+        // ... and what a sleep costs on Linux and bare metal. Both are learnt within some dozens of
+        // sleeps.
         cost: Quantile::new(3_000, 50),
         credit: MOST_CREDIT_NS,
         crowded: 0,
@@ -97,7 +100,8 @@ impl ThreadEstimates {
         self.slept_to.saturating_add(pausing.sleep_period_ns(self.cost.value()))
     }
 
-    /// How long before its moment a thread wakes to be there in time: almost all sleeps overrun by less.
+    /// How long before its moment a thread wakes to be there in time: almost all sleeps overrun by
+    /// less.
     pub(super) fn margin(&self) -> i64 {
         self.oversleep.value().clamp(LEAST_MARGIN_NS, MOST_MARGIN_NS)
     }
@@ -110,7 +114,8 @@ impl ThreadEstimates {
     )]
     pub(super) fn pass(&mut self, now: i64, share: f64) {
         let passed = now.saturating_sub(self.credited).clamp(0, 1_000_000_000);
-        self.credit = self.credit.saturating_add((passed as f64 * share) as i64).min(MOST_CREDIT_NS);
+        self.credit =
+            self.credit.saturating_add((passed as f64 * share) as i64).min(MOST_CREDIT_NS);
         self.crowded = (self.crowded - passed).max(0);
         self.credited = now;
     }
@@ -130,8 +135,8 @@ impl ThreadEstimates {
         self.credit -= nanos;
     }
 
-    /// Whoever lost the processor for `longest_gap` while it was spinning, for `nanos` since `credited`, has
-    /// met somebody who needs it.
+    /// Whoever lost the processor for `longest_gap` while it was spinning, for `nanos` since
+    /// `credited`, has met somebody who needs it.
     pub(super) fn lost_processor(&mut self, nanos: i64, longest_gap: i64) {
         if longest_gap > CROWDED_NS {
             self.crowded = nanos.saturating_add(CROWDED_FOR_NS);
@@ -147,7 +152,8 @@ mod tests {
     fn spinning_is_bounded_by_its_share() {
         let mut estimates = ThreadEstimates::NEW;
         let mut spun = 0;
-        // A tenth of every 100 us for 1 s, whatever is asked for: 0.1 s, and the credit that was there at first.
+        // A tenth of every 100 us for 1 s, whatever is asked for: 0.1 s, and the credit that was
+        // there at first.
         for tick in 0..10_000 {
             let now = tick * 100_000;
             estimates.pass(now, 0.1);

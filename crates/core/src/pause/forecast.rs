@@ -2,9 +2,10 @@
 
 /// The value that a part of all values stay below, followed step by step.
 ///
-/// Each value moves the estimate by a step towards it, whatever its size, so a stall of a second moves it no further
-/// than any other large value; steps up and down balance where the wanted part lies below: stochastic approximation
-/// of a quantile (Robbins and Monro, 1951). Steps are a part of the estimate, so it follows a change at any scale.
+/// Each value moves the estimate by a step towards it, whatever its size, so a stall of a second
+/// moves it no further than any other large value; steps up and down balance where the wanted part
+/// lies below: stochastic approximation of a quantile (Robbins and Monro, 1951). Steps are a part
+/// of the estimate, so it follows a change at any scale.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quantile {
     value: i64,
@@ -31,12 +32,12 @@ impl Quantile {
     }
 }
 
-/// What a part of the next values will stay below, where values that follow each other are alike: their moving mean, and
-/// the quantile of how far they are from it.
+/// What a part of the next values will stay below, where values that follow each other are alike:
+/// their moving mean, and the quantile of how far they are from it.
 ///
-/// How far a sleep overruns depends on what the processor does meanwhile, and that changes every some dozens of sleeps.
-/// A quantile alone has to cover all of it: measured, following the mean as well takes a sixth less spinning for as
-/// many starts in time.
+/// How far a sleep overruns depends on what the processor does meanwhile, and that changes every
+/// some dozens of sleeps. A quantile alone has to cover all of it: measured, following the mean as
+/// well takes a sixth less spinning for as many starts in time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Forecast {
     mean: i64,
@@ -69,19 +70,23 @@ mod tests {
         quantile.value
     }
 
-    /// Around a steady value the estimate steps up by at most value / 8 + 32 at once, and down by less.
+    /// Around a steady value the estimate steps up by at most value / 8 + 32 at once, and down by
+    /// less.
     #[test]
     fn a_steady_value_is_learnt_and_relearnt() {
         for (percent, from, value) in
             [(94, 60_000, 3_000), (94, 1_000, 53_000), (50, 3_000, 26_000), (50, 53_000, 1_000)]
         {
             let value_learnt = learnt(percent, from, std::iter::repeat_n(value, 1_000));
-            assert!((value_learnt - value).abs() <= value / 8 + 34, "{percent} % of {value}: {value_learnt}");
+            assert!(
+                (value_learnt - value).abs() <= value / 8 + 34,
+                "{percent} % of {value}: {value_learnt}"
+            );
         }
     }
 
-    /// Values spread evenly over 0 to 99 us have their quantile at that many us; the mean of the estimate over many values is
-    /// within an eighth of it, which is the size of a step.
+    /// Values spread evenly over 0 to 99 us have their quantile at that many us; the mean of the
+    /// estimate over many values is within an eighth of it, which is the size of a step.
     #[test]
     fn a_quantile_is_what_a_part_stays_below() {
         for percent in [50, 92, 99] {
@@ -103,12 +108,14 @@ mod tests {
         assert!(after - before <= before / 8 + 32);
     }
 
-    /// Values that jump by 30 us every fifty, and are spread over 5 us: how many a forecast stays above, and by how much on
-    /// average, in tenths of a per cent and nanoseconds; and so a quantile.
+    /// Values that jump by 30 us every fifty, and are spread over 5 us: how many a forecast stays
+    /// above, and by how much on average, in tenths of a per cent and nanoseconds; and so a
+    /// quantile.
     #[test]
     fn a_forecast_follows_values_that_are_alike() {
-        let values =
-            || (0..100_000_i64).map(|index| 20_000 + index / 50 % 2 * 30_000 + index * 37 % 100 * 50);
+        let values = || {
+            (0..100_000_i64).map(|index| 20_000 + index / 50 % 2 * 30_000 + index * 37 % 100 * 50)
+        };
         let (mut forecast, mut quantile) =
             (Forecast::new(50_000, Quantile::new(10_000, 92)), Quantile::new(60_000, 92));
         let [mut by_forecast, mut by_quantile] = [(0, 0); 2];

@@ -6,7 +6,8 @@ use crate::Nanos;
 
 pub(super) fn hold<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
     let (now, until) = (hold.plan.now, hold.until().signed());
-    let learnt = ThreadEstimates::update(hold, |estimates| estimates.pass(now, hold.pausing.spin_share));
+    let learnt =
+        ThreadEstimates::update(hold, |estimates| estimates.pass(now, hold.pausing.spin_share));
     let Some(estimates) = learnt else { return spin::hold(hold) };
     let margin = estimates.margin();
     if estimates.credit() < margin {
@@ -32,7 +33,9 @@ fn spin_from<F: Fn() -> bool>(hold: &Hold<'_, F>, now: Nanos) -> Nanos {
 /// Sleeps, and does not forget the time for that, should the thread turn to another pacer.
 fn sleep_through<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
     let now = sleep::hold(hold);
-    ThreadEstimates::update(hold, |estimates| estimates.pass(now.signed(), hold.pausing.spin_share));
+    ThreadEstimates::update(hold, |estimates| {
+        estimates.pass(now.signed(), hold.pausing.spin_share);
+    });
     now
 }
 

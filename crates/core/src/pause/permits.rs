@@ -22,8 +22,9 @@ impl SpinPermits {
 
     pub(super) fn take(&self) -> Option<SpinPermit<'_>> {
         let one_more = |taken| if taken < self.most { Some(taken + 1) } else { None };
-        // Relaxed: a count, raised from the value that was compared; its partner is itself, in other
-        // threads. No model: who gets no permit sleeps, so all that depends on it is how exact a start is.
+        // Relaxed: a count, raised from the value that was compared; its partner is itself, in
+        // other threads. No model: who gets no permit sleeps, so all that depends on it is how
+        // exact a start is.
         let taken = self.taken.fetch_update(Relaxed, Relaxed, one_more);
         // Made only where it was taken: a permit that is dropped is returned.
         taken.is_ok().then(|| SpinPermit(self))
@@ -40,7 +41,8 @@ impl Drop for SpinPermit<'_> {
 /// That the process may use; asked once, because the answer is read from files.
 fn processors() -> u64 {
     static PROCESSORS: OnceLock<u64> = OnceLock::new();
-    *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, |count| count.get() as u64))
+    *PROCESSORS
+        .get_or_init(|| thread::available_parallelism().map_or(1, |count| count.get() as u64))
 }
 
 #[cfg(test)]

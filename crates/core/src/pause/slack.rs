@@ -1,4 +1,5 @@
-//! Fine timers: Linux lets a sleep overrun by the thread's timer slack, 50 us by default, to wake several threads at once.
+//! Fine timers: Linux lets a sleep overrun by the thread's timer slack, 50 us by default, to wake
+//! several threads at once.
 
 #[cfg(target_os = "linux")]
 mod platform {
@@ -10,7 +11,8 @@ mod platform {
 
     impl FineTimer {
         pub(in crate::pause) fn new(wanted: bool) -> FineTimer {
-            let before = if wanted { current_timer_slack().ok().and_then(NonZeroU64::new) } else { None };
+            let before =
+                if wanted { current_timer_slack().ok().and_then(NonZeroU64::new) } else { None };
             let before = before.filter(|slack| *slack != NonZeroU64::MIN);
             // Where it can't be had, timers are coarser and starts later; the wait times say so.
             FineTimer(before.filter(|_| set_current_timer_slack(Some(NonZeroU64::MIN)).is_ok()))

@@ -10,18 +10,25 @@ const MOST_DIGITS: usize = 18;
 impl FromStr for Rate {
     type Err = RateError;
 
-    /// `COUNT[k|M|G][/[N]UNIT]`, where `UNIT` is `ns`, `us`, `ms`, `s`, `min`, `h` or `d`; without a unit the count
-    /// is per second. Decimal fractions are exact.
+    /// `COUNT[k|M|G][/[N]UNIT]`, where `UNIT` is `ns`, `us`, `ms`, `s`, `min`, `h` or `d`; without
+    /// a unit the count is per second. Decimal fractions are exact.
     fn from_str(text: &str) -> Result<Rate, RateError> {
         let (count, period) = text.split_once('/').unwrap_or((text, "s"));
         let count = Decimal::parse(count.trim())?;
         let (number, unit) = split_number(period.trim());
-        let number =
-            if number.is_empty() { Decimal { digits: 1, divisor: 1 } } else { Decimal::plain(number)? };
-        let unit_ns = unit_ns(unit.trim()).ok_or_else(|| RateError::Unit(unit.trim().to_owned()))?;
-        // operations / period = (c / cd) / (p / pd * unit), with every factor bounded by MOST_DIGITS.
-        let operations = count.digits.checked_mul(number.divisor).filter(|&n| n <= u128::from(u64::MAX));
-        let period_ns = count.divisor.checked_mul(number.digits).and_then(|n| n.checked_mul(unit_ns));
+        let number = if number.is_empty() {
+            Decimal { digits: 1, divisor: 1 }
+        } else {
+            Decimal::plain(number)?
+        };
+        let unit_ns =
+            unit_ns(unit.trim()).ok_or_else(|| RateError::Unit(unit.trim().to_owned()))?;
+        // operations / period = (c / cd) / (p / pd * unit), with every factor bounded by
+        // MOST_DIGITS.
+        let operations =
+            count.digits.checked_mul(number.divisor).filter(|&n| n <= u128::from(u64::MAX));
+        let period_ns =
+            count.divisor.checked_mul(number.digits).and_then(|n| n.checked_mul(unit_ns));
         match (operations, period_ns.filter(|&ns| ns < 1 << 108)) {
             (Some(operations), Some(period_ns)) => Rate::exact(operations, period_ns),
             _ => Err(RateError::TooManyDigits),
@@ -65,7 +72,9 @@ impl Decimal {
             "k" | "K" => 1_000,
             "M" => 1_000_000,
             "G" => 1_000_000_000,
-            _ if text.parse::<f64>().is_ok_and(|n| !n.is_finite()) => return Err(RateError::NotFinite),
+            _ if text.parse::<f64>().is_ok_and(|n| !n.is_finite()) => {
+                return Err(RateError::NotFinite);
+            }
             _ => return Err(RateError::Syntax),
         };
         let decimal = Decimal::plain(number)?;

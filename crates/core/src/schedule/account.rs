@@ -33,12 +33,16 @@ impl Schedule {
         let late = elapsed - self.idle - allocated;
         // While time is owed, what is due but not yet released is waiting, and the rest is backlog.
         let released = self.history.passes(self.reached(now));
-        let backlog =
-            if self.catch_up.is_some() { released.saturating_sub(passes).clamp(0, late) } else { late };
+        let backlog = if self.catch_up.is_some() {
+            released.saturating_sub(passes).clamp(0, late)
+        } else {
+            late
+        };
         Account { elapsed, allocated, idle: self.idle, waiting: late - backlog, backlog }
     }
 
-    /// What slots from `start` to `end`, taken and given back, have of the schedule's time up to now.
+    /// What slots from `start` to `end`, taken and given back, have of the schedule's time up to
+    /// now.
     pub(crate) fn unused(&self, start: u64, end: u64, now: i64) -> i64 {
         debug_assert!(ticks_between(start, end) > 0, "a range has slots");
         let now = self.schedule_time(now);

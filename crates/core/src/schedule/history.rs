@@ -7,7 +7,8 @@
 use super::line::{Line, Scale};
 use crate::position::{REACH, before, earlier, first_after, ticks_between};
 
-/// The last pieces are kept as they are: callers that are on their way, or hold a slot, may be on one.
+/// The last pieces are kept as they are: callers that are on their way, or hold a slot, may be on
+/// one.
 const EXACT: usize = 40;
 
 /// As many pieces are kept whatever becomes of them.
@@ -84,7 +85,9 @@ impl History {
         let index = self.pieces.iter().rposition(|piece| piece.since < time).unwrap_or(0);
         let late = self.pieces[index].line.position_at(time.saturating_sub(1));
         // Behind its end a piece says nothing: the next one begins later than that.
-        first_after(self.pieces.get(index + 1).map_or(late, |next| earlier(late, next.line.position)))
+        first_after(
+            self.pieces.get(index + 1).map_or(late, |next| earlier(late, next.line.position)),
+        )
     }
 
     /// From `now` on a tick lasts `scale`.
@@ -92,7 +95,8 @@ impl History {
         let last = self.pieces[self.pieces.len() - 1];
         let line = last.line.continued(now, scale);
         // Two changes at one moment are one.
-        if last.since >= now && last.line.has_no_slot_up_to(line.position) && self.pieces.len() > 1 {
+        if last.since >= now && last.line.has_no_slot_up_to(line.position) && self.pieces.len() > 1
+        {
             self.pieces.pop();
         }
         self.push(Piece { line, since: now.max(last.since), error_ns: 0 });
@@ -106,8 +110,8 @@ impl History {
         self.pieces.push(piece);
     }
 
-    /// The slots behind the one at `position` start as if that one started at `time`, which is later
-    /// than it does. Changes of rate keep their times.
+    /// The slots behind the one at `position` start as if that one started at `time`, which is
+    /// later than it does. Changes of rate keep their times.
     pub(crate) fn forfeit(&mut self, position: u64, time: i64) {
         let index = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);
         let scale = self.pieces[index].line.scale;
@@ -120,8 +124,8 @@ impl History {
         }
     }
 
-    /// The slot at `position` has started. If the last piece is for this slot only, because the one before
-    /// it has forfeited time, it tells nothing that anyone will ask for.
+    /// The slot at `position` has started. If the last piece is for this slot only, because the one
+    /// before it has forfeited time, it tells nothing that anyone will ask for.
     fn drop_settled(&mut self, position: u64) {
         if let [.., previous, last] = &self.pieces[..] {
             let has_others = !last.line.has_no_slot_up_to(before(position));
@@ -151,7 +155,8 @@ impl History {
         }
         while self.pieces.len() > KEPT {
             // Those that end before `open`, and so have no slot that is there to be claimed.
-            let closed = self.pieces.iter().take_while(|piece| ticks_between(piece.line.position, open) > 0);
+            let closed =
+                self.pieces.iter().take_while(|piece| ticks_between(piece.line.position, open) > 0);
             let inexact = closed.count().min(self.pieces.len() - EXACT + 1);
             if inexact < 3 {
                 return;
@@ -160,8 +165,9 @@ impl History {
         }
     }
 
-    /// Pieces that no slot lies on matter only as long as slots may be moved to the time when they were
-    /// in force: that time has passed for all slots from `open` on, where it ended before that one's.
+    /// Pieces that no slot lies on matter only as long as slots may be moved to the time when they
+    /// were in force: that time has passed for all slots from `open` on, where it ended before that
+    /// one's.
     fn drop_empty(&mut self, open: u64) {
         let time = self.time_of(open);
         let mut index = 1;
@@ -194,7 +200,8 @@ impl History {
         let whole = i128::from(ticks_between(first.line.position, third.line.position).max(1));
         let rise = i128::from(third.line.time) - i128::from(first.line.time);
         let straight = i128::from(first.line.time) + rise * part / whole;
-        let off = |time: i64| i64::try_from((i128::from(time) - straight).abs()).unwrap_or(i64::MAX);
+        let off =
+            |time: i64| i64::try_from((i128::from(time) - straight).abs()).unwrap_or(i64::MAX);
         let bend = off(first.line.time_of(corner)).max(off(second.line.time));
         bend.saturating_add(first.error_ns.max(second.error_ns))
     }

@@ -4,8 +4,8 @@
 //! mantissa just below the exact value, off by at most one part in 2^63, so 10^15 slots drift by
 //! little more than 10^-4 of one interval. No atomics and no clock in here.
 //!
-//! Rounding: a position's time is the first whole nanosecond at which the position is reached, and a
-//! time's position is the last whole tick that is reached. So `time_of(p) <= t` says exactly the
+//! Rounding: a position's time is the first whole nanosecond at which the position is reached, and
+//! a time's position is the last whole tick that is reached. So `time_of(p) <= t` says exactly the
 //! same as `p <= position_at(t)`, and no slot is ever early.
 
 use crate::position::{REACH, ticks_between};
@@ -19,17 +19,20 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// The scale just below `numerator / denominator` nanoseconds per tick. Both are positive, below
-    /// 2^127.
+    /// The scale just below `numerator / denominator` nanoseconds per tick. Both are positive,
+    /// below 2^127.
     ///
-    /// Below and never at it: what should take exactly x ns takes x minus a trace, so the next whole
-    /// nanosecond is x, and [`nanos`](Scale::nanos) is a multiplication and an addition of one.
+    /// Below and never at it: what should take exactly x ns takes x minus a trace, so the next
+    /// whole nanosecond is x, and [`nanos`](Scale::nanos) is a multiplication and an addition of
+    /// one.
     pub(crate) fn from_ratio(numerator: u128, denominator: u128) -> Scale {
         let shift = i64::from(denominator.leading_zeros()) - i64::from(numerator.leading_zeros());
-        let (n, d) =
-            (numerator << (numerator.leading_zeros() - 1), denominator << (denominator.leading_zeros() - 1));
-        // 2^shift * n/d is the ratio, with n/d in (1/2, 2): bring it into (1, 2], then divide bit by
-        // bit, where a bit is set only if something is left after it.
+        let (n, d) = (
+            numerator << (numerator.leading_zeros() - 1),
+            denominator << (denominator.leading_zeros() - 1),
+        );
+        // 2^shift * n/d is the ratio, with n/d in (1/2, 2): bring it into (1, 2], then divide bit
+        // by bit, where a bit is set only if something is left after it.
         let (mut rest, shift) = if n <= d { (n << 1, shift - 1) } else { (n, shift) };
         let mut mantissa = 0_u64;
         for _ in 0..64 {
@@ -63,7 +66,8 @@ impl Scale {
     /// The whole ticks that have passed after `nanos`, at most [`REACH`].
     fn ticks_forward(self, nanos: u64) -> i64 {
         // nanos_down(x) + 1 <= nanos, or x * mantissa < nanos * 2^bits.
-        self.wide(nanos).map_or(REACH, |wide| reach(wide.saturating_sub(1) / u128::from(self.mantissa)))
+        self.wide(nanos)
+            .map_or(REACH, |wide| reach(wide.saturating_sub(1) / u128::from(self.mantissa)))
     }
 
     /// The fewest ticks that take `nanos` or longer, at most [`REACH`].
@@ -77,14 +81,15 @@ impl Scale {
         (u128::from(nanos).leading_zeros() > bits).then(|| u128::from(nanos) << bits)
     }
 
-    /// What `other` takes for the part of a tick that takes this scale `nanos`: less than a tick in,
-    /// less than a tick out.
+    /// What `other` takes for the part of a tick that takes this scale `nanos`: less than a tick
+    /// in, less than a tick out.
     fn convert_part(self, nanos: u64, other: Scale) -> i64 {
         const PART_BITS: u32 = 31;
         if self.fraction_bits() >= 64 {
             return 0; // A tick lasts less than a nanosecond: whole nanoseconds hold no part of one.
         }
-        let part = (u128::from(nanos) << (self.fraction_bits() + PART_BITS)) / u128::from(self.mantissa);
+        let part =
+            (u128::from(nanos) << (self.fraction_bits() + PART_BITS)) / u128::from(self.mantissa);
         let part = part.min((1 << PART_BITS) - 1);
         let nanos = (part * u128::from(other.mantissa)) >> (other.fraction_bits() + PART_BITS);
         i64::try_from(nanos).unwrap_or(i64::MAX)
@@ -131,8 +136,8 @@ impl Line {
         self.time_of(self.position.wrapping_add_signed(ticks)) <= time
     }
 
-    /// The line that goes on from here at `time` with another scale, so that the part of a tick that
-    /// has passed stays passed.
+    /// The line that goes on from here at `time` with another scale, so that the part of a tick
+    /// that has passed stays passed.
     pub(crate) fn continued(&self, time: i64, scale: Scale) -> Line {
         let position = self.position_at(time);
         let part_ns = time.saturating_sub(self.time_of(position)).max(0).unsigned_abs();
@@ -172,7 +177,10 @@ mod tests {
     fn thirds_round_up_and_never_drift() {
         let line = line("3/s");
         for slot in 0..10_000_u64 {
-            assert_eq!(line.time_of(slot * SLOT).unsigned_abs(), (slot * 1_000_000_000).div_ceil(3));
+            assert_eq!(
+                line.time_of(slot * SLOT).unsigned_abs(),
+                (slot * 1_000_000_000).div_ceil(3)
+            );
         }
     }
 
@@ -188,7 +196,8 @@ mod tests {
     }
 
     proptest! {
-        /// `time_of(p) <= t` and `p <= position_at(t)` are the same statement, on both sides of the anchor.
+        /// `time_of(p) <= t` and `p <= position_at(t)` are the same statement, on both sides of the
+        /// anchor.
         #[test]
         fn both_directions_agree(n in 1_u64..10_000_000_000, position in -(1_i64 << 40)..1 << 40, nanos in -(1_i64 << 40)..1 << 40) {
             let line = Line { time: 77, position: 5, scale: Rate::per_second(n).unwrap().scale() };
@@ -211,15 +220,16 @@ mod tests {
             prop_assert!((u128::from(scale.mantissa) + 1) * denominator >= exact);
         }
 
-        /// A change of rate, at any moment, keeps what has passed of the current interval to within a tick.
+        /// A change of rate, at any moment, keeps what has passed of the current interval to within
+        /// a tick.
         #[test]
         fn a_change_keeps_the_part_of_the_interval_that_has_passed(from in 1_u64..100_000, to in 1_u64..100_000, at in 0_i64..1 << 40) {
             let old = Line { time: 0, position: 0, scale: Rate::per_second(from).unwrap().scale() };
             let new = old.continued(at, Rate::per_second(to).unwrap().scale());
             prop_assert!(new.time_of(old.position_at(at)) <= at);
             prop_assert_eq!(new.position_at(at), old.position_at(at));
-            // Changing there and back at one moment leaves the schedule where it was, to within what a nanosecond at
-            // the other rate stands for.
+            // Changing there and back at one moment leaves the schedule where it was, to within
+            // what a nanosecond at the other rate stands for.
             let back = new.continued(at, old.scale);
             prop_assert!((back.time_of(1 << 48) - old.time_of(1 << 48)).unsigned_abs() <= 4 + 2 * to / from);
         }

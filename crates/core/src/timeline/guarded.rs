@@ -1,8 +1,8 @@
 //! What is decided under the lock.
 //!
-//! One caller at a time: it takes the earliest slot there is, reads the clock, and if the slot is due
-//! the policy judges it. So starts are judged in the order in which they happen, each by a reading of
-//! its own.
+//! One caller at a time: it takes the earliest slot there is, reads the clock, and if the slot is
+//! due the policy judges it. So starts are judged in the order in which they happen, each by a
+//! reading of its own.
 
 use super::meter::{Samples, SlotCounter};
 use super::published::State;
@@ -24,7 +24,8 @@ pub(super) struct Locked {
     skipped: u64,
     counter: SlotCounter,
     samples: Samples,
-    /// The latest reading of the clock under the lock: the schedule is never changed at an earlier one.
+    /// The latest reading of the clock under the lock: the schedule is never changed at an earlier
+    /// one.
     latest: i64,
 }
 
@@ -93,7 +94,8 @@ impl Entry<'_> {
             }
             if held.is_none() {
                 let taken = self.take(position, slots);
-                *held = taken.map(|claimed| Claimed { is_fixed: claimed.is_fixed || is_fixed, ..claimed });
+                *held = taken
+                    .map(|claimed| Claimed { is_fixed: claimed.is_fixed || is_fixed, ..claimed });
             }
             // Without one, somebody has claimed that slot meanwhile.
             let Some(claimed) = *held else { continue };
@@ -213,7 +215,9 @@ impl Entry<'_> {
             }
         }
         let returned = self.locked.returned.first();
-        if let Some(target) = returned.and_then(|first| self.locked.schedule.skip_target(first, now)) {
+        if let Some(target) =
+            returned.and_then(|first| self.locked.schedule.skip_target(first, now))
+        {
             self.locked.skipped += self.locked.returned.take_before(target);
         }
     }
@@ -247,7 +251,8 @@ impl Entry<'_> {
         if !self.locked.schedule.is_unsettled(start) {
             return false;
         }
-        // Whoever claims it next is not to start by the reading that it was first seen to be due by.
+        // Whoever claims it next is not to start by the reading that it was first seen to be due
+        // by.
         if self.timeline.published.is_known_due(start) {
             self.timeline.published.withdraw();
         }

@@ -61,9 +61,9 @@ impl Timeline {
         }
     }
 
-    /// Starts a slot that was held back, at the end of the pause: the shortest way, because whoever has
-    /// paused for an exact moment wants to start at it. None where the plan is outdated, was made under the
-    /// lock, or says that the slot is not due.
+    /// Starts a slot that was held back, at the end of the pause: the shortest way, because whoever
+    /// has paused for an exact moment wants to start at it. None where the plan is outdated, was
+    /// made under the lock, or says that the slot is not due.
     #[inline]
     pub(crate) fn start_planned(&self, plan: &Plan, now: i64) -> Option<Grant> {
         if !self.published.is_open_at(plan.version) || now < plan.due {
@@ -74,9 +74,14 @@ impl Timeline {
     }
 
     /// A reading of the clock that belongs to this snapshot: the one that ended a pause, if that is
-    /// what the pause has planned by. None where the schedule changes meanwhile: a clock that was read
-    /// under a schedule that has been replaced says nothing.
-    fn reading(&self, snapshot: &Snapshot, woken: Option<(Plan, i64)>, clock: &dyn Clock) -> Option<i64> {
+    /// what the pause has planned by. None where the schedule changes meanwhile: a clock that was
+    /// read under a schedule that has been replaced says nothing.
+    fn reading(
+        &self,
+        snapshot: &Snapshot,
+        woken: Option<(Plan, i64)>,
+        clock: &dyn Clock,
+    ) -> Option<i64> {
         if let Some((plan, now)) = woken
             && plan.version == snapshot.version
         {
@@ -86,8 +91,9 @@ impl Timeline {
         (self.version() == snapshot.version).then_some(now)
     }
 
-    /// Claims slots that are due for a lane, as many as it takes within a young reading of the clock;
-    /// one at least; and tells that reading. None where no slot is due, or the lock has to decide.
+    /// Claims slots that are due for a lane, as many as it takes within a young reading of the
+    /// clock; one at least; and tells that reading. None where no slot is due, or the lock has to
+    /// decide.
     pub(crate) fn claim_run(&self, pace: Pace, clock: &dyn Clock) -> Option<(Run, i64)> {
         let snapshot = self.published.snapshot()?;
         let now = self.reading(&snapshot, None, clock)?;
@@ -96,7 +102,9 @@ impl Timeline {
         loop {
             let start = self.next();
             let slots = slots_between(start, first_ahead).min(most);
-            snapshot.intended_within(start, now).filter(|_| slots > 0 && snapshot.has_run_from(start))?;
+            snapshot
+                .intended_within(start, now)
+                .filter(|_| slots > 0 && snapshot.has_run_from(start))?;
             if self.exchange(start, after(start, slots)) {
                 let seen = self.published.note(after(start, slots), now);
                 self.keep_books(seen..now, now);
@@ -105,8 +113,8 @@ impl Timeline {
         }
     }
 
-    /// Every now and then in the schedule's time, of which the caller stands for this part; unless somebody
-    /// else is about to: nothing waits for it, and the lock is everybody's.
+    /// Every now and then in the schedule's time, of which the caller stands for this part; unless
+    /// somebody else is about to: nothing waits for it, and the lock is everybody's.
     fn keep_books(&self, part_ns: Range<i64>, now: i64) {
         if part_ns.start / BOOKS_NS != part_ns.end / BOOKS_NS
             && let Some(mut entry) = self.try_enter()

@@ -1,12 +1,12 @@
-//! What is published of the schedule, to be read without the lock: the piece that claims are on, and
-//! how far it is known to be due.
+//! What is published of the schedule, to be read without the lock: the piece that claims are on,
+//! and how far it is known to be due.
 //!
-//! Written under the timeline's lock. Two kinds of readers check in two ways that they have read one
-//! state and not a mixture of two:
+//! Written under the timeline's lock. Two kinds of readers check in two ways that they have read
+//! one state and not a mixture of two:
 //!
 //! * Cold readers take a [`Snapshot`]: the *version*, the words, the version again.
-//! * The hot path takes a [`Window`]: the *horizon*, the words, the horizon again. The horizon carries
-//!   the state that it belongs to in its lowest bits, so that one cache line has all of it.
+//! * The hot path takes a [`Window`]: the *horizon*, the words, the horizon again. The horizon
+//!   carries the state that it belongs to in its lowest bits, so that one cache line has all of it.
 //!
 //! # Orderings
 //!
@@ -14,19 +14,20 @@
 //! that is [`GUARDED`], stores the words with `Release`, then the new version with `Release`, then
 //! swaps in the new horizon. A reader loads everything with `Acquire`, but for the last load.
 //!
-//! * If a word was read from a newer writer, that word's `Release`/`Acquire` pair makes the writer's
-//!   first stores visible to the reader's last load, which then differs from the first.
-//! * If all words are older than the next writer, they are those that the first load's `Acquire` made
-//!   visible.
+//! * If a word was read from a newer writer, that word's `Release`/`Acquire` pair makes the
+//!   writer's first stores visible to the reader's last load, which then differs from the first.
+//! * If all words are older than the next writer, they are those that the first load's `Acquire`
+//!   made visible.
 //!
 //! The horizon moves without the lock while the state stays, or a thread that is preempted while it
 //! holds the lock would send everybody to the clock until it runs again. It only moves forwards, by
 //! compare-and-swap, so a clock that was read in an earlier state moves nothing. The two words that
 //! say when and where the clock was read move before it: who reads the new horizon, with `Acquire`,
-//! gets them or later ones, so no grant is stamped with a moment before its slot was known to be due.
+//! gets them or later ones, so no grant is stamped with a moment before its slot was known to be
+//! due.
 //!
-//! The horizon has 15 bits for its state, which come round after 32 768 changes. To do harm, a thread
-//! would have to sleep through all of them between two loads that follow each other.
+//! The horizon has 15 bits for its state, which come round after 32 768 changes. To do harm, a
+//! thread would have to sleep through all of them between two loads that follow each other.
 
 use super::{Claimed, reading};
 use crate::Grant;
@@ -148,8 +149,9 @@ impl Published {
     /// For noticing changes.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
-        // Relaxed: what goes with a new version is read by `snapshot`, or under the lock. Partner: the stores of
-        // `withdraw` and `write`. Models: `no_wake_up_is_lost`, `nothing_bursts_at_the_old_speed`.
+        // Relaxed: what goes with a new version is read by `snapshot`, or under the lock. Partner:
+        // the stores of `withdraw` and `write`. Models: `no_wake_up_is_lost`,
+        // `nothing_bursts_at_the_old_speed`.
         self.version.load(Relaxed)
     }
 
@@ -171,9 +173,9 @@ impl Published {
     /// The latest reading of the clock that anyone has reported.
     #[inline]
     pub(super) fn seen(&self) -> u64 {
-        // Acquire: who is told of a reading that was made after a change sees the change. Partner: `see`. That it is
-        // never before a start which the caller knows of takes no ordering: it only grows. Models:
-        // `a_window_closes_with_a_pause`, `now_is_never_before_a_start`.
+        // Acquire: who is told of a reading that was made after a change sees the change. Partner:
+        // `see`. That it is never before a start which the caller knows of takes no ordering: it
+        // only grows. Models: `a_window_closes_with_a_pause`, `now_is_never_before_a_start`.
         self.hot.seen.load(Acquire)
     }
 
@@ -186,7 +188,8 @@ impl Published {
         // Relaxed: the words' Acquire keeps it behind them. Partner: the stores of `write`.
         // Model: `a_snapshot_is_read_whole`.
         let is_whole = self.version.load(Relaxed) == version;
-        (version & (BUSY | GUARDED | CLOSED) == 0 && is_whole).then_some(Snapshot { version, stretch })
+        (version & (BUSY | GUARDED | CLOSED) == 0 && is_whole)
+            .then_some(Snapshot { version, stretch })
     }
 
     /// None while claims are decided under the lock, or a writer is at work.
@@ -208,11 +211,13 @@ impl Published {
             return None;
         }
         let reach = (horizon & !TAG).wrapping_sub(anchor).wrapping_sub(1);
-        let piece = Piece { time: time.wrapping_add(1), mantissa, pre: pre.into(), post: post.into() };
+        let piece =
+            Piece { time: time.wrapping_add(1), mantissa, pre: pre.into(), post: post.into() };
         Some(Window { anchor, reach, piece, seen: Stamp::new(seen) })
     }
 
-    /// From here on nobody starts by the state that was published. Called under the timeline's lock.
+    /// From here on nobody starts by the state that was published. Called under the timeline's
+    /// lock.
     pub(super) fn withdraw(&self) {
         // Relaxed: only writers store, and the lock orders them; so no model.
         let old = self.version.load(Relaxed);
@@ -238,8 +243,8 @@ impl Published {
         }
     }
 
-    /// Publishes a new state, of which nothing is known to be due; `next` is the next position to be
-    /// claimed at `now`. Called under the timeline's lock.
+    /// Publishes a new state, of which nothing is known to be due; `next` is the next position to
+    /// be claimed at `now`. Called under the timeline's lock.
     pub(super) fn write(&self, state: &State, next: u64, now: i64) {
         self.withdraw();
         // Relaxed: only writers store, and the lock orders them; so no model.
@@ -265,14 +270,15 @@ impl Published {
         }
     }
 
-    /// Tells everyone that the clock read `now` when claims had come to the position `claimed`, which
-    /// is the slot after those that start by that reading; and lets as many more start by it as are
-    /// due and allowed. Returns the latest reading reported before.
+    /// Tells everyone that the clock read `now` when claims had come to the position `claimed`,
+    /// which is the slot after those that start by that reading; and lets as many more start by it
+    /// as are due and allowed. Returns the latest reading reported before.
     pub(super) fn report(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
         let hot = &*self.hot;
-        // Acquire, and Relaxed after it: `note` stores them in the other order, so a newer `seen` comes with a
-        // `read_at` that is as new or newer, and no pace is overestimated. No model sees this; kept
-        // because the argument needs it: the numbers in models are too small for a pace.
+        // Acquire, and Relaxed after it: `note` stores them in the other order, so a newer `seen`
+        // comes with a `read_at` that is as new or newer, and no pace is overestimated. No model
+        // sees this; kept because the argument needs it: the numbers in models are too small for a
+        // pace.
         let seen = hot.seen.load(Acquire).cast_signed();
         let read_at = hot.read_at.load(Relaxed);
         self.note(claimed, now);
@@ -286,7 +292,8 @@ impl Published {
         let old = hot.horizon.load(Relaxed);
         if old & TAG == horizon & TAG && ticks_between(old, horizon) > 0 {
             // Release: for what `note` has stored. A failure means that somebody has moved it: as
-            // good, and what it finds is not looked at, so Relaxed. Model: `last_seen_never_goes_back`.
+            // good, and what it finds is not looked at, so Relaxed. Model:
+            // `last_seen_never_goes_back`.
             let _ = hot.horizon.compare_exchange(old, horizon, Release, Relaxed);
         }
         seen
@@ -299,7 +306,8 @@ impl Published {
         horizon & ASK == 0 && ticks_between(position, horizon & !TAG) > 0
     }
 
-    /// Notes a reading of the clock; neither word ever goes back. Returns the latest reading before.
+    /// Notes a reading of the clock; neither word ever goes back. Returns the latest reading
+    /// before.
     pub(super) fn note(&self, claimed: u64, now: i64) -> i64 {
         let moved_on = |old| (ticks_between(old, claimed) > 0).then_some(claimed);
         // Relaxed: `see` comes behind it, with Release; see `report`. No model sees this.
@@ -310,15 +318,16 @@ impl Published {
     /// Reports a reading of the clock. Returns the latest one before.
     #[inline]
     pub(super) fn see(&self, now: i64) -> i64 {
-        // Release: partner of `window`'s load, see the module's essay. Model: `a_window_closes_with_a_pause`.
+        // Release: partner of `window`'s load, see the module's essay. Model:
+        // `a_window_closes_with_a_pause`.
         self.hot.seen.fetch_max(now.max(0).unsigned_abs(), Release).cast_signed()
     }
 }
 
 impl Hot {
     fn stretch(&self) -> Stretch {
-        // Acquire, all of them: see the module's essay. Model: `a_snapshot_is_read_whole`; of `until` none, because no two
-        // pieces of a model differ in it alone.
+        // Acquire, all of them: see the module's essay. Model: `a_snapshot_is_read_whole`; of
+        // `until` none, because no two pieces of a model differ in it alone.
         let time = self.time.load(Acquire).cast_signed();
         let position = self.anchor.load(Acquire);
         let mantissa = self.mantissa.load(Acquire);
@@ -383,8 +392,8 @@ impl Snapshot {
         self.stretch.line.time_of(position)
     }
 
-    /// When the slot at `position` is intended to start; none where it does not lie on this piece, or
-    /// is late by more than can be told from being early.
+    /// When the slot at `position` is intended to start; none where it does not lie on this piece,
+    /// or is late by more than can be told from being early.
     pub(super) fn intended_within(&self, position: u64, now: i64) -> Option<i64> {
         let intended = self.intended(position);
         let range_ns = self.stretch.line.scale.nanos(RANGE.unsigned_abs());

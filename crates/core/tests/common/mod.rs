@@ -1,4 +1,5 @@
-//! What the test files share: short words for rates and spans, the ledger's law, and a way to wait for threads.
+//! What the test files share: short words for rates and spans, the ledger's law, and a way to wait
+//! for threads.
 
 #![allow(dead_code, reason = "every test file uses its own part of it")]
 
@@ -52,7 +53,8 @@ pub(crate) fn actual_ns(grant: impl Into<Grant>) -> u64 {
     grant.into().actual_start().as_nanos()
 }
 
-/// DESIGN 2.1: nothing starts early. By the clock itself: a grant's own actual start is never before the intended one.
+/// DESIGN 2.1: nothing starts early. By the clock itself: a grant's own actual start is never
+/// before the intended one.
 pub(crate) fn assert_started(pacer: &Pacer, grant: impl Into<Grant>) {
     let (grant, now) = (grant.into(), pacer.now());
     assert!(now >= grant.intended_start(), "started at {now:?}: {grant:?}");
@@ -117,7 +119,8 @@ pub(crate) fn intended_starts(grants: impl IntoIterator<Item = impl Into<Grant>>
     starts
 }
 
-/// A clock for one thread that jumps to the end of a pause and some way beyond it, and that can be set back.
+/// A clock for one thread that jumps to the end of a pause and some way beyond it, and that can be
+/// set back.
 #[derive(Debug, Default)]
 pub(crate) struct RoughClock {
     now: AtomicU64,

@@ -1,4 +1,5 @@
-//! What is promised of lanes. How many slots one takes ahead is its own business, within bounds: the ledger says.
+//! What is promised of lanes. How many slots one takes ahead is its own business, within bounds:
+//! the ledger says.
 
 use super::state::index;
 use super::{Answer, State, Undecided};
@@ -12,8 +13,8 @@ pub(super) struct Lane {
     paces: Vec<(f64, f64)>,
 }
 
-/// A lane takes as many slots as it starts within this time at its pace; at most twice as many as the last time, and
-/// never more than this.
+/// A lane takes as many slots as it starts within this time at its pace; at most twice as many as
+/// the last time, and never more than this.
 const YOUNG_NS: f64 = 10_000.0;
 const MOST: f64 = 2048.0;
 
@@ -30,8 +31,8 @@ impl Lane {
 }
 
 impl State {
-    /// Starts the earliest slot there is, those that it holds included: it starts them in order, and gives them back
-    /// where somebody else has given back an earlier one.
+    /// Starts the earliest slot there is, those that it holds included: it starts them in order,
+    /// and gives them back where somebody else has given back an earlier one.
     pub(super) fn lane_acquire(
         &mut self,
         lane: usize,
@@ -42,7 +43,8 @@ impl State {
         self.lane_gives_back(lane);
         let (answer, at) = self.acquire_by(f64::MAX, 1, now)?;
         if let Answer::Granted { start, .. } = answer {
-            let ahead = granted.checked_sub(self.granted()).expect("a lane gives back what it holds");
+            let ahead =
+                granted.checked_sub(self.granted()).expect("a lane gives back what it holds");
             self.take_ahead(lane, ahead);
             let lane = &mut self.lanes[lane];
             // It has read the clock, and holds something new; or it goes on with what it held.

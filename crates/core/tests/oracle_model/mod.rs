@@ -1,7 +1,9 @@
-//! A plain pacer behind a mutex, from DESIGN's words and in floating point: the oracle of `tests/oracle.rs`.
+//! A plain pacer behind a mutex, from DESIGN's words and in floating point: the oracle of
+//! `tests/oracle.rs`.
 //!
-//! Positions are counted in slots, times in nanoseconds; both are exact to a tenth of a nanosecond here, where
-//! the real pacer is allowed whole ones. It claims one slot at a time, forgets nothing, and is told the time.
+//! Positions are counted in slots, times in nanoseconds; both are exact to a tenth of a nanosecond
+//! here, where the real pacer is allowed whole ones. It claims one slot at a time, forgets nothing,
+//! and is told the time.
 
 mod lanes;
 mod slack;
@@ -13,8 +15,8 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, MutexGuard};
 
-/// Behind slot `from`, slots start as if `slot` started at `time` and the others `interval` apart; the rate holds
-/// since `since`.
+/// Behind slot `from`, slots start as if `slot` started at `time` and the others `interval` apart;
+/// the rate holds since `since`.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     from: f64,
@@ -42,9 +44,12 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Whether no lateness is the policy's business; then a slot may be granted on an earlier reading of the clock.
+    /// Whether no lateness is the policy's business; then a slot may be granted on an earlier
+    /// reading of the clock.
     fn is_open_loop(&self) -> bool {
-        self.strictness == 0.0 && self.max_backlog.is_infinite() && self.skip_later_than.is_infinite()
+        self.strictness == 0.0
+            && self.max_backlog.is_infinite()
+            && self.skip_later_than.is_infinite()
     }
 }
 
@@ -61,8 +66,9 @@ pub(crate) enum Answer {
     Closed,
 }
 
-/// From here on more than one outcome is right: a comparison came out within the rounding that the real pacer is
-/// allowed, or hangs on a slot that is from before what the real one remembers exactly.
+/// From here on more than one outcome is right: a comparison came out within the rounding that the
+/// real pacer is allowed, or hangs on a slot that is from before what the real one remembers
+/// exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Undecided;
 
@@ -144,8 +150,8 @@ impl Oracle {
         self.state().current().interval / 65_536.0
     }
 
-    /// Takes the next slot and starts it when it is due; unless that can't be by `deadline`. The answer, and when it
-    /// comes.
+    /// Takes the next slot and starts it when it is due; unless that can't be by `deadline`. The
+    /// answer, and when it comes.
     pub(crate) fn acquire_by(&self, deadline: f64, now: f64) -> Result<(Answer, f64), Undecided> {
         self.state().acquire_by(deadline, 1, now)
     }
@@ -153,7 +159,9 @@ impl Oracle {
     pub(crate) fn acquire_many(&self, slots: u64, now: f64) -> Result<(Answer, f64), Undecided> {
         let mut state = self.state();
         match slots {
-            0 if !state.closed => Ok((Answer::Granted { intended: now, start: now, off: 0.0 }, now)),
+            0 if !state.closed => {
+                Ok((Answer::Granted { intended: now, start: now, off: 0.0 }, now))
+            }
             slots => state.acquire_by(f64::MAX, slots, now),
         }
     }

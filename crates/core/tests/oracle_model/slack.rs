@@ -1,6 +1,7 @@
 //! The rounding that the real pacer is allowed, as it adds up.
 
-/// How far the real pacer's rounding may have taken it from here: in nanoseconds, and in slots of the longest interval so far.
+/// How far the real pacer's rounding may have taken it from here: in nanoseconds, and in slots of
+/// the longest interval so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slack {
     nanos: f64,
@@ -29,7 +30,8 @@ impl Slack {
         self.by_policy
     }
 
-    /// A change splits an interval with a resolution of 2^-16, and rounds to nanoseconds at either rate.
+    /// A change splits an interval with a resolution of 2^-16, and rounds to nanoseconds at either
+    /// rate.
     pub(super) fn change(&mut self, old: f64, new: f64) {
         self.slots += self.nanos / old + 1.0 / 65_536.0 + TWICE_NS / old.min(new);
         self.nanos = TWICE_NS;

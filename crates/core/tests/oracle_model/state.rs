@@ -50,13 +50,15 @@ impl State {
     }
 
     fn intended(&self, slot: f64) -> f64 {
-        let piece = self.pieces.iter().rev().find(|piece| piece.from < slot).unwrap_or(&self.pieces[0]);
+        let piece =
+            self.pieces.iter().rev().find(|piece| piece.from < slot).unwrap_or(&self.pieces[0]);
         piece.time + (slot - piece.slot) * piece.interval
     }
 
     /// Where the time of `slot` begins, without what it has forfeited.
     fn begins(&self, slot: f64) -> f64 {
-        let piece = self.pieces.iter().rev().find(|piece| piece.from <= slot).unwrap_or(&self.pieces[0]);
+        let piece =
+            self.pieces.iter().rev().find(|piece| piece.from <= slot).unwrap_or(&self.pieces[0]);
         piece.time + (slot - piece.slot) * piece.interval
     }
 
@@ -66,15 +68,17 @@ impl State {
         self.intended(slot).max(paid)
     }
 
-    /// Whether `a < b`, where that can be told. What is equal here is equal there, but for chance once a policy has acted.
+    /// Whether `a < b`, where that can be told. What is equal here is equal there, but for chance
+    /// once a policy has acted.
     fn less(&self, a: f64, b: f64) -> Result<bool, Undecided> {
         let is_same = a.total_cmp(&b).is_eq() && !self.slack.by_policy();
         let is_near = !is_same && (a - b).abs() <= self.slack.get();
         if is_near || self.undecided { Err(Undecided) } else { Ok(a < b) }
     }
 
-    /// How far off the intended start of a slot that has been held may be. What the real pacer has no room for it has to
-    /// approximate: within the time that those pieces span, which are from before the last [`EXACT_PIECES`].
+    /// How far off the intended start of a slot that has been held may be. What the real pacer has
+    /// no room for it has to approximate: within the time that those pieces span, which are from
+    /// before the last [`EXACT_PIECES`].
     fn off(&self, slot: u64) -> f64 {
         let exact = self.pieces.len().saturating_sub(EXACT_PIECES);
         if index(slot) > self.pieces[exact].from {
@@ -140,7 +144,8 @@ impl State {
         self.settled = self.settled.max(self.next.min(count_up_to(reached)));
     }
 
-    /// Takes the next slots as one operation and starts it when it is due. The answer, and when it comes.
+    /// Takes the next slots as one operation and starts it when it is due. The answer, and when it
+    /// comes.
     pub(super) fn acquire_by(
         &mut self,
         deadline: f64,
@@ -161,7 +166,8 @@ impl State {
                 return Ok((Answer::NotUntil(due), now));
             }
             let slot = self.take_row(slots);
-            // The caller is held back until it may start, where that is not now; or to its deadline.
+            // The caller is held back until it may start, where that is not now; or to its
+            // deadline.
             let is_early = self.less(now, due)?;
             if is_early {
                 now = self.release(index(slot)).min(deadline);
@@ -173,8 +179,13 @@ impl State {
         }
     }
 
-    /// A slot that is held starts if it is due, or is skipped for the next one that is not; else that one is held.
-    pub(super) fn start_held(&mut self, mut slot: u64, now: f64) -> Result<(Answer, Option<u64>), Undecided> {
+    /// A slot that is held starts if it is due, or is skipped for the next one that is not; else
+    /// that one is held.
+    pub(super) fn start_held(
+        &mut self,
+        mut slot: u64,
+        now: f64,
+    ) -> Result<(Answer, Option<u64>), Undecided> {
         loop {
             if self.closed {
                 self.give_back(slot);
@@ -210,14 +221,21 @@ impl State {
     }
 
     /// The policy's word on slots that start, punctually or not; false: skipped.
-    fn judge(&mut self, slot: u64, slots: u64, now: f64, is_punctual: bool) -> Result<bool, Undecided> {
+    fn judge(
+        &mut self,
+        slot: u64,
+        slots: u64,
+        now: f64,
+        is_punctual: bool,
+    ) -> Result<bool, Undecided> {
         let (place, limit) = (index(slot), self.rules.skip_later_than);
         if limit.is_finite() && self.less(self.intended(place), now - limit)? {
             self.skip(slots, now)?;
             return Ok(false);
         }
-        self.early +=
-            u64::from(self.rules.lead > 0.0 && !is_punctual && self.less(now, self.intended(place))?);
+        self.early += u64::from(
+            self.rules.lead > 0.0 && !is_punctual && self.less(now, self.intended(place))?,
+        );
         if slot < self.settled {
             return Ok(true);
         }
@@ -254,7 +272,8 @@ impl State {
         self.slack.forfeit(closed);
     }
 
-    /// These slots are skipped for being too late, and with them all that are too late and nobody has.
+    /// These slots are skipped for being too late, and with them all that are too late and nobody
+    /// has.
     fn skip(&mut self, slots: u64, now: f64) -> Result<(), Undecided> {
         self.skipped += slots;
         let oldest = now - self.rules.skip_later_than;
@@ -312,7 +331,8 @@ impl State {
         returned + count_up_to(reached).saturating_sub(self.next)
     }
 
-    /// The interval of a slot that came back, as far as the schedule has come; without what its neighbours have forfeited.
+    /// The interval of a slot that came back, as far as the schedule has come; without what its
+    /// neighbours have forfeited.
     fn unused(&self, slot: f64, now: f64) -> f64 {
         self.intended(slot + 1.0).min(now) - self.begins(slot).min(now)
     }
@@ -324,7 +344,11 @@ pub(super) fn index(slot: u64) -> f64 {
 }
 
 /// How many slots lie up to there.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, far below 2^52")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "not negative, far below 2^52"
+)]
 fn count_up_to(reached: f64) -> u64 {
     (reached.floor() + 1.0).max(0.0) as u64
 }

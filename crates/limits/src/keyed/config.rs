@@ -14,22 +14,25 @@ use thiserror::Error;
 pub enum Scope<'a> {
     /// Those of this key.
     Key(&'a str),
-    /// The defaults of all keys that begin so and have none of their own; where several do, the longest prefix wins. The
-    /// empty prefix is everybody's.
+    /// The defaults of all keys that begin so and have none of their own; where several do, the
+    /// longest prefix wins. The empty prefix is everybody's.
     Prefix(&'a str),
 }
 
-/// Which limits each key has: its own, or the defaults of the longest prefix. Can be changed at any time, by any thread.
+/// Which limits each key has: its own, or the defaults of the longest prefix. Can be changed at any
+/// time, by any thread.
 ///
-/// Asked by each decision, so an implementation answers from memory. [`MemoryConfig`] keeps everything there and nothing else;
-/// `DiskConfig` (feature `disk`) writes each change to disk first.
+/// Asked by each decision, so an implementation answers from memory. [`MemoryConfig`] keeps
+/// everything there and nothing else; `DiskConfig` (feature `disk`) writes each change to disk
+/// first.
 pub trait ConfigStore: Debug + Send + Sync {
     /// The key's limits, if it has any.
     fn limits_of(&self, key: &str) -> Option<Arc<Limits>>;
 
     /// A number that is another after each change of any limits.
     ///
-    /// Whoever asks for this first and for [`limits_of`](ConfigStore::limits_of) then, may keep the limits until it changes.
+    /// Whoever asks for this first and for [`limits_of`](ConfigStore::limits_of) then, may keep the
+    /// limits until it changes.
     fn version(&self) -> u64;
 
     /// Gives limits to a key, or to all that begin with a prefix.
@@ -114,8 +117,9 @@ impl MemoryConfig {
     pub(super) fn change(&self, scope: Scope<'_>, limits: Option<Limits>) -> bool {
         let mut tables = self.tables.lock();
         let had_any = tables.change(scope, limits.map(Arc::new));
-        // Relaxed: written with the tables locked, after they were changed. Who reads it and locks them then, locks them after this;
-        // otherwise it would have read what is written later. Model: `a_change_is_seen_by_every_later_decision`.
+        // Relaxed: written with the tables locked, after they were changed. Who reads it and locks
+        // them then, locks them after this; otherwise it would have read what is written later.
+        // Model: `a_change_is_seen_by_every_later_decision`.
         self.version.fetch_add(1, Relaxed);
         had_any
     }
@@ -153,7 +157,9 @@ impl Tables {
         let before = match (scope, limits) {
             (Scope::Key(key), Some(limits)) => self.keys.insert(key.to_owned(), limits),
             (Scope::Key(key), None) => self.keys.remove(key),
-            (Scope::Prefix(prefix), Some(limits)) => self.prefixes.insert(prefix.to_owned(), limits),
+            (Scope::Prefix(prefix), Some(limits)) => {
+                self.prefixes.insert(prefix.to_owned(), limits)
+            }
             (Scope::Prefix(prefix), None) => self.prefixes.remove(prefix),
         };
         before.is_some()
@@ -163,7 +169,8 @@ impl Tables {
         self.keys.get(key).or_else(|| self.defaults_of(key)).cloned()
     }
 
-    /// Those of the longest prefix: a prefix of the key that sorts before another text sorts before what both have in common, or is it.
+    /// Those of the longest prefix: a prefix of the key that sorts before another text sorts before
+    /// what both have in common, or is it.
     fn defaults_of(&self, key: &str) -> Option<&Arc<Limits>> {
         let mut upper = key;
         loop {

@@ -27,28 +27,30 @@ const PREFIXES: TableDefinition<'_, &str, &str> = TableDefinition::new("prefixes
 const MAGIC: [u8; 9] = *b"redb\x1A\n\xA9\r\n";
 /// Where it says how it is laid out, in five numbers of 32 bits.
 const LAYOUT: Range<usize> = 12..32;
-/// The first three: bytes of a page; pages of a region's header; pages of its data. What [`redb`] gives to every file whose builder
-/// says nothing else.
+/// The first three: bytes of a page; pages of a region's header; pages of its data. What [`redb`]
+/// gives to every file whose builder says nothing else.
 const SIZES: [u32; 3] = [4096, 130, 1 << 20];
 
-/// Where it says which of the last two states is the current one (bit 0), and how that was committed.
+/// Where it says which of the last two states is the current one (bit 0), and how that was
+/// committed.
 const FLAGS: usize = 9;
 /// In two phases.
 const TWO_PHASES: u8 = 4;
 /// Where it says how many transactions each of the two has seen.
 const TRANSACTIONS: [usize; 2] = [168, 296];
 
-/// A configuration in a file, so that none is lost when the process dies: a change is on disk before
-/// [`set`](ConfigStore::set) returns. All of it is in memory too, and answers come from there; only changes touch the disk,
-/// each at the price of a flush.
+/// A configuration in a file, so that none is lost when the process dies: a change is on disk
+/// before [`set`](ConfigStore::set) returns. All of it is in memory too, and answers come from
+/// there; only changes touch the disk, each at the price of a flush.
 ///
-/// The file is a [`redb`] database (version 2.6, file format 3, which its later versions read too). It is written by copy and
-/// one switch after the copy is on disk, so a process that is killed at any moment leaves all of a change or nothing of it. One
-/// store at a time has it open.
+/// The file is a [`redb`] database (version 2.6, file format 3, which its later versions read too).
+/// It is written by copy and one switch after the copy is on disk, so a process that is killed at
+/// any moment leaves all of a change or nothing of it. One store at a time has it open.
 ///
-/// When it is opened, all of it is read, and the checksums of what is stored are compared in this copy. If anything is wrong that can't be
-/// computed anew from the rest, that is an error, and the file stays as it is. (On some damaged files the database panics, which
-/// is caught and becomes that error; a program that is built to abort on a panic does so.)
+/// When it is opened, all of it is read, and the checksums of what is stored are compared in this
+/// copy. If anything is wrong that can't be computed anew from the rest, that is an error, and the
+/// file stays as it is. (On some damaged files the database panics, which is caught and becomes
+/// that error; a program that is built to abort on a panic does so.)
 ///
 /// ```
 /// use nanopace_limits::keyed::{ConfigStore, DiskConfig, Scope};
@@ -65,7 +67,8 @@ const TRANSACTIONS: [usize; 2] = [168, 296];
 /// ```
 pub struct DiskConfig {
     cache: MemoryConfig,
-    /// Locked from a change on disk until the same change of the cache, so that both have the same last one.
+    /// Locked from a change on disk until the same change of the cache, so that both have the same
+    /// last one.
     database: Mutex<Database>,
     path: PathBuf,
 }
@@ -97,8 +100,12 @@ impl DiskConfig {
         let cache = MemoryConfig::new();
         for (is_prefix, name, text) in &entries {
             let limits: Result<Limits, _> = text.parse();
-            let limits = limits.map_err(|error| damaged(&path, format!("limits of `{name}`: {error}")))?;
-            cache.change(if *is_prefix { Scope::Prefix(name) } else { Scope::Key(name) }, Some(limits));
+            let limits =
+                limits.map_err(|error| damaged(&path, format!("limits of `{name}`: {error}")))?;
+            cache.change(
+                if *is_prefix { Scope::Prefix(name) } else { Scope::Key(name) },
+                Some(limits),
+            );
         }
         Ok(DiskConfig { cache, database: Mutex::new(database), path })
     }
@@ -138,10 +145,12 @@ impl fmt::Debug for DiskConfig {
     }
 }
 
-/// An empty store at `path`: written aside and moved there when it is whole, unless someone else was faster.
+/// An empty store at `path`: written aside and moved there when it is whole, unless someone else
+/// was faster.
 fn begin(path: &Path) -> Result<(), ConfigError> {
     let io = |source| ConfigError::Io { path: path.to_owned(), source };
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory =
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let aside = NamedTempFile::new_in(directory).map_err(io)?;
     let file = aside.reopen().map_err(io)?;
     guarded(path, || {
@@ -159,12 +168,14 @@ fn begin(path: &Path) -> Result<(), ConfigError> {
 
 /// All bytes of a file that begins as it should.
 fn content(file: &FileBackend) -> Result<Vec<u8>, Error> {
-    let length = usize::try_from(file.len()?).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
+    let length =
+        usize::try_from(file.len()?).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
     check_header(&file.read(0, length.min(LAYOUT.end))?, length)?;
     Ok(file.read(0, length)?)
 }
 
-/// The database believes the sizes in its header: it may calculate for minutes with wrong ones, or panic.
+/// The database believes the sizes in its header: it may calculate for minutes with wrong ones, or
+/// panic.
 fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     let layout = header.get(LAYOUT).filter(|_| header.starts_with(&MAGIC)).unwrap_or_default();
     let (numbers, _) = layout.as_chunks();
@@ -183,14 +194,15 @@ fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     }
 }
 
-/// What is stored in a file of these bytes, and whether nothing in it had to be mended by being computed anew.
+/// What is stored in a file of these bytes, and whether nothing in it had to be mended by being
+/// computed anew.
 fn examined(bytes: &mut [u8]) -> Result<(Vec<Stored>, bool), Error> {
     let current = loaded(bytes)?;
     if !is_other_newer(bytes) {
         return Ok(current);
     }
-    // The process died before it switched to the other state, which perhaps is not whole. Of states that were not committed in two phases the
-    // database takes the newest that is.
+    // The process died before it switched to the other state, which perhaps is not whole. Of states
+    // that were not committed in two phases the database takes the newest that is.
     bytes[FLAGS] &= !TWO_PHASES;
     loaded(bytes)
 }
@@ -232,8 +244,8 @@ fn read(database: &Database) -> Result<Vec<Stored>, Error> {
     Ok(entries)
 }
 
-/// In two phases, so that what was committed last is known to be whole: where it is not, it was damaged, and an older state
-/// does not take its place.
+/// In two phases, so that what was committed last is known to be whole: where it is not, it was
+/// damaged, and an older state does not take its place.
 fn begin_write(database: &Database) -> Result<WriteTransaction, Error> {
     let mut transaction = database.begin_write()?;
     transaction.set_two_phase_commit(true);
@@ -256,7 +268,8 @@ fn write(database: &Database, scope: Scope<'_>, limits: Option<&Limits>) -> Resu
     Ok(transaction.commit()?)
 }
 
-/// What the database does with a file, with its errors as ours. On some damaged files it panics instead of returning one.
+/// What the database does with a file, with its errors as ours. On some damaged files it panics
+/// instead of returning one.
 fn guarded<T>(path: &Path, access: impl FnOnce() -> Result<T, Error>) -> Result<T, ConfigError> {
     let path = path.to_owned();
     match catch_unwind(AssertUnwindSafe(access)) {

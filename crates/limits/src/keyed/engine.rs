@@ -1,29 +1,37 @@
-//! The decision engine: the limits that are configured for a key, applied to what was counted for it.
+//! The decision engine: the limits that are configured for a key, applied to what was counted for
+//! it.
 
 use super::{ConfigStore, KeyRefused, Limits, RequestStore, limits::LimitsState};
 use crate::{Refused, Rule};
 use nanopace::Nanos;
 use std::sync::Arc;
 
-/// Decides by each key's own limits: those of a [`ConfigStore`], on what a [`RequestStore`] has counted.
+/// Decides by each key's own limits: those of a [`ConfigStore`], on what a [`RequestStore`] has
+/// counted.
 ///
-/// A key's limits are looked up at its first request, and again at its next one after the configuration has changed; otherwise a decision
-/// takes them from the key's entry. When they have changed, what was counted stays counted:
-/// * A limit that stays as it was goes on as if nothing had happened; so does a window with another count.
-/// * Another one begins with what the limits before it count. A window counts each request at the latest moment at which it may have
-///   been let in. A cooldown is at worst exhausted, and so lets in one more after one interval at the latest.
-/// * A limit that is no longer in force counts on until all that it has counted is paid off or has left its window. Put in force
-///   again before, it is as if it had been all along, so lowering a limit and raising it again lets in nothing twice. Up to eight
-///   such limits are kept for each key, those that count for longest.
+/// A key's limits are looked up at its first request, and again at its next one after the
+/// configuration has changed; otherwise a decision takes them from the key's entry. When they have
+/// changed, what was counted stays counted:
+/// * A limit that stays as it was goes on as if nothing had happened; so does a window with another
+///   count.
+/// * Another one begins with what the limits before it count. A window counts each request at the
+///   latest moment at which it may have been let in. A cooldown is at worst exhausted, and so lets
+///   in one more after one interval at the latest.
+/// * A limit that is no longer in force counts on until all that it has counted is paid off or has
+///   left its window. Put in force again before, it is as if it had been all along, so lowering a
+///   limit and raising it again lets in nothing twice. Up to eight such limits are kept for each
+///   key, those that count for longest.
 ///
-/// So of limits of which one always lets in more than the other, in no span does more get in than what the highest in force
-/// within it lets through.
+/// So of limits of which one always lets in more than the other, in no span does more get in than
+/// what the highest in force within it lets through.
 ///
-/// A key without limits is refused ([`KeyRefused::NoLimits`]); set defaults for the empty prefix if all are to have some.
+/// A key without limits is refused ([`KeyRefused::NoLimits`]); set defaults for the empty prefix if
+/// all are to have some.
 ///
-/// * Memory per key: the key; 40 bytes; 16 for each limit, and for an aggregated window what it says besides. Limits that are no longer in
-///   force take 24, and 88 more each, while they count.
-/// * Cost per decision: that of the [`RequestStore`], one load of the configuration's version, and the rules' steps.
+/// * Memory per key: the key; 40 bytes; 16 for each limit, and for an aggregated window what it
+///   says besides. Limits that are no longer in force take 24, and 88 more each, while they count.
+/// * Cost per decision: that of the [`RequestStore`], one load of the configuration's version, and
+///   the rules' steps.
 ///
 /// ```
 /// use nanopace::Nanos;
@@ -87,7 +95,8 @@ impl<C: ConfigStore> DecisionEngine<C> {
         DecisionEngine { config, requests: tune(RequestStore::new(PerKey(()), max_keys)) }
     }
 
-    /// Which limits each key has; can be changed at any time, and takes effect at the key's next decision.
+    /// Which limits each key has; can be changed at any time, and takes effect at the key's next
+    /// decision.
     pub fn config(&self) -> &C {
         &self.config
     }
@@ -105,7 +114,8 @@ impl<C: ConfigStore> DecisionEngine<C> {
         self.try_acquire_n_at(key, 1, now)
     }
 
-    /// Lets `n` in for `key` at `now`, or says why not. Zero gets in for every key that has limits, and counts as nothing.
+    /// Lets `n` in for `key` at `now`, or says why not. Zero gets in for every key that has limits,
+    /// and counts as nothing.
     ///
     /// # Errors
     /// [`KeyRefused`]; nothing was counted then.
@@ -113,7 +123,8 @@ impl<C: ConfigStore> DecisionEngine<C> {
         self.requests.decide(key, n, now, |tally, at| self.refresh(tally, key, at))
     }
 
-    /// What [`try_acquire_n_at`](DecisionEngine::try_acquire_n_at) would answer; counts and removes nothing.
+    /// What [`try_acquire_n_at`](DecisionEngine::try_acquire_n_at) would answer; counts and removes
+    /// nothing.
     ///
     /// # Errors
     /// As [`RequestStore::check_n_at`].

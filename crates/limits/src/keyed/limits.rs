@@ -11,8 +11,8 @@ use thiserror::Error;
 
 /// One limit of a key: a [`Cooldown`] or an [`AggregatedWindow`].
 ///
-/// Written as a [`Quota`] for a cooldown, `10/s`, which may say how much of it gets in at once, `10/s burst 20`; with `in` and the
-/// number of slots for an aggregated window, `1000/h in 60`.
+/// Written as a [`Quota`] for a cooldown, `10/s`, which may say how much of it gets in at once,
+/// `10/s burst 20`; with `in` and the number of slots for an aggregated window, `1000/h in 60`.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     quota: Quota,
@@ -71,7 +71,8 @@ pub enum LimitsError {
     Burst(String),
 }
 
-/// A limit's rule and state together; a state is never another law's, because [`Limit::fresh`] makes all.
+/// A limit's rule and state together; a state is never another law's, because [`Limit::fresh`]
+/// makes all.
 macro_rules! with_law {
     ($limit:expr, $state:expr, |$rule:ident, $own:ident| $answer:expr) => {
         match (&$limit.law, $state) {
@@ -160,7 +161,9 @@ impl fmt::Display for Limit {
         write!(f, "{}", self.quota)?;
         match &self.law {
             Law::Window { rule } => write!(f, " in {}", rule.slots()),
-            Law::Cooldown { burst, .. } if *burst != self.quota.count() => write!(f, " burst {burst}"),
+            Law::Cooldown { burst, .. } if *burst != self.quota.count() => {
+                write!(f, " burst {burst}")
+            }
             Law::Cooldown { .. } => Ok(()),
         }
     }
@@ -171,11 +174,13 @@ impl FromStr for Limit {
 
     fn from_str(text: &str) -> Result<Limit, LimitsError> {
         if let Some((quota, slots)) = text.split_once(" in ") {
-            let slots = slots.trim().parse().map_err(|_| LimitsError::Slots(slots.trim().to_owned()))?;
+            let slots =
+                slots.trim().parse().map_err(|_| LimitsError::Slots(slots.trim().to_owned()))?;
             return Ok(Limit::window(quota.trim().parse()?, slots));
         }
         if let Some((quota, burst)) = text.split_once(" burst ") {
-            let burst = burst.trim().parse().map_err(|_| LimitsError::Burst(burst.trim().to_owned()))?;
+            let burst =
+                burst.trim().parse().map_err(|_| LimitsError::Burst(burst.trim().to_owned()))?;
             return Ok(Limit::cooldown_with_burst(quota.trim().parse()?, burst)?);
         }
         Ok(Limit::cooldown(text.trim().parse()?))
@@ -194,8 +199,8 @@ impl Limits {
         &self.0
     }
 
-    /// The state that these limits go on with when they replace others at `now`: what was counted stays counted, as
-    /// [`DecisionEngine`](super::DecisionEngine) says.
+    /// The state that these limits go on with when they replace others at `now`: what was counted
+    /// stays counted, as [`DecisionEngine`](super::DecisionEngine) says.
     #[must_use]
     pub fn carry(&self, old: &Limits, state: &LimitsState, now: Nanos) -> LimitsState {
         let account = |(limit, state): (&Limit, &LimitState)| Account::new(*limit, state.clone());
@@ -229,7 +234,12 @@ impl Rule for Limits {
     /// When several refuse, the one that takes longest answers.
     fn check(&self, state: &LimitsState, now: Nanos, n: u64) -> Result<(), Refused> {
         let check = |(limit, state): (&Limit, &LimitState)| limit.check(state, now, n);
-        self.0.iter().zip(&state.in_force).filter_map(|each| check(each).err()).max().map_or(Ok(()), Err)
+        self.0
+            .iter()
+            .zip(&state.in_force)
+            .filter_map(|each| check(each).err())
+            .max()
+            .map_or(Ok(()), Err)
     }
 
     fn debit(&self, state: &mut LimitsState, now: Nanos, n: u64) {

@@ -11,7 +11,9 @@ pub enum KeyRefused {
     #[error(transparent)]
     Limit(#[from] Refused),
     /// The key is new, and there are as many as there may be.
-    #[error("no room for a new key beside {max}: ask again later, sweep idle keys, or allow for more keys")]
+    #[error(
+        "no room for a new key beside {max}: ask again later, sweep idle keys, or allow for more keys"
+    )]
     TooManyKeys {
         /// The most keys that are kept.
         max: u64,

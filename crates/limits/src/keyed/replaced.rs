@@ -15,8 +15,8 @@ pub(super) struct Account {
     state: LimitState,
 }
 
-/// Limits that are no longer in force, and count on until nothing of what they have counted matters to them any more: put in
-/// force again before, they have forgotten nothing.
+/// Limits that are no longer in force, and count on until nothing of what they have counted matters
+/// to them any more: put in force again before, they have forgotten nothing.
 #[derive(Clone, Debug)]
 pub(super) struct Replaced(Vec<Account>);
 
@@ -29,13 +29,15 @@ impl Account {
         self.state
     }
 
-    /// Goes on with the account of the same limit among `others`, or begins with what these have counted by `now`.
+    /// Goes on with the account of the same limit among `others`, or begins with what these have
+    /// counted by `now`.
     pub(super) fn opened(limit: Limit, others: &[Account], now: Nanos) -> Account {
         if let Some(same) = others.iter().find(|other| other.remembers_for(&limit)) {
             return Account::new(limit, same.state.clone());
         }
         let level = others.iter().filter_map(|other| other.level(now)).max().unwrap_or_default();
-        let counted = most_similar(&limit, others).map_or_else(Vec::new, |other| other.counted(now));
+        let counted =
+            most_similar(&limit, others).map_or_else(Vec::new, |other| other.counted(now));
         let mut account = Account::new(limit, limit.fresh());
         account.take_over(level, counted, now);
         account
@@ -45,7 +47,8 @@ impl Account {
     fn remembers_for(&self, limit: &Limit) -> bool {
         match (&self.limit.law, &limit.law) {
             (Law::Window { rule }, Law::Window { rule: other }) => {
-                (self.limit.quota().period(), rule.slots()) == (limit.quota().period(), other.slots())
+                (self.limit.quota().period(), rule.slots())
+                    == (limit.quota().period(), other.slots())
             }
             _ => self.limit == *limit,
         }
@@ -87,13 +90,17 @@ impl Account {
     /// Counts whichever is more: the level, or what was let in within the period.
     fn take_over(&mut self, level: Level, counted: Vec<(Nanos, u64)>, now: Nanos) {
         let period = self.limit.quota().period();
-        let recent: Vec<_> = counted.into_iter().filter(|(moment, _)| now - *moment < period).collect();
+        let recent: Vec<_> =
+            counted.into_iter().filter(|(moment, _)| now - *moment < period).collect();
         let sum = recent.iter().fold(0_u64, |sum, (_, n)| sum.saturating_add(*n));
         match self.limit.law {
             Law::Cooldown { burst, .. } if level.requests() >= sum => {
                 let level = level.at_most(burst);
                 let paid_ns = level.paid_ns(interval_ns(&self.limit));
-                self.debit(Nanos::from_nanos(now.as_nanos().saturating_sub(paid_ns)), level.requests());
+                self.debit(
+                    Nanos::from_nanos(now.as_nanos().saturating_sub(paid_ns)),
+                    level.requests(),
+                );
             }
             Law::Cooldown { .. } => self.debit(now, sum),
             Law::Window { .. } => {
@@ -119,7 +126,9 @@ impl Account {
     fn exhaust(&mut self, now: Nanos, burst: u64) {
         let mut exhausted = self.limit.fresh();
         self.limit.debit(&mut exhausted, now, burst);
-        if let (LimitState::Cooldown(owed), LimitState::Cooldown(most)) = (&mut self.state, exhausted) {
+        if let (LimitState::Cooldown(owed), LimitState::Cooldown(most)) =
+            (&mut self.state, exhausted)
+        {
             *owed = most.max(*owed);
         }
     }
@@ -142,10 +151,17 @@ impl Account {
 }
 
 impl Replaced {
-    /// Those of `accounts` that `in_force` do not go on with; if there are too many, those that count for longest.
-    pub(super) fn by(in_force: &[Account], mut accounts: Vec<Account>, now: Nanos) -> Option<Box<Replaced>> {
+    /// Those of `accounts` that `in_force` do not go on with; if there are too many, those that
+    /// count for longest.
+    pub(super) fn by(
+        in_force: &[Account],
+        mut accounts: Vec<Account>,
+        now: Nanos,
+    ) -> Option<Box<Replaced>> {
         let goes_on = |old: &Account| {
-            in_force.iter().any(|new| new.remembers_for(&old.limit) || covers(&new.limit, &old.limit))
+            in_force
+                .iter()
+                .any(|new| new.remembers_for(&old.limit) || covers(&new.limit, &old.limit))
         };
         accounts.retain(|account| !account.is_idle(now) && !goes_on(account));
         accounts.sort_by_key(|account| Reverse(account.ends(now)));
@@ -174,8 +190,8 @@ impl Replaced {
     }
 }
 
-/// The window of the shortest period that is not shorter than the limit's, else the one of the longest: no other has seen more
-/// of what counts within that period.
+/// The window of the shortest period that is not shorter than the limit's, else the one of the
+/// longest: no other has seen more of what counts within that period.
 fn most_similar<'a>(limit: &Limit, others: &'a [Account]) -> Option<&'a Account> {
     let period = limit.quota().period();
     let windows = others.iter().filter(|other| matches!(other.limit.law, Law::Window { .. }));
@@ -185,14 +201,16 @@ fn most_similar<'a>(limit: &Limit, others: &'a [Account]) -> Option<&'a Account>
     })
 }
 
-/// Whether an account of the limit counts as much as one of the other, and for as long: in any order of changes, one that is opened
-/// takes over at least as much.
+/// Whether an account of the limit counts as much as one of the other, and for as long: in any
+/// order of changes, one that is opened takes over at least as much.
 fn covers(limit: &Limit, other: &Limit) -> bool {
     match (&limit.law, &other.law) {
         (Law::Cooldown { burst, .. }, Law::Cooldown { burst: others, .. }) => {
             burst >= others && interval_ns(limit) >= interval_ns(other)
         }
-        (Law::Window { .. }, Law::Window { .. }) => limit.quota().period() >= other.quota().period(),
+        (Law::Window { .. }, Law::Window { .. }) => {
+            limit.quota().period() >= other.quota().period()
+        }
         _ => false,
     }
 }

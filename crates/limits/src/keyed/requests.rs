@@ -11,8 +11,8 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::time::Duration;
 
-/// Places that an insertion looks at in its shard for idle keys: so many that it has seen the whole table before the table
-/// could double, and idle keys stay fewer than active ones.
+/// Places that an insertion looks at in its shard for idle keys: so many that it has seen the whole
+/// table before the table could double, and idle keys stay fewer than active ones.
 const LOOKS_PER_INSERTION: usize = 8;
 /// Places that a new key looks at for idle keys when there are as many keys as there may be.
 const LOOKS_WHEN_FULL: usize = 256;
@@ -22,31 +22,36 @@ const KEYS_PER_SHARD: usize = 512;
 /// What happens to a new key when there are as many keys as there may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenFull {
-    /// It is refused at once. Room comes from [`RequestStore::sweep`], or from what insertions before have cleaned up.
+    /// It is refused at once. Room comes from [`RequestStore::sweep`], or from what insertions
+    /// before have cleaned up.
     Reject,
-    /// Up to 256 places are looked at for idle keys to remove, going on where the last look ended. If there is none among them,
-    /// it is refused.
+    /// Up to 256 places are looked at for idle keys to remove, going on where the last look ended.
+    /// If there is none among them, it is refused.
     #[default]
     EvictExpired,
 }
 
 /// A rule for each of many keys: what was let in is counted by key, in memory.
 ///
-/// Keys are spread over shards by their hash, each a table behind a mutex of its own, so that decisions on different keys
-/// seldom meet. A key takes memory from its first admission until it is idle ([`Rule::is_idle`]) and a
-/// clean-up comes by: every insertion of a new key looks at eight places, so memory follows the active keys without
-/// anybody's help, and [`sweep`](RequestStore::sweep) does it while nothing is inserted. Nothing ever looks at more than one
-/// shard under a lock.
+/// Keys are spread over shards by their hash, each a table behind a mutex of its own, so that
+/// decisions on different keys seldom meet. A key takes memory from its first admission until it is
+/// idle ([`Rule::is_idle`]) and a clean-up comes by: every insertion of a new key looks at eight
+/// places, so memory follows the active keys without anybody's help, and
+/// [`sweep`](RequestStore::sweep) does it while nothing is inserted. Nothing ever looks at more
+/// than one shard under a lock.
 ///
-/// **Removal never changes a decision.** A key is removed when every decision on it from `lag` before now on is what it
-/// would be without it. A decision whose moment is older still, after such a removal in its shard, counts as made at
-/// the removal's moment less `lag`: nothing is let in twice, however long a thread slept between reading its clock and asking.
+/// **Removal never changes a decision.** A key is removed when every decision on it from `lag`
+/// before now on is what it would be without it. A decision whose moment is older still, after such
+/// a removal in its shard, counts as made at the removal's moment less `lag`: nothing is let in
+/// twice, however long a thread slept between reading its clock and asking.
 ///
 /// **The bound on keys is hard**: at no moment are there more than `max_keys`, whatever threads do.
 ///
-/// * Memory per key: the key, the rule's state and one byte, on average 1.5 times because tables grow by doubling, and at
-///   the worst 2.3 times. A key that was refused at its first request takes none.
-/// * Cost per decision: a hash, a lock of a shard, and the rule's step; for a new key eight looks more.
+/// * Memory per key: the key, the rule's state and one byte, on average 1.5 times because tables
+///   grow by doubling, and at the worst 2.3 times. A key that was refused at its first request
+///   takes none.
+/// * Cost per decision: a hash, a lock of a shard, and the rule's step; for a new key eight looks
+///   more.
 ///
 /// ```
 /// use nanopace::Nanos;
@@ -66,7 +71,8 @@ pub struct RequestStore<K, R: Rule, S = RandomState> {
     rule: R,
     hasher: S,
     shards: Shards<K, R::State>,
-    /// Keys in all shards. Raised before an insertion, while it is less than `max_keys`; lowered after a removal.
+    /// Keys in all shards. Raised before an insertion, while it is less than `max_keys`; lowered
+    /// after a removal.
     keys: CachePadded<AtomicU64>,
     /// Shards that sweeps have begun with.
     swept: AtomicU64,
@@ -117,14 +123,15 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         }
     }
 
-    /// What happens to a new key when there are as many keys as there may be; [`WhenFull::EvictExpired`] by default.
+    /// What happens to a new key when there are as many keys as there may be;
+    /// [`WhenFull::EvictExpired`] by default.
     #[must_use]
     pub fn when_full(self, when_full: WhenFull) -> Self {
         RequestStore { when_full, ..self }
     }
 
-    /// How much older than the clean-up's moment a decision's may be so that it still finds all that it needs; one second
-    /// by default. Idle keys stay for as long.
+    /// How much older than the clean-up's moment a decision's may be so that it still finds all
+    /// that it needs; one second by default. Idle keys stay for as long.
     #[must_use]
     pub fn lag(self, lag: Duration) -> Self {
         RequestStore { lag: u64::try_from(lag.as_nanos()).unwrap_or(u64::MAX), ..self }
@@ -137,7 +144,8 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
 
     /// How many keys there are now, idle ones that were not removed yet included.
     pub fn keys(&self) -> usize {
-        // Relaxed: who adds a key compares for itself, in `reserve`; this is an answer about a moment that is over, so no model.
+        // Relaxed: who adds a key compares for itself, in `reserve`; this is an answer about a
+        // moment that is over, so no model.
         usize::try_from(self.keys.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
@@ -153,11 +161,12 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         self.decide(key, n, now, |_, _| Ok(()))
     }
 
-    /// What [`try_acquire_n_at`](RequestStore::try_acquire_n_at) would answer; counts and removes nothing.
+    /// What [`try_acquire_n_at`](RequestStore::try_acquire_n_at) would answer; counts and removes
+    /// nothing.
     ///
     /// # Errors
-    /// [`KeyRefused`], as the request itself would get, except that a new key for which an idle one would be removed is
-    /// refused.
+    /// [`KeyRefused`], as the request itself would get, except that a new key for which an idle one
+    /// would be removed is refused.
     pub fn check_n_at<Q>(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRefused>
     where
         K: Borrow<Q>,
@@ -166,10 +175,12 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         self.look(key, n, now, |_, _| Ok(()))
     }
 
-    /// Removes idle keys as of `now`, looking at no more than `looks` places, and going on where the last sweep ended.
+    /// Removes idle keys as of `now`, looking at no more than `looks` places, and going on where
+    /// the last sweep ended.
     ///
-    /// Returns how many were removed. `usize::MAX` looks at every place once. One lock at a time is held, for a shard at the
-    /// longest. A table that has become four times too large gives its memory back.
+    /// Returns how many were removed. `usize::MAX` looks at every place once. One lock at a time is
+    /// held, for a shard at the longest. A table that has become four times too large gives its
+    /// memory back.
     pub fn sweep(&self, now: Nanos, mut looks: usize) -> usize {
         let mut removed = 0;
         for _ in 0..self.shards.len() {
@@ -185,7 +196,8 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         removed
     }
 
-    /// The decision; `prepare` sees the key's state first, or a fresh one, and the moment that counts.
+    /// The decision; `prepare` sees the key's state first, or a fresh one, and the moment that
+    /// counts.
     pub(super) fn decide<Q>(
         &self,
         key: &Q,
@@ -199,7 +211,8 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
     {
         let answer = self.decide_once(key, n, now, &prepare);
         let full = matches!(answer, Err(KeyRefused::TooManyKeys { .. }));
-        if full && self.when_full == WhenFull::EvictExpired && self.sweep(now, LOOKS_WHEN_FULL) > 0 {
+        if full && self.when_full == WhenFull::EvictExpired && self.sweep(now, LOOKS_WHEN_FULL) > 0
+        {
             return self.decide_once(key, n, now, &prepare);
         }
         answer
@@ -272,8 +285,8 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
     /// Takes a place for one more key, if there is one.
     fn reserve(&self) -> Result<(), KeyRefused> {
         let one_more = |keys| (keys < self.max_keys).then_some(keys + 1);
-        // Relaxed: the count publishes nothing; what counts is that it is raised from the value that was compared with the bound.
-        // Model: `keys_stay_within_their_bound`.
+        // Relaxed: the count publishes nothing; what counts is that it is raised from the value
+        // that was compared with the bound. Model: `keys_stay_within_their_bound`.
         let reserved = self.keys.fetch_update(Relaxed, Relaxed, one_more);
         reserved.map(drop).map_err(|_| self.too_many())
     }
@@ -285,10 +298,12 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
     /// Removes the idle keys among the next `looks` places of the shard; returns how many.
     fn tidy(&self, shard: &mut Shard<K, R::State>, looks: usize, now: Nanos) -> usize {
         let oldest = Nanos::from_nanos(now.as_nanos().saturating_sub(self.lag));
-        let removed =
-            (0..looks).filter(|_| shard.look_at_one(|state| self.rule.is_idle(state, oldest))).count();
+        let removed = (0..looks)
+            .filter(|_| shard.look_at_one(|state| self.rule.is_idle(state, oldest)))
+            .count();
         if removed > 0 {
-            // Relaxed: as in `reserve`; the keys are gone already. Model: `keys_stay_within_their_bound`.
+            // Relaxed: as in `reserve`; the keys are gone already. Model:
+            // `keys_stay_within_their_bound`.
             self.keys.fetch_sub(removed as u64, Relaxed);
             shard.horizon = shard.horizon.max(oldest);
             shard.shrink(|key| self.hasher.hash_one(key));
@@ -314,7 +329,8 @@ impl<K, T> Shard<K, T> {
         }
     }
 
-    /// Gives memory back when less than a quarter of it is in use: so rarely that it costs each removal a constant.
+    /// Gives memory back when less than a quarter of it is in use: so rarely that it costs each
+    /// removal a constant.
     fn shrink(&mut self, hash: impl Fn(&K) -> u64) {
         if self.entries.len() < self.entries.capacity() / 4 {
             let room = self.entries.len() * 2;
@@ -326,7 +342,10 @@ impl<K, T> Shard<K, T> {
 impl<K, R: Rule, S> fmt::Debug for RequestStore<K, R, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct("RequestStore");
-        fields.field("rule", &self.rule).field("keys", &self.keys).field("max_keys", &self.max_keys);
+        fields
+            .field("rule", &self.rule)
+            .field("keys", &self.keys)
+            .field("max_keys", &self.max_keys);
         fields.field("when_full", &self.when_full).finish_non_exhaustive()
     }
 }

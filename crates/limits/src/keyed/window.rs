@@ -6,21 +6,26 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::num::NonZeroU16;
 
-/// A sliding window over slots of time instead of single requests, so that an hour or a day takes a few numbers.
+/// A sliding window over slots of time instead of single requests, so that an hour or a day takes a
+/// few numbers.
 ///
-/// **Law.** The period is divided into `slots` slots of equal width (rounded up to whole nanoseconds), aligned to the clock's origin. What is let in counts as
-/// let in at its slot's last nanosecond, and until the period has passed since then. So
+/// **Law.** The period is divided into `slots` slots of equal width (rounded up to whole
+/// nanoseconds), aligned to the clock's origin. What is let in counts as let in at its slot's last
+/// nanosecond, and until the period has passed since then. So
 /// * in no period, wherever it begins, is more let in than the quota's count;
-/// * a request is let in whenever what was let in during the period and one slot's width before it leaves room for it.
+/// * a request is let in whenever what was let in during the period and one slot's width before it
+///   leaves room for it.
 ///
-/// A decision whose moment is older than the newest slot counts in that slot, and one from before a slot left counts as
-/// at that moment, if that slot was seen to have left.
+/// A decision whose moment is older than the newest slot counts in that slot, and one from before a
+/// slot left counts as at that moment, if that slot was seen to have left.
 ///
-/// * Source: the sliding window log with its entries merged by time. The slots are sparse: those without requests take nothing.
-/// * Memory per key: 48 bytes, and 16 for each slot that something was let in in, at most `slots` + 1 of them (on average 1.5
-///   times that, because queues grow by doubling).
-/// * Cost per decision: one division, and what left the window is dropped, each slot once. The total is kept, not summed. A refusal
-///   walks over the slots that have to leave before the request gets in.
+/// * Source: the sliding window log with its entries merged by time. The slots are sparse: those
+///   without requests take nothing.
+/// * Memory per key: 48 bytes, and 16 for each slot that something was let in in, at most `slots` +
+///   1 of them (on average 1.5 times that, because queues grow by doubling).
+/// * Cost per decision: one division, and what left the window is dropped, each slot once. The
+///   total is kept, not summed. A refusal walks over the slots that have to leave before the
+///   request gets in.
 ///
 /// ```
 /// use nanopace::Nanos;
@@ -112,7 +117,9 @@ impl Rule for AggregatedWindow {
     }
 
     fn advance(&self, state: &mut AggregatedState, now: Nanos) {
-        while let Some(&oldest) = state.slots.front().filter(|&&slot| self.leaves(slot) <= now.as_nanos()) {
+        while let Some(&oldest) =
+            state.slots.front().filter(|&&slot| self.leaves(slot) <= now.as_nanos())
+        {
             state.total -= oldest.count;
             state.left = self.leaves(oldest);
             state.slots.pop_front();

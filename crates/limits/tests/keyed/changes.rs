@@ -1,4 +1,5 @@
-//! Limits that change while they are in use: nothing that was let in is forgotten, and nobody is locked out.
+//! Limits that change while they are in use: nothing that was let in is forgotten, and nobody is
+//! locked out.
 
 use crate::at;
 use nanopace_limits::keyed::{ConfigStore, DecisionEngine, Limits, MemoryConfig, Scope};
@@ -73,10 +74,12 @@ impl Defined {
     }
 }
 
-/// When a cooldown has been paid off. What is let in while another limit is in force exhausts it at the worst.
+/// When a cooldown has been paid off. What is let in while another limit is in force exhausts it at
+/// the worst.
 fn paid(let_in: &[LetIn], interval: u64, burst: u64) -> u64 {
-    let after =
-        |paid: u64, one: &LetIn| (paid.max(one.now) + one.n * interval).min(one.now + burst * interval);
+    let after = |paid: u64, one: &LetIn| {
+        (paid.max(one.now) + one.n * interval).min(one.now + burst * interval)
+    };
     let_in.iter().fold(0, after)
 }
 
@@ -96,7 +99,8 @@ fn any_steps(limits: usize) -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn any_limit() -> impl Strategy<Value = Defined> {
-    let cooldown = (1..100_u64, 1..20_u64).prop_map(|(interval, burst)| Cooldown { interval, burst });
+    let cooldown =
+        (1..100_u64, 1..20_u64).prop_map(|(interval, burst)| Cooldown { interval, burst });
     let window = (1..20_u64, 20..500_u64, 1..10_u64).prop_map(|(count, period, slots)| Window {
         count,
         period,
@@ -163,7 +167,8 @@ impl World {
         if let Some(by) = step.change {
             self.change(by);
         }
-        let gets_in = self.engine.try_acquire_n_at("key", step.n, at(self.now)).is_ok() && step.n > 0;
+        let gets_in =
+            self.engine.try_acquire_n_at("key", step.n, at(self.now)).is_ok() && step.n > 0;
         if gets_in {
             self.let_in.push(LetIn { now: self.now, n: step.n, by: self.by });
         }
@@ -172,7 +177,10 @@ impl World {
 }
 
 fn set(engine: &DecisionEngine<MemoryConfig>, text: &str) {
-    engine.config().set(Scope::Prefix(""), text.parse::<Limits>().expect("limits")).expect("in memory");
+    engine
+        .config()
+        .set(Scope::Prefix(""), text.parse::<Limits>().expect("limits"))
+        .expect("in memory");
 }
 
 /// How many single requests get in at once.
@@ -203,7 +211,8 @@ proptest! {
         }
     }
 
-    /// A limit that was in force before has forgotten nothing since, whichever were in force meanwhile; unless it had nothing to forget.
+    /// A limit that was in force before has forgotten nothing since, whichever were in force
+    /// meanwhile; unless it had nothing to forget.
     #[test]
     fn a_limit_put_in_force_again_has_counted_all_along(
         (limits, steps) in prop::collection::vec(any_limit(), 2..5).prop_flat_map(with_steps),

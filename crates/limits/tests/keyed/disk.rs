@@ -31,7 +31,8 @@ fn set_numbered(config: &DiskConfig, number: usize) {
 }
 
 fn all_numbered(config: &DiskConfig, count: usize) -> bool {
-    (0..count).all(|number| text_of(config, &number.to_string()) == Some(format!("{}/s", number + 1)))
+    (0..count)
+        .all(|number| text_of(config, &number.to_string()) == Some(format!("{}/s", number + 1)))
 }
 
 /// This test's program once more, to do one test's other half.
@@ -57,7 +58,8 @@ fn all_is_there_when_it_is_opened_again() {
     set(&config, Scope::Key("gone"), "6/s");
     assert!(config.unset(Scope::Key("gone")).unwrap());
     assert!(!config.unset(Scope::Prefix("gone")).unwrap());
-    let texts = |config: &DiskConfig| ["", "a", "ab", "gone"].map(|key| text_of(config, key).unwrap());
+    let texts =
+        |config: &DiskConfig| ["", "a", "ab", "gone"].map(|key| text_of(config, key).unwrap());
     let expected = ["2/s", "5/s, 1000/h in 60", "3/s burst 4", "1/s"];
     assert_eq!(texts(&config), expected);
     drop(config);
@@ -90,9 +92,10 @@ fn what_was_acknowledged_outlives_a_kill_in_the_midst_of_writing() {
     for acknowledged in [1, 2, 7, 30] {
         let directory = directory();
         let path = directory.path().join("limits");
-        let mut child = child("disk::what_was_acknowledged_outlives_a_kill_in_the_midst_of_writing", &path)
-            .spawn()
-            .unwrap();
+        let mut child =
+            child("disk::what_was_acknowledged_outlives_a_kill_in_the_midst_of_writing", &path)
+                .spawn()
+                .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let last = lines.filter(|line| line.starts_with("written")).nth(acknowledged - 1);
         child.kill().unwrap();
@@ -102,7 +105,8 @@ fn what_was_acknowledged_outlives_a_kill_in_the_midst_of_writing() {
     }
 }
 
-/// A store of 40 keys: the file's bytes after the last change, when its process may die, and after it was closed.
+/// A store of 40 keys: the file's bytes after the last change, when its process may die, and after
+/// it was closed.
 fn bytes_of_a_store(path: &Path) -> [Vec<u8>; 2] {
     let config = DiskConfig::open(path).unwrap();
     (0..40).for_each(|number| set_numbered(&config, number));
@@ -111,7 +115,8 @@ fn bytes_of_a_store(path: &Path) -> [Vec<u8>; 2] {
     [open, fs::read(path).unwrap()]
 }
 
-/// Either all 40 keys have their limits, or the file is called damaged and left as it is. Ends in any case.
+/// Either all 40 keys have their limits, or the file is called damaged and left as it is. Ends in
+/// any case.
 fn is_right_or_damaged(path: &Path, bytes: &[u8], what: &str) -> bool {
     fs::write(path, bytes).unwrap();
     let (done, is_done) = mpsc::channel();
@@ -123,7 +128,9 @@ fn is_right_or_damaged(path: &Path, bytes: &[u8], what: &str) -> bool {
             opened
         }
     });
-    is_done.recv_timeout(Duration::from_secs(120)).unwrap_or_else(|error| panic!("{what}: {error}"));
+    is_done
+        .recv_timeout(Duration::from_secs(120))
+        .unwrap_or_else(|error| panic!("{what}: {error}"));
     match opened.join().unwrap() {
         Ok(config) => assert!(all_numbered(&config, 40), "{what}: limits are missing"),
         Err(ConfigError::Damaged { path: damaged, .. }) => {
@@ -143,8 +150,9 @@ fn a_shortened_file_is_told_from_a_whole_one() {
     for bytes in bytes_of_a_store(&path) {
         let length = bytes.len();
         let parts = (0..32).map(|part| length * part / 32);
-        for left in
-            [1, 9, 12, 31, 32, 320, 4095, 4096, 4097, length - 4096, length - 1].into_iter().chain(parts)
+        for left in [1, 9, 12, 31, 32, 320, 4095, 4096, 4097, length - 4096, length - 1]
+            .into_iter()
+            .chain(parts)
         {
             assert!(
                 !is_right_or_damaged(&path, &bytes[..left], &format!("{left} of {length}")),
@@ -182,7 +190,8 @@ fn a_bit_that_fell_over_anywhere_costs_no_limits() {
             let mut changed = bytes.clone();
             let first = changed[page * 4096..].iter().position(|byte| *byte != 0).unwrap();
             changed[page * 4096 + first] ^= 1 << (page % 8);
-            let is_right = is_right_or_damaged(&path, &changed, &format!("page {page}, byte {first}"));
+            let is_right =
+                is_right_or_damaged(&path, &changed, &format!("page {page}, byte {first}"));
             damaged += usize::from(!is_right);
         }
         assert!(damaged > 0, "none was found");
@@ -206,7 +215,8 @@ fn changed_limits_are_found() {
     let directory = directory();
     let path = directory.path().join("limits");
     let [_, bytes] = bytes_of_a_store(&path);
-    let places: Vec<usize> = (0..bytes.len()).filter(|&index| bytes[index..].starts_with(b"40/s")).collect();
+    let places: Vec<usize> =
+        (0..bytes.len()).filter(|&index| bytes[index..].starts_with(b"40/s")).collect();
     let is_found = |place: &usize| {
         let mut changed = bytes.clone();
         changed[*place] = b'9';
@@ -253,11 +263,18 @@ fn another_process_is_told_that_it_is_open() {
     let config = DiskConfig::open(&path).unwrap();
     for number in 0..3 {
         set_numbered(&config, number);
-        assert!(child("disk::another_process_is_told_that_it_is_open", &path).status().unwrap().success());
+        assert!(
+            child("disk::another_process_is_told_that_it_is_open", &path)
+                .status()
+                .unwrap()
+                .success()
+        );
     }
     drop(config);
     assert!(all_numbered(&DiskConfig::open(&path).unwrap(), 3));
-    assert!(!child("disk::another_process_is_told_that_it_is_open", &path).status().unwrap().success());
+    assert!(
+        !child("disk::another_process_is_told_that_it_is_open", &path).status().unwrap().success()
+    );
 }
 
 #[test]
@@ -277,7 +294,9 @@ fn threads_that_begin_and_write_at_once_lose_nothing() {
     thread::scope(|scope| {
         for thread in 0..4 {
             let config = &config;
-            scope.spawn(move || (0..10).for_each(|number| set_numbered(config, 10 * thread + number)));
+            scope.spawn(move || {
+                (0..10).for_each(|number| set_numbered(config, 10 * thread + number));
+            });
         }
         // The last one wins, in memory and on disk alike.
         for text in ["1/s", "2/s"] {
@@ -295,7 +314,8 @@ fn threads_that_begin_and_write_at_once_lose_nothing() {
 #[test]
 fn an_engine_decides_by_it() {
     let directory = directory();
-    let engine = DecisionEngine::new(DiskConfig::open(directory.path().join("limits")).unwrap(), 10);
+    let engine =
+        DecisionEngine::new(DiskConfig::open(directory.path().join("limits")).unwrap(), 10);
     set(engine.config(), Scope::Prefix("a"), "1/s");
     assert!(engine.try_acquire_at("alice", crate::at(0)).is_ok());
     assert!(engine.try_acquire_at("alice", crate::at(0)).is_err());

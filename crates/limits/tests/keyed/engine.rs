@@ -125,7 +125,11 @@ fn all_limits_are_checked_before_any_is_debited() {
         not_until(61 * SECOND - 1),
         "the minute's limit"
     );
-    assert_eq!(engine.try_acquire_n_at("alice", 1, at(SECOND)), Ok(()), "the refused two were not debited");
+    assert_eq!(
+        engine.try_acquire_n_at("alice", 1, at(SECOND)),
+        Ok(()),
+        "the refused two were not debited"
+    );
     let capacity = KeyRefused::Limit(Refused::ExceedsCapacity { capacity: 2 });
     assert_eq!(engine.try_acquire_n_at("alice", 3, at(0)), Err(capacity));
     assert_eq!(engine.try_acquire_n_at("alice", 0, at(0)), Ok(()));
@@ -153,7 +157,11 @@ fn a_change_keeps_what_was_counted() {
         let engine = engine(before);
         engine.try_acquire_n_at("alice", used, at(SECOND)).unwrap();
         change(&engine, Scope::Key("alice"), after);
-        assert_eq!(admitted(&engine, "alice", SECOND), left, "{used} used of {before}, then {after}");
+        assert_eq!(
+            admitted(&engine, "alice", SECOND),
+            left,
+            "{used} used of {before}, then {after}"
+        );
     }
 }
 
@@ -176,14 +184,16 @@ fn changes_while_threads_decide_neither_lose_nor_invent_a_count() {
     let (done, total) = (AtomicBool::new(false), AtomicU64::new(0));
     thread::scope(|scope| {
         scope.spawn(|| {
-            for text in ["500/h in 60", "200/h in 30", "500/h in 10", "200/h in 60"].iter().cycle() {
+            for text in ["500/h in 60", "200/h in 30", "500/h in 10", "200/h in 60"].iter().cycle()
+            {
                 change(&engine, Scope::Prefix(""), text);
                 if done.load(Relaxed) {
                     break;
                 }
             }
         });
-        let ask = || (0..2000).filter(|_| engine.try_acquire_at("alice", at(SECOND)).is_ok()).count();
+        let ask =
+            || (0..2000).filter(|_| engine.try_acquire_at("alice", at(SECOND)).is_ok()).count();
         let askers = [(); 3].map(|()| scope.spawn(ask));
         for asker in askers {
             total.fetch_add(asker.join().unwrap() as u64, Relaxed);
@@ -222,6 +232,9 @@ fn texts_that_are_no_limits_are_told_why() {
     for text in ["10", "0/s", "10/s,", "10/s burst 0", ",", "10/s; 5/s", "in 5"] {
         assert!(matches!(error(text), LimitsError::Quota(_)), "{text}");
     }
-    assert_eq!(limits(" 10/s ,5/min  in  3,7/s burst 9 ").to_string(), "10/s, 5/m in 3, 7/s burst 9");
+    assert_eq!(
+        limits(" 10/s ,5/min  in  3,7/s burst 9 ").to_string(),
+        "10/s, 5/m in 3, 7/s burst 9"
+    );
     assert_eq!(limits("").each().len(), 0);
 }

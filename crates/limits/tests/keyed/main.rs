@@ -1,4 +1,5 @@
-//! Limits by key: what removal, bounds, changes of the configuration and a death of the process may and may not do.
+//! Limits by key: what removal, bounds, changes of the configuration and a death of the process may
+//! and may not do.
 
 mod changes;
 #[cfg(feature = "disk")]

@@ -4,8 +4,8 @@ use crate::{at, quota};
 use nanopace::Nanos;
 use nanopace_limits::keyed::{AggregatedWindow, KeyRefused, RequestStore, WhenFull};
 use nanopace_limits::{
-    Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Quota, Refused, Rule, SlidingCounter, SlidingLog,
-    SlottedRing, TokenBucket,
+    Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Quota, Refused, Rule, SlidingCounter,
+    SlidingLog, SlottedRing, TokenBucket,
 };
 use proptest::prelude::*;
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -51,7 +51,10 @@ fn any_steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// A lag so long that nothing is ever removed, beside clean-ups at random times.
-fn same_decisions_without_removal<R: Rule + Clone>(rule: R, steps: &[Step]) -> Result<(), TestCaseError> {
+fn same_decisions_without_removal<R: Rule + Clone>(
+    rule: R,
+    steps: &[Step],
+) -> Result<(), TestCaseError> {
     let swept = store(rule.clone(), 100, Duration::from_nanos(LAG));
     let kept = store(rule, 100, Duration::MAX);
     let mut now = 10 * LAG;
@@ -59,8 +62,20 @@ fn same_decisions_without_removal<R: Rule + Clone>(rule: R, steps: &[Step]) -> R
         now += step.pause;
         let start = at(now - step.late);
         let answer = kept.try_acquire_n_at(&step.key, step.n, start);
-        prop_assert_eq!(swept.check_n_at(&step.key, step.n, start), answer, "check, {:?} at {}", step, now);
-        prop_assert_eq!(swept.try_acquire_n_at(&step.key, step.n, start), answer, "{:?} at {}", step, now);
+        prop_assert_eq!(
+            swept.check_n_at(&step.key, step.n, start),
+            answer,
+            "check, {:?} at {}",
+            step,
+            now
+        );
+        prop_assert_eq!(
+            swept.try_acquire_n_at(&step.key, step.n, start),
+            answer,
+            "{:?} at {}",
+            step,
+            now
+        );
         swept.sweep(at(now), step.looks);
         prop_assert!(swept.keys() <= kept.keys());
     }
@@ -190,7 +205,10 @@ fn memory_follows_the_active_keys_without_any_sweep() {
             store.keys()
         })
         .max();
-    assert!((10_000..20_000).contains(&most.unwrap()), "{most:?} keys for ten thousand active ones");
+    assert!(
+        (10_000..20_000).contains(&most.unwrap()),
+        "{most:?} keys for ten thousand active ones"
+    );
 }
 
 #[test]
@@ -214,7 +232,8 @@ fn threads_never_exceed_the_bound_and_use_all_of_it() {
     assert_eq!((store.keys(), admitted.into_inner()), (500, 500));
 }
 
-/// In each round the keys of the last one are idle, and are removed while the threads ask for them again.
+/// In each round the keys of the last one are idle, and are removed while the threads ask for them
+/// again.
 #[test]
 fn keys_that_are_removed_while_they_are_asked_for_let_in_no_more_and_no_less() {
     const KEYS: u64 = 8;

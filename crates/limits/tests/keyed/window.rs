@@ -15,7 +15,8 @@ struct Definition {
     width: u128,
     /// Each with the end of its slot.
     let_in: Vec<(u128, u64)>,
-    /// When the last left that an arrival has seen to have left; nothing, and too much, is no arrival.
+    /// When the last left that an arrival has seen to have left; nothing, and too much, is no
+    /// arrival.
     left: u128,
 }
 
@@ -35,7 +36,8 @@ impl Definition {
         let leaving = || self.let_in.iter().map(|(end, _)| end + self.period);
         self.left = leaving().filter(|moment| *moment <= at_least).max().unwrap_or(0);
         let fits = |moment: &u128| self.counting_at(*moment) + n <= self.count;
-        let first = leaving().chain([at_least]).filter(fits).min().expect("it fits when all have left");
+        let first =
+            leaving().chain([at_least]).filter(fits).min().expect("it fits when all have left");
         if first > at_least {
             return Err(Refused::NotUntil(at(u64::try_from(first).unwrap())));
         }
@@ -56,7 +58,10 @@ fn any_rule() -> impl Strategy<Value = AggregatedWindow> {
 /// How far the clock goes on (or back), and how many are asked for.
 fn any_requests() -> impl Strategy<Value = Vec<(i64, u64)>> {
     let step = prop_oneof![4 => 0..3_i64, 4 => 0..60_i64, 1 => 0..2000_i64, 1 => -100..0_i64];
-    prop::collection::vec((step, prop_oneof![4 => Just(1_u64), 2 => 0..8_u64, 1 => 0..30_u64]), 1..150)
+    prop::collection::vec(
+        (step, prop_oneof![4 => Just(1_u64), 2 => 0..8_u64, 1 => 0..30_u64]),
+        1..150,
+    )
 }
 
 fn width(rule: &AggregatedWindow) -> u64 {
@@ -146,7 +151,8 @@ fn the_edges_of_the_types_do_no_harm() {
 fn a_day_of_requests_is_a_few_numbers() {
     let rule = AggregatedWindow::new("100000/day".parse().unwrap(), NonZeroU16::new(24).unwrap());
     let (mut state, second) = (rule.fresh(), 1_000_000_000);
-    let admitted = (0..200_000).filter(|request| rule.decide(&mut state, at(request * second), 1).is_ok());
+    let admitted =
+        (0..200_000).filter(|request| rule.decide(&mut state, at(request * second), 1).is_ok());
     assert!(admitted.count() > 100_000);
     let entries = format!("{state:?}").matches(": ").count();
     assert!((20..=25).contains(&entries), "{entries} entries");

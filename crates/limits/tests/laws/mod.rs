@@ -1,7 +1,8 @@
 //! The laws that every limiter keeps, and the arrivals that put them to the test.
 //!
-//! A limiter's test file states its definition as a function of all that was let in before ([`agrees`]), its bound on
-//! what gets in within a span ([`is_bounded`]), and runs the other laws as they are.
+//! A limiter's test file states its definition as a function of all that was let in before
+//! ([`agrees`]), its bound on what gets in within a span ([`is_bounded`]), and runs the other laws
+//! as they are.
 
 #![allow(dead_code, reason = "every test file uses its own part of it")]
 
@@ -50,7 +51,12 @@ pub(crate) fn answers<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Vec<Answer> {
 /// Those of `arrivals` that get in.
 pub(crate) fn admitted<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Vec<Arrival> {
     let answers = answers(rule, arrivals);
-    arrivals.iter().zip(answers).filter(|(_, answer)| answer.is_ok()).map(|(arrival, _)| *arrival).collect()
+    arrivals
+        .iter()
+        .zip(answers)
+        .filter(|(_, answer)| answer.is_ok())
+        .map(|(arrival, _)| *arrival)
+        .collect()
 }
 
 /// Those of `arrivals` that `limiter` lets in.
@@ -75,7 +81,8 @@ impl Step {
     }
 }
 
-/// Bursts at one moment, gaps about the interval and about the period, idle times of any length, and steps back.
+/// Bursts at one moment, gaps about the interval and about the period, idle times of any length,
+/// and steps back.
 fn steps(interval_ns: u64, period_ns: u64, backwards: bool) -> impl Strategy<Value = Step> {
     let on = prop_oneof![
         4 => Just(0),
@@ -119,17 +126,27 @@ fn sequence(
     })
 }
 
-/// Arrivals at a limiter of `count` per `period_ns` that lets in `capacity` at once; the clock goes backwards now and then.
-pub(crate) fn arrivals(period_ns: u64, count: u64, capacity: u64) -> impl Strategy<Value = Vec<Arrival>> {
+/// Arrivals at a limiter of `count` per `period_ns` that lets in `capacity` at once; the clock goes
+/// backwards now and then.
+pub(crate) fn arrivals(
+    period_ns: u64,
+    count: u64,
+    capacity: u64,
+) -> impl Strategy<Value = Vec<Arrival>> {
     sequence(period_ns, count, capacity, true)
 }
 
 /// As [`arrivals`], on a clock that never goes backwards.
-pub(crate) fn orderly(period_ns: u64, count: u64, capacity: u64) -> impl Strategy<Value = Vec<Arrival>> {
+pub(crate) fn orderly(
+    period_ns: u64,
+    count: u64,
+    capacity: u64,
+) -> impl Strategy<Value = Vec<Arrival>> {
     sequence(period_ns, count, capacity, false)
 }
 
-/// Every answer is the definition's, which knows all that was let in before, in the order in which it was.
+/// Every answer is the definition's, which knows all that was let in before, in the order in which
+/// it was.
 pub(crate) fn agrees<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -145,7 +162,8 @@ pub(crate) fn agrees<R: Rule>(
     Ok(())
 }
 
-/// Between any two moments `from` and `to`, both included, no more gets in than `bound` says for `to - from`.
+/// Between any two moments `from` and `to`, both included, no more gets in than `bound` says for
+/// `to - from`.
 pub(crate) fn is_bounded<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -225,7 +243,8 @@ pub(crate) fn idle_is_fresh<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(
     Ok(())
 }
 
-/// Nothing always gets in, changes nothing; more than `capacity` never does, and that is another error than "not yet".
+/// Nothing always gets in, changes nothing; more than `capacity` never does, and that is another
+/// error than "not yet".
 pub(crate) fn sizes_are_told_apart<R: Rule>(
     rule: &R,
     capacity: u64,
@@ -234,8 +253,14 @@ pub(crate) fn sizes_are_told_apart<R: Rule>(
     for (arrival, answer) in arrivals.iter().zip(answers(rule, arrivals)) {
         match arrival.n {
             0 => prop_assert_eq!(answer, Ok(())),
-            n if n > capacity => prop_assert_eq!(answer, Err(Refused::ExceedsCapacity { capacity })),
-            _ => prop_assert!(!matches!(answer, Err(Refused::ExceedsCapacity { .. })), "{:?}", arrival),
+            n if n > capacity => {
+                prop_assert_eq!(answer, Err(Refused::ExceedsCapacity { capacity }));
+            }
+            _ => prop_assert!(
+                !matches!(answer, Err(Refused::ExceedsCapacity { .. })),
+                "{:?}",
+                arrival
+            ),
         }
     }
     let nothing = |arrival: &Arrival| [Arrival { n: 0, ..*arrival }, *arrival];
@@ -246,19 +271,28 @@ pub(crate) fn sizes_are_told_apart<R: Rule>(
 }
 
 /// The laws that need no definition.
-pub(crate) fn common<R: Rule>(rule: &R, capacity: u64, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
+pub(crate) fn common<R: Rule>(
+    rule: &R,
+    capacity: u64,
+    arrivals: &[Arrival],
+) -> Result<(), TestCaseError> {
     refusals_count_for_nothing(rule, arrivals)?;
     retries_get_in(rule, arrivals)?;
     idle_is_fresh(rule, arrivals)?;
     sizes_are_told_apart(rule, capacity, arrivals)
 }
 
-/// Quotas of all sizes: from one per 292 years to one per nanosecond, most of them with an interval that is no whole number.
+/// Quotas of all sizes: from one per 292 years to one per nanosecond, most of them with an interval
+/// that is no whole number.
 pub(crate) fn quotas() -> impl Strategy<Value = Quota> {
     let period_ns = (0_u32..63).prop_flat_map(|bits| 1..=Nanos::MAX.as_nanos() >> bits);
     let quota = period_ns.prop_flat_map(|period_ns| {
-        let count =
-            prop_oneof![1..=period_ns, 1..=period_ns.min(20), Just(period_ns), Just(period_ns / 2 + 1)];
+        let count = prop_oneof![
+            1..=period_ns,
+            1..=period_ns.min(20),
+            Just(period_ns),
+            Just(period_ns / 2 + 1)
+        ];
         (count, Just(period_ns))
     });
     quota.prop_map(|(count, period_ns)| Quota::new(count, span(period_ns)).expect("a quota"))
@@ -267,8 +301,9 @@ pub(crate) fn quotas() -> impl Strategy<Value = Quota> {
 /// Quotas of up to 20 per period, whose interval is a whole number of nanoseconds.
 pub(crate) fn whole_quotas() -> impl Strategy<Value = Quota> {
     let interval_ns = (5_u32..63).prop_flat_map(|bits| 1..=Nanos::MAX.as_nanos() >> bits);
-    (1..=20_u64, interval_ns)
-        .prop_map(|(count, interval_ns)| Quota::new(count, span(count * interval_ns)).expect("a quota"))
+    (1..=20_u64, interval_ns).prop_map(|(count, interval_ns)| {
+        Quota::new(count, span(count * interval_ns)).expect("a quota")
+    })
 }
 
 /// Arrivals at a limiter of that quota, all of which it lets in at once.

@@ -26,7 +26,8 @@ fn balances(books: &Books) -> Result<(), String> {
 
 fn counts(evidence: &Evidence) -> Result<(), String> {
     let ledger = &evidence.at_rest.ledger;
-    let started: u64 = evidence.records.iter().filter_map(Record::start).map(|start| start.slots).sum();
+    let started: u64 =
+        evidence.records.iter().filter_map(Record::start).map(|start| start.slots).sum();
     law(ledger.granted == started, || format!("{started} slots started"))?;
     let plan = &evidence.plan;
     let may_skip = plan.policy.skip_later_than.is_some() || !plan.never_forfeits();
@@ -44,7 +45,9 @@ fn statistics(evidence: &Evidence) -> Result<(), String> {
     let recorded = stats.wait_time().len();
     law(recorded == by_lanes, || format!("{by_lanes} starts by lanes, {recorded} wait times"))?;
     let (delays, oversleeps) = (stats.delay().len(), stats.oversleep().len());
-    law(delays == oversleeps && delays <= by_lanes, || format!("{delays} delays, {oversleeps} oversleeps"))?;
+    law(delays == oversleeps && delays <= by_lanes, || {
+        format!("{delays} delays, {oversleeps} oversleeps")
+    })?;
     let early = count(&|_, grant| grant.actual_start() < grant.intended_start());
     let told = stats.early_starts();
     law(told == early, || format!("{early} early starts, {told} counted"))
@@ -71,10 +74,16 @@ fn none_lost(evidence: &Evidence) -> Result<(), String> {
     let books = &evidence.at_rest;
     let least = bound(evidence, State::speed, u64::min).until(books.before.as_nanos()) / SLOT;
     let there = books.ledger.granted + books.ledger.skipped + books.ledger.backlog_slots;
-    law(u128::from(there + 1) >= least, || format!("{least} slots have come, {there} are accounted for"))
+    law(u128::from(there + 1) >= least, || {
+        format!("{least} slots have come, {there} are accounted for")
+    })
 }
 
-fn bound(evidence: &Evidence, speed: impl Fn(State) -> u64, choose: impl Fn(u64, u64) -> u64) -> Course {
+fn bound(
+    evidence: &Evidence,
+    speed: impl Fn(State) -> u64,
+    choose: impl Fn(u64, u64) -> u64,
+) -> Course {
     let start = State { rate: evidence.plan.rate, runs: true };
     Course::new(evidence.origin, start, &evidence.changes, speed, choose)
 }

@@ -26,9 +26,13 @@ pub(super) fn check(evidence: &Evidence) -> Result<(), String> {
 
 fn granted(evidence: &Evidence, record: &Record, grant: Grant) -> Result<(), String> {
     never_early(evidence, record, grant)?;
-    law(grant.actual_start() <= record.after, || "it is told to start later than it returned".to_owned())?;
+    law(grant.actual_start() <= record.after, || {
+        "it is told to start later than it returned".to_owned()
+    })?;
     let told = grant.wait_time();
-    law(told <= record.after - grant.intended_start(), || "a wait time is more than the truth".to_owned())?;
+    law(told <= record.after - grant.intended_start(), || {
+        "a wait time is more than the truth".to_owned()
+    })?;
     let is_long = evidence.plan.work == Work::Long && record.call == Call::Lane;
     let has_own_reading = evidence.plan.is_judged_throughout() || is_long;
     law(!has_own_reading || grant.actual_start() >= record.before, || {
@@ -46,7 +50,9 @@ fn never_early(evidence: &Evidence, record: &Record, grant: Grant) -> Result<(),
     law(really_early.is_zero() || really_early < threshold, || "a call returns early".to_owned())?;
     let scheduled = grant.intended_start() - evidence.origin;
     let real = record.real + record.real / 1_000 + threshold;
-    law(scheduled <= real, || format!("a start is early by the operating system's clock: {scheduled:?}"))
+    law(scheduled <= real, || {
+        format!("a start is early by the operating system's clock: {scheduled:?}")
+    })
 }
 
 fn answered(evidence: &Evidence, record: &Record, refused: Refused) -> Result<(), String> {
@@ -54,7 +60,9 @@ fn answered(evidence: &Evidence, record: &Record, refused: Refused) -> Result<()
     match refused {
         Refused::NotUntil(moment) if calm => not_until(record, moment),
         Refused::Paused => paused(calm, record),
-        Refused::Closed => law(record.after >= evidence.closed.0, || "closed before the close".to_owned()),
+        Refused::Closed => {
+            law(record.after >= evidence.closed.0, || "closed before the close".to_owned())
+        }
         Refused::NotUntil(_) => Ok(()),
         other => Err(format!("refused by {other}")),
     }
@@ -63,7 +71,9 @@ fn answered(evidence: &Evidence, record: &Record, refused: Refused) -> Result<()
 fn not_until(record: &Record, moment: Nanos) -> Result<(), String> {
     law(moment > record.before, || format!("refused until {moment:?}, which had passed"))?;
     let deadlined = matches!(record.call, Call::Timeout | Call::Deadline);
-    law(!deadlined || moment > record.limit, || format!("refused, although granted from {moment:?} on"))
+    law(!deadlined || moment > record.limit, || {
+        format!("refused, although granted from {moment:?} on")
+    })
 }
 
 fn paused(calm: bool, record: &Record) -> Result<(), String> {
@@ -81,7 +91,9 @@ fn readings_are_shared_by_few(evidence: &Evidence) -> Result<(), String> {
     }
     let most = shared.into_iter().max_by_key(|(_, count)| *count);
     let most = most.filter(|(_, count)| *count > MOST_PER_READING);
-    law(most.is_none(), || format!("too many starts by one reading: (lane, moment), count {most:?}"))
+    law(most.is_none(), || {
+        format!("too many starts by one reading: (lane, moment), count {most:?}")
+    })
 }
 
 fn nothing_starts_while_paused(evidence: &Evidence) -> Result<(), String> {
@@ -102,7 +114,8 @@ fn nothing_starts_while_paused(evidence: &Evidence) -> Result<(), String> {
 fn none_within(evidence: &Evidence, from: Nanos, to: Nanos) -> Result<(), String> {
     let wrong = evidence.records.iter().find(|record| {
         let starts = |grant: Grant| {
-            record.lies_within(from, to) || (grant.actual_start() > from && grant.actual_start() < to)
+            record.lies_within(from, to)
+                || (grant.actual_start() > from && grant.actual_start() < to)
         };
         record.slots > 0 && record.answer.is_ok_and(starts)
     });

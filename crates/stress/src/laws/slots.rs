@@ -1,4 +1,5 @@
-//! What holds for all starts of a round together: no slot twice, none missing, no more than the rate allows.
+//! What holds for all starts of a round together: no slot twice, none missing, no more than the
+//! rate allows.
 
 use super::law;
 use crate::changer::To;
@@ -32,7 +33,9 @@ pub(super) fn check(evidence: &Evidence) -> Result<(), String> {
 fn began_when_told(evidence: &Evidence) -> Result<(), String> {
     let (from, to) = evidence.born;
     let origin = evidence.origin;
-    law(from <= origin && origin <= to, || format!("slot 0 at {origin:?}, made between {from:?} and {to:?}"))
+    law(from <= origin && origin <= to, || {
+        format!("slot 0 at {origin:?}, made between {from:?} and {to:?}")
+    })
 }
 
 /// The highest rate there was, per second.
@@ -44,24 +47,30 @@ fn fastest(evidence: &Evidence) -> u64 {
     rates.fold(evidence.plan.rate, u64::max)
 }
 
-/// Those whose intended starts are exact, and not interpolated because the schedule has changed too often since.
-/// Each start may have forfeited time, and so is a possible change.
+/// Those whose intended starts are exact, and not interpolated because the schedule has changed too
+/// often since. Each start may have forfeited time, and so is a possible change.
 fn exact(evidence: &Evidence, starts: &[Start]) -> Vec<Start> {
     if evidence.plan.never_forfeits() && evidence.changes.len() <= REMEMBERED {
         return starts.to_vec();
     }
     let mut moments: Vec<u64> = starts.iter().map(|start| start.actual).collect();
     moments.extend(
-        evidence.changes.iter().flat_map(|change| [change.before, change.after]).map(Nanos::as_nanos),
+        evidence
+            .changes
+            .iter()
+            .flat_map(|change| [change.before, change.after])
+            .map(Nanos::as_nanos),
     );
     moments.sort_unstable();
     let before = |moment| moments.partition_point(|at| *at < moment);
-    let is_fresh = |start: &&Start| before(start.actual).saturating_sub(before(start.intended)) <= REMEMBERED;
+    let is_fresh =
+        |start: &&Start| before(start.actual).saturating_sub(before(start.intended)) <= REMEMBERED;
     starts.iter().filter(is_fresh).copied().collect()
 }
 
-/// Whatever is forfeited moves slots away from each other; so those of the highest rate are the closest. Not where
-/// a slot may have started before one ahead of it was moved: early, or before a pause.
+/// Whatever is forfeited moves slots away from each other; so those of the highest rate are the
+/// closest. Not where a slot may have started before one ahead of it was moved: early, or before a
+/// pause.
 fn an_interval_apart(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     let fastest = u128::from(fastest(evidence));
     let close = starts.windows(2).find(|pair| {
@@ -69,7 +78,10 @@ fn an_interval_apart(evidence: &Evidence, starts: &[Start]) -> Result<(), String
         (gap + 1) * fastest < u128::from(pair[0].slots) * SLOT
     });
     law(close.is_none(), || {
-        format!("closer than {fastest}/s allows, after {} changes: {close:?}", evidence.changes.len())
+        format!(
+            "closer than {fastest}/s allows, after {} changes: {close:?}",
+            evidence.changes.len()
+        )
     })
 }
 
@@ -92,7 +104,8 @@ fn on_the_grid(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     Ok(())
 }
 
-/// Where all that was due has been taken, the slots up to the next one have been started or skipped.
+/// Where all that was due has been taken, the slots up to the next one have been started or
+/// skipped.
 fn none_missing(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     let Some(next) = evidence.next else { return Ok(()) };
     if !evidence.plan.sleep_threshold.is_zero() || evidence.plan.policy.is_late() {
@@ -103,7 +116,8 @@ fn none_missing(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     law(started == next, || format!("{started} slots started, and the next one is slot {next}"))
 }
 
-/// Up to any moment no more slots than the rate brings until then, but for the row that started last.
+/// Up to any moment no more slots than the rate brings until then, but for the row that started
+/// last.
 fn within_the_rate(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     let start = State { rate: evidence.plan.rate, runs: true };
     let course = Course::new(evidence.origin, start, &evidence.changes, State::speed, u64::max);
@@ -115,7 +129,10 @@ fn within_the_rate(evidence: &Evidence, starts: &[Start]) -> Result<(), String> 
         longest = longest.max(u128::from(start.slots));
         let allowed = course.until(start.actual) + early + rounding;
         law((started - longest) * SLOT <= allowed, || {
-            format!("{started} slots started, where {} are allowed, at {start:?}", allowed / SLOT + longest)
+            format!(
+                "{started} slots started, where {} are allowed, at {start:?}",
+                allowed / SLOT + longest
+            )
         })?;
     }
     Ok(())

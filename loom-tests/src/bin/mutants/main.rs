@@ -1,4 +1,5 @@
-//! Shows that the models bite: applies each stored edit to a copy of the workspace and wants its models to fail.
+//! Shows that the models bite: applies each stored edit to a copy of the workspace and wants its
+//! models to fail.
 //!
 //! ```text
 //! cargo run -p loom-tests --bin mutants             every edit
@@ -7,8 +8,8 @@
 //!                                                   exist; and whether the README tells of all models and edits
 //! ```
 //!
-//! An edit is a file `mutants/NAME.patch`: a unified diff against the workspace's root, with lines before it that say what
-//! becomes of it:
+//! An edit is a file `mutants/NAME.patch`: a unified diff against the workspace's root, with lines
+//! before it that say what becomes of it:
 //!
 //! ```text
 //! # model: NAME     this model fails
@@ -45,7 +46,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// True when every edit applies to the workspace as it is, and what is said of models and edits is so.
+/// True when every edit applies to the workspace as it is, and what is said of models and edits is
+/// so.
 fn check(root: &Path) -> io::Result<bool> {
     let mutants = mutants(root, &[])?;
     let mut outdated = 0;
@@ -72,7 +74,8 @@ fn run(root: &Path, wanted: &[String]) -> io::Result<bool> {
         let applies = mutant.apply(&scratch.workspace(), &[])?;
         for trial in &mutant.trials {
             let started = Instant::now();
-            let verdict = if applies { scratch.verdict(&trial.model)? } else { Verdict::DoesNotApply };
+            let verdict =
+                if applies { scratch.verdict(&trial.model)? } else { Verdict::DoesNotApply };
             let mark = if verdict == trial.expected { "" } else { ", WRONG" };
             wrong += usize::from(verdict != trial.expected);
             let (model, seconds) = (&trial.model, started.elapsed().as_secs());
@@ -101,14 +104,17 @@ impl Trial {
     fn parse(line: &str) -> Option<Trial> {
         let trial = |model: &str, expected| Trial { model: model.trim().to_owned(), expected };
         let caught = line.strip_prefix("# model: ").map(|model| trial(model, Verdict::Caught));
-        caught.or_else(|| line.strip_prefix("# survives: ").map(|model| trial(model, Verdict::Survived)))
+        caught.or_else(|| {
+            line.strip_prefix("# survives: ").map(|model| trial(model, Verdict::Survived))
+        })
     }
 }
 
 impl Mutant {
     fn read(path: &Path) -> io::Result<Mutant> {
         let name = name(path);
-        let trials: Vec<Trial> = fs::read_to_string(path)?.lines().filter_map(Trial::parse).collect();
+        let trials: Vec<Trial> =
+            fs::read_to_string(path)?.lines().filter_map(Trial::parse).collect();
         if trials.is_empty() {
             return Err(io::Error::other(format!("{name} names no model")));
         }
@@ -122,7 +128,8 @@ impl Mutant {
             .args(["apply", "--recount"])
             .args(options)
             .arg(&self.path)
-            // In a repository around the workspace git would leave out what lies beneath, and say nothing.
+            // In a repository around the workspace git would leave out what lies beneath, and say
+            // nothing.
             .env("GIT_CEILING_DIRECTORIES", workspace.parent().unwrap_or(&workspace))
             .current_dir(&workspace)
             .output()?;
@@ -138,7 +145,8 @@ fn mutants(root: &Path, wanted: &[String]) -> io::Result<Vec<Mutant>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(root.join("loom-tests/mutants"))? {
         let path = entry?.path();
-        let is_wanted = wanted.is_empty() || wanted.iter().any(|text| name(&path).contains(text.as_str()));
+        let is_wanted =
+            wanted.is_empty() || wanted.iter().any(|text| name(&path).contains(text.as_str()));
         if path.extension().is_some_and(|extension| extension == "patch") && is_wanted {
             paths.push(path);
         }
@@ -199,7 +207,9 @@ impl Scratch {
 
     /// Of one model, or of `all`.
     fn verdict(&self, model: &str) -> io::Result<Verdict> {
-        let Some(targets) = targets(&self.workspace(), model)? else { return Ok(Verdict::NoSuchModel) };
+        let Some(targets) = targets(&self.workspace(), model)? else {
+            return Ok(Verdict::NoSuchModel);
+        };
         let build = self.cargo(&targets, &["--no-run"])?;
         if !build.status.success() {
             eprintln!("{}", String::from_utf8_lossy(&build.stderr).trim());
@@ -246,7 +256,8 @@ impl Drop for Scratch {
     }
 }
 
-/// A file or a folder, without what has been built in it. Times are kept new, so that cargo builds what has changed.
+/// A file or a folder, without what has been built in it. Times are kept new, so that cargo builds
+/// what has changed.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if !from.is_dir() {
         return fs::read(from).and_then(|bytes| fs::write(to, bytes));

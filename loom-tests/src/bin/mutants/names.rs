@@ -1,4 +1,5 @@
-//! Whether the models that are named exist, and whether the README's table has every model and every edit.
+//! Whether the models that are named exist, and whether the README's table has every model and
+//! every edit.
 
 use crate::{ALL, Mutant, Trial, Verdict};
 use std::collections::BTreeSet;
@@ -81,12 +82,16 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The names in sentences that begin with `Model:` or `Models:`, and in the last column of tables about orderings.
+/// The names in sentences that begin with `Model:` or `Models:`, and in the last column of tables
+/// about orderings.
 fn named_models(text: &str) -> BTreeSet<String> {
-    let lines = text.lines().map(|line| line.trim().trim_start_matches('/').trim_start_matches('!').trim());
+    let lines =
+        text.lines().map(|line| line.trim().trim_start_matches('/').trim_start_matches('!').trim());
     let flowing = lines.clone().collect::<Vec<_>>().join(" ");
-    let sentences =
-        flowing.split("Model").skip(1).filter(|rest| rest.starts_with(": ") || rest.starts_with("s: "));
+    let sentences = flowing
+        .split("Model")
+        .skip(1)
+        .filter(|rest| rest.starts_with(": ") || rest.starts_with("s: "));
     let told = sentences.map(|rest| rest.split(". ").next().unwrap_or(rest).to_owned());
     let columns = lines
         .filter(|line| line.starts_with("| `"))
@@ -99,7 +104,8 @@ fn named_models(text: &str) -> BTreeSet<String> {
 
 /// Names of models are sentences.
 fn is_name(word: &str) -> bool {
-    word.matches('_').count() >= 2 && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_')
+    word.matches('_').count() >= 2
+        && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_')
 }
 
 /// What stands between backquotes.
@@ -110,7 +116,10 @@ fn code_words(text: &str) -> Vec<String> {
 /// Of the README's table of models: each model, and the edits that break it.
 fn rows(readme: &str) -> Vec<(String, Vec<String>)> {
     let cells = |line: &str| line.trim_matches('|').split('|').map(code_words).collect::<Vec<_>>();
-    let rows =
-        readme.lines().filter(|line| line.starts_with("| `")).map(cells).filter(|cells| cells.len() == 7);
+    let rows = readme
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(cells)
+        .filter(|cells| cells.len() == 7);
     rows.filter_map(|mut cells| Some((cells[0].pop()?, cells.pop()?))).collect()
 }
