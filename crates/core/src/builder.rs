@@ -1,11 +1,14 @@
 //! The rare knobs, checked by their types.
 
 use crate::clock::{Clock, TscClock};
+use crate::engine::Engine;
 use crate::nanos::span_ns;
 use crate::pause::Pausing;
 use crate::schedule::{Policy, Schedule};
+use crate::stats::Statistics;
 use crate::timeline::Timeline;
 use crate::{Pacer, Pause, Rate, Strictness};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Lateness that every policy but the strict one lets callers catch up freely; more than sleeping
@@ -36,6 +39,20 @@ pub struct PacerBuilder {
     pausing: Pausing,
     lead_ns: i64,
     start_paused: bool,
+}
+
+impl Pacer {
+    /// A pacer with the defaults, whose slot 0 starts now: average strictness (an open loop),
+    /// sleeping pauses, the time-stamp counter for a clock, no limit on the backlog.
+    #[must_use]
+    pub fn new(rate: Rate) -> Pacer {
+        PacerBuilder::new(rate).build()
+    }
+
+    /// For everything that is not default.
+    pub fn builder(rate: Rate) -> PacerBuilder {
+        PacerBuilder::new(rate)
+    }
 }
 
 impl PacerBuilder {
@@ -163,6 +180,11 @@ impl PacerBuilder {
         if self.start_paused {
             schedule.pause(now);
         }
-        Pacer::from_parts(Timeline::new(schedule, now, self.lead_ns), clock, self.pausing)
+        Pacer(Arc::new(Engine {
+            timeline: Timeline::new(schedule, now, self.lead_ns),
+            clock,
+            pausing: self.pausing,
+            statistics: Statistics::default(),
+        }))
     }
 }

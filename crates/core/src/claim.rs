@@ -30,6 +30,16 @@ pub struct Claim {
     started: Option<Grant>,
 }
 
+impl Pacer {
+    /// Takes the next slot and returns without pausing, for event loops and timers of your own.
+    ///
+    /// # Errors
+    /// [`Closed`].
+    pub fn claim(&self) -> Result<Claim, Closed> {
+        Claim::new(self.clone())
+    }
+}
+
 impl Claim {
     pub(crate) fn new(pacer: Pacer) -> Result<Claim, Closed> {
         let claimed = pacer.0.timeline.claim(&*pacer.0.clock)?;

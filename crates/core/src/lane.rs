@@ -1,7 +1,6 @@
 //! The handle of one worker: takes slots in runs, keeps statistics.
 
-use crate::pacer::Start;
-use crate::stats::{LaneStatistics, Waits};
+use crate::stats::{LaneStatistics, StartTimes, Waits};
 use crate::timeline::{Pace, Run};
 use crate::{Closed, Grant, Pacer};
 
@@ -46,9 +45,17 @@ pub struct Lane {
     /// How many those were.
     taken: u64,
     /// A start that is still to be recorded: nothing is to come between a start and its operation.
-    started: Option<Start>,
+    started: Option<StartTimes>,
     pace: Pace,
     statistics: LaneStatistics,
+}
+
+impl Pacer {
+    /// A handle for one worker, which takes slots that are due in runs and keeps statistics.
+    #[must_use]
+    pub fn lane(&self) -> Lane {
+        Lane::new(self.clone())
+    }
 }
 
 impl Lane {

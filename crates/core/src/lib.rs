@@ -5,6 +5,7 @@ mod claim;
 pub mod clock;
 #[cfg(doctest)]
 mod docs;
+mod engine;
 mod error;
 mod grant;
 mod lane;
@@ -14,6 +15,7 @@ mod pacer;
 mod pause;
 mod position;
 mod rate;
+mod scale;
 mod schedule;
 mod sleepers;
 mod stats;

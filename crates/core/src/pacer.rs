@@ -1,15 +1,10 @@
-//! The pacer: the front door. Joins timeline, clock and pause.
+//! The pacer: the front door.
 
-use crate::builder::PacerBuilder;
-use crate::claim::Claim;
-use crate::clock::Clock;
+use crate::engine::Engine;
 use crate::nanos::span_ns;
-use crate::pause::{Hold, Pausing};
 use crate::schedule::Schedule;
-use crate::stats::Statistics;
-use crate::timeline::{Claimed, Fast, Plan, Step, Timeline};
-use crate::{Closed, Grant, Lane, Ledger, Nanos, Rate, Refused, Stats, Strictness};
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use crate::timeline::Fast;
+use crate::{Closed, Grant, Ledger, Nanos, Rate, Refused, Stats, Strictness};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +12,7 @@ use std::time::Duration;
 /// and says how late it is.
 ///
 /// Clones are handles to the same pacer; everything works on a shared reference from any number of
-/// threads. A worker that starts many operations does best with a [`Lane`] of its own.
+/// threads. A worker that starts many operations does best with a [`Lane`](crate::Lane) of its own.
 ///
 /// Most callers want `acquire`. [`try_acquire`](Pacer::try_acquire) answers at once,
 /// [`acquire_timeout`](Pacer::acquire_timeout) and [`acquire_deadline`](Pacer::acquire_deadline)
@@ -37,46 +32,9 @@ use std::time::Duration;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Pacer(pub(crate) Arc<Shared>);
-
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) timeline: Timeline,
-    pub(crate) clock: Box<dyn Clock>,
-    pausing: Pausing,
-    pub(crate) statistics: Statistics,
-}
-
-// What a panic can interrupt is a clock that is being read, or a histogram that is being added to:
-// under the lock the clock is read before anything is changed.
-impl UnwindSafe for Shared {}
-impl RefUnwindSafe for Shared {}
-
-/// A start, with what the statistics want to know of it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Start {
-    pub(crate) grant: Grant,
-    pub(crate) delay_ns: u64,
-    pub(crate) oversleep_ns: u64,
-}
+pub struct Pacer(pub(crate) Arc<Engine>);
 
 impl Pacer {
-    /// A pacer with the defaults, whose slot 0 starts now: average strictness (an open loop),
-    /// sleeping pauses, the time-stamp counter for a clock, no limit on the backlog.
-    #[must_use]
-    pub fn new(rate: Rate) -> Pacer {
-        PacerBuilder::new(rate).build()
-    }
-
-    /// For everything that is not default.
-    pub fn builder(rate: Rate) -> PacerBuilder {
-        PacerBuilder::new(rate)
-    }
-
-    pub(crate) fn from_parts(timeline: Timeline, clock: Box<dyn Clock>, pausing: Pausing) -> Pacer {
-        Pacer(Arc::new(Shared { timeline, clock, pausing, statistics: Statistics::default() }))
-    }
-
     /// Takes the next slot, blocks until its intended start, and says how late it is.
     ///
     /// A slot that is known to be due costs one atomic addition and reads no clock, unless a late
@@ -141,20 +99,6 @@ impl Pacer {
     /// paused at the deadline.
     pub fn acquire_deadline(&self, deadline: Nanos) -> Result<Grant, Refused> {
         Ok(self.0.start_by(None, 1, deadline.signed())?.grant)
-    }
-
-    /// Takes the next slot and returns without pausing, for event loops and timers of your own.
-    ///
-    /// # Errors
-    /// [`Closed`].
-    pub fn claim(&self) -> Result<Claim, Closed> {
-        Claim::new(self.clone())
-    }
-
-    /// A handle for one worker, which takes slots that are due in runs and keeps statistics.
-    #[must_use]
-    pub fn lane(&self) -> Lane {
-        Lane::new(self.clone())
     }
 
     /// From now on the schedule runs at `rate`, in one atomic step.
@@ -240,76 +184,8 @@ impl Pacer {
     /// What the lanes have recorded, and the rate of starts over the last second.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let Shared { timeline, clock, pausing, statistics } = &*self.0;
+        let Engine { timeline, clock, pausing, statistics } = &*self.0;
         let per_second = timeline.read(&**clock).per_second;
         statistics.collect(per_second, pausing.spun(), timeline.early())
-    }
-}
-
-impl Shared {
-    /// Starts a slot that has been claimed, or the next one there is.
-    #[cold]
-    fn start(&self, claimed: Option<Claimed>) -> Result<Grant, Closed> {
-        self.start_one(claimed).map(|start| start.grant)
-    }
-
-    pub(crate) fn start_one(&self, claimed: Option<Claimed>) -> Result<Start, Closed> {
-        // Without a deadline nothing else is refused.
-        self.start_by(claimed, 1, i64::MAX).map_err(|_| Closed)
-    }
-
-    /// Starts what has been claimed, or the next `slots` slots in a row, when it may; not later
-    /// than at `deadline`.
-    fn start_by(
-        &self,
-        mut held: Option<Claimed>,
-        slots: u64,
-        deadline: i64,
-    ) -> Result<Start, Refused> {
-        let (mut first, mut woken) = (None, None);
-        loop {
-            match self.timeline.begin(&mut held, slots, deadline, woken, &*self.clock)? {
-                Step::Start(grant) => return Ok(Start::new(grant, first, woken)),
-                Step::Hold(plan) => {
-                    let now = held
-                        .map_or(plan.now, |claimed| self.hold(&claimed, &plan, deadline).signed());
-                    let first = *first.get_or_insert(plan);
-                    if let Some(grant) = self.timeline.start_planned(&plan, now) {
-                        return Ok(Start::new(grant, Some(first), Some((plan, now))));
-                    }
-                    woken = Some((plan, now));
-                }
-            }
-        }
-    }
-
-    fn hold(&self, claimed: &Claimed, plan: &Plan, deadline: i64) -> Nanos {
-        let hold = Hold {
-            pausing: &self.pausing,
-            clock: &*self.clock,
-            sleepers: &self.timeline.sleepers,
-            claimed,
-            plan,
-            deadline,
-            is_current: || self.timeline.version() == plan.version,
-        };
-        hold.run()
-    }
-
-    fn change(&self, edit: impl FnOnce(&mut Schedule, i64)) {
-        self.timeline.change(&*self.clock, edit);
-    }
-}
-
-impl Start {
-    /// From the plan that the caller came with, if it was early, and the one that its last pause
-    /// was for.
-    fn new(grant: Grant, first: Option<Plan>, woken: Option<(Plan, i64)>) -> Start {
-        let span = |from: i64, to: i64| to.saturating_sub(from).max(0).unsigned_abs();
-        let started = grant.actual_start().signed();
-        let delay_ns =
-            first.filter(|plan| !plan.is_paused).map_or(0, |plan| span(plan.now, plan.release));
-        let oversleep_ns = woken.map_or(0, |(plan, _)| span(plan.release, started));
-        Start { grant, delay_ns, oversleep_ns }
     }
 }

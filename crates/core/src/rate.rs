@@ -4,7 +4,7 @@ mod parse;
 
 use crate::error::RateError;
 use crate::position::SLOT;
-use crate::schedule::Scale;
+use crate::scale::Scale;
 use std::fmt;
 use std::time::Duration;
 

@@ -23,7 +23,7 @@ use crate::{Rate, Strictness};
 pub(crate) use account::Account;
 use history::History;
 pub(crate) use history::Stretch;
-pub(crate) use line::{Line, Scale};
+pub(crate) use line::Line;
 pub(crate) use policy::Policy;
 use policy::Verdict;
 

@@ -5,8 +5,9 @@
 //! when it is dropped; whoever asks for statistics enters what all lanes have noted so far. So a
 //! lane stays small, and a thousand of them as well.
 
-use crate::pacer::Start;
+use crate::Grant;
 use crate::sync::Mutex;
+use crate::timeline::Plan;
 use crossbeam_utils::CachePadded;
 use hdrhistogram::Histogram;
 use std::sync::Arc;
@@ -65,6 +66,27 @@ impl Stats {
     #[must_use]
     pub fn early_starts(&self) -> u64 {
         self.early_starts
+    }
+}
+
+/// A start, with what the statistics want to know of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StartTimes {
+    pub(crate) grant: Grant,
+    pub(crate) delay_ns: u64,
+    pub(crate) oversleep_ns: u64,
+}
+
+impl StartTimes {
+    /// From the plan that the caller came with, if it was early, and the one that its last pause
+    /// was for.
+    pub(crate) fn new(grant: Grant, first: Option<Plan>, woken: Option<(Plan, i64)>) -> StartTimes {
+        let span = |from: i64, to: i64| to.saturating_sub(from).max(0).unsigned_abs();
+        let started = grant.actual_start().signed();
+        let delay_ns =
+            first.filter(|plan| !plan.is_paused).map_or(0, |plan| span(plan.now, plan.release));
+        let oversleep_ns = woken.map_or(0, |(plan, _)| span(plan.release, started));
+        StartTimes { grant, delay_ns, oversleep_ns }
     }
 }
 
@@ -188,7 +210,7 @@ impl LaneStatistics {
         LaneStatistics { totals: Arc::clone(&statistics.0), notes }
     }
 
-    pub(crate) fn record(&self, start: &Start) {
+    pub(crate) fn record(&self, start: &StartTimes) {
         let note = |kind, nanos| Note { nanos, count: 1, kind };
         let wait_time = note(Kind::WaitTime, start.grant.wait_nanos());
         if start.delay_ns > 0 {

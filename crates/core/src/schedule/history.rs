@@ -4,8 +4,9 @@
 //! A piece holds for the slots behind its anchor, up to and including the anchor of the next piece.
 //! The first one also holds for everything before it.
 
-use super::line::{Line, Scale};
+use super::line::Line;
 use crate::position::{REACH, before, earlier, first_after, ticks_between};
+use crate::scale::Scale;
 
 /// The last pieces are kept as they are: callers that are on their way, or hold a slot, may be on
 /// one.

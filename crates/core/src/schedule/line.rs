@@ -1,104 +1,12 @@
-//! A straight piece of schedule: slots by time and time by slots, in exact integers.
-//!
-//! A rate is how many nanoseconds one tick lasts. The factor is kept as a normalised 64-bit
-//! mantissa just below the exact value, off by at most one part in 2^63, so 10^15 slots drift by
-//! little more than 10^-4 of one interval. No atomics and no clock in here.
+//! A straight piece of schedule: slots by time and time by slots, in exact integers. No atomics and
+//! no clock in here.
 //!
 //! Rounding: a position's time is the first whole nanosecond at which the position is reached, and
 //! a time's position is the last whole tick that is reached. So `time_of(p) <= t` says exactly the
 //! same as `p <= position_at(t)`, and no slot is ever early.
 
-use crate::position::{REACH, ticks_between};
-
-/// Nanoseconds per tick: `mantissa / 2^(64 - pre + post)`, where `pre` or `post` is zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Scale {
-    pub(crate) mantissa: u64,
-    pub(crate) pre: u8,
-    pub(crate) post: u8,
-}
-
-impl Scale {
-    /// The scale just below `numerator / denominator` nanoseconds per tick. Both are positive,
-    /// below 2^127.
-    ///
-    /// Below and never at it: what should take exactly x ns takes x minus a trace, so the next
-    /// whole nanosecond is x, and [`nanos`](Scale::nanos) is a multiplication and an addition of
-    /// one.
-    pub(crate) fn from_ratio(numerator: u128, denominator: u128) -> Scale {
-        let shift = i64::from(denominator.leading_zeros()) - i64::from(numerator.leading_zeros());
-        let (n, d) = (
-            numerator << (numerator.leading_zeros() - 1),
-            denominator << (denominator.leading_zeros() - 1),
-        );
-        // 2^shift * n/d is the ratio, with n/d in (1/2, 2): bring it into (1, 2], then divide bit
-        // by bit, where a bit is set only if something is left after it.
-        let (mut rest, shift) = if n <= d { (n << 1, shift - 1) } else { (n, shift) };
-        let mut mantissa = 0_u64;
-        for _ in 0..64 {
-            mantissa = mantissa << 1 | u64::from(rest > d);
-            rest = if rest > d { rest - d } else { rest } << 1;
-        }
-        // The mantissa carries 63 fraction bits: ratio = mantissa / 2^(63 - shift).
-        let fraction = 63 - shift;
-        Scale {
-            mantissa,
-            pre: u8::try_from((64 - fraction).clamp(0, 63)).unwrap_or(0),
-            post: u8::try_from((fraction - 64).clamp(0, 63)).unwrap_or(0),
-        }
-    }
-
-    const fn fraction_bits(self) -> u32 {
-        64 - self.pre as u32 + self.post as u32
-    }
-
-    /// `ticks` in whole nanoseconds; `i64::MAX` where that is beyond it. `ticks` is below 2^63.
-    fn nanos_down(self, ticks: u64) -> i64 {
-        let nanos = (u128::from(ticks) * u128::from(self.mantissa)) >> self.fraction_bits();
-        i64::try_from(nanos).unwrap_or(i64::MAX)
-    }
-
-    /// The first whole nanosecond at which `ticks` have passed: none for none.
-    pub(crate) fn nanos(self, ticks: u64) -> i64 {
-        if ticks == 0 { 0 } else { self.nanos_down(ticks).saturating_add(1) }
-    }
-
-    /// The whole ticks that have passed after `nanos`, at most [`REACH`].
-    fn ticks_forward(self, nanos: u64) -> i64 {
-        // nanos_down(x) + 1 <= nanos, or x * mantissa < nanos * 2^bits.
-        self.wide(nanos)
-            .map_or(REACH, |wide| reach(wide.saturating_sub(1) / u128::from(self.mantissa)))
-    }
-
-    /// The fewest ticks that take `nanos` or longer, at most [`REACH`].
-    fn ticks_back(self, nanos: u64) -> i64 {
-        self.wide(nanos).map_or(REACH, |wide| reach(wide.div_ceil(u128::from(self.mantissa))))
-    }
-
-    /// `nanos` in units of the mantissa; none where that is far beyond the reach of a line.
-    fn wide(self, nanos: u64) -> Option<u128> {
-        let bits = self.fraction_bits();
-        (u128::from(nanos).leading_zeros() > bits).then(|| u128::from(nanos) << bits)
-    }
-
-    /// What `other` takes for the part of a tick that takes this scale `nanos`: less than a tick
-    /// in, less than a tick out.
-    fn convert_part(self, nanos: u64, other: Scale) -> i64 {
-        const PART_BITS: u32 = 31;
-        if self.fraction_bits() >= 64 {
-            return 0; // A tick lasts less than a nanosecond: whole nanoseconds hold no part of one.
-        }
-        let part =
-            (u128::from(nanos) << (self.fraction_bits() + PART_BITS)) / u128::from(self.mantissa);
-        let part = part.min((1 << PART_BITS) - 1);
-        let nanos = (part * u128::from(other.mantissa)) >> (other.fraction_bits() + PART_BITS);
-        i64::try_from(nanos).unwrap_or(i64::MAX)
-    }
-}
-
-fn reach(ticks: u128) -> i64 {
-    i64::try_from(ticks).unwrap_or(REACH).min(REACH)
-}
+use crate::position::ticks_between;
+use crate::scale::Scale;
 
 /// A straight piece of schedule: `position` is reached at `time`, and a tick lasts `scale`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,7 +58,7 @@ impl Line {
 mod tests {
     use super::*;
     use crate::Rate;
-    use crate::position::SLOT;
+    use crate::position::{REACH, SLOT};
     use proptest::prelude::*;
 
     fn line(rate: &str) -> Line {
@@ -208,16 +116,6 @@ mod tests {
             let reached = line.position_at(nanos);
             prop_assert!(line.time_of(reached) <= nanos);
             prop_assert!(line.time_of(reached.wrapping_add(1)) > nanos);
-        }
-
-        /// A scale is just below its ratio: by one part in 2^63 at most, and never at it.
-        #[test]
-        fn a_scale_is_just_below_its_ratio(numerator in 1_u128..1 << 20, denominator in 1_u128..1 << 20) {
-            let scale = Scale::from_ratio(numerator, denominator);
-            prop_assert!(scale.mantissa >= 1 << 63 && (scale.pre == 0 || scale.post == 0));
-            let exact = numerator << scale.fraction_bits();
-            prop_assert!(u128::from(scale.mantissa) * denominator < exact);
-            prop_assert!((u128::from(scale.mantissa) + 1) * denominator >= exact);
         }
 
         /// A change of rate, at any moment, keeps what has passed of the current interval to within

@@ -33,7 +33,8 @@ use super::{Claimed, reading};
 use crate::Grant;
 use crate::grant::Stamp;
 use crate::position::{RANGE, SLOT, after, earlier, first_after, slots_between, ticks_between};
-use crate::schedule::{Line, Scale, Stretch};
+use crate::scale::Scale;
+use crate::schedule::{Line, Stretch};
 use crate::sync::{Acquire, AtomicU64, Relaxed, Release};
 use crossbeam_utils::CachePadded;
 

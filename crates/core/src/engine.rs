@@ -1,0 +1,78 @@
+//! The engine: a timeline, a clock and a way to pause, joined into starts. Pacers, lanes and claims
+//! are handles to one.
+
+use crate::clock::Clock;
+use crate::pause::{Hold, Pausing};
+use crate::schedule::Schedule;
+use crate::stats::{StartTimes, Statistics};
+use crate::timeline::{Claimed, Plan, Step, Timeline};
+use crate::{Closed, Grant, Nanos, Refused};
+use std::panic::{RefUnwindSafe, UnwindSafe};
+
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(crate) timeline: Timeline,
+    pub(crate) clock: Box<dyn Clock>,
+    pub(crate) pausing: Pausing,
+    pub(crate) statistics: Statistics,
+}
+
+// What a panic can interrupt is a clock that is being read, or a histogram that is being added to:
+// under the lock the clock is read before anything is changed.
+impl UnwindSafe for Engine {}
+impl RefUnwindSafe for Engine {}
+
+impl Engine {
+    /// Starts a slot that has been claimed, or the next one there is.
+    #[cold]
+    pub(crate) fn start(&self, claimed: Option<Claimed>) -> Result<Grant, Closed> {
+        self.start_one(claimed).map(|start| start.grant)
+    }
+
+    pub(crate) fn start_one(&self, claimed: Option<Claimed>) -> Result<StartTimes, Closed> {
+        // Without a deadline nothing else is refused.
+        self.start_by(claimed, 1, i64::MAX).map_err(|_| Closed)
+    }
+
+    /// Starts what has been claimed, or the next `slots` slots in a row, when it may; not later
+    /// than at `deadline`.
+    pub(crate) fn start_by(
+        &self,
+        mut held: Option<Claimed>,
+        slots: u64,
+        deadline: i64,
+    ) -> Result<StartTimes, Refused> {
+        let (mut first, mut woken) = (None, None);
+        loop {
+            match self.timeline.begin(&mut held, slots, deadline, woken, &*self.clock)? {
+                Step::Start(grant) => return Ok(StartTimes::new(grant, first, woken)),
+                Step::Hold(plan) => {
+                    let now = held
+                        .map_or(plan.now, |claimed| self.hold(&claimed, &plan, deadline).signed());
+                    let first = *first.get_or_insert(plan);
+                    if let Some(grant) = self.timeline.start_planned(&plan, now) {
+                        return Ok(StartTimes::new(grant, Some(first), Some((plan, now))));
+                    }
+                    woken = Some((plan, now));
+                }
+            }
+        }
+    }
+
+    fn hold(&self, claimed: &Claimed, plan: &Plan, deadline: i64) -> Nanos {
+        let hold = Hold {
+            pausing: &self.pausing,
+            clock: &*self.clock,
+            sleepers: &self.timeline.sleepers,
+            claimed,
+            plan,
+            deadline,
+            is_current: || self.timeline.version() == plan.version,
+        };
+        hold.run()
+    }
+
+    pub(crate) fn change(&self, edit: impl FnOnce(&mut Schedule, i64)) {
+        self.timeline.change(&*self.clock, edit);
+    }
+}
