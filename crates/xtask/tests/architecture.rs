@@ -1,0 +1,227 @@
+//! What docs/ARCHITECTURE.md says of the engine's source is so: one test for each invariant.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn page() -> String {
+    fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap()
+}
+
+/// The engine's files by path below `src`, without comments and unit tests.
+fn sources() -> BTreeMap<String, String> {
+    let src = root().join("crates/core/src");
+    let mut sources = BTreeMap::new();
+    let mut folders = vec![src.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(&src).unwrap().to_str().unwrap().to_owned();
+                sources.insert(name, code(&fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    sources
+}
+
+fn code(text: &str) -> String {
+    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.map(|line| line.split(" // ").next().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+/// `timeline` for `timeline.rs` and all below `timeline/`.
+fn module(file: &str) -> &str {
+    file.split(['/', '.']).next().unwrap()
+}
+
+/// The modules in the page's list, in order; and whether they are marked pure.
+fn layers() -> Vec<(String, bool)> {
+    let page = page();
+    let list = page.split("```text").find(|block| block.starts_with("\nnanos")).unwrap();
+    let list = list.split("```").next().unwrap();
+    let names = list.lines().filter(|line| line.starts_with(|first: char| first.is_alphabetic()));
+    names
+        .map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            (words[0].to_owned(), words[1] == "pure")
+        })
+        .collect()
+}
+
+/// The files that have one of `words` in their code are `allowed`, and each of these has one.
+fn only(words: &[&str], allowed: &[&str]) {
+    let has = |text: &str| words.iter().any(|word| text.contains(word));
+    let files: Vec<String> =
+        sources().into_iter().filter(|(_, text)| has(text)).map(|(file, _)| file).collect();
+    assert_eq!(files, allowed, "{words:?}");
+}
+
+#[test]
+fn the_engine_depends_on_no_other_crate_of_ours() {
+    let manifest = fs::read_to_string(root().join("crates/core/Cargo.toml")).unwrap();
+    let (_, dependencies) = manifest.split_once("[dependencies]").unwrap();
+    assert!(!dependencies.contains("nanopace"), "{dependencies}");
+}
+
+#[test]
+fn a_module_uses_only_modules_above_it() {
+    let layers: Vec<String> = layers().into_iter().map(|(name, _)| name).collect();
+    let rank = |name: &str| layers.iter().position(|layer| layer == name);
+    // Re-exported at the crate's root: where they come from.
+    let sources = sources();
+    let exports = exports(&sources["lib.rs"]);
+    for (file, text) in &sources {
+        if ["lib", "docs"].contains(&module(file)) {
+            continue;
+        }
+        let own = rank(module(file)).unwrap_or_else(|| panic!("{file} is not in the list"));
+        for used in crate_paths(text) {
+            let used = exports.get(&used).unwrap_or(&used);
+            let other = rank(used).unwrap_or_else(|| panic!("{file} uses {used}, not in the list"));
+            assert!(other <= own, "{file} uses {used}, which is below it");
+        }
+    }
+}
+
+#[test]
+fn every_file_is_in_the_list() {
+    let page = page();
+    for file in sources().into_keys().filter(|file| file.contains('/')) {
+        assert!(page.contains(&format!("\n  {file} ")), "{file}");
+    }
+}
+
+/// `Pacer` to `pacer`, from `pub use pacer::Pacer`.
+fn exports(lib: &str) -> BTreeMap<String, String> {
+    let mut exports = BTreeMap::new();
+    for line in lib.lines().filter_map(|line| line.strip_prefix("pub use ")) {
+        let (module, names) = line.trim_end_matches(';').split_once("::").unwrap();
+        for name in names.trim_matches(['{', '}']).split(',') {
+            exports.insert(name.trim().to_owned(), module.to_owned());
+        }
+    }
+    exports
+}
+
+/// The first name behind each `crate::`.
+fn crate_paths(text: &str) -> Vec<String> {
+    let name = |path: &str| -> String {
+        path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    };
+    let mut paths = Vec::new();
+    for path in text.split("crate::").skip(1) {
+        match path.strip_prefix('{') {
+            None => paths.push(name(path)),
+            Some(group) => {
+                let group = group.split(';').next().unwrap();
+                paths.extend(group.split(',').map(|item| name(item.trim())));
+            }
+        }
+    }
+    paths.retain(|path| !path.is_empty());
+    paths
+}
+
+#[test]
+fn pure_modules_use_no_atomics_no_locks_and_no_clock() {
+    let pure: Vec<String> =
+        layers().into_iter().filter(|(_, pure)| *pure).map(|(name, _)| name).collect();
+    assert!(pure.len() > 5, "the list has changed its form: {pure:?}");
+    for (file, text) in sources() {
+        if pure.iter().any(|name| name == module(&file)) {
+            for word in ["sync::", "Clock", "Instant", "thread"] {
+                assert!(!text.contains(word), "{file} has {word}");
+            }
+        }
+    }
+}
+
+#[test]
+fn atomics_are_where_the_page_says() {
+    only(
+        &["AtomicU64", "fetch_", "compare_exchange", "Relaxed"],
+        &[
+            "clock/manual.rs",
+            "pause.rs",
+            "pause/permits.rs",
+            "sync.rs",
+            "timeline.rs",
+            "timeline/published.rs",
+        ],
+    );
+}
+
+#[test]
+fn locks_are_taken_where_the_page_says() {
+    only(
+        &[".lock()", ".try_lock()"],
+        &["clock/manual.rs", "sleepers.rs", "stats.rs", "sync.rs", "timeline/guarded.rs"],
+    );
+}
+
+#[test]
+fn only_one_file_names_the_world_of_threads() {
+    only(
+        &[
+            "std::sync::atomic",
+            "std::sync::Mutex",
+            "std::sync::Condvar",
+            "std::thread::",
+            "crossbeam_utils::sync",
+            "loom",
+        ],
+        &["sync.rs"],
+    );
+}
+
+#[test]
+fn only_clocks_ask_the_machine_for_the_time() {
+    only(
+        &["Instant", "SystemTime", "quanta", "clock_gettime"],
+        &["clock/std.rs", "clock/tsc.rs", "pause/processor.rs"],
+    );
+}
+
+#[test]
+fn the_clock_is_read_where_the_page_says() {
+    let readers: Vec<String> = sources()
+        .into_iter()
+        .filter(|(file, text)| text.contains("clock.now()") && module(file) != "clock")
+        .map(|(file, _)| module(&file).to_owned())
+        .collect();
+    let mut modules = readers.clone();
+    modules.dedup();
+    assert_eq!(modules, ["builder", "pause", "timeline"], "{readers:?}");
+}
+
+#[test]
+fn threads_give_up_the_processor_where_the_page_says() {
+    only(
+        &["yield_now()", "spin_loop()", ".park(", "park_timeout("],
+        &["clock.rs", "clock/manual.rs", "pause/sleep.rs", "pause/yielding.rs", "sync.rs"],
+    );
+}
+
+#[test]
+fn only_the_load_generator_and_the_benchmarks_pin_threads() {
+    let mut with = Vec::new();
+    for crates in ["crates", "."] {
+        for entry in fs::read_dir(root().join(crates)).unwrap() {
+            let entry = entry.unwrap();
+            let manifest = fs::read_to_string(entry.path().join("Cargo.toml")).unwrap_or_default();
+            if manifest.contains("core_affinity") {
+                with.push(entry.file_name().into_string().unwrap());
+            }
+        }
+    }
+    with.sort();
+    assert_eq!(with, ["benches", "cli"]);
+}
