@@ -228,3 +228,52 @@ fn chord(from: &Line, to: &Line) -> Line {
     let ticks = u128::from(ticks_between(from.position, to.position).max(1).unsigned_abs());
     Line { time: from.time, position: from.position, scale: Scale::from_ratio(nanos, ticks) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rate;
+    use crate::position::SLOT;
+
+    /// Pieces of a second each, at these rates.
+    fn history(rates: &[u64]) -> History {
+        let scales = rates.iter().map(|&rate| Rate::per_second(rate).unwrap().scale());
+        let mut scales = scales.zip((0..).map(|second| second * 1_000_000_000));
+        let (scale, time) = scales.next().unwrap();
+        let mut history = History::new(Line { time, position: 0, scale });
+        scales.for_each(|(scale, now)| history.append(scale, now));
+        history
+    }
+
+    /// A bend wherever it is, by 1 % or by the factor 10: the one that goes is the slightest, and
+    /// no slot moves by more than what is remembered of it.
+    #[test]
+    fn merging_takes_the_slightest_bend() {
+        for slightest in 1..7 {
+            let mut rate = 1_000;
+            let mut rates = vec![rate];
+            for bend in 1..8 {
+                rate = match (bend == slightest, rate >= 1_000) {
+                    (true, _) => rate / 100 * 101,
+                    (_, true) => rate / 10,
+                    (_, false) => rate * 10,
+                };
+                rates.push(rate);
+            }
+            let (exact, mut merged) = (history(&rates), history(&rates));
+            merged.merge(rates.len());
+            let anchors = |history: &History| -> Vec<u64> {
+                history.pieces.iter().map(|piece| piece.line.position).collect()
+            };
+            let mut kept = anchors(&exact);
+            kept.remove(slightest);
+            assert_eq!(anchors(&merged), kept, "{rates:?}");
+            for slot in 1..=rates.iter().sum() {
+                let position = slot * SLOT;
+                let error_ns = merged.pieces[merged.index_of(position)].error_ns;
+                let moved = merged.time_of(position).abs_diff(exact.time_of(position));
+                assert!(moved <= error_ns.unsigned_abs() + 1, "{rates:?}: slot {slot}");
+            }
+        }
+    }
+}
