@@ -38,7 +38,15 @@ pub struct PacerBuilder {
     clock: Option<Box<dyn Clock>>,
     pausing: Pausing,
     lead_ns: i64,
-    start_paused: bool,
+    start: Start,
+}
+
+/// When slot 0 is intended to start.
+#[derive(Debug)]
+enum Start {
+    Now,
+    OnResume,
+    OnFirstUse,
 }
 
 impl Pacer {
@@ -69,7 +77,7 @@ impl PacerBuilder {
             clock: None,
             pausing: Pausing::new(),
             lead_ns: 0,
-            start_paused: false,
+            start: Start::Now,
         }
     }
 
@@ -167,7 +175,27 @@ impl PacerBuilder {
     /// The schedule starts at the first [`resume`](Pacer::resume) instead of now, so that workers
     /// can get ready.
     pub fn start_paused(mut self) -> PacerBuilder {
-        self.start_paused = true;
+        self.start = Start::OnResume;
+        self
+    }
+
+    /// The schedule starts when a caller first wants a slot, instead of now. For tools that build
+    /// the pacer long before their workers are ready: otherwise the time between would be backlog.
+    /// [`resume`](Pacer::resume) starts it too; [`pause`](Pacer::pause) takes this back.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer =
+    ///     Pacer::builder("10/s".parse()?).start_on_first_use().clock(clock.clone()).build();
+    /// clock.advance(Duration::from_secs(60)); // workers get ready
+    /// assert_eq!(pacer.acquire()?.wait_time(), Duration::ZERO);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn start_on_first_use(mut self) -> PacerBuilder {
+        self.start = Start::OnFirstUse;
         self
     }
 
@@ -177,8 +205,10 @@ impl PacerBuilder {
         let clock = self.clock.unwrap_or_else(|| Box::new(TscClock::new()));
         let now = clock.now().signed();
         let mut schedule = Schedule::new(self.rate, self.policy, now);
-        if self.start_paused {
-            schedule.pause(now);
+        match self.start {
+            Start::Now => {}
+            Start::OnResume => schedule.pause(now),
+            Start::OnFirstUse => schedule.pause_until_used(now),
         }
         Pacer(Arc::new(Engine {
             timeline: Timeline::new(schedule, now, self.lead_ns),

@@ -36,16 +36,42 @@ impl Pacer {
     /// # Errors
     /// [`Closed`].
     pub fn claim(&self) -> Result<Claim, Closed> {
-        Claim::new(self.clone())
+        // Nothing else can refuse a single slot.
+        self.claim_many(1).map_err(|_| Closed)
+    }
+
+    /// Takes the next `n` slots in a row and returns without pausing, as
+    /// [`acquire_many`](Pacer::acquire_many) does for callers that block. They start as one
+    /// operation, and go back together. Zero slots have started already.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Rate};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder(Rate::per_second(1_000)?).clock(clock.clone()).build();
+    /// pacer.acquire()?;
+    /// let claim = pacer.claim_many(500)?; // due in 1 ms
+    /// assert_eq!(claim.delay()?, Duration::from_millis(1));
+    /// assert_eq!(pacer.next_due()?, pacer.now() + Duration::from_millis(501));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Refused::Closed`], or [`Refused::TooFarAhead`] when more than 2^44 slots are taken that
+    /// are not due yet.
+    pub fn claim_many(&self, n: u32) -> Result<Claim, Refused> {
+        if n == 0 {
+            let started = Some(self.acquire_many(0)?);
+            return Ok(Claim { pacer: self.clone(), held: None, started });
+        }
+        let claimed = self.0.timeline.claim(n.into(), &*self.0.clock)?;
+        let held = Some(Claimed { is_fixed: true, ..claimed });
+        Ok(Claim { pacer: self.clone(), held, started: None })
     }
 }
 
 impl Claim {
-    pub(crate) fn new(pacer: Pacer) -> Result<Claim, Closed> {
-        let claimed = pacer.0.timeline.claim(&*pacer.0.clock)?;
-        Ok(Claim { pacer, held: Some(Claimed { is_fixed: true, ..claimed }), started: None })
-    }
-
     /// When the schedule lets it start, under the rate now in force; [`Nanos::MAX`] while the pacer
     /// is paused. Ask again after a change. Once it has started: when it did.
     ///

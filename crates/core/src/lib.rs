@@ -22,6 +22,7 @@ mod stats;
 mod strictness;
 mod sync;
 mod timeline;
+mod watch;
 
 pub use builder::PacerBuilder;
 pub use claim::Claim;
@@ -36,3 +37,4 @@ pub use pause::{Pause, PauseError};
 pub use rate::Rate;
 pub use stats::Stats;
 pub use strictness::Strictness;
+pub use watch::Watch;

@@ -80,6 +80,28 @@ impl Pacer {
         }
     }
 
+    /// Takes the next `n` slots as one operation if the first of them is due now, as
+    /// [`acquire_many`](Pacer::acquire_many) does; otherwise takes nothing.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Rate, Refused};
+    ///
+    /// let pacer = Pacer::builder(Rate::per_second(10)?).clock(ManualClock::new()).build();
+    /// assert!(pacer.try_acquire_many(20).is_ok()); // slot 0 is due now
+    /// assert!(matches!(pacer.try_acquire_many(1), Err(Refused::NotUntil(_)))); // slot 20 in 2 s
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`try_acquire`](Pacer::try_acquire), and [`Refused::TooFarAhead`] as `acquire_many`.
+    pub fn try_acquire_many(&self, n: u32) -> Result<Grant, Refused> {
+        match n {
+            0 => self.acquire_many(0),
+            1 => self.try_acquire(),
+            _ => Ok(self.0.start_by(None, n.into(), i64::MIN)?.grant),
+        }
+    }
+
     /// As [`acquire`](Pacer::acquire), but gives up where the slot can't start within `timeout`.
     ///
     /// # Errors

@@ -167,6 +167,18 @@ impl Pausing {
         (cost_ns as f64 / self.sleep_share.max(LEAST_SHARE)) as i64
     }
 
+    /// How far a pause may be stretched beyond its end, where slots are `interval_ns` apart and so
+    /// close that it is: half of the lateness that is freely made up for. The other half is for
+    /// what pauses overrun unasked.
+    pub(crate) fn stretch_ns(&self, interval_ns: i64, made_up_for: i64) -> i64 {
+        if interval_ns < self.spared_ns { made_up_for / 2 } else { 0 }
+    }
+
+    /// When a caller that has woken at `woken` may wake again, where that costs `cost`.
+    pub(crate) fn wakes_again(&self, woken: i64, cost: Duration) -> i64 {
+        woken.saturating_add(self.sleep_period_ns(span_ns(cost)))
+    }
+
     /// So long has been spun, or will be; less than nothing corrects that.
     fn add_spun(&self, nanos: i64) {
         // Relaxed: a count, read by itself. Nobody acts on it, so no model.
@@ -208,11 +220,8 @@ impl<F: Fn() -> bool> Hold<'_, F> {
         Nanos::from_signed(self.plan.release.min(self.deadline))
     }
 
-    /// How far a sleep may be stretched beyond its end, where slots are so close that it is: half
-    /// of the lateness that is freely made up for. The other half is for what it overruns unasked.
     fn stretch_ns(&self) -> i64 {
-        let is_close = self.plan.interval_ns < self.pausing.spared_ns;
-        if is_close { self.plan.made_up_for / 2 } else { 0 }
+        self.pausing.stretch_ns(self.plan.interval_ns, self.plan.made_up_for)
     }
 
     fn goes_on(&self, now: Nanos) -> bool {

@@ -39,6 +39,8 @@ pub(crate) struct Schedule {
     settled: u64,
     started: i64,
     paused_since: Option<i64>,
+    /// Whether the pause ends with the first use.
+    starts_on_use: bool,
     paused: i64,
     idle: i64,
 }
@@ -63,6 +65,7 @@ impl Schedule {
             settled: before(0),
             started: now,
             paused_since: None,
+            starts_on_use: false,
             paused: 0,
             idle: 0,
         }
@@ -151,11 +154,26 @@ impl Schedule {
 
     /// The schedule's time stops.
     pub(crate) fn pause(&mut self, now: i64) {
+        self.starts_on_use = false;
         self.paused_since.get_or_insert(now);
+    }
+
+    /// The schedule's time stops, until the first caller wants a slot.
+    pub(crate) fn pause_until_used(&mut self, now: i64) {
+        self.pause(now);
+        self.starts_on_use = true;
+    }
+
+    /// A caller wants a slot.
+    pub(crate) fn used(&mut self, now: i64) {
+        if self.starts_on_use {
+            self.resume(now);
+        }
     }
 
     /// The schedule's time goes on; whatever was late is as late as it was.
     pub(crate) fn resume(&mut self, now: i64) {
+        self.starts_on_use = false;
         let Some(since) = self.paused_since.take() else { return };
         let pause = now.saturating_sub(since).max(0);
         self.paused = self.paused.saturating_add(pause);

@@ -18,6 +18,7 @@
 use crate::position::ticks_between;
 use crate::sync::{HERD, Mutex, Unparker};
 use std::collections::{BTreeMap, VecDeque};
+use std::task::Waker;
 
 /// A caller that is held back, asleep or about to be.
 #[derive(Clone, Debug)]
@@ -37,25 +38,33 @@ struct Registry {
     asleep: BTreeMap<u64, Sleeper>,
     /// Taken out to be woken, and not yet unparked.
     to_be_woken: VecDeque<Unparker>,
+    /// Tasks to be woken by the next change, by the number of their watch.
+    watching: BTreeMap<u64, Waker>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Sleepers(Mutex<Registry>);
 
-/// Unparks those it holds when it is dropped, so not under a lock that they want next.
+/// Wakes the threads and tasks that it holds when it is dropped, so not under a lock that they want
+/// next.
 #[derive(Debug, Default)]
 #[must_use = "wakes when it is dropped"]
-pub(crate) struct Woken(Vec<Unparker>);
+pub(crate) struct Woken {
+    threads: Vec<Unparker>,
+    tasks: Vec<Waker>,
+}
 
 impl Drop for Woken {
     fn drop(&mut self) {
-        self.0.iter().for_each(Unparker::unpark);
+        self.threads.iter().for_each(Unparker::unpark);
+        self.tasks.drain(..).for_each(Waker::wake);
     }
 }
 
 impl Woken {
     pub(crate) fn and(&mut self, mut others: Woken) {
-        self.0.append(&mut others.0);
+        self.threads.append(&mut others.threads);
+        self.tasks.append(&mut others.tasks);
     }
 }
 
@@ -85,7 +94,24 @@ impl Sleepers {
         registry.asleep.remove(&position);
         let next = registry.to_be_woken.pop_front();
         drop(registry);
-        drop(Woken(next.into_iter().collect()));
+        next.iter().for_each(Unparker::unpark);
+    }
+
+    /// Lets the next change wake `waker`, instead of an earlier waker of this number.
+    pub(crate) fn watch(&self, number: u64, waker: &Waker) {
+        let earlier = self.0.lock().watching.insert(number, waker.clone());
+        // Not under the lock: dropping a waker may run code of its task.
+        drop(earlier);
+    }
+
+    pub(crate) fn unwatch(&self, number: u64) {
+        let earlier = self.0.lock().watching.remove(&number);
+        drop(earlier);
+    }
+
+    /// Tasks that watch for changes; threads are not woken.
+    pub(crate) fn watching(&self) -> Woken {
+        Woken { threads: Vec::new(), tasks: self.0.lock().take_watching() }
     }
 
     /// Those whom a change moves, where `release` tells when a slot may start now.
@@ -118,13 +144,18 @@ impl Sleepers {
 }
 
 impl Registry {
-    /// Takes these sleepers out to be woken, and the first ones along.
+    /// Takes these sleepers out to be woken, and the first ones along, with all tasks that watch.
     fn choose(&mut self, positions: Vec<u64>) -> Woken {
         for position in positions {
             let sleeper = self.asleep.remove(&position);
             self.to_be_woken.extend(sleeper.map(|sleeper| sleeper.unparker));
         }
         let first = self.to_be_woken.len().min(HERD);
-        Woken(self.to_be_woken.drain(..first).collect())
+        let threads = self.to_be_woken.drain(..first).collect();
+        Woken { threads, tasks: self.take_watching() }
+    }
+
+    fn take_watching(&mut self) -> Vec<Waker> {
+        std::mem::take(&mut self.watching).into_values().collect()
     }
 }

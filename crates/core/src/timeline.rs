@@ -213,13 +213,18 @@ impl Timeline {
         self.allocated.compare_exchange(seen, new, Relaxed, Relaxed).is_ok()
     }
 
-    /// Takes the next slot, whenever it is due.
-    pub(crate) fn claim(&self, clock: &dyn Clock) -> Result<Claimed, Closed> {
-        if !self.published.is_open() {
-            return self.enter().claim(clock);
+    /// Takes the next `slots` slots in a row, whenever they are due.
+    pub(crate) fn claim(&self, slots: u64, clock: &dyn Clock) -> Result<Claimed, Refused> {
+        if slots != 1 || !self.published.is_open() {
+            return self.enter().claim(slots, clock);
         }
         // Relaxed: as in `claim_fast`.
         Ok(Claimed::new(self.allocated.fetch_add(SLOT, Relaxed), 1))
+    }
+
+    /// When the next slot that nobody has claimed may start; `i64::MAX` while paused.
+    pub(crate) fn next_due(&self) -> Result<i64, Closed> {
+        self.enter().next_due()
     }
 
     /// Goes on with a slot that has been claimed, or claims one, or `slots` in a row: starts it if

@@ -78,6 +78,7 @@ impl Entry<'_> {
         // What the caller has seen of the time counts, should the clock be behind that now.
         self.locked.latest = self.locked.latest.max(woken.unwrap_or(i64::MIN));
         let now = self.now(clock);
+        self.locked.schedule.used(now);
         self.tidy(now);
         // What comes in place of a slot that is skipped is held as that one was.
         let is_fixed = held.is_some_and(|claimed| claimed.is_fixed);
@@ -175,17 +176,27 @@ impl Entry<'_> {
         ticks_between(self.locked.schedule.reached(self.locked.latest), position) > RANGE
     }
 
-    /// Takes the next slot, whenever it is due.
-    pub(super) fn claim(&mut self, clock: &dyn Clock) -> Result<Claimed, Closed> {
+    /// Takes the next `slots` slots in a row, whenever they are due.
+    pub(super) fn claim(&mut self, slots: u64, clock: &dyn Clock) -> Result<Claimed, Refused> {
         self.refuse_if_closed(&mut None)?;
         let now = self.now(clock);
+        self.locked.schedule.used(now);
         let claimed = loop {
-            if let Some(claimed) = self.take(self.first(1), 1) {
+            let position = self.first(slots);
+            if slots > 1 && self.is_too_far(position) {
+                return Err(Refused::TooFarAhead);
+            }
+            if let Some(claimed) = self.take(position, slots) {
                 break claimed;
             }
         };
         self.publish(now);
         Ok(claimed)
+    }
+
+    /// When the next slot that nobody has claimed may start; `i64::MAX` while paused.
+    pub(super) fn next_due(&self) -> Result<i64, Closed> {
+        if self.locked.closed { Err(Closed) } else { Ok(self.plan(self.first(1), 0).due) }
     }
 
     /// Swaps a slot that is held for an earlier one that was given back, if there is one.
@@ -237,6 +248,8 @@ impl Entry<'_> {
             {
                 self.locked.returned.take_last();
             }
+            // Whoever holds a slot keeps it; tasks that watch hold none.
+            self.woken.and(self.timeline.sleepers.watching());
             return;
         }
         self.locked.returned.put(claimed.position, claimed.end());
