@@ -2,7 +2,7 @@
 
 use crate::stats::{LaneStatistics, StartTimes, Waits};
 use crate::timeline::{Pace, Run};
-use crate::{Closed, Grant, Pacer};
+use crate::{Closed, Grant, Pacer, Refused};
 
 /// One worker's handle on a [`Pacer`]. Make one in each worker thread, by [`Pacer::lane`].
 ///
@@ -83,6 +83,30 @@ impl Lane {
         }
     }
 
+    /// As [`Pacer::try_acquire`]: takes the next slot if it is due now.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Rate, Refused};
+    ///
+    /// let pacer = Pacer::builder(Rate::per_second(10)?).clock(ManualClock::new()).build();
+    /// let mut lane = pacer.lane();
+    /// assert!(lane.try_acquire().is_ok()); // slot 0
+    /// assert!(matches!(lane.try_acquire(), Err(Refused::NotUntil(_)))); // slot 1, in 100 ms
+    /// drop(lane);
+    /// assert_eq!(pacer.stats().wait_time().len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Refused::NotUntil`], [`Refused::Paused`] or [`Refused::Closed`].
+    #[inline]
+    pub fn try_acquire(&mut self) -> Result<Grant, Refused> {
+        match self.run.next(self.pacer.0.timeline.version()) {
+            Some(grant) => Ok(grant),
+            None => self.try_acquire_slowly(),
+        }
+    }
+
     /// Gives back what the lane has taken and not started. Worth calling before a long time without
     /// acquiring.
     pub fn give_back(&mut self) {
@@ -112,7 +136,7 @@ impl Lane {
         self.give_back();
         match self.take_run() {
             Some(grant) => Ok(grant),
-            None => self.start_one(),
+            None => Ok(self.started(self.pacer.0.start_one(None)?)),
         }
     }
 
@@ -128,11 +152,19 @@ impl Lane {
         grant
     }
 
-    fn start_one(&mut self) -> Result<Grant, Closed> {
-        let start = self.pacer.0.start_one(None)?;
+    #[cold]
+    fn try_acquire_slowly(&mut self) -> Result<Grant, Refused> {
+        self.give_back();
+        match self.take_run() {
+            Some(grant) => Ok(grant),
+            None => Ok(self.started(self.pacer.0.start_by(None, 1, i64::MIN)?)),
+        }
+    }
+
+    fn started(&mut self, start: StartTimes) -> Grant {
         self.pace = Pace { used: 1, read_at: start.grant.actual_start().signed() };
         self.started = Some(start);
-        Ok(start.grant)
+        start.grant
     }
 }
 

@@ -1,0 +1,73 @@
+//! The handle of one task: takes slots that are due in runs, keeps statistics.
+
+use crate::AsyncPacer;
+use crate::acquire::Waiting;
+use nanopace::{Grant, Lane, Nanos, Refused};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// A task's handle on an [`AsyncPacer`]; see [`nanopace::Lane`], which it works by.
+///
+/// Wait times are in [`Pacer::stats`](nanopace::Pacer::stats).
+///
+/// ```
+/// use nanopace::{Pacer, Rate};
+/// use nanopace_async::AsyncPacer;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let pacer = AsyncPacer::new(Pacer::new(Rate::per_second(10_000)?))?;
+/// let mut lane = pacer.lane();
+/// for _ in 0..100 {
+///     let _grant = lane.acquire().await?;
+///     // ... the operation ...
+/// }
+/// drop(lane);
+/// assert_eq!(pacer.pacer().stats().wait_time().len(), 100);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct AsyncLane {
+    pacer: AsyncPacer,
+    lane: Lane,
+}
+
+impl AsyncLane {
+    pub(crate) fn new(pacer: AsyncPacer) -> AsyncLane {
+        AsyncLane { lane: pacer.pacer().lane(), pacer }
+    }
+
+    /// As [`AsyncPacer::acquire`].
+    ///
+    /// # Errors
+    /// [`Refused::Closed`], and nothing else.
+    pub fn acquire(&mut self) -> LaneAcquire<'_> {
+        let waiting = Waiting::new(Arc::clone(&self.pacer.0), Nanos::MAX);
+        LaneAcquire { waiting, lane: &mut self.lane }
+    }
+
+    /// Gives back what the lane has taken and not started. Worth calling before a long time without
+    /// acquiring.
+    pub fn give_back(&mut self) {
+        self.lane.give_back();
+    }
+}
+
+/// A lane's slot in the making; see [`AsyncLane::acquire`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct LaneAcquire<'l> {
+    waiting: Waiting,
+    lane: &'l mut Lane,
+}
+
+impl Future for LaneAcquire<'_> {
+    type Output = Result<Grant, Refused>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let LaneAcquire { waiting, lane } = &mut *self;
+        waiting.poll(context, |_| lane.try_acquire())
+    }
+}

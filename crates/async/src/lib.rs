@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+
+mod acquire;
+mod lane;
+mod line;
+mod pacer;
+mod slots;
+mod sync;
+pub mod timer;
+
+pub use acquire::Acquire;
+pub use lane::{AsyncLane, LaneAcquire};
+pub use pacer::AsyncPacer;
+pub use slots::Slots;
+pub use timer::Timer;

@@ -1,0 +1,117 @@
+//! The front door: a pacer for tasks.
+
+use crate::acquire::Acquire;
+use crate::lane::AsyncLane;
+use crate::line::Line;
+use crate::slots::Slots;
+use crate::timer::{self, Timer};
+use nanopace::{Grant, Nanos, Pacer, Refused};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Paces tasks: each `acquire().await` completes when the next slot is due.
+///
+/// Clones stand in the same line. A runtime has best one line of its own; several lines, and
+/// threads that block, may share one [`Pacer`].
+///
+/// ```
+/// use nanopace::{Pacer, Rate};
+/// use nanopace_async::AsyncPacer;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let pacer = AsyncPacer::new(Pacer::new(Rate::per_second(2_000)?))?;
+/// for _ in 0..10 {
+///     let grant = pacer.acquire().await?;
+///     // ... the operation ...
+///     let response_time = grant.response_time(pacer.pacer().now());
+///     assert!(response_time >= grant.wait_time());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct AsyncPacer(pub(crate) Arc<Line>);
+
+impl AsyncPacer {
+    /// A line in front of `pacer`, with the timer that is best where the caller runs: on Linux
+    /// inside a tokio runtime a timerfd in its reactor, else a thread.
+    ///
+    /// # Errors
+    /// When the system has no thread left for the timer.
+    pub fn new(pacer: Pacer) -> io::Result<AsyncPacer> {
+        Ok(AsyncPacer::with_timer(pacer, timer::best()?))
+    }
+
+    /// A line in front of `pacer`, with a timer of the caller's choice.
+    pub fn with_timer(pacer: Pacer, timer: impl Timer) -> AsyncPacer {
+        AsyncPacer(Arc::new(Line::new(pacer, Box::new(timer))))
+    }
+
+    /// Completes with the next slot when it is due, and says how late it is.
+    ///
+    /// Cancel-safe: a task that waits holds no slot, so a future that is dropped gives nothing
+    /// back. After 64 slots in a row that were due at once it lets other tasks run, so it never
+    /// starves the other branches of a `select!`.
+    ///
+    /// # Errors
+    /// [`Refused::Closed`], and nothing else.
+    pub fn acquire(&self) -> Acquire {
+        self.acquire_many(1)
+    }
+
+    /// Completes with the next `n` slots, as one operation, when the first of them is due; see
+    /// [`Pacer::acquire_many`].
+    ///
+    /// # Errors
+    /// [`Refused::Closed`], or [`Refused::TooFarAhead`] when more than 2^44 slots are taken that
+    /// are not due yet.
+    pub fn acquire_many(&self, n: u32) -> Acquire {
+        Acquire::new(Arc::clone(&self.0), n, Nanos::MAX)
+    }
+
+    /// As [`acquire`](AsyncPacer::acquire), but gives up where the slot can't start by `deadline`
+    /// on the pacer's clock: as soon as the task is first in line and knows that, or at the
+    /// deadline. Nothing is taken then.
+    ///
+    /// # Errors
+    /// [`Refused::NotUntil`], [`Refused::Paused`] or [`Refused::Closed`].
+    pub fn acquire_deadline(&self, deadline: Nanos) -> Acquire {
+        Acquire::new(Arc::clone(&self.0), 1, deadline)
+    }
+
+    /// As [`acquire_deadline`](AsyncPacer::acquire_deadline), `timeout` from now.
+    ///
+    /// # Errors
+    /// As `acquire_deadline`.
+    pub fn acquire_timeout(&self, timeout: Duration) -> Acquire {
+        self.acquire_deadline(self.0.pacer.now() + timeout)
+    }
+
+    /// Takes the next slot if it is due now; see [`Pacer::try_acquire`].
+    ///
+    /// # Errors
+    /// [`Refused::NotUntil`], [`Refused::Paused`] or [`Refused::Closed`].
+    pub fn try_acquire(&self) -> Result<Grant, Refused> {
+        self.0.pacer.try_acquire()
+    }
+
+    /// All slots from here on, as a stream that ends when the pacer is closed.
+    pub fn slots(&self) -> Slots {
+        Slots::new(self.clone())
+    }
+
+    /// A handle for one task that starts many operations: it takes slots that are due in runs, and
+    /// keeps statistics.
+    #[must_use]
+    pub fn lane(&self) -> AsyncLane {
+        AsyncLane::new(self.clone())
+    }
+
+    /// The pacer: to change the rate, pause, resume, close, and to read the ledger.
+    #[must_use]
+    pub fn pacer(&self) -> &Pacer {
+        &self.0.pacer
+    }
+}

@@ -1,0 +1,59 @@
+//! Slots as a stream.
+
+use crate::AsyncPacer;
+use crate::acquire::Acquire;
+use futures_core::Stream;
+use futures_core::stream::FusedStream;
+use nanopace::Grant;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+/// All slots from here on; see [`AsyncPacer::slots`].
+///
+/// ```
+/// use futures_util::StreamExt;
+/// use nanopace::{Pacer, Rate};
+/// use nanopace_async::AsyncPacer;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let pacer = AsyncPacer::new(Pacer::new(Rate::per_second(10_000)?))?;
+/// let mut slots = pacer.slots().take(50);
+/// while let Some(grant) = slots.next().await {
+///     // ... the operation ...
+///     let _wait_time = grant.wait_time();
+/// }
+/// assert_eq!(pacer.pacer().ledger().granted, 50);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+#[must_use = "streams do nothing unless polled"]
+pub struct Slots {
+    pacer: AsyncPacer,
+    /// None once the pacer has been closed.
+    next: Option<Acquire>,
+}
+
+impl Slots {
+    pub(crate) fn new(pacer: AsyncPacer) -> Slots {
+        Slots { next: Some(pacer.acquire()), pacer }
+    }
+}
+
+impl Stream for Slots {
+    type Item = Grant;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Grant>> {
+        let Some(next) = &mut self.next else { return Poll::Ready(None) };
+        let grant = ready!(Pin::new(next).poll(context)).ok();
+        self.next = grant.map(|_| self.pacer.acquire());
+        Poll::Ready(grant)
+    }
+}
+
+impl FusedStream for Slots {
+    fn is_terminated(&self) -> bool {
+        self.next.is_none()
+    }
+}

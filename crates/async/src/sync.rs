@@ -1,0 +1,23 @@
+//! The world that the line of tasks lives in: std's locks, or loom's in a model.
+
+#[cfg(not(loom))]
+use std::sync as world;
+
+#[cfg(loom)]
+use loom::sync as world;
+
+pub(crate) use world::MutexGuard;
+
+/// A mutex that goes on after a panic: its holders leave the data whole at every step.
+#[derive(Debug)]
+pub(crate) struct Mutex<T>(world::Mutex<T>);
+
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Mutex<T> {
+        Mutex(world::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,310 @@
+//! The line of tasks in tokio's runtimes. No test asserts how exact a start was: only what was
+//! granted, and that everything ends.
+
+use futures_util::StreamExt;
+use nanopace::{Grant, Pacer, Rate, Refused, Strictness};
+use nanopace_async::timer::{ThreadTimer, Timer};
+use nanopace_async::{Acquire, AsyncPacer};
+use std::collections::BTreeSet;
+use std::pin::{Pin, pin};
+use std::task::{Context, Waker};
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinSet;
+
+fn runtimes() -> [Runtime; 2] {
+    [Builder::new_current_thread(), Builder::new_multi_thread()]
+        .map(|mut builder| builder.worker_threads(2).enable_all().build().unwrap())
+}
+
+fn rate(text: &str) -> Rate {
+    text.parse().unwrap()
+}
+
+/// A line with the runtime's timer, and one with a thread.
+fn lines(pacer: &Pacer) -> [AsyncPacer; 2] {
+    let own = AsyncPacer::new(pacer.clone()).unwrap();
+    [own, AsyncPacer::with_timer(pacer.clone(), ThreadTimer::new().unwrap())]
+}
+
+/// Polls once, outside of any task.
+fn poll_once(acquire: &mut Acquire) -> Option<Result<Grant, Refused>> {
+    let poll = Pin::new(acquire).poll(&mut Context::from_waker(Waker::noop()));
+    match poll {
+        std::task::Poll::Ready(done) => Some(done),
+        std::task::Poll::Pending => None,
+    }
+}
+
+/// All slots of `tasks` tasks, each of which takes `each`.
+async fn taken(line: &AsyncPacer, tasks: usize, each: usize) -> Vec<Grant> {
+    let mut set = JoinSet::new();
+    for _ in 0..tasks {
+        let line = line.clone();
+        set.spawn(async move {
+            let mut grants = Vec::new();
+            for _ in 0..each {
+                grants.push(line.acquire().await.unwrap());
+            }
+            grants
+        });
+    }
+    set.join_all().await.concat()
+}
+
+#[test]
+fn every_slot_goes_to_one_task_and_none_is_early() {
+    for runtime in runtimes() {
+        runtime.block_on(async {
+            for strictness in ["0", "1", "1.5"] {
+                let strictness: Strictness = strictness.parse().unwrap();
+                let pacer = Pacer::builder(rate("5k/s")).strictness(strictness).build();
+                for line in lines(&pacer) {
+                    let grants = taken(&line, 8, 50).await;
+                    let starts: BTreeSet<_> = grants.iter().map(|g| g.intended_start()).collect();
+                    assert_eq!(starts.len(), 400);
+                    assert!(grants.iter().all(|g| g.actual_start() >= g.intended_start()));
+                }
+                assert_eq!(pacer.ledger().granted, 800);
+            }
+        });
+    }
+}
+
+#[test]
+fn the_rate_is_exact_whatever_the_timers_do() {
+    for runtime in runtimes() {
+        runtime.block_on(async {
+            for hz in [1_000, 50_000] {
+                let line = AsyncPacer::new(Pacer::new(Rate::per_second(hz).unwrap())).unwrap();
+                let grants = taken(&line, 16, usize::try_from(hz).unwrap() / 16 / 5).await;
+                let last = grants.iter().map(|grant| grant.intended_start()).max().unwrap();
+                let first = grants.iter().map(|grant| grant.intended_start()).min().unwrap();
+                let slots = u32::try_from(grants.len()).unwrap() - 1;
+                let interval = Duration::from_nanos(1_000_000_000 / hz);
+                assert_eq!(last - first, interval * slots);
+            }
+        });
+    }
+}
+
+#[test]
+fn cancelled_tasks_take_nothing_and_strand_nobody() {
+    for runtime in runtimes() {
+        runtime.block_on(async {
+            let pacer = Pacer::new(rate("2k/s"));
+            for line in lines(&pacer) {
+                let before = pacer.ledger().granted;
+                let mut set = JoinSet::new();
+                for task in 0..8_u64 {
+                    let line = line.clone();
+                    set.spawn(async move {
+                        let mut had = 0_u64;
+                        while had < 40 {
+                            // Most are cut off before their slot is due, some while they lead.
+                            let patience = Duration::from_micros(100 + 150 * task);
+                            match tokio::time::timeout(patience, line.acquire()).await {
+                                Ok(grant) => had += u64::from(grant.is_ok()),
+                                Err(_elapsed) => drop(line.acquire()),
+                            }
+                        }
+                        had
+                    });
+                }
+                let had: u64 = set.join_all().await.into_iter().sum();
+                assert_eq!(pacer.ledger().granted - before, had);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_change_of_rate_reaches_a_task_that_waits_for_an_hour() {
+    for runtime in runtimes() {
+        runtime.block_on(async {
+            for timer in 0..2 {
+                let pacer = Pacer::new(rate("1/h"));
+                let line = lines(&pacer)[timer].clone();
+                line.acquire().await.unwrap();
+                let waiting = [(); 3].map(|()| tokio::spawn(line.acquire()));
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                pacer.set_rate(rate("1k/s"));
+                for task in waiting {
+                    task.await.unwrap().unwrap();
+                }
+                assert_eq!(pacer.ledger().granted, 4);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_close_ends_all_that_wait_and_the_stream() {
+    for runtime in runtimes() {
+        runtime.block_on(async {
+            let pacer = Pacer::builder(rate("1/h")).start_paused().build();
+            for line in lines(&pacer) {
+                assert_eq!(line.try_acquire(), Err(Refused::Paused));
+            }
+            let line = &lines(&pacer)[0];
+            let mut waiting: Vec<_> = (0..3).map(|_| tokio::spawn(line.acquire())).collect();
+            let stream = line.slots();
+            let ended = tokio::spawn(async move { stream.count().await });
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            pacer.close();
+            for task in waiting.drain(..) {
+                assert_eq!(task.await.unwrap(), Err(Refused::Closed));
+            }
+            assert_eq!(ended.await.unwrap(), 0);
+            assert_eq!(line.acquire().await, Err(Refused::Closed));
+        });
+    }
+}
+
+#[test]
+fn the_other_branches_of_a_select_are_not_starved() {
+    for runtime in runtimes() {
+        runtime.block_on(async {
+            // An hour behind: every slot is due.
+            let clock = nanopace::ManualClock::new();
+            let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
+            clock.advance(Duration::from_secs(3_600));
+            let line = AsyncPacer::new(pacer).unwrap();
+            let other = tokio::spawn(async { tokio::task::yield_now().await });
+            let mut other = pin!(other);
+            let mut had = 0_u64;
+            loop {
+                tokio::select! {
+                    biased;
+                    grant = line.acquire() => had += u64::from(grant.is_ok()),
+                    done = &mut other => { done.unwrap(); break; }
+                }
+                assert!(had < 1_000_000, "the other branch was never polled");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_deadline_that_is_out_of_reach_is_told_at_once_or_when_it_comes() {
+    for runtime in runtimes() {
+        runtime.block_on(async {
+            let pacer = Pacer::new(rate("1/h"));
+            let line = AsyncPacer::new(pacer.clone()).unwrap();
+            line.acquire().await.unwrap();
+            let soon = Duration::from_millis(10);
+            assert!(matches!(line.acquire_timeout(soon).await, Err(Refused::NotUntil(_))));
+            // Behind a leader that waits for the hour to pass.
+            let leader = tokio::spawn(line.acquire());
+            tokio::time::sleep(soon).await;
+            assert!(matches!(line.acquire_timeout(soon).await, Err(Refused::NotUntil(_))));
+            pacer.pause();
+            assert_eq!(line.acquire_timeout(soon).await, Err(Refused::Paused));
+            assert_eq!(pacer.ledger().granted, 1);
+            leader.abort();
+        });
+    }
+}
+
+#[test]
+fn rows_and_lanes_are_counted() {
+    for runtime in runtimes() {
+        runtime.block_on(async {
+            let pacer = Pacer::new(rate("10k/s"));
+            let line = AsyncPacer::new(pacer.clone()).unwrap();
+            for n in [0, 1, 100] {
+                line.acquire_many(n).await.unwrap();
+            }
+            assert_eq!(pacer.ledger().granted, 101);
+            let mut lane = line.lane();
+            for _ in 0..200 {
+                lane.acquire().await.unwrap();
+            }
+            drop(lane);
+            assert_eq!(pacer.ledger().granted, 301);
+            assert_eq!(pacer.stats().wait_time().len(), 200);
+        });
+    }
+}
+
+#[test]
+fn lines_of_two_runtimes_and_threads_share_a_pacer() {
+    let pacer = Pacer::new(rate("4k/s"));
+    std::thread::scope(|scope| {
+        for runtime in runtimes() {
+            let pacer = pacer.clone();
+            scope.spawn(move || {
+                runtime.block_on(async {
+                    let line = AsyncPacer::new(pacer).unwrap();
+                    assert_eq!(taken(&line, 4, 50).await.len(), 200);
+                });
+            });
+        }
+        let pacer = pacer.clone();
+        scope.spawn(move || {
+            for _ in 0..200 {
+                pacer.acquire().unwrap();
+            }
+        });
+    });
+    assert_eq!(pacer.ledger().granted, 600);
+}
+
+#[test]
+fn a_line_outlives_the_runtime_of_its_timer() {
+    let pacer = Pacer::new(rate("1k/s"));
+    let [first, second] = runtimes();
+    let line = first.block_on(async { AsyncPacer::new(pacer.clone()).unwrap() });
+    first.block_on(async { taken(&line, 2, 5).await });
+    drop(first);
+    second.block_on(async { taken(&line, 4, 25).await });
+    assert_eq!(pacer.ledger().granted, 110);
+}
+
+#[test]
+fn a_runtime_without_io_has_a_thread_for_a_timer() {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let line = AsyncPacer::new(Pacer::new(rate("1k/s"))).unwrap();
+        assert_eq!(taken(&line, 2, 5).await.len(), 10);
+    });
+}
+
+#[test]
+fn a_polled_future_that_is_forgotten_in_line_is_passed_over() {
+    let [runtime, _] = runtimes();
+    runtime.block_on(async {
+        let line = AsyncPacer::new(Pacer::new(rate("1k/s"))).unwrap();
+        let mut idle = line.acquire();
+        line.acquire().await.unwrap();
+        assert!(poll_once(&mut idle).is_none_or(|done| done.is_ok()));
+        // It leads, and nobody polls it: what is due goes to who asks.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        assert!(line.try_acquire().is_ok());
+    });
+}
+
+/// A timer that goes off far too often.
+#[derive(Debug)]
+struct Hasty;
+
+impl Timer for Hasty {
+    fn set(&self, _: Duration, waker: &Waker) {
+        waker.wake_by_ref();
+    }
+    fn wake_another(&self, waker: &Waker) {
+        waker.wake_by_ref();
+    }
+}
+
+#[test]
+fn a_timer_that_wakes_too_early_makes_no_start_early() {
+    for runtime in runtimes() {
+        runtime.block_on(async {
+            let pacer = Pacer::new(rate("2k/s"));
+            let line = AsyncPacer::with_timer(pacer, Hasty);
+            let grants = taken(&line, 4, 25).await;
+            assert!(grants.iter().all(|grant| grant.actual_start() >= grant.intended_start()));
+        });
+    }
+}
