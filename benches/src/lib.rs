@@ -9,6 +9,8 @@ pub mod chart;
 pub mod clocks;
 pub mod costs;
 pub mod crew;
+#[cfg(doctest)]
+mod docs;
 pub mod figure;
 pub mod machine;
 pub mod os;
