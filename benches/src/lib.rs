@@ -15,6 +15,7 @@ pub mod figure;
 pub mod machine;
 pub mod os;
 pub mod pacers;
+pub mod record;
 #[cfg(feature = "rivals")]
 pub mod rivals;
 pub mod rounds;
