@@ -47,9 +47,9 @@ properties cases="100000":
 bench *options:
     cargo bench -p nanopace-benches {{ options }}
 
-# The figures that the project holds itself to, beside their baselines and bounds; a few minutes.
+# The figures that the project holds itself to, beside their baselines and bounds; a few minutes. Writes benches/results/figures.json and the tables that quote it.
 figures *options:
-    cargo run --release -p nanopace-benches --bin figures -- {{ options }}
+    cargo run --release -p nanopace-benches --bin figures -- --record {{ options }}
 
 # How exactly starts happen on this machine, and which way to pause suits it.
 calibrate *options:

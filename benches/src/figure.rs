@@ -128,7 +128,7 @@ impl fmt::Display for Figure {
 
 fn row(name: &str, value: &str, baseline: &str, ratio: &str, bound: &str, verdict: &str) -> String {
     let line = format!(
-        "| {name:<50} | {value:>12} | {baseline:>12} | {ratio:>7} | {bound:>8} | {verdict:<8} |"
+        "| {name:<90} | {value:>12} | {baseline:>12} | {ratio:>7} | {bound:>8} | {verdict:<8} |"
     );
     line
 }

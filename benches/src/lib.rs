@@ -9,10 +9,13 @@ pub mod chart;
 pub mod clocks;
 pub mod costs;
 pub mod crew;
+#[cfg(doctest)]
+mod docs;
 pub mod figure;
 pub mod machine;
 pub mod os;
 pub mod pacers;
+pub mod record;
 #[cfg(feature = "rivals")]
 pub mod rivals;
 pub mod rounds;

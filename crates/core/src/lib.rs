@@ -1,10 +1,15 @@
+// The README's links to its pages are for readers of the file; these come first, for rustdoc.
+//! [Design]: crate::_documentation::design
+//! [Limitations]: crate::_documentation::limitations
+//! [Measuring]: crate::_documentation::measuring
+//! [Pausing]: crate::_documentation::pausing
+//!
 #![doc = include_str!("../README.md")]
 
+pub mod _documentation;
 mod builder;
 mod claim;
 pub mod clock;
-#[cfg(doctest)]
-mod docs;
 mod engine;
 mod error;
 mod grant;

@@ -1,0 +1,23 @@
+//! The pages of the repository, so that their examples are compiled and run with the other tests.
+//! Here, because this package is not published: a published one can't reach these files. The pages
+//! of `crates/core/docs` are tested with that crate.
+
+macro_rules! pages {
+    ($($name:ident = $path:literal),* $(,)?) => {
+        $(
+            #[doc = include_str!($path)]
+            mod $name {}
+        )*
+    };
+}
+
+pages! {
+    readme = "../../README.md",
+    architecture = "../../docs/ARCHITECTURE.md",
+    compare = "../../docs/COMPARE.md",
+    limits = "../../docs/LIMITS.md",
+    memory_ordering = "../../docs/MEMORY-ORDERING.md",
+    performance = "../../docs/PERFORMANCE.md",
+    scaling = "../../docs/SCALING.md",
+    testing = "../../docs/TESTING.md",
+}

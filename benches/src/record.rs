@@ -1,0 +1,211 @@
+//! The figures that the pages quote: the newest of each name, in one file, and the tables that are
+//! made from it.
+//!
+//! A table stands in a page between `<!-- figures: NAME -->` and `<!-- end of figures -->`. Its rows
+//! are the figures whose `tables` have that name; a figure that is measured again stays in them.
+//!
+//! A test below fails when a table in a page is not the one that the file makes.
+
+use crate::figure::{Figure, Sense};
+use crate::machine::Machine;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// The pages that have such tables.
+const PAGES: [&str; 2] = ["README.md", "docs/PERFORMANCE.md"];
+const FILE: &str = "benches/results/figures.json";
+
+const BEGIN: &str = "<!-- figures: ";
+const END: &str = "<!-- end of figures -->";
+const HEAD: &str = "| | measured | must be | | machine, date |\n|---|---|---|---|---|\n";
+
+/// The file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// What pages call a machine, and what it is.
+    machines: BTreeMap<char, String>,
+    figures: Vec<Quoted>,
+}
+
+/// A figure to be quoted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Quoted {
+    name: String,
+    /// The tables it is in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tables: Vec<String>,
+    /// Ours to the baseline's where there is one, then the unit is `x`.
+    value: f64,
+    /// The other end, where several runs differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to: Option<f64>,
+    unit: String,
+    bound: Option<Bound>,
+    /// None without a bound, or where the machine was too noisy to judge.
+    holds: Option<bool>,
+    machine: char,
+    /// In UTC.
+    date: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Bound {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+impl Record {
+    /// What is in the file.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn read() -> io::Result<Record> {
+        Ok(serde_json::from_str(&fs::read_to_string(root().join(FILE))?)?)
+    }
+
+    /// Writes the file, and the tables in the pages.
+    ///
+    /// # Errors
+    /// When one of them can't be read or written.
+    pub fn write(&self) -> io::Result<()> {
+        fs::write(root().join(FILE), serde_json::to_string_pretty(self)? + "\n")?;
+        for page in PAGES.map(|page| root().join(page)) {
+            fs::write(&page, self.fill(&fs::read_to_string(&page)?))?;
+        }
+        Ok(())
+    }
+
+    /// Puts figures in the place of those with the same names.
+    ///
+    /// # Panics
+    /// With more machines than letters.
+    pub fn add(&mut self, figures: &[Figure], machine: &Machine) {
+        let known = self.machines.iter().find(|(_, name)| **name == machine.processor);
+        let letter = known.map_or_else(|| self.free_letter(), |(&letter, _)| letter);
+        self.machines.insert(letter, machine.processor.clone());
+        let date = machine.date.split('T').next().unwrap_or_default();
+        for figure in figures {
+            let new = Quoted::new(figure, letter, date);
+            match self.figures.iter_mut().find(|old| old.name == new.name) {
+                Some(old) => *old = Quoted { tables: old.tables.clone(), ..new },
+                None => self.figures.push(new),
+            }
+        }
+    }
+
+    fn free_letter(&self) -> char {
+        let free = ('A'..='Z').find(|letter| !self.machines.contains_key(letter));
+        free.expect("no more than 26 machines")
+    }
+
+    /// The page with new tables.
+    fn fill(&self, page: &str) -> String {
+        let mut parts = page.split(BEGIN);
+        let mut filled = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (table, rest) = part.split_once(" -->").expect("the end of a comment");
+            let (_, rest) = rest.split_once(END).expect("the end of a table");
+            let rows = self.rows(table);
+            filled += &[BEGIN, table, " -->\n", HEAD, &rows, END, rest].concat();
+        }
+        filled
+    }
+
+    fn rows(&self, table: &str) -> String {
+        let is_in = |figure: &&Quoted| figure.tables.iter().any(|name| name == table);
+        let rows: String = self.figures.iter().filter(is_in).map(Quoted::row).collect();
+        assert!(!rows.is_empty(), "{FILE} has nothing for the table {table:?}");
+        rows
+    }
+}
+
+impl Quoted {
+    fn new(figure: &Figure, machine: char, date: &str) -> Quoted {
+        let bound = figure.bound.map(|bound| match figure.sense {
+            Sense::AtMost => Bound::AtMost(bound),
+            Sense::AtLeast => Bound::AtLeast(bound),
+        });
+        Quoted {
+            name: figure.name.clone(),
+            tables: Vec::new(),
+            value: figure.ratio.unwrap_or(figure.value),
+            to: None,
+            unit: figure.ratio.map_or(figure.unit, |_| "x").to_owned(),
+            bound,
+            holds: figure.holds,
+            machine,
+            date: date.to_owned(),
+        }
+    }
+
+    fn row(&self) -> String {
+        let Quoted { name, unit, machine, date, .. } = self;
+        let to = self.to.map(|to| format!(" to {}", short(to))).unwrap_or_default();
+        let bound = match self.bound {
+            Some(Bound::AtMost(bound)) => format!("at most {bound} {unit}"),
+            Some(Bound::AtLeast(bound)) => format!("at least {bound} {unit}"),
+            None => String::new(),
+        };
+        let verdict = match (self.bound, self.holds) {
+            (None, _) => "",
+            (_, Some(true)) => "holds",
+            (_, Some(false)) => "**missed**",
+            (_, None) => "too noisy to judge",
+        };
+        let value = short(self.value);
+        format!("| {name} | {value}{to} {unit} | {bound} | {verdict} | {machine}, {date} |\n")
+    }
+}
+
+/// Three digits at most.
+fn short(value: f64) -> f64 {
+    format!("{value:.2e}").parse().expect("a number that was just written")
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_quote_the_file() {
+        let record = Record::read().unwrap();
+        for page in PAGES {
+            let text = fs::read_to_string(root().join(page)).unwrap();
+            assert!(text.contains(BEGIN), "{page} has no table of figures");
+            assert!(
+                record.fill(&text) == text,
+                "{page} does not quote {FILE}; `figures --tables` mends it"
+            );
+        }
+    }
+
+    #[test]
+    fn a_new_figure_takes_the_place_of_the_old_one() {
+        let machine = |processor: &str| Machine {
+            date: "2026-11-22T06:24:38Z".into(),
+            processor: processor.into(),
+            kernel: String::new(),
+            compiler: String::new(),
+        };
+        let figure = |value| Figure::plain("lateness", "ns", value).bound(Sense::AtMost, 150.0);
+        let mut record = Record::default();
+        record.add(&[figure(112.34)], &machine("one"));
+        record.figures[0].tables.push("late".into());
+        let row = "| lateness | 112 ns | at most 150 ns | holds | A, 2026-11-22 |\n";
+        assert_eq!(record.rows("late"), row);
+        record.add(&[figure(150.4)], &machine("another"));
+        let row = "| lateness | 150 ns | at most 150 ns | **missed** | B, 2026-11-22 |\n";
+        assert_eq!(record.rows("late"), row);
+        let page = "one\n<!-- figures: late -->\n| old |\n<!-- end of figures -->\ntwo\n";
+        let filled = record.fill(page);
+        assert!(filled.contains(row) && filled.ends_with("\ntwo\n"));
+        assert_eq!(record.fill(&filled), filled);
+    }
+}
