@@ -161,8 +161,8 @@ impl PacerBuilder {
     /// The caller gets the next slot that is not too late. A skipped slot was part of the load and
     /// did not happen; the time that belonged to it counts as allocated.
     ///
-    /// The range is zero to 2^44 intervals. A slot is never later than that, so a longer limit skips
-    /// nothing. Setting a limit makes each start go through a lock.
+    /// The range is zero to 2^44 intervals. No slot is ever later than that, so a longer limit
+    /// skips nothing. Setting a limit makes each start go through a lock.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

@@ -31,8 +31,8 @@ use thiserror::Error;
 /// How a caller that is early is held back: a choice between what a pause costs and how exactly it
 /// ends.
 ///
-/// No strategy lets an operation start early. A pacer that is itself paused always lets its callers
-/// sleep.
+/// Whichever is chosen, no pause ends too early. A pacer that is itself paused always lets its
+/// callers sleep.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Pause};
