@@ -1,4 +1,4 @@
-//! The project's pages, so that their examples are compiled and run with the other tests.
+//! The project's pages. Included here, their examples are compiled and run with the other tests.
 
 macro_rules! pages {
     ($($name:ident = $path:literal),* $(,)?) => {
