@@ -15,7 +15,7 @@
 //!
 //! A line is GCRA's virtual scheduling algorithm with the theoretical arrival times worked out
 //! ahead. Slots of equal size on an axis that time runs along at the rate are virtual time, as in
-//! VirtualClock (Zhang, 1990).
+//! `VirtualClock` (Zhang, 1990).
 
 mod account;
 mod history;
