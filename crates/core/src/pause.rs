@@ -3,8 +3,8 @@
 //! Each strategy is a file: [`sleep`], [`hybrid`], [`yielding`], [`spin`]. All of them hold a
 //! caller until its moment comes or the plan changes. Only they give up the processor.
 //! [`estimates`] and [`forecast`] have what a thread learns from its own pauses, [`slack`] sets the
-//! precision of timers, [`processor`] tells how much processor time a pause takes, and [`permits`]
-//! limits how many threads spin at once.
+//! precision of timers, [`processor`] measures how much processor time a pause takes, and
+//! [`permits`] limits how many threads spin at once.
 
 mod estimates;
 mod forecast;

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn who_loses_the_processor_while_spinning_sleeps_for_a_while() {
+    fn a_thread_that_loses_the_processor_while_spinning_sleeps_for_a_while() {
         let credit = |estimates: &mut ThreadEstimates, now| {
             estimates.pass(now, 1.0);
             estimates.credit()
