@@ -339,8 +339,8 @@ impl PacerBuilder {
     /// Whether sleeping threads ask the operating system for fine timers; they do by default.
     ///
     /// On Linux a thread's timer slack is 1 ns for the length of a pause, and then what it was
-    /// before. The system's default of 50 us would make starts that much later. Elsewhere this does
-    /// nothing.
+    /// before. With the system's default of 50 us a sleep may end that much later. Elsewhere this
+    /// does nothing.
     ///
     /// ```
     /// use nanopace::Pacer;

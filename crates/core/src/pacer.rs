@@ -22,8 +22,8 @@ use std::time::Duration;
 ///
 /// The schedule follows the rate and not the target: an *open loop*. Response times are measured
 /// from the intended start, which avoids *coordinated omission* (Gil Tene, "How NOT to Measure
-/// Latency"). A slot's intended start is the theoretical arrival time of the generic cell rate
-/// algorithm (GCRA, ITU-T I.371).
+/// Latency"). What a late start does to the slots behind it is the choice of a
+/// [`Strictness`](crate::Strictness).
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -81,8 +81,9 @@ impl Pacer {
     /// requests.
     ///
     /// The operation starts at the intended start of the first slot, and the next caller's slot
-    /// comes `n` intervals later. The slots are new ones in a row, so slots that were given back
-    /// are left to others. Zero takes nothing, and starts now even while the pacer is paused.
+    /// comes `n` intervals later. Two or more slots are new ones in a row, so slots that were given
+    /// back are left to other callers. One is the same as [`acquire`](Pacer::acquire). Zero takes
+    /// nothing, and starts now even while the pacer is paused.
     ///
     /// # Errors
     /// [`Refused::Closed`]. [`Refused::TooFarAhead`] if more than 2^44 slots that are not due yet

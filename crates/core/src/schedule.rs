@@ -13,9 +13,10 @@
 //!   start when both lines have reached it: two rates at once, as in the dual GCRA of ATM (ITU-T
 //!   I.371). The lines meet when all owed time has been paid back.
 //!
-//! A line is GCRA's virtual scheduling algorithm with the theoretical arrival times worked out
-//! ahead. Slots of equal size on an axis that time runs along at the rate are virtual time, as in
-//! `VirtualClock` (Zhang, 1990).
+//! Under strict this is GCRA's virtual scheduling algorithm without a tolerance (ITU-T I.371):
+//! intended starts are its theoretical arrival times, and each one counts from the actual start
+//! before it if that was late. Other strictnesses move them less. Slots of equal size on an axis
+//! that time runs along at the rate are virtual time, as in `VirtualClock` (Zhang, 1990).
 
 mod account;
 mod history;

@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// |---|---|---|
 /// | 0, the default | average | is made up for at once: the schedule never bends |
 /// | between 0 and 1 | partial | each late start gives up that fraction of its gap |
-/// | 1 | strict | is given up: no two starts are closer than the interval |
+/// | 1 | strict | is given up: no two slots are closer than the interval |
 /// | above 1, to 1000 | burst | is made up for at that multiple of the rate |
 ///
 /// The *gap* of a late start is its wait time. Lateness up to the pacer's tolerance of 100 us is
@@ -97,9 +97,13 @@ use std::str::FromStr;
 /// ```
 ///
 /// A late start gives up its whole gap. Slot 2 is intended one interval after the actual start of
-/// slot 1, so no two starts are ever closer than the interval, and missed time is never made up
-/// for. That includes the time by which the pacer's own pauses overrun, so the rate that is reached
-/// is a little below the rate that was set.
+/// slot 1, so slots stay at least an interval apart, and missed time is never made up for. That
+/// includes the time by which the pacer's own pauses overrun, so the rate that is reached is a
+/// little below the rate that was set. It is the virtual scheduling algorithm of GCRA without a
+/// tolerance (ITU-T I.371).
+///
+/// Only a straggler starts closer to another slot: it is a slot that starts when a later one has
+/// started already, because its caller held a claim or overslept. It moves nothing.
 ///
 /// ```
 /// # use nanopace::{ManualClock, Nanos, Pacer, Strictness};
@@ -164,7 +168,7 @@ impl Strictness {
     /// 0: intended starts never move, whatever the target does; see
     /// [Average](Strictness#average-0).
     pub const AVERAGE: Strictness = Strictness(0.0);
-    /// 1: no two starts are closer than the interval; see [Strict](Strictness#strict-1).
+    /// 1: no two slots are closer than the interval; see [Strict](Strictness#strict-1).
     pub const STRICT: Strictness = Strictness(1.0);
     const MOST: f64 = 1000.0;
 

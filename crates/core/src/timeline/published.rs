@@ -11,9 +11,9 @@
 //! # Orderings
 //!
 //! Both are sequence locks without fences (Boehm, "Can seqlocks get along with programming language
-//! memory models?", 2012). A writer makes the version [`BUSY`], swaps in a horizon that is
-//! [`GUARDED`], stores the words with `Release`, then the new version with `Release`, then swaps in
-//! the new horizon. A reader loads everything with `Acquire`, except for the last load.
+//! memory models?", 2012). A writer makes the version [`BUSY`], swaps in a horizon that is marked
+//! [`ASK`], stores the words with `Release`, then the new version with `Release`, then swaps in the
+//! new horizon. A reader loads everything with `Acquire`, except for the last load.
 //!
 //! * If a word was read from a newer writer, the `Release`/`Acquire` pair of that word makes the
 //!   writer's first stores visible to the reader's last load, which then differs from the first.
