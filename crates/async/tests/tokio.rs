@@ -211,12 +211,12 @@ fn rows_and_lanes_are_counted() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let pacer = Pacer::new(rate("10k/s"));
-            let line = AsyncPacer::new(pacer.clone()).unwrap();
+            let pacing = AsyncPacer::new(pacer.clone()).unwrap();
             for n in [0, 1, 100] {
-                line.acquire_many(n).await.unwrap();
+                pacing.acquire_many(n).await.unwrap();
             }
             assert_eq!(pacer.ledger().granted, 101);
-            let mut lane = line.lane();
+            let mut lane = pacing.lane();
             for _ in 0..200 {
                 lane.acquire().await.unwrap();
             }

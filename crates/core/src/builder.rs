@@ -1,4 +1,4 @@
-//! The rare knobs, checked by their types.
+//! The settings of a pacer. Most callers need none of them.
 
 use crate::clock::{Clock, TscClock};
 use crate::engine::Engine;
@@ -11,23 +11,26 @@ use crate::{Pacer, Pause, Rate, Strictness};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Lateness that every policy but the strict one lets callers catch up freely; more than sleeping
-/// usually overruns.
+/// The default tolerance: more than a sleep usually overruns.
 const TOLERANCE: Duration = Duration::from_micros(100);
 
-/// Builds a [`Pacer`]. Every knob has a default, so `build` can't fail.
+/// Builds a [`Pacer`]. Every setting has a default, and values outside a setting's range are
+/// brought into it, so `build` can't fail.
 ///
 /// ```
-/// use nanopace::{Pacer, Pause, Strictness};
+/// use nanopace::{ManualClock, Pacer, Pause, Strictness};
 /// use std::time::Duration;
 ///
 /// let pacer = Pacer::builder("5k/s".parse()?)
-///     .strictness(Strictness::new(1.1)?) // catch up at 110 %
+///     .strictness(Strictness::new(1.1)?) // catch up at 110 % of the rate,
 ///     .max_backlog(Duration::from_secs(5)) // but never more than 5 s of it
 ///     .pause(Pause::Hybrid)
+///     .clock(ManualClock::new()) // for a test
 ///     .start_paused() // until resume()
 ///     .build();
+/// assert!(pacer.try_acquire().is_err());
 /// pacer.resume();
+/// assert!(pacer.try_acquire().is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -50,14 +53,35 @@ enum Start {
 }
 
 impl Pacer {
-    /// A pacer with the defaults, whose slot 0 starts now: average strictness (an open loop),
-    /// sleeping pauses, the time-stamp counter for a clock, no limit on the backlog.
+    /// A pacer with the defaults, whose slot 0 starts now.
+    ///
+    /// The defaults are average strictness (an open loop), no limit on the backlog, pauses that
+    /// sleep, and a [`TscClock`], which takes up to 0.2 s to calibrate the first time a process
+    /// makes one.
+    ///
+    /// ```
+    /// use nanopace::{Pacer, Rate, Strictness};
+    ///
+    /// let pacer = Pacer::new(Rate::per_second(5_000)?);
+    /// assert!(pacer.try_acquire().is_ok()); // slot 0 is due
+    /// assert_eq!(pacer.strictness(), Strictness::AVERAGE);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn new(rate: Rate) -> Pacer {
         PacerBuilder::new(rate).build()
     }
 
-    /// For everything that is not default.
+    /// A builder, for a pacer with settings other than the defaults; see [`PacerBuilder`].
+    ///
+    /// ```
+    /// use nanopace::{Pacer, Rate, Strictness};
+    ///
+    /// let rate = Rate::per_second(5_000)?;
+    /// let pacer = Pacer::builder(rate).strictness(Strictness::STRICT).build();
+    /// assert_eq!(pacer.strictness(), Strictness::STRICT);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn builder(rate: Rate) -> PacerBuilder {
         PacerBuilder::new(rate)
     }
@@ -81,77 +105,240 @@ impl PacerBuilder {
         }
     }
 
-    /// What happens to time that was missed; [`Strictness::AVERAGE`] by default.
+    /// What happens to missed time; [`Strictness::AVERAGE`] by default. [`Strictness`] has a
+    /// drawing and an example of each choice.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos, Pacer, Refused, Strictness};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?)
+    ///     .strictness(Strictness::new(1.25)?) // catch up at 125 %: an interval of 80 ms
+    ///     .clock(clock.clone())
+    ///     .build();
+    /// pacer.acquire()?; // slot 0, at 0 ms
+    /// clock.advance(Duration::from_millis(300));
+    /// pacer.acquire()?; // slot 1, 200 ms late
+    /// // Slot 2 was intended at 200 ms, but starts no sooner than 80 ms after slot 1.
+    /// assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::from_nanos(380_000_000))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn strictness(mut self, strictness: Strictness) -> PacerBuilder {
         self.policy.strictness = strictness;
         self
     }
 
-    /// The most that is ever made up for: when a start is later than this, what is beyond is
-    /// forfeited, as idle time, and the slots behind it are at most this late. The start itself
-    /// says how late it really was. By default only the range of positions limits the backlog, to
-    /// 2^44 slots.
+    /// The most lateness that is ever made up for.
+    ///
+    /// When a start is later than `limit`, the time beyond the limit is given up, as
+    /// [`idle`](crate::Ledger::idle) time, and the slots behind that start are at most `limit`
+    /// late. The start itself says how late it really was. By default the backlog is limited only
+    /// by the range of positions, to 2^44 slots.
+    ///
+    /// The range is zero to 292 years, and longer limits are shortened to that. Setting a limit
+    /// makes each start go through a lock.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?)
+    ///     .max_backlog(Duration::from_millis(200))
+    ///     .clock(clock.clone())
+    ///     .build();
+    /// clock.advance(Duration::from_secs(1)); // slots 0 to 10 are due
+    ///
+    /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_secs(1)); // slot 0: the truth
+    /// // Slot 1 was moved from 100 ms to 900 ms.
+    /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_millis(100));
+    /// let ledger = pacer.ledger();
+    /// assert_eq!(ledger.idle, Duration::from_millis(800)); // given up
+    /// assert_eq!(ledger.backlog_slots, 1); // slot 2, due now
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn max_backlog(mut self, limit: Duration) -> PacerBuilder {
         self.policy.max_backlog = Some(span_ns(limit));
         self
     }
 
-    /// Slots that are later than this when they could start are skipped, and counted. By default
-    /// none are.
+    /// A slot is skipped, and counted, if it is more than `limit` late when it could start. By
+    /// default no slot is.
+    ///
+    /// The caller gets the next slot that is not too late. A skipped slot was part of the load and
+    /// did not happen; the time that belonged to it counts as allocated.
+    ///
+    /// The range is zero to 2^44 intervals. No slot is ever later than that, so a longer limit
+    /// skips nothing. Setting a limit makes each start go through a lock.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?)
+    ///     .skip_later_than(Duration::from_millis(250))
+    ///     .clock(clock.clone())
+    ///     .build();
+    /// clock.advance(Duration::from_secs(1)); // slots 0 to 10 are due
+    ///
+    /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_millis(200)); // slot 8
+    /// let ledger = pacer.ledger();
+    /// assert_eq!((ledger.skipped, ledger.granted), (8, 1)); // slots 0 to 7, slot 8
+    /// assert_eq!(ledger.idle, Duration::ZERO); // nothing was given up:
+    /// assert_eq!(ledger.allocated, Duration::from_millis(900)); // slots 0 to 8
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn skip_later_than(mut self, limit: Duration) -> PacerBuilder {
         self.policy.skip_later_than = Some(span_ns(limit));
         self
     }
 
-    /// Lateness up to this is caught up freely, whatever the strictness, except when strict; 100 us
-    /// by default.
+    /// Lateness up to this is made up for freely under every strictness but 1; 100 us by default.
     ///
-    /// It is there for what the pacer's own pauses overrun: without it a burst ratio or a partial
-    /// strictness would hold the caller responsible for the operating system's timers.
+    /// It is there for the time by which the pacer's own pauses overrun. Without it, a partial
+    /// strictness or a burst ratio would hold the caller responsible for the operating system's
+    /// timers.
+    ///
+    /// The range is zero to 292 years, and longer spans are shortened to that.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos, Pacer, Refused, Strictness};
+    /// use std::time::Duration;
+    ///
+    /// let paced = |tolerance| {
+    ///     let clock = ManualClock::new();
+    ///     let pacer = Pacer::builder("10/s".parse()?)
+    ///         .strictness(Strictness::new(2.0)?)
+    ///         .tolerance(tolerance)
+    ///         .clock(clock.clone())
+    ///         .build();
+    ///     pacer.acquire()?; // slot 0, at 0 ms
+    ///     clock.advance(Duration::from_millis(240));
+    ///     pacer.acquire()?; // slot 1, 140 ms late
+    ///     Ok::<_, Box<dyn std::error::Error>>(pacer.try_acquire()) // slot 2, intended at 200 ms
+    /// };
+    /// // Within the tolerance slot 2 starts at once, and beyond it at twice the rate.
+    /// assert!(paced(Duration::from_millis(140))?.is_ok());
+    /// let at_290_ms = Nanos::from_nanos(290_000_000);
+    /// assert_eq!(paced(Duration::from_millis(139))?, Err(Refused::NotUntil(at_290_ms)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn tolerance(mut self, tolerance: Duration) -> PacerBuilder {
         self.policy.tolerance = span_ns(tolerance);
         self
     }
 
     /// How callers that are early are held back; [`Pause::Sleep`] by default.
+    ///
+    /// The choice decides what a pause costs and how exactly it ends. The schedule is the same.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Pause};
+    ///
+    /// for pause in [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin] {
+    ///     let clock = ManualClock::jumping();
+    ///     let pacer = Pacer::builder("10/s".parse()?).pause(pause).clock(clock).build();
+    ///     for slot in 0..100 {
+    ///         assert_eq!(pacer.acquire()?.actual_start().as_nanos(), slot * 100_000_000);
+    ///     }
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pause(mut self, pause: Pause) -> PacerBuilder {
         self.pausing.strategy = pause;
         self
     }
 
-    /// Of a core, how much each thread may spend on going to sleep and waking up; 0 to 1, a tenth
-    /// by default.
+    /// How much of a core each thread may spend on going to sleep and waking up, from 0 to 1;
+    /// [`Pause::DEFAULT_SLEEP_SHARE`], a tenth, by default. Values outside the range are brought
+    /// into it, and NaN counts as 0.
     ///
-    /// A thread measures what a sleep costs it: about 3 us on bare metal, ten times as much on some
-    /// virtual machines. Where it would spend more than its share, its sleeps are stretched, to
-    /// cost / share from one waking to the next, and what is due by then starts in one go: at a
-    /// tenth and 3 us, in clumps of 30 us of schedule.
+    /// A thread measures the processor time that a sleep costs it: about 3 us on bare metal, and
+    /// ten times as much on some virtual machines. If it would spend more than its share, its
+    /// sleeps are stretched to cost / share from one waking to the next, and what is due by then
+    /// starts in one go. At a tenth and 3 us, that makes clumps of 30 us of schedule.
     ///
-    /// By default that is done only where slots are less than 30 us apart, so that up to 33 k/s
-    /// starts are as even as sleeping allows, whatever it costs. Setting a share makes it hold at
-    /// every rate. Never when strict, which would not make up for it, and by at most half of the
-    /// [`tolerance`](PacerBuilder::tolerance) where only that is made up for.
+    /// By default this is done only where slots are less than 30 us apart, so up to 33 k/s starts
+    /// are as even as sleeping allows, whatever it costs. If you set a share, it holds at every
+    /// rate. Sleeps are never stretched under strict, which would not make up for it, and by at
+    /// most half of what is made up for freely: the [`tolerance`](PacerBuilder::tolerance) under a
+    /// partial strictness or a burst ratio, and the maximum backlog and the limit for skipping
+    /// where one is set.
+    ///
+    /// ```
+    /// use nanopace::Pacer;
+    ///
+    /// let pacer = Pacer::builder("100k/s".parse()?).sleep_share(0.02).build();
+    /// for _ in 0..100 {
+    ///     let grant = pacer.acquire()?;
+    ///     assert!(grant.actual_start() >= grant.intended_start()); // in clumps, but never early
+    /// }
+    /// assert_eq!(pacer.ledger().granted, 100);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sleep_share(mut self, share: f64) -> PacerBuilder {
         self.pausing.sleep_share = share.clamp(0.0, 1.0);
         self.pausing.spared_ns = i64::MAX;
         self
     }
 
-    /// Of a core, how much each thread may spend on spinning under [`Pause::Hybrid`]; 0 to 1, a
-    /// quarter by default.
+    /// How much of a core each thread may spend on spinning under [`Pause::Hybrid`], from 0 to 1;
+    /// [`Pause::DEFAULT_SPIN_SHARE`], a quarter, by default. Values outside the range are brought
+    /// into it, and NaN counts as 0.
+    ///
+    /// A thread can save up as much as 1 ms of spinning, which it also has at first. When its share
+    /// is used up it sleeps instead.
+    ///
+    /// ```
+    /// use nanopace::{Pacer, Pause};
+    ///
+    /// let pacer = Pacer::builder("10k/s".parse()?).pause(Pause::Hybrid).spin_share(0.1).build();
+    /// for _ in 0..10 {
+    ///     let grant = pacer.acquire()?;
+    ///     assert!(grant.actual_start() >= grant.intended_start()); // never early
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn spin_share(mut self, share: f64) -> PacerBuilder {
         self.pausing.spin_share = share.clamp(0.0, 1.0);
         self
     }
 
-    /// A delay that is shorter than this is not paused for: the operation starts early, by less
-    /// than this. Zero by default: nothing ever starts early.
+    /// A delay that is shorter than this is not paused for: the operation starts early instead, by
+    /// less than this. Zero by default, so that nothing starts early.
     ///
-    /// Pausing for less than a pause costs makes a start late by the difference; the design that
-    /// this one descends from (the rate limiter of nosqlbench) uses twice what a sleep costs. Early
-    /// starts move nothing: each is early against its own intended start, so they never add up, and
+    /// A pause for less time than a pause costs makes the start late by the difference. The rate
+    /// limiter of nosqlbench, which this design descends from, uses twice what a sleep costs. Early
+    /// starts move nothing: each is early against its own intended start, so they never add up and
     /// the rate stays exact. Their wait time is zero, and
     /// [`Stats::early_starts`](crate::Stats::early_starts) counts them.
+    ///
+    /// The range is zero to 292 years, and longer spans are shortened to that.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos, Pacer, Refused};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?)
+    ///     .sleep_threshold(Duration::from_millis(5))
+    ///     .clock(clock.clone())
+    ///     .build();
+    /// pacer.acquire()?; // slot 0, at 0 ms
+    /// clock.advance(Duration::from_millis(96));
+    /// let grant = pacer.try_acquire()?; // slot 1, 4 ms early
+    /// assert_eq!(grant.actual_start().as_nanos(), 96_000_000);
+    /// assert_eq!(grant.intended_start().as_nanos(), 100_000_000);
+    /// assert_eq!(grant.wait_time(), Duration::ZERO);
+    /// assert_eq!(pacer.stats().early_starts(), 1);
+    ///
+    /// // Slot 2 stays intended at 200 ms, and may start less than 5 ms before that.
+    /// let earliest = Nanos::from_nanos(195_000_001);
+    /// assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(earliest)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sleep_threshold(mut self, threshold: Duration) -> PacerBuilder {
         self.lead_ns = span_ns(threshold).saturating_sub(1).max(0);
         self
@@ -159,21 +346,61 @@ impl PacerBuilder {
 
     /// Whether sleeping threads ask the operating system for fine timers; they do by default.
     ///
-    /// On Linux a thread has 1 ns of timer slack for the length of a pause, then again what it had
-    /// before. Elsewhere this does nothing.
+    /// On Linux a thread's timer slack is 1 ns for the length of a pause, and then what it was
+    /// before. With the system's default of 50 us a sleep may end that much later. Elsewhere this
+    /// does nothing.
+    ///
+    /// ```
+    /// use nanopace::Pacer;
+    ///
+    /// let pacer = Pacer::builder("10k/s".parse()?).fine_timers(false).build();
+    /// for _ in 0..10 {
+    ///     let grant = pacer.acquire()?;
+    ///     assert!(grant.actual_start() >= grant.intended_start()); // coarser, but never early
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn fine_timers(mut self, fine: bool) -> PacerBuilder {
         self.pausing.fine_timers = fine;
         self
     }
 
-    /// The clock; a [`TscClock`] by default.
+    /// The clock; a [`TscClock`] by default. Tests use a [`ManualClock`](crate::ManualClock).
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("1/h".parse()?).clock(clock.clone()).build();
+    /// pacer.acquire()?; // slot 0
+    /// clock.advance(Duration::from_secs(3_600)); // an hour passes in no time
+    /// assert_eq!(pacer.acquire()?.wait_time(), Duration::ZERO); // slot 1
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn clock(mut self, clock: impl Clock + 'static) -> PacerBuilder {
         self.clock = Some(Box::new(clock));
         self
     }
 
     /// The schedule starts at the first [`resume`](Pacer::resume) instead of now, so that workers
-    /// can get ready.
+    /// have time to get ready.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Refused};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).start_paused().build();
+    /// clock.advance(Duration::from_secs(3)); // workers get ready
+    /// assert_eq!(pacer.try_acquire(), Err(Refused::Paused));
+    ///
+    /// pacer.resume();
+    /// let grant = pacer.try_acquire()?; // slot 0
+    /// assert_eq!(grant.intended_start().as_nanos(), 3_000_000_000);
+    /// assert_eq!(grant.wait_time(), Duration::ZERO);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn start_paused(mut self) -> PacerBuilder {
         self.start = Start::OnResume;
         self
@@ -199,7 +426,20 @@ impl PacerBuilder {
         self
     }
 
-    /// The pacer; its slot 0 starts now, or with the first `resume`.
+    /// The pacer. Its slot 0 starts now, or at the first `resume` after
+    /// [`start_paused`](PacerBuilder::start_paused).
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let builder = Pacer::builder("10/s".parse()?).clock(clock.clone());
+    /// clock.advance(Duration::from_secs(1));
+    /// let pacer = builder.build();
+    /// assert_eq!(pacer.acquire()?.intended_start().as_nanos(), 1_000_000_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn build(self) -> Pacer {
         let clock = self.clock.unwrap_or_else(|| Box::new(TscClock::new()));

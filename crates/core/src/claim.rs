@@ -1,11 +1,13 @@
-//! A slot taken ahead of its start, for callers that pause in their own way.
+//! A slot that is taken ahead of its start, for callers with their own way to pause.
 
 use crate::timeline::{Claimed, Step};
 use crate::{Closed, Grant, Nanos, Pacer, Refused};
 use std::time::Duration;
 
-/// A slot that is yours, to be started when it is due. Dropped unstarted, it goes back and someone
-/// else gets it.
+/// A slot that is yours, to be started when it is due. If it is dropped before it has started, it
+/// goes back and another caller gets it.
+///
+/// A claim keeps its slot, even if an earlier one is given back meanwhile.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Rate, Refused};
@@ -25,16 +27,31 @@ use std::time::Duration;
 #[must_use = "a claim that is dropped goes back"]
 pub struct Claim {
     pacer: Pacer,
-    /// None once it has started, or the pacer has been closed.
+    /// None once it has started, or has been refused because the pacer is closed.
     held: Option<Claimed>,
     started: Option<Grant>,
 }
 
 impl Pacer {
-    /// Takes the next slot and returns without pausing, for event loops and timers of your own.
+    /// Takes the next slot and returns without pausing, for event loops and for callers with timers
+    /// of their own.
     ///
     /// # Errors
     /// [`Closed`].
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    ///
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(ManualClock::new()).build();
+    /// let (first, second) = (pacer.claim()?, pacer.claim()?);
+    /// assert_eq!(second.due()?.as_nanos(), 100_000_000);
+    ///
+    /// drop(first); // slot 0 goes back, and the next caller gets it
+    /// assert_eq!(pacer.acquire()?.intended_start().as_nanos(), 0);
+    /// assert_eq!(second.due()?.as_nanos(), 100_000_000); // a claim keeps its slot
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn claim(&self) -> Result<Claim, Closed> {
         // Nothing else can refuse a single slot.
         self.claim_many(1).map_err(|_| Closed)
@@ -72,11 +89,30 @@ impl Pacer {
 }
 
 impl Claim {
-    /// When the schedule lets it start, under the rate now in force; [`Nanos::MAX`] while the pacer
-    /// is paused. Ask again after a change. Once it has started: when it did.
+    /// When the schedule lets the slot start, as things stand now; [`Nanos::MAX`] while the pacer
+    /// is paused. After it has started: when it did.
+    ///
+    /// Ask again after a change of the schedule. A burst ratio that owes time makes this later than
+    /// the intended start.
     ///
     /// # Errors
     /// [`Closed`].
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Nanos, Pacer};
+    ///
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(ManualClock::new()).build();
+    /// pacer.acquire()?; // slot 0, at 0 ms
+    /// let claim = pacer.claim()?; // slot 1
+    /// assert_eq!(claim.due()?.as_nanos(), 100_000_000);
+    ///
+    /// pacer.set_rate("100/s".parse()?);
+    /// assert_eq!(claim.due()?.as_nanos(), 10_000_000);
+    /// pacer.pause();
+    /// assert_eq!(claim.due()?, Nanos::MAX);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn due(&self) -> Result<Nanos, Closed> {
         match (&self.held, self.started) {
             (Some(claimed), _) => self.pacer.0.timeline.due(claimed).map(Nanos::from_signed),
@@ -85,23 +121,61 @@ impl Claim {
         }
     }
 
-    /// How long to hold back yet; zero when it is due, or by less than the
-    /// [sleep threshold](crate::PacerBuilder::sleep_threshold) before it is.
+    /// How long to hold back from now on. Zero when the slot is due, or is due so soon that the
+    /// [sleep threshold](crate::PacerBuilder::sleep_threshold) lets it start.
+    ///
+    /// While the pacer is paused it is the time to [`Nanos::MAX`].
     ///
     /// # Errors
     /// [`Closed`].
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// pacer.acquire()?; // slot 0, at 0 ms
+    /// let claim = pacer.claim()?; // slot 1, due at 100 ms
+    /// clock.advance(Duration::from_millis(70));
+    /// assert_eq!(claim.delay()?, Duration::from_millis(30));
+    /// clock.advance(Duration::from_millis(70));
+    /// assert_eq!(claim.delay()?, Duration::ZERO);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn delay(&self) -> Result<Duration, Closed> {
         Ok(self.pacer.0.timeline.delay(self.due()?, &*self.pacer.0.clock))
     }
 
-    /// Starts it now, if it is due. Starting again returns the same grant.
+    /// Starts the slot now, if it is due. Starting it again returns the same grant.
     ///
-    /// The late policy judges it now, not when it was claimed. Where it is so late that it is
+    /// A late policy judges it now, and not when it was claimed. If it is so late that it is
     /// [skipped](crate::PacerBuilder::skip_later_than), the claim goes on with the next slot that
     /// is not.
     ///
     /// # Errors
-    /// [`Refused::NotUntil`] and [`Refused::Paused`]; the claim stays yours. [`Refused::Closed`].
+    /// [`Refused::NotUntil`] and [`Refused::Paused`], after which the claim is still yours.
+    /// [`Refused::Closed`].
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Nanos, Pacer, Refused};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// pacer.acquire()?; // slot 0, at 0 ms
+    /// let mut claim = pacer.claim()?; // slot 1
+    /// assert_eq!(claim.start(), Err(Refused::NotUntil(Nanos::from_nanos(100_000_000))));
+    ///
+    /// clock.advance(Duration::from_millis(103));
+    /// let grant = claim.start()?;
+    /// assert_eq!(grant.wait_time(), Duration::from_millis(3));
+    /// clock.advance(Duration::from_millis(10));
+    /// assert_eq!(claim.start()?, grant); // it has started already
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn start(&mut self) -> Result<Grant, Refused> {
         if let Some(grant) = self.started {
             return Ok(grant);

@@ -12,23 +12,56 @@ use ::std::fmt::Debug;
 use ::std::hint;
 use ::std::time::Duration;
 
-/// Some times as long as a processor takes over a spin-loop hint.
+/// A few times as long as a processor takes over a spin-loop hint.
 const CLOSE: Duration = Duration::from_nanos(500);
 
 /// A monotonic clock, and how to wait on it.
 ///
-/// A pacer reads it whenever it can't make progress on what it has seen of it. A reading that is
-/// earlier than one before does no harm beyond a late start. The implementation must not call the
-/// pacer.
+/// A pacer reads its clock whenever it can't go on with an earlier reading. A reading that is
+/// earlier than one before it does no harm beyond a late start. The implementation must not call
+/// the pacer.
 ///
-/// [`TscClock`] is the default, [`StdClock`] asks the operating system, [`ManualClock`] is moved by
-/// hand.
+/// [`TscClock`] is the default, [`StdClock`] asks the operating system, and [`ManualClock`] is
+/// moved by hand.
+///
+/// ```
+/// use nanopace::clock::{Clock, Parker};
+/// use nanopace::{Nanos, Pacer, StdClock};
+///
+/// /// The operating system's clock at ten times its speed, for a rehearsal.
+/// #[derive(Debug)]
+/// struct Faster(StdClock);
+///
+/// impl Clock for Faster {
+///     fn now(&self) -> Nanos {
+///         Nanos::from_nanos(self.0.now().as_nanos() * 10)
+///     }
+///
+///     fn park(&self, parker: &Parker, until: Nanos) {
+///         if until == Nanos::MAX {
+///             parker.park();
+///         } else {
+///             parker.park_timeout((until - self.now()) / 10);
+///         }
+///     }
+/// }
+///
+/// let pacer = Pacer::builder("100/s".parse()?).clock(Faster(StdClock::new())).build();
+/// for _ in 0..10 {
+///     let grant = pacer.acquire()?; // 10 ms apart on this clock: 1 ms in real time
+///     assert!(grant.actual_start() >= grant.intended_start());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Clock: Debug + Send + Sync {
-    /// Now.
+    /// Now, in nanoseconds since the clock's origin.
     fn now(&self) -> Nanos;
 
-    /// Sleeps until about `until`, or until `parker` is unparked, whichever comes first; may return
-    /// early.
+    /// Sleeps until about `until`, or until `parker` is unparked, whichever comes first. May return
+    /// early. [`Nanos::MAX`] means until unparked.
+    ///
+    /// By default the thread sleeps for `until - now` in real time. Override it for a clock that
+    /// runs at another speed.
     fn park(&self, parker: &Parker, until: Nanos) {
         if until == Nanos::MAX {
             parker.park();
@@ -37,16 +70,17 @@ pub trait Clock: Debug + Send + Sync {
         }
     }
 
-    /// Whether it runs by itself, so that there is something to learn from how long a sleep takes.
+    /// Whether the clock runs by itself, so that a thread can learn from how long its sleeps take.
+    /// True by default.
     fn is_real(&self) -> bool {
         true
     }
 
-    /// Called again and again by a thread that spins until `until` and has just read `now`, which
+    /// Called again and again by a thread that spins until `until`, and has just read `now`, which
     /// is earlier.
     ///
-    /// By default it leaves the core to its other hardware thread, if it has one, but for the last
-    /// half microsecond: there each such hint would make the start later.
+    /// By default it gives the core to its other hardware thread, if it has one, but not in the
+    /// last half microsecond: there each such hint would make the start later.
     fn relax(&self, now: Nanos, until: Nanos) {
         if until - now > CLOSE {
             hint::spin_loop();

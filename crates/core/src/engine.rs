@@ -1,5 +1,5 @@
-//! The engine: a timeline, a clock and a way to pause, joined into starts. Pacers, lanes and claims
-//! are handles to one.
+//! The engine: a timeline, a clock and a way to pause, which together start operations. Pacers,
+//! lanes and claims are handles to one engine.
 
 use crate::clock::Clock;
 use crate::pause::{Hold, Pausing};
@@ -17,8 +17,8 @@ pub(crate) struct Engine {
     pub(crate) statistics: Statistics,
 }
 
-// What a panic can interrupt is a clock that is being read, or a histogram that is being added to:
-// under the lock the clock is read before anything is changed.
+// A panic can interrupt only a reading of the clock, or an addition to a histogram. Under the lock,
+// the clock is read before anything is changed.
 impl UnwindSafe for Engine {}
 impl RefUnwindSafe for Engine {}
 
@@ -30,12 +30,12 @@ impl Engine {
     }
 
     pub(crate) fn start_one(&self, claimed: Option<Claimed>) -> Result<StartTimes, Closed> {
-        // Without a deadline nothing else is refused.
+        // Without a deadline only closing refuses.
         self.start_by(claimed, 1, i64::MAX).map_err(|_| Closed)
     }
 
-    /// Starts what has been claimed, or the next `slots` slots in a row, when it may; not later
-    /// than at `deadline`.
+    /// Starts what has been claimed, or the next `slots` slots in a row, as soon as it may start;
+    /// refuses if that is later than `deadline`.
     pub(crate) fn start_by(
         &self,
         mut held: Option<Claimed>,

@@ -1,9 +1,16 @@
-//! What can be refused, and what to do instead.
+//! Errors, and what to do about them.
 
 use crate::Nanos;
 use thiserror::Error;
 
-/// Why something is not a [`Rate`](crate::Rate).
+/// Why a number or a text is not a [`Rate`](crate::Rate). The message says what to write instead.
+///
+/// ```
+/// use nanopace::Rate;
+///
+/// let error = "11G/s".parse::<Rate>().unwrap_err();
+/// assert_eq!(error.to_string(), "that rate is too fast: the fastest is 10G/s");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RateError {
@@ -39,7 +46,8 @@ pub enum RateError {
     TooManyDigits,
 }
 
-/// Why something is not a [`Strictness`](crate::Strictness).
+/// Why a number or a text is not a [`Strictness`](crate::Strictness): it is not a number from 0 to
+/// 1000.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "strictness is a number from 0 (average rate) over 1 (strict) to 1000 (burst ratio): write one such as 0, 0.5, 1 or 1.1"
@@ -47,25 +55,42 @@ pub enum RateError {
 pub struct StrictnessError;
 
 /// The pacer has been closed: no operation starts any more.
+///
+/// It converts to [`Refused::Closed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the pacer is closed")]
 pub struct Closed;
 
 /// Why a slot was refused. Nothing was taken.
+///
+/// ```
+/// use nanopace::{ManualClock, Pacer, Refused};
+///
+/// let clock = ManualClock::new();
+/// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+/// pacer.acquire()?; // slot 0
+/// match pacer.try_acquire() {
+///     Err(Refused::NotUntil(when)) => clock.set(when), // or do something else until then
+///     other => unreachable!("slot 1 is due at 100 ms: {other:?}"),
+/// }
+/// assert!(pacer.try_acquire().is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Refused {
     /// The pacer has been closed; it will never grant again.
     #[error("the pacer is closed")]
     Closed,
-    /// The pacer is paused; there is no telling when it will grant.
+    /// The pacer is paused. When it will grant again is unknown.
     #[error("the pacer is paused")]
     Paused,
-    /// Not yet: as things stand, the next slot can be granted from this moment on.
+    /// Not yet: as things stand, the next slot can be granted from this moment on, on the pacer's
+    /// clock.
     #[error("not before {0:?} on the pacer's clock")]
     NotUntil(Nanos),
-    /// So many slots have been taken ahead of the schedule that positions would wrap (2^44 of
-    /// them).
+    /// More than 2^44 slots that are not due yet have been taken. With more of them positions would
+    /// wrap.
     #[error("too many slots have been taken ahead of the schedule")]
     TooFarAhead,
 }

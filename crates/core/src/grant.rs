@@ -5,11 +5,14 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-/// A slot that may start now: how late it is, and when it was meant to start.
+/// A slot that may start now: when it was intended to start, and how late it is.
 ///
-/// A `Copy` value of two words. The *response time* of the operation includes its wait time, and so
-/// hides no stall: it is `end - grant.intended_start()`; see
-/// [`response_time`](Grant::response_time).
+/// A `Copy` value of two words. Moments are [`Nanos`] on the pacer's clock.
+///
+/// The *response time* of an operation is its end minus its intended start. It includes the wait
+/// time, and so hides no stall of the target. The *service time*, its end minus its actual start,
+/// hides it: reporting that as if it were the response time is *coordinated omission* (Gil Tene).
+/// See [`response_time`](Grant::response_time).
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Rate};
@@ -30,8 +33,8 @@ pub struct Grant {
     start: Stamp,
 }
 
-/// A moment, doubled and made odd: so a `Result` of a grant is no larger than a grant, and comes
-/// back in two registers.
+/// A moment, doubled and made odd, so that it is never zero. A `Result` of a grant is then no
+/// larger than a grant, and comes back in two registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp(NonZeroU64);
 
@@ -54,13 +57,13 @@ impl Default for Stamp {
 }
 
 impl Grant {
-    /// Both within the range of [`Nanos`].
+    /// Both moments are within the range of [`Nanos`].
     #[inline]
     pub(crate) fn new(intended_ns: u64, start: Stamp) -> Grant {
         Grant { intended_ns, start }
     }
 
-    /// Intended and started at these moments of the schedule.
+    /// A grant with these moments of the schedule.
     pub(crate) fn at(intended: i64, start: i64) -> Grant {
         let nanos = |moment| Nanos::from_signed(moment).as_nanos();
         Grant::new(nanos(intended), Stamp::new(nanos(start)))
@@ -68,22 +71,47 @@ impl Grant {
 
     /// How late the operation starts: actual start minus intended start, never negative.
     ///
-    /// Never more than the truth. Exact where a late policy is set: a strictness other than 0, a
-    /// maximum backlog, or a limit beyond which slots are skipped. Otherwise slots that are due may
-    /// be granted on a reading of the clock that was made for an earlier one: as many as callers,
-    /// at the pace at which they really come, take within 10 us, and at most 2048. So a wait time
-    /// is at most some 10 us too short while callers go on at their pace; and where they stop right
-    /// after a grant, the next few of that reading say nothing of the stop: 2048 at most, or as
-    /// many as had been taken within 10 us. Slots that are taken 10 us apart or more have a reading
-    /// each: [`Pacer::acquire`](crate::Pacer::acquire) goes by the pace of all its callers
-    /// together, a [`Lane`](crate::Lane) by its own.
+    /// It is never more than the truth. It is exact if a late policy is set: a strictness other
+    /// than 0, a maximum backlog, or a limit beyond which slots are skipped.
+    ///
+    /// Otherwise slots that are due may be granted on a reading of the clock that was made for an
+    /// earlier slot. One reading serves as many slots as callers take within 10 us at the pace at
+    /// which they really come, and at most 2048. So while callers go on at their pace, a wait time
+    /// is at most some 10 us too short. If they stop right after a grant, the next few slots of
+    /// that reading do not show the stop: 2048 at most, or as many as had been taken within 10 us.
+    /// Slots that are taken 10 us apart or more have a reading each.
+    /// [`Pacer::acquire`](crate::Pacer::acquire) goes by the pace of all its callers together, a
+    /// [`Lane`](crate::Lane) by its own.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// clock.advance(Duration::from_millis(250));
+    /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_millis(250)); // slot 0
+    /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_millis(150)); // slot 1
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     #[inline]
     pub fn wait_time(self) -> Duration {
         Duration::from_nanos(self.wait_nanos())
     }
 
-    /// [`wait_time`](Grant::wait_time) in nanoseconds.
+    /// [`wait_time`](Grant::wait_time) in nanoseconds, for histograms.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// clock.advance(Duration::from_micros(7));
+    /// assert_eq!(pacer.acquire()?.wait_nanos(), 7_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     #[inline]
     pub fn wait_nanos(self) -> u64 {
@@ -92,23 +120,69 @@ impl Grant {
 
     /// When the schedule says that the operation starts.
     ///
-    /// It is settled: no change of rate, pause or policy moves it any more.
+    /// It is settled: no later change of rate, pause or policy moves it.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// clock.advance(Duration::from_millis(150));
+    /// pacer.acquire()?; // slot 0
+    /// let grant = pacer.acquire()?; // slot 1
+    /// pacer.set_rate("1/s".parse()?);
+    /// assert_eq!(grant.intended_start().as_nanos(), 100_000_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     #[inline]
     pub fn intended_start(self) -> Nanos {
         Nanos::from_nanos(self.intended_ns)
     }
 
-    /// When it was allowed to start: intended start plus wait time. With a [sleep
-    /// threshold](crate::PacerBuilder::sleep_threshold) it may lie before the intended start, by
-    /// less than that.
+    /// When the operation was allowed to start: intended start plus wait time. With a [sleep
+    /// threshold](crate::PacerBuilder::sleep_threshold) it may be before the intended start, by
+    /// less than the threshold.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// clock.advance(Duration::from_millis(30));
+    /// let grant = pacer.acquire()?;
+    /// assert_eq!(grant.actual_start().as_nanos(), 30_000_000);
+    /// assert_eq!(grant.actual_start(), grant.intended_start() + grant.wait_time());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     #[inline]
     pub fn actual_start(self) -> Nanos {
         Nanos::from_nanos(self.start.nanos())
     }
 
-    /// The response time of an operation that completed at `end`: completion minus intended start.
+    /// The response time of an operation that was complete at `end`: completion minus intended
+    /// start. Zero if `end` is earlier than that.
+    ///
+    /// Take `end` from [`Pacer::now`](crate::Pacer::now).
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// pacer.acquire()?; // slot 0, at 0 s
+    /// clock.advance(Duration::from_secs(1)); // its operation stalls for 1 s
+    ///
+    /// let grant = pacer.acquire()?; // slot 1, intended at 0.1 s
+    /// clock.advance(Duration::from_millis(5)); // its operation takes 5 ms,
+    /// // but the user had to wait for the stall to end.
+    /// assert_eq!(grant.response_time(pacer.now()), Duration::from_millis(905));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     #[inline]
     pub fn response_time(self, end: Nanos) -> Duration {

@@ -1,21 +1,22 @@
-//! The handle of one worker: takes slots in runs, keeps statistics.
+//! The handle of one worker: it takes slots in runs and records statistics.
 
 use crate::stats::{LaneStatistics, StartTimes, Waits};
 use crate::timeline::{Pace, Run};
 use crate::{Closed, Grant, Pacer, Refused};
 
-/// One worker's handle on a [`Pacer`]. Make one in each worker thread, by [`Pacer::lane`].
+/// One worker's handle to a [`Pacer`]. Make one in each worker thread, with [`Pacer::lane`].
 ///
-/// A lane that is behind schedule takes several slots at once, all of them due: as many as it
+/// A lane that is behind schedule takes a *run* of slots at once, all of them due: as many as it
 /// starts within 10 us at its own pace, and at most 2048. It grants them without touching anything
 /// that other threads write. A lane whose operations take 10 us or longer takes its slots one by
-/// one, so none waits behind a slow operation while another worker could start it; so does a lane
-/// where a late policy is set. What a lane has left goes back, and is handed out again, when it is
-/// dropped, when [`give_back`](Lane::give_back) is called, and when it acquires after the schedule
-/// has changed.
+/// one, so no slot waits behind a slow operation while another worker could start it. Under a late
+/// policy every lane takes its slots one by one.
 ///
-/// Wait times, delays and oversleep of its starts are in [`Pacer::stats`]: of those since it last
-/// looked at the clock, when it does so again, gives back or is dropped.
+/// What a lane has left goes back, and is handed out again, when it is dropped, when
+/// [`give_back`](Lane::give_back) is called, and when it acquires after the schedule has changed.
+///
+/// [`Pacer::stats`] has the wait times, delays and oversleep of a lane's starts. A lane notes them
+/// when it reads the clock again, gives back or is dropped.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -42,16 +43,29 @@ pub struct Lane {
     pacer: Pacer,
     /// Slots that it has taken, all of them due.
     run: Run,
-    /// How many those were.
+    /// How many the run had when it was taken.
     taken: u64,
-    /// A start that is still to be recorded: nothing is to come between a start and its operation.
+    /// A start that is still to be recorded. Recording comes later, so that nothing comes between a
+    /// start and its operation.
     started: Option<StartTimes>,
     pace: Pace,
     statistics: LaneStatistics,
 }
 
 impl Pacer {
-    /// A handle for one worker, which takes slots that are due in runs and keeps statistics.
+    /// A handle for one worker, which takes slots that are due in runs and records statistics.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    ///
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(ManualClock::jumping()).build();
+    /// let (mut one, mut other) = (pacer.lane(), pacer.lane());
+    /// // Both take their slots from one schedule.
+    /// assert_eq!(one.acquire()?.intended_start().as_nanos(), 0);
+    /// assert_eq!(other.acquire()?.intended_start().as_nanos(), 100_000_000);
+    /// assert_eq!(one.acquire()?.intended_start().as_nanos(), 200_000_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn lane(&self) -> Lane {
         Lane::new(self.clone())
@@ -71,10 +85,29 @@ impl Lane {
         }
     }
 
-    /// As [`Pacer::acquire`].
+    /// Takes the next slot, blocks until its intended start, and says how late it is, as
+    /// [`Pacer::acquire`] does.
+    ///
+    /// A slot of a run that has been taken already costs no atomic addition.
     ///
     /// # Errors
-    /// [`Closed`].
+    /// [`Closed`] as soon as the pacer is closed.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::jumping();
+    /// let pacer = Pacer::builder("1k/s".parse()?).clock(clock.clone()).build();
+    /// let mut lane = pacer.lane();
+    /// clock.advance(Duration::from_millis(5)); // slots 0 to 5 are due
+    /// for late_ms in [5, 4, 3, 2, 1, 0, 0, 0] {
+    ///     assert_eq!(lane.acquire()?.wait_time(), Duration::from_millis(late_ms));
+    /// }
+    /// assert_eq!(pacer.now().as_nanos(), 7_000_000); // slots 6 and 7 were held back for
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn acquire(&mut self) -> Result<Grant, Closed> {
         match self.run.next(self.pacer.0.timeline.version()) {
@@ -107,8 +140,28 @@ impl Lane {
         }
     }
 
-    /// Gives back what the lane has taken and not started. Worth calling before a long time without
-    /// acquiring.
+    /// Gives back what the lane has taken and not started, and notes its statistics.
+    ///
+    /// Call it before a long time without acquiring, so that other workers can start those slots.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("1k/s".parse()?).clock(clock.clone()).build();
+    /// clock.advance(Duration::from_millis(100)); // slots 0 to 100 are due
+    ///
+    /// let mut lane = pacer.lane();
+    /// for _ in 0..10 {
+    ///     lane.acquire()?; // slots 0 to 9; the lane has taken some more
+    /// }
+    /// lane.give_back();
+    /// assert_eq!(pacer.acquire()?.intended_start().as_nanos(), 10_000_000); // slot 10
+    /// assert_eq!(pacer.stats().wait_time().len(), 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn give_back(&mut self) {
         if let Some(start) = self.started.take() {
             self.statistics.record(&start);
@@ -124,13 +177,23 @@ impl Lane {
         self.pacer.0.timeline.give_back(&run.rest(left), &*self.pacer.0.clock);
     }
 
-    /// The pacer that this is a lane of.
+    /// The pacer that this lane belongs to.
+    ///
+    /// ```
+    /// use nanopace::Pacer;
+    ///
+    /// let pacer = Pacer::new("1k/s".parse()?);
+    /// let lane = pacer.lane();
+    /// lane.pacer().set_rate("2k/s".parse()?);
+    /// assert_eq!(pacer.rate(), "2k/s".parse()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn pacer(&self) -> &Pacer {
         &self.pacer
     }
 
-    /// The statistics are written when a run has ended, so the hot path counts nothing.
+    /// The path without a run. Statistics are noted here, so the hot path counts nothing.
     #[cold]
     fn acquire_slowly(&mut self) -> Result<Grant, Closed> {
         self.give_back();

@@ -1,48 +1,74 @@
-//! Where the time went.
+//! Where the schedule's time went.
 
 use crate::nanos::duration;
 use crate::timeline::Reading;
 use std::time::Duration;
 
-/// Every nanosecond of the schedule accounted for: `elapsed = allocated + idle + waiting +
-/// backlog`.
+/// Accounts for every nanosecond of the schedule: `elapsed = allocated + idle + waiting + backlog`.
 ///
-/// Exact at rest; while threads are at work, within one claim per thread.
+/// It is exact when no thread is at work. While threads are at work it is exact to within one claim
+/// for each thread.
 ///
 /// ```
-/// use nanopace::{ManualClock, Pacer, Rate, Strictness};
+/// use nanopace::{ManualClock, Pacer, Strictness};
 /// use std::time::Duration;
 ///
 /// let clock = ManualClock::new();
-/// let pacer = Pacer::builder(Rate::per_second(10)?).strictness(Strictness::STRICT).clock(clock.clone()).build();
+/// let pacer = Pacer::builder("10/s".parse()?)
+///     .strictness(Strictness::STRICT)
+///     .clock(clock.clone())
+///     .build();
 /// pacer.acquire()?; // slot 0, on time
 /// clock.advance(Duration::from_secs(1));
-/// pacer.acquire()?; // slot 1, intended at 0.1 s: strict gives 0.9 s away
+/// pacer.acquire()?; // slot 1, intended at 0.1 s: strict gives up 0.9 s
+///
 /// let ledger = pacer.ledger();
 /// assert_eq!(ledger.allocated, Duration::from_millis(100));
 /// assert_eq!(ledger.idle, Duration::from_millis(900));
 /// assert_eq!(ledger.elapsed, ledger.allocated + ledger.idle + ledger.waiting + ledger.backlog);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// Under a burst ratio time is owed instead of given up:
+///
+/// ```
+/// use nanopace::{ManualClock, Pacer, Strictness};
+/// use std::time::Duration;
+///
+/// let clock = ManualClock::new();
+/// let pacer = Pacer::builder("10/s".parse()?)
+///     .strictness(Strictness::new(2.0)?)
+///     .clock(clock.clone())
+///     .build();
+/// pacer.acquire()?; // slot 0, on time
+/// clock.advance(Duration::from_secs(1));
+/// pacer.acquire()?; // slot 1: from here on two slots are due every 0.1 s
+///
+/// let ledger = pacer.ledger();
+/// assert_eq!(ledger.allocated, Duration::from_millis(200));
+/// assert_eq!(ledger.waiting, Duration::from_millis(800));
+/// assert_eq!(ledger.backlog_slots, 0); // slot 2 is not due before 1.05 s
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ledger {
-    /// Schedule time since the start: the clock's, without what the pacer was paused.
+    /// Schedule time since the start: the clock's time, less the time that the pacer was paused.
     pub elapsed: Duration,
-    /// Given to slots, as far as it has come.
+    /// Time that went to slots, up to now.
     pub allocated: Duration,
-    /// Forfeited under a policy; never paid back.
+    /// Time that a policy gave up. It is never paid back.
     pub idle: Duration,
-    /// Owed under a burst ratio, to be paid back at its speed.
+    /// Time that is owed under a burst ratio, to be paid back at its speed.
     pub waiting: Duration,
-    /// Due and not yet claimed.
+    /// Time of slots that are due and not yet claimed, or were claimed and given back.
     pub backlog: Duration,
-    /// Slots taken, to be started or held back until they are; those given back or skipped are not
-    /// in it.
+    /// Slots that were taken, whether they have started or are held back until they do. Slots that
+    /// were given back or skipped are not included.
     pub granted: u64,
-    /// Slots skipped for being too late.
+    /// Slots that were skipped because they were too late.
     pub skipped: u64,
-    /// Slots due and not yet claimed.
+    /// Slots that are due and not yet claimed, or were claimed and given back.
     pub backlog_slots: u64,
 }
 

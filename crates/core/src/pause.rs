@@ -1,10 +1,10 @@
 //! How a caller that is early is held back.
 //!
 //! Each strategy is a file: [`sleep`], [`hybrid`], [`yielding`], [`spin`]. All of them hold a
-//! caller until its moment comes or the plan changes, and answer to nothing else; only they give up
-//! the processor. What a thread learns of its own pauses is in [`estimates`] and [`forecast`], the
-//! timers' precision in [`slack`], what a pause takes of the processor in [`processor`], how many
-//! may spin at once in [`permits`].
+//! caller until its moment comes or the plan changes. Only they give up the processor.
+//! [`estimates`] and [`forecast`] have what a thread learns from its own pauses, [`slack`] sets the
+//! precision of timers, [`processor`] measures how much processor time a pause takes, and
+//! [`permits`] limits how many threads spin at once.
 
 mod estimates;
 mod forecast;
@@ -28,36 +28,51 @@ use std::str::FromStr;
 use std::time::Duration;
 use thiserror::Error;
 
-/// How a caller that is early is held back: what it costs against how exactly it starts.
+/// How a caller that is early is held back: a choice between what a pause costs and how exactly it
+/// ends.
 ///
-/// A pacer that is itself paused always lets its callers sleep.
+/// Whichever is chosen, no pause ends too early. A pacer that is itself paused always lets its
+/// callers sleep.
+///
+/// ```
+/// use nanopace::{ManualClock, Pacer, Pause};
+///
+/// let pause: Pause = "hybrid".parse()?;
+/// let pacer = Pacer::builder("10/s".parse()?).pause(pause).clock(ManualClock::jumping()).build();
+/// pacer.acquire()?; // slot 0, at 0 ms
+/// assert_eq!(pacer.acquire()?.actual_start().as_nanos(), 100_000_000); // slot 1
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pause {
-    /// Sleep until the intended start; the default. Starts some microseconds late. What is
-    /// overslept is caught up, so the rate stays exact. Up to 33 k/s each start has a sleep of its
-    /// own; above, sleeps are stretched to keep what they cost within a tenth of a core, and starts
-    /// come in clumps: see [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
+    /// Sleep until the intended start; the default. Operations start some microseconds late. What
+    /// is overslept is made up for, so the rate stays exact, unless strictness is 1. Up to 33 k/s
+    /// each start has a sleep of its own. Above that, sleeps are stretched to keep their cost
+    /// within a tenth of a core, and starts come in clumps: see
+    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
     #[default]
     Sleep,
-    /// Sleep until shortly before, then spin. Starts within some tenths of a microsecond while a
-    /// core is free; spins for at most a quarter of the time
-    /// ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)), and sleeps where that is
-    /// used up or where spinning turns out to be in somebody's way.
+    /// Sleep until shortly before the intended start, then spin. Operations start within some
+    /// tenths of a microsecond while a core is free. A thread spins for at most a quarter of the
+    /// time ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)). It sleeps instead when
+    /// that is used up, or when spinning turns out to keep other threads from running.
     Hybrid,
-    /// Give the processor to whoever wants it, again and again. For a machine with more threads
-    /// than cores where sleeping is too coarse; takes all the processor time nobody else wants.
+    /// Yield the processor to other threads, again and again. For a machine with more threads than
+    /// cores where sleeping is too coarse. It takes all the processor time that no other thread
+    /// wants.
     Yield,
-    /// Spin. The most exact; for a thread that has a core to itself, and burns it.
+    /// Spin until the intended start. The most exact, for a thread that has a core to itself; it
+    /// takes all of that core.
     Spin,
 }
 
 impl Pause {
-    /// Slots that are closer than this are started in clumps, unless
-    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share) is set; slots further apart
-    /// have a sleep of their own each.
+    /// Slots that are closer together than this are started in clumps, unless
+    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share) is set. Slots that are
+    /// further apart have a sleep of their own each.
     ///
-    /// It is what a tenth of a core allows where a sleep costs 3 us, as on bare metal.
+    /// It is what a tenth of a core allows if a sleep costs 3 us, as on bare metal.
     ///
     /// ```
     /// use nanopace::Pause;
@@ -67,31 +82,34 @@ impl Pause {
     /// ```
     pub const CLUMPED_BELOW: Duration = Duration::from_micros(30);
 
-    /// The default of [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share), of a core.
+    /// The default of [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share), as a
+    /// fraction of a core.
     ///
     /// ```
     /// use nanopace::Pause;
     /// use std::time::Duration;
     ///
-    /// // Where a sleep costs 26 us, clumps span 260 us: 26 starts at 100 k/s.
+    /// // If a sleep costs 26 us, clumps span 260 us: 26 starts at 100 k/s.
     /// let clump = Duration::from_micros(26).div_f64(Pause::DEFAULT_SLEEP_SHARE);
     /// assert_eq!(clump, Duration::from_micros(260));
     /// ```
     pub const DEFAULT_SLEEP_SHARE: f64 = 0.1;
 
-    /// The default of [`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share), of a core.
+    /// The default of [`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share), as a fraction
+    /// of a core.
     ///
     /// ```
     /// use nanopace::{Pacer, Pause};
     ///
-    /// // Half as much as by default.
-    /// let pacer = Pacer::builder("10k/s".parse()?).pause(Pause::Hybrid).spin_share(Pause::DEFAULT_SPIN_SHARE / 2.0).build();
+    /// let half = Pause::DEFAULT_SPIN_SHARE / 2.0;
+    /// let pacer = Pacer::builder("10k/s".parse()?).pause(Pause::Hybrid).spin_share(half).build();
+    /// assert!(pacer.acquire().is_ok());
     /// # Ok::<(), nanopace::RateError>(())
     /// ```
     pub const DEFAULT_SPIN_SHARE: f64 = 0.25;
 }
 
-/// Why a text is not a [`Pause`].
+/// Why a text is not a [`Pause`]. The message says what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{0}` is not a way to pause: write sleep, hybrid, yield or spin")]
 pub struct PauseError(String);
@@ -99,6 +117,19 @@ pub struct PauseError(String);
 impl FromStr for Pause {
     type Err = PauseError;
 
+    /// Reads `sleep`, `hybrid`, `yield` or `spin`.
+    ///
+    /// # Errors
+    /// [`PauseError`] for every other text.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::Pause;
+    ///
+    /// assert_eq!("spin".parse(), Ok(Pause::Spin));
+    /// assert_eq!(Pause::Spin.to_string(), "spin");
+    /// assert!("nap".parse::<Pause>().is_err());
+    /// ```
     fn from_str(text: &str) -> Result<Pause, PauseError> {
         [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin]
             .into_iter()
@@ -121,24 +152,25 @@ impl fmt::Display for Pause {
 /// How one pacer's callers pause.
 #[derive(Debug)]
 pub(crate) struct Pausing {
-    /// No other pacer of the process has the same.
+    /// A number that no other pacer of the process has.
     pacer: u64,
     pub(crate) strategy: Pause,
-    /// Of each second, how much a thread may spend on going to sleep, and on spinning in the hybrid
+    /// How much of each second a thread may spend on going to sleep, and on spinning in the hybrid
     /// strategy; from 0 to 1.
     pub(crate) sleep_share: f64,
     pub(crate) spin_share: f64,
-    /// Where starts are at least so far apart, each has a sleep of its own, whatever it costs.
+    /// If slots are at least this far apart, each start has a sleep of its own, whatever that
+    /// costs.
     pub(crate) spared_ns: i64,
     /// Whether sleeping threads ask for fine timers.
     pub(crate) fine_timers: bool,
     /// Time spent spinning by all threads, in nanoseconds.
     spun: AtomicU64,
-    /// Of the threads that spin in the hybrid strategy.
+    /// For threads that spin in the hybrid strategy.
     permits: SpinPermits,
 }
 
-/// A share smaller than this would stretch sleeps beyond a second.
+/// A smaller share would stretch sleeps beyond a second.
 const LEAST_SHARE: f64 = 3e-6;
 
 impl Pausing {
@@ -156,7 +188,7 @@ impl Pausing {
         }
     }
 
-    /// The time between two wake-ups that keeps sleeping within its share, when a sleep costs
+    /// The time from one wake-up to the next that keeps sleeping within its share, if a sleep costs
     /// `cost_ns`.
     #[expect(
         clippy::cast_possible_truncation,
@@ -179,9 +211,10 @@ impl Pausing {
         woken.saturating_add(self.sleep_period_ns(span_ns(cost)))
     }
 
-    /// So long has been spun, or will be; less than nothing corrects that.
+    /// Adds time that has been spent spinning, or will be. A negative number corrects an earlier
+    /// one.
     fn add_spun(&self, nanos: i64) {
-        // Relaxed: a count, read by itself. Nobody acts on it, so no model.
+        // Relaxed: a count, read by itself. Nothing acts on it, so no model.
         self.spun.fetch_add(nanos.cast_unsigned(), Relaxed);
     }
 
@@ -191,7 +224,7 @@ impl Pausing {
     }
 }
 
-/// One caller to be held back until its slot may start or its deadline comes, as long as its plan
+/// One caller that is held back until its slot may start or its deadline comes, as long as its plan
 /// is the current one.
 pub(crate) struct Hold<'a, F: Fn() -> bool> {
     pub(crate) pausing: &'a Pausing,
@@ -204,10 +237,11 @@ pub(crate) struct Hold<'a, F: Fn() -> bool> {
 }
 
 impl<F: Fn() -> bool> Hold<'_, F> {
-    /// When it ended: at its moment or later, unless a change of plan ended it.
+    /// Returns the moment at which the hold ended: the caller's moment or later, unless a change of
+    /// plan ended it.
     pub(crate) fn run(&self) -> Nanos {
         match self.pausing.strategy {
-            // Nobody spins for a pacer that is paused.
+            // No caller spins while the pacer is paused.
             _ if self.plan.is_paused => sleep::until(self, self.until()),
             Pause::Sleep => sleep::hold(self),
             Pause::Hybrid => hybrid::hold(self),
@@ -228,7 +262,7 @@ impl<F: Fn() -> bool> Hold<'_, F> {
         now < self.until() && (self.is_current)()
     }
 
-    /// Enters the caller among those who sleep; false when its plan is outdated.
+    /// Enters the caller among the sleepers; false if its plan is outdated.
     fn enter(&self, unparker: Unparker) -> bool {
         let (release, deadline) = (self.plan.release, self.deadline);
         let sleeper = Sleeper { release, deadline, takes_others: !self.claimed.is_fixed, unparker };

@@ -1,20 +1,20 @@
 //! Positions: the axis that slots lie on.
 //!
-//! Every slot is [`SLOT`] ticks long, whatever the rate; a rate only says how long a tick lasts. So
-//! a slot's position is its number times [`SLOT`] and never changes. Positions wrap around, and are
-//! compared as differences.
+//! Every slot is [`SLOT`] ticks long, whatever the rate is. A rate only says how long a tick lasts.
+//! So a slot's position is its number times [`SLOT`] and never changes. Positions wrap around, and
+//! are compared by their differences.
 
 /// Ticks per slot: a change of rate splits an interval with a resolution of 2^-16.
 pub(crate) const SLOT: u64 = 1 << 16;
 
-/// How far a line reaches from its anchor, in ticks: 2^46 slots. Half the range is the most that
-/// differences can tell apart.
+/// How far a line reaches from its anchor, in ticks: 2^46 slots. Differences can't tell apart more
+/// than half of all positions, which is twice this.
 pub(crate) const REACH: i64 = 1 << 62;
 
 /// How far behind or ahead of the schedule slots may be, in ticks: 2^44 slots.
 pub(crate) const RANGE: i64 = REACH / 4;
 
-/// How far position `a` lies behind position `b`; negative when it lies ahead.
+/// How far position `b` lies behind position `a`, in ticks; negative if it lies before it.
 pub(crate) const fn ticks_between(a: u64, b: u64) -> i64 {
     b.wrapping_sub(a).cast_signed()
 }
@@ -34,7 +34,8 @@ pub(crate) const fn first_after(position: u64) -> u64 {
     (position | (SLOT - 1)).wrapping_add(1)
 }
 
-/// The slots from `start` to `end`, which are slots' positions; none where `end` is not behind.
+/// The number of slots from `start` to `end`, which are positions of slots; none if `end` is not
+/// behind `start`.
 pub(crate) const fn slots_between(start: u64, end: u64) -> u64 {
     let ticks = ticks_between(start, end);
     if ticks > 0 { ticks.unsigned_abs() / SLOT } else { 0 }

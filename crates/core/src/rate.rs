@@ -1,4 +1,4 @@
-//! How many operations per how much time, kept exact.
+//! How many operations in how much time, kept exactly.
 
 mod parse;
 
@@ -8,10 +8,12 @@ use crate::scale::Scale;
 use std::fmt;
 use std::time::Duration;
 
-/// A rate: a whole number of operations per whole number of nanoseconds, kept as an exact fraction.
+/// A rate: a whole number of operations in a whole number of nanoseconds, kept as an exact
+/// fraction.
 ///
-/// The range is one operation per day to 10 G per second; everything else is a [`RateError`].
-/// Nothing is rounded to whole nanoseconds or hertz: 3 per second is 3 per second for ever.
+/// The range is one operation per day to 10 G per second, both included. Everything else is a
+/// [`RateError`]. Nothing is rounded to whole nanoseconds or hertz: 3 per second stays 3 per second
+/// for ever.
 ///
 /// ```
 /// use nanopace::Rate;
@@ -35,7 +37,7 @@ pub struct Rate {
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 const NANOS_PER_DAY: u128 = 86_400 * NANOS_PER_SECOND;
-/// Those that a rate is shown in.
+/// The units that a rate is shown in.
 const UNITS: [(&str, u128); 4] = [
     ("s", NANOS_PER_SECOND),
     ("min", 60 * NANOS_PER_SECOND),
@@ -45,10 +47,20 @@ const UNITS: [(&str, u128); 4] = [
 const MOST_PER_SECOND: u128 = 10_000_000_000;
 
 impl Rate {
-    /// `operations` per second.
+    /// `operations` per second, from 1 to 10 G.
     ///
     /// # Errors
-    /// [`RateError`] for zero and for more than 10 G per second.
+    /// [`RateError::Zero`] for zero, and [`RateError::TooFast`] for more than 10 G per second.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{Rate, RateError};
+    ///
+    /// assert_eq!(Rate::per_second(5_000)?.interval_ns(), 200_000.0);
+    /// assert_eq!(Rate::per_second(0), Err(RateError::Zero));
+    /// assert_eq!(Rate::per_second(10_000_000_001), Err(RateError::TooFast));
+    /// # Ok::<(), RateError>(())
+    /// ```
     pub fn per_second(operations: u64) -> Result<Rate, RateError> {
         Rate::exact(operations.into(), NANOS_PER_SECOND)
     }
@@ -56,17 +68,42 @@ impl Rate {
     /// `operations` per `period`, which is taken exactly.
     ///
     /// # Errors
-    /// [`RateError`] for zero operations, an empty period, and rates outside 1 per day to 10 G per
-    /// second.
+    /// [`RateError::Zero`] for zero operations. [`RateError::TooFast`] for an empty period and for
+    /// more than 10 G per second. [`RateError::TooSlow`] for less than one per day.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{Rate, RateError};
+    /// use std::time::Duration;
+    ///
+    /// let rate = Rate::per(100, Duration::from_millis(250))?;
+    /// assert_eq!(rate, Rate::per_second(400)?);
+    /// let two_days = Duration::from_secs(2 * 86_400);
+    /// assert_eq!(Rate::per(1, two_days), Err(RateError::TooSlow));
+    /// assert_eq!(Rate::per(1, Duration::ZERO), Err(RateError::TooFast));
+    /// # Ok::<(), RateError>(())
+    /// ```
     pub fn per(operations: u64, period: Duration) -> Result<Rate, RateError> {
         Rate::exact(operations.into(), period.as_nanos())
     }
 
-    /// `hz` operations per second; the floating-point number is taken at its exact value.
+    /// `hz` operations per second. The floating-point number is taken at its exact value.
     ///
     /// # Errors
-    /// [`RateError`] for zero, negative and non-finite numbers, and rates outside 1 per day to 10 G
-    /// per second.
+    /// [`RateError::NotFinite`], [`RateError::Negative`] and [`RateError::Zero`] for such numbers.
+    /// [`RateError::TooSlow`] and [`RateError::TooFast`] for rates outside 1 per day to 10 G per
+    /// second.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{Rate, RateError};
+    ///
+    /// assert_eq!(Rate::from_hz(2.5)?, "5/2s".parse()?);
+    /// // 0.1 is a little more than a tenth, and is taken as it is.
+    /// assert_ne!(Rate::from_hz(0.1)?, "0.1/s".parse()?);
+    /// assert_eq!(Rate::from_hz(f64::NAN), Err(RateError::NotFinite));
+    /// # Ok::<(), RateError>(())
+    /// ```
     pub fn from_hz(hz: f64) -> Result<Rate, RateError> {
         if !hz.is_finite() {
             return Err(RateError::NotFinite);
@@ -91,7 +128,7 @@ impl Rate {
         Rate::exact(mantissa, NANOS_PER_SECOND << -exponent)
     }
 
-    /// The one constructor; `operations` below 2^64, `period_ns` below 2^108.
+    /// All constructors end here; `operations` is below 2^64, `period_ns` below 2^108.
     pub(crate) fn exact(operations: u128, period_ns: u128) -> Result<Rate, RateError> {
         if operations == 0 {
             return Err(RateError::Zero);
@@ -108,15 +145,31 @@ impl Rate {
         Ok(Rate { operations: operations / divisor, period_ns: period_ns / divisor })
     }
 
-    /// Operations per second, to the precision of an `f64`; for showing, not for computing
-    /// schedules.
+    /// Operations per second, to the precision of an `f64`. It is for showing; schedules are
+    /// computed from the exact fraction.
+    ///
+    /// ```
+    /// use nanopace::Rate;
+    ///
+    /// assert_eq!("90/min".parse::<Rate>()?.as_hz(), 1.5);
+    /// # Ok::<(), nanopace::RateError>(())
+    /// ```
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "documented as approximate")]
     pub fn as_hz(self) -> f64 {
         self.operations as f64 * NANOS_PER_SECOND as f64 / self.period_ns as f64
     }
 
-    /// The time between two intended starts, in nanoseconds, to the precision of an `f64`.
+    /// The time between two intended starts, in nanoseconds, to the precision of an `f64`: from 0.1
+    /// ns to a day. (GCRA calls it the emission interval.)
+    ///
+    /// ```
+    /// use nanopace::Rate;
+    ///
+    /// assert_eq!("50k/s".parse::<Rate>()?.interval_ns(), 20_000.0);
+    /// assert_eq!("10G/s".parse::<Rate>()?.interval_ns(), 0.1);
+    /// # Ok::<(), nanopace::RateError>(())
+    /// ```
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "documented as approximate")]
     pub fn interval_ns(self) -> f64 {
@@ -128,7 +181,7 @@ impl Rate {
         Scale::from_ratio(self.period_ns, self.operations * u128::from(SLOT))
     }
 
-    /// Nanoseconds per tick when running `ratio_q32 / 2^32` times as fast; the ratio is below 2^48.
+    /// Nanoseconds per tick at `ratio_q32 / 2^32` times this rate; the ratio is below 2^48.
     pub(crate) fn scale_at(self, ratio_q32: u64) -> Scale {
         const { assert!(SLOT == 1 << 16) };
         Scale::from_ratio(self.period_ns << 16, self.operations * u128::from(ratio_q32))
@@ -143,14 +196,22 @@ const fn gcd(mut a: u128, mut b: u128) -> u128 {
 }
 
 impl fmt::Display for Rate {
-    /// As [`FromStr`](std::str::FromStr) reads it: a whole number per second, minute, hour or day
-    /// if there is one, else to the precision of an `f64`.
+    /// Shows it so that [`FromStr`](std::str::FromStr) reads it back: a whole number per second,
+    /// minute, hour or day if there is one, otherwise to the precision of an `f64`.
+    ///
+    /// ```
+    /// use nanopace::Rate;
+    ///
+    /// assert_eq!(Rate::per_second(50_000)?.to_string(), "50000/s");
+    /// assert_eq!(Rate::from_hz(0.25)?.to_string(), "15/min");
+    /// # Ok::<(), nanopace::RateError>(())
+    /// ```
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let per = |unit_ns: u128| self.operations * unit_ns;
         let whole = UNITS.iter().find(|(_, unit_ns)| per(*unit_ns) % self.period_ns == 0);
         match whole {
             Some((unit, unit_ns)) => write!(f, "{}/{unit}", per(*unit_ns) / self.period_ns),
-            // Neither faster than the fastest rate nor slower than the slowest by rounding.
+            // Rounding must not make it faster than the fastest rate, nor slower than the slowest.
             None if self.as_hz() >= 0.1 => write!(f, "{}/s", self.as_hz().min(1e10)),
             None => write!(f, "{}/d", (self.as_hz() * 86_400.0).max(1.0)),
         }

@@ -14,20 +14,20 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// The scale just below `numerator / denominator` nanoseconds per tick. Both are positive,
+    /// The scale just below `numerator / denominator` nanoseconds per tick. Both are positive and
     /// below 2^127.
     ///
-    /// Below and never at it: what should take exactly x ns takes x minus a trace, so the next
-    /// whole nanosecond is x, and [`nanos`](Scale::nanos) is a multiplication and an addition of
-    /// one.
+    /// It is below the ratio and never at it: what should take exactly x ns takes a trace less than
+    /// x, so the next whole nanosecond is x. That makes [`nanos`](Scale::nanos) a multiplication, a
+    /// shift and an addition of one, without a case for whole numbers.
     pub(crate) fn from_ratio(numerator: u128, denominator: u128) -> Scale {
         let shift = i64::from(denominator.leading_zeros()) - i64::from(numerator.leading_zeros());
         let (n, d) = (
             numerator << (numerator.leading_zeros() - 1),
             denominator << (denominator.leading_zeros() - 1),
         );
-        // 2^shift * n/d is the ratio, with n/d in (1/2, 2): bring it into (1, 2], then divide bit
-        // by bit, where a bit is set only if something is left after it.
+        // 2^shift * n/d is the ratio, with n/d in (1/2, 2). Bring it into (1, 2], then divide bit
+        // by bit; a bit is set only if something is left after it.
         let (mut rest, shift) = if n <= d { (n << 1, shift - 1) } else { (n, shift) };
         let mut mantissa = 0_u64;
         for _ in 0..64 {
@@ -47,13 +47,14 @@ impl Scale {
         64 - self.pre as u32 + self.post as u32
     }
 
-    /// `ticks` in whole nanoseconds; `i64::MAX` where that is beyond it. `ticks` is below 2^63.
+    /// `ticks` in whole nanoseconds, rounded down; `i64::MAX` if that is more. `ticks` is below
+    /// 2^63.
     pub(crate) fn nanos_down(self, ticks: u64) -> i64 {
         let nanos = (u128::from(ticks) * u128::from(self.mantissa)) >> self.fraction_bits();
         i64::try_from(nanos).unwrap_or(i64::MAX)
     }
 
-    /// The first whole nanosecond at which `ticks` have passed: none for none.
+    /// The first whole nanosecond at which `ticks` have passed; zero for no ticks.
     pub(crate) fn nanos(self, ticks: u64) -> i64 {
         if ticks == 0 { 0 } else { self.nanos_down(ticks).saturating_add(1) }
     }
@@ -70,18 +71,18 @@ impl Scale {
         self.wide(nanos).map_or(REACH, |wide| reach(wide.div_ceil(u128::from(self.mantissa))))
     }
 
-    /// `nanos` in units of the mantissa; none where that is far beyond the reach of a line.
+    /// `nanos` in units of the mantissa; none if that is far beyond the reach of a line.
     fn wide(self, nanos: u64) -> Option<u128> {
         let bits = self.fraction_bits();
         (u128::from(nanos).leading_zeros() > bits).then(|| u128::from(nanos) << bits)
     }
 
-    /// What `other` takes for the part of a tick that takes this scale `nanos`: less than a tick
-    /// in, less than a tick out.
+    /// How long the same part of a tick takes at scale `other`, for the part that takes `nanos` at
+    /// this scale: less than a tick in, less than a tick out.
     pub(crate) fn convert_part(self, nanos: u64, other: Scale) -> i64 {
         const PART_BITS: u32 = 31;
         if self.fraction_bits() >= 64 {
-            return 0; // A tick lasts less than a nanosecond: whole nanoseconds hold no part of one.
+            return 0; // A tick lasts less than a nanosecond, so whole nanoseconds hold no part of one.
         }
         let part =
             (u128::from(nanos) << (self.fraction_bits() + PART_BITS)) / u128::from(self.mantissa);

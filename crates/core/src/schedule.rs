@@ -1,16 +1,22 @@
 //! The schedule: when each slot starts, what late starts do to it, and where its time went.
 //!
-//! Plain data and arithmetic: no atomics, no clock; every moment is an argument. Four rules:
+//! Plain data and arithmetic: no atomics and no clock; every moment is an argument. Four rules:
 //!
-//! * A slot's position never changes, only the time that belongs to it does. So a claim can't race
-//!   a change of rate.
+//! * A slot's position never changes, only the time that belongs to it. So a claim can't race a
+//!   change of rate.
 //! * A slot is judged once, when it starts. From then on it is *settled*: nothing changes its
 //!   intended start.
-//! * What a start forfeits moves the slots behind it. A slot that starts behind others that have
-//!   started already (a straggler) moves nothing: those others were on the schedule that there is.
-//! * A burst ratio leaves intended starts alone and adds a second line, `catch_up`: a slot may
-//!   start when both lines have reached it (two rates at once, as in ATM's dual GCRA, ITU-T I.371).
-//!   The lines meet when all owed time has been paid.
+//! * The time that a start forfeits moves the slots behind it. A slot that starts when a later one
+//!   has started already (a straggler) moves nothing, because the later one started by the schedule
+//!   as it was.
+//! * A burst ratio leaves intended starts alone and adds a second line, `catch_up`. A slot may
+//!   start when both lines have reached it: two rates at once, as in the dual GCRA of ATM (ITU-T
+//!   I.371). The lines meet when all owed time has been paid back.
+//!
+//! Under strict this is GCRA's virtual scheduling algorithm without a tolerance (ITU-T I.371):
+//! intended starts are its theoretical arrival times, and each one counts from the actual start
+//! before it if that was late. Other strictnesses move them less. Slots of equal size on an axis
+//! that time runs along at the rate are virtual time, as in `VirtualClock` (Zhang, 1990).
 
 mod account;
 mod history;
@@ -32,10 +38,10 @@ pub(crate) struct Schedule {
     history: History,
     rate: Rate,
     policy: Policy,
-    /// While time is owed: the line that pays it back.
+    /// The line that pays owed time back, while time is owed.
     catch_up: Option<Line>,
-    /// Slots up to this position count as started: they are judged no more. Kept up to date only
-    /// where the policy judges.
+    /// Slots up to this position count as started and are judged no more. Kept up to date only
+    /// under a late policy.
     settled: u64,
     started: i64,
     paused_since: Option<i64>,
@@ -45,12 +51,12 @@ pub(crate) struct Schedule {
     idle: i64,
 }
 
-/// What becomes of a slot that is due.
+/// What happens to a slot that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     /// It starts.
     Now,
-    /// It is too late to start, and is skipped.
+    /// It is too late to start and is skipped.
     Skipped,
 }
 
@@ -93,7 +99,7 @@ impl Schedule {
         self.history.time_of(position)
     }
 
-    /// When it may start, were the pacer not paused: later than intended while time is owed.
+    /// When it may start if the pacer is not paused: later than intended while time is owed.
     pub(crate) fn release(&self, position: u64) -> i64 {
         let caught_up = self.catch_up.map_or(i64::MIN, |line| line.time_of(position));
         self.intended(position).max(caught_up)
@@ -106,7 +112,7 @@ impl Schedule {
         self.catch_up.map_or(due, |line| earlier(line.position_at(now), due))
     }
 
-    /// While paused the schedule's time stands still.
+    /// The schedule's time, which stands still while the pacer is paused.
     fn schedule_time(&self, now: i64) -> i64 {
         self.paused_since.unwrap_or(now)
     }
@@ -116,8 +122,8 @@ impl Schedule {
         self.history.current().scale.nanos(SLOT)
     }
 
-    /// From now on the schedule runs at `rate`; what has passed of the current interval stays
-    /// passed.
+    /// From now on the schedule runs at `rate`. The part of the current interval that has passed
+    /// stays passed.
     pub(crate) fn set_rate(&mut self, rate: Rate, now: i64) {
         if rate == self.rate {
             return;
@@ -141,8 +147,8 @@ impl Schedule {
         self.policy.skip_later_than = limit;
     }
 
-    /// Owed time is paid back at the ratio now in force; without one it is backlog, for the new
-    /// policy to judge.
+    /// Owed time is paid back at the ratio now in force. Without a ratio it becomes backlog, which
+    /// the new policy judges.
     fn rescale_catch_up(&mut self, now: i64) {
         self.catch_up = match (self.policy.strictness.rule(), self.catch_up) {
             (Rule::Burst(ratio), Some(line)) => {
@@ -171,7 +177,7 @@ impl Schedule {
         }
     }
 
-    /// The schedule's time goes on; whatever was late is as late as it was.
+    /// The schedule's time goes on. What was late stays as late as it was.
     pub(crate) fn resume(&mut self, now: i64) {
         self.starts_on_use = false;
         let Some(since) = self.paused_since.take() else { return };
@@ -183,14 +189,14 @@ impl Schedule {
         }
     }
 
-    /// Everything before `next` that is due by `moment` counts as started. To be called where the
-    /// policy begins to judge: nobody has kept track before.
+    /// Everything before `next` that is due by `moment` counts as started. To be called when the
+    /// policy begins to judge, because starts were not tracked before.
     pub(crate) fn settle_before(&mut self, next: u64, moment: i64) {
         self.settled = later(self.settled, earlier(before(next), self.reached(moment)));
     }
 
-    /// The `slots` slots from `first` on are due, and start now as one operation, unless the policy
-    /// skips them.
+    /// The `slots` slots from `first` on are due. They start now as one operation, unless the
+    /// policy skips them.
     pub(crate) fn start(&mut self, first: u64, slots: u64, now: i64) -> Start {
         let (intended, release) = (self.intended(first), self.release(first));
         let gap = now.saturating_sub(intended);
@@ -210,7 +216,7 @@ impl Schedule {
     }
 
     /// The slots behind the one at `position` start as if that one started at `time`, unless they
-    /// start later than that already. What is between is idle time.
+    /// start later than that already. The time between is idle time.
     fn move_behind(&mut self, position: u64, time: i64) {
         let idle = time.saturating_sub(self.history.passes(position));
         if idle > 0 {
@@ -219,38 +225,38 @@ impl Schedule {
         }
     }
 
-    /// Slots later than this are skipped. A limit beyond the range is never reached: what is later
-    /// than the range is forfeited.
+    /// Slots that are later than this are skipped. A limit beyond the range is never reached,
+    /// because lateness beyond the range is forfeited.
     fn skip_limit(&self) -> Option<i64> {
         self.policy.skip_later_than.filter(|&limit| limit < self.range_ns())
     }
 
-    /// The range of positions in time.
+    /// The range of positions, in nanoseconds.
     fn range_ns(&self) -> i64 {
         self.history.current().scale.nanos(RANGE.unsigned_abs())
     }
 
-    /// The first slot that is not too late to start, where the one at `position` is.
+    /// The first slot that is not too late to start, if the one at `position` is too late.
     pub(crate) fn skip_target(&self, position: u64, now: i64) -> Option<u64> {
         let oldest = now.saturating_sub(self.skip_limit()?);
         let is_late = !self.is_paused() && self.intended(position) < oldest;
         is_late.then(|| later(self.history.first_from(oldest), after(position, 1)))
     }
 
-    /// Claims go on at `position` now: what was owed for slots before it is owed no more.
+    /// Claims now go on at `position`, and what was owed for slots before it is no longer owed.
     pub(crate) fn skipped_to(&mut self, position: u64, now: i64) {
         if let Some(line) = &mut self.catch_up {
             *line = Line { time: now, position, scale: line.scale };
         }
     }
 
-    /// Housekeeping: ends a catch-up that has caught up, re-anchors lines long before they come to
-    /// their reach, and forgets. `next` is the next position to be claimed, `open` the earliest
-    /// that is there to be claimed.
+    /// Housekeeping: ends a catch-up that has caught up, moves the anchors of lines forward long
+    /// before their reach ends, and forgets what is past. `next` is the next position to be
+    /// claimed, `open` the earliest that is there to be claimed.
     pub(crate) fn tidy(&mut self, next: u64, open: u64, now: i64) {
         let now = self.schedule_time(now);
         let current = *self.history.current();
-        // By multiplications only: this is done at every start that is judged.
+        // Multiplications only, because this is done at every start that is judged.
         let is_far = |line: &Line| line.has_come(RANGE, now) && !line.has_come(REACH, now);
         let is_owed =
             |line: &Line| ticks_between(line.position_at(now), current.position_at(now)) > 0;
@@ -265,14 +271,14 @@ impl Schedule {
         self.forget(next.wrapping_add_signed(-RANGE));
     }
 
-    /// Lets go of what lies before `position`: positions can only be told apart within a range.
+    /// Forgets what lies before `position`: positions can be told apart only within a range.
     fn forget(&mut self, position: u64) {
         self.history.forget(position);
         self.settled = later(self.settled, position);
     }
 
-    /// Slots from `next` on, the next to be claimed, are late by the range at most: those that are
-    /// later can't be told from those that are early. What is beyond is forfeited.
+    /// Slots from `next` on, the next to be claimed, are late by the range at most, because later
+    /// ones can't be told from early ones. Lateness beyond the range is forfeited.
     pub(crate) fn cut_to_range(&mut self, next: u64, now: i64) {
         let late = self.schedule_time(now).saturating_sub(self.intended(next));
         let beyond = late.saturating_sub(self.range_ns());
@@ -284,7 +290,7 @@ impl Schedule {
     }
 
     /// Whether the slot at `position` may go back to be the next one to be claimed: nothing has
-    /// been moved because of it, or because of slots behind it.
+    /// moved because of it, or because of slots behind it.
     pub(crate) fn is_unsettled(&self, position: u64) -> bool {
         ticks_between(self.settled, position) > 0
     }

@@ -1,19 +1,20 @@
-//! Who sleeps for which slot, so that a change reaches those whom it moves, and nobody else.
+//! Which callers sleep for which slots, so that a change wakes only those that it moves.
 //!
-//! In the ordinary course nobody is notified: each sleeper sleeps to its own slot. A change unparks
-//! the sleepers whose slots may start earlier than they sleep to, or that can't start by their
-//! deadlines any more. One whose slot moved to a later moment finds that out when it wakes.
+//! In the ordinary course no caller is notified: each sleeps to its own slot. A change unparks the
+//! sleepers whose slots may start earlier than they sleep to, or can't start by their deadlines any
+//! more. A sleeper whose slot moved to a later moment finds that out when it wakes.
 //!
-//! Waking is a system call for each sleeper, and thousands may have to be woken. So a change wakes
-//! the first [`HERD`] only, in schedule order, and whoever wakes passes it on to one more. Callers
-//! that are awake then make their plans while others are still being woken, and `set_rate` returns
-//! soon.
+//! Waking is a system call for each sleeper, and there may be thousands. So a change wakes only the
+//! first [`HERD`], in schedule order, and each sleeper that wakes passes it on to one more. Callers
+//! that are awake can then make their plans while others are still being woken, and `set_rate`
+//! returns soon.
 //!
 //! No wake-up is lost: a sleeper enters under the registry's lock, and only if the version that it
-//! planned by is still the current one; a change makes that version invalid before it takes that
-//! lock. So either the sleeper is in when the change looks, or it comes later and sees the change.
-//! A sleeper that has been chosen to be woken, but woke by itself, leaves under that lock too, and
-//! so sees the change as well. Models: `no_wake_up_is_lost`, `a_change_reaches_every_sleeper`.
+//! planned by is still the current one, and a change makes that version invalid before it takes
+//! that lock. So either the sleeper has entered when the change looks, or it comes later and sees
+//! the change. A sleeper that has been chosen to be woken, but woke by itself, leaves under that
+//! lock too, and so sees the change as well. Models: `no_wake_up_is_lost`,
+//! `a_change_reaches_every_sleeper`.
 
 use crate::position::ticks_between;
 use crate::sync::{HERD, Mutex, Unparker};
@@ -23,20 +24,20 @@ use std::task::Waker;
 /// A caller that is held back, asleep or about to be.
 #[derive(Clone, Debug)]
 pub(crate) struct Sleeper {
-    /// When its slot may start, as it has planned; `i64::MAX` while the pacer is paused.
+    /// When its slot may start, by its plan; `i64::MAX` while the pacer is paused.
     pub(crate) release: i64,
     /// When it gives up.
     pub(crate) deadline: i64,
-    /// Whether it would rather have an earlier slot.
+    /// Whether it exchanges its slot for an earlier one that comes back.
     pub(crate) takes_others: bool,
     pub(crate) unparker: Unparker,
 }
 
 #[derive(Debug, Default)]
 struct Registry {
-    /// By position: a slot has one owner, who leaves before the slot gets another.
+    /// By position. A slot has one owner, which leaves before the slot gets another.
     asleep: BTreeMap<u64, Sleeper>,
-    /// Taken out to be woken, and not yet unparked.
+    /// Chosen and removed, but not yet unparked.
     to_be_woken: VecDeque<Unparker>,
     /// Tasks to be woken by the next change, by the number of their watch.
     watching: BTreeMap<u64, Waker>,
@@ -45,8 +46,8 @@ struct Registry {
 #[derive(Debug)]
 pub(crate) struct Sleepers(Mutex<Registry>);
 
-/// Wakes the threads and tasks that it holds when it is dropped, so not under a lock that they want
-/// next.
+/// Wakes the threads and tasks that it holds when it is dropped, which must not be under a lock
+/// that they want next.
 #[derive(Debug, Default)]
 #[must_use = "wakes when it is dropped"]
 pub(crate) struct Woken {
@@ -73,7 +74,7 @@ impl Sleepers {
         Sleepers(Mutex::new(Registry::default()))
     }
 
-    /// Enters a sleeper for the slot at `position`; false when its plan is outdated.
+    /// Enters a sleeper for the slot at `position`; false if its plan is outdated.
     pub(crate) fn enter(
         &self,
         position: u64,
@@ -88,7 +89,7 @@ impl Sleepers {
         is_current
     }
 
-    /// Takes a sleeper out that has woken, and wakes the next one who has to be.
+    /// Removes a sleeper that has woken, and wakes the next one that has to be.
     pub(crate) fn leave(&self, position: u64) {
         let mut registry = self.0.lock();
         registry.asleep.remove(&position);
@@ -114,7 +115,7 @@ impl Sleepers {
         Woken { threads: Vec::new(), tasks: self.0.lock().take_watching() }
     }
 
-    /// Those whom a change moves, where `release` tells when a slot may start now.
+    /// The sleepers that a change moves; `release` tells when a slot may start now.
     pub(crate) fn moved(&self, release: impl Fn(u64) -> i64) -> Woken {
         let must_wake = |(&position, sleeper): (&u64, &Sleeper)| {
             let release = release(position);
@@ -131,7 +132,7 @@ impl Sleepers {
     }
 
     /// For `slots` slots from `position` on that have come back, as many sleepers with later slots:
-    /// the latest ones, so that those who start sooner keep theirs.
+    /// the latest ones, so that those that start sooner keep their slots.
     pub(crate) fn latest_behind(&self, position: u64, slots: u64) -> Woken {
         let would_take = |(&at, sleeper): (&u64, &Sleeper)| {
             (sleeper.takes_others && ticks_between(position, at) > 0).then_some(at)
@@ -144,7 +145,7 @@ impl Sleepers {
 }
 
 impl Registry {
-    /// Takes these sleepers out to be woken, and the first ones along, with all tasks that watch.
+    /// Removes these sleepers to be woken, and returns the first ones, with all tasks that watch.
     fn choose(&mut self, positions: Vec<u64>) -> Woken {
         for position in positions {
             let sleeper = self.asleep.remove(&position);

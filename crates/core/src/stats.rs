@@ -1,9 +1,9 @@
 //! Statistics: one set of histograms for a pacer, made when there is something to record.
 //!
-//! A lane notes what it has to record, behind a lock that nobody else holds for longer than it
-//! takes to take the notes away. It enters them into the histograms when it has a page of them, and
-//! when it is dropped; whoever asks for statistics enters what all lanes have noted so far. So a
-//! lane stays small, and a thousand of them as well.
+//! A lane notes its values behind a lock of its own. It enters them into the histograms when it has
+//! a page of them, and when it is dropped. A caller that asks for statistics first enters what all
+//! lanes have noted; it holds a lane's lock only while it takes the notes away. So a lane stays
+//! small, and so do a thousand of them.
 
 use crate::Grant;
 use crate::sync::Mutex;
@@ -13,11 +13,33 @@ use hdrhistogram::Histogram;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the lanes have recorded so far; all values in nanoseconds, to three significant digits.
+/// What the lanes have recorded so far. All values are nanoseconds, in [`hdrhistogram`] histograms
+/// of three significant digits.
 ///
-/// Starts by [`Pacer::acquire`](crate::Pacer::acquire) and its relatives are counted in the
-/// [`Ledger`](crate::Ledger) only. A lane's last run may still be missing while the lane is at
-/// work.
+/// Starts through [`Pacer::acquire`](crate::Pacer::acquire) and its relatives are counted only in
+/// the [`Ledger`](crate::Ledger). A lane's last run may be missing while the lane is at work.
+///
+/// ```
+/// use nanopace::{ManualClock, Pacer};
+/// use std::time::Duration;
+///
+/// let clock = ManualClock::jumping(); // a pause moves it to the end of the pause
+/// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+/// let mut lane = pacer.lane();
+/// lane.acquire()?; // slot 0, on time
+/// clock.advance(Duration::from_millis(170));
+/// lane.acquire()?; // slot 1, 70 ms late
+/// lane.acquire()?; // slot 2, for which the caller is held back for 30 ms
+/// drop(lane);
+///
+/// let stats = pacer.stats();
+/// assert_eq!((stats.wait_time().len(), stats.delay().len()), (3, 1));
+/// let is_about = |value: u64, ms: u64| value.abs_diff(ms * 1_000_000) < ms * 1_000;
+/// assert!(is_about(stats.wait_time().max(), 70));
+/// assert!(is_about(stats.delay().max(), 30));
+/// assert_eq!(stats.oversleep().max(), 0); // a manual clock's pauses end on time
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Stats {
     wait_time: Histogram<u64>,
@@ -29,47 +51,136 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// How late operations started: one value for every start.
+    /// How late operations started, in nanoseconds: one value for each start.
+    ///
+    /// The wait times of a run are recorded as at most eight values, each for a part of the run.
+    /// Use [`Grant::wait_time`] if you need each of them.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// clock.advance(Duration::from_secs(2)); // a stall
+    /// let mut lane = pacer.lane();
+    /// for _ in 0..=20 {
+    ///     lane.acquire()?; // slots 0 to 20, from 2 s late to on time
+    /// }
+    /// drop(lane);
+    /// let stats = pacer.stats();
+    /// assert_eq!(stats.wait_time().len(), 21);
+    /// assert!(stats.wait_time().max() >= 1_900_000_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn wait_time(&self) -> &Histogram<u64> {
         &self.wait_time
     }
 
-    /// How early callers came, and so had to hold back: one value for every start that was early.
+    /// How early callers came, and so how long they had to hold back, in nanoseconds: one value for
+    /// each start whose caller was early.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    ///
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(ManualClock::jumping()).build();
+    /// let mut lane = pacer.lane();
+    /// lane.acquire()?; // slot 0, due now
+    /// lane.acquire()?; // slot 1, 100 ms early
+    /// drop(lane);
+    /// let stats = pacer.stats();
+    /// assert_eq!(stats.delay().len(), 1);
+    /// assert!(stats.delay().max().abs_diff(100_000_000) < 100_000); // to three digits
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn delay(&self) -> &Histogram<u64> {
         &self.delay
     }
 
-    /// How far pauses overran: one value for every start that was early.
+    /// How far pauses overran, in nanoseconds: one value for each start whose caller was early.
+    ///
+    /// ```
+    /// use nanopace::Pacer;
+    ///
+    /// let pacer = Pacer::new("10k/s".parse()?);
+    /// let mut lane = pacer.lane();
+    /// for _ in 0..20 {
+    ///     lane.acquire()?;
+    /// }
+    /// drop(lane);
+    /// let stats = pacer.stats();
+    /// assert_eq!(stats.oversleep().len(), stats.delay().len());
+    /// println!("p99 {} ns", stats.oversleep().value_at_quantile(0.99));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn oversleep(&self) -> &Histogram<u64> {
         &self.oversleep
     }
 
-    /// Starts per second over the last second, or since the schedule began if that is less.
+    /// Starts per second over the last second, or since the schedule began if that is less. Starts
+    /// of all callers count, and not only those of lanes.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    ///
+    /// let pacer = Pacer::builder("100/s".parse()?).clock(ManualClock::jumping()).build();
+    /// for _ in 0..500 {
+    ///     pacer.acquire()?;
+    /// }
+    /// assert!((pacer.stats().achieved_rate() - 100.0).abs() < 5.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn achieved_rate(&self) -> f64 {
         self.achieved_rate
     }
 
-    /// How long all callers together, not lanes only, have spun under
-    /// [`Pause::Hybrid`](crate::Pause::Hybrid).
+    /// How long callers have spun under [`Pause::Hybrid`](crate::Pause::Hybrid), added up over all
+    /// callers and not only over lanes.
+    ///
+    /// ```
+    /// use nanopace::Pacer;
+    /// use std::time::Duration;
+    ///
+    /// let pacer = Pacer::new("10k/s".parse()?); // sleeping pauses
+    /// pacer.acquire()?;
+    /// pacer.acquire()?;
+    /// assert_eq!(pacer.stats().spun(), Duration::ZERO);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn spun(&self) -> Duration {
         self.spun
     }
 
-    /// How many starts of all callers together, not of lanes only, came before their intended
-    /// start: by less than the [sleep threshold](crate::PacerBuilder::sleep_threshold), so none
-    /// without one.
+    /// How many operations started before their intended start, counted over all callers and not
+    /// only over lanes. Each was early by less than the [sleep
+    /// threshold](crate::PacerBuilder::sleep_threshold), so without a threshold there are none.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let threshold = Duration::from_millis(5);
+    /// let pacer =
+    ///     Pacer::builder("10/s".parse()?).sleep_threshold(threshold).clock(clock.clone()).build();
+    /// pacer.acquire()?; // slot 0, at 0 ms
+    /// clock.advance(Duration::from_millis(98));
+    /// pacer.acquire()?; // slot 1, 2 ms early
+    /// assert_eq!(pacer.stats().early_starts(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn early_starts(&self) -> u64 {
         self.early_starts
     }
 }
 
-/// A start, with what the statistics want to know of it.
+/// A start, with what the statistics record of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StartTimes {
     pub(crate) grant: Grant,
@@ -78,8 +189,8 @@ pub(crate) struct StartTimes {
 }
 
 impl StartTimes {
-    /// From the plan that the caller came with, if it was early, and the one that its last pause
-    /// was for.
+    /// `first` is the plan that the caller came with, if it was early. `woken` is the plan that its
+    /// last pause was for, and when that pause ended.
     pub(crate) fn new(grant: Grant, first: Option<Plan>, woken: Option<(Plan, i64)>) -> StartTimes {
         let span = |from: i64, to: i64| to.saturating_sub(from).max(0).unsigned_abs();
         let started = grant.actual_start().signed();
@@ -90,7 +201,7 @@ impl StartTimes {
     }
 }
 
-/// What a value is of.
+/// What a value measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     WaitTime,
@@ -106,7 +217,7 @@ struct Note {
     kind: Kind,
 }
 
-/// So many notes are entered at once: enough for the common lock not to matter.
+/// How many notes are entered at once: enough for the common lock not to matter.
 const PAGE: usize = 64;
 
 /// A histogram that takes no memory until something is recorded.
@@ -116,7 +227,7 @@ struct Lazy(Option<Box<Histogram<u64>>>);
 impl Lazy {
     fn record(&mut self, nanos: u64, count: u64) {
         let histogram = self.0.get_or_insert_with(|| Box::new(new_histogram()));
-        // Fails only for a fixed range, and these grow.
+        // Fails only for histograms of a fixed range. These grow.
         let _ = histogram.record_n(nanos, count);
     }
 
@@ -129,31 +240,32 @@ fn new_histogram() -> Histogram<u64> {
     Histogram::new(3).unwrap_or_else(|_| unreachable!("three digits are within 0 to 5"))
 }
 
-/// Wait times of slots granted one after the other on one reading of the clock: they fall evenly.
+/// Wait times of slots that were granted one after the other on one reading of the clock: they fall
+/// evenly.
 pub(crate) struct Waits {
     pub(crate) first_ns: u64,
     pub(crate) last_ns: u64,
     pub(crate) slots: u64,
 }
 
-/// They are recorded as at most so many values, each standing for its neighbours.
+/// They are recorded as at most this many values, each for a part of the slots.
 const MOST_STEPS: u64 = 8;
 
 impl Waits {
-    /// The wait time, and how many slots it stands for, of each step.
+    /// The wait time of each step, and how many slots it stands for.
     fn steps(&self) -> impl Iterator<Item = Note> {
         let steps = self.slots.clamp(1, MOST_STEPS);
         let fall = self.first_ns.saturating_sub(self.last_ns);
         (0..steps).map(move |step| {
             let count = self.slots * (step + 1) / steps - self.slots * step / steps;
             let nanos = self.first_ns - fall * (2 * step + 1) / (2 * steps);
-            // A run has some thousand slots at most.
+            // A run has at most a few thousand slots.
             Note { nanos, count: u32::try_from(count).unwrap_or(u32::MAX), kind: Kind::WaitTime }
         })
     }
 }
 
-/// A lane's notes, on a cache line of their own so that lanes do not meet.
+/// A lane's notes, on cache lines of their own, so that lanes do not slow each other down.
 type Notes = Arc<CachePadded<Mutex<Vec<Note>>>>;
 
 /// A pacer's statistics.
@@ -165,7 +277,7 @@ struct Totals {
     wait_time: Lazy,
     delay: Lazy,
     oversleep: Lazy,
-    /// Of all lanes there are.
+    /// The notes of all lanes that exist.
     lanes: Vec<Notes>,
 }
 
@@ -186,7 +298,7 @@ impl Statistics {
     pub(crate) fn collect(&self, achieved_rate: f64, spun: Duration, early_starts: u64) -> Stats {
         let mut totals = self.0.lock();
         for index in 0..totals.lanes.len() {
-            // The lane waits for no longer than this takes; the entering comes after.
+            // The lane has to wait only for this. Entering the notes comes after it.
             let notes = std::mem::take(&mut *totals.lanes[index].lock());
             totals.enter(&notes);
         }
@@ -196,7 +308,7 @@ impl Statistics {
     }
 }
 
-/// What one lane notes.
+/// What one lane records.
 #[derive(Debug)]
 pub(crate) struct LaneStatistics {
     totals: Arc<Mutex<Totals>>,

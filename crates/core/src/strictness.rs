@@ -1,61 +1,193 @@
-//! What happens to time that was missed.
+//! What happens to missed time.
 
 use crate::error::StrictnessError;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a pacer does when a caller comes later than its slot's intended start.
+/// What a late start does to the schedule: one number from 0 to 1000.
 ///
-/// One number from 0 to 1000:
+/// | strictness | name | missed time |
+/// |---|---|---|
+/// | 0, the default | average | is made up for at once: the schedule never bends |
+/// | between 0 and 1 | partial | each late start gives up that fraction of its gap |
+/// | 1 | strict | is given up: no two slots are closer than the interval |
+/// | above 1, to 1000 | burst | is made up for at that multiple of the rate |
 ///
-/// * **0, average (the default)**: nothing. The schedule never bends to the target: whatever was
-///   missed is started as fast as callers come, until they are back on schedule. This is the open
-///   loop, and the only choice under which the intended starts do not depend on how the target
-///   behaves; that is why it is the default.
-/// * **between 0 and 1**: each late start closes that fraction of its gap, for good. What is closed
-///   is *idle* time.
-/// * **1, strict**: a late start closes its whole gap: no two slots are ever closer than the
-///   interval, and missed time is never made up.
-/// * **above 1, burst**: missed time is *owed* and paid back at a bounded speed: 1.1 runs at up to
-///   110 % of the rate while it is behind, and only then. Intended starts stay on the average
-///   schedule, so wait times include what is still owed.
+/// The *gap* of a late start is its wait time. Lateness up to the pacer's tolerance of 100 us is
+/// made up for freely under every strictness but 1; see
+/// [`PacerBuilder::tolerance`](crate::PacerBuilder::tolerance).
 ///
-/// Lateness up to the pacer's tolerance (see
-/// [`PacerBuilder::tolerance`](crate::PacerBuilder::tolerance)) is caught up freely, except when
-/// strict.
+/// Setting a strictness other than 0 makes each start go through a lock, and makes wait times
+/// exact; see [`Grant::wait_time`](crate::Grant::wait_time).
+///
+/// The drawings below all show the same case. The rate is 10/s, so the interval is 100 ms, or six
+/// characters. The operation of slot 0 stalls for 300 ms, and the others take no time. The upper
+/// line has the intended starts, and the lower line has the actual starts.
+///
+/// # Average: 0
 ///
 /// ```text
-/// intended starts   1     2     3     4     5     6     7     8     9
-/// stall                   |-----------------|
-/// average           1     2                 3456  7     8     9       intended starts unchanged
-/// strict            1     2                 3     4     5     6       3 ... are intended later from now on
-/// burst 1.5         1     2                 3   4   5   6   7   8   9  intended starts unchanged
+/// intended starts   0     1     2     3     4     5     6
+/// actual starts     0 stalls ---------123   4     5     6
 /// ```
 ///
-/// The idea is the cycle ratelimiter of `EngineBlock` (nosqlbench), whose strictness and burst
+/// Intended starts stay where they are. What was missed starts as fast as callers come back, until
+/// they are on schedule again. This is an *open loop*. It is the default because it is the only
+/// choice under which intended starts do not depend on the target, so response times are what users
+/// who arrive on schedule would see. The price is a burst after each stall. You can bound it with
+/// [`PacerBuilder::max_backlog`](crate::PacerBuilder::max_backlog).
+///
+/// ```
+/// use nanopace::{ManualClock, Nanos, Pacer, Strictness};
+/// use std::time::Duration;
+///
+/// let clock = ManualClock::jumping(); // a pause moves it to the end of the pause
+/// let pacer = Pacer::builder("10/s".parse()?)
+///     .strictness(Strictness::AVERAGE)
+///     .clock(clock.clone())
+///     .build();
+/// let ms = |moment: Nanos| moment.as_nanos() / 1_000_000;
+///
+/// pacer.acquire()?; // slot 0 starts at 0 ms
+/// clock.advance(Duration::from_millis(300)); // and its operation takes 300 ms
+/// for (intended, actual) in [(100, 300), (200, 300), (300, 300), (400, 400)] {
+///     let grant = pacer.acquire()?;
+///     assert_eq!((ms(grant.intended_start()), ms(grant.actual_start())), (intended, actual));
+/// }
+/// assert_eq!(pacer.ledger().idle, Duration::ZERO); // nothing was given up
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Partial: between 0 and 1
+///
+/// ```text
+/// intended starts   0     1           2     3     4     5          (strictness 0.5)
+/// actual starts     0 stalls ---------12    3     4     5
+/// ```
+///
+/// A late start moves the slots behind it to later, by this fraction of its gap. Slot 1 is 200 ms
+/// late. At 0.5, 100 ms of that are given up and become *idle* time, so slot 2 is intended at 300
+/// ms instead of 200 ms. The late slot keeps its own intended start, so its wait time still says
+/// how late it was.
+///
+/// ```
+/// # use nanopace::{ManualClock, Nanos, Pacer, Strictness};
+/// # use std::time::Duration;
+/// # let clock = ManualClock::jumping();
+/// let pacer = Pacer::builder("10/s".parse()?)
+///     .strictness(Strictness::new(0.5)?)
+///     .clock(clock.clone())
+///     .build();
+/// # let ms = |moment: Nanos| moment.as_nanos() / 1_000_000;
+/// pacer.acquire()?;
+/// clock.advance(Duration::from_millis(300));
+/// for (intended, actual) in [(100, 300), (300, 300), (400, 400), (500, 500)] {
+///     let grant = pacer.acquire()?;
+///     assert_eq!((ms(grant.intended_start()), ms(grant.actual_start())), (intended, actual));
+/// }
+/// assert_eq!(pacer.ledger().idle, Duration::from_millis(100)); // half of slot 1's gap
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Strict: 1
+///
+/// ```text
+/// intended starts   0     1                 2     3     4     5
+/// actual starts     0 stalls ---------1     2     3     4     5
+/// ```
+///
+/// A late start gives up its whole gap. Slot 2 is intended one interval after the actual start of
+/// slot 1, so slots stay at least an interval apart, and missed time is never made up for. That
+/// includes the time by which the pacer's own pauses overrun, so the rate that is reached is a
+/// little below the rate that was set. It is the virtual scheduling algorithm of GCRA without a
+/// tolerance (ITU-T I.371).
+///
+/// Only a straggler starts closer to another slot: it is a slot that starts when a later one has
+/// started already, because its caller held a claim or overslept. It moves nothing.
+///
+/// ```
+/// # use nanopace::{ManualClock, Nanos, Pacer, Strictness};
+/// # use std::time::Duration;
+/// # let clock = ManualClock::jumping();
+/// let pacer = Pacer::builder("10/s".parse()?)
+///     .strictness(Strictness::STRICT)
+///     .clock(clock.clone())
+///     .build();
+/// # let ms = |moment: Nanos| moment.as_nanos() / 1_000_000;
+/// pacer.acquire()?;
+/// clock.advance(Duration::from_millis(300));
+/// for (intended, actual) in [(100, 300), (400, 400), (500, 500), (600, 600)] {
+///     let grant = pacer.acquire()?;
+///     assert_eq!((ms(grant.intended_start()), ms(grant.actual_start())), (intended, actual));
+/// }
+/// assert_eq!(pacer.ledger().idle, Duration::from_millis(200)); // slot 1's whole gap
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Burst: above 1
+///
+/// ```text
+/// intended starts   0     1     2     3     4     5     6          (strictness 2)
+/// actual starts     0 stalls ---------1  2  3  4  5     6
+/// ```
+///
+/// Intended starts stay where they are, as with average. Missed time is *owed*, and is paid back at
+/// a bounded speed: while starts are behind schedule they come at up to this multiple of the rate,
+/// here twice the rate, or 50 ms apart. A ratio of 1.1 catches up at 110 % of the rate. Wait times
+/// include what is still owed. These are two rates that hold at once, the sustained rate and the
+/// peak rate, as in the dual generic cell rate algorithm (GCRA) of ATM (ITU-T I.371).
+///
+/// ```
+/// # use nanopace::{ManualClock, Nanos, Pacer, Strictness};
+/// # use std::time::Duration;
+/// # let clock = ManualClock::jumping();
+/// let pacer = Pacer::builder("10/s".parse()?)
+///     .strictness(Strictness::new(2.0)?)
+///     .clock(clock.clone())
+///     .build();
+/// # let ms = |moment: Nanos| moment.as_nanos() / 1_000_000;
+/// pacer.acquire()?;
+/// clock.advance(Duration::from_millis(300));
+/// let starts = [(100, 300), (200, 350), (300, 400), (400, 450), (500, 500), (600, 600)];
+/// for (intended, actual) in starts {
+///     let grant = pacer.acquire()?;
+///     assert_eq!((ms(grant.intended_start()), ms(grant.actual_start())), (intended, actual));
+/// }
+/// assert_eq!(pacer.ledger().idle, Duration::ZERO); // all of it was paid back
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Source
+///
+/// The idea is the cycle rate limiter of `EngineBlock`, now nosqlbench, whose strictness and burst
 /// ratio are one number too.
-///
-/// ```
-/// use nanopace::Strictness;
-///
-/// assert_eq!(Strictness::default(), Strictness::AVERAGE);
-/// assert_eq!("1.1".parse(), Strictness::new(1.1));
-/// assert!(Strictness::new(-0.1).is_err());
-/// ```
 #[derive(Clone, Copy, PartialEq)]
 pub struct Strictness(f64);
 
 impl Strictness {
-    /// 0: the average rate holds whatever happens.
+    /// 0: intended starts never move, whatever the target does; see
+    /// [Average](Strictness#average-0).
     pub const AVERAGE: Strictness = Strictness(0.0);
-    /// 1: no two slots closer than the interval.
+    /// 1: no two slots are closer than the interval; see [Strict](Strictness#strict-1).
     pub const STRICT: Strictness = Strictness(1.0);
     const MOST: f64 = 1000.0;
 
-    /// A strictness from 0 to 1000; above 1 it is the burst ratio.
+    /// A strictness from 0 to 1000. Above 1 it is the burst ratio.
     ///
     /// # Errors
-    /// [`StrictnessError`] for anything else, NaN included.
+    /// [`StrictnessError`] for every other number, and for NaN.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::Strictness;
+    ///
+    /// assert_eq!(Strictness::new(1.0)?, Strictness::STRICT);
+    /// assert!(Strictness::new(1_000.0).is_ok());
+    /// assert!(Strictness::new(1_000.1).is_err());
+    /// assert!(Strictness::new(-0.1).is_err());
+    /// assert!(Strictness::new(f64::NAN).is_err());
+    /// # Ok::<(), nanopace::StrictnessError>(())
+    /// ```
     pub fn new(strictness: f64) -> Result<Strictness, StrictnessError> {
         // Adding zero turns minus zero into plain zero.
         if (0.0..=Self::MOST).contains(&strictness) {
@@ -65,13 +197,21 @@ impl Strictness {
         }
     }
 
-    /// The number from 0 to 1000.
+    /// The number, from 0 to 1000.
+    ///
+    /// ```
+    /// use nanopace::Strictness;
+    ///
+    /// assert_eq!(Strictness::default().get(), 0.0);
+    /// assert_eq!("1.1".parse::<Strictness>()?.get(), 1.1);
+    /// # Ok::<(), nanopace::StrictnessError>(())
+    /// ```
     #[must_use]
     pub fn get(self) -> f64 {
         self.0
     }
 
-    /// The rule it stands for, in the integers the schedule computes with.
+    /// The rule that it stands for, in the integers that the schedule computes with.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -88,10 +228,10 @@ impl Strictness {
     }
 }
 
-/// 1 as a fraction of 2^32.
+/// 1, in units of 2^-32.
 pub(crate) const ONE: u64 = 1 << 32;
 
-/// What to do about a late start; numbers are in units of 2^-32.
+/// What to do about a late start. Numbers are in units of 2^-32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     Average,
@@ -102,7 +242,7 @@ pub(crate) enum Rule {
 }
 
 impl Default for Strictness {
-    /// [`Strictness::AVERAGE`]: an open loop, whose schedule never bends to the target.
+    /// [`Strictness::AVERAGE`].
     fn default() -> Strictness {
         Strictness::AVERAGE
     }
@@ -111,6 +251,18 @@ impl Default for Strictness {
 impl FromStr for Strictness {
     type Err = StrictnessError;
 
+    /// Reads a number from 0 to 1000, as [`f64`] is written. Spaces around it are ignored.
+    ///
+    /// # Errors
+    /// [`StrictnessError`] for every other text.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::Strictness;
+    ///
+    /// assert_eq!(" 1.1 ".parse(), Strictness::new(1.1));
+    /// assert!("strict".parse::<Strictness>().is_err());
+    /// ```
     fn from_str(text: &str) -> Result<Strictness, StrictnessError> {
         Strictness::new(text.trim().parse().map_err(|_| StrictnessError)?)
     }

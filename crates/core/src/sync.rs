@@ -1,8 +1,8 @@
-//! The world the concurrent code runs in: std's, or loom's model of it when built with `--cfg
-//! loom`.
+//! What the concurrent code runs on: std's atomics, locks and parking, or loom's model of them when
+//! built with `--cfg loom`.
 //!
-//! Everything concurrent is imported from here and written once. `std::sync::Arc` is used in both
-//! worlds: it publishes nothing that the models are about.
+//! All concurrent code imports from here, and is written once for both. `std::sync::Arc` is used in
+//! both cases: it publishes nothing that the models check.
 
 pub(crate) use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -12,7 +12,7 @@ mod world {
     pub(crate) use std::sync::atomic::AtomicU64;
     pub(crate) use std::thread::yield_now;
     pub(super) type RawMutex<T> = std::sync::Mutex<T>;
-    /// How many sleepers are unparked by a change; each of them unparks one more.
+    /// How many sleepers a change unparks. Each of them unparks one more.
     pub(crate) const HERD: usize = 8;
     pub(super) type RawParker = crossbeam_utils::sync::Parker;
     pub(super) type RawUnparker = crossbeam_utils::sync::Unparker;
@@ -24,10 +24,10 @@ mod world {
     pub(crate) use loom::sync::atomic::AtomicU64;
     pub(crate) use loom::thread::yield_now;
     pub(super) type RawMutex<T> = loom::sync::Mutex<T>;
-    /// One, so that a model with two sleepers sees one pass it on to the other.
+    /// One, so that in a model with two sleepers the first one has to wake the other.
     pub(crate) const HERD: usize = 1;
 
-    /// A token behind a mutex; its timeout never fires, so models move a manual clock instead.
+    /// A token behind a mutex. Its timeout never fires, so models move a manual clock instead.
     #[derive(Default)]
     pub(super) struct RawParker(RawUnparker);
 
@@ -66,15 +66,16 @@ use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
 pub(crate) use world::{AtomicU64, HERD, MutexGuard, yield_now};
 
-/// A number that it gives only once, from 1 on.
+/// A number that no other call returns, from 1 on.
 pub(crate) fn unique() -> u64 {
-    // Not loom's: it outlives a model's run, and nothing is modelled about it.
+    // Not loom's: it has to outlive a model's run, and no model is about it.
     static LAST: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     // Relaxed: unique, not ordered.
     LAST.fetch_add(1, Relaxed) + 1
 }
 
-/// A mutex that goes on after a panic: its holders leave the data whole at every step.
+/// A mutex that can still be locked after a panic, because its holders leave the data consistent at
+/// every step.
 #[derive(Debug)]
 pub(crate) struct Mutex<T>(world::RawMutex<T>);
 
@@ -105,11 +106,12 @@ impl<T> Mutex<T> {
 /// Puts the calling thread to sleep until its [`Unparker`] wakes it; for authors of a
 /// [`Clock`](crate::Clock).
 ///
-/// Unlike [`std::thread::park`] it has a token of its own, so that the pacer and the caller's own
-/// use of parking never take each other's wake-ups.
+/// Unlike [`std::thread::park`] it has a token of its own. So the pacer and the caller's own use of
+/// parking never take each other's wake-ups.
 pub struct Parker(world::RawParker);
 
-/// Wakes the thread that sleeps, or will sleep next, on the [`Parker`] it came from.
+/// Wakes the thread that sleeps, or will sleep next, on the [`Parker`] that it came from. Clones
+/// wake the same parker.
 #[derive(Clone)]
 pub struct Unparker(world::RawUnparker);
 
@@ -118,17 +120,17 @@ impl Parker {
         Parker(world::RawParker::new())
     }
 
-    /// Sleeps until unparked.
+    /// Sleeps until unparked. Returns at once if that has happened since the last sleep.
     pub fn park(&self) {
         self.0.park();
     }
 
-    /// Sleeps until unparked, or for about `timeout`.
+    /// Sleeps until unparked, or for about `timeout`, whichever ends first.
     pub fn park_timeout(&self, timeout: Duration) {
         self.0.park_timeout(timeout);
     }
 
-    /// The other end.
+    /// What wakes a thread that sleeps on this.
     #[must_use]
     pub fn unparker(&self) -> Unparker {
         Unparker(self.0.unparker().clone())
@@ -136,7 +138,7 @@ impl Parker {
 }
 
 impl Unparker {
-    /// Wakes the sleeper; if it does not sleep, its next sleep ends at once.
+    /// Wakes the sleeper. If it is not asleep, its next sleep ends at once.
     pub fn unpark(&self) {
         self.0.unpark();
     }

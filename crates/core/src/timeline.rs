@@ -1,18 +1,18 @@
 //! The timeline: the one shared word that slots are claimed from, and the schedule that says when
 //! they start.
 //!
-//! A claim is `allocated.fetch_add(SLOT)`: unique and gapless, because that is all that ever
+//! A claim is `allocated.fetch_add(SLOT)`. Claims are unique and without gaps, because nothing else
 //! happens to the word, except that slots are also claimed, skipped and taken back by
 //! compare-and-swap.
 //!
 //! In an *open loop* (average strictness, no limits) slots are claimed and started without the
-//! lock: what is known to be due by the hot path ([`published`]), everything else by a plan, which
-//! is made by reading the piece of schedule that is published, then the clock, then whether that
-//! piece is still the published one ([`open`]).
+//! lock. The hot path starts what is known to be due ([`published`]). Everything else starts by a
+//! plan, which is made by reading the published piece of schedule, then the clock, then whether
+//! that piece is still the published one ([`open`]).
 //!
-//! Where a late policy is set each start may move those behind it, so each is judged by a reading
-//! of its own, one after the other, under the lock ([`guarded`]). So is everything while the pacer
-//! is paused, or while slots that have been given back wait to be handed out again.
+//! Under a late policy each start may move the slots behind it. So starts are judged one after the
+//! other, each by a reading of its own, under the lock ([`guarded`]). That is also the way while
+//! the pacer is paused, and while slots that were given back wait to be handed out again.
 
 mod guarded;
 mod meter;
@@ -43,20 +43,20 @@ pub(crate) struct Timeline {
     published: Published,
     locked: CachePadded<Mutex<Locked>>,
     pub(crate) sleepers: Sleepers,
-    /// A slot is due so much before its release: the sleep threshold, less one nanosecond.
+    /// A slot is due this long before its release: the sleep threshold, less one nanosecond.
     lead_ns: i64,
     /// Slots that have started before their intended start.
     early: AtomicU64,
 }
 
-/// What the hot path came to.
+/// What the hot path results in.
 #[derive(Debug)]
 pub(crate) enum Fast {
     /// A slot that is known to be due.
     Granted(Grant),
     /// A slot has been claimed that is not known to be due.
     Claimed(Claimed),
-    /// Nothing has been claimed: ask the lock.
+    /// Nothing has been claimed: the lock has to decide.
     Ask,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Claimed {
 }
 
 impl Claimed {
-    /// To be swapped for an earlier slot that comes back, unless it is a row.
+    /// A single slot is exchanged for an earlier one that comes back; several in a row are not.
     fn new(position: u64, slots: u64) -> Claimed {
         Claimed { position, slots, is_fixed: slots > 1 }
     }
@@ -80,7 +80,7 @@ impl Claimed {
     }
 }
 
-/// What a caller that wants to start has come to.
+/// What happens to a caller that wants to start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     Start(Grant),
@@ -97,7 +97,7 @@ pub(crate) struct Plan {
     pub(crate) intended: i64,
     /// When it may start by the schedule; `i64::MAX` while the pacer is paused.
     pub(crate) release: i64,
-    /// From when on it starts: earlier than that by less than the sleep threshold.
+    /// When it starts: before its release by less than the sleep threshold.
     due: i64,
     pub(crate) is_paused: bool,
     pub(crate) interval_ns: i64,
@@ -110,8 +110,8 @@ impl Plan {
         !self.is_paused && self.due <= self.now
     }
 
-    /// What is due can start, whatever the deadline. While paused there is no telling; then only a
-    /// deadline that has come rules it out.
+    /// What is due can start, whatever the deadline is. While the pacer is paused nothing is known,
+    /// and only a deadline that has come rules a start out.
     fn can_start_by(&self, deadline: i64) -> bool {
         if self.is_paused { self.now < deadline } else { self.due <= deadline.max(self.now) }
     }
@@ -125,7 +125,7 @@ impl Plan {
     }
 }
 
-/// Slots granted, skipped and overdue, beside the account of time.
+/// Slots granted, skipped and overdue, with the account of time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub(crate) account: Account,
@@ -149,7 +149,7 @@ impl Timeline {
         timeline
     }
 
-    /// The version of the schedule: what was planned holds as long as it stays.
+    /// The version of the schedule. A plan holds as long as it stays the same.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         self.published.version()
@@ -166,21 +166,21 @@ impl Timeline {
         clock.now().max(Nanos::from_nanos(self.published.seen()))
     }
 
-    /// Now, told to everyone: for a start that belongs to no slot.
+    /// Now, reported to all threads, for a start that belongs to no slot.
     pub(crate) fn start_now(&self, clock: &dyn Clock) -> Grant {
         let now = self.now(clock).signed();
         self.published.see(now);
         Grant::at(now, now)
     }
 
-    /// How long to pause for a slot that may start at `due`: not at all for less than the sleep
-    /// threshold.
+    /// How long to pause for a slot that may start at `due`: not at all if the time is shorter than
+    /// the sleep threshold.
     pub(crate) fn delay(&self, due: Nanos, clock: &dyn Clock) -> Duration {
         let delay = due - self.now(clock);
         if span_ns(delay) <= self.lead_ns { Duration::ZERO } else { delay }
     }
 
-    /// The hot path. What it reads before the addition does not lengthen it.
+    /// The hot path. The loads before the addition do not make it longer.
     #[inline]
     pub(crate) fn claim_fast(&self) -> Fast {
         let Some(window) = self.published.window() else { return Fast::Ask };
@@ -202,12 +202,12 @@ impl Timeline {
     }
 
     fn next(&self) -> u64 {
-        // Relaxed: as in `claim_fast`; who acts on it does so by compare-and-swap.
-        // Model: `tried_claims_are_unique`.
+        // Relaxed: as in `claim_fast`; what acts on it does so by compare-and-swap. Model:
+        // `tried_claims_are_unique`.
         self.allocated.load(Relaxed)
     }
 
-    /// Moves the word from what was seen there; false when someone else has moved it.
+    /// Moves the word from what was seen there; false if another thread has moved it.
     fn exchange(&self, seen: u64, new: u64) -> bool {
         // Relaxed: as in `claim_fast`. Models: `tried_claims_are_unique`, `a_skip_loses_no_slot`.
         self.allocated.compare_exchange(seen, new, Relaxed, Relaxed).is_ok()
@@ -227,11 +227,11 @@ impl Timeline {
         self.enter().next_due()
     }
 
-    /// Goes on with a slot that has been claimed, or claims one, or `slots` in a row: starts it if
-    /// it is due, and otherwise says when it is. What can't start by `deadline` is refused; nothing
-    /// is held then.
+    /// Goes on with a slot that has been claimed, or claims one, or `slots` in a row. Starts it if
+    /// it is due, and otherwise says when it is. What can't start by `deadline` is refused, and
+    /// then nothing is held.
     ///
-    /// `woken` is what a pause that has just ended has planned by, and when it ended.
+    /// `woken` is the plan of a pause that has just ended, and when that pause ended.
     pub(crate) fn begin(
         &self,
         held: &mut Option<Claimed>,
@@ -261,7 +261,7 @@ impl Timeline {
         }
     }
 
-    /// Changes the schedule in one step, and wakes whom that moves.
+    /// Changes the schedule in one step, and wakes the sleepers that this moves.
     pub(crate) fn change(&self, clock: &dyn Clock, edit: impl FnOnce(&mut Schedule, i64)) {
         self.enter().change(clock, edit);
     }
@@ -280,7 +280,7 @@ impl Timeline {
 
     /// Slots that have started before their intended start, by less than the sleep threshold.
     pub(crate) fn early(&self) -> u64 {
-        // Relaxed: a count, read by itself. Nobody acts on it, so no model.
+        // Relaxed: a count, read by itself. Nothing acts on it, so no model.
         self.early.load(Relaxed)
     }
 

@@ -1,5 +1,5 @@
-//! Changes while it runs: DESIGN 2.2 (no slot lost, none twice), 2.5 (rate changes) and 2.8 (nobody
-//! is stranded).
+//! Changes while the pacer runs: no slot is lost or handed out twice, a change of the rate keeps
+//! what has passed, and no caller sleeps on for ever.
 
 mod common;
 
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::thread;
 use std::time::Duration;
 
-/// 10/s, slot 0 taken, and slot 1 is 10 s late.
+/// 10/s with slot 0 taken; slot 1 is 10 s late.
 fn ten_seconds_late() -> (ManualClock, Pacer) {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).build();
@@ -138,7 +138,7 @@ fn ten_thousand_changes_between_two_rates_do_not_drift() {
 }
 
 #[test]
-fn a_pause_leaves_everyone_as_late_as_before_and_bursts_nothing() {
+fn a_pause_leaves_all_slots_as_late_as_before_and_bursts_nothing() {
     let (clock, pacer) = ten_seconds_late();
     pacer.pause();
     assert!(pacer.is_paused());
@@ -191,7 +191,7 @@ fn pausing_and_resuming_twice_is_as_once() {
 }
 
 #[test]
-fn closing_strands_nobody() {
+fn closing_ends_all_calls() {
     for paused in [false, true] {
         let clock = ManualClock::new();
         let pacer = build("1/h", &clock).build();
@@ -219,7 +219,7 @@ fn closing_strands_nobody() {
         pacer.close();
         assert!(finish("sleepers", threads, || ()).into_iter().all(|grant| grant.is_err()));
         assert_everything_says_closed(&pacer);
-        assert_eq!(pacer.ledger().granted, 1, "whoever was told Closed has started nothing");
+        assert_eq!(pacer.ledger().granted, 1, "a caller that got Closed has started nothing");
     }
 }
 
@@ -308,7 +308,7 @@ fn a_deadline_caller_gives_up_when_a_change_puts_its_slot_beyond() {
     let thread = thread::spawn(move || caller.acquire_deadline(at(150 * MILLI)));
     until("claim", || pacer.ledger().granted == 2, || ());
     pacer.set_rate(rate("1/s"));
-    // Nobody moves the clock: the change alone wakes it.
+    // The clock stands still: the change alone wakes the caller.
     assert_eq!(finish("caller", vec![thread], || ()), [Err(Refused::NotUntil(at(SECOND)))]);
     assert_eq!(pacer.ledger().granted, 1);
     assert_eq!(put_off_to(&pacer), SECOND);
@@ -326,8 +326,8 @@ fn a_paused_deadline_caller_gives_up_at_its_deadline() {
     assert_eq!(pacer.try_acquire().map(wait_ns), Ok(0));
 }
 
-/// A second at each of two rates by turns, `pieces` times: a pacer that is behind by all of it, and
-/// when its slots start.
+/// A second at each of two rates by turns, `pieces` times. Returns a pacer that is behind by all of
+/// it, and when its slots start.
 fn seconds_at_changing_rates(pieces: u64) -> (Pacer, Vec<u64>) {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).build();
@@ -343,7 +343,6 @@ fn seconds_at_changing_rates(pieces: u64) -> (Pacer, Vec<u64>) {
     (pacer, starts)
 }
 
-/// A backlog is told apart over as many changes.
 #[test]
 fn a_backlog_keeps_every_intended_start_over_a_thousand_changes() {
     for pieces in [32, 40, 100, 1_000] {
@@ -356,8 +355,8 @@ fn a_backlog_keeps_every_intended_start_over_a_thousand_changes() {
     }
 }
 
-/// A slot that was due at 2.1 s and is held, while the rate changes at the beginning of each second
-/// and others start all that is due.
+/// A slot that was due at 2.1 s is held, while the rate changes at the beginning of each second and
+/// other callers start all that is due.
 #[test]
 fn a_slot_that_is_held_keeps_its_intended_start_over_many_changes() {
     for changes in [1_u64, 10, 35, 60, 300, 3_000] {
@@ -373,14 +372,14 @@ fn a_slot_that_is_held_keeps_its_intended_start_over_many_changes() {
         }
         let grant = held.start().expect("due");
         let off = intended_ns(grant).abs_diff(2_100 * MILLI);
-        // Beyond what is remembered exactly, what is merged loses the least that it can.
+        // Beyond what is remembered exactly, merging loses as little as it can.
         let allowed = if changes < 38 { 0 } else { wait_ns(grant) / 64 };
         assert!(off <= allowed, "{changes} changes: {grant:?}");
     }
 }
 
 /// 1/s, then 100 k/s: slot 1 is held while the hundred slots behind it start late one by one, and
-/// forfeit that.
+/// forfeit their lateness.
 #[test]
 fn a_slot_that_is_held_keeps_its_intended_start_while_others_forfeit() {
     for number in [0.3, 1.0] {
@@ -405,8 +404,8 @@ fn a_slot_that_is_held_keeps_its_intended_start_while_others_forfeit() {
     }
 }
 
-/// At 10 k/s slot 1 is held, whoever holds it, while others start on time: that it is late then is
-/// nobody else's business.
+/// At 10 k/s slot 1 is held, in each possible way, while others start on time. When it starts late,
+/// that moves none of them.
 #[test]
 fn a_slot_that_is_late_behind_others_moves_none_of_them() {
     for builder in [
@@ -435,7 +434,7 @@ fn a_slot_that_is_late_behind_others_moves_none_of_them() {
     }
 }
 
-/// Once told, an intended start is what it is, whatever is changed, paused or forfeited then.
+/// Once granted, an intended start stays, whatever is changed, paused or forfeited later.
 #[test]
 fn what_has_started_keeps_its_intended_start() {
     let clock = ManualClock::new();
@@ -480,7 +479,7 @@ fn the_achieved_rate_is_that_of_the_last_second() {
     assert_near(go_on(1_500), 0.0);
 }
 
-/// At 10 G/s ten slots start in each nanosecond; from 1000 s on it is one per second, and the limit
+/// At 10 G/s ten slots start in each nanosecond. From 1000 s on it is one per second, and the limit
 /// is 1 us.
 #[test]
 fn of_what_was_due_when_the_rate_changed_all_that_is_later_than_the_limit_is_skipped_at_once() {
@@ -499,7 +498,7 @@ fn of_what_was_due_when_the_rate_changed_all_that_is_later_than_the_limit_is_ski
     }
 }
 
-/// The state that a reading of the clock belongs to is told by 16 bits.
+/// The state that a reading of the clock belongs to is counted in 15 bits, which wrap.
 #[test]
 fn after_seventy_thousand_changes_nothing_starts_early() {
     let clock = ManualClock::new();
@@ -512,17 +511,18 @@ fn after_seventy_thousand_changes_nothing_starts_early() {
     }
 }
 
-/// Within what a sample of the count every 100 ms allows.
+/// To within what a sample of the count every 100 ms allows.
 fn assert_near(achieved: f64, wanted: f64) {
     assert!((achieved - wanted).abs() <= 0.12 * wanted.max(1.0), "{achieved}, not {wanted}");
 }
 
-/// Lateness from 100 us to 2 ms, in no order.
+/// Lateness from 100 us to 2 ms, in a mixed order.
 fn late_ns(index: u64) -> u64 {
     100 * MICRO + index * 7_919 % 1_900 * MICRO
 }
 
-/// However many gaps are forfeited, a slot that is held over one or two of them keeps its place.
+/// A slot that is held while one or two gaps are forfeited keeps its place, however many were
+/// forfeited before.
 #[test]
 fn strict_keeps_an_interval_between_slots_that_are_held_for_a_while() {
     for held_over in 0..3 {
@@ -546,7 +546,7 @@ fn strict_keeps_an_interval_between_slots_that_are_held_for_a_while() {
     }
 }
 
-/// Nor does it move over the last dozens of changes of the rate, however many there have been.
+/// It also stays over the last dozens of changes of the rate, however many came before them.
 #[test]
 fn a_held_slot_is_exact_over_the_last_thirty_changes() {
     let (clock, mut held) = (ManualClock::new(), VecDeque::new());

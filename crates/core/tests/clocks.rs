@@ -1,5 +1,4 @@
-//! What clocks do: stand still, jump ahead by years, go back. No panic, no early start, no burst
-//! (DESIGN 2.9 and its traps).
+//! Clocks may stand still, jump ahead by years, or go back: no panic, no early start, no burst.
 
 mod common;
 
@@ -131,8 +130,8 @@ fn a_pause_on_a_clock_that_goes_back_is_no_panic() {
     assert!(pacer.acquire().is_ok());
 }
 
-/// A line reaches 2^46 slots. Rows of 2^32 - 1 slots start in time, 23 000 of them; then 2 s are
-/// made up for.
+/// A line reaches 2^46 slots. 23 000 rows of 2^32 - 1 slots start in time; then 2 s are made up
+/// for.
 #[test]
 fn slots_start_where_they_should_beyond_the_reach_of_a_line() {
     let clock = ManualClock::jumping();
@@ -146,10 +145,10 @@ fn slots_start_where_they_should_beyond_the_reach_of_a_line() {
     }
 }
 
-/// 100/s, and every sleep takes 8 ms longer. Average makes up for that, and so does every policy
-/// within its tolerance but the strict one. Without tolerance a half closes half of each lateness,
-/// and twice the rate is counted from each late start: slot 2 comes at 20 + 4 ms and 18 + 5 ms, and
-/// so on.
+/// 100/s, and every sleep takes 8 ms too long. Average makes up for that, and so does every policy
+/// within its tolerance but the strict one. Without tolerance, strictness 0.5 closes half of each
+/// lateness, and a ratio of 2 counts from each late start: slot 2 comes at 20 + 4 ms and 18 + 5 ms,
+/// and so on.
 #[test]
 fn what_pauses_overrun_is_made_up_for_within_the_tolerance_unless_strict() {
     for (number, tolerance, starts) in [
@@ -175,8 +174,8 @@ fn what_pauses_overrun_is_made_up_for_within_the_tolerance_unless_strict() {
     }
 }
 
-/// A clock that is behind by a microsecond at every second reading, and breaks where it is asked
-/// for ever.
+/// A clock that is behind by a microsecond at every second reading, and panics at its 10 000th, so
+/// that no test hangs.
 #[derive(Debug)]
 struct AlternatingClock {
     base: AtomicU64,
@@ -195,7 +194,7 @@ impl Clock for AlternatingClock {
 
 /// Slot 1 is due in 1 ms: now by one reading, not yet by the next.
 #[test]
-fn whoever_has_seen_that_a_slot_is_due_does_not_wait_for_it_again() {
+fn a_caller_that_has_seen_its_slot_due_does_not_wait_for_it_again() {
     for number in [0.0, 1.0, 1.1] {
         for first in 0..4 {
             let clock = Arc::new(AlternatingClock {
@@ -235,7 +234,7 @@ impl Clock for SkewedClock {
 }
 
 #[test]
-fn no_reading_of_whoever_knows_of_a_start_is_before_it() {
+fn no_reading_by_a_thread_that_knows_of_a_start_is_before_it() {
     for number in [0.0, 1.0] {
         let clock = Arc::new(SkewedClock::default());
         let pacer = Pacer::builder(rate("1M/s"))
@@ -270,7 +269,7 @@ fn no_reading_of_whoever_knows_of_a_start_is_before_it() {
     }
 }
 
-/// A clock that can be told to panic when it is read.
+/// A clock that panics when it is read, if it is set to.
 #[derive(Debug, Default)]
 struct PanickingClock {
     clock: ManualClock,
@@ -338,7 +337,7 @@ fn what_a_pacer_keeps_does_not_grow_with_its_sleeps() {
         (0..sleeps).for_each(|_| assert!(pacer.acquire().is_ok()));
         format!("{pacer:?}").len()
     };
-    // Figures may grow by some digits; a thousand sleepers that are still remembered would be
+    // Figures may grow by some digits. A thousand sleepers that are still remembered would be
     // thousands.
     assert!(size_after(100) + 1_000 > size_after(1_000));
 }

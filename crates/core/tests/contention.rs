@@ -1,7 +1,8 @@
-//! Real threads on one pacer: DESIGN 2.2 (no slot twice, none lost) and 2.8 (nobody is stranded).
+//! Real threads on one pacer: no slot is handed out twice or lost, and no caller sleeps on for
+//! ever.
 //!
-//! At a constant interval of whole nanoseconds the intended start is the slot's number: the set of
-//! all intended starts must be exactly 0, 1, 2, ... intervals. The clock is moved by hand, or
+//! At a constant interval of whole nanoseconds the intended start is the slot's number, so the set
+//! of all intended starts must be exactly 0, 1, 2, ... intervals. The clock is moved by hand, or
 //! jumps; nothing here depends on how fast anything runs.
 
 mod common;
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, OnceLock};
 use std::thread::{self, JoinHandle, ThreadId};
 
-/// A few random numbers; the same ones every time.
+/// A few random numbers, the same ones every time.
 struct Dice(u64);
 
 impl Dice {
@@ -27,7 +28,7 @@ impl Dice {
 
 type Starts = Vec<u64>;
 
-/// Starts `threads` workers, each with dice of its own.
+/// Starts `threads` workers, each with its own dice.
 fn crew(
     threads: u64,
     pacer: &Pacer,
@@ -40,8 +41,8 @@ fn crew(
     (0..threads).map(worker).collect()
 }
 
-/// Every slot of `interval_ns` once, from 0 on without a gap; what was given back and not taken
-/// again is taken now.
+/// Asserts that every slot of `interval_ns` was started once, from 0 on without a gap. What was
+/// given back and not taken again is taken now.
 fn assert_each_slot_once(pacer: &Pacer, mut starts: Starts, interval_ns: u64) {
     let taken = starts.len();
     let slots = starts.iter().max().expect("some starts") / interval_ns + 1;
@@ -159,7 +160,7 @@ fn everything_at_once_takes_each_slot_once() {
     }
 }
 
-/// As [`assert_each_slot_once`], where the slots that are left may have to be waited for.
+/// As [`assert_each_slot_once`], for slots that may not be due yet.
 fn assert_each_slot_once_on_time(pacer: &Pacer, clock: &ManualClock, starts: Starts) {
     let pacer = pacer.clone();
     let thread = thread::spawn(move || assert_each_slot_once(&pacer, starts, 10));
@@ -185,7 +186,7 @@ fn slots_are_counted_right_over_rate_changes() {
         }
     });
     let starts = starts.concat().len() as u64;
-    // Nobody holds a slot any more: what was granted is what was started.
+    // No slot is held any more, so what was granted is what was started.
     assert_eq!(pacer.ledger().granted, starts);
     assert_balanced(&pacer);
 }
@@ -214,7 +215,7 @@ fn no_gap_is_forfeited_twice() {
 }
 
 #[test]
-fn a_close_in_the_middle_lets_everyone_out() {
+fn a_close_in_the_middle_ends_all_calls() {
     for round in 0..20_u64 {
         let clock = ManualClock::new();
         let pacer = build("1M/s", &clock).build();
@@ -253,13 +254,12 @@ fn until_closed(pacer: &Pacer, dice: &mut Dice) -> Starts {
     }
 }
 
-/// A clock that oversleeps by a microsecond, and on which one thread stands still while it reads
-/// it.
+/// A clock that oversleeps by a microsecond, and on which one thread stops while it reads it.
 #[derive(Debug)]
 struct Stopping {
     now: AtomicU64,
     stopped: OnceLock<ThreadId>,
-    /// Waited at when it stops, and when it goes on.
+    /// The thread waits at it when it stops, and again before it goes on.
     barrier: Barrier,
 }
 
@@ -277,9 +277,9 @@ impl Clock for Stopping {
     }
 }
 
-/// Whoever reads the ledger reads the clock under the lock.
+/// A caller that reads the ledger reads the clock under the lock.
 #[test]
-fn a_thread_that_is_stopped_while_it_holds_the_lock_stops_nobody() {
+fn a_thread_that_is_stopped_while_it_holds_the_lock_stops_no_other() {
     let clock = Arc::new(Stopping {
         now: AtomicU64::new(0),
         stopped: OnceLock::new(),

@@ -1,5 +1,5 @@
-//! Slots that are taken and given back, and slots in rows: DESIGN 2.2 (none lost, none handed out
-//! twice).
+//! Slots that are taken and given back, and slots in rows: none is lost, and none is handed out
+//! twice.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn claims_given_back_are_handed_out_once_each_and_in_order() {
 }
 
 #[test]
-fn a_claim_given_back_goes_to_whoever_sleeps_for_a_later_slot() {
+fn a_claim_given_back_goes_to_a_sleeper_with_a_later_slot() {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).build();
     pacer.try_acquire().expect("due at once");
@@ -74,7 +74,7 @@ fn a_lane_gives_back_when_the_rate_falls() {
     lane.give_back();
     let third = intended_ns(pacer.acquire().expect("open"));
     assert_eq!(first, 0);
-    // The run's slots go on, one a second, whoever starts them; slot 1 may have been due before the
+    // The run's slots go on, one a second, for any caller. Slot 1 may have been due before the
     // change.
     assert!(third - second <= SECOND + 1 && third > second, "{first} {second} {third}");
     assert_eq!(pacer.ledger().granted, 3);
@@ -126,10 +126,10 @@ fn claims_given_back_are_backlog_from_their_own_moments_on() {
     }
 }
 
-/// Slot 0, half a second late, is claimed and given back, and ten seconds later claimed again: that
+/// Slot 0, half a second late, is claimed and given back, and claimed again ten seconds later: that
 /// start is 10.5 s late.
 #[test]
-fn the_latest_claim_given_back_is_seen_anew() {
+fn the_latest_claim_given_back_gets_a_new_reading() {
     for number in [0.0, 0.5, 1.0, 1.1] {
         let clock = ManualClock::new();
         let pacer = build("1/s", &clock).strictness(strictness(number)).build();
@@ -140,8 +140,9 @@ fn the_latest_claim_given_back_is_seen_anew() {
     }
 }
 
-/// At 10 s strict forfeits all that slot 2 is late, so slot 3 comes at 11 s. Slot 0 is from before
-/// and comes back, and is later than the limit; slot 1 is held, and is so as well when it starts.
+/// At 10 s strict forfeits all of slot 2's lateness, so slot 3 comes at 11 s. Slots 0 and 1 are
+/// from before that, and later than the limit. Slot 0 comes back; slot 1 is held, and is still too
+/// late when it starts.
 #[test]
 fn a_late_slot_that_comes_back_is_skipped_and_none_behind_the_gap() {
     let clock = ManualClock::new();
@@ -154,7 +155,7 @@ fn a_late_slot_that_comes_back_is_skipped_and_none_behind_the_gap() {
     drop(first);
     assert_eq!(put_off_to(&pacer), 11 * SECOND);
     assert_eq!(pacer.ledger().skipped, 1);
-    // Where its slot is skipped, a claim goes on with the next one.
+    // A claim whose slot is skipped goes on with the next one.
     assert_eq!(second.start(), Err(Refused::NotUntil(at(11 * SECOND))));
     assert_eq!(second.due(), Ok(at(11 * SECOND)));
     assert_eq!((pacer.ledger().skipped, pacer.ledger().granted), (2, 2));
@@ -163,8 +164,8 @@ fn a_late_slot_that_comes_back_is_skipped_and_none_behind_the_gap() {
     assert_balanced(&pacer);
 }
 
-/// A slot that was known to be due by a reading of long ago comes back: who takes it then is told
-/// how late it is now.
+/// A slot that was known to be due by a reading of long ago comes back. The caller that takes it
+/// then gets its lateness as of now.
 #[test]
 fn a_slot_that_comes_back_is_stamped_by_a_new_reading() {
     let clock = ManualClock::new();

@@ -1,4 +1,4 @@
-//! What a thread has learnt and spent is its own, whatever pacers it serves.
+//! What a thread has learnt and spent belongs to the thread, whichever pacers it serves.
 
 mod common;
 
@@ -47,7 +47,7 @@ fn a_thread_that_serves_two_pacers_keeps_its_budget_for_spinning() {
     assert!((span(2 * MILLI)..=allowed).contains(&spun), "{spun:?} of {allowed:?}");
 }
 
-/// Two clocks an hour apart, each of which stands still while the thread waits on the other.
+/// Two clocks an hour apart. Each of them stands still while the thread waits on the other.
 #[test]
 fn moments_of_one_pacers_clock_say_nothing_of_anothers() {
     let clocks = [0, HOUR].map(|start| Arc::new(TickingClock(AtomicU64::new(start))));

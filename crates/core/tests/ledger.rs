@@ -1,4 +1,4 @@
-//! What is counted, and from when on: the ledger and the achieved rate.
+//! The ledger and the achieved rate: what is counted, and since when.
 
 mod common;
 
@@ -30,8 +30,8 @@ fn the_ledger_begins_with_the_schedule_and_stands_still_while_paused() {
     assert_eq!(pacer.ledger().allocated, span(SECOND));
 }
 
-/// At 1 s slots 0 to 1000 are due: 0 to 499 are skipped by the first start, the others and five
-/// beyond are claimed, and three of those that are due given back.
+/// At 1 s slots 0 to 1000 are due. The first start skips 0 to 499. The others and five beyond are
+/// claimed, and three of those that are due are given back.
 #[test]
 fn the_achieved_rate_counts_what_has_started() {
     let clock = ManualClock::new();
@@ -47,7 +47,7 @@ fn the_achieved_rate_counts_what_has_started() {
 }
 
 #[test]
-fn the_achieved_rate_is_kept_although_nobody_asks_in_between() {
+fn the_achieved_rate_is_kept_without_being_read_in_between() {
     for (text, per_second) in [("50/s", 50_u32), ("1000/s", 1_000)] {
         let clock = ManualClock::jumping();
         let pacer = build(text, &clock).build();
@@ -68,7 +68,7 @@ fn lanes_that_are_gone_are_forgotten_when_their_figures_have_been_collected() {
         }
         format!("{pacer:?}").len()
     };
-    // Figures may grow by some digits; a hundred tallies that are still remembered would be
+    // Figures may grow by some digits. A hundred lanes' notes that are still remembered would be
     // thousands.
     assert!(size_after(10) + 1_000 > size_after(100));
     assert_eq!(pacer.stats().wait_time().len(), 110);

@@ -1,5 +1,5 @@
-//! What others do while a caller sleeps, step by step: who sleeps already is bound by the laws as
-//! well.
+//! What other callers do while one sleeps, step by step. A caller that sleeps already is bound by
+//! the same rules.
 
 mod common;
 
@@ -56,11 +56,11 @@ impl Clock for Meanwhile {
     }
 }
 
-/// 10/s at ratio 2, so that slots may start every 50 ms while time is owed: slot 1 started at 10 s,
-/// slots 2 and 3 are given back while somebody sleeps for slot 4, and slot 2 is taken at 10.14 s,
-/// 90 ms later than it might have started. Slot 4 comes 100 ms later.
+/// 10/s at ratio 2, so slots may start every 50 ms while time is owed. Slot 1 started at 10 s.
+/// Slots 2 and 3 are given back while a caller sleeps for slot 4, and slot 2 is taken at 10.14 s,
+/// 90 ms later than it might have started. Slot 4 comes 100 ms after it.
 #[test]
-fn a_second_stall_while_time_is_owed_holds_back_who_sleeps_already() {
+fn a_second_stall_while_time_is_owed_holds_back_a_caller_that_sleeps_already() {
     let clock = Arc::new(Meanwhile::default());
     let builder =
         Pacer::builder(rate("10/s")).strictness(strictness(2.0)).tolerance(Duration::ZERO);

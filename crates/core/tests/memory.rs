@@ -1,5 +1,5 @@
-//! What a pacer and a lane take in memory, and that nothing grows with running time, or with lanes
-//! that come and go.
+//! How much memory a pacer and a lane take, and that it grows neither with running time nor with
+//! lanes that come and go.
 
 mod common;
 
@@ -14,15 +14,15 @@ const PACER_BYTES: usize = 4 << 10;
 /// Until it records something: then it has a histogram.
 const LANE_BYTES: usize = 4 << 10;
 
-/// What `make` leaves allocated as long as its value lives, and the value itself.
+/// What `make` leaves allocated for as long as its value lives, and the value itself.
 fn bytes<T>(make: impl FnOnce() -> T) -> (T, usize) {
     let before = dhat::HeapStats::get().curr_bytes;
     let value = make();
     (value, dhat::HeapStats::get().curr_bytes.saturating_sub(before))
 }
 
-/// Everything that is remembered: rates and pauses by the hundred, forfeited gaps, slots given
-/// back, samples of the rate.
+/// Everything that is remembered: hundreds of rates and pauses, forfeited gaps, slots given back,
+/// and samples of the rate.
 fn lead_a_long_life(pacer: &Pacer, clock: &ManualClock) {
     for round in 0..1_000_u64 {
         clock.advance(span(250_000_000));
@@ -37,8 +37,8 @@ fn lead_a_long_life(pacer: &Pacer, clock: &ManualClock) {
     }
 }
 
-/// The test harness has a thread of its own, which allocates once and whenever it gets to it: so
-/// the least of some tries.
+/// The least of some tries, because the test harness has a thread of its own, which allocates at
+/// any time.
 fn growth<T>(mut more: impl FnMut() -> T) -> usize {
     (0..5).map(|_| bytes(&mut more).1).min().expect("some tries")
 }

@@ -1,26 +1,26 @@
 //! The differential test: the pacer and a plain one behind a mutex, driven by the same random
 //! sequences.
 //!
-//! Both are told what to do, one step after the other, on a clock that moves by hand, and to its
-//! end where a caller is held back; after every step the answers and the ledgers are compared.
-//! `PROPTEST_CASES=100000` makes it long.
+//! Both do one step after the other, on a clock that is moved by hand, and that jumps to the end of
+//! each pause. After every step the answers and the ledgers are compared. `PROPTEST_CASES=100000`
+//! makes it long.
 //!
 //! Everything must come out the same, with these exceptions:
 //!
-//! * A lane takes slots ahead. Of these only what is promised is checked: how many it may take,
-//!   that they are due and follow the one it starts, that it starts them in order, that nobody else
-//!   gets them, and that they come back. How many it has taken is read from the ledger. What others
-//!   get is compared slot by slot, so that a slot which is lost or handed out twice is seen at
-//!   once.
-//! * In an open loop a slot may be granted on an earlier reading of the clock: its wait time then
-//!   is a lower bound. How much lower is for `stalls.rs` to say.
-//! * A slot that was held over more changes of rate than the pacer remembers exactly may be told an
+//! * A lane takes slots ahead. Only what is promised about them is checked: how many it may take,
+//!   that they are due and follow the one it starts, that it starts them in order, that no other
+//!   caller gets them, and that they come back. How many it has taken is read from the ledger. The
+//!   slots of other callers are compared one by one, so a slot that is lost or handed out twice
+//!   shows at once.
+//! * In an open loop a slot may be granted on an earlier reading of the clock, and its wait time is
+//!   then a lower bound. `stalls.rs` checks how much lower it may be.
+//! * A slot that was held over more changes of rate than the pacer remembers exactly may get an
 //!   approximate intended start.
 //!
-//! The rounding that the pacer is allowed: 2 ns in every amount (a time is rounded to a whole
+//! The pacer is allowed this rounding: 2 ns in every amount (a time is rounded to a whole
 //! nanosecond where it is read and where it is counted from), and for every rate change 2^-16 of
-//! the longest interval beside 2 ns at the faster rate, which at the slower one stand for more: see
-//! `Slack`. Where a decision hangs on less than that, a sequence is cut short.
+//! the longest interval and 2 ns at the faster rate, which are more at the slower one; see `Slack`.
+//! If a decision depends on less than that, the sequence ends there.
 
 mod common;
 mod oracle_model;
@@ -135,7 +135,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Whether a caller that is held back ever comes back.
+    /// Whether a caller that is held back ever returns.
     fn comes_back(&self) -> bool {
         !self.pacer.is_paused() || self.pacer.is_closed()
     }
@@ -252,7 +252,7 @@ impl Pair {
         Ok(())
     }
 
-    /// What was answered, and when the caller has come back.
+    /// Compares the answers, and the moments at which the caller returned.
     fn compare(&self, real: Result<Grant, Refused>, (plain, now): (Answer, f64)) {
         let near = |real: f64, plain: f64| (real - plain).abs() <= self.oracle.slack();
         let same = match (real, plain) {
@@ -296,7 +296,8 @@ impl Pair {
         Ok(())
     }
 
-    /// Closed, everyone is told so, and everything that has not started comes back.
+    /// Closes the pacer: every caller gets `Closed`, and everything that has not started comes
+    /// back.
     fn finish(&mut self) -> Result<(), Undecided> {
         for step in [
             Step::Close,
@@ -317,7 +318,7 @@ impl Pair {
     }
 }
 
-/// Runs the sequence; to its end, where it is decided on the way what is right.
+/// Runs the sequence, up to the first step whose right outcome is undecided.
 fn run(setting: &Setting, steps: &[Step]) -> Result<(), Undecided> {
     let mut pair = Pair::new(setting);
     for step in steps {
@@ -330,7 +331,7 @@ fn run(setting: &Setting, steps: &[Step]) -> Result<(), Undecided> {
 #[test]
 fn the_pacer_does_what_the_plain_one_does() {
     let usual = ProptestConfig::default();
-    // Some mistakes show in one of some hundred sequences only.
+    // Some mistakes show in only one of several hundred sequences.
     let config =
         ProptestConfig { cases: usual.cases.max(2_048), failure_persistence: None, ..usual };
     let (cases, cut_short) = (config.cases, Cell::new(0));

@@ -1,5 +1,5 @@
-//! How a caller is held back, under each [`Pause`]: what it hears of, when it sleeps, what that
-//! costs, and with which timers.
+//! How a caller is held back under each [`Pause`]: which changes reach it, when it sleeps, what
+//! that costs, and with which timers.
 
 mod common;
 
@@ -18,14 +18,14 @@ use std::time::Duration;
 
 type Step = Box<dyn FnOnce() + Send>;
 
-/// A clock for one thread that stands still but while somebody waits on it, asleep or spinning:
-/// then another thread does the next step, or where there is none the wait is over. Sleeps overrun
-/// by 1 us.
+/// A clock for one thread. It stands still except while a caller waits on it, asleep or spinning.
+/// Then another thread does the next step, or if there is none the wait is over. Sleeps overrun by
+/// 1 us.
 #[derive(Default)]
 struct Staged {
     now: AtomicU64,
     steps: Mutex<VecDeque<Step>>,
-    /// What was slept to.
+    /// The moments that callers slept to.
     sleeps: Mutex<Vec<Nanos>>,
 }
 
@@ -52,7 +52,7 @@ impl Staged {
         }
     }
 
-    /// What was slept to since the last call.
+    /// The moments that callers slept to since the last call.
     fn sleeps(&self) -> Vec<Nanos> {
         std::mem::take(&mut *self.sleeps.lock().expect("no panic"))
     }
@@ -79,7 +79,7 @@ impl Clock for Staged {
     }
 }
 
-/// Runs it in a thread of its own, which has learnt nothing yet.
+/// Runs `work` in a new thread, which has learnt nothing yet.
 fn in_a_new_thread(work: impl FnOnce() + Send + 'static) {
     if let Err(payload) = thread::spawn(work).join() {
         std::panic::resume_unwind(payload);
@@ -100,8 +100,8 @@ fn callers_of_a_paused_pacer_sleep_whatever_the_strategy() {
     }
 }
 
-/// What a caller is told that spins for a slot a microsecond away while `changes` come one by one,
-/// and when.
+/// What a caller gets that spins for a slot a microsecond away while `changes` come one by one, and
+/// when.
 fn spinning_meanwhile(pause: Pause, changes: &[fn(&Pacer)]) -> (Result<u64, Closed>, Nanos) {
     let clock = Arc::new(Staged::default());
     let pacer = clock.pacer(Pacer::builder(rate("1/h")).pause(pause));
@@ -114,24 +114,24 @@ fn spinning_meanwhile(pause: Pause, changes: &[fn(&Pacer)]) -> (Result<u64, Clos
 }
 
 #[test]
-fn whoever_spins_hears_of_changes() {
+fn a_change_reaches_callers_that_spin() {
     let begun = HOUR - MICRO;
     for pause in [Pause::Hybrid, Pause::Yield, Pause::Spin] {
         let meanwhile = |changes: &[fn(&Pacer)]| spinning_meanwhile(pause, changes);
         assert_eq!(meanwhile(&[Pacer::close]), (Err(Closed), at(begun)), "{pause}");
-        // A microsecond of an hour is less than a nanosecond of a millisecond.
+        // At the new rate, the microsecond that was left of an hour is less than a nanosecond.
         let faster = begun + 1;
         assert_eq!(
             meanwhile(&[|pacer| pacer.set_rate(rate("1k/s"))]),
             (Ok(faster), at(faster)),
             "{pause}"
         );
-        // Nobody is late for a pause that took no time.
+        // A pause that took no time makes no caller late.
         assert_eq!(meanwhile(&[Pacer::pause, Pacer::resume]), (Ok(HOUR), at(HOUR)), "{pause}");
     }
 }
 
-/// How long the next so many starts spin, which sleep once each.
+/// How long the next `starts` starts spin, with one sleep each.
 fn spun_by(starts: usize, clock: &Staged, pacer: &Pacer) -> Duration {
     let before = pacer.stats().spun();
     clock.sleeps();
@@ -140,8 +140,8 @@ fn spun_by(starts: usize, clock: &Staged, pacer: &Pacer) -> Duration {
     pacer.stats().spun().saturating_sub(before)
 }
 
-/// Acquires, and meanwhile so many more threads do, each while the one before it waits; what the
-/// last one does then.
+/// Acquires, and so do `more` other threads, each while the one before it waits. The last one then
+/// does `then`.
 fn acquire_with(more: usize, clock: &Arc<Staged>, pacer: &Pacer, then: fn(&Arc<Staged>)) {
     if let Some(rest) = more.checked_sub(1) {
         let (others_clock, other) = (Arc::clone(clock), pacer.clone());
@@ -159,7 +159,7 @@ fn no_more_threads_spin_at_once_than_there_are_processors() {
         let clock = Arc::new(Staged::default());
         let pacer = clock.pacer(Pacer::builder(rate("1M/s")).pause(Pause::Hybrid));
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
-        // Twice: who has spun lets others.
+        // Twice, because a thread that has spun lets others spin.
         for _ in 0..2 {
             acquire_with(processors - 1, &clock, &pacer, |clock| {
                 assert_eq!(clock.sleeps().len(), 0);
@@ -167,16 +167,17 @@ fn no_more_threads_spin_at_once_than_there_are_processors() {
         }
         acquire_with(processors, &clock, &pacer, |clock| {
             assert_eq!(clock.sleeps().len(), 1);
-            // Who found no processor does not try again for a while, whatever it paces.
+            // A thread that found no processor does not try again for a while, whichever pacer it
+            // serves.
             let other = clock.pacer(Pacer::builder(rate("1k/s")).pause(Pause::Hybrid));
             assert!(spun_by(5, clock, &other).is_zero());
         });
     });
 }
 
-/// Of the 2 us or more that a thread wakes before a start, it oversleeps one.
+/// Of the 2 us or more by which a thread wakes before a start, it oversleeps one.
 #[test]
-fn who_loses_the_processor_while_spinning_sleeps_for_twenty_milliseconds() {
+fn a_thread_that_loses_the_processor_while_spinning_sleeps_for_twenty_milliseconds() {
     in_a_new_thread(|| {
         let clock = Arc::new(Staged::default());
         let pacer = clock.pacer(Pacer::builder(rate("1k/s")).pause(Pause::Hybrid));
@@ -252,7 +253,7 @@ mod linux {
         });
     }
 
-    /// What a sleep takes of the processor.
+    /// The processor time that a sleep takes.
     const COST_NS: u64 = 26 * MICRO;
 
     /// A clock for one thread that stands still but for its sleeps, which end on time and take the
@@ -293,7 +294,7 @@ mod linux {
             (clock, pacer)
         }
 
-        /// Sleeps during the next so many nanoseconds of the clock.
+        /// How many sleeps there are during the next `nanos` nanoseconds of the clock.
         fn sleeps_in(&self, nanos: u64, pacer: &Pacer) -> u64 {
             let (end, before) =
                 (self.now().as_nanos() + nanos, self.sleeps.load(Ordering::Relaxed));
@@ -304,7 +305,7 @@ mod linux {
         }
     }
 
-    /// Whatever was due since 0 has started by now.
+    /// All that was due since 0 has started by now.
     fn assert_exact(starts_per_s: u64, pacer: &Pacer) {
         drain(pacer);
         let due =
@@ -318,7 +319,7 @@ mod linux {
         set: impl FnOnce(PacerBuilder) -> PacerBuilder,
     ) {
         let (clock, pacer) = DearSleeps::pacer(starts_per_s, set);
-        // What a sleep costs is learnt first, and goes up and down by a sixteenth then.
+        // The cost of a sleep is learnt first, and then goes up and down by a sixteenth.
         clock.sleeps_in(20 * MILLI, &pacer);
         let sleeps = clock.sleeps_in(80 * MILLI, &pacer);
         let most = (80 * MILLI + 5 * MILLI) * percent / 100 / COST_NS + 1;
@@ -332,7 +333,7 @@ mod linux {
             for starts_per_s in [100_000, 1_000_000, 10_000_000] {
                 keeps_to_its_share(starts_per_s, 10, |builder| builder);
             }
-            // At 10 k/s only because it is asked for.
+            // At 10 k/s only because the share is set.
             for (starts_per_s, percent) in [(10_000, 10), (1_000_000, 40)] {
                 let share = f64::from(u32::try_from(percent).expect("to 100")) / 100.0;
                 keeps_to_its_share(starts_per_s, percent, |builder| builder.sleep_share(share));
@@ -341,7 +342,7 @@ mod linux {
     }
 
     #[test]
-    fn whoever_is_strict_or_far_apart_sleeps_to_each_start() {
+    fn strict_starts_and_starts_far_apart_have_a_sleep_each() {
         in_a_new_thread(|| {
             for (starts_per_s, strictness) in
                 [(100_000, Strictness::STRICT), (10_000, Strictness::AVERAGE)]

@@ -1,5 +1,5 @@
-//! What happens to missed time, in virtual time: DESIGN 1 (strictness), 2.4 (the ledger) and 2.9
-//! (nothing bursts by surprise).
+//! What happens to missed time, in virtual time: strictness, the ledger, and no bursts but those
+//! that were chosen.
 
 mod common;
 
@@ -11,7 +11,7 @@ use nanopace::{ManualClock, Pacer, Refused, Strictness};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// 100/s with slot 0 taken at 0 s; then nobody comes until 10.01 s, so that slot 1 is 10 s late.
+/// 100/s with slot 0 taken at 0 s and no caller until 10.01 s, so that slot 1 is 10 s late.
 fn stalled(number: f64) -> (ManualClock, Pacer) {
     let clock = ManualClock::new();
     let pacer = build("100/s", &clock).strictness(strictness(number)).build();
@@ -117,7 +117,7 @@ fn partial_strictness_closes_its_fraction_at_high_rates_too() {
     );
 }
 
-/// Acquires on a jumping clock after a stall of 10 s at 100/s, until on schedule; returns how many
+/// Acquires on a jumping clock after a stall of 10 s at 100/s, until on schedule. Returns how many
 /// starts that took.
 fn catch_up(ratio: f64, interval_ns: u64) -> u64 {
     let clock = ManualClock::jumping();
@@ -208,7 +208,7 @@ fn a_claim_is_due_when_it_may_start_and_not_when_it_was_intended() {
 }
 
 #[test]
-fn a_second_stall_while_catching_up_is_no_licence_to_burst() {
+fn a_second_stall_while_catching_up_allows_no_burst() {
     let (clock, pacer) = stalled(2.0);
     drain(&pacer);
     clock.advance(span(3 * SECOND));
@@ -464,8 +464,8 @@ fn the_tolerance_itself_is_within_the_tolerance() {
     }
 }
 
-/// Wait times of 1 000 slots that a lane has started at one moment, the first of them 10 us late
-/// and the last not at all.
+/// Wait times of 1 000 slots that a lane starts at one moment: the first is 10 us late, the last is
+/// on time.
 #[test]
 fn a_lane_records_how_late_each_start_was() {
     let clock = ManualClock::new();

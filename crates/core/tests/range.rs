@@ -1,15 +1,15 @@
-//! Beyond the range of positions: nothing hangs, nothing is lost from the ledger.
+//! Beyond the range of positions: no call hangs, and nothing is lost from the ledger.
 
 mod common;
 
 use common::{assert_balanced, at, build, span, strictness};
 use nanopace::{Grant, ManualClock, Nanos, Refused};
 
-/// At 2^24 slots per second the range of 2^44 slots is 2^20 seconds: 12 days. A year late, what is
-/// beyond is forfeited, and of the rest everything is skipped that is more than 10 us late: 10 us
-/// are 167.8 intervals, so 168 slots remain, the one due now included.
+/// At 2^24 slots per second the range of 2^44 slots is 2^20 seconds, or 12 days. At a year of
+/// lateness, what is beyond the range is forfeited. Of the rest, everything is skipped that is more
+/// than 10 us late. 10 us are 167.8 intervals, so 168 slots remain, with the one that is due now.
 #[test]
-fn skipping_gets_over_more_than_the_range() {
+fn skipping_works_beyond_the_range() {
     let clock = ManualClock::new();
     let pacer = build("16777216/s", &clock).skip_later_than(span(10_000)).build();
     pacer.try_acquire().expect("slot 0");
@@ -22,8 +22,8 @@ fn skipping_gets_over_more_than_the_range() {
     assert_balanced(&pacer);
 }
 
-/// At 1 G/s the range of 2^44 slots is 4.9 hours. A day late, a start forfeits what is beyond, also
-/// in an open loop: the next one is 4.9 hours late.
+/// At 1 G/s the range of 2^44 slots is 4.9 hours. A start that is a day late forfeits what is
+/// beyond, also in an open loop, so the next one is 4.9 hours late.
 #[test]
 fn backlog_beyond_the_range_is_forfeited() {
     for number in [0.0, 1.1] {
@@ -40,7 +40,7 @@ fn backlog_beyond_the_range_is_forfeited() {
 }
 
 #[test]
-fn the_end_of_time_hangs_nobody() {
+fn the_end_of_time_hangs_no_caller() {
     for number in [0.0, 0.5, 1.0, 1.1] {
         let clock = ManualClock::new();
         let pacer = build("10G/s", &clock)
@@ -53,9 +53,9 @@ fn the_end_of_time_hangs_nobody() {
     }
 }
 
-/// Slots 0 and 1 are held while slot 2 forfeits the 8 s that it is late. Of 10 s at one per second,
-/// 8 are idle then; slot 0's second and slot 1's, given back, are backlog; what slot 2 has is not
-/// due yet. Taken again, they start at once, as late as they are.
+/// Slots 0 and 1 are held while slot 2 forfeits its lateness of 8 s. Then of 10 s at one per second
+/// 8 are idle. Slots 0 and 1 are given back, and their two seconds are backlog; slot 2's second is
+/// not due yet. Taken again, they start at once, as late as they are.
 #[test]
 fn what_is_given_back_from_before_a_forfeited_gap_is_backlog() {
     let clock = ManualClock::new();
@@ -74,13 +74,14 @@ fn what_is_given_back_from_before_a_forfeited_gap_is_backlog() {
         assert_eq!(pacer.try_acquire().map(Grant::wait_nanos), Ok(wait_ns));
     }
     assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(at(11_000_000_000))));
-    assert_eq!(pacer.ledger().idle, span(8_000_000_000), "who starts behind others moves nothing");
+    assert_eq!(pacer.ledger().idle, span(8_000_000_000), "a straggler moves nothing");
 }
 
-/// At 4 G/s the range of 2^44 slots is 4398 s: limits of that and of two hours are none, and twelve
-/// hours late something still starts. Where it is owed, it is paid back at its ratio nevertheless.
+/// At 4 G/s the range of 2^44 slots is 4398 s. Limits of that and of two hours are no limits, and
+/// something still starts at twelve hours of lateness. Time that is owed is still paid back at its
+/// ratio.
 #[test]
-fn a_skip_limit_of_the_range_or_more_skips_nothing_and_hangs_nobody() {
+fn a_skip_limit_of_the_range_or_more_skips_nothing_and_hangs_no_caller() {
     let hour = 3_600_000_000_000;
     for (limit, number) in [(4_398_046_511_104, 0.0), (4_398_046_511_104, 2.0), (2 * hour, 0.0)] {
         let clock = ManualClock::new();
@@ -94,10 +95,10 @@ fn a_skip_limit_of_the_range_or_more_skips_nothing_and_hangs_nobody() {
     }
 }
 
-/// At 10 G/s positions come round after 2^48 slots, and can't be told apart from 2^47 on. 10 s are
+/// At 10 G/s positions wrap after 2^48 slots, and can't be told apart from 2^47 on. 10 s are
 /// forfeited, and again after 35 000 rows of 2^32 - 1 slots, of 429.4967295 ms each.
 #[test]
-fn what_was_forfeited_long_ago_is_neither_counted_again_nor_a_licence() {
+fn what_was_forfeited_long_ago_is_neither_counted_again_nor_made_up_for() {
     let clock = ManualClock::jumping();
     let pacer = build("10G/s", &clock).strictness(strictness(1.0)).build();
     let rows = |rows: u64| assert!((0..rows).all(|_| pacer.acquire_many(u32::MAX).is_ok()));
@@ -111,7 +112,7 @@ fn what_was_forfeited_long_ago_is_neither_counted_again_nor_a_licence() {
     }
 }
 
-/// At 10 G/s and a burst ratio of 1.0001 an hour's debt takes more than a year to pay back; a line
+/// At 10 G/s and a burst ratio of 1.0001 an hour's debt takes more than a year to pay back. A line
 /// reaches 2^46 slots, which are less than two hours. Rows of 2^32 - 1 slots are due one after the
 /// other for a day.
 #[test]
@@ -129,7 +130,7 @@ fn what_is_owed_for_longer_than_a_line_reaches_is_paid_back_at_its_ratio() {
     assert_balanced(&pacer);
 }
 
-/// Beyond 292 years, the range of moments, it is not paused for all that.
+/// A slot beyond 292 years, the range of moments, does not count as paused.
 #[test]
 fn a_slot_beyond_the_end_of_time_is_not_said_to_be_paused() {
     let clock = ManualClock::new();

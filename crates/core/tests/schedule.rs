@@ -1,7 +1,7 @@
-//! The schedule in virtual time: DESIGN 2.3 (the rate is exact) and 2.9 (no credit).
+//! The schedule in virtual time: the rate is exact, and there is no credit from the past.
 //!
-//! An intended start is the exact multiple of the interval, rounded up to a whole nanosecond: never
-//! before it, and off by less than one nanosecond, so that nothing adds up.
+//! An intended start is the exact multiple of the interval, rounded up to a whole nanosecond. It is
+//! never early, and off by less than one nanosecond, so nothing adds up.
 
 mod common;
 
@@ -17,8 +17,8 @@ fn ideal_ns(slot: u128, operations: u128, period_ns: u128) -> u64 {
     u64::try_from((slot * period_ns).div_ceil(operations)).expect("within the range of moments")
 }
 
-/// The interval is kept to one part in 2^63, a hundredth of a nanosecond in a year: rounding up can
-/// miss that, nothing more.
+/// The interval is kept to one part in 2^63, a hundredth of a nanosecond in a year. Rounding up can
+/// miss by that and no more.
 fn assert_within_a_trace(actual_ns: u64, slot: u128, operations: u128, period_ns: u128) {
     let (actual, ideal) = (u128::from(actual_ns) * operations, slot * period_ns);
     assert!(
@@ -28,8 +28,9 @@ fn assert_within_a_trace(actual_ns: u64, slot: u128, operations: u128, period_ns
     assert!(actual + operations / 100 >= ideal, "slot {slot}: {actual_ns} ns is early");
 }
 
-/// Takes rows of `step` slots on a jumping clock up to about `until_ns`; each must start at its
-/// ideal time, or where that is a trace beyond a whole nanosecond, on that one. Returns the slots.
+/// Takes rows of `step` slots on a jumping clock up to about `until_ns`. Each must start at its
+/// ideal time, or if that is a trace beyond a whole nanosecond, at that nanosecond. Returns the
+/// number of slots.
 fn assert_exact(rate: Rate, operations: u128, period_ns: u128, step: u32, until_ns: u64) -> u128 {
     let clock = ManualClock::jumping();
     let pacer = Pacer::builder(rate).clock(clock).build();
@@ -109,8 +110,8 @@ fn floating_point_rates_are_exact_at_their_exact_value() {
     assert_exact(rate, 3_602_879_701_896_397, u128::from(SECOND) << 55, 9_973, YEAR);
 }
 
-/// 10^15 slots at `per_second`, in rows of 2^32 - 1: each starts within an interval of its ideal
-/// time, and not before it.
+/// 10^15 slots at `per_second`, in rows of 2^32 - 1. Each starts within an interval after its ideal
+/// time and never before it.
 fn assert_a_million_billion_slots(per_second: u128) {
     let clock = ManualClock::jumping();
     let rate = Rate::per_second(u64::try_from(per_second).expect("a rate")).expect("a rate");
@@ -118,7 +119,8 @@ fn assert_a_million_billion_slots(per_second: u128) {
     let mut slot = 0_u128;
     while slot < 1_000_000_000_000_000 {
         let actual = u128::from(intended_ns(pacer.acquire_many(u32::MAX).expect("open")));
-        // |actual - ideal| < interval, plus the 1 ns that rounding up to whole nanoseconds may take; times per_second.
+        // The difference is below the interval, plus the 1 ns that rounding up to whole nanoseconds
+        // may take. Everything is multiplied by per_second.
         let (scaled, ideal) = (actual * per_second, slot * u128::from(SECOND));
         assert!(
             scaled < ideal + u128::from(SECOND) + per_second,
@@ -235,8 +237,8 @@ fn a_change_at_a_slots_own_moment_leaves_the_whole_next_interval() {
 
 #[test]
 fn a_change_gives_away_less_than_a_tick() {
-    // 3 slots of 30 k/s take 100 us. A tick of them is shorter than a nanosecond, the least that
-    // can be told of it; a tick of a day is 1 318 359 375 ns.
+    // 3 slots of 30 k/s take 100 us. A tick of them is shorter than a nanosecond, the shortest time
+    // there is; a tick of a day is 1 318 359 375 ns.
     let clock = ManualClock::new();
     let pacer = build("30k/s", &clock).build();
     clock.set(at(100_000));

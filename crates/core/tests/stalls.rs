@@ -1,7 +1,7 @@
-//! What a grant says of a stall, on a clock that is moved by hand: DESIGN 2.1 and the law of wait
-//! times. A told wait time is never more than the truth; exact where a late policy is set; and in
-//! an open loop at most 10 us less at the pace at which callers come, where a stall in the middle
-//! may go unnoticed by as many starts as had been made in 10 us.
+//! How grants show a stall, on a clock that is moved by hand. A wait time is never more than the
+//! truth. It is exact under a late policy. In an open loop it is at most 10 us too short at the
+//! pace at which callers come, and a stall in the middle may stay hidden from as many starts as had
+//! been made in 10 us.
 
 mod common;
 
@@ -28,7 +28,7 @@ enum Way {
     Row,
     Claim,
     Lane,
-    /// By a lane and by the shared call in turn: neither goes by what the other has seen long ago.
+    /// By a lane and by the shared call in turn: neither relies on what the other read long ago.
     Both,
 }
 
@@ -44,7 +44,7 @@ struct Worker {
     starts: u64,
 }
 
-/// What was told of a start, and what was true.
+/// What a grant said of a start, and what was true.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     wait_ns: u64,
@@ -59,7 +59,7 @@ impl Told {
 }
 
 impl Worker {
-    /// Behind its schedule by so much; whoever is early moves the clock.
+    /// Behind its schedule by `behind`. A caller that is early moves the clock.
     fn new(way: Way, builder: PacerBuilder, behind: Duration) -> Worker {
         let clock = ManualClock::jumping();
         let pacer = builder.tolerance(Duration::ZERO).clock(clock.clone()).build();
@@ -68,7 +68,7 @@ impl Worker {
         Worker { clock, pacer, lane, way, starts: 0 }
     }
 
-    /// Starts an operation, unless that is refused because none is due, and lets so much time pass.
+    /// Starts an operation, unless it is refused because none is due, and lets `nanos` pass.
     fn operate(&mut self, nanos: u64) -> Option<Told> {
         self.starts += 1;
         let told = self.start().map(|grant| {
@@ -80,7 +80,7 @@ impl Worker {
         told
     }
 
-    /// The same where something is due.
+    /// The same, for a worker that is behind schedule.
     fn operate_late(&mut self, nanos: u64) -> Told {
         self.operate(nanos).expect("behind schedule")
     }
@@ -99,7 +99,7 @@ impl Worker {
     }
 }
 
-/// Behind by enough for `starts` starts of two slots.
+/// A lateness with enough slots for `starts` starts of two slots.
 fn enough(text: &str, starts: u64) -> Duration {
     Duration::from_secs_f64(rate(text).interval_ns() * 1e-9).mul_f64(2.5)
         * u32::try_from(starts).expect("few")
@@ -141,7 +141,7 @@ fn a_stall_goes_unnoticed_by_as_many_starts_as_were_made_in_ten_microseconds() {
                     worker.operate_late(10 * SECOND);
                     let unnoticed = (0..4_000)
                         .filter(|_| worker.operate_late(operation_ns).missing_ns() > YOUNG_NS);
-                    // And no more than twice as many as the last reading served.
+                    // Nor more than twice as many as the last reading served.
                     let most = (YOUNG_NS / operation_ns).min(2 * before).min(MOST);
                     let unnoticed = unnoticed.count() as u64;
                     assert!(
@@ -154,7 +154,7 @@ fn a_stall_goes_unnoticed_by_as_many_starts_as_were_made_in_ten_microseconds() {
     }
 }
 
-/// 200 k/s, and a stall of 10 s after the first operation: the second and the third say so.
+/// 200 k/s, and a stall of 10 s after the first operation: the second and the third start show it.
 #[test]
 fn the_starts_after_a_first_stall_say_so() {
     for way in WAYS {
@@ -188,7 +188,7 @@ fn where_a_policy_is_set_a_wait_time_is_exact() {
                 for (number, builder) in policies(text).into_iter().enumerate() {
                     let mut worker = Worker::new(way, builder, 10 * enough(text, 1));
                     for start in 0..200_u64 {
-                        // Now and then a stall, and now and then time enough for the next slot to
+                        // Now and then a stall, and now and then enough time for the next slot to
                         // be due.
                         let stall = [0, 0, 0, 2 * MILLI, 0, 0, SECOND]
                             [usize::try_from(start % 7).expect("small")];
@@ -224,10 +224,10 @@ fn nothing_starts_later_than_the_limit_whatever_stalls() {
     }
 }
 
-/// 100 M/s, a limit of 200 ns, and a clock on which each reading takes 500 ns: whatever is claimed
-/// is too late by the next reading.
+/// 100 M/s, a limit of 200 ns, and a clock on which each reading takes 500 ns: every slot is too
+/// late by the reading after its claim.
 #[test]
-fn a_limit_that_is_shorter_than_a_look_at_the_clock_hangs_nobody() {
+fn a_limit_that_is_shorter_than_a_reading_of_the_clock_hangs_no_caller() {
     let clock = Arc::new(SlowClock(AtomicU64::new(0)));
     let pacer = Pacer::builder(rate("100M/s")).skip_later_than(span(200)).clock(clock).build();
     let mut lane = pacer.lane();
@@ -261,7 +261,7 @@ fn what_a_lane_records_is_what_it_has_told() {
                 (0..2_000).map(|_| worker.operate_late(operation_ns).wait_ns).collect();
             worker.lane.give_back();
             told.sort_unstable();
-            // Three digits, and of a run at most 8 values.
+            // Three digits, and at most 8 values for a run.
             let step_ns = u64::try_from(enough(text, 100).as_nanos()).expect("short") / 16;
             let (stats, near) = (worker.pacer.stats(), |recorded: u64, told: u64| {
                 recorded.abs_diff(told) <= told / 900 + step_ns
@@ -317,8 +317,8 @@ fn a_reading_serves_all_that_are_due_within_less_than_ten_microseconds() {
     }
 }
 
-/// Where callers were quick and have become slow, a lane's last run is as long as the quick ones
-/// were; then it takes slots one by one.
+/// If callers were quick and have become slow, a lane's last run is as long as the quick ones were.
+/// Then it takes its slots one by one.
 #[test]
 fn a_lane_that_becomes_slow_holds_no_slots_that_others_could_start() {
     let mut worker = Worker::new(Way::Lane, Pacer::builder(rate("1M/s")), enough("1M/s", 50_000));
@@ -336,9 +336,9 @@ fn a_lane_that_becomes_slow_holds_no_slots_that_others_could_start() {
     }
 }
 
-/// Some workers whose operations take 20 ms each, at 2.4 k/s, and a target that stalls for 2 s in
-/// the middle. Who is free earliest starts next. How late the latest start was, and how many there
-/// were.
+/// Workers whose operations take 20 ms each, at 2.4 k/s, and a target that stalls for 2 s in the
+/// middle. The worker that is free first starts next. Returns how late the latest start was, and
+/// how many starts there were.
 fn worst_lateness(workers: usize, by_lane: bool) -> (Duration, usize) {
     const OPERATION: Duration = Duration::from_millis(20);
     let clock = ManualClock::jumping();

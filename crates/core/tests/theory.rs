@@ -1,10 +1,10 @@
 //! Against theory: what one worker and a simulated server do, paced by the engine in virtual time,
-//! beside the textbook's formulas.
+//! compared with the textbook's formulas.
 //!
-//! One worker that acquires, sends, waits for the completion and acquires again is a single server
-//! with a queue in front of it that nobody sees: the operations that are late. An open loop's
-//! response times, completion minus *intended* start, are those of that queue, and a load generator
-//! that measures from the actual start (coordinated omission) sees none of it.
+//! A worker that acquires, sends, waits for the completion and acquires again is a single server
+//! with a hidden queue in front of it: the operations that are late. An open loop's response times,
+//! completion minus *intended* start, are those of that queue. A load generator that measures from
+//! the actual start (coordinated omission) sees none of it.
 //!
 //! Formulas: Kleinrock, *Queueing Systems*, volume 1 (1975), chapters 3, 5 and 6.
 
@@ -203,8 +203,8 @@ impl Waiting {
     }
 }
 
-/// A strict pacer is a server by itself: its slots are an interval apart, and what is not used is
-/// lost. Poisson arrivals that claim from it are M/D/1, this time without slots to be in.
+/// A strict pacer is itself a server: its slots are an interval apart, and an unused slot is lost.
+/// Poisson arrivals that claim from it are M/D/1, this time without slots for arrivals.
 #[test]
 fn random_claims_from_a_strict_pacer_are_m_d_1() {
     for (thousandths, batch) in LOADS {
@@ -309,9 +309,9 @@ fn a_stall_under_burst_is_uniform_until_the_pacer_has_caught_up() {
     // Steps of I - I / 1.1 = 1/11 ms, 11 to the millisecond: late while k I / 11 < S + s - I / 1.1
     // = 999.290909 ms, so for k up to 10 992, beside the stalled one itself: 11 % of 100 000.
     assert_eq!(responses.iter().filter(|&&response| response > QUICK_NS + 4).count(), 10_993);
-    // Above the 90th percentile are 10 000: S + 2 s - I / 1.1 - 10 000 I / 11 = 1 000.4 - 0.909091 -
-    // 909.090909 ms. Above the 99th are 1 000: 1 000.4 - 0.909091 - 90.909091 ms. The longest is
-    // the stalled one.
+    // Above the 90th percentile are 10 000 responses: S + 2 s - I / 1.1 - 10 000 I / 11 = 1 000.4 -
+    // 0.909091 - 909.090909 ms. Above the 99th are 1 000: 1 000.4 - 0.909091 - 90.909091 ms. The
+    // longest is the stalled one.
     for (percentile, expected) in
         percentiles(&responses).into_iter().zip([200_000, 90_400_000, 908_581_818, 1_000_200_000])
     {
@@ -322,9 +322,9 @@ fn a_stall_under_burst_is_uniform_until_the_pacer_has_caught_up() {
 #[test]
 fn a_stall_under_strict_makes_two_late_and_the_rest_wait_their_turn() {
     let (pacer, mut responses) = one_stall(1.0, 10_000);
-    // The stalled one takes S + s. The one behind it starts S + s after it, intended I after it,
-    // and says so: S + s - I + s. What it was late is idle time, and nobody else is late: with n
-    // workers there would be n late beside the stalled one, at most.
+    // The stalled operation takes S + s. The one behind it starts S + s after it and was intended I
+    // after it, so it takes S + s - I + s. Its lateness becomes idle time, and no other operation
+    // is late. With n workers at most n would be late beside the stalled one.
     assert_eq!(responses[1_000], STALL_NS + QUICK_NS);
     assert_eq!(responses[1_001], STALL_NS + 2 * QUICK_NS - INTERVAL_NS);
     assert_eq!(pacer.ledger().idle, span(STALL_NS + QUICK_NS - INTERVAL_NS));

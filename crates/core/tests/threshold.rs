@@ -1,5 +1,5 @@
-//! The sleep threshold: delays below it are not paused for. DESIGN 2.1: nothing starts early by
-//! more than that, and early starts never add up.
+//! The sleep threshold: shorter delays are not paused for, nothing starts early by the threshold or
+//! more, and early starts never add up.
 
 mod common;
 
@@ -9,7 +9,7 @@ use common::{
 };
 use nanopace::{ManualClock, Pacer, Refused};
 
-/// 1000/s with slot 0 taken, and so much time until slot 1.
+/// 1000/s with slot 0 taken, `left_ns` before slot 1.
 fn before_slot_1(left_ns: u64, threshold_ns: u64) -> (ManualClock, Pacer) {
     let clock = ManualClock::jumping();
     let pacer = build("1000/s", &clock).sleep_threshold(span(threshold_ns)).build();
@@ -49,7 +49,7 @@ fn a_delay_below_the_threshold_is_not_paused_for_and_a_longer_one_to_its_end() {
 }
 
 #[test]
-fn who_asks_is_told_the_moment_from_which_it_is_granted() {
+fn a_refusal_has_the_moment_from_which_it_is_granted() {
     let (clock, pacer) = before_slot_1(MILLI / 2, 100 * MICRO);
     let moment = MILLI - 100 * MICRO + 1;
     assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(at(moment))));
@@ -65,8 +65,8 @@ fn who_asks_is_told_the_moment_from_which_it_is_granted() {
     assert_eq!(pacer.stats().early_starts(), 1);
 }
 
-/// A thousand starts, each early by 99.999 us, at moments that are never far enough away to sleep:
-/// the last one is early by no more.
+/// A thousand starts, each early by 99.999 us, at moments that are never far enough away to sleep.
+/// The last one is early by no more than the first.
 #[test]
 fn early_starts_never_add_up() {
     for number in [0.0, 0.5, 1.0, 1.1] {

@@ -1,4 +1,4 @@
-//! Who is woken by a change: those whom it moves, and nobody else.
+//! Which sleepers a change wakes: those that it moves, and no others.
 
 mod common;
 
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// A clock that is moved by hand and counts how often somebody lies down on it.
+/// A clock that is moved by hand and counts how often a thread sleeps on it.
 #[derive(Clone, Debug, Default)]
 struct CountingClock(ManualClock, Arc<AtomicU64>);
 
@@ -40,7 +40,7 @@ impl CountingClock {
 
 type Caller = JoinHandle<Result<Grant, Refused>>;
 
-/// So many callers, asleep for slots in the order in which they are called.
+/// `count` callers, asleep for slots in the order in which they are called.
 fn asleep(count: u64, clock: &CountingClock, pacer: &Pacer, deadline: Nanos) -> Vec<Caller> {
     let one = |_| {
         let (before, pacer) = (clock.naps(), pacer.clone());
@@ -64,7 +64,7 @@ fn starts(callers: Vec<Caller>) -> Vec<u64> {
 }
 
 #[test]
-fn a_change_to_a_lower_rate_a_pause_and_its_end_wake_nobody() {
+fn a_change_to_a_lower_rate_a_pause_and_its_end_wake_no_sleeper() {
     let (clock, pacer) = ten_per_second();
     let callers = asleep(20, &clock, &pacer, Nanos::MAX);
     pacer.set_rate(rate("5/s"));
@@ -87,7 +87,7 @@ fn a_change_to_a_lower_rate_a_pause_and_its_end_wake_nobody() {
 }
 
 #[test]
-fn a_change_to_a_higher_rate_wakes_everyone_however_many_they_are() {
+fn a_change_to_a_higher_rate_wakes_all_sleepers_however_many_they_are() {
     let (clock, pacer) = ten_per_second();
     let callers = asleep(100, &clock, &pacer, Nanos::MAX);
     pacer.set_rate(rate("1M/s"));
@@ -97,7 +97,7 @@ fn a_change_to_a_higher_rate_wakes_everyone_however_many_they_are() {
 }
 
 #[test]
-fn a_change_wakes_whoever_can_not_start_by_the_deadline_any_more() {
+fn a_change_wakes_a_sleeper_that_can_not_start_by_its_deadline_any_more() {
     let (clock, pacer) = ten_per_second();
     let patient = asleep(3, &clock, &pacer, Nanos::MAX);
     let others = asleep(3, &clock, &pacer, at(SECOND));
@@ -113,7 +113,7 @@ fn a_change_wakes_whoever_can_not_start_by_the_deadline_any_more() {
     assert_eq!(pacer.ledger().granted, 4);
 }
 
-/// The one who sleeps for the latest slot: nobody else has to move.
+/// The one that sleeps for the latest slot. No other has to move.
 #[test]
 fn a_slot_that_comes_back_wakes_one_sleeper() {
     let (clock, pacer) = ten_per_second();
@@ -145,13 +145,13 @@ fn slots_that_come_back_wake_as_many_sleepers() {
     assert_balanced(&pacer);
 }
 
-/// At 10/s and ratio 2, so that slots start every 50 ms while time is owed: slot 21 has started at
-/// 3 s, somebody holds slots 1 to 20 and 22 to 24, and slot 25 is slept for, to 3.2 s. At 3.04 s
-/// slot 1 is started, and is too late; so is all that is more than 0.3 s late. Slot 28 takes its
-/// place, and slot 29 may start 50 ms after that: whoever sleeps takes it, because slot 25 is too
-/// late as well.
+/// At 10/s and ratio 2, so slots start every 50 ms while time is owed. Slot 21 has started at 3 s.
+/// Slots 1 to 20 and 22 to 24 are held as claims, and a caller sleeps for slot 25, to 3.2 s. At
+/// 3.04 s slot 1 is started and is too late, and so is everything that is more than 0.3 s late.
+/// Slot 28 takes its place, and slot 29 may start 50 ms after that. The sleeper takes slot 29,
+/// because slot 25 is too late as well.
 #[test]
-fn a_skip_under_a_burst_ratio_wakes_those_who_may_start_earlier() {
+fn a_skip_under_a_burst_ratio_wakes_sleepers_that_may_start_earlier() {
     let (clock, pacer) = ten_per_second();
     pacer.set_strictness(strictness(2.0));
     let mut held: Vec<_> = (1..=20).map(|_| pacer.claim().expect("open")).collect();
@@ -172,7 +172,7 @@ fn a_skip_under_a_burst_ratio_wakes_those_who_may_start_earlier() {
     assert_balanced(&pacer);
 }
 
-/// However claims are dropped, the pacer is as if they had never been.
+/// However claims are dropped, the pacer is as if they had never existed.
 #[test]
 fn claims_that_are_dropped_in_any_order_leave_nothing_behind() {
     let (clock, pacer) = ten_per_second();

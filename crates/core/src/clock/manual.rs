@@ -6,12 +6,12 @@ use crate::sync::{Acquire, AtomicU64, Mutex, Release};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A clock that stands still until it is moved; clones are the same clock. For tests and
-/// simulations.
+/// A clock that stands still until it is moved. For tests and simulations. Clones are the same
+/// clock.
 ///
 /// A thread that pauses on it sleeps until another thread has moved it far enough. A clock made by
-/// [`jumping`](ManualClock::jumping) moves itself instead: whoever pauses, takes it to where the
-/// pause ends, so a year of schedule runs in one thread in no time.
+/// [`jumping`](ManualClock::jumping) moves itself instead: a thread that pauses takes it to the end
+/// of the pause. So a year of schedule runs in one thread in no time.
 ///
 /// ```
 /// use nanopace::{Clock, ManualClock, Nanos, Pacer, Rate};
@@ -30,10 +30,10 @@ pub struct ManualClock(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// Moved forwards by `set` and `advance`, under the lock; read by anyone.
+    /// Moved forwards by `set` and `advance`, under the lock; read by any thread.
     now: AtomicU64,
     jumping: bool,
-    /// Who sleeps until when, and the number of the last one who came.
+    /// The threads that sleep, and the number that the last one of them to come got.
     sleepers: Mutex<(u64, Vec<Sleeper>)>,
 }
 
@@ -52,12 +52,39 @@ impl Default for ManualClock {
 
 impl ManualClock {
     /// A clock at [`Nanos::ZERO`] that moves only by hand.
+    ///
+    /// ```
+    /// use nanopace::{Clock, ManualClock, Nanos, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// assert_eq!(clock.now(), Nanos::ZERO);
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// pacer.acquire()?; // slot 0, due now
+    /// std::thread::scope(|scope| {
+    ///     let worker = scope.spawn(|| pacer.acquire()); // slot 1, due at 100 ms
+    ///     clock.advance(Duration::from_millis(100));
+    ///     assert_eq!(worker.join().unwrap().unwrap().intended_start(), clock.now());
+    /// });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn new() -> ManualClock {
         ManualClock::with(false)
     }
 
-    /// A clock at [`Nanos::ZERO`] that whoever pauses takes to the end of the pause.
+    /// A clock at [`Nanos::ZERO`] that each pause takes to the end of the pause.
+    ///
+    /// ```
+    /// use nanopace::{Clock, ManualClock, Pacer};
+    ///
+    /// let clock = ManualClock::jumping();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// pacer.acquire()?; // slot 0, due now: the clock stays at 0 ms
+    /// pacer.acquire()?; // slot 1
+    /// assert_eq!(clock.now().as_nanos(), 100_000_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn jumping() -> ManualClock {
         ManualClock::with(true)
@@ -71,13 +98,33 @@ impl ManualClock {
         }))
     }
 
-    /// Moves the clock on by `span` and wakes everyone whose time has come.
+    /// Moves the clock on by `span`, at most to [`Nanos::MAX`], and wakes the threads whose time
+    /// has come.
+    ///
+    /// ```
+    /// use nanopace::{Clock, ManualClock};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// clock.advance(Duration::from_millis(3));
+    /// clock.advance(Duration::from_millis(4));
+    /// assert_eq!(clock.now().as_nanos(), 7_000_000);
+    /// ```
     pub fn advance(&self, span: Duration) {
         self.move_to(|now| now + span);
     }
 
-    /// Moves the clock to `moment`, unless it is past that already, and wakes everyone whose time
-    /// has come.
+    /// Moves the clock to `moment`, unless it is past that already, and wakes the threads whose
+    /// time has come.
+    ///
+    /// ```
+    /// use nanopace::{Clock, ManualClock, Nanos};
+    ///
+    /// let clock = ManualClock::new();
+    /// clock.set(Nanos::from_nanos(7));
+    /// clock.set(Nanos::from_nanos(5)); // it never goes back
+    /// assert_eq!(clock.now(), Nanos::from_nanos(7));
+    /// ```
     pub fn set(&self, moment: Nanos) {
         self.move_to(|now| now.max(moment));
     }
@@ -85,8 +132,8 @@ impl ManualClock {
     fn move_to(&self, target: impl FnOnce(Nanos) -> Nanos) {
         let mut sleepers = self.0.sleepers.lock();
         let now = target(self.now());
-        // Release: pairs with `now`'s Acquire, so that what was done before the clock moved is seen
-        // by who sees it moved. Model: `nothing_bursts_at_the_old_speed`.
+        // Release: pairs with `now`'s Acquire, so that a thread which sees the clock moved also
+        // sees what was done before that. Model: `nothing_bursts_at_the_old_speed`.
         self.0.now.store(now.as_nanos(), Release);
         sleepers.1.retain(|sleeper| {
             let sleeps_on = sleeper.until > now;
@@ -97,7 +144,7 @@ impl ManualClock {
         });
     }
 
-    /// Enters a sleeper, unless its time has come.
+    /// Enters a sleeper, unless its time has come already.
     fn enter(&self, parker: &Parker, until: Nanos) -> Option<u64> {
         let mut guard = self.0.sleepers.lock();
         let (arrivals, sleepers) = &mut *guard;

@@ -4,12 +4,29 @@ use super::Clock;
 use crate::Nanos;
 use std::time::Instant;
 
-/// [`std::time::Instant`], counted from when this clock was made.
+/// [`std::time::Instant`], counted from the moment when this clock was made.
+///
+/// ```
+/// use nanopace::{Pacer, StdClock};
+///
+/// let pacer = Pacer::builder("1k/s".parse()?).clock(StdClock::new()).build();
+/// let grant = pacer.acquire()?;
+/// assert!(pacer.now() >= grant.intended_start());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct StdClock(Instant);
 
 impl StdClock {
     /// A clock whose origin is now.
+    ///
+    /// ```
+    /// use nanopace::{Clock, StdClock};
+    ///
+    /// let clock = StdClock::new();
+    /// let earlier = clock.now();
+    /// assert!(clock.now() >= earlier);
+    /// ```
     #[must_use]
     pub fn new() -> StdClock {
         StdClock(Instant::now())

@@ -7,14 +7,21 @@ use std::time::{Duration, Instant};
 
 /// The time-stamp counter, calibrated and read by the crate `quanta`; the default.
 ///
-/// About 10 ns a reading where [`StdClock`](super::StdClock) takes 25. Where the processor has no
-/// counter that runs at one speed on all cores, `quanta` asks the operating system instead. The
-/// first clock of a process takes up to 0.2 s to calibrate. The origin is the process's own and
-/// arbitrary.
+/// A reading takes about 10 ns, where [`StdClock`](super::StdClock) takes 25. On a processor
+/// without a counter that runs at one speed on all cores, `quanta` asks the operating system
+/// instead. The first clock of a process takes up to 0.2 s to calibrate. Clones are the same clock.
 ///
 /// Calibration in so short a time leaves the clock some tens of ppm fast or slow. So the first
-/// reading after 0.2 s compares it with the operating system's once more, and from there on it runs
-/// within about 1 ppm, without a step. Clones are the same clock.
+/// reading after 0.2 s compares it with the operating system's clock once more. From there on it
+/// runs within about 1 ppm, without a step.
+///
+/// ```
+/// use nanopace::{Clock, TscClock};
+///
+/// let clock = TscClock::new();
+/// let earlier = clock.now();
+/// assert!(clock.now() >= earlier);
+/// ```
 #[derive(Clone, Debug)]
 pub struct TscClock {
     clock: quanta::Clock,
@@ -29,7 +36,8 @@ struct Mark {
     time: Instant,
 }
 
-/// From the counter reading `raw` on, `nanos_q32 / 2^32` nanoseconds a tick.
+/// From the counter's reading `raw` on: the time at that reading, and the length of a tick, which
+/// is `nanos_q32 / 2^32` nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Refined {
     raw: u64,
@@ -37,12 +45,12 @@ struct Refined {
     nanos_q32: u128,
 }
 
-/// Long enough for two readings that are 50 ns apart from the truth to tell a quarter of a ppm.
+/// Long enough for two readings that are 50 ns apart from the truth to show a quarter of a ppm.
 const REFINED_AFTER_NS: u64 = 200_000_000;
 
 impl Mark {
-    /// The closest pair of a few: an interrupt between the readings would be taken for a difference
-    /// in speed.
+    /// The closest pair of a few, because an interrupt between the two readings would look like a
+    /// difference in speed.
     fn new(clock: &quanta::Clock) -> Mark {
         let pair = || {
             let (before, time, after) = (clock.raw(), Instant::now(), clock.raw());
@@ -56,8 +64,8 @@ impl Mark {
 }
 
 impl Refined {
-    /// None where the two clocks do not agree to a thousandth: one of them stood still meanwhile,
-    /// or was set.
+    /// None if the two clocks do not agree to a thousandth: one of them stood still meanwhile, or
+    /// was set.
     fn new(begun: Mark, mark: Mark, nanos: u64, rough: Duration) -> Option<Refined> {
         let elapsed = mark.time.duration_since(begun.time);
         let nanos_q32 =
@@ -66,7 +74,7 @@ impl Refined {
         agree.then_some(Refined { raw: mark.raw, nanos, nanos_q32 })
     }
 
-    /// None for a reading from before.
+    /// None for a reading from before the refinement.
     #[inline]
     fn nanos(&self, raw: u64) -> Option<u64> {
         let ticks = raw.checked_sub(self.raw)?;
@@ -80,7 +88,20 @@ impl Refined {
 }
 
 impl TscClock {
-    /// A clock whose origin is now.
+    /// A clock whose origin is now. The first one of a process takes up to 0.2 s to calibrate.
+    ///
+    /// ```
+    /// use nanopace::{Clock, Pacer, TscClock};
+    ///
+    /// let clock = TscClock::new();
+    /// let before = clock.now();
+    /// // Two pacers on one clock: their moments can be compared.
+    /// let reads = Pacer::builder("9k/s".parse()?).clock(clock.clone()).build();
+    /// let writes = Pacer::builder("1k/s".parse()?).clock(clock).build();
+    /// assert!(reads.acquire()?.intended_start() >= before);
+    /// assert!(writes.acquire()?.intended_start() >= before);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn new() -> TscClock {
         let clock = quanta::Clock::new();
@@ -88,7 +109,7 @@ impl TscClock {
         TscClock { clock, begun, refined: Arc::default() }
     }
 
-    /// As `quanta` has calibrated it.
+    /// The time as `quanta` has calibrated it.
     #[inline]
     fn rough(&self, raw: u64) -> u64 {
         self.clock.delta_as_nanos(self.begun.raw, raw)
@@ -111,9 +132,10 @@ impl TscClock {
 
     /// Whether this reads a counter of the processor, and not the operating system's clock.
     ///
-    /// It is told by the ticks: a counter's are converted to nanoseconds, the operating system's
-    /// are nanoseconds already. So a counter that was found to tick exactly once a nanosecond, as
-    /// only 1 GHz counters on ARM can be, is taken for the operating system's clock.
+    /// The answer comes from the ticks: a counter's ticks are converted to nanoseconds, while the
+    /// operating system's are nanoseconds already. So a counter that was found to tick exactly once
+    /// a nanosecond is taken for the operating system's clock. Only 1 GHz counters on ARM can be
+    /// like that.
     ///
     /// ```
     /// use nanopace::TscClock;
@@ -123,7 +145,7 @@ impl TscClock {
     /// ```
     #[must_use]
     pub fn reads_counter(&self) -> bool {
-        // A counter's rate is known to some 30 bits: ticks enough for any difference to show.
+        // A counter's rate is known to some 30 bits, and with this many ticks any difference shows.
         const TICKS: u64 = 1 << 40;
         self.clock.delta_as_nanos(0, TICKS) != TICKS
     }

@@ -1,10 +1,10 @@
-//! What a thread learns of its own pauses: how far they overrun, what they cost, and how much it
+//! What a thread learns from its own pauses: how far they overrun, what they cost, and how much it
 //! may still spin.
 //!
-//! Kept per thread, because overrunning is between a thread and its operating system. Moments are
-//! those of the last pacer only, because those of two clocks can't be compared; spans stay what
-//! they are when the thread turns to another pacer. A clock that does not run by itself teaches
-//! nothing.
+//! Kept for each thread, because how far a sleep overruns depends on the thread and its operating
+//! system. Moments are kept for the last pacer only, because the moments of two clocks can't be
+//! compared. Spans stay valid when the thread turns to another pacer. Nothing is learnt from a
+//! clock that does not run by itself.
 
 use super::forecast::{Forecast, Quantile};
 use super::{Hold, Pausing};
@@ -16,28 +16,29 @@ thread_local! {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ThreadEstimates {
-    /// Which pacer's clock the moments are of.
+    /// The pacer on whose clock the moments are.
     pacer: u64,
     /// What the thread last slept to.
     slept_to: i64,
     oversleep: Forecast,
-    /// Processor time that going to sleep and waking up takes.
+    /// The processor time that going to sleep and waking up takes.
     cost: Quantile,
     /// Time that may be spent spinning, as of `credited`.
     credit: i64,
-    /// For so long spinning is in somebody's way, as of `credited`.
+    /// For how long the thread does not spin because another one needs the processor, as of
+    /// `credited`.
     crowded: i64,
     credited: i64,
 }
 
-/// Margins outside of this are not worth it.
+/// Margins outside of this range are not worth it.
 const LEAST_MARGIN_NS: i64 = 2_000;
 const MOST_MARGIN_NS: i64 = 100_000;
-/// Spinning can be saved up for so long.
+/// The most spinning that can be saved up.
 const MOST_CREDIT_NS: i64 = 1_000_000;
-/// A spinning thread that loses the processor for so long has met somebody who needs it ...
+/// If a spinning thread loses the processor for this long, another thread needs it ...
 const CROWDED_NS: i64 = 200_000;
-/// ... and does not spin again for this long.
+/// ... and the spinning thread does not spin again for this long.
 const CROWDED_FOR_NS: i64 = 20_000_000;
 
 impl ThreadEstimates {
@@ -54,7 +55,7 @@ impl ThreadEstimates {
         credited: i64::MAX,
     };
 
-    /// The calling thread's, if the clock runs by itself.
+    /// The calling thread's estimates, if the clock runs by itself.
     pub(super) fn of<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Option<ThreadEstimates> {
         let (pacer, estimates) = (hold.pausing.pacer, ESTIMATES.get());
         hold.clock.is_real().then_some(if estimates.pacer == pacer {
@@ -69,7 +70,7 @@ impl ThreadEstimates {
         })
     }
 
-    /// The thread has learnt something, if the clock runs by itself. Tells what it knows then.
+    /// The thread has learnt something, if the clock runs by itself. Returns what it knows then.
     pub(super) fn update<F: Fn() -> bool>(
         hold: &Hold<'_, F>,
         learn: impl FnOnce(&mut ThreadEstimates),
@@ -101,12 +102,12 @@ impl ThreadEstimates {
     }
 
     /// How long before its moment a thread wakes to be there in time: almost all sleeps overrun by
-    /// less.
+    /// less than this.
     pub(super) fn margin(&self) -> i64 {
         self.oversleep.value().clamp(LEAST_MARGIN_NS, MOST_MARGIN_NS)
     }
 
-    /// Time goes on to `now`, of which `share` may be spent spinning.
+    /// Time goes on to `now`; the part `share` of it may be spent spinning.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -130,13 +131,13 @@ impl ThreadEstimates {
         self.crowded = CROWDED_FOR_NS;
     }
 
-    /// `nanos` are spent spinning; less than none where fewer were than had been said.
+    /// `nanos` are spent spinning. A negative number corrects an earlier one that was too high.
     pub(super) fn spun(&mut self, nanos: i64) {
         self.credit -= nanos;
     }
 
-    /// Whoever lost the processor for `longest_gap` while it was spinning, for `nanos` since
-    /// `credited`, has met somebody who needs it.
+    /// The thread lost the processor for `longest_gap` while it was spinning for `nanos` since
+    /// `credited`. If that is long, another thread needs the processor.
     pub(super) fn lost_processor(&mut self, nanos: i64, longest_gap: i64) {
         if longest_gap > CROWDED_NS {
             self.crowded = nanos.saturating_add(CROWDED_FOR_NS);
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn who_loses_the_processor_while_spinning_sleeps_for_a_while() {
+    fn a_thread_that_loses_the_processor_while_spinning_sleeps_for_a_while() {
         let credit = |estimates: &mut ThreadEstimates, now| {
             estimates.pass(now, 1.0);
             estimates.credit()

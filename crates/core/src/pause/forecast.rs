@@ -1,11 +1,12 @@
-//! What the next value will be, from those that have been seen. In nanoseconds.
+//! Forecasts the next value from those that have been seen. In nanoseconds.
 
-/// The value that a part of all values stay below, followed step by step.
+/// The value that a given part of all values stay below, followed step by step.
 ///
-/// Each value moves the estimate by a step towards it, whatever its size, so a stall of a second
-/// moves it no further than any other large value; steps up and down balance where the wanted part
-/// lies below: stochastic approximation of a quantile (Robbins and Monro, 1951). Steps are a part
-/// of the estimate, so it follows a change at any scale.
+/// Each value moves the estimate by a step towards it. The step does not depend on how far away the
+/// value is, so a stall of a second moves the estimate no further than any other large value. Steps
+/// up and down balance where the wanted part of the values lies below: stochastic approximation of
+/// a quantile (Robbins and Monro, 1951). Steps are a part of the estimate, so it follows changes at
+/// any scale.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quantile {
     value: i64,
@@ -13,7 +14,7 @@ pub(super) struct Quantile {
 }
 
 impl Quantile {
-    /// What `percent` of all values stay below, expected to be `value` at first.
+    /// Follows what `percent` of all values stay below; `value` is the first estimate.
     pub(super) const fn new(value: i64, percent: i64) -> Quantile {
         Quantile { value, percent }
     }
@@ -32,12 +33,12 @@ impl Quantile {
     }
 }
 
-/// What a part of the next values will stay below, where values that follow each other are alike:
-/// their moving mean, and the quantile of how far they are from it.
+/// What a given part of the next values will stay below, if values that follow each other are
+/// alike: their moving mean, plus a quantile of how far they are from it.
 ///
 /// How far a sleep overruns depends on what the processor does meanwhile, and that changes every
-/// some dozens of sleeps. A quantile alone has to cover all of it: measured, following the mean as
-/// well takes a sixth less spinning for as many starts in time.
+/// few dozen sleeps. A quantile alone has to cover all of it. We measured that following the mean
+/// as well takes a sixth less spinning for as many starts in time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Forecast {
     mean: i64,

@@ -1,4 +1,4 @@
-//! Sleep until shortly before the moment, spin the rest, and keep to a budget.
+//! Sleep until shortly before the moment, spin the rest, and stay within a budget.
 
 use super::estimates::ThreadEstimates;
 use super::{Hold, sleep, spin};
@@ -30,7 +30,7 @@ fn spin_from<F: Fn() -> bool>(hold: &Hold<'_, F>, now: Nanos) -> Nanos {
     sleep_through(hold)
 }
 
-/// Sleeps, and does not forget the time for that, should the thread turn to another pacer.
+/// Sleeps, and credits the time that this took, in case the thread turns to another pacer.
 fn sleep_through<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
     let now = sleep::hold(hold);
     ThreadEstimates::update(hold, |estimates| {
@@ -39,7 +39,7 @@ fn sleep_through<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
     now
 }
 
-/// Books the time before it spins: nothing is to come between the moment and the start.
+/// Books the time before it spins, so that nothing comes between the moment and the start.
 fn spin_booked<F: Fn() -> bool>(hold: &Hold<'_, F>, begun: Nanos) -> Nanos {
     let left = hold.until().signed() - begun.signed();
     ThreadEstimates::update(hold, |estimates| {
@@ -60,10 +60,11 @@ fn spin_booked<F: Fn() -> bool>(hold: &Hold<'_, F>, begun: Nanos) -> Nanos {
     now
 }
 
-/// A spin that ends so little late has been booked well enough.
+/// A spin that ends no later than this has been booked well enough.
 const UNBOOKED_NS: i64 = 1_000;
 
-/// A spin that should have taken `left` has taken `over` longer; less, if a change has ended it.
+/// A spin that should have taken `left` has taken `over` longer; `over` is negative if a change has
+/// ended it early.
 #[cold]
 fn book<F: Fn() -> bool>(hold: &Hold<'_, F>, left: i64, over: i64, longest_gap: i64) {
     hold.pausing.add_spun(over);

@@ -1,10 +1,11 @@
-//! How many threads may spin at once.
+//! Limits how many threads spin at once.
 
 use crate::sync::{AtomicU64, Relaxed};
 use std::sync::OnceLock;
 use std::thread;
 
-/// As many permits as there are processors: threads that spin beyond that only keep each other off.
+/// As many permits as there are processors. More spinning threads than that only keep each other
+/// from running.
 #[derive(Debug)]
 pub(super) struct SpinPermits {
     taken: AtomicU64,
@@ -22,11 +23,11 @@ impl SpinPermits {
 
     pub(super) fn take(&self) -> Option<SpinPermit<'_>> {
         let one_more = |taken| if taken < self.most { Some(taken + 1) } else { None };
-        // Relaxed: a count, raised from the value that was compared; its partner is itself, in
-        // other threads. No model: who gets no permit sleeps, so all that depends on it is how
-        // exact a start is.
+        // Relaxed: a count, raised from the value that was compared. Its partner is itself, in
+        // other threads. No model: a thread that gets no permit sleeps, so only the precision of a
+        // start depends on it.
         let taken = self.taken.fetch_update(Relaxed, Relaxed, one_more);
-        // Made only where it was taken: a permit that is dropped is returned.
+        // Made only if the permit was taken, because dropping it returns it.
         taken.is_ok().then(|| SpinPermit(self))
     }
 }
@@ -38,7 +39,7 @@ impl Drop for SpinPermit<'_> {
     }
 }
 
-/// That the process may use; asked once, because the answer is read from files.
+/// The processors that the process may use. Asked once, because the answer is read from files.
 fn processors() -> u64 {
     static PROCESSORS: OnceLock<u64> = OnceLock::new();
     *PROCESSORS

@@ -1,12 +1,12 @@
-//! Fine timers: Linux lets a sleep overrun by the thread's timer slack, 50 us by default, to wake
-//! several threads at once.
+//! Fine timers. Linux lets a sleep overrun by the thread's timer slack, 50 us by default, so that
+//! it can wake several threads at once.
 
 #[cfg(target_os = "linux")]
 mod platform {
     use rustix::thread::{current_timer_slack, set_current_timer_slack};
     use std::num::NonZeroU64;
 
-    /// The calling thread has the least timer slack while this lives; then what it had before.
+    /// The calling thread has the least timer slack while this exists, and then what it had before.
     pub(in crate::pause) struct FineTimer(Option<NonZeroU64>);
 
     impl FineTimer {
@@ -14,7 +14,7 @@ mod platform {
             let before =
                 if wanted { current_timer_slack().ok().and_then(NonZeroU64::new) } else { None };
             let before = before.filter(|slack| *slack != NonZeroU64::MIN);
-            // Where it can't be had, timers are coarser and starts later; the wait times say so.
+            // If it can't be had, timers are coarser and starts are later; the wait times show it.
             FineTimer(before.filter(|_| set_current_timer_slack(Some(NonZeroU64::MIN)).is_ok()))
         }
     }
@@ -30,7 +30,7 @@ mod platform {
 
 #[cfg(not(target_os = "linux"))]
 mod platform {
-    /// Other systems have no such knob.
+    /// Other systems have no such setting.
     pub(in crate::pause) struct FineTimer;
 
     impl FineTimer {

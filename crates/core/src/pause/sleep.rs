@@ -6,8 +6,8 @@ use super::slack::FineTimer;
 use super::{Hold, Nanos};
 use crate::sync::Parker;
 
-/// Sleeps to the moment; or later, where the thread would spend too much on sleeping and may make
-/// up for it.
+/// Sleeps to the moment, or longer, if the thread would otherwise spend too much on sleeping and
+/// may make up for it.
 pub(super) fn hold<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
     match ThreadEstimates::of(hold) {
         Some(estimates) if hold.stretch_ns() > 0 => stretched(hold, estimates),

@@ -1,4 +1,4 @@
-//! Let others run until the moment has come.
+//! Let other threads run until the moment has come.
 
 use super::Hold;
 use crate::Nanos;

@@ -1,17 +1,31 @@
-//! Rates as people write them: `50k/s`, `3/min`, `1.5/h`, `10/100ms`.
+//! Reads rates as people write them: `50k/s`, `3/min`, `1.5/h`, `10/100ms`.
 
 use super::{NANOS_PER_DAY, NANOS_PER_SECOND, Rate};
 use crate::error::RateError;
 use std::str::FromStr;
 
-/// More digits than this would overflow the exact fraction, and say nothing.
+/// More digits than this would overflow the exact fraction.
 const MOST_DIGITS: usize = 18;
 
 impl FromStr for Rate {
     type Err = RateError;
 
-    /// `COUNT[k|M|G][/[N]UNIT]`, where `UNIT` is `ns`, `us`, `ms`, `s`, `min`, `h` or `d`; without
-    /// a unit the count is per second. Decimal fractions are exact.
+    /// Reads `COUNT[k|M|G][/[N]UNIT]`, where `UNIT` is `ns`, `us`, `ms`, `s`, `min`, `h` or `d`.
+    /// Without a unit the count is per second. Decimal fractions are exact. A number may have 18
+    /// digits.
+    ///
+    /// # Errors
+    /// [`RateError`], which says what is wrong and what to write.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{Rate, RateError};
+    ///
+    /// assert_eq!("5000".parse(), Rate::per_second(5_000));
+    /// assert_eq!("1.25M".parse(), Rate::per_second(1_250_000));
+    /// assert_eq!("10/100ms".parse(), Rate::per_second(100));
+    /// assert_eq!("3/fortnight".parse::<Rate>(), Err(RateError::Unit("fortnight".to_owned())));
+    /// ```
     fn from_str(text: &str) -> Result<Rate, RateError> {
         let (count, period) = text.split_once('/').unwrap_or((text, "s"));
         let count = Decimal::parse(count.trim())?;
@@ -49,7 +63,7 @@ fn unit_ns(unit: &str) -> Option<u128> {
     })
 }
 
-/// The leading digits and point, and the rest.
+/// The leading digits and points, and the rest.
 fn split_number(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()))
 }

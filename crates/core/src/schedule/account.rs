@@ -14,9 +14,9 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// What belongs to slots that were taken and given back has not been allocated: it is backlog.
+    /// The time of slots that were taken and given back is not allocated, but backlog.
     pub(crate) fn give_back(&mut self, unused: i64) {
-        // Exact while the pieces that the slots lie on are remembered; never more than there is.
+        // Exact while the pieces that the slots lie on are remembered. Never more than there is.
         let unused = unused.min(self.allocated);
         self.allocated -= unused;
         self.backlog += unused;
@@ -31,7 +31,7 @@ impl Schedule {
         let passes = self.history.passes(next);
         let allocated = passes.min(now) - self.started - self.paused - self.idle;
         let late = elapsed - self.idle - allocated;
-        // While time is owed, what is due but not yet released is waiting, and the rest is backlog.
+        // While time is owed, what is due and not yet released is waiting, and the rest is backlog.
         let released = self.history.passes(self.reached(now));
         let backlog = if self.catch_up.is_some() {
             released.saturating_sub(passes).clamp(0, late)
@@ -41,8 +41,8 @@ impl Schedule {
         Account { elapsed, allocated, idle: self.idle, waiting: late - backlog, backlog }
     }
 
-    /// What slots from `start` to `end`, taken and given back, have of the schedule's time up to
-    /// now.
+    /// How much of the schedule's time up to now belongs to the slots from `start` to `end`, which
+    /// were taken and given back.
     pub(crate) fn unused(&self, start: u64, end: u64, now: i64) -> i64 {
         debug_assert!(ticks_between(start, end) > 0, "a range has slots");
         let now = self.schedule_time(now);

@@ -1,5 +1,5 @@
-//! The schedule as straight pieces: the one in force, and those before it, because a slot that has
-//! not started yet keeps the intended start that it got when it was due.
+//! The schedule as straight pieces: the one in force and those before it. A slot that was due on an
+//! earlier piece and has not started yet keeps the intended start that it got there.
 //!
 //! A piece holds for the slots behind its anchor, up to and including the anchor of the next piece.
 //! The first one also holds for everything before it.
@@ -8,14 +8,15 @@ use super::line::Line;
 use crate::position::{REACH, before, earlier, first_after, ticks_between};
 use crate::scale::Scale;
 
-/// The last pieces are kept as they are: callers that are on their way, or hold a slot, may be on
-/// one.
+/// This many of the last pieces are kept as they are, because callers that are about to start, or
+/// hold a slot, may be on one.
 const EXACT: usize = 40;
 
-/// As many pieces are kept whatever becomes of them.
+/// This many pieces are kept in any case.
 const KEPT: usize = EXACT + 8;
 
-/// As many pieces are kept while slots on them have not been claimed, or have been given back.
+/// Up to this many pieces are kept while slots on them have not been claimed, or have been given
+/// back.
 const MOST: usize = 1024;
 
 /// Slots behind one position, up to and including another, that lie on a straight line.
@@ -29,9 +30,9 @@ pub(crate) struct Stretch {
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     line: Line,
-    /// From when on it holds. The line's anchor lies a part of a tick before that.
+    /// When it begins to hold. The line's anchor lies a part of a tick before that.
     since: i64,
-    /// How far intended starts on this piece are off, where it stands for several: at most.
+    /// How far intended starts on this piece are off at most, if it stands for several pieces.
     error_ns: i64,
 }
 
@@ -63,7 +64,7 @@ impl History {
         let next = self.pieces.get(index + 1).map(|next| next.line.position);
         Stretch {
             line,
-            // Nothing comes before the first one, so it has the slot at its anchor as well.
+            // Nothing comes before the first piece, so it also has the slot at its anchor.
             behind: if index == 0 { line.position.wrapping_sub(1) } else { line.position },
             until: next.unwrap_or(line.position.wrapping_add_signed(REACH)),
         }
@@ -81,7 +82,7 @@ impl History {
         self.pieces.iter().rfind(is_at).unwrap_or(&self.pieces[0]).line.time_of(position)
     }
 
-    /// The first slot that is intended to start at `time` or later.
+    /// The first slot whose intended start is at `time` or later.
     pub(crate) fn first_from(&self, time: i64) -> u64 {
         let index = self.pieces.iter().rposition(|piece| piece.since < time).unwrap_or(0);
         let late = self.pieces[index].line.position_at(time.saturating_sub(1));
@@ -95,7 +96,7 @@ impl History {
     pub(crate) fn append(&mut self, scale: Scale, now: i64) {
         let last = self.pieces[self.pieces.len() - 1];
         let line = last.line.continued(now, scale);
-        // Two changes at one moment are one.
+        // Two changes at one moment become one.
         if last.since >= now && last.line.has_no_slot_up_to(line.position) && self.pieces.len() > 1
         {
             self.pieces.pop();
@@ -105,7 +106,7 @@ impl History {
 
     fn push(&mut self, piece: Piece) {
         if self.pieces.len() == self.pieces.capacity() {
-            // Not twice as many: a pacer is to stay small.
+            // Not twice as many, so that a pacer stays small.
             self.pieces.reserve_exact(8);
         }
         self.pieces.push(piece);
@@ -125,8 +126,8 @@ impl History {
         }
     }
 
-    /// The slot at `position` has started. If the last piece is for this slot only, because the one
-    /// before it has forfeited time, it tells nothing that anyone will ask for.
+    /// The slot at `position` has started. If the last piece is only for this slot, because the one
+    /// before it forfeited time, nothing will read it again.
     fn drop_settled(&mut self, position: u64) {
         if let [.., previous, last] = &self.pieces[..] {
             let has_others = !last.line.has_no_slot_up_to(before(position));
@@ -144,7 +145,7 @@ impl History {
         }
     }
 
-    /// Bounds what is remembered. Slots before `open` have been claimed and not given back.
+    /// Bounds how much is remembered. Slots before `open` have been claimed and not given back.
     pub(crate) fn trim(&mut self, open: u64) {
         if self.pieces.len() <= KEPT {
             self.pieces.shrink_to(KEPT + 8);
@@ -155,7 +156,7 @@ impl History {
             self.merge(self.pieces.len() - EXACT);
         }
         while self.pieces.len() > KEPT {
-            // Those that end before `open`, and so have no slot that is there to be claimed.
+            // The pieces that end before `open`, and so have no slot that is there to be claimed.
             let closed =
                 self.pieces.iter().take_while(|piece| ticks_between(piece.line.position, open) > 0);
             let inexact = closed.count().min(self.pieces.len() - EXACT + 1);
@@ -166,9 +167,9 @@ impl History {
         }
     }
 
-    /// Pieces that no slot lies on matter only as long as slots may be moved to the time when they
-    /// were in force: that time has passed for all slots from `open` on, where it ended before that
-    /// one's.
+    /// Drops pieces without slots. Such a piece matters only while slots may still be moved to the
+    /// time when it was in force. For all slots from `open` on that time has passed, if it ended
+    /// before the intended start of the slot at `open`.
     fn drop_empty(&mut self, open: u64) {
         let time = self.time_of(open);
         let mut index = 1;
@@ -182,7 +183,7 @@ impl History {
         }
     }
 
-    /// Of the first `count` pieces makes one less, where it moves intended starts the least.
+    /// Makes one piece of two among the first `count`, the two that move intended starts the least.
     fn merge(&mut self, count: usize) {
         let error = |index: &usize| self.error_if_merged(*index);
         let Some(index) = (0..count.saturating_sub(2)).min_by_key(error) else { return };
@@ -192,8 +193,8 @@ impl History {
         self.pieces.remove(index + 1);
     }
 
-    /// How far off intended starts are at most, when the piece at `index` and the next become one:
-    /// two straight pieces are furthest from their chord where they meet.
+    /// How far off intended starts are at most if the piece at `index` and the next become one. Two
+    /// straight pieces are furthest from their chord where they meet.
     fn error_if_merged(&self, index: usize) -> i64 {
         let [first, second, third] = [index, index + 1, index + 2].map(|index| self.pieces[index]);
         let corner = second.line.position;
@@ -207,7 +208,7 @@ impl History {
         bend.saturating_add(first.error_ns.max(second.error_ns))
     }
 
-    /// Lets go of what lies before `position`: positions can only be told apart within a range.
+    /// Forgets what lies before `position`: positions can be told apart only within a range.
     pub(crate) fn forget(&mut self, position: u64) {
         let is_past = |piece: &Piece| ticks_between(piece.line.position, position) > 0;
         let past = self.pieces.iter().take_while(|piece| is_past(piece)).count();

@@ -1,5 +1,5 @@
 //! A straight piece of schedule: slots by time and time by slots, in exact integers. No atomics and
-//! no clock in here.
+//! no clock.
 //!
 //! Rounding: a position's time is the first whole nanosecond at which the position is reached, and
 //! a time's position is the last whole tick that is reached. So `time_of(p) <= t` says exactly the
@@ -28,7 +28,8 @@ impl Line {
         }
     }
 
-    /// The last position that is reached at `time`; within [`REACH`] of the anchor.
+    /// The last position that is reached at `time`; at most [`REACH`](crate::position::REACH) from
+    /// the anchor.
     pub(crate) fn position_at(&self, time: i64) -> u64 {
         let nanos = time.saturating_sub(self.time);
         let ticks = if nanos < 0 {
@@ -39,13 +40,13 @@ impl Line {
         self.position.wrapping_add_signed(ticks)
     }
 
-    /// Whether `ticks` behind the anchor have been reached by `time`.
+    /// Whether the position `ticks` behind the anchor has been reached by `time`.
     pub(crate) fn has_come(&self, ticks: i64, time: i64) -> bool {
         self.time_of(self.position.wrapping_add_signed(ticks)) <= time
     }
 
-    /// The line that goes on from here at `time` with another scale, so that the part of a tick
-    /// that has passed stays passed.
+    /// The line that goes on from here at `time` with another scale, and keeps the part of a tick
+    /// that has passed.
     pub(crate) fn continued(&self, time: i64, scale: Scale) -> Line {
         let position = self.position_at(time);
         let part_ns = time.saturating_sub(self.time_of(position)).max(0).unsigned_abs();

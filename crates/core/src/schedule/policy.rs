@@ -16,14 +16,14 @@ pub(crate) struct Policy {
 /// The policy's answer to a late start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
-    /// Time to be given away.
+    /// Time that is given up.
     pub(super) forfeits: i64,
     /// From now on time is owed, and paid back at this multiple of the rate, in units of 2^-32.
     pub(super) owes_at: Option<u64>,
 }
 
 impl Policy {
-    /// Whether no lateness is the policy's business, so that a slot may start without being judged.
+    /// Whether the policy never acts on lateness, so that a slot may start without being judged.
     pub(crate) fn is_open_loop(&self) -> bool {
         let limits = self.max_backlog.is_some() || self.skip_later_than.is_some();
         self.strictness.rule() == Rule::Average && !limits
@@ -40,7 +40,7 @@ impl Policy {
         limits.into_iter().flatten().fold(by_rule, i64::min)
     }
 
-    /// A slot starts `late` after it was allowed to, and `gap` after its intended start.
+    /// A slot starts `late` after it was allowed to start, and `gap` after its intended start.
     pub(super) fn judge(&self, late: i64, gap: i64) -> Verdict {
         let is_late = late > self.tolerance;
         let (closed, owes_at) = match self.strictness.rule() {

@@ -1,6 +1,6 @@
 //! What is decided under the lock.
 //!
-//! One caller at a time: it takes the earliest slot there is, reads the clock, and if the slot is
+//! One caller at a time takes the earliest slot there is and reads the clock, and if the slot is
 //! due the policy judges it. So starts are judged in the order in which they happen, each by a
 //! reading of its own.
 
@@ -24,7 +24,7 @@ pub(super) struct Locked {
     skipped: u64,
     counter: SlotCounter,
     samples: Samples,
-    /// The latest reading of the clock under the lock: the schedule is never changed at an earlier
+    /// The latest reading of the clock under the lock. The schedule is never changed at an earlier
     /// one.
     latest: i64,
 }
@@ -43,7 +43,7 @@ impl Locked {
     }
 }
 
-/// A stay under the lock. Whoever has to be woken because of it is woken after it has ended.
+/// A stay under the lock. The sleepers that it has to wake are woken after it has ended.
 #[derive(Debug)]
 pub(super) struct Entry<'t> {
     timeline: &'t Timeline,
@@ -57,7 +57,7 @@ impl Timeline {
         Entry { timeline: self, locked: self.locked.lock(), woken: Woken::default() }
     }
 
-    /// None while someone else is under the lock.
+    /// None while another thread holds the lock.
     pub(super) fn try_enter(&self) -> Option<Entry<'_>> {
         let locked = self.locked.try_lock()?;
         Some(Entry { timeline: self, locked, woken: Woken::default() })
@@ -75,12 +75,12 @@ impl Entry<'_> {
         clock: &dyn Clock,
     ) -> Result<Step, Refused> {
         self.refuse_if_closed(held)?;
-        // What the caller has seen of the time counts, should the clock be behind that now.
+        // The reading that the caller has seen counts, in case the clock is now behind it.
         self.locked.latest = self.locked.latest.max(woken.unwrap_or(i64::MIN));
         let now = self.now(clock);
         self.locked.schedule.used(now);
         self.tidy(now);
-        // What comes in place of a slot that is skipped is held as that one was.
+        // A slot that takes the place of a skipped one is held as that one was.
         let is_fixed = held.is_some_and(|claimed| claimed.is_fixed);
         let step = loop {
             self.prefer_returned(held);
@@ -98,7 +98,7 @@ impl Entry<'_> {
                 *held = taken
                     .map(|claimed| Claimed { is_fixed: claimed.is_fixed || is_fixed, ..claimed });
             }
-            // Without one, somebody has claimed that slot meanwhile.
+            // If there is none, another thread has claimed that slot meanwhile.
             let Some(claimed) = *held else { continue };
             if !plan.is_due() {
                 break Ok(plan);
@@ -115,7 +115,7 @@ impl Entry<'_> {
     }
 
     fn step(&mut self, mut plan: Plan, starts: bool) -> Step {
-        // What was published just now is what the plan was made by.
+        // The plan was made by what was published just now.
         plan.version = self.timeline.version();
         if !starts {
             return Step::Hold(plan);
@@ -155,13 +155,13 @@ impl Entry<'_> {
         }
     }
 
-    /// The slot that a caller would get who comes now. A row consists of new slots.
+    /// The slot that the next caller would get. A row consists of new slots.
     fn first(&self, slots: u64) -> u64 {
         let returned = self.locked.returned.first().filter(|_| slots == 1);
         returned.unwrap_or_else(|| self.timeline.next())
     }
 
-    /// Takes what [`first`](Entry::first) has told; none where it is not there any more.
+    /// Takes the slot that [`first`](Entry::first) returned; none if it is no longer there.
     fn take(&mut self, position: u64, slots: u64) -> Option<Claimed> {
         let claimed = Claimed::new(position, slots);
         if slots == 1 && self.locked.returned.first() == Some(position) {
@@ -171,7 +171,7 @@ impl Entry<'_> {
         self.timeline.exchange(position, claimed.end()).then_some(claimed)
     }
 
-    /// Whether positions would wrap, were more slots taken there.
+    /// Whether positions would wrap if more slots were taken there.
     fn is_too_far(&self, position: u64) -> bool {
         ticks_between(self.locked.schedule.reached(self.locked.latest), position) > RANGE
     }
@@ -199,7 +199,7 @@ impl Entry<'_> {
         if self.locked.closed { Err(Closed) } else { Ok(self.plan(self.first(1), 0).due) }
     }
 
-    /// Swaps a slot that is held for an earlier one that was given back, if there is one.
+    /// Exchanges a slot that is held for an earlier one that was given back, if there is one.
     fn prefer_returned(&mut self, held: &mut Option<Claimed>) {
         if let Some(claimed) = held
             && !claimed.is_fixed
@@ -212,7 +212,8 @@ impl Entry<'_> {
         }
     }
 
-    /// The policy skips these slots, and with them all that are too late and there to be claimed.
+    /// The policy skips these slots, and with them all slots that are too late and there to be
+    /// claimed.
     fn skip(&mut self, claimed: &Claimed, now: i64) {
         self.locked.skipped += claimed.slots;
         loop {
@@ -240,7 +241,7 @@ impl Entry<'_> {
         self.publish(now);
     }
 
-    /// The latest claims are taken back from the word; others wait to be handed out again.
+    /// The latest claims are taken back from the word. Others wait to be handed out again.
     fn put_back(&mut self, claimed: &Claimed) {
         if self.take_back(claimed.position, claimed.end()) {
             if let Some((start, end)) = self.locked.returned.last()
@@ -253,19 +254,19 @@ impl Entry<'_> {
             return;
         }
         self.locked.returned.put(claimed.position, claimed.end());
-        // Before sleepers are looked at: whoever is about to sleep looks again.
+        // Before sleepers are looked at, so that a caller that is about to sleep looks again.
         self.timeline.published.withdraw();
         self.woken.and(self.timeline.sleepers.latest_behind(claimed.position, claimed.slots));
     }
 
-    /// True when the slots from `start` to `end` were the latest claims, and are no more.
+    /// True if the slots from `start` to `end` were the latest claims, and now no longer are.
     fn take_back(&mut self, start: u64, end: u64) -> bool {
-        // Something may have been moved because of a slot that is settled.
+        // Slots may have moved because of one that is settled.
         if !self.locked.schedule.is_unsettled(start) {
             return false;
         }
-        // Whoever claims it next is not to start by the reading that it was first seen to be due
-        // by.
+        // The next owner of the slot must not start by the reading at which the slot was first seen
+        // to be due.
         if self.timeline.published.is_known_due(start) {
             self.timeline.published.withdraw();
         }
@@ -274,7 +275,7 @@ impl Entry<'_> {
 
     /// See [`Timeline::change`].
     pub(super) fn change(&mut self, clock: &dyn Clock, edit: impl FnOnce(&mut Schedule, i64)) {
-        // Before the clock is read: nothing starts by the old schedule on a later reading.
+        // Before the clock is read, so that nothing starts by the old schedule on a later reading.
         self.timeline.published.withdraw();
         let now = self.now(clock);
         let next = self.timeline.next();
@@ -288,9 +289,9 @@ impl Entry<'_> {
         self.publish(now);
     }
 
-    /// Wakes those who may start earlier than they think.
+    /// Wakes the sleepers that may start earlier than they planned.
     fn wake_moved(&mut self) {
-        // Before sleepers are looked at: whoever is about to sleep looks again.
+        // Before sleepers are looked at, so that a caller that is about to sleep looks again.
         self.timeline.published.withdraw();
         let schedule = &self.locked.schedule;
         if !schedule.is_paused() {
@@ -325,7 +326,7 @@ impl Entry<'_> {
         self.publish(now);
     }
 
-    /// Publishes the schedule as it is, unless that is what is published.
+    /// Publishes the schedule as it is, unless it is published already.
     pub(super) fn publish(&mut self, now: i64) {
         let (next, locked) = (self.timeline.next(), &*self.locked);
         let is_open = locked.schedule.policy().is_open_loop() && !locked.schedule.is_paused();
@@ -341,8 +342,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Keeps the counts, and tells the next position to be claimed. Every way through the lock that
-    /// reads the clock comes by here.
+    /// Updates the counts, and returns the next position to be claimed. Every path under the lock
+    /// that reads the clock calls it.
     fn observe(&mut self, now: i64) -> u64 {
         let next = self.timeline.next();
         let claimed = self.locked.counter.count(next);
@@ -353,7 +354,7 @@ impl Entry<'_> {
         next
     }
 
-    /// Of `claimed` slots, those that may have started by now.
+    /// How many of `claimed` slots may have started by now.
     fn started(&self, claimed: u64, next: u64, now: i64) -> u64 {
         let reached = self.locked.schedule.reached(now);
         let ahead = slots_between(first_after(reached), next);

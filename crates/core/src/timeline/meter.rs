@@ -3,11 +3,12 @@
 use crate::position::{SLOT, ticks_between};
 use std::collections::VecDeque;
 
-/// The rate of starts is told from samples this far apart, for the last second and a little more.
+/// The rate of starts is computed from samples this far apart, over the last second and a little
+/// more.
 const SAMPLE_NS: i64 = 100_000_000;
 const MOST_SAMPLES: usize = 11;
 
-/// Counts slots beyond the range of a position.
+/// Counts slots beyond the range of positions.
 #[derive(Debug, Default)]
 pub(super) struct SlotCounter {
     position: u64,
@@ -15,8 +16,8 @@ pub(super) struct SlotCounter {
 }
 
 impl SlotCounter {
-    /// The slots before `next`, the next position to be claimed. To be called more often than
-    /// positions come round.
+    /// The slots before `next`, the next position to be claimed. To be called before positions wrap
+    /// around.
     pub(super) fn count(&mut self, next: u64) -> u64 {
         let slots = ticks_between(self.position, next) / SLOT.cast_signed();
         self.slots = self.slots.saturating_add_signed(slots);

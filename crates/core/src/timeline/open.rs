@@ -7,7 +7,7 @@ use crate::position::{after, slots_between};
 use crate::{Grant, Refused};
 use std::ops::Range;
 
-/// The books are kept at least this often while slots are claimed without the lock.
+/// The lock's counts are brought up to date at least this often while slots are claimed without it.
 const BOOKS_NS: i64 = 10_000_000;
 
 /// What a lane knows of its own pace.
@@ -15,12 +15,12 @@ const BOOKS_NS: i64 = 10_000_000;
 pub(crate) struct Pace {
     /// Slots granted since it read the clock.
     pub(crate) used: u64,
-    /// When that was.
+    /// The moment of that reading.
     pub(crate) read_at: i64,
 }
 
 impl Timeline {
-    /// [`begin`](Timeline::begin) without the lock; none where the lock has to decide.
+    /// [`begin`](Timeline::begin) without the lock; none if the lock has to decide.
     pub(super) fn begin_open(
         &self,
         held: &mut Option<Claimed>,
@@ -29,7 +29,7 @@ impl Timeline {
         woken: Option<(Plan, i64)>,
         clock: &dyn Clock,
     ) -> Option<Result<Step, Refused>> {
-        // A row is as good as claimed in the lock, which sees to it that positions don't wrap.
+        // A row has to be claimed under the lock, which makes sure that positions don't wrap.
         if slots != 1 && held.is_none() {
             return None;
         }
@@ -50,7 +50,7 @@ impl Timeline {
             let claimed = *held.get_or_insert(Claimed::new(position, 1));
             if !plan.is_due() {
                 self.published.note(claimed.end(), now);
-                // Here there is time for it, and its start may come without.
+                // There is time for it here, so that the start does not have to do it.
                 self.keep_books(plan.due.saturating_sub(plan.interval_ns)..plan.due, now);
                 return Some(Ok(Step::Hold(plan)));
             }
@@ -61,9 +61,9 @@ impl Timeline {
         }
     }
 
-    /// Starts a slot that was held back, at the end of the pause: the shortest way, because whoever
-    /// has paused for an exact moment wants to start at it. None where the plan is outdated, was
-    /// made under the lock, or says that the slot is not due.
+    /// Starts a slot that was held back, when the pause has ended. This is the shortest way,
+    /// because a caller that paused for an exact moment wants to start at it. None if the plan is
+    /// outdated, was made under the lock, or says that the slot is not due.
     #[inline]
     pub(crate) fn start_planned(&self, plan: &Plan, now: i64) -> Option<Grant> {
         if !self.published.is_open_at(plan.version) || now < plan.due {
@@ -73,9 +73,9 @@ impl Timeline {
         Some(self.grant(&Plan { now, ..*plan }))
     }
 
-    /// A reading of the clock that belongs to this snapshot: the one that ended a pause, if that is
-    /// what the pause has planned by. None where the schedule changes meanwhile: a clock that was
-    /// read under a schedule that has been replaced says nothing.
+    /// A reading of the clock that belongs to this snapshot: the one that ended a pause, if the
+    /// pause was planned by this version. None if the schedule changes meanwhile, because a reading
+    /// that was made under an older schedule says nothing about this one.
     fn reading(
         &self,
         snapshot: &Snapshot,
@@ -91,9 +91,9 @@ impl Timeline {
         (self.version() == snapshot.version).then_some(now)
     }
 
-    /// Claims slots that are due for a lane, as many as it takes within a young reading of the
-    /// clock; one at least; and tells that reading. None where no slot is due, or the lock has to
-    /// decide.
+    /// Claims slots that are due for a lane: as many as the lane takes while a reading of the clock
+    /// is young, and at least one. Also returns that reading. None if no slot is due, or the lock
+    /// has to decide.
     pub(crate) fn claim_run(&self, pace: Pace, clock: &dyn Clock) -> Option<(Run, i64)> {
         let snapshot = self.published.snapshot()?;
         let now = self.reading(&snapshot, None, clock)?;
@@ -113,8 +113,9 @@ impl Timeline {
         }
     }
 
-    /// Every now and then in the schedule's time, of which the caller stands for this part; unless
-    /// somebody else is about to: nothing waits for it, and the lock is everybody's.
+    /// Brings the lock's counts up to date every now and then in the schedule's time, of which the
+    /// caller stands for this part. It gives up if another thread has the lock: nothing waits for
+    /// the counts, and callers may need the lock.
     fn keep_books(&self, part_ns: Range<i64>, now: i64) {
         if part_ns.start / BOOKS_NS != part_ns.end / BOOKS_NS
             && let Some(mut entry) = self.try_enter()
@@ -123,7 +124,7 @@ impl Timeline {
         }
     }
 
-    /// The plan for the slot at `position`; none where this snapshot can't tell.
+    /// The plan for the slot at `position`; none if this snapshot can't tell.
     fn plan_open(&self, snapshot: &Snapshot, position: u64, now: i64) -> Option<Plan> {
         let intended = snapshot.intended_within(position, now)?;
         Some(Plan {

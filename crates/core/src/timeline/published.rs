@@ -1,33 +1,34 @@
 //! What is published of the schedule, to be read without the lock: the piece that claims are on,
-//! and how far it is known to be due.
+//! and up to which slot it is known to be due.
 //!
 //! Written under the timeline's lock. Two kinds of readers check in two ways that they have read
 //! one state and not a mixture of two:
 //!
 //! * Cold readers take a [`Snapshot`]: the *version*, the words, the version again.
-//! * The hot path takes a [`Window`]: the *horizon*, the words, the horizon again. The horizon
-//!   carries the state that it belongs to in its lowest bits, so that one cache line has all of it.
+//! * The hot path takes a [`Window`]: the *horizon*, the words, the horizon again. The lowest bits
+//!   of the horizon are the state that it belongs to, so that one cache line has everything.
 //!
 //! # Orderings
 //!
-//! Both are sequence locks without fences. A writer makes the version [`BUSY`], swaps in a horizon
-//! that is [`GUARDED`], stores the words with `Release`, then the new version with `Release`, then
-//! swaps in the new horizon. A reader loads everything with `Acquire`, but for the last load.
+//! Both are sequence locks without fences (Boehm, "Can seqlocks get along with programming language
+//! memory models?", 2012). A writer makes the version [`BUSY`], swaps in a horizon that is marked
+//! [`ASK`], stores the words with `Release`, then the new version with `Release`, then swaps in the
+//! new horizon. A reader loads everything with `Acquire`, except for the last load.
 //!
-//! * If a word was read from a newer writer, that word's `Release`/`Acquire` pair makes the
+//! * If a word was read from a newer writer, the `Release`/`Acquire` pair of that word makes the
 //!   writer's first stores visible to the reader's last load, which then differs from the first.
-//! * If all words are older than the next writer, they are those that the first load's `Acquire`
-//!   made visible.
+//! * If all words are older than the next writer, they are those that the `Acquire` of the first
+//!   load made visible.
 //!
-//! The horizon moves without the lock while the state stays, or a thread that is preempted while it
-//! holds the lock would send everybody to the clock until it runs again. It only moves forwards, by
-//! compare-and-swap, so a clock that was read in an earlier state moves nothing. The two words that
-//! say when and where the clock was read move before it: who reads the new horizon, with `Acquire`,
-//! gets them or later ones, so no grant is stamped with a moment before its slot was known to be
-//! due.
+//! The horizon also moves without the lock, as long as the state stays the same. Otherwise a thread
+//! that is preempted while it holds the lock would make every other thread read the clock until it
+//! runs again. The horizon only moves forwards, by compare-and-swap, so a clock that was read in an
+//! earlier state moves nothing. The two words that say when and where the clock was read move
+//! before it. A thread that reads the new horizon, with `Acquire`, gets them or later ones, so no
+//! grant is stamped with a moment before its slot was known to be due.
 //!
-//! The horizon has 15 bits for its state, which come round after 32 768 changes. To do harm, a
-//! thread would have to sleep through all of them between two loads that follow each other.
+//! The horizon has 15 bits for its state, which wrap after 32 768 changes. To do harm, a thread
+//! would have to sleep through all of them between two consecutive loads.
 
 use super::{Claimed, reading};
 use crate::Grant;
@@ -43,31 +44,31 @@ const BUSY: u64 = 1;
 /// Claims and starts are decided under the lock.
 const GUARDED: u64 = 1 << 1;
 const CLOSED: u64 = 1 << 2;
-/// What is above the flags counts the states.
+/// The bits above the flags count the states.
 const STATE: u64 = 1 << 3;
 
-/// The bits of a horizon below a slot's: its state, and whether the hot path has to ask the lock.
+/// The bits of a horizon below a slot's: its state, and whether the lock has to decide.
 const TAG: u64 = SLOT - 1;
 const ASK: u64 = 1;
 
 #[derive(Debug)]
 pub(super) struct Published {
-    /// Changes with every write: what was planned holds as long as it stays.
+    /// Changes with every write. A plan holds as long as it stays the same.
     version: CachePadded<AtomicU64>,
     hot: CachePadded<Hot>,
 }
 
-/// All that the hot path loads, on one cache line.
+/// All words that the hot path loads, on one cache line.
 #[derive(Debug)]
 struct Hot {
     /// The first slot that is not known to be due. Below a slot's bits: [`TAG`].
     horizon: AtomicU64,
-    /// The latest reading of the clock that anyone has reported, in nanoseconds.
+    /// The latest reading of the clock that any thread has reported, in nanoseconds.
     seen: AtomicU64,
     /// The position up to which slots had been claimed when the clock was read.
     read_at: AtomicU64,
     /// The piece: its anchor in clock nanoseconds (the bits of an `i64`) and as a position, the
-    /// mantissa of its scale, and [`pack`]ed what else there is to know.
+    /// mantissa of its scale, and the rest of it, [`pack`]ed.
     time: AtomicU64,
     anchor: AtomicU64,
     mantissa: AtomicU64,
@@ -94,7 +95,7 @@ pub(crate) struct Snapshot {
     stretch: Stretch,
 }
 
-/// The slots that are known to be due, and what their grants are made of.
+/// The slots that are known to be due, and what their grants are computed from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     anchor: u64,
@@ -104,7 +105,8 @@ pub(super) struct Window {
     seen: Stamp,
 }
 
-/// A line's multiplication, with everything that stays the same worked out once.
+/// What a line's time is computed from, with everything that does not depend on the slot worked out
+/// once.
 #[derive(Clone, Copy, Debug, Default)]
 struct Piece {
     /// One nanosecond after the anchor's time.
@@ -115,7 +117,7 @@ struct Piece {
 }
 
 impl Piece {
-    /// What [`Line::time_of`] says of a moment in the past, `shifted` ticks behind the anchor.
+    /// The result of [`Line::time_of`] for a moment in the past, `shifted` ticks behind the anchor.
     #[inline]
     fn time_of(&self, shifted: u64) -> u64 {
         let wide = u128::from(shifted) * u128::from(self.mantissa);
@@ -131,7 +133,7 @@ impl Piece {
 }
 
 impl Published {
-    /// Sends everyone to the lock, until the first [`write`](Published::write).
+    /// Sends all callers to the lock, until the first [`write`](Published::write).
     pub(super) fn new() -> Published {
         let word = |value| AtomicU64::new(value);
         let hot = Hot {
@@ -150,7 +152,7 @@ impl Published {
     /// For noticing changes.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
-        // Relaxed: what goes with a new version is read by `snapshot`, or under the lock. Partner:
+        // Relaxed: what belongs to a new version is read by `snapshot`, or under the lock. Partner:
         // the stores of `withdraw` and `write`. Models: `no_wake_up_is_lost`,
         // `nothing_bursts_at_the_old_speed`.
         self.version.load(Relaxed)
@@ -165,28 +167,29 @@ impl Published {
         self.version() & (BUSY | GUARDED | CLOSED) == 0
     }
 
-    /// Whether that is the version, and slots are claimed without the lock.
+    /// Whether this is the version, and slots are claimed without the lock.
     #[inline]
     pub(super) fn is_open_at(&self, version: u64) -> bool {
         self.version() == version && version & (BUSY | GUARDED | CLOSED) == 0
     }
 
-    /// The latest reading of the clock that anyone has reported.
+    /// The latest reading of the clock that any thread has reported.
     #[inline]
     pub(super) fn seen(&self) -> u64 {
-        // Acquire: who is told of a reading that was made after a change sees the change. Partner:
-        // `see`. That it is never before a start which the caller knows of takes no ordering: it
-        // only grows. Models: `a_window_closes_with_a_pause`, `now_is_never_before_a_start`.
+        // Acquire: a caller that gets a reading which was made after a change also sees the change.
+        // Partner: `see`. That the result is never before a start which the caller knows of needs
+        // no ordering: the word only grows. Models: `a_window_closes_with_a_pause`,
+        // `now_is_never_before_a_start`.
         self.hot.seen.load(Acquire)
     }
 
     /// None while claims are decided under the lock, or a writer is at work.
     #[inline]
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
-        // Acquire, all but the last: see the module's essay. Model: `a_snapshot_is_read_whole`.
+        // Acquire, all but the last: see *Orderings* above. Model: `a_snapshot_is_read_whole`.
         let version = self.version.load(Acquire);
         let stretch = self.hot.stretch();
-        // Relaxed: the words' Acquire keeps it behind them. Partner: the stores of `write`.
+        // Relaxed: the Acquire of the words keeps it behind them. Partner: the stores of `write`.
         // Model: `a_snapshot_is_read_whole`.
         let is_whole = self.version.load(Relaxed) == version;
         (version & (BUSY | GUARDED | CLOSED) == 0 && is_whole)
@@ -197,7 +200,7 @@ impl Published {
     #[inline]
     pub(super) fn window(&self) -> Option<Window> {
         let hot = &*self.hot;
-        // Acquire, all but the last: see the module's essay. Models: `a_window_is_read_whole`,
+        // Acquire, all but the last: see *Orderings* above. Models: `a_window_is_read_whole`,
         // `a_window_closes_with_a_pause`, `last_seen_never_goes_back`.
         let horizon = hot.horizon.load(Acquire);
         let seen = hot.seen.load(Acquire);
@@ -205,7 +208,7 @@ impl Published {
         let anchor = hot.anchor.load(Acquire);
         let mantissa = hot.mantissa.load(Acquire);
         let [pre, post, _] = unpack(hot.packed.load(Acquire));
-        // Relaxed: the words' Acquire keeps it behind them. Partner: the swaps of `write`.
+        // Relaxed: the Acquire of the words keeps it behind them. Partner: the swaps of `write`.
         // Model: `a_window_is_read_whole`.
         let again = hot.horizon.load(Relaxed);
         if (horizon ^ again) & TAG != 0 || horizon & ASK != 0 {
@@ -217,7 +220,7 @@ impl Published {
         Some(Window { anchor, reach, piece, seen: Stamp::new(seen) })
     }
 
-    /// From here on nobody starts by the state that was published. Called under the timeline's
+    /// From here on no thread starts by the state that was published. Called under the timeline's
     /// lock.
     pub(super) fn withdraw(&self) {
         // Relaxed: only writers store, and the lock orders them; so no model.
@@ -225,11 +228,12 @@ impl Published {
         if old & BUSY != 0 {
             return;
         }
-        // Relaxed: what matters is that it comes before the words, and their Release sees to that.
-        // Partner: `snapshot`. Model: `a_snapshot_is_read_whole`.
+        // Relaxed: it only has to come before the words, and their Release sees to that. Partner:
+        // `snapshot`. Model: `a_snapshot_is_read_whole`.
         self.version.store(old | BUSY, Relaxed);
-        // Relaxed: as above; a swap, which `report`'s compare-and-swap comes before or fails after.
-        // Partner: `window`. Models: `a_window_is_read_whole`, `nothing_starts_while_paused`.
+        // Relaxed: as above. A swap, because `report`'s compare-and-swap then comes before it or
+        // fails after it. Partner: `window`. Models: `a_window_is_read_whole`,
+        // `nothing_starts_while_paused`.
         self.hot.horizon.swap(tag(old.wrapping_add(STATE)) | ASK, Relaxed);
     }
 
@@ -244,8 +248,8 @@ impl Published {
         }
     }
 
-    /// Publishes a new state, of which nothing is known to be due; `next` is the next position to
-    /// be claimed at `now`. Called under the timeline's lock.
+    /// Publishes a new state, of which nothing is known to be due yet. `next` is the next position
+    /// to be claimed at `now`. Called under the timeline's lock.
     pub(super) fn write(&self, state: &State, next: u64, now: i64) {
         self.withdraw();
         // Relaxed: only writers store, and the lock orders them; so no model.
@@ -260,26 +264,26 @@ impl Published {
             self.hot.store(stretch);
             self.note(next, now);
         }
-        // Release: see the module's essay. Model: `a_snapshot_is_read_whole`.
+        // Release: see *Orderings* above. Model: `a_snapshot_is_read_whole`.
         self.version.store(version, Release);
         if let State::Open(Stretch { line, .. }) = state {
-            // Nothing is known to be due, not even what has been claimed: it may come back. Model:
-            // `a_slot_that_comes_back_is_not_due`.
+            // Nothing is known to be due, not even what has been claimed, because that may come
+            // back. Model: `a_slot_that_comes_back_is_not_due`.
             let horizon = first_after(line.position) | tag(version);
             // Release: for the words. A swap: as in `withdraw`. Model: `a_window_is_read_whole`.
             self.hot.horizon.swap(horizon, Release);
         }
     }
 
-    /// Tells everyone that the clock read `now` when claims had come to the position `claimed`,
-    /// which is the slot after those that start by that reading; and lets as many more start by it
-    /// as are due and allowed. Returns the latest reading reported before.
+    /// Tells all threads that the clock read `now` when claims had come to the position `claimed`,
+    /// which is behind the slots that start by that reading. Lets as many more slots start by it as
+    /// are due and allowed. Returns the latest reading that was reported before.
     pub(super) fn report(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
         let hot = &*self.hot;
         // Acquire, and Relaxed after it: `note` stores them in the other order, so a newer `seen`
         // comes with a `read_at` that is as new or newer, and no pace is overestimated. No model
-        // sees this; kept because the argument needs it: the numbers in models are too small for a
-        // pace.
+        // sees this, because the numbers in models are too small for a pace; it is kept because the
+        // argument needs it.
         let seen = hot.seen.load(Acquire).cast_signed();
         let read_at = hot.read_at.load(Relaxed);
         self.note(claimed, now);
@@ -292,8 +296,8 @@ impl Published {
         // Relaxed: acted on by compare-and-swap only. Model: `nothing_starts_while_paused`.
         let old = hot.horizon.load(Relaxed);
         if old & TAG == horizon & TAG && ticks_between(old, horizon) > 0 {
-            // Release: for what `note` has stored. A failure means that somebody has moved it: as
-            // good, and what it finds is not looked at, so Relaxed. Model:
+            // Release: for what `note` has stored. A failure means that another thread has moved
+            // it, which is as good; the value found is not used, so Relaxed. Model:
             // `last_seen_never_goes_back`.
             let _ = hot.horizon.compare_exchange(old, horizon, Release, Relaxed);
         }
@@ -302,13 +306,13 @@ impl Published {
 
     /// Whether the hot path may grant the slot at `position`.
     pub(super) fn is_known_due(&self, position: u64) -> bool {
-        // Relaxed: whoever moves it on meanwhile has just read the clock. No model sees that.
+        // Relaxed: a thread that moves it on meanwhile has just read the clock. No model sees that.
         let horizon = self.hot.horizon.load(Relaxed);
         horizon & ASK == 0 && ticks_between(position, horizon & !TAG) > 0
     }
 
-    /// Notes a reading of the clock; neither word ever goes back. Returns the latest reading
-    /// before.
+    /// Notes a reading of the clock; neither word ever goes back. Returns the latest reading before
+    /// it.
     pub(super) fn note(&self, claimed: u64, now: i64) -> i64 {
         let moved_on = |old| (ticks_between(old, claimed) > 0).then_some(claimed);
         // Relaxed: `see` comes behind it, with Release; see `report`. No model sees this.
@@ -316,10 +320,10 @@ impl Published {
         self.see(now)
     }
 
-    /// Reports a reading of the clock. Returns the latest one before.
+    /// Reports a reading of the clock. Returns the latest one before it.
     #[inline]
     pub(super) fn see(&self, now: i64) -> i64 {
-        // Release: partner of `window`'s load, see the module's essay. Model:
+        // Release: partner of `window`'s load; see *Orderings* above. Model:
         // `a_window_closes_with_a_pause`.
         self.hot.seen.fetch_max(now.max(0).unsigned_abs(), Release).cast_signed()
     }
@@ -327,8 +331,8 @@ impl Published {
 
 impl Hot {
     fn stretch(&self) -> Stretch {
-        // Acquire, all of them: see the module's essay. Model: `a_snapshot_is_read_whole`; of
-        // `until` none, because no two pieces of a model differ in it alone.
+        // Acquire, all of them: see *Orderings* above. Model: `a_snapshot_is_read_whole`. No model
+        // for `until`, because no two pieces of a model differ in it alone.
         let time = self.time.load(Acquire).cast_signed();
         let position = self.anchor.load(Acquire);
         let mantissa = self.mantissa.load(Acquire);
@@ -341,7 +345,7 @@ impl Hot {
     fn store(&self, stretch: &Stretch) {
         let Line { time, position, scale } = stretch.line;
         let packed = pack(scale.pre, scale.post, position.wrapping_sub(stretch.behind));
-        // Release, all of them: see the module's essay. Models: `a_snapshot_is_read_whole`,
+        // Release, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
         // `a_window_is_read_whole`.
         self.time.store(time.cast_unsigned(), Release);
         self.anchor.store(position, Release);
@@ -351,12 +355,12 @@ impl Hot {
     }
 }
 
-/// The bits of a horizon that tell its state.
+/// The bits of a horizon that are its state.
 fn tag(version: u64) -> u64 {
     (version / STATE * 2) & TAG
 }
 
-/// A scale's shifts, and how far before the anchor the piece begins: not at all, or by a tick.
+/// A scale's shifts, and how far before the anchor the piece begins: zero or one tick.
 fn pack(pre: u8, post: u8, before: u64) -> u64 {
     u64::from(pre) | u64::from(post) << 8 | before << 16
 }
@@ -372,7 +376,7 @@ impl Window {
     #[inline]
     pub(super) fn grant(&self, position: u64) -> Option<Grant> {
         let ticks = position.wrapping_sub(self.anchor);
-        // Unsigned: a slot before the anchor is as far beyond the reach as can be.
+        // Unsigned, so that a slot before the anchor is far beyond the reach.
         (ticks.wrapping_sub(1) < self.reach)
             .then(|| Grant::new(self.piece.time_of(ticks << (self.piece.pre & 63)), self.seen))
     }
@@ -393,8 +397,8 @@ impl Snapshot {
         self.stretch.line.time_of(position)
     }
 
-    /// When the slot at `position` is intended to start; none where it does not lie on this piece,
-    /// or is late by more than can be told from being early.
+    /// When the slot at `position` is intended to start; none if it does not lie on this piece, or
+    /// is so late that this can't be told from being early.
     pub(super) fn intended_within(&self, position: u64, now: i64) -> Option<i64> {
         let intended = self.intended(position);
         let range_ns = self.stretch.line.scale.nanos(RANGE.unsigned_abs());
@@ -406,7 +410,8 @@ impl Snapshot {
         first_after(earlier(self.stretch.line.position_at(now), self.stretch.until))
     }
 
-    /// Whether a [`run`](Snapshot::run) may begin at `start`: it reckons from the anchor.
+    /// Whether a [`run`](Snapshot::run) may begin at `start`. It can't begin at the anchor, which
+    /// it counts from.
     pub(super) fn has_run_from(&self, start: u64) -> bool {
         start != self.stretch.line.position
     }
@@ -422,12 +427,12 @@ impl Snapshot {
     }
 }
 
-/// Slots that are due by one reading of the clock: what a lane grants without touching anything
+/// Slots that are due by one reading of the clock. A lane grants them without touching anything
 /// shared but the version.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {
     version: u64,
-    /// Ticks past the anchor, shifted as the scale wants them.
+    /// Ticks behind the anchor, shifted as the scale needs them.
     next: u64,
     end: u64,
     step: u64,
@@ -459,7 +464,7 @@ impl Run {
         Claimed::new(self.behind.wrapping_sub(slots.wrapping_mul(SLOT)), slots)
     }
 
-    /// The wait times of the first and the last of the `slots` before the next one.
+    /// The wait times of the first and the last of the `slots` slots before the next one.
     pub(crate) fn waits_of_last(&self, slots: u64) -> (u64, u64) {
         let wait = |slots: u64| {
             let shifted = self.next.wrapping_sub(self.step.wrapping_mul(slots));

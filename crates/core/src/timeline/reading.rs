@@ -1,21 +1,21 @@
-//! How long a reading of the clock is good for.
+//! For how many slots a reading of the clock is good.
 //!
-//! A slot that is due may be granted on a reading that was made before: its wait time is then too
-//! short by the reading's age. How many slots are granted on one reading follows from the pace at
-//! which slots are really taken, measured in real time between two readings, whatever the rate is.
-//! So a reading is some [`YOUNG_NS`] old at most where callers go on as they did. Callers that stop
-//! in the middle may come back to a few slots of the reading from before they stopped: as many as
-//! they would have taken within [`YOUNG_NS`].
+//! A slot that is due may be granted on a reading that was made earlier. Its wait time is then too
+//! short by the reading's age. So how many slots are granted on one reading follows from the pace
+//! at which slots are really taken, measured in real time between two readings, whatever the rate
+//! is. While callers go on at their pace, a reading is at most about [`YOUNG_NS`] old. Callers that
+//! stop in the middle may come back to a few slots of the reading from before they stopped: as many
+//! as they would have taken within [`YOUNG_NS`].
 
-/// A reading of the clock is good for so long.
+/// A reading of the clock is good for this long,
 const YOUNG_NS: u64 = 10_000;
 
-/// But for no more slots than this.
+/// but for no more slots than this.
 const MOST_SLOTS: u64 = 2048;
 
-/// How many slots may be granted on a reading, when `used` slots were claimed in the `elapsed_ns`
+/// How many slots may be granted on a reading, if `used` slots were claimed in the `elapsed_ns`
 /// since the last one: as many as take less than [`YOUNG_NS`] at that pace, and at most twice as
-/// many as the last time, because a pace that is told by few slots says little.
+/// many as last time, because a pace measured on a few slots is not precise.
 pub(crate) fn allowance(used: u64, elapsed_ns: i64) -> u64 {
     let used = used.min(MOST_SLOTS);
     let at_this_pace = (used * YOUNG_NS).saturating_sub(1) / elapsed_ns.max(1).unsigned_abs();

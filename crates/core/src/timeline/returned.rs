@@ -1,15 +1,14 @@
-//! Slots that were taken and given back, to be handed out again before any new one.
+//! Slots that were taken and given back. They are handed out again before any new slot.
 
 use crate::position::{REACH, SLOT, after, slots_between, ticks_between};
 use std::collections::BTreeMap;
 
-/// Ranges of slots, in order; neighbours are one range.
+/// Ranges of slots, in order. Neighbouring ranges become one.
 #[derive(Debug, Default)]
 pub(super) struct Returned {
-    /// From the ranges' starts to their ends, both as seen from `origin`.
+    /// From the ranges' starts to their ends, both counted from `origin`.
     ranges: BTreeMap<u64, u64>,
-    /// Far before all slots that can be in here at one time, so that their order does not go round
-    /// the corner.
+    /// Far before all slots that can be in here at one time, so that their order does not wrap.
     origin: u64,
     slots: u64,
 }
@@ -24,7 +23,7 @@ impl Returned {
         self.slots
     }
 
-    /// Of those, the ones at positions up to `reached`.
+    /// How many of them are at positions up to `reached`.
     pub(super) fn due_slots(&self, reached: u64) -> u64 {
         let due = |(start, end): (u64, u64)| {
             let ticks =
@@ -39,7 +38,7 @@ impl Returned {
         self.ranges.iter().map(move |(&start, &end)| (position(start), position(end)))
     }
 
-    /// Takes in the slots from `start` to `end`.
+    /// Adds the slots from `start` to `end`.
     pub(super) fn put(&mut self, start: u64, end: u64) {
         if self.ranges.is_empty() {
             self.origin = start.wrapping_add_signed(-REACH);
@@ -90,7 +89,7 @@ impl Returned {
         }
     }
 
-    /// Takes all slots before `position`; how many that were.
+    /// Takes all slots before `position`, and returns how many those were.
     pub(super) fn take_before(&mut self, position: u64) -> u64 {
         let mut taken = 0;
         while let Some((start, end)) = self.first_range()

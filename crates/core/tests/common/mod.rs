@@ -36,7 +36,7 @@ pub(crate) fn strictness(number: f64) -> Strictness {
     Strictness::new(number).expect("a strictness")
 }
 
-/// A pacer on that clock, without tolerance: what the tests compute with has no oversleep.
+/// A pacer on this clock without tolerance, because what the tests compute has no oversleep in it.
 pub(crate) fn build(text: &str, clock: &ManualClock) -> PacerBuilder {
     Pacer::builder(rate(text)).clock(clock.clone()).tolerance(Duration::ZERO)
 }
@@ -53,20 +53,20 @@ pub(crate) fn actual_ns(grant: impl Into<Grant>) -> u64 {
     grant.into().actual_start().as_nanos()
 }
 
-/// DESIGN 2.1: nothing starts early. By the clock itself: a grant's own actual start is never
-/// before the intended one.
+/// Nothing starts early. Checked against the clock itself, because a grant's own actual start is
+/// never before the intended one.
 pub(crate) fn assert_started(pacer: &Pacer, grant: impl Into<Grant>) {
     let (grant, now) = (grant.into(), pacer.now());
     assert!(now >= grant.intended_start(), "started at {now:?}: {grant:?}");
 }
 
-/// Everything that can be had without the clock moving.
+/// All grants that are available without moving the clock.
 pub(crate) fn drain(pacer: &Pacer) -> Vec<Grant> {
     let due = || pacer.try_acquire().ok();
     std::iter::from_fn(due).inspect(|grant| assert_started(pacer, *grant)).collect()
 }
 
-/// The moment that `try_acquire` puts the caller off to.
+/// The moment that `try_acquire` returns with its refusal.
 pub(crate) fn put_off_to(pacer: &Pacer) -> u64 {
     match pacer.try_acquire() {
         Err(Refused::NotUntil(moment)) => moment.as_nanos(),
@@ -74,7 +74,7 @@ pub(crate) fn put_off_to(pacer: &Pacer) -> u64 {
     }
 }
 
-/// DESIGN 2.4: every nanosecond is accounted for.
+/// Every nanosecond is accounted for.
 pub(crate) fn assert_balanced(pacer: &Pacer) {
     let ledger = pacer.ledger();
     let sum = ledger.allocated + ledger.idle + ledger.waiting + ledger.backlog;
@@ -94,7 +94,7 @@ pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool, mut step: impl F
     }
 }
 
-/// Runs `step` until all threads are through, and returns what they return.
+/// Runs `step` until all threads have ended, and returns what they return.
 pub(crate) fn finish<T>(what: &str, threads: Vec<JoinHandle<T>>, step: impl FnMut()) -> Vec<T> {
     until(what, || threads.iter().all(JoinHandle::is_finished), step);
     threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()

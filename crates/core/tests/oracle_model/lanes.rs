@@ -1,5 +1,5 @@
-//! What is promised of lanes. How many slots one takes ahead is its own business, within bounds:
-//! the ledger says.
+//! What is promised about lanes. How many slots a lane takes ahead is its own choice, within
+//! bounds; the ledger shows it.
 
 use super::state::index;
 use super::{Answer, State, Undecided};
@@ -9,12 +9,12 @@ pub(super) struct Lane {
     /// The slots that it has taken and not started: this many from the first on.
     first: u64,
     slots: u64,
-    /// Slots started since it has read the clock, and when that was: as it may have been.
+    /// Slots started since it read the clock, and when that was. All pairs that are possible.
     paces: Vec<(f64, f64)>,
 }
 
-/// A lane takes as many slots as it starts within this time at its pace; at most twice as many as
-/// the last time, and never more than this.
+/// A lane takes as many slots as it starts within this time at its pace, at most twice as many as
+/// last time, and never more than this.
 const YOUNG_NS: f64 = 10_000.0;
 const MOST: f64 = 2048.0;
 
@@ -25,14 +25,14 @@ impl Lane {
             let used = used.min(MOST);
             (used * YOUNG_NS / (now - read_at).max(1.0)).min(2.0 * used)
         };
-        // A trace more, for what is rounded on the way.
+        // A trace more, for rounding on the way.
         self.paces.iter().map(at_pace).fold(1.0, f64::max).min(MOST) + 1e-3
     }
 }
 
 impl State {
-    /// Starts the earliest slot there is, those that it holds included: it starts them in order,
-    /// and gives them back where somebody else has given back an earlier one.
+    /// Starts the earliest slot there is, including those that the lane holds. It starts them in
+    /// order, and gives them back if another caller has given back an earlier one.
     pub(super) fn lane_acquire(
         &mut self,
         lane: usize,
@@ -47,7 +47,7 @@ impl State {
                 granted.checked_sub(self.granted()).expect("a lane gives back what it holds");
             self.take_ahead(lane, ahead);
             let lane = &mut self.lanes[lane];
-            // It has read the clock, and holds something new; or it goes on with what it held.
+            // It goes on with what it held, or it has read the clock and holds something new.
             if held > 0 && ahead + 1 == held {
                 lane.paces.iter_mut().for_each(|(used, _)| *used += 1.0);
             } else {
@@ -63,7 +63,7 @@ impl State {
         Ok((answer, at))
     }
 
-    /// What it takes ahead follows in a row, is due, and is not the policy's business.
+    /// What it takes ahead is a row, is due, and is not judged by the policy.
     fn take_ahead(&mut self, lane: usize, ahead: u64) {
         let slots: Vec<u64> = (0..ahead).map(|_| self.take()).collect();
         assert!(slots.windows(2).all(|pair| pair[0] + 1 == pair[1]), "a lane takes slots in a row");

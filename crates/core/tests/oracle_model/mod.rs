@@ -1,9 +1,9 @@
-//! A plain pacer behind a mutex, from DESIGN's words and in floating point: the oracle of
+//! A plain pacer behind a mutex, written from DESIGN's words and in floating point: the oracle of
 //! `tests/oracle.rs`.
 //!
-//! Positions are counted in slots, times in nanoseconds; both are exact to a tenth of a nanosecond
-//! here, where the real pacer is allowed whole ones. It claims one slot at a time, forgets nothing,
-//! and is told the time.
+//! Positions are counted in slots and times in nanoseconds. Both are exact to a tenth of a
+//! nanosecond here, while the real pacer may use whole ones. It claims one slot at a time, forgets
+//! nothing, and gets the time as an argument.
 
 mod lanes;
 mod slack;
@@ -39,13 +39,13 @@ pub(crate) struct Rules {
     pub(crate) tolerance: f64,
     pub(crate) max_backlog: f64,
     pub(crate) skip_later_than: f64,
-    /// A slot is due so much before its release.
+    /// A slot is due this long before its release.
     pub(crate) lead: f64,
 }
 
 impl Rules {
-    /// Whether no lateness is the policy's business; then a slot may be granted on an earlier
-    /// reading of the clock.
+    /// Whether the policy never acts on lateness. Then a slot may be granted on an earlier reading
+    /// of the clock.
     fn is_open_loop(&self) -> bool {
         self.strictness == 0.0
             && self.max_backlog.is_infinite()
@@ -58,7 +58,7 @@ pub(crate) enum Answer {
     Granted {
         intended: f64,
         start: f64,
-        /// How far off the intended start may be beside the slack.
+        /// How far off the intended start may be, in addition to the slack.
         off: f64,
     },
     NotUntil(f64),
@@ -67,7 +67,7 @@ pub(crate) enum Answer {
 }
 
 /// From here on more than one outcome is right: a comparison came out within the rounding that the
-/// real pacer is allowed, or hangs on a slot that is from before what the real one remembers
+/// real pacer is allowed, or depends on a slot that is older than what the real pacer remembers
 /// exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Undecided;
@@ -82,9 +82,10 @@ pub(crate) struct Books {
     pub(crate) granted: u64,
     pub(crate) skipped: u64,
     pub(crate) early: u64,
-    /// How far off the parts may be beside the slack, because of slots that were held for long.
+    /// How far off the parts may be, in addition to the slack, because of slots that were held for
+    /// long.
     pub(crate) off: f64,
-    /// Slots due and not claimed: so many, as far as that can be told.
+    /// How many slots are due and not claimed: any of these numbers is right.
     pub(crate) overdue: RangeInclusive<u64>,
 }
 
@@ -96,7 +97,7 @@ struct State {
     next: u64,
     returned: BTreeSet<u64>,
     lanes: Vec<Lane>,
-    /// Slots before this one have started, as far as the policy is concerned.
+    /// The policy treats slots before this one as started.
     settled: u64,
     idle: f64,
     paused_since: Option<f64>,
@@ -150,8 +151,8 @@ impl Oracle {
         self.state().current().interval / 65_536.0
     }
 
-    /// Takes the next slot and starts it when it is due; unless that can't be by `deadline`. The
-    /// answer, and when it comes.
+    /// Takes the next slot and starts it when it is due, unless that can't be by `deadline`.
+    /// Returns the answer, and when it comes.
     pub(crate) fn acquire_by(&self, deadline: f64, now: f64) -> Result<(Answer, f64), Undecided> {
         self.state().acquire_by(deadline, 1, now)
     }
@@ -166,13 +167,14 @@ impl Oracle {
         }
     }
 
-    /// Takes a slot, unless it is closed.
+    /// Takes a slot, unless the pacer is closed.
     pub(crate) fn claim(&self) -> Option<u64> {
         let mut state = self.state();
         (!state.closed).then(|| state.take())
     }
 
-    /// Starts a slot that is held if it is due. The slot that is held then, if there is one.
+    /// Starts a slot that is held, if it is due. Also returns the slot that is held afterwards, if
+    /// there is one.
     pub(crate) fn start(&self, slot: u64, now: f64) -> Result<(Answer, Option<u64>), Undecided> {
         self.state().start_held(slot, now)
     }

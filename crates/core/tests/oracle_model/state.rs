@@ -2,7 +2,7 @@
 
 use super::{Answer, Books, PayBack, Piece, Rules, State, Undecided};
 
-/// The real pacer remembers at least so many pieces of schedule exactly.
+/// The real pacer remembers at least this many pieces of schedule exactly.
 const EXACT_PIECES: usize = 38;
 
 impl State {
@@ -68,17 +68,17 @@ impl State {
         self.intended(slot).max(paid)
     }
 
-    /// Whether `a < b`, where that can be told. What is equal here is equal there, but for chance
-    /// once a policy has acted.
+    /// Whether `a < b`, if that can be decided. What is equal here is equal in the real pacer too,
+    /// except that it may not be once a policy has acted.
     fn less(&self, a: f64, b: f64) -> Result<bool, Undecided> {
         let is_same = a.total_cmp(&b).is_eq() && !self.slack.by_policy();
         let is_near = !is_same && (a - b).abs() <= self.slack.get();
         if is_near || self.undecided { Err(Undecided) } else { Ok(a < b) }
     }
 
-    /// How far off the intended start of a slot that has been held may be. What the real pacer has
-    /// no room for it has to approximate: within the time that those pieces span, which are from
-    /// before the last [`EXACT_PIECES`].
+    /// How far off the intended start of a slot that has been held may be. The real pacer
+    /// approximates what it has no room for: within the time that the pieces before the last
+    /// [`EXACT_PIECES`] span.
     fn off(&self, slot: u64) -> f64 {
         let exact = self.pieces.len().saturating_sub(EXACT_PIECES);
         if index(slot) > self.pieces[exact].from {
@@ -121,7 +121,7 @@ impl State {
         Ok(())
     }
 
-    /// The latest slots become the next ones again.
+    /// The slot comes back, and the latest slots become the next ones again.
     pub(super) fn give_back(&mut self, slot: u64) {
         self.returned.insert(slot);
         while self.next > self.settled && self.returned.remove(&(self.next - 1)) {
@@ -129,7 +129,7 @@ impl State {
         }
     }
 
-    /// Whatever was due and claimed counts as started when a policy comes into force.
+    /// What was due and claimed counts as started when a policy comes into force.
     pub(super) fn set_rules(&mut self, rules: Rules, now: f64) {
         let was_open_loop = std::mem::replace(&mut self.rules, rules).is_open_loop();
         if !was_open_loop || rules.is_open_loop() {
@@ -139,13 +139,13 @@ impl State {
         let (nearest, interval) = (reached.round(), self.current().interval);
         let is_near = (reached - nearest).abs() * interval <= self.slack.get();
         self.undecided |= is_near && (index(self.settled)..index(self.next)).contains(&nearest);
-        // What has started early, before the rate fell, the real pacer has not kept track of.
+        // The real pacer has not tracked what started early, before the rate fell.
         self.undecided |= self.settled > count_up_to(reached);
         self.settled = self.settled.max(self.next.min(count_up_to(reached)));
     }
 
-    /// Takes the next slots as one operation and starts it when it is due. The answer, and when it
-    /// comes.
+    /// Takes the next slots as one operation and starts it when it is due. Returns the answer, and
+    /// when it comes.
     pub(super) fn acquire_by(
         &mut self,
         deadline: f64,
@@ -157,7 +157,7 @@ impl State {
                 return Ok((Answer::Closed, now));
             }
             if self.paused_since.is_some() {
-                // To the deadline it might go on.
+                // The pacer might be resumed before the deadline.
                 return Ok((Answer::Paused, now.max(deadline)));
             }
             self.settle(now)?;
@@ -166,8 +166,7 @@ impl State {
                 return Ok((Answer::NotUntil(due), now));
             }
             let slot = self.take_row(slots);
-            // The caller is held back until it may start, where that is not now; or to its
-            // deadline.
+            // If it may not start now, the caller is held back until it may, or to its deadline.
             let is_early = self.less(now, due)?;
             if is_early {
                 now = self.release(index(slot)).min(deadline);
@@ -179,8 +178,8 @@ impl State {
         }
     }
 
-    /// A slot that is held starts if it is due, or is skipped for the next one that is not; else
-    /// that one is held.
+    /// A slot that is held starts if it is due. If it is skipped, the next one that is not takes
+    /// its place, and starts or is held.
     pub(super) fn start_held(
         &mut self,
         mut slot: u64,
@@ -210,7 +209,7 @@ impl State {
         }
     }
 
-    /// From when on a slot starts.
+    /// When a slot may start.
     fn due_from(&self, slot: f64) -> f64 {
         self.release(slot) - self.rules.lead
     }
@@ -220,7 +219,7 @@ impl State {
         Answer::Granted { intended, start, off }
     }
 
-    /// The policy's word on slots that start, punctually or not; false: skipped.
+    /// Applies the policy to slots that start, on time or not; false if they are skipped.
     fn judge(
         &mut self,
         slot: u64,
@@ -257,7 +256,8 @@ impl State {
         Ok(true)
     }
 
-    /// The slots behind this one start later; it keeps its intended start, and says how late it is.
+    /// The slots behind this one start later. It keeps its own intended start, which shows how late
+    /// it is.
     fn forfeit(&mut self, slot: f64, closed: f64) {
         let time = self.intended(slot) + closed;
         let at = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);
@@ -272,8 +272,8 @@ impl State {
         self.slack.forfeit(closed);
     }
 
-    /// These slots are skipped for being too late, and with them all that are too late and nobody
-    /// has.
+    /// These slots are skipped because they are too late, and with them all that are too late and
+    /// unclaimed.
     fn skip(&mut self, slots: u64, now: f64) -> Result<(), Undecided> {
         self.skipped += slots;
         let oldest = now - self.rules.skip_later_than;
@@ -300,7 +300,7 @@ impl State {
         if self.undecided {
             return Err(Undecided);
         }
-        // Where a slot begins and where it ends.
+        // Once for the beginning and once for the end of each slot.
         let off = self.returned.iter().map(|&slot| 2.0 * self.off(slot)).sum();
         let now = self.schedule_time(now);
         let elapsed = now - self.paused;
@@ -308,7 +308,7 @@ impl State {
         let given = self.begins(index(self.next)).min(now);
         let allocated = given - self.paused - self.idle - unused;
         let late = elapsed - self.idle - allocated;
-        // Of what is late, what the pay-back line has not come to yet is owed.
+        // The part of the lateness that the pay-back line has not reached yet is owed.
         let due = (self.begins(self.reached(now)) - given).clamp(0.0, (late - unused).max(0.0));
         let waiting = if self.pay_back.is_some() { late - unused - due } else { 0.0 };
         Ok(Books {
@@ -331,8 +331,8 @@ impl State {
         returned + count_up_to(reached).saturating_sub(self.next)
     }
 
-    /// The interval of a slot that came back, as far as the schedule has come; without what its
-    /// neighbours have forfeited.
+    /// The interval of a slot that came back, up to now, without what its neighbours have
+    /// forfeited.
     fn unused(&self, slot: f64, now: f64) -> f64 {
         self.intended(slot + 1.0).min(now) - self.begins(slot).min(now)
     }
@@ -343,7 +343,7 @@ pub(super) fn index(slot: u64) -> f64 {
     slot as f64
 }
 
-/// How many slots lie up to there.
+/// How many slots there are up to this position.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

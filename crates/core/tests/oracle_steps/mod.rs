@@ -72,7 +72,7 @@ pub(crate) struct Setting {
     pub(crate) start_paused: bool,
 }
 
-/// A setting and a sequence that fits it; some are long, and hold slots across hundreds of changes.
+/// A setting and a sequence that fits it. Some are long and hold slots across hundreds of changes.
 pub(crate) fn sequence() -> impl Strategy<Value = (Setting, Vec<Step>)> {
     let profile = prop_oneof![3 => Just(Profile::Slow), 1 => Just(Profile::Fast)];
     let length = prop_oneof![29 => 1_usize..64, 1 => 200_usize..500];
@@ -108,7 +108,7 @@ fn setting(profile: Profile) -> impl Strategy<Value = Setting> {
     )
 }
 
-/// Average more often: only then do lanes take several slots at once.
+/// Average more often, because only then lanes take several slots at once.
 fn strictness() -> impl Strategy<Value = usize> {
     prop_oneof![1 => Just(0), 2 => 0..STRICTNESSES.len()]
 }
