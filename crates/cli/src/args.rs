@@ -1,11 +1,10 @@
 //! What can be said on the command line; the texts here are the `--help` pages.
 
-use crate::limit::{Kind, LoadPhases};
 use crate::target::stall::Stall;
 use clap::{Args, Parser, Subcommand};
 use nanopace::{Pause, Rate, Strictness};
-use nanopace_limits::Quota;
-use std::num::NonZeroU16;
+use nanopace_console::human::positive_duration;
+use nanopace_trial::LimitArgs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -23,23 +22,6 @@ Examples:
 Times are written like 500us, 20ms, 1.5s, 2min. While the load runs on a terminal, + and -
 change the rate by 10 %, space pauses and resumes, a rate and Enter sets it, q or Ctrl-C
 stops with the report.";
-
-const LIMIT_EXAMPLES: &str = "\
-Examples:
-  nanopace limit --phases                      a generated load against 10/s: table and chart
-  nanopace limit --compare --phases            the same load through every limiter, side by side
-  printf '%s\\n' 0 0 0 0 20 | nanopace limit --limit 3/60s --decisions
-                                               your own requests, and the answer to each
-  awk '{print $3, $1}' requests.log | nanopace limit --limit 100/min --limiter sliding-log
-                                               a limit for each user: what would it have refused?
-  nanopace limit --compare --limiter fixed-window,sliding-log --phases 0,100 --phase-duration 5s
-  nanopace limit --limit 50/s --capacity 5 --phases 20,80,20 --poisson --svg limit.svg
-
-Standard input has one request per line: its time, or a key and its time. Times are seconds
-such as 1.5 or 1700000000.25, or carry a unit: 1500ms. Each key has a limiter of its own. A line
-that cannot be read is reported with its number and skipped; one that is earlier than the line
-before is reported too, and decided as if it came at the latest time so far. With --strict both
-end the program with status 2. Nothing sleeps: time is what the input says.";
 
 const CALIBRATE_HELP: &str = "\
 Examples:
@@ -78,7 +60,7 @@ pub(crate) enum Command {
     #[command(after_help = CALIBRATE_HELP)]
     Calibrate(CalibrateArgs),
     /// Try limiters on requests from standard input, or on a generated load: who gets in, and when.
-    #[command(after_help = LIMIT_EXAMPLES)]
+    #[command(after_help = nanopace_trial::EXAMPLES)]
     Limit(Box<LimitArgs>),
 }
 
@@ -179,83 +161,6 @@ pub(crate) struct CalibrateArgs {
     pub(crate) svg: Option<PathBuf>,
 }
 
-/// The options of `nanopace limit`.
-#[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-pub(crate) struct LimitArgs {
-    /// How many per how much time: 10/s, 3/60s, 5k/h, 1/day
-    #[arg(long, value_name = "COUNT/TIME", default_value = "10/s")]
-    pub(crate) limit: Quota,
-
-    /// Which limiter decides; with --compare several, separated by commas [default: cooldown, or
-    /// all]
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub(crate) limiter: Vec<Kind>,
-
-    /// Show what several limiters make of the same requests, side by side
-    #[arg(long, conflicts_with = "decisions")]
-    pub(crate) compare: bool,
-
-    /// How many may get in at once, for cooldown, buckets, queue and pool [default: the limit's
-    /// count]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) capacity: Option<u64>,
-
-    /// What each request counts as
-    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) cost: u64,
-
-    /// Slots that the period is divided into, for windows that have slots [default: 10]
-    #[arg(long, value_name = "COUNT")]
-    pub(crate) slots: Option<NonZeroU16>,
-
-    /// How far the pool may be filled over its capacity while tokens wait, 1.25 is by a quarter
-    /// [default: 1.25]
-    #[arg(long, value_name = "RATIO")]
-    pub(crate) backfill: Option<f64>,
-
-    /// How often the pool is refilled [default: a hundredth of the limit's period, a day at most]
-    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
-    pub(crate) refill_every: Option<Duration>,
-
-    /// Generate requests instead of reading them: so many per second, one phase after the other,
-    /// such as 1,2,5,10,20; or per the time after a slash, such as 30/min; 0 is a pause. Without
-    /// numbers: 0.1, 0.2, 0.5, 1, 2, 0 and 2 times the limit. That is also what is done when
-    /// standard input is a terminal
-    #[arg(long, value_name = "RATES", num_args = 0..=1)]
-    #[expect(clippy::option_option, reason = "the option may be missing, or have no value")]
-    pub(crate) phases: Option<Option<LoadPhases>>,
-
-    /// How long each phase is, and each row of the table [default: ten periods of the limit]
-    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
-    pub(crate) phase_duration: Option<Duration>,
-
-    /// Generate requests at random times, as independent users would, instead of evenly spaced ones
-    #[arg(long)]
-    pub(crate) poisson: bool,
-
-    /// Which random times; the same seed gives the same ones
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
-    pub(crate) seed: u64,
-
-    /// Print the answer to each request
-    #[arg(long)]
-    pub(crate) decisions: bool,
-
-    /// End with status 2 at the first line that cannot be read or is out of order
-    #[arg(long)]
-    pub(crate) strict: bool,
-
-    /// Write the results as one JSON object; - is standard output, and moves the report to standard
-    /// error
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-
-    /// Write the chart of what was asked and admitted over time as a picture
-    #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<PathBuf>,
-}
-
 /// A day is as much as anybody can want.
 const MOST_SECONDS: f64 = 86_400.0;
 
@@ -265,14 +170,6 @@ fn seconds(text: &str) -> Result<Duration, String> {
             Ok(Duration::from_secs_f64(seconds))
         }
         _ => Err("it is a number of seconds above 0 and up to 86400".to_owned()),
-    }
-}
-
-fn positive_duration(text: &str) -> Result<Duration, String> {
-    match humantime::parse_duration(text) {
-        Ok(Duration::ZERO) => Err("it must be longer than zero".to_owned()),
-        Ok(duration) => Ok(duration),
-        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -18,15 +18,13 @@ mod thread;
 
 use crate::args::CalibrateArgs;
 use crate::control::Interrupt;
-use crate::json::JsonFile;
 use crate::progress::Progress;
-use anyhow::Context;
 use measure::Bounds;
+use nanopace_console::{Output, create_file};
 use report::Report;
 use results::Results;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -34,7 +32,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(crate) struct Calibration {
     seconds: Duration,
-    json: Option<JsonFile>,
+    output: Output,
     svg: Option<File>,
     interrupt: Arc<Interrupt>,
 }
@@ -42,11 +40,11 @@ pub(crate) struct Calibration {
 impl Calibration {
     /// Opens the files and listens to signals.
     pub(crate) fn new(args: &CalibrateArgs) -> anyhow::Result<Calibration> {
-        let json = args.json.as_deref().map(JsonFile::create).transpose()?;
-        let svg = args.svg.as_deref().map(create).transpose()?;
+        let output = Output::create(args.json.as_deref())?;
+        let svg = args.svg.as_deref().map(create_file).transpose()?;
         // Nobody listens to the commands: the measurements look at the interrupt themselves.
         let interrupt = Interrupt::on_signals(mpsc::channel().0)?;
-        Ok(Calibration { seconds: args.seconds, json, svg, interrupt })
+        Ok(Calibration { seconds: args.seconds, output, svg, interrupt })
     }
 
     /// Measures until everything is measured or it is interrupted.
@@ -68,22 +66,12 @@ impl Calibration {
         Results { complete: !self.interrupt.is_set_off(), ..results }
     }
 
-    /// The report goes to standard output, unless that belongs to the JSON object.
+    /// Writes the report, the JSON object and the plot.
     pub(crate) fn publish(&self, results: &Results) -> io::Result<()> {
-        if let Some(json) = &self.json {
-            json.write(&object::Object::new(results))?;
-        }
+        self.output.write_json(|| object::Object::new(results))?;
         if let Some(mut svg) = self.svg.as_ref() {
             svg.write_all(plot::svg(results).map_err(io::Error::other)?.as_bytes())?;
         }
-        let report = Report(results);
-        match self.json {
-            Some(JsonFile::Stdout) => write!(io::stderr(), "{report}"),
-            _ => write!(io::stdout(), "{report}"),
-        }
+        self.output.write_text(&Report(results))
     }
-}
-
-fn create(path: &Path) -> anyhow::Result<File> {
-    File::create(path).with_context(|| format!("cannot write {}", path.display()))
 }

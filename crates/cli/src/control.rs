@@ -21,16 +21,21 @@ pub(crate) enum Command {
 #[derive(Debug)]
 pub(crate) struct Interrupt {
     commands: Sender<Command>,
-    asked: AtomicBool,
+    asked: Arc<AtomicBool>,
 }
 
 impl Interrupt {
     /// An interrupt that Ctrl-C and SIGTERM set off.
     pub(crate) fn on_signals(commands: Sender<Command>) -> anyhow::Result<Arc<Interrupt>> {
-        let interrupt = Arc::new(Interrupt { commands, asked: AtomicBool::new(false) });
+        let interrupt = Arc::new(Interrupt { commands, asked: Arc::default() });
         let handler = Arc::clone(&interrupt);
         ctrlc::set_handler(move || handler.set_off()).context("cannot listen for Ctrl-C")?;
         Ok(interrupt)
+    }
+
+    /// A flag that is true once the interrupt has been set off.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.asked)
     }
 
     /// Whether it has been set off.

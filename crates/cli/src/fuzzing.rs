@@ -2,7 +2,6 @@
 
 use crate::args::Cli;
 use crate::keys::Prompt;
-use crate::limit::line;
 use clap::Parser;
 use crossterm::event::KeyCode;
 
@@ -15,15 +14,6 @@ pub fn command_line(words: &[&str]) -> Result<(), String> {
     Cli::try_parse_from(words)
         .map(|cli| drop(cli.into_command()))
         .map_err(|error| error.to_string())
-}
-
-/// Reads a line of requests.
-///
-/// # Errors
-///
-/// What the program would say of it.
-pub fn request_line(line: &[u8]) -> Result<(), String> {
-    line::parse(line).map(drop).map_err(|error| format!("{error:#}"))
 }
 
 /// Presses a key for each character: `\n` is Enter, `\x08` Backspace, `\x1b` Escape.

@@ -4,6 +4,7 @@ use crate::tally::Tally;
 use anyhow::Context;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use nanopace_console::create_file;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -23,9 +24,7 @@ pub(crate) struct HdrLog(BufWriter<File>);
 impl HdrLog {
     /// Creates the file.
     pub(crate) fn create(path: &Path) -> anyhow::Result<HdrLog> {
-        let file =
-            File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(HdrLog(BufWriter::new(file)))
+        Ok(HdrLog(BufWriter::new(create_file(path)?)))
     }
 
     /// Writes what comes before the first interval: the schedule starts at `start`.

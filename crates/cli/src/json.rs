@@ -2,44 +2,9 @@
 
 use crate::summary::Summary;
 use crate::verdict::Verdict;
-use anyhow::Context;
 use hdrhistogram::Histogram;
 use serde::Serialize;
-use std::fs::File;
-use std::io::{self, Write};
-use std::path::Path;
 use std::time::Duration;
-
-/// Where the object goes.
-#[derive(Debug)]
-pub(crate) enum JsonFile {
-    /// Asked for by `-`.
-    Stdout,
-    /// Asked for by its path, and open.
-    File(File),
-}
-
-impl JsonFile {
-    /// Creates the file at `path`; `-` is standard output.
-    pub(crate) fn create(path: &Path) -> anyhow::Result<JsonFile> {
-        if path == Path::new("-") {
-            return Ok(JsonFile::Stdout);
-        }
-        let file =
-            File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(JsonFile::File(file))
-    }
-
-    /// Writes the object, on lines of its own.
-    pub(crate) fn write(&self, object: &impl Serialize) -> io::Result<()> {
-        let mut text = serde_json::to_string_pretty(object)?;
-        text.push('\n');
-        match self {
-            JsonFile::Stdout => io::stdout().write_all(text.as_bytes()),
-            JsonFile::File(file) => { file }.write_all(text.as_bytes()),
-        }
-    }
-}
 
 /// The results of a run. The names in here are promised to the readers of the file.
 #[derive(Debug, Serialize)]

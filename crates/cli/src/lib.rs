@@ -17,10 +17,8 @@ mod crew;
 pub mod fuzzing;
 mod gaps;
 mod hdr_log;
-mod human;
 mod json;
 mod keys;
-mod limit;
 mod plan;
 mod progress;
 mod recorder;
@@ -34,15 +32,17 @@ mod terminal;
 mod verdict;
 mod worker;
 
-use args::{CalibrateArgs, Cli, Command, LimitArgs, RunArgs};
+use args::{CalibrateArgs, Cli, Command, RunArgs};
 use calibrate::Calibration;
 use clap::Parser;
-use json::JsonFile;
-use limit::{Stopped, Trial};
+use control::Interrupt;
+use nanopace_console::Output;
+use nanopace_trial::LimitArgs;
 use plan::Plan;
 use report::Report;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
+use std::sync::mpsc;
 use summary::Summary;
 
 const FAILED: u8 = 1;
@@ -93,7 +93,7 @@ fn run(args: RunArgs) -> Done {
     let mut plan = Plan::new(args).map_err(|error| (REFUSED, error))?;
     let hdr = plan.hdr.take();
     let summary = run::run(&plan, hdr).map_err(|error| (FAILED, error))?;
-    quietly(publish(plan.json.as_ref(), &summary)).map_err(|error| (FAILED, error.into()))?;
+    quietly(publish(&plan.output, &summary)).map_err(|error| (FAILED, error.into()))?;
     let missed = plan.args.fail_below.is_some_and(|least| summary.ratio < least);
     Ok(if missed { ExitCode::from(RATE_MISSED) } else { ExitCode::SUCCESS })
 }
@@ -106,26 +106,20 @@ fn calibrate(args: &CalibrateArgs) -> Done {
 }
 
 fn limit(args: LimitArgs) -> Done {
-    let trial = Trial::new(args).map_err(|error| (REFUSED, error))?;
-    match trial.run() {
+    let (unheard, _) = mpsc::channel();
+    let interrupt = Interrupt::on_signals(unheard).map_err(|error| (REFUSED, error))?;
+    match nanopace_trial::run(args, interrupt.flag()) {
         Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(Stopped::Input(error)) => Err((REFUSED, error)),
-        Err(Stopped::Output(error)) => {
+        Err(nanopace_trial::Error::Input(error)) => Err((REFUSED, error)),
+        Err(nanopace_trial::Error::Output(error)) => {
             quietly(Err(error)).map(|()| ExitCode::SUCCESS).map_err(|error| (FAILED, error.into()))
         }
     }
 }
 
-/// The report goes to standard output, unless that belongs to the JSON object.
-fn publish(json: Option<&JsonFile>, summary: &Summary) -> io::Result<()> {
-    if let Some(json) = json {
-        json.write(&json::Object::new(summary))?;
-    }
-    let report = Report(summary);
-    match json {
-        Some(JsonFile::Stdout) => write!(io::stderr(), "{report}"),
-        _ => write!(io::stdout(), "{report}"),
-    }
+fn publish(output: &Output, summary: &Summary) -> io::Result<()> {
+    output.write_json(|| json::Object::new(summary))?;
+    output.write_text(&Report(summary))
 }
 
 /// Whoever closed the pipe has seen enough: that is no error.

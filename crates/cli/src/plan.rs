@@ -3,12 +3,12 @@
 use crate::args::RunArgs;
 use crate::client::{Client, Failure, http_url};
 use crate::hdr_log::HdrLog;
-use crate::json::JsonFile;
 use crate::span::Length;
 use crate::target::{Behaviour, Target};
 use anyhow::{Context, bail};
 use core_affinity::CoreId;
 use nanopace::Pacer;
+use nanopace_console::Output;
 use std::time::Duration;
 use ureq::http::Uri;
 
@@ -25,8 +25,8 @@ pub(crate) struct Plan {
     pub(crate) target: Option<Target>,
     /// Cores to pin workers to; empty if they are not pinned.
     cores: Vec<CoreId>,
-    /// The open file for the JSON object.
-    pub(crate) json: Option<JsonFile>,
+    /// Where the results go.
+    pub(crate) output: Output,
     /// The open file for the interval log.
     pub(crate) hdr: Option<HdrLog>,
 }
@@ -34,12 +34,12 @@ pub(crate) struct Plan {
 impl Plan {
     /// Opens files, starts the embedded target and sends one request to see that someone answers.
     pub(crate) fn new(args: RunArgs) -> anyhow::Result<Plan> {
-        let json = args.json.as_deref().map(JsonFile::create).transpose()?;
+        let output = Output::create(args.json.as_deref())?;
         let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
         let cores = if args.pin { cores()? } else { Vec::new() };
         let (target, url) = endpoint(&args)?;
         probe(&url, args.timeout)?;
-        Ok(Plan { args, url, target, cores, json, hdr })
+        Ok(Plan { args, url, target, cores, output, hdr })
     }
 
     /// A pacer as asked for, paused until the schedule starts.

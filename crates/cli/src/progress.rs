@@ -2,13 +2,13 @@
 //!
 //! Nothing here fails a run: if standard error is gone, so is the line.
 
-use crate::human;
 use crate::tally::Tally;
 use crossterm::queue;
 use crossterm::style::Print;
 use crossterm::terminal::{self, Clear, ClearType};
 use hdrhistogram::Histogram;
 use nanopace::{Ledger, Rate};
+use nanopace_console::human;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;

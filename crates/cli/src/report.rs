@@ -1,10 +1,10 @@
 //! The report: what happened, for people.
 
-use crate::human;
 use crate::report::curve::Curve;
 use crate::summary::Summary;
 use crate::tally::Tally;
 use hdrhistogram::Histogram;
+use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 

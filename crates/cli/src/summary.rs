@@ -3,12 +3,12 @@
 use crate::course::Course;
 use crate::cpu::Demand;
 use crate::gaps::Quality;
-use crate::human::float;
 use crate::span::Finish;
 use crate::tally::{Lateness, Tally};
 use crate::verdict::{Evidence, Verdict};
 use hdrhistogram::Histogram;
 use nanopace::{Ledger, Nanos};
+use nanopace_console::human::float;
 use std::time::Duration;
 
 /// The results of a run; the warm-up is in the ledger and nowhere else.

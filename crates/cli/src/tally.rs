@@ -1,9 +1,9 @@
 //! What is counted about operations, by one worker or by all of them.
 
 use crate::client::Failure;
-use crate::human::float;
 use hdrhistogram::Histogram;
 use nanopace::Nanos;
+use nanopace_console::human::float;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

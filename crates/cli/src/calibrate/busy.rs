@@ -4,7 +4,7 @@
 //! programs take is missing from the thread's processor time; what interrupts and a hypervisor take
 //! shows as gaps between its readings of the clock.
 
-use crate::human;
+use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 
 /// More than this would shift the 99th percentiles that the conclusions are drawn from several

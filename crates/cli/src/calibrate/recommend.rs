@@ -10,8 +10,8 @@
 //! a whole core, so they need a second one.
 
 use super::sleeping::Sleeping;
-use crate::human;
 use nanopace::Pause;
+use nanopace_console::human;
 use serde::Serialize;
 
 /// What the conclusions are drawn from, for one way to pause.

@@ -1,8 +1,8 @@
 //! What follows from the cost of a sleep: up to which rate each start has a sleep of its own, and
 //! how long clumps are above.
 
-use crate::human;
 use nanopace::Pause;
+use nanopace_console::human;
 use std::time::Duration;
 
 /// What sleeping is like under the engine's defaults.

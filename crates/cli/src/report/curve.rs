@@ -2,8 +2,8 @@
 //! happened.
 
 use super::at;
-use crate::human;
 use hdrhistogram::Histogram;
+use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 use std::iter;
 use std::time::Duration;

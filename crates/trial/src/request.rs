@@ -4,20 +4,20 @@ use anyhow::{Context, bail};
 use nanopace::Nanos;
 use std::str;
 
-/// So many characters of a word are shown.
+/// The most characters of a word that are shown.
 const MOST_SHOWN: usize = 60;
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Arrival {
+pub(crate) struct Request {
     /// When it comes.
     pub(crate) at: Nanos,
-    /// Whose limit it counts on; empty when there are no keys.
+    /// The key whose limit it counts against; empty without keys.
     pub(crate) key: String,
 }
 
 /// The request in a line; none in an empty one.
-pub(crate) fn parse(line: &[u8]) -> anyhow::Result<Option<Arrival>> {
+pub(crate) fn parse(line: &[u8]) -> anyhow::Result<Option<Request>> {
     let line = str::from_utf8(line).context("it is not in UTF-8")?;
     let words: Vec<_> = line.split_whitespace().collect();
     let (key, time) = match words[..] {
@@ -26,10 +26,10 @@ pub(crate) fn parse(line: &[u8]) -> anyhow::Result<Option<Arrival>> {
         [key, time] => (key, time),
         _ => bail!("it has {} words: write a time, or a key and a time", words.len()),
     };
-    Ok(Some(Arrival { at: moment(time)?, key: key.to_owned() }))
+    Ok(Some(Request { at: moment(time)?, key: key.to_owned() }))
 }
 
-/// A time since the clock's origin: seconds, or a span with a unit.
+/// A time since the clock's origin, in seconds or with a unit.
 fn moment(text: &str) -> anyhow::Result<Nanos> {
     let seconds = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let span = if seconds { format!("{}s", nine_decimals(text)) } else { text.to_owned() };
@@ -47,12 +47,12 @@ fn moment(text: &str) -> anyhow::Result<Nanos> {
     }
 }
 
-/// A word as it can be shown: its beginning, without what a terminal would obey.
+/// The beginning of a word, safe to show on a terminal: control characters are escaped.
 pub(crate) fn shown(word: &str) -> String {
     word.chars().take(MOST_SHOWN).flat_map(char::escape_debug).collect()
 }
 
-/// What is below a nanosecond is cut off.
+/// Cuts the digits below a nanosecond.
 fn nine_decimals(text: &str) -> &str {
     let end = text.find('.').map_or(text.len(), |point| text.len().min(point + 10));
     &text[..end]
@@ -63,8 +63,8 @@ mod tests {
     use super::*;
 
     fn parsed(line: &str) -> Option<(String, u64)> {
-        let arrival = parse(line.as_bytes()).unwrap_or_else(|error| panic!("{line}: {error}"));
-        arrival.map(|arrival| (arrival.key, arrival.at.as_nanos()))
+        let request = parse(line.as_bytes()).unwrap_or_else(|error| panic!("{line}: {error}"));
+        request.map(|request| (request.key, request.at.as_nanos()))
     }
 
     #[test]

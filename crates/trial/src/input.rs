@@ -1,36 +1,38 @@
 //! Requests from standard input.
 
-use super::line::{self, Arrival};
-use crate::control::Interrupt;
+use crate::request::{self, Request};
+use crate::times::seconds;
 use anyhow::{Context, anyhow};
 use nanopace::Nanos;
 use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
 /// Longer lines are not kept in memory.
 const LONGEST: u64 = 4_096;
-/// So many lines may be read ahead.
+/// The most lines that are read ahead.
 const AHEAD: usize = 1_024;
-/// So often it is seen whether somebody wants to end it, when there is nothing to read.
+/// How often the interrupt is looked at while there is nothing to read.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The lines that could not be taken as they were.
+/// How many lines had something wrong with them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Faults {
-    /// Those that could not be read; they were skipped.
+    /// Lines that could not be read. They were skipped.
     pub(crate) skipped: u64,
-    /// Those earlier than one before; they were decided as if they came at the latest time so far.
+    /// Requests that are earlier than one before them. They were decided as if they came at the
+    /// latest time so far.
     pub(crate) out_of_order: u64,
 }
 
-/// Requests in the order of their lines, times never going backwards.
+/// Requests in the order of their lines. Their times never go backwards.
 #[derive(Debug)]
-pub(crate) struct Lines {
-    input: Receiver<io::Result<Vec<u8>>>,
-    interrupt: Arc<Interrupt>,
+pub(crate) struct Input {
+    lines: Receiver<io::Result<Vec<u8>>>,
+    interrupted: Arc<AtomicBool>,
     strict: bool,
     number: u64,
     latest: Nanos,
@@ -38,25 +40,26 @@ pub(crate) struct Lines {
     pub(crate) faults: Faults,
 }
 
-impl Lines {
-    /// Reads standard input, in a thread of its own: an interrupt is not to wait for the next line.
-    pub(crate) fn read(strict: bool, interrupt: Arc<Interrupt>) -> anyhow::Result<Lines> {
-        let (sender, input) = mpsc::sync_channel(AHEAD);
-        // Never joined: it may wait for a line for ever, and ends with the process.
+impl Input {
+    /// Reads standard input in a thread of its own, so that an interrupt does not wait for the next
+    /// line.
+    pub(crate) fn read(strict: bool, interrupted: Arc<AtomicBool>) -> anyhow::Result<Input> {
+        let (sender, lines) = mpsc::sync_channel(AHEAD);
+        // Never joined: it may wait for a line for ever. It ends with the process.
         thread::Builder::new()
             .name("lines".to_owned())
             .spawn(move || forward(io::stdin().lock(), &sender))
             .context("cannot start a thread to read standard input")?;
         let (number, latest, faults) = (0, Nanos::ZERO, Faults::default());
-        Ok(Lines { input, interrupt, strict, number, latest, faults })
+        Ok(Input { lines, interrupted, strict, number, latest, faults })
     }
 
-    /// The next request; none at the end of the input, or when interrupted.
-    pub(crate) fn next(&mut self) -> anyhow::Result<Option<Arrival>> {
+    /// The next request; none at the end of the input or after an interrupt.
+    pub(crate) fn next(&mut self) -> anyhow::Result<Option<Request>> {
         while let Some(line) = self.next_line()? {
             self.number += 1;
-            match line::parse(&line) {
-                Ok(Some(arrival)) => return self.in_order(arrival).map(Some),
+            match request::parse(&line) {
+                Ok(Some(request)) => return self.in_order(request).map(Some),
                 Ok(None) => {}
                 Err(error) => {
                     self.faults.skipped += 1;
@@ -68,8 +71,9 @@ impl Lines {
     }
 
     fn next_line(&self) -> anyhow::Result<Option<Vec<u8>>> {
-        while !self.interrupt.is_set_off() {
-            match self.input.recv_timeout(LOOK) {
+        // Relaxed: nothing is published through the flag. No model: it is one word, set once.
+        while !self.interrupted.load(Ordering::Relaxed) {
+            match self.lines.recv_timeout(LOOK) {
                 Ok(line) => return line.context("cannot read standard input").map(Some),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(None),
@@ -78,17 +82,17 @@ impl Lines {
         Ok(None)
     }
 
-    fn in_order(&mut self, arrival: Arrival) -> anyhow::Result<Arrival> {
-        if arrival.at < self.latest {
+    fn in_order(&mut self, request: Request) -> anyhow::Result<Request> {
+        if request.at < self.latest {
             self.faults.out_of_order += 1;
-            let (at, latest) = (seconds(arrival.at), seconds(self.latest));
+            let (at, latest) = (seconds(request.at), seconds(self.latest));
             self.fault(
                 anyhow!("{at} is earlier than {latest} before it"),
                 &format!("taken as {latest}"),
             )?;
         }
-        self.latest = self.latest.max(arrival.at);
-        Ok(Arrival { at: self.latest, ..arrival })
+        self.latest = self.latest.max(request.at);
+        Ok(Request { at: self.latest, ..request })
     }
 
     /// Reports what is wrong with the line and what is done about it, or ends the program.
@@ -97,20 +101,13 @@ impl Lines {
         if self.strict {
             return Err(error.context(place));
         }
-        // If standard error is gone, the count in the report has to do.
+        // Without standard error, only the report's count tells it.
         let _ = writeln!(io::stderr(), "{place}: {error}; {remedy}");
         Ok(())
     }
 }
 
-/// A moment in seconds, exactly: `1.5s`.
-pub(crate) fn seconds(moment: Nanos) -> String {
-    let nanos = moment.as_nanos();
-    let text = format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
-    format!("{}s", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
-/// Sends line after line, until there are no more or nobody wants them.
+/// Sends line after line, until there are no more or the receiver is gone.
 fn forward(mut input: impl BufRead, lines: &SyncSender<io::Result<Vec<u8>>>) {
     while let Some(line) = next_line(&mut input).transpose() {
         let failed = line.is_err();
@@ -120,7 +117,7 @@ fn forward(mut input: impl BufRead, lines: &SyncSender<io::Result<Vec<u8>>>) {
     }
 }
 
-/// The next line, of which no more than [`LONGEST`] bytes are kept.
+/// The next line, cut to [`LONGEST`] bytes.
 fn next_line(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     input.take(LONGEST).read_until(b'\n', &mut line)?;
@@ -133,15 +130,6 @@ fn next_line(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn seconds_are_exact() {
-        for (nanos, text) in
-            [(0, "0s"), (1_500_000_000, "1.5s"), (20_000_000_000, "20s"), (1, "0.000000001s")]
-        {
-            assert_eq!(seconds(Nanos::from_nanos(nanos)), text);
-        }
-    }
 
     #[test]
     fn a_line_without_end_takes_no_memory() {

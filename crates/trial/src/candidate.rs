@@ -1,29 +1,29 @@
-//! One limiter's way through the requests: what it lets in, and what that adds up to.
+//! A limiter that is tried: it decides about the requests, and what it does is counted.
 
-use super::counts::Counts;
-use super::gate::{Gate, Settings};
-use super::kind::Kind;
-use super::line::Arrival;
+use crate::kind::Kind;
+use crate::limiter::{AnyLimiter, Settings};
+use crate::request::Request;
+use crate::time_series::TimeSeries;
 use nanopace::Nanos;
 use nanopace_limits::Refused;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
-/// How a limiter answered to the requests of a phase.
+/// How a limiter answered the requests of a phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answers {
-    /// Requests.
+    /// All requests.
     pub(crate) asked: u64,
-    /// Those that got in.
+    /// Requests that got in.
     pub(crate) admitted: u64,
-    /// Those that can never get in, being larger than what the limiter lets in at once.
+    /// Requests that can never get in: they are larger than what the limiter lets in at once.
     pub(crate) too_large: u64,
-    /// The longest time that one of the others was told to wait.
+    /// The longest time that any other request was told to wait.
     pub(crate) longest_retry: Duration,
 }
 
 impl Answers {
-    /// Those of two phases together.
+    /// The answers of two phases together.
     pub(crate) fn and(self, other: Answers) -> Answers {
         Answers {
             asked: self.asked + other.asked,
@@ -51,9 +51,9 @@ impl Answers {
 /// Where phases begin, and how long they are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Phasing {
-    /// The beginning of the first.
+    /// Where the first phase begins.
     pub(crate) origin: Nanos,
-    /// The length of each.
+    /// The length of each phase.
     pub(crate) phase_ns: u64,
 }
 
@@ -63,63 +63,63 @@ impl Phasing {
     }
 }
 
-/// A limiter, one for each key, and its results.
-pub(crate) struct Lane {
+/// A limiter with its counts. Each key has a limiter of its own.
+pub(crate) struct Candidate {
     /// Which limiter.
     pub(crate) kind: Kind,
     settings: Settings,
     cost: u64,
     phasing: Phasing,
-    keys: HashMap<String, KeyLane>,
-    /// The answers by phase; phases without requests are missing.
+    keys: HashMap<String, KeyState>,
+    /// The answers by phase. Phases without requests are missing.
     pub(crate) phases: BTreeMap<u64, Answers>,
     /// When requests went through.
-    pub(crate) passed: Counts,
+    pub(crate) admitted: TimeSeries,
 }
 
-/// The limiter of one key.
-struct KeyLane {
-    gate: Gate,
+/// The limiter of one key, and what is counted for the key.
+struct KeyState {
+    limiter: AnyLimiter,
     window: Window,
     streak: Streak,
 }
 
-impl Lane {
-    /// A limiter that was not asked yet, and whose settings were tried out; every request will
+impl Candidate {
+    /// A limiter that has not been asked yet. Its settings have been tried out. Every request will
     /// count as `cost`.
-    pub(crate) fn new(kind: Kind, settings: Settings, cost: u64, phasing: Phasing) -> Lane {
-        let passed = Counts::new(phasing.origin);
-        Lane {
+    pub(crate) fn new(kind: Kind, settings: Settings, cost: u64, phasing: Phasing) -> Candidate {
+        let admitted = TimeSeries::new(phasing.origin);
+        Candidate {
             kind,
             settings,
             cost,
             phasing,
             keys: HashMap::new(),
             phases: BTreeMap::new(),
-            passed,
+            admitted,
         }
     }
 
     /// The limiter's answer to the next request: when it goes through.
-    pub(crate) fn decide(&mut self, arrival: &Arrival) -> Result<Nanos, Refused> {
-        if !self.keys.contains_key(&arrival.key) {
-            self.keys.insert(arrival.key.clone(), self.key_lane(arrival.at));
+    pub(crate) fn decide(&mut self, request: &Request) -> Result<Nanos, Refused> {
+        if !self.keys.contains_key(&request.key) {
+            self.keys.insert(request.key.clone(), self.key_state(request.at));
         }
-        let key = self.keys.get_mut(&arrival.key).expect("was put in");
-        let answer = (key.gate)(self.cost, arrival.at);
+        let key = self.keys.get_mut(&request.key).expect("was put in");
+        let answer = (key.limiter)(self.cost, request.at);
         key.streak.count(answer.is_err());
-        self.phases.entry(self.phasing.phase(arrival.at)).or_default().count(arrival.at, answer);
+        self.phases.entry(self.phasing.phase(request.at)).or_default().count(request.at, answer);
         if let Ok(through) = answer {
             key.window.add(through, self.cost);
-            self.passed.add(through);
+            self.admitted.add(through);
         }
         answer
     }
 
-    fn key_lane(&self, first: Nanos) -> KeyLane {
-        let gate = self.settings.gate(self.kind, first).expect("was tried out");
+    fn key_state(&self, first: Nanos) -> KeyState {
+        let limiter = self.settings.limiter(self.kind, first).expect("was tried out");
         let window = Window::new(self.settings.limit.period_ns());
-        KeyLane { gate, window, streak: Streak::default() }
+        KeyState { limiter, window, streak: Streak::default() }
     }
 
     /// The answers in all phases.
@@ -127,13 +127,12 @@ impl Lane {
         self.phases.values().copied().fold(Answers::default(), Answers::and)
     }
 
-    /// The most that went through in any period of the limit, for any key, in what requests count
-    /// as.
+    /// The highest cost that went through in any period of the limit, for any key.
     pub(crate) fn most_in_period(&self) -> u64 {
         self.keys.values().map(|key| key.window.most).max().unwrap_or(0)
     }
 
-    /// The most requests of one key that were rejected one after the other.
+    /// The most requests of one key that were rejected in a row.
     pub(crate) fn longest_streak(&self) -> u64 {
         self.keys.values().map(|key| key.streak.longest).max().unwrap_or(0)
     }
@@ -144,7 +143,7 @@ impl Lane {
     }
 }
 
-/// The most that happened in any span of one period, its end not included.
+/// The highest sum in any period. The end of a period does not belong to it.
 struct Window {
     period_ns: u64,
     recent: VecDeque<(Nanos, u64)>,
@@ -157,7 +156,7 @@ impl Window {
         Window { period_ns, recent: VecDeque::new(), sum: 0, most: 0 }
     }
 
-    /// `n` more happened at `at`, not earlier than what came before.
+    /// Adds `n` at `at`, which is not earlier than the moment before.
     fn add(&mut self, at: Nanos, n: u64) {
         while let Some(&(then, left)) = self.recent.front()
             && then.as_nanos() + self.period_ns <= at.as_nanos()
@@ -171,7 +170,7 @@ impl Window {
     }
 }
 
-/// The most things of a kind in a row.
+/// The longest row of things of one kind.
 #[derive(Default)]
 struct Streak {
     current: u64,

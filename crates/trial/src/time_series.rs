@@ -1,25 +1,26 @@
-//! Counts over time, in bounded memory however long the time is.
+//! Counts over time, in bounded memory for any length of time.
 
 use nanopace::Nanos;
 
-/// When there would be more bins, each ten become one.
+/// The most bins. Before there are more, each ten become one.
 const MOST_BINS: u64 = 4_000;
 
-/// How many things happened when: bins that start at an origin and widen by tens as time goes on.
+/// How many things happened when. The bins start at an origin, and get ten times as wide whenever
+/// there would be too many.
 #[derive(Clone, Debug)]
-pub(crate) struct Counts {
+pub(crate) struct TimeSeries {
     origin: Nanos,
     bin_ns: u64,
     bins: Vec<u64>,
 }
 
-impl Counts {
-    /// Nothing has happened; nothing will before `origin`.
-    pub(crate) fn new(origin: Nanos) -> Counts {
-        Counts { origin, bin_ns: 1, bins: Vec::new() }
+impl TimeSeries {
+    /// An empty series. Nothing may be added before `origin`.
+    pub(crate) fn new(origin: Nanos) -> TimeSeries {
+        TimeSeries { origin, bin_ns: 1, bins: Vec::new() }
     }
 
-    /// One more happened at `at`.
+    /// Counts one thing at `at`.
     pub(crate) fn add(&mut self, at: Nanos) {
         let offset = at.as_nanos().saturating_sub(self.origin.as_nanos());
         while offset / self.bin_ns >= MOST_BINS {
@@ -43,7 +44,7 @@ impl Counts {
         self.bin_ns
     }
 
-    /// The counts of `number` columns, each a multiple of a bin wide.
+    /// The counts in `number` columns. The width of a column is a multiple of a bin's.
     pub(crate) fn columns(&self, column_ns: u64, number: usize) -> Vec<u64> {
         let mut columns = vec![0; number];
         for (bin, count) in (0..).zip(&self.bins) {
@@ -60,7 +61,7 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_when_bins_widen() {
-        let mut counts = Counts::new(Nanos::from_nanos(100));
+        let mut counts = TimeSeries::new(Nanos::from_nanos(100));
         for offset in [0, 5, 3_999, 4_000, 39_999, 40_000, 1_234_567] {
             counts.add(Nanos::from_nanos(100 + offset));
         }
@@ -73,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_longest_time_fits() {
-        let mut counts = Counts::new(Nanos::ZERO);
+        let mut counts = TimeSeries::new(Nanos::ZERO);
         counts.add(Nanos::ZERO);
         counts.add(Nanos::MAX);
         assert_eq!(counts.bins.iter().sum::<u64>(), 2);

@@ -1,20 +1,20 @@
 //! Requests that are generated: phases of a constant rate, one after the other.
 
-use super::chart;
-use super::line::Arrival;
-use crate::human;
+use crate::request::Request;
+use crate::times;
 use fastrand::Rng;
 use nanopace::Nanos;
+use nanopace_console::human;
 use nanopace_limits::{Quota, QuotaError};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The rates of the phases; none is a pause.
+/// The rates of the phases; `None` is a pause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LoadPhases(Vec<Option<Quota>>);
 
 impl LoadPhases {
-    /// From a tenth of the limit to twice as much, and twice as much again after a pause.
+    /// From a tenth of the limit to twice the limit; then a pause, and twice the limit again.
     pub(crate) fn around(limit: Quota) -> Result<LoadPhases, QuotaError> {
         let times = |multiple, part| scaled(limit, multiple, part).map(Some);
         let ramp = [
@@ -30,7 +30,7 @@ impl LoadPhases {
     }
 }
 
-/// `multiple / part` of a quota; one of the two is 1.
+/// A quota times `multiple / part`. One of the two is 1.
 fn scaled(quota: Quota, multiple: u64, part: u64) -> Result<Quota, QuotaError> {
     let whole = quota.count().is_multiple_of(part);
     let (count, parts) = if whole { (quota.count() / part, 1) } else { (quota.count(), part) };
@@ -63,24 +63,23 @@ pub(crate) struct Load {
     phases: Vec<Option<Quota>>,
     phase_ns: u64,
     start: Nanos,
-    /// Where random times come from, if they are wanted.
+    /// The source of random times, if they are wanted.
     random: Option<Rng>,
-    /// The phase that requests are from, how many were, and how far into it the last random one
-    /// was.
+    /// The current phase, the number of its requests so far, and how far into the phase the last
+    /// random request was.
     phase: usize,
     nth: u64,
     reached_ns: f64,
 }
 
 impl Load {
-    /// A load that begins at `start`, each phase `phase_ns` long; at random times when there is a
-    /// `seed`.
+    /// A load that begins at `start`, in phases of `phase_ns`. With a `seed`, times are random.
     pub(crate) fn new(phases: LoadPhases, phase_ns: u64, start: Nanos, seed: Option<u64>) -> Load {
         let random = seed.map(Rng::with_seed);
         Load { phases: phases.0, phase_ns, start, random, phase: 0, nth: 0, reached_ns: 0.0 }
     }
 
-    /// What to call the phases.
+    /// The names of the phases.
     pub(crate) fn names(&self) -> Vec<String> {
         let name =
             |rate: &Option<Quota>| rate.map_or_else(|| "pause".to_owned(), |rate| rate.to_string());
@@ -90,7 +89,7 @@ impl Load {
     /// The load in a line.
     pub(crate) fn title(&self) -> String {
         let how = if self.random.is_some() { "at random times" } else { "evenly spaced" };
-        format!("generated from {} on, {how}", chart::time(self.start - Nanos::ZERO))
+        format!("generated from {} on, {how}", times::short(self.start - Nanos::ZERO))
     }
 
     /// When the load begins.
@@ -104,12 +103,12 @@ impl Load {
             None => {
                 let offset = u128::from(self.nth) * u128::from(rate.period_ns());
                 self.nth += 1;
-                // Rounded up: never closer together than the rate says.
+                // Rounded up, so that requests are never closer than the rate says.
                 u64::try_from(offset.div_ceil(u128::from(rate.count()))).unwrap_or(u64::MAX)
             }
             Some(random) => {
                 let interval = human::float(rate.period_ns()) / human::float(rate.count());
-                // The time to the next of many independent events is distributed exponentially.
+                // The time from one independent event to the next is distributed exponentially.
                 self.reached_ns -= (1.0 - random.f64()).ln() * interval;
                 whole(self.reached_ns)
             }
@@ -127,9 +126,9 @@ fn whole(nanos: f64) -> u64 {
 }
 
 impl Iterator for Load {
-    type Item = Arrival;
+    type Item = Request;
 
-    fn next(&mut self) -> Option<Arrival> {
+    fn next(&mut self) -> Option<Request> {
         loop {
             let rate = *self.phases.get(self.phase)?;
             let begin = (self.phase as u64).saturating_mul(self.phase_ns);
@@ -137,7 +136,7 @@ impl Iterator for Load {
                 rate.map(|rate| self.next_offset(rate)).filter(|&offset| offset < self.phase_ns);
             if let Some(offset) = offset {
                 let at = self.start + Duration::from_nanos(begin) + Duration::from_nanos(offset);
-                return Some(Arrival { at, key: String::new() });
+                return Some(Request { at, key: String::new() });
             }
             (self.phase, self.nth, self.reached_ns) = (self.phase + 1, 0, 0.0);
         }
@@ -156,7 +155,7 @@ mod tests {
 
     #[test]
     fn even_requests_are_spaced_exactly() {
-        let times: Vec<_> = load("1,0,3", None).map(|arrival| arrival.at.as_nanos()).collect();
+        let times: Vec<_> = load("1,0,3", None).map(|request| request.at.as_nanos()).collect();
         let thirds = [0, 333_333_334, 666_666_667, 1_000_000_000, 1_333_333_334, 1_666_666_667];
         // Phases begin at 0.5 s, 2.5 s and 4.5 s.
         let expected = [500_000_000, 1_500_000_000]
@@ -168,7 +167,7 @@ mod tests {
     #[test]
     fn random_requests_keep_to_their_phase_and_come_again_with_their_seed() {
         let times =
-            |seed| load("500,0,1000", Some(seed)).map(|arrival| arrival.at).collect::<Vec<_>>();
+            |seed| load("500,0,1000", Some(seed)).map(|request| request.at).collect::<Vec<_>>();
         assert_eq!(times(7), times(7));
         assert_ne!(times(7), times(8));
         let until =

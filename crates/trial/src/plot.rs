@@ -1,21 +1,22 @@
-//! What was asked and admitted over time as a picture: a panel for each limiter.
+//! The picture of what was asked and admitted over time, with a panel for each limiter.
 
-use super::chart::{self, Columns};
-use super::lane::Lane;
-use super::results::Results;
-use crate::human;
+use crate::candidate::Candidate;
+use crate::columns::Columns;
+use crate::results::Results;
+use crate::times;
+use nanopace_console::human;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::error::Error;
 use std::time::Duration;
 
 const WIDTH: u32 = 1_000;
-/// The height of a panel that is alone, and of one among others.
+/// The height of a single panel, and of one among several.
 const HEIGHT: u32 = 420;
 const SMALL_HEIGHT: u32 = 190;
 /// Panels side by side.
 const ABREAST: usize = 2;
-/// So many columns does a panel have at most.
+/// The most columns of a panel.
 const MOST_COLUMNS: usize = 100;
 const REJECTED: RGBColor = RGBColor(240, 180, 140);
 const ADMITTED: RGBColor = RGBColor(50, 100, 170);
@@ -31,28 +32,32 @@ pub(crate) fn svg(results: &Results) -> Result<String, Box<dyn Error + Send + Sy
 }
 
 fn draw(text: &mut String, results: &Results) -> Result<(), Box<dyn Error>> {
-    let lanes = &results.lanes;
-    let abreast = lanes.len().min(ABREAST);
-    let down = lanes.len().div_ceil(ABREAST);
-    let height = if lanes.len() == 1 { HEIGHT } else { SMALL_HEIGHT * u32::try_from(down)? };
+    let candidates = &results.candidates;
+    let abreast = candidates.len().min(ABREAST);
+    let down = candidates.len().div_ceil(ABREAST);
+    let height = if candidates.len() == 1 { HEIGHT } else { SMALL_HEIGHT * u32::try_from(down)? };
     let area = SVGBackend::with_string(text, (WIDTH, height)).into_drawing_area();
     area.fill(&WHITE)?;
-    for (lane, panel) in lanes.iter().zip(area.split_evenly((down, abreast))) {
-        draw_panel(&panel, results, lane)?;
+    for (candidate, panel) in candidates.iter().zip(area.split_evenly((down, abreast))) {
+        draw_panel(&panel, results, candidate)?;
     }
     area.present()?;
     Ok(())
 }
 
-fn draw_panel(panel: &Panel<'_>, results: &Results, lane: &Lane) -> Result<(), Box<dyn Error>> {
+fn draw_panel(
+    panel: &Panel<'_>,
+    results: &Results,
+    candidate: &Candidate,
+) -> Result<(), Box<dyn Error>> {
     let columns = Columns::of(results, MOST_COLUMNS);
-    let (asked, admitted) = (columns.rates(&results.asked), columns.rates(&lane.passed));
+    let (asked, admitted) = (columns.rates(&results.asked), columns.rates(&candidate.admitted));
     let limit = results.limit_hz();
     let top = asked.iter().chain(&admitted).copied().fold(limit, f64::max) * 1.08;
     let width = columns.width().as_secs_f64();
     let end = width * human::float(columns.number as u64);
     let mut chart = ChartBuilder::on(panel)
-        .caption(title(results, lane), ("sans-serif", 13))
+        .caption(title(results, candidate), ("sans-serif", 13))
         .margin(8)
         .margin_right(24)
         .x_label_area_size(22)
@@ -63,7 +68,7 @@ fn draw_panel(panel: &Panel<'_>, results: &Results, lane: &Lane) -> Result<(), B
         .disable_x_mesh()
         .max_light_lines(0)
         .y_labels(5)
-        .x_label_formatter(&|seconds| chart::time(Duration::from_secs_f64(seconds.max(0.0))))
+        .x_label_formatter(&|seconds| times::short(Duration::from_secs_f64(seconds.max(0.0))))
         .y_label_formatter(&|hz| human::short_hz(*hz))
         .draw()?;
     for (rates, colour) in [(asked, REJECTED), (admitted, ADMITTED)] {
@@ -77,10 +82,10 @@ fn draw_panel(panel: &Panel<'_>, results: &Results, lane: &Lane) -> Result<(), B
     Ok(())
 }
 
-fn title(results: &Results, lane: &Lane) -> String {
-    let (admitted, rejected) = (lane.total().admitted, lane.total().rejected());
+fn title(results: &Results, candidate: &Candidate) -> String {
+    let (admitted, rejected) = (candidate.total().admitted, candidate.total().rejected());
     format!(
         "{} at {}: {admitted} admitted (blue), {rejected} rejected (orange)",
-        lane.kind, results.limit
+        candidate.kind, results.limit
     )
 }

@@ -1,15 +1,15 @@
-//! The results as one JSON object. The names in here are promised to its readers.
+//! The results as one JSON object. Its names are a promise to the programs that read it.
 
-use super::chart::Columns;
-use super::lane::{Answers, Lane};
-use super::results::{Results, Row};
+use crate::candidate::{Answers, Candidate};
+use crate::columns::Columns;
+use crate::results::{Results, Row};
 use serde::Serialize;
 use std::time::Duration;
 
-/// So many columns does the chart have at most.
+/// The most columns of the rates over time.
 const MOST_COLUMNS: usize = 200;
 
-/// Everything.
+/// The whole object.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object {
     limit: Limit,
@@ -52,7 +52,7 @@ struct Phase {
     admitted: u64,
     rejected: u64,
     admitted_rate: f64,
-    /// Null when some can never get in.
+    /// Null when some requests can never get in.
     longest_retry_ns: Option<u128>,
 }
 
@@ -63,7 +63,7 @@ struct NotTried {
 }
 
 impl Object {
-    /// What of the results is written.
+    /// The object for these results.
     pub(crate) fn new(results: &Results) -> Object {
         let columns = Columns::of(results, MOST_COLUMNS);
         let dropped = results.dropped.iter();
@@ -71,17 +71,17 @@ impl Object {
             limit: Limit { count: results.limit.count(), period_ns: results.limit.period_ns() },
             cost: results.cost,
             complete: results.complete,
-            asked: results.lanes[0].total().asked,
-            keys: results.lanes[0].keys(),
+            asked: results.candidates[0].total().asked,
+            keys: results.candidates[0].keys(),
             lines_skipped: results.faults.skipped,
             lines_out_of_order: results.faults.out_of_order,
             phase_ns: results.row_length().as_nanos(),
             column_ns: columns.width_ns,
             asked_rates: columns.rates(&results.asked),
             limiters: results
-                .lanes
+                .candidates
                 .iter()
-                .map(|lane| Limiter::new(results, lane, columns))
+                .map(|candidate| Limiter::new(results, candidate, columns))
                 .collect(),
             not_tried: dropped
                 .map(|dropped| NotTried {
@@ -94,24 +94,29 @@ impl Object {
 }
 
 impl Limiter {
-    fn new(results: &Results, lane: &Lane, columns: Columns) -> Limiter {
-        let total = lane.total();
+    fn new(results: &Results, candidate: &Candidate, columns: Columns) -> Limiter {
+        let total = candidate.total();
         Limiter {
-            name: lane.kind.to_string(),
+            name: candidate.kind.to_string(),
             admitted: total.admitted,
             rejected: total.rejected(),
             longest_retry_ns: longest_retry(&total).map(|retry| retry.as_nanos()),
-            most_in_period: lane.most_in_period(),
-            rejected_in_a_row: lane.longest_streak(),
-            phases: results.rows.rows.iter().map(|row| Phase::new(results, lane, row)).collect(),
-            admitted_rates: columns.rates(&lane.passed),
+            most_in_period: candidate.most_in_period(),
+            rejected_in_a_row: candidate.longest_streak(),
+            phases: results
+                .rows
+                .rows
+                .iter()
+                .map(|row| Phase::new(results, candidate, row))
+                .collect(),
+            admitted_rates: columns.rates(&candidate.admitted),
         }
     }
 }
 
 impl Phase {
-    fn new(results: &Results, lane: &Lane, row: &Row) -> Phase {
-        let answers = row.answers(lane);
+    fn new(results: &Results, candidate: &Candidate, row: &Row) -> Phase {
+        let answers = row.answers(candidate);
         Phase {
             name: row.name.clone(),
             from_ns: results.row_start(row).as_nanos(),
@@ -124,7 +129,7 @@ impl Phase {
     }
 }
 
-/// None when some can never get in.
+/// Nothing when some requests can never get in.
 fn longest_retry(answers: &Answers) -> Option<Duration> {
     (answers.too_large == 0).then_some(answers.longest_retry)
 }

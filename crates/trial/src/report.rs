@@ -1,19 +1,21 @@
-//! The report: who got in, for people.
+//! The report for people: how many requests got in.
 
-use super::chart::{self, Chart, Columns};
-use super::lane::{Answers, Lane};
-use super::results::{Dropped, Results};
-use crate::human;
+use crate::candidate::{Answers, Candidate};
+use crate::chart::{self, Chart};
+use crate::columns::Columns;
+use crate::results::{Dropped, Results};
+use crate::times;
+use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 use std::iter;
 
 /// Shows results as text of many lines.
 pub(crate) struct Report<'run> {
-    /// What came of the requests.
+    /// The results to show.
     pub(crate) results: &'run Results,
-    /// Whether limiters are shown side by side, or one in detail.
+    /// Whether limiters are compared, or one is shown in detail.
     pub(crate) compare: bool,
-    /// Characters in a line.
+    /// The width of a line, in characters.
     pub(crate) width: usize,
 }
 
@@ -23,23 +25,27 @@ impl Display for Report<'_> {
         if self.compare {
             return self.comparison(f);
         }
-        self.phases(f, &self.results.lanes[0])?;
+        self.phases(f, &self.results.candidates[0])?;
         write!(f, "\n{}", Chart::new(self.results, self.width))
     }
 }
 
-/// What limiters' names take of a line.
+/// The width of limiters' names.
 const NAME: usize = 21;
 
 impl Report<'_> {
     fn heading(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Results { limit, cost, title, faults, .. } = self.results;
-        let lane = &self.results.lanes[0];
+        let candidate = &self.results.candidates[0];
         let cost =
             if *cost == 1 { String::new() } else { format!(", each request counting as {cost}") };
         writeln!(f, "limit     {limit}{cost}")?;
-        let keys = if lane.keys() == 1 { String::new() } else { format!(", {} keys", lane.keys()) };
-        writeln!(f, "requests  {} {title}{keys}", lane.total().asked)?;
+        let keys = if candidate.keys() == 1 {
+            String::new()
+        } else {
+            format!(", {} keys", candidate.keys())
+        };
+        writeln!(f, "requests  {} {title}{keys}", candidate.total().asked)?;
         if faults.skipped > 0 {
             writeln!(f, "skipped   {} that could not be read", faults.skipped)?;
         }
@@ -56,20 +62,20 @@ impl Report<'_> {
         if self.compare {
             Ok(())
         } else {
-            writeln!(f, "limiter   {}: {}", lane.kind, lane.kind.meaning())
+            writeln!(f, "limiter   {}: {}", candidate.kind, candidate.kind.meaning())
         }
     }
 
-    fn phases(&self, f: &mut Formatter<'_>, lane: &Lane) -> fmt::Result {
+    fn phases(&self, f: &mut Formatter<'_>, candidate: &Candidate) -> fmt::Result {
         let results = self.results;
-        let each = format!("phase ({})", chart::time(results.row_length()));
+        let each = format!("phase ({})", times::short(results.row_length()));
         let names = [&each, "from", "asked", "admitted", "rejected", "admitted/s", "longest retry"];
         let rows = results.rows.rows.iter().map(|row| {
-            let answers = row.answers(lane);
-            let from = chart::time(results.row_start(row));
+            let answers = row.answers(candidate);
+            let from = times::short(results.row_start(row));
             cells(&row.name, from, &answers, human::short_hz(results.rate(&answers)))
         });
-        let all = cells("all", String::new(), &lane.total(), String::new());
+        let all = cells("all", String::new(), &candidate.total(), String::new());
         writeln!(f)?;
         table(
             f,
@@ -82,18 +88,18 @@ impl Report<'_> {
 
     fn comparison(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let results = self.results;
-        let [each, period] = [results.row_length(), results.limit.period()].map(chart::time);
+        let [each, period] = [results.row_length(), results.limit.period()].map(times::short);
         writeln!(
             f,
             "\nadmitted in each phase of {each}, and in all; the most let through in any {period},"
         )?;
         writeln!(f, "and how many times the limit that is; the most rejected in a row")?;
-        let lanes = results.lanes.iter().map(|lane| self.compared(lane));
+        let candidates = results.candidates.iter().map(|candidate| self.compared(candidate));
         table(
             f,
             &[self.compared_names(), self.compared_asked()]
                 .into_iter()
-                .chain(lanes)
+                .chain(candidates)
                 .collect::<Vec<_>>(),
         )?;
         for Dropped { kind, reason } in &results.dropped {
@@ -110,34 +116,39 @@ impl Report<'_> {
     }
 
     fn compared_asked(&self) -> Vec<String> {
-        let lane = &self.results.lanes[0];
-        let rows = self.results.rows.rows.iter().map(|row| row.answers(lane).asked.to_string());
-        let rest = [lane.total().asked.to_string(), String::new(), String::new(), String::new()];
+        let candidate = &self.results.candidates[0];
+        let rows =
+            self.results.rows.rows.iter().map(|row| row.answers(candidate).asked.to_string());
+        let rest =
+            [candidate.total().asked.to_string(), String::new(), String::new(), String::new()];
         iter::once("asked".to_owned()).chain(rows).chain(rest).collect()
     }
 
-    fn compared(&self, lane: &Lane) -> Vec<String> {
-        let rows = self.results.rows.rows.iter().map(|row| row.answers(lane).admitted.to_string());
+    fn compared(&self, candidate: &Candidate) -> Vec<String> {
+        let rows =
+            self.results.rows.rows.iter().map(|row| row.answers(candidate).admitted.to_string());
         let rest = [
-            lane.total().admitted.to_string(),
-            lane.most_in_period().to_string(),
-            format!("{:.2}", self.results.worst(lane)),
-            lane.longest_streak().to_string(),
+            candidate.total().admitted.to_string(),
+            candidate.most_in_period().to_string(),
+            format!("{:.2}", self.results.worst(candidate)),
+            candidate.longest_streak().to_string(),
         ];
-        iter::once(lane.kind.to_string()).chain(rows).chain(rest).collect()
+        iter::once(candidate.kind.to_string()).chain(rows).chain(rest).collect()
     }
 
-    /// Each limiter's rate over time in a line, under what was asked.
+    /// The rate over time of the requests, and of what each limiter admitted, one line each.
     fn lines(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let results = self.results;
         let columns = Columns::of(results, self.width - NAME - 2);
         let asked = columns.rates(&results.asked);
         let top = asked.iter().copied().fold(0.0, f64::max);
-        let each = chart::time(columns.width());
+        let each = times::short(columns.width());
         writeln!(f, "\nrate over time, each column {each}, full height {}", human::short_hz(top))?;
-        let passed =
-            results.lanes.iter().map(|lane| (lane.kind.to_string(), columns.rates(&lane.passed)));
-        for (name, rates) in iter::once(("asked".to_owned(), asked)).chain(passed) {
+        let admitted = results
+            .candidates
+            .iter()
+            .map(|candidate| (candidate.kind.to_string(), columns.rates(&candidate.admitted)));
+        for (name, rates) in iter::once(("asked".to_owned(), asked)).chain(admitted) {
             writeln!(f, "{name:<NAME$}  {}", chart::line(&rates, top).trim_end())?;
         }
         Ok(())
@@ -145,7 +156,7 @@ impl Report<'_> {
 
     fn meanings(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f)?;
-        let mut kinds = self.results.lanes.iter().map(|lane| lane.kind);
+        let mut kinds = self.results.candidates.iter().map(|candidate| candidate.kind);
         kinds.try_for_each(|kind| writeln!(f, "{kind:<NAME$}  {}", kind.meaning()))
     }
 }
@@ -161,11 +172,11 @@ fn longest_retry(answers: &Answers) -> String {
     match answers {
         Answers { too_large: 1.., .. } => "never".to_owned(),
         answers if answers.rejected() == 0 => "-".to_owned(),
-        answers => chart::time(answers.longest_retry),
+        answers => times::short(answers.longest_retry),
     }
 }
 
-/// Lines of as many cells each: a name, then numbers in columns as wide as they have to be.
+/// Writes lines of equally many cells: a name, then numbers in columns that are as wide as needed.
 fn table(f: &mut Formatter<'_>, lines: &[Vec<String>]) -> fmt::Result {
     let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
     let widths: Vec<_> = (0..lines[0].len()).map(width).collect();
