@@ -5,6 +5,7 @@
 //! that there are none to draw. An interrupt ends the measuring, and what there is by then is
 //! reported.
 
+pub(crate) mod args;
 mod busy;
 mod measure;
 mod object;
@@ -16,16 +17,16 @@ mod sleeping;
 mod steps;
 mod thread;
 
-use crate::args::CalibrateArgs;
-use crate::control::Interrupt;
+use crate::interrupt::Interrupt;
 use crate::progress::Progress;
+use args::CalibrateArgs;
 use measure::Bounds;
 use nanopace_console::{Output, create_file};
 use report::Report;
 use results::Results;
 use std::fs::File;
 use std::io::{self, Write};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A calibration, made ready: the files are open.
@@ -42,8 +43,8 @@ impl Calibration {
     pub(crate) fn new(args: &CalibrateArgs) -> anyhow::Result<Calibration> {
         let output = Output::create(args.json.as_deref())?;
         let svg = args.svg.as_deref().map(create_file).transpose()?;
-        // Nobody listens to the commands: the measurements look at the interrupt themselves.
-        let interrupt = Interrupt::on_signals(mpsc::channel().0)?;
+        // The measurements look at the interrupt themselves.
+        let interrupt = Interrupt::on_signals(|| ())?;
         Ok(Calibration { seconds: args.seconds, output, svg, interrupt })
     }
 
@@ -54,16 +55,16 @@ impl Calibration {
         let steps = steps::all();
         let weights: u32 = steps.iter().map(|step| step.weight()).sum();
         for (index, step) in steps.iter().enumerate() {
-            if self.interrupt.is_set_off() {
+            if self.interrupt.is_triggered() {
                 break;
             }
-            progress.show_text(&format!("{:2}/{}  {step}", index + 1, steps.len()));
+            progress.show(&format_args!("{:2}/{}  {step}", index + 1, steps.len()));
             let end = Instant::now() + self.seconds * step.weight() / weights;
             step.perform(Bounds::new(end, &self.interrupt), &mut results);
         }
-        progress.show_text(if self.interrupt.is_set_off() { "interrupted" } else { "done" });
+        progress.show(&if self.interrupt.is_triggered() { "interrupted" } else { "done" });
         progress.end();
-        Results { complete: !self.interrupt.is_set_off(), ..results }
+        Results { complete: !self.interrupt.is_triggered(), ..results }
     }
 
     /// Writes the report, the JSON object and the plot.

@@ -1,7 +1,7 @@
 //! What the program reads, one text at a time, for the targets in `fuzz/`.
 
 use crate::args::Cli;
-use crate::keys::Prompt;
+use crate::run::keys::Prompt;
 use clap::Parser;
 use crossterm::event::KeyCode;
 

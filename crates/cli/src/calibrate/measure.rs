@@ -2,8 +2,8 @@
 
 use super::results::{Clocks, HICCUP, Sleeps, Spinning, Starts};
 use super::thread::{clock_source, cpu_time, set_fine_timers};
-use crate::control::Interrupt;
 use crate::gaps::Gaps;
+use crate::interrupt::Interrupt;
 use hdrhistogram::Histogram;
 use nanopace::{Clock, Nanos, Pacer, Pause, Rate, StdClock, TscClock};
 use nanopace_console::human::float;
@@ -27,7 +27,7 @@ impl<'run> Bounds<'run> {
     }
 
     fn go_on(&self) -> bool {
-        !self.interrupt.is_set_off() && Instant::now() < self.end
+        !self.interrupt.is_triggered() && Instant::now() < self.end
     }
 
     /// The first tenth, in which a thread learns and caches fill.

@@ -4,7 +4,7 @@ use super::busy::Taken;
 use super::recommend::{EvenRate, Limit};
 use super::results::{Clocks, HICCUP, Results, Sleeps, Spinning, Starts};
 use super::sleeping::{CLUMPED_HZ, Sleeping};
-use crate::json::Times;
+use crate::percentiles::Percentiles;
 use serde::Serialize;
 
 /// Everything; what was not measured is null or missing from its list.
@@ -36,13 +36,13 @@ struct Clock {
 struct Sleep {
     asked_ns: u128,
     fine_timers: bool,
-    oversleep_ns: Times,
+    oversleep_ns: Percentiles,
     cpu_each_ns: Option<u128>,
 }
 
 #[derive(Debug, Serialize)]
 struct Spin {
-    gap_ns: Times,
+    gap_ns: Percentiles,
     duration_seconds: f64,
     hiccups: u64,
     share_lost: f64,
@@ -52,7 +52,7 @@ struct Spin {
 struct Start {
     pause: String,
     rate: u32,
-    lateness_ns: Times,
+    lateness_ns: Percentiles,
     gaps_within_25_percent: Option<f64>,
     cpu_share: Option<f64>,
 }
@@ -130,7 +130,7 @@ impl Sleep {
         Sleep {
             asked_ns: sleeps.asked.as_nanos(),
             fine_timers: sleeps.fine,
-            oversleep_ns: Times::new(&sleeps.oversleep),
+            oversleep_ns: Percentiles::new(&sleeps.oversleep),
             cpu_each_ns: sleeps.cpu_each.map(|cpu| cpu.as_nanos()),
         }
     }
@@ -139,7 +139,7 @@ impl Sleep {
 impl Spin {
     fn new(spinning: &Spinning) -> Spin {
         Spin {
-            gap_ns: Times::new(&spinning.gaps),
+            gap_ns: Percentiles::new(&spinning.gaps),
             duration_seconds: spinning.span.as_secs_f64(),
             hiccups: spinning.gaps_from(HICCUP),
             share_lost: spinning.share_lost(),
@@ -152,7 +152,7 @@ impl Start {
         Start {
             pause: starts.pause.to_string(),
             rate: starts.hz,
-            lateness_ns: Times::new(&starts.lateness),
+            lateness_ns: Percentiles::new(&starts.lateness),
             gaps_within_25_percent: starts.even,
             cpu_share: starts.cpu_share,
         }

@@ -1,36 +1,36 @@
-//! The part of the schedule that is run and recorded, and how it comes to its end.
+//! The part of the schedule that is run and recorded, and its end.
 
-use crate::control::Command;
+use crate::run::message::Message;
 use nanopace::{Grant, Ledger, Nanos, Pacer};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-/// Which slots are started, and which of those are recorded.
+/// Decides which slots are started, and which of them are recorded.
 #[derive(Debug)]
-pub(crate) struct Span {
+pub(crate) struct RunWindow {
     pacer: Pacer,
     /// Where the schedule starts.
     pub(crate) start: Nanos,
     /// Slots before this belong to the warm-up.
     pub(crate) recorded_from: Nanos,
-    /// Slots from this on are not started.
+    /// Slots from here on are not started.
     pub(crate) end: Nanos,
     /// How many recorded slots may still be started.
     left: AtomicU64,
-    finished: OnceLock<Finish>,
-    commands: Sender<Command>,
+    ended: OnceLock<RunEnd>,
+    messages: Sender<Message>,
 }
 
-/// How things stood when the run ended.
+/// The state at the end of a run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Finish {
+pub(crate) struct RunEnd {
     /// The end on the schedule.
     pub(crate) at: Nanos,
     /// The pacer's ledger at that moment.
     pub(crate) ledger: Ledger,
-    /// How long all workers have spun on the clock.
+    /// How long all workers together have spun on the clock.
     pub(crate) spun: Duration,
 }
 
@@ -45,39 +45,39 @@ pub(crate) enum Admission {
     Over,
 }
 
-/// How long a span is.
+/// The length of a run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Length {
+pub(crate) struct RunLength {
     /// Scheduled but not recorded, at the beginning.
     pub(crate) warmup: Duration,
     /// Scheduled and recorded.
     pub(crate) duration: Duration,
-    /// Recorded slots to start.
+    /// How many recorded slots are started.
     pub(crate) requests: u64,
 }
 
-impl Span {
-    /// The span of `length` from `start` on; `commands` is told when the last slot has been
-    /// started.
+impl RunWindow {
+    /// A window of `length` from `start` on. When the last slot has been started, a message says
+    /// so.
     pub(crate) fn new(
         pacer: &Pacer,
         start: Nanos,
-        length: Length,
-        commands: Sender<Command>,
-    ) -> Span {
+        length: RunLength,
+        messages: Sender<Message>,
+    ) -> RunWindow {
         let recorded_from = start + length.warmup;
-        Span {
+        RunWindow {
             pacer: pacer.clone(),
             start,
             recorded_from,
             end: recorded_from + length.duration,
             left: AtomicU64::new(length.requests),
-            finished: OnceLock::new(),
-            commands,
+            ended: OnceLock::new(),
+            messages,
         }
     }
 
-    /// Whether a slot is started; admitting the last one ends the run.
+    /// Decides about a slot. Admitting the last one ends the run.
     pub(crate) fn admit(&self, grant: &Grant) -> Admission {
         let intended_start = grant.intended_start();
         if intended_start >= self.end {
@@ -99,22 +99,20 @@ impl Span {
     }
 
     fn admit_last(&self, intended_start: Nanos) -> Admission {
-        // N requests take N intervals of the schedule, so the last one's own interval counts as
-        // well.
+        // N requests take N intervals of the schedule, so the interval of the last one counts too.
         let interval = Duration::from_secs_f64(self.pacer.rate().interval_ns() * 1e-9);
-        self.finish((intended_start + interval).max(self.pacer.now()));
+        self.end_run((intended_start + interval).max(self.pacer.now()));
         Admission::Recorded
     }
 
-    /// Ends the run at `at` on the schedule, unless it has ended before: no slot is granted any
-    /// more.
-    pub(crate) fn finish(&self, at: Nanos) -> Finish {
-        *self.finished.get_or_init(|| {
+    /// Ends the run at `at` on the schedule, unless it has ended before. No more slots are granted.
+    pub(crate) fn end_run(&self, at: Nanos) -> RunEnd {
+        *self.ended.get_or_init(|| {
             let (ledger, spun) = (self.pacer.ledger(), self.pacer.stats().spun());
             self.pacer.close();
-            // The receiver is gone only when it needs no telling.
-            let _ = self.commands.send(Command::Stop);
-            Finish { at: at.min(self.end), ledger, spun }
+            // The receiver is gone only when the run has ended.
+            let _ = self.messages.send(Message::Stop);
+            RunEnd { at: at.min(self.end), ledger, spun }
         })
     }
 }
@@ -129,46 +127,46 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    /// A span at 1/s whose slots are all due, and what it tells the conductor.
-    fn span(warmup: u64, duration: u64, requests: u64) -> (Span, Receiver<Command>) {
+    /// A window at 1/s whose slots are all due, and its messages.
+    fn window(warmup: u64, duration: u64, requests: u64) -> (RunWindow, Receiver<Message>) {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
-        let (sender, commands) = mpsc::channel();
-        let length = Length { warmup: secs(warmup), duration: secs(duration), requests };
-        let span = Span::new(&pacer, pacer.now(), length, sender);
+        let (sender, messages) = mpsc::channel();
+        let length = RunLength { warmup: secs(warmup), duration: secs(duration), requests };
+        let window = RunWindow::new(&pacer, pacer.now(), length, sender);
         clock.advance(secs(1_000));
-        (span, commands)
+        (window, messages)
     }
 
-    /// What is done with one slot after the other, until the pacer is closed or enough were asked
-    /// for.
-    fn admissions(span: &Span, most: usize) -> Vec<Admission> {
-        let grants = std::iter::from_fn(|| span.pacer.acquire().ok());
-        grants.take(most).map(|grant| span.admit(&grant)).collect()
+    /// The decisions about slots, one after the other, until the pacer is closed or there are
+    /// `most`.
+    fn admissions(window: &RunWindow, most: usize) -> Vec<Admission> {
+        let grants = std::iter::from_fn(|| window.pacer.acquire().ok());
+        grants.take(most).map(|grant| window.admit(&grant)).collect()
     }
 
     #[test]
     fn a_duration_is_warm_up_then_recorded_then_over() {
-        let (span, _commands) = span(2, 3, u64::MAX);
+        let (window, _messages) = window(2, 3, u64::MAX);
         let [warm, take, over] = [Admission::WarmUp, Admission::Recorded, Admission::Over];
-        assert_eq!(admissions(&span, 7), [warm, warm, take, take, take, over, over]);
+        assert_eq!(admissions(&window, 7), [warm, warm, take, take, take, over, over]);
     }
 
     #[test]
     fn the_last_request_closes_the_pacer_and_ends_the_run() {
-        let (span, commands) = span(1, 1_000, 2);
+        let (window, messages) = window(1, 1_000, 2);
         assert_eq!(
-            admissions(&span, 9),
+            admissions(&window, 9),
             [Admission::WarmUp, Admission::Recorded, Admission::Recorded]
         );
-        assert!(matches!(commands.try_recv(), Ok(Command::Stop)));
+        assert!(matches!(messages.try_recv(), Ok(Message::Stop)));
     }
 
     #[test]
     fn a_run_ends_once_and_not_after_its_end() {
-        let (span, _commands) = span(0, 10, u64::MAX);
-        let first = span.finish(span.start + secs(60));
-        let second = span.finish(span.start + secs(5));
-        assert_eq!((first.at, second.at), (span.start + secs(10), span.start + secs(10)));
+        let (window, _messages) = window(0, 10, u64::MAX);
+        let first = window.end_run(window.start + secs(60));
+        let second = window.end_run(window.start + secs(5));
+        assert_eq!((first.at, second.at), (window.start + secs(10), window.start + secs(10)));
     }
 }

@@ -1,6 +1,6 @@
 //! The interval log of HDR histograms: what happened when, for the tools that read such logs.
 
-use crate::tally::Tally;
+use super::stats::OperationStats;
 use anyhow::Context;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
@@ -27,7 +27,7 @@ impl HdrLog {
         Ok(HdrLog(BufWriter::new(create_file(path)?)))
     }
 
-    /// Writes what comes before the first interval: the schedule starts at `start`.
+    /// Writes the head of the log. The schedule starts at `start`.
     pub(crate) fn begin(&mut self, start: SystemTime) -> anyhow::Result<()> {
         IntervalLogWriterBuilder::new()
             .add_comment(FORMAT)
@@ -42,21 +42,21 @@ impl HdrLog {
             .context(CANNOT_WRITE)
     }
 
-    /// Writes the interval that began `start` after the schedule's start and took `duration`.
+    /// Writes an interval that began `start` after the schedule's start and took `duration`.
     pub(crate) fn write(
         &mut self,
         start: Duration,
         duration: Duration,
-        times: &Tally,
+        stats: &OperationStats,
     ) -> anyhow::Result<()> {
         let mut serializer = V2DeflateSerializer::new();
-        // Begun anew for each interval, without a head: a writer that is kept would borrow the file
+        // A new writer for each interval, without a head: a writer that is kept would borrow the file
         // for good.
         let mut log = IntervalLogWriterBuilder::new()
             .begin_log_with(&mut self.0, &mut serializer)
             .context(CANNOT_WRITE)?;
         for (tag, times) in
-            [("wait", &times.wait), ("service", &times.service), ("response", &times.response)]
+            [("wait", &stats.wait), ("service", &stats.service), ("response", &stats.response)]
         {
             log.write_histogram(times, start, duration, Tag::new(tag)).context(CANNOT_WRITE)?;
         }

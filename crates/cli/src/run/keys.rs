@@ -10,9 +10,9 @@ pub(crate) enum Action {
     Faster,
     /// Lower the rate a little.
     Slower,
-    /// Pause the schedule, or let it go on.
+    /// Pause the schedule, or resume it.
     TogglePause,
-    /// Go on at this rate.
+    /// Change to this rate.
     SetRate(Rate),
 }
 
@@ -23,15 +23,15 @@ pub(crate) struct Prompt {
 }
 
 impl Prompt {
-    /// What `key` asks for, now that it comes after the ones before; an error is a rate that is
-    /// none.
+    /// What `key` asks for, after the keys before it. An error means that a text was entered that
+    /// is not a rate.
     pub(crate) fn press(&mut self, key: KeyCode) -> Result<Option<Action>, RateError> {
         match key {
             KeyCode::Char('+' | '=') => return Ok(Some(Action::Faster)),
             KeyCode::Char('-') => return Ok(Some(Action::Slower)),
             KeyCode::Char(' ') => return Ok(Some(Action::TogglePause)),
             KeyCode::Char(c) if c.is_ascii_digit() => self.typed.push(c),
-            // Units and fractions make sense after a digit only.
+            // Units and fractions only make sense after a digit.
             KeyCode::Char(c) if !self.typed.is_empty() => self.typed.push(c),
             KeyCode::Backspace => drop(self.typed.pop()),
             KeyCode::Esc => self.typed.clear(),

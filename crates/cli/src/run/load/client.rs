@@ -1,7 +1,7 @@
-//! One HTTP connection's worth of requests, and why they fail.
+//! An HTTP client: one connection, one request at a time.
 
+use crate::run::recording::operation::Failure;
 use anyhow::{Context, bail};
-use std::fmt;
 use std::io;
 use std::time::Duration;
 use ureq::Agent;
@@ -58,21 +58,6 @@ impl Client {
     }
 }
 
-/// Why a request counts as failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Failure {
-    /// An answer, but neither success nor redirection.
-    Status(u16),
-    /// No complete answer within the timeout.
-    Timeout,
-    /// The connection could not be made or broke.
-    Connection(io::ErrorKind),
-    /// The host name has no address.
-    UnknownHost,
-    /// The answer is not HTTP.
-    Protocol,
-}
-
 impl From<ureq::Error> for Failure {
     fn from(error: ureq::Error) -> Failure {
         match error {
@@ -82,18 +67,6 @@ impl From<ureq::Error> for Failure {
             ureq::Error::HostNotFound => Failure::UnknownHost,
             ureq::Error::ConnectionFailed => Failure::Connection(io::ErrorKind::Other),
             _ => Failure::Protocol,
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Status(status) => write!(f, "status {status}"),
-            Failure::Timeout => f.write_str("timeout"),
-            Failure::Connection(kind) => write!(f, "{kind}"),
-            Failure::UnknownHost => f.write_str("unknown host"),
-            Failure::Protocol => f.write_str("not a valid HTTP answer"),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The uncorrected curve beside the corrected one: what a closed-loop tool reports, and what
-//! happened.
+//! The uncorrected curve beside the corrected one: what a closed-loop tool would report, and what
+//! really happened.
 
-use super::at;
+use crate::percentiles::at;
 use hdrhistogram::Histogram;
 use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
@@ -21,8 +21,8 @@ const POINTS: [(&str, f64); 9] = [
     ("max", 1.0),
 ];
 
-/// A bar's first character stands for 10 us, each further one for 1.58 times as much: five to a
-/// factor of ten.
+/// The first character of a bar stands for 10 us, and each further one for 1.58 times as much: five
+/// characters are a factor of ten.
 const FIRST: Duration = Duration::from_micros(10);
 const STEP: f64 = 1.584_893;
 
@@ -53,7 +53,7 @@ impl Display for Curve<'_> {
 }
 
 impl Curve<'_> {
-    /// What a closed-loop tool would have hidden, told at the point where it hides most.
+    /// What a closed-loop tool would have hidden, at the point where it hides most.
     fn hidden(&self) -> String {
         let hidden =
             |quantile| at(self.corrected, quantile).saturating_sub(at(self.uncorrected, quantile));

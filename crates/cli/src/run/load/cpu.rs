@@ -1,41 +1,41 @@
-//! How much CPU a worker thread wanted: the difference between a slow target and a generator out of
-//! breath.
+//! How much CPU a worker thread needed. This tells a slow target from a generator that is short of
+//! CPU.
 
 use std::fs;
 use std::time::Duration;
 
-/// Measures the calling thread from its making on.
+/// Measures the calling thread from when it is made.
 #[derive(Debug)]
-pub(crate) struct Meter(Option<Duration>);
+pub(crate) struct CpuMeter(Option<Duration>);
 
 /// Seconds that a worker was inside requests, and seconds that its thread ran or was ready to run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Demand {
+pub(crate) struct CpuDemand {
     busy: f64,
     wanted: f64,
 }
 
-impl Meter {
+impl CpuMeter {
     /// Starts measuring the calling thread.
-    pub(crate) fn start() -> Meter {
-        Meter(cpu_wanted())
+    pub(crate) fn start() -> CpuMeter {
+        CpuMeter(cpu_wanted())
     }
 
-    /// What the thread wanted since then, having been `busy` with requests; nothing where the
-    /// system does not tell (outside Linux).
-    pub(crate) fn stop(self, busy: Duration) -> Option<Demand> {
+    /// What the thread needed since then, if it was inside requests for `busy`. Nothing where the
+    /// system does not say (outside Linux).
+    pub(crate) fn stop(self, busy: Duration) -> Option<CpuDemand> {
         let wanted = cpu_wanted()?.saturating_sub(self.0?);
-        Some(Demand { busy: busy.as_secs_f64(), wanted: wanted.as_secs_f64() })
+        Some(CpuDemand { busy: busy.as_secs_f64(), wanted: wanted.as_secs_f64() })
     }
 }
 
-impl Demand {
-    /// How much of the time inside requests these workers ran or were ready to run themselves,
-    /// instead of waiting for answers; nothing without requests.
-    pub(crate) fn share(workers: &[Demand]) -> Option<f64> {
+impl CpuDemand {
+    /// The share of the time inside requests in which these workers ran or were ready to run,
+    /// instead of waiting for answers. Nothing without requests.
+    pub(crate) fn share(workers: &[CpuDemand]) -> Option<f64> {
         let busy: f64 = workers.iter().map(|worker| worker.busy).sum();
         let wanted: f64 = workers.iter().map(|worker| worker.wanted).sum();
-        // A little CPU goes into what is between requests.
+        // A little CPU is used between requests.
         (busy > 0.0).then(|| (wanted / busy).min(1.0))
     }
 }
@@ -66,9 +66,9 @@ mod tests {
 
     #[test]
     fn the_share_is_over_all_workers() {
-        let workers = [Demand { busy: 1.0, wanted: 1.0 }, Demand { busy: 3.0, wanted: 0.0 }];
-        assert_eq!(Demand::share(&workers), Some(0.25));
-        assert_eq!(Demand::share(&[Demand { busy: 1.0, wanted: 1.1 }]), Some(1.0));
-        assert_eq!(Demand::share(&[]), None);
+        let workers = [CpuDemand { busy: 1.0, wanted: 1.0 }, CpuDemand { busy: 3.0, wanted: 0.0 }];
+        assert_eq!(CpuDemand::share(&workers), Some(0.25));
+        assert_eq!(CpuDemand::share(&[CpuDemand { busy: 1.0, wanted: 1.1 }]), Some(1.0));
+        assert_eq!(CpuDemand::share(&[]), None);
     }
 }

@@ -1,12 +1,12 @@
-//! The results as one JSON object.
+//! The results of a run as one JSON object.
 
-use crate::summary::Summary;
-use crate::verdict::Verdict;
-use hdrhistogram::Histogram;
+use super::summary::Summary;
+use super::verdict::Verdict;
+use crate::percentiles::Percentiles;
 use serde::Serialize;
 use std::time::Duration;
 
-/// The results of a run. The names in here are promised to the readers of the file.
+/// The object. Its names are a promise to the programs that read it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object {
     target_rate: f64,
@@ -16,26 +16,13 @@ pub(crate) struct Object {
     failed: u64,
     skipped: u64,
     duration_seconds: f64,
-    wait_time_ns: Times,
-    service_time_ns: Times,
-    response_time_ns: Times,
+    wait_time_ns: Percentiles,
+    service_time_ns: Percentiles,
+    response_time_ns: Percentiles,
     gaps: Gaps,
     ledger: Ledger,
     spun_ns: u64,
     verdict: Verdict,
-}
-
-/// A distribution in nanoseconds.
-#[derive(Debug, Serialize)]
-pub(crate) struct Times {
-    count: u64,
-    mean: f64,
-    p50: u64,
-    p90: u64,
-    p99: u64,
-    p99_9: u64,
-    p99_99: u64,
-    max: u64,
 }
 
 /// Both null when there were too few starts to judge.
@@ -46,7 +33,7 @@ struct Gaps {
 }
 
 #[derive(Debug, Serialize)]
-#[expect(clippy::struct_field_names, reason = "the names are promised")]
+#[expect(clippy::struct_field_names, reason = "the names are a promise")]
 struct Ledger {
     elapsed_ns: u64,
     allocated_ns: u64,
@@ -56,20 +43,20 @@ struct Ledger {
 }
 
 impl Object {
-    /// What of a run is written.
+    /// The object for a summary.
     pub(crate) fn new(summary: &Summary) -> Object {
-        let times = &summary.times;
+        let stats = &summary.stats;
         Object {
             target_rate: summary.target_hz,
             achieved_rate: summary.achieved_hz,
-            started: times.started(),
-            completed: times.completed(),
-            failed: times.failed(),
+            started: stats.started(),
+            completed: stats.completed(),
+            failed: stats.failed(),
             skipped: summary.ledger.skipped,
             duration_seconds: summary.duration.as_secs_f64(),
-            wait_time_ns: Times::new(&times.wait),
-            service_time_ns: Times::new(&times.service),
-            response_time_ns: Times::new(&times.response),
+            wait_time_ns: Percentiles::new(&stats.wait),
+            service_time_ns: Percentiles::new(&stats.service),
+            response_time_ns: Percentiles::new(&stats.response),
             gaps: Gaps {
                 within_25_percent: summary.gaps.map(|gaps| gaps.within_25_percent),
                 coefficient_of_variation: summary.gaps.map(|gaps| gaps.coefficient_of_variation),
@@ -77,22 +64,6 @@ impl Object {
             ledger: Ledger::new(&summary.ledger),
             spun_ns: nanos(summary.spun),
             verdict: summary.verdict,
-        }
-    }
-}
-
-impl Times {
-    /// The percentiles that are written.
-    pub(crate) fn new(times: &Histogram<u64>) -> Times {
-        Times {
-            count: times.len(),
-            mean: times.mean(),
-            p50: times.value_at_quantile(0.5),
-            p90: times.value_at_quantile(0.9),
-            p99: times.value_at_quantile(0.99),
-            p99_9: times.value_at_quantile(0.999),
-            p99_99: times.value_at_quantile(0.9999),
-            max: times.max(),
         }
     }
 }
@@ -109,6 +80,6 @@ impl Ledger {
     }
 }
 
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,46 +1,46 @@
-//! The notes of all workers, brought together while they go on writing.
+//! Collects what all workers record, while they go on.
 
+use super::recorder::Recorder;
+use super::stats::OperationStats;
 use crate::gaps::{Gaps, Quality};
-use crate::recorder::Recorder;
-use crate::tally::Tally;
 use nanopace::{Nanos, Pacer, Rate};
 
 /// Collects from the recorders of all workers.
 #[derive(Debug)]
-pub(crate) struct Books<'run> {
+pub(crate) struct Collector<'run> {
     recorders: &'run [Recorder],
     clock: Pacer,
     /// What was collected last.
-    interval: Tally,
-    /// What was collected altogether.
-    total: Tally,
-    /// Empty; takes the place of the tally that is being collected.
-    spare: Tally,
+    interval: OperationStats,
+    /// Everything that was collected.
+    total: OperationStats,
+    /// Empty. It takes the place of the stats that are being collected.
+    spare: OperationStats,
     gaps: Gaps,
-    /// Starts that were collected and not yet judged, because an earlier one may still come.
+    /// Starts that were collected but not judged yet: an earlier start may still come.
     starts: Vec<Nanos>,
 }
 
-impl<'run> Books<'run> {
-    /// Books over `recorders`, whose workers are paced by `pacer`.
-    pub(crate) fn new(pacer: &Pacer, recorders: &'run [Recorder]) -> Books<'run> {
-        Books {
+impl<'run> Collector<'run> {
+    /// A collector for the workers of `recorders`, who are paced by `pacer`.
+    pub(crate) fn new(pacer: &Pacer, recorders: &'run [Recorder]) -> Collector<'run> {
+        Collector {
             recorders,
             clock: pacer.clone(),
-            interval: Tally::new(),
-            total: Tally::new(),
-            spare: Tally::new(),
+            interval: OperationStats::new(),
+            total: OperationStats::new(),
+            spare: OperationStats::new(),
             gaps: Gaps::new(pacer.rate()),
             starts: Vec::new(),
         }
     }
 
-    /// Collects what was noted since the last time, and returns that.
-    pub(crate) fn collect(&mut self) -> &Tally {
+    /// Collects what was recorded since the last time, and returns it.
+    pub(crate) fn collect(&mut self) -> &OperationStats {
         self.judge_starts();
         self.interval.clear();
         for recorder in self.recorders {
-            recorder.swap_tally(&mut self.spare);
+            recorder.swap_stats(&mut self.spare);
             self.interval.add(&self.spare);
             self.spare.clear();
         }
@@ -48,14 +48,14 @@ impl<'run> Books<'run> {
         &self.interval
     }
 
-    /// The gaps between starts are measured against `rate` from now on.
+    /// From now on, gaps between starts are measured against `rate`.
     pub(crate) fn change_rate(&mut self, rate: Rate) {
         self.judge_starts();
         self.gaps.change(rate);
     }
 
     /// Everything collected so far.
-    pub(crate) fn total(&self) -> &Tally {
+    pub(crate) fn total(&self) -> &OperationStats {
         &self.total
     }
 
@@ -64,9 +64,9 @@ impl<'run> Books<'run> {
         self.gaps.quality()
     }
 
-    /// Puts the starts of all workers in order and has the gaps between them judged.
+    /// Judges the gaps between the starts of all workers, in order.
     fn judge_starts(&mut self) {
-        // A start is stamped and noted in one step, so none up to this moment can turn up later.
+        // A start is stamped and recorded in one step, so no start up to this moment can come later.
         let complete_until = self.clock.now();
         for recorder in self.recorders {
             recorder.take_starts(&mut self.starts);
@@ -80,9 +80,9 @@ impl<'run> Books<'run> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tally::Operation;
+    use crate::run::recording::operation::Operation;
 
-    fn note(recorder: &Recorder, clock: &Pacer) {
+    fn record(recorder: &Recorder, clock: &Pacer) {
         let start = recorder.start();
         let operation = Operation {
             intended_start: start,
@@ -98,13 +98,13 @@ mod tests {
     fn every_operation_is_collected_once() {
         let pacer = Pacer::new(Rate::per_second(1_000).unwrap());
         let recorders = [Recorder::new(&pacer), Recorder::new(&pacer)];
-        let mut books = Books::new(&pacer, &recorders);
+        let mut collector = Collector::new(&pacer, &recorders);
         for (first, second) in [(3, 1), (0, 0), (0, 5)] {
-            (0..first).for_each(|_| note(&recorders[0], &pacer));
-            (0..second).for_each(|_| note(&recorders[1], &pacer));
-            assert_eq!(books.collect().started(), first + second);
+            (0..first).for_each(|_| record(&recorders[0], &pacer));
+            (0..second).for_each(|_| record(&recorders[1], &pacer));
+            assert_eq!(collector.collect().started(), first + second);
         }
-        assert_eq!(books.total().started(), 9);
-        assert_eq!(books.starts, []);
+        assert_eq!(collector.total().started(), 9);
+        assert_eq!(collector.starts, []);
     }
 }

@@ -1,124 +1,124 @@
-//! Conducts a run: obeys keys and signals, collects and shows once a second, and knows when it is
-//! over.
+//! Controls a run: acts on keys and signals, collects and shows once a second, and ends the run.
 
-use crate::books::Books;
-use crate::control::Command;
-use crate::course::Course;
-use crate::cpu::Demand;
-use crate::crew::Crew;
-use crate::hdr_log::HdrLog;
-use crate::keys::{Action, Prompt};
-use crate::progress::{Progress, Recent, Status};
-use crate::run::Stage;
-use crate::span::{Finish, Span};
-use crate::summary::{Results, Summary};
-use crate::tally::Lateness;
+use super::keys::{Action, Prompt};
+use super::load::cpu::CpuDemand;
+use super::load::shared::RunShared;
+use super::load::window::{RunEnd, RunWindow};
+use super::message::Message;
+use super::recording::collector::Collector;
+use super::recording::hdr_log::HdrLog;
+use super::recording::lateness::Lateness;
+use super::reporting::rate_history::RateHistory;
+use super::reporting::summary::{RunResults, Summary};
+use super::status::{Recent, Status};
+use crate::progress::Progress;
 use crossterm::event::KeyEvent;
 use nanopace::{Ledger, Nanos, Pacer, Rate};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-/// Progress is shown, and the interval log written, this often.
+/// How often progress is shown and the interval log is written.
 const TICK: Duration = Duration::from_secs(1);
 
-/// The one who changes the rate and collects the notes.
+/// Changes the rate, and collects what the workers record.
 #[derive(Debug)]
-pub(crate) struct Conductor<'run> {
+pub(crate) struct Controller<'run> {
     pacer: Pacer,
-    crew: &'run Crew,
-    span: &'run Span,
-    course: Course,
-    books: Books<'run>,
+    shared: &'run RunShared,
+    window: &'run RunWindow,
+    rates: RateHistory,
+    collector: Collector<'run>,
     progress: Progress,
     hdr: Option<HdrLog>,
     prompt: Prompt,
-    /// What the last key led to, for the status.
+    /// What the last key did, for the status.
     note: String,
     /// When the last collection was.
     collected: Nanos,
     /// Slots granted by then.
     granted: u64,
-    /// What it said, to be shown again when a key changes something.
+    /// What it found, to show again when a key changes something.
     recent: Recent,
 }
 
-/// How the schedule ended; the requests in flight may still go on.
+/// The end of the schedule. Requests in flight may still go on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ending {
-    finish: Finish,
+    run_end: RunEnd,
     /// The lateness that is in no operation's wait time.
     unrecorded: Lateness,
 }
 
-impl<'run> Conductor<'run> {
-    /// The conductor of a schedule that has just started.
+impl<'run> Controller<'run> {
+    /// The controller of a schedule that has just started.
     pub(crate) fn new(
-        stage: &'run Stage,
-        span: &'run Span,
+        shared: &'run RunShared,
+        window: &'run RunWindow,
         progress: Progress,
         hdr: Option<HdrLog>,
-    ) -> Conductor<'run> {
-        let pacer = &stage.pacer;
-        Conductor {
+    ) -> Controller<'run> {
+        let pacer = &shared.pacer;
+        Controller {
             pacer: pacer.clone(),
-            crew: &stage.crew,
-            span,
-            course: Course::new(span.start, pacer.rate().as_hz()),
-            books: Books::new(pacer, &stage.recorders),
+            shared,
+            window,
+            rates: RateHistory::new(window.start, pacer.rate().as_hz()),
+            collector: Collector::new(pacer, &shared.recorders),
             progress,
             hdr,
             prompt: Prompt::default(),
             note: String::new(),
-            collected: span.start,
+            collected: window.start,
             granted: 0,
             recent: Recent::default(),
         }
     }
 
-    /// Returns when the run is to end.
-    pub(crate) fn conduct(&mut self, commands: &Receiver<Command>) -> anyhow::Result<()> {
+    /// Returns when the run should end.
+    pub(crate) fn run(&mut self, messages: &Receiver<Message>) -> anyhow::Result<()> {
         loop {
-            let next = (self.collected + TICK).min(self.span.end);
-            match commands.recv_timeout(next - self.pacer.now()) {
-                Ok(Command::Stop) => return Ok(()),
-                Ok(Command::Key(key)) => self.press(key),
-                Err(_) if self.pacer.now() >= self.span.end => return Ok(()),
+            let next = (self.collected + TICK).min(self.window.end);
+            match messages.recv_timeout(next - self.pacer.now()) {
+                Ok(Message::Stop) => return Ok(()),
+                Ok(Message::Key(key)) => self.press(key),
+                Err(_) if self.pacer.now() >= self.window.end => return Ok(()),
                 Err(_) if self.pacer.now() >= next => {
                     self.collect()?;
                     self.progress.show(&self.status());
                 }
-                // The channel's clock and the pacer's may differ by a hair.
+                // The channel's clock and the pacer's may differ slightly.
                 Err(_) => {}
             }
         }
     }
 
-    /// Ends the schedule, unless it has ended by itself.
+    /// Ends the schedule, unless it has ended already.
     pub(crate) fn end(&self) -> Ending {
-        let finish = self.span.finish(self.pacer.now());
-        let Ledger { backlog_slots, backlog, idle, .. } = finish.ledger;
-        let unstarted = Lateness::of_unstarted(backlog_slots, backlog, self.crew.all_busy());
-        let forfeited = Lateness::of_forfeited(idle, self.crew.all_busy_time());
-        Ending { finish, unrecorded: unstarted.plus(forfeited) }
+        let run_end = self.window.end_run(self.pacer.now());
+        let utilization = &self.shared.utilization;
+        let Ledger { backlog_slots, backlog, idle, .. } = run_end.ledger;
+        let unstarted = Lateness::of_unstarted(backlog_slots, backlog, utilization.all_busy());
+        let forfeited = Lateness::of_forfeited(idle, utilization.all_busy_time());
+        Ending { run_end, unrecorded: unstarted.plus(forfeited) }
     }
 
     /// The results, once the workers are done.
     pub(crate) fn sum_up(
         mut self,
         ending: Ending,
-        workers: Vec<Demand>,
+        workers: Vec<CpuDemand>,
     ) -> anyhow::Result<Summary> {
         self.collect()?;
         self.progress.end();
         if let Some(hdr) = self.hdr {
             hdr.end()?;
         }
-        Ok(Summary::new(&Results {
-            recorded_from: self.span.recorded_from,
-            finish: ending.finish,
-            course: &self.course,
-            times: self.books.total(),
-            gaps: self.books.gap_quality(),
+        Ok(Summary::new(&RunResults {
+            recorded_from: self.window.recorded_from,
+            run_end: ending.run_end,
+            rates: &self.rates,
+            stats: self.collector.total(),
+            gaps: self.collector.gap_quality(),
             unrecorded: ending.unrecorded,
             workers,
         }))
@@ -128,10 +128,10 @@ impl<'run> Conductor<'run> {
         let (since, granted) = (self.collected, self.granted);
         self.collected = self.pacer.now();
         self.granted = self.pacer.ledger().granted;
-        let (interval, length) = (self.books.collect(), self.collected - since);
+        let (interval, length) = (self.collector.collect(), self.collected - since);
         self.recent = Recent::new(self.granted.saturating_sub(granted), interval, length);
         match &mut self.hdr {
-            Some(hdr) => hdr.write(since - self.span.start, length, interval),
+            Some(hdr) => hdr.write(since - self.window.start, length, interval),
             None => Ok(()),
         }
     }
@@ -155,11 +155,11 @@ impl<'run> Conductor<'run> {
             Action::Slower => self.scale_rate(0.9),
             Action::TogglePause if self.pacer.is_paused() => {
                 self.pacer.resume();
-                self.follow(self.pacer.rate().as_hz());
+                self.record_rate(self.pacer.rate().as_hz());
             }
             Action::TogglePause => {
                 self.pacer.pause();
-                self.follow(0.0);
+                self.record_rate(0.0);
             }
         }
     }
@@ -174,19 +174,19 @@ impl<'run> Conductor<'run> {
     fn set_rate(&mut self, rate: Rate) {
         self.pacer.set_rate(rate);
         if !self.pacer.is_paused() {
-            self.follow(rate.as_hz());
+            self.record_rate(rate.as_hz());
         }
     }
 
-    /// What is measured against the rate is measured against `hz` from now on.
-    fn follow(&mut self, hz: f64) {
-        self.course.change(self.pacer.now(), hz);
-        self.books.change_rate(self.pacer.rate());
+    /// From now on, the run is measured against `hz`.
+    fn record_rate(&mut self, hz: f64) {
+        self.rates.change(self.pacer.now(), hz);
+        self.collector.change_rate(self.pacer.rate());
     }
 
     fn status(&self) -> Status {
         Status {
-            elapsed: self.pacer.now() - self.span.start,
+            elapsed: self.pacer.now() - self.window.start,
             rate: self.pacer.rate(),
             paused: self.pacer.is_paused(),
             ledger: self.pacer.ledger(),
@@ -196,7 +196,7 @@ impl<'run> Conductor<'run> {
     }
 }
 
-/// To four digits: a rate that was raised by 10 % a few times should still be readable.
+/// Four digits of a rate: after a few steps of 10 % it is still easy to read.
 fn rounded(hz: f64) -> f64 {
     format!("{hz:.3e}").parse().unwrap_or(hz)
 }

@@ -1,14 +1,13 @@
-//! The report: what happened, for people.
+//! The report for people.
 
-use crate::report::curve::Curve;
-use crate::summary::Summary;
-use crate::tally::Tally;
+use super::curve::Curve;
+use super::summary::Summary;
+use crate::percentiles;
+use crate::run::recording::stats::OperationStats;
 use hdrhistogram::Histogram;
 use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
-
-mod curve;
 
 /// Shows a summary as text of many lines.
 #[derive(Debug)]
@@ -18,12 +17,12 @@ impl Display for Report<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let summary = self.0;
         counts(f, summary)?;
-        failures(f, &summary.times)?;
-        table(f, &summary.times)?;
+        failures(f, &summary.stats)?;
+        table(f, &summary.stats)?;
         write!(
             f,
             "{}",
-            Curve { uncorrected: &summary.times.service, corrected: &summary.times.response }
+            Curve { uncorrected: &summary.stats.service, corrected: &summary.stats.response }
         )?;
         gaps(f, summary)?;
         ledger(f, summary)?;
@@ -33,30 +32,30 @@ impl Display for Report<'_> {
 }
 
 fn counts(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
-    let (times, duration) = (&summary.times, human::time(summary.duration));
+    let (stats, duration) = (&summary.stats, human::time(summary.duration));
     let (target, achieved) = (human::hz(summary.target_hz), human::hz(summary.achieved_hz));
     writeln!(f, "rate      target {target}, achieved {achieved} over {duration}")?;
     writeln!(
         f,
         "slots     {} due, {} started: ratio {:.4}",
         summary.due,
-        times.started(),
+        stats.started(),
         summary.ratio
     )?;
-    let (completed, failed, skipped) = (times.completed(), times.failed(), summary.ledger.skipped);
+    let (completed, failed, skipped) = (stats.completed(), stats.failed(), summary.ledger.skipped);
     writeln!(f, "requests  {completed} completed, {failed} failed, {skipped} skipped")
 }
 
-fn failures(f: &mut Formatter<'_>, times: &Tally) -> fmt::Result {
-    times
+fn failures(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
+    stats
         .failures
         .iter()
         .try_for_each(|(kind, count)| writeln!(f, "          {count} failed: {kind}"))
 }
 
 /// Wait, service and response time side by side.
-fn table(f: &mut Formatter<'_>, times: &Tally) -> fmt::Result {
-    let columns = [&times.wait, &times.service, &times.response];
+fn table(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
+    let columns = [&stats.wait, &stats.service, &stats.response];
     writeln!(f, "\n{:>18} {:>12} {:>12}", "wait", "service", "response")?;
     writeln!(f, "{:>18} {:>12} {:>12}", "", "uncorrected", "corrected")?;
     row(f, "count", columns.map(|times| times.len().to_string()))?;
@@ -69,7 +68,7 @@ fn table(f: &mut Formatter<'_>, times: &Tally) -> fmt::Result {
         ("p99.99", 0.9999),
         ("max", 1.0),
     ] {
-        row(f, name, columns.map(|times| human::time(at(times, quantile))))?;
+        row(f, name, columns.map(|times| human::time(percentiles::at(times, quantile))))?;
     }
     Ok(())
 }
@@ -80,11 +79,6 @@ fn row(f: &mut Formatter<'_>, name: &str, [wait, service, response]: [String; 3]
 
 fn mean(times: &Histogram<u64>) -> String {
     human::time(Duration::from_secs_f64(times.mean() * 1e-9))
-}
-
-/// The time that the share `quantile` of all values does not exceed.
-fn at(times: &Histogram<u64>, quantile: f64) -> Duration {
-    Duration::from_nanos(times.value_at_quantile(quantile))
 }
 
 fn gaps(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
@@ -112,7 +106,7 @@ fn ledger(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     )
 }
 
-/// Nothing where nobody spun.
+/// Writes nothing if no worker spun.
 fn spinning(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     if summary.spun.is_zero() {
         return Ok(());

@@ -1,9 +1,10 @@
-//! A run, made ready: everything that can be wrong is found here, before any load.
+//! The set-up of a run. Everything that can be wrong is found here, before any load.
 
-use crate::args::RunArgs;
-use crate::client::{Client, Failure, http_url};
-use crate::hdr_log::HdrLog;
-use crate::span::Length;
+use super::args::RunArgs;
+use super::load::client::{Client, http_url};
+use super::load::window::RunLength;
+use super::recording::hdr_log::HdrLog;
+use super::recording::operation::Failure;
 use crate::target::{Behaviour, Target};
 use anyhow::{Context, bail};
 use core_affinity::CoreId;
@@ -16,7 +17,7 @@ const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
 /// What a run needs.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct Setup {
     /// The options as given.
     pub(crate) args: RunArgs,
     /// Where requests go.
@@ -31,15 +32,16 @@ pub(crate) struct Plan {
     pub(crate) hdr: Option<HdrLog>,
 }
 
-impl Plan {
-    /// Opens files, starts the embedded target and sends one request to see that someone answers.
-    pub(crate) fn new(args: RunArgs) -> anyhow::Result<Plan> {
+impl Setup {
+    /// Opens the files, starts the embedded target, and sends one request to see whether it is
+    /// answered.
+    pub(crate) fn new(args: RunArgs) -> anyhow::Result<Setup> {
         let output = Output::create(args.json.as_deref())?;
         let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
         let cores = if args.pin { cores()? } else { Vec::new() };
         let (target, url) = endpoint(&args)?;
         probe(&url, args.timeout)?;
-        Ok(Plan { args, url, target, cores, output, hdr })
+        Ok(Setup { args, url, target, cores, output, hdr })
     }
 
     /// A pacer as asked for, paused until the schedule starts.
@@ -56,23 +58,23 @@ impl Plan {
         builder.build()
     }
 
-    /// The core that a worker is pinned to, if any.
+    /// The core that the worker is pinned to, if any.
     pub(crate) fn core(&self, worker: usize) -> Option<CoreId> {
         self.cores.iter().cycle().nth(worker).copied()
     }
 
-    /// How long the run is; what is not limited has the largest number there is.
-    pub(crate) fn length(&self) -> Length {
+    /// The length of the run. What is not limited has the largest number there is.
+    pub(crate) fn length(&self) -> RunLength {
         let args = &self.args;
         let default = if args.requests.is_some() { Duration::MAX } else { DEFAULT_DURATION };
-        Length {
+        RunLength {
             warmup: args.warmup,
             duration: args.duration.unwrap_or(default),
             requests: args.requests.unwrap_or(u64::MAX),
         }
     }
 
-    /// The run in a line.
+    /// The run in one line.
     pub(crate) fn title(&self) -> String {
         let args = &self.args;
         let target = if self.target.is_some() { " (embedded target)" } else { "" };
@@ -97,12 +99,12 @@ fn endpoint(args: &RunArgs) -> anyhow::Result<(Option<Target>, Uri)> {
 fn cores() -> anyhow::Result<Vec<CoreId>> {
     match core_affinity::get_core_ids() {
         Some(cores) if !cores.is_empty() => Ok(cores),
-        _ => bail!("--pin: this system does not tell its cores"),
+        _ => bail!("--pin: this system does not list its cores"),
     }
 }
 
-/// An answer that is an error still shows a server that works: whether that is wanted is for the
-/// run to count.
+/// Sends one request. An answer with an error status is fine: the server works, and the run will
+/// count such failures.
 fn probe(url: &Uri, timeout: Duration) -> anyhow::Result<()> {
     match Client::new(url, timeout).get() {
         Ok(()) | Err(Failure::Status(_)) => Ok(()),
