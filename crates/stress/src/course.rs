@@ -1,47 +1,47 @@
-//! How many slots, and how much schedule time, a course of changes allows up to a moment.
+//! How many slots, and how much schedule time, the rates and pauses of a round allow.
 
-use crate::changer::{Change, To};
+use crate::changer::{Change, ChangeTo};
 use nanopace::Nanos;
 
-/// Schedule time and slots are summed up in billionths of a slot: slots per second, times
-/// nanoseconds.
+/// A slot in the unit of all sums here: slots per second times nanoseconds.
 pub(crate) const SLOT: u128 = 1_000_000_000;
 
-/// A rate that changes: while a change is under way, the higher one or the lower one of both.
-pub(crate) struct Course {
-    /// From a moment on, with what had come together until then, so much per nanosecond.
-    legs: Vec<(u64, u128, u64)>,
+/// How much a changing rate allows up to a moment. While a change is under way, it is not known
+/// whether the old or the new rate counts, so this is an upper or a lower bound.
+pub(crate) struct Allowance {
+    /// Each segment's start, the sum up to there, and what is added per nanosecond.
+    segments: Vec<(u64, u128, u64)>,
 }
 
-impl Course {
-    /// From `origin` on, by `speed` of a state; `choose` says which one counts while a change is
-    /// under way.
+impl Allowance {
+    /// The allowance from `origin` on. `speed` is what a state adds per nanosecond; `choose` picks one
+    /// of two speeds while a change is under way.
     pub(crate) fn new(
         origin: Nanos,
         start: State,
         changes: &[Change],
         speed: impl Fn(State) -> u64,
         choose: impl Fn(u64, u64) -> u64,
-    ) -> Course {
-        let mut course = Course { legs: vec![(origin.as_nanos(), 0, speed(start))] };
+    ) -> Allowance {
+        let mut allowance = Allowance { segments: vec![(origin.as_nanos(), 0, speed(start))] };
         let mut state = start;
         for change in changes {
             let next = state.then(change.to);
-            course.turn(change.before, choose(speed(state), speed(next)));
-            course.turn(change.after, speed(next));
+            allowance.turn(change.before, choose(speed(state), speed(next)));
+            allowance.turn(change.after, speed(next));
             state = next;
         }
-        course
+        allowance
     }
 
     fn turn(&mut self, moment: Nanos, speed: u64) {
-        self.legs.push((moment.as_nanos(), self.until(moment.as_nanos()), speed));
+        self.segments.push((moment.as_nanos(), self.until(moment.as_nanos()), speed));
     }
 
-    /// What has come together until `moment`.
+    /// The sum up to `moment`.
     pub(crate) fn until(&self, moment: u64) -> u128 {
-        let leg = self.legs.partition_point(|(from, _, _)| *from <= moment);
-        let (from, sum, speed) = self.legs[leg.saturating_sub(1)];
+        let segment = self.segments.partition_point(|(from, _, _)| *from <= moment);
+        let (from, sum, speed) = self.segments[segment.saturating_sub(1)];
         sum + u128::from(moment.saturating_sub(from)) * u128::from(speed)
     }
 }
@@ -54,11 +54,11 @@ pub(crate) struct State {
 }
 
 impl State {
-    fn then(self, to: To) -> State {
+    fn then(self, to: ChangeTo) -> State {
         match to {
-            To::Rate(rate) => State { rate, ..self },
-            To::Paused => State { runs: false, ..self },
-            To::Running => State { runs: true, ..self },
+            ChangeTo::Rate(rate) => State { rate, ..self },
+            ChangeTo::Paused => State { runs: false, ..self },
+            ChangeTo::Running => State { runs: true, ..self },
         }
     }
 

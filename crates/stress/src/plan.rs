@@ -1,4 +1,4 @@
-//! What a round does, drawn from its seed.
+//! What happens in a round, drawn from its seed.
 
 use crate::policy::Policy;
 use fastrand::Rng;
@@ -6,12 +6,12 @@ use nanopace::{Clock, Pacer, PacerBuilder, Pause, Rate, StdClock, TscClock};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The highest rate there is in a round, per second.
+/// The highest rate of a round, per second.
 pub(crate) const TOP_RATE: u64 = 10_000_000;
 
-/// Everything that a round draws from its seed; how its threads meet is not part of it.
+/// Everything that a round draws from its seed. How its threads meet is not part of it.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct Scenario {
     pub(crate) seed: u64,
     /// Per second.
     pub(crate) rate: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Plan {
     pub(crate) work: Work,
     pub(crate) changes: Changes,
     pub(crate) ends: Ends,
-    /// How likely a worker is to do each of its calls, one weight a call.
+    /// How likely a worker is to make each of its calls: one weight per call.
     pub(crate) weights: [u8; 7],
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Begins {
     Paused,
 }
 
-/// Which real clock the pacer goes by.
+/// The real clock of the pacer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClockKind {
     Tsc,
@@ -49,9 +49,9 @@ pub(crate) enum ClockKind {
 pub(crate) enum Work {
     /// Not at all, so that calls meet as often as they can.
     None,
-    /// From nothing to some tens of microseconds, now and then some milliseconds.
+    /// Up to some tens of microseconds, and sometimes some milliseconds.
     Mixed,
-    /// Always more than the 10 us from which on each start has a reading of its own.
+    /// Always more than 10 us: then each start has a reading of its own.
     Long,
 }
 
@@ -59,9 +59,9 @@ pub(crate) enum Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Changes {
     None,
-    /// The rate; pauses.
-    Course,
-    /// These and the late policy.
+    /// The rate, and pauses.
+    Schedule,
+    /// The rate, pauses and the late policy.
     All,
 }
 
@@ -74,11 +74,11 @@ pub(crate) enum Ends {
     Closed,
 }
 
-impl Plan {
-    /// The plan of a seed; always the same.
-    pub(crate) fn draw(seed: u64) -> Plan {
+impl Scenario {
+    /// The scenario of a seed. It is always the same.
+    pub(crate) fn draw(seed: u64) -> Scenario {
         let rng = &mut Rng::with_seed(seed);
-        Plan {
+        Scenario {
             seed,
             rate: draw_rate(rng),
             pause: pick(rng, [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin]),
@@ -92,14 +92,14 @@ impl Plan {
             work: pick(rng, [Work::None, Work::None, Work::Mixed, Work::Mixed, Work::Long]),
             changes: pick(
                 rng,
-                [Changes::None, Changes::None, Changes::None, Changes::Course, Changes::All],
+                [Changes::None, Changes::None, Changes::None, Changes::Schedule, Changes::All],
             ),
             ends: pick(rng, [Ends::AtRest, Ends::AtRest, Ends::Closed]),
             weights: std::array::from_fn(|_| rng.u8(0..4)),
         }
     }
 
-    /// The clock, as planned.
+    /// The clock of the scenario.
     pub(crate) fn clock(&self) -> Arc<dyn Clock> {
         match self.clock {
             ClockKind::Tsc => Arc::new(TscClock::new()),
@@ -107,7 +107,7 @@ impl Plan {
         }
     }
 
-    /// The pacer, as planned, on that clock.
+    /// The pacer of the scenario, on that clock.
     pub(crate) fn builder(&self, clock: Arc<dyn Clock>) -> PacerBuilder {
         let policy = self.policy;
         let mut builder = Pacer::builder(rate(self.rate)).clock(clock);
@@ -119,13 +119,13 @@ impl Plan {
         if self.begins == Begins::Paused { builder.start_paused() } else { builder }
     }
 
-    /// Whether workers may block: where slots are so close that all of them get one soon, and where
-    /// the pacer is closed under them.
+    /// Whether workers may block. They may if slots are so close that each worker gets one soon, or if
+    /// the pacer is closed while they wait.
     pub(crate) fn may_block(&self) -> bool {
         self.ends == Ends::Closed || self.rate >= 1_000
     }
 
-    /// The most slots that are taken in one row: about a millisecond of schedule.
+    /// The most slots that are taken at once: about a millisecond of schedule.
     pub(crate) fn longest_row(&self) -> u32 {
         u32::try_from(self.rate / 1_000).unwrap_or(u32::MAX).clamp(2, 3_000)
     }
@@ -141,12 +141,12 @@ impl Plan {
     }
 }
 
-/// So many per second.
+/// A rate per second.
 pub(crate) fn rate(per_second: u64) -> Rate {
     Rate::per_second(per_second).expect("a rate from 1 to 10 M per second")
 }
 
-/// From 1 to 10 M per second; each power of ten as often as the next.
+/// A rate from 1 to 10 M per second. Each power of ten is equally likely.
 pub(crate) fn draw_rate(rng: &mut Rng) -> u64 {
     let decade = 10_u64.pow(rng.u32(0..7));
     rng.u64(decade..=10 * decade).min(TOP_RATE)
@@ -157,7 +157,7 @@ fn draw_threshold(seed: u64) -> u64 {
     Rng::with_seed(!seed).u64(1_000..1_000_000)
 }
 
-/// One of them.
+/// One of the values.
 pub(crate) fn pick<T: Copy, const N: usize>(rng: &mut Rng, of: [T; N]) -> T {
     of[rng.usize(0..N)]
 }

@@ -1,25 +1,25 @@
-//! What ledger and statistics say when everyone is at rest.
+//! What ledger and statistics say when all threads are done.
 
-use super::law;
-use crate::course::{Course, SLOT, State};
+use super::law::law;
+use crate::allowance::{Allowance, SLOT, State};
+use crate::evidence::{Evidence, Totals};
 use crate::record::{Call, Record};
-use crate::round::{Books, Evidence};
 use nanopace::Grant;
 use std::time::Duration;
 
-/// Every law about the books.
+/// Every law about the totals.
 pub(super) fn check(evidence: &Evidence) -> Result<(), String> {
-    let books = &evidence.at_rest;
-    let checked = balances(books)
+    let totals = &evidence.at_rest;
+    let checked = balances(totals)
         .and_then(|()| counts(evidence))
         .and_then(|()| statistics(evidence))
         .and_then(|()| time_is_the_clocks(evidence))
         .and_then(|()| none_lost(evidence));
-    checked.map_err(|law| format!("{law}\n{:?}", books.ledger))
+    checked.map_err(|law| format!("{law}\n{:?}", totals.ledger))
 }
 
-fn balances(books: &Books) -> Result<(), String> {
-    let ledger = &books.ledger;
+fn balances(totals: &Totals) -> Result<(), String> {
+    let ledger = &totals.ledger;
     let sum = ledger.allocated + ledger.idle + ledger.waiting + ledger.backlog;
     law(ledger.elapsed == sum, || format!("the ledger does not balance: the sum is {sum:?}"))
 }
@@ -29,10 +29,12 @@ fn counts(evidence: &Evidence) -> Result<(), String> {
     let started: u64 =
         evidence.records.iter().filter_map(Record::start).map(|start| start.slots).sum();
     law(ledger.granted == started, || format!("{started} slots started"))?;
-    let plan = &evidence.plan;
-    let may_skip = plan.policy.skip_later_than.is_some() || !plan.never_forfeits();
-    law(may_skip || ledger.skipped == 0, || "skipped by nobody".to_owned())?;
-    law(!plan.never_forfeits() || ledger.idle.is_zero(), || "idle time without a policy".to_owned())
+    let scenario = &evidence.scenario;
+    let may_skip = scenario.policy.skip_later_than.is_some() || !scenario.never_forfeits();
+    law(may_skip || ledger.skipped == 0, || "skipped, but not by a policy".to_owned())?;
+    law(!scenario.never_forfeits() || ledger.idle.is_zero(), || {
+        "idle time without a policy".to_owned()
+    })
 }
 
 fn statistics(evidence: &Evidence) -> Result<(), String> {
@@ -53,27 +55,30 @@ fn statistics(evidence: &Evidence) -> Result<(), String> {
     law(told == early, || format!("{early} early starts, {told} counted"))
 }
 
-/// Schedule time is the clock's, without the pauses.
+/// Schedule time is the clock's time without the pauses.
 fn time_is_the_clocks(evidence: &Evidence) -> Result<(), String> {
     let runs = |state: State| u64::from(state.runs);
     let (most, least) = (bound(evidence, runs, u64::max), bound(evidence, runs, u64::min));
     let span = |nanos: u128| Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
-    let books = &evidence.at_rest;
+    let totals = &evidence.at_rest;
     let (least, most) =
-        (span(least.until(books.before.as_nanos())), span(most.until(books.after.as_nanos())));
-    let elapsed = books.ledger.elapsed;
+        (span(least.until(totals.before.as_nanos())), span(most.until(totals.after.as_nanos())));
+    let elapsed = totals.ledger.elapsed;
     law(least <= elapsed && elapsed <= most, || format!("{least:?} to {most:?} have elapsed"))
 }
 
-/// What the rate has brought, and nobody forfeited, has been granted or skipped, or is still there.
+/// Every slot of the schedule that no policy forfeited was granted or skipped, or is still there.
 fn none_lost(evidence: &Evidence) -> Result<(), String> {
-    let plan = &evidence.plan;
-    if !plan.never_forfeits() || plan.policy.strictness.get() > 0.0 || evidence.next.is_none() {
+    let scenario = &evidence.scenario;
+    if !scenario.never_forfeits()
+        || scenario.policy.strictness.get() > 0.0
+        || evidence.next.is_none()
+    {
         return Ok(());
     }
-    let books = &evidence.at_rest;
-    let least = bound(evidence, State::speed, u64::min).until(books.before.as_nanos()) / SLOT;
-    let there = books.ledger.granted + books.ledger.skipped + books.ledger.backlog_slots;
+    let totals = &evidence.at_rest;
+    let least = bound(evidence, State::speed, u64::min).until(totals.before.as_nanos()) / SLOT;
+    let there = totals.ledger.granted + totals.ledger.skipped + totals.ledger.backlog_slots;
     law(u128::from(there + 1) >= least, || {
         format!("{least} slots have come, {there} are accounted for")
     })
@@ -83,7 +88,7 @@ fn bound(
     evidence: &Evidence,
     speed: impl Fn(State) -> u64,
     choose: impl Fn(u64, u64) -> u64,
-) -> Course {
-    let start = State { rate: evidence.plan.rate, runs: true };
-    Course::new(evidence.origin, start, &evidence.changes, speed, choose)
+) -> Allowance {
+    let start = State { rate: evidence.scenario.rate, runs: true };
+    Allowance::new(evidence.origin, start, &evidence.changes, speed, choose)
 }
