@@ -1,4 +1,4 @@
-//! What can be said on the command line; the texts here are the `--help` pages.
+//! The command line: its commands, and the text of their help.
 
 use crate::calibrate::args::{self as calibrate_args, CalibrateArgs};
 use crate::run::args::RunArgs;
@@ -7,18 +7,18 @@ use nanopace_trial::LimitArgs;
 
 const EXAMPLES: &str = "\
 Examples:
-  nanopace                                     as nanopace run: the embedded target, 5000/s, 10 s
+  nanopace                                     same as nanopace run: embedded target, 5000/s, 10 s
   nanopace run --url http://127.0.0.1:8080/ --rate 2k/s --workers 8 --duration 1min
   nanopace run --rate 100 --duration 6s --target-stall 2s@2s
-                                               see what a stall does to response times
+                                               what a stall does to response times
   nanopace run --requests 1000 --json - | jq .response_time_ns.p99
-  nanopace run --fail-below 0.99               exit status 3 when the rate was missed
-  nanopace calibrate                           which rates and pauses this machine is good for
-  nanopace limit --compare --phases            how the limiters differ, on one sequence of requests
+  nanopace run --fail-below 0.99               exit status 3 if the rate is missed
+  nanopace calibrate                           which rates and pauses suit this machine
+  nanopace limit --compare --phases            how limiters decide about the same requests
 
-Times are written like 500us, 20ms, 1.5s, 2min. While the load runs on a terminal, + and -
-change the rate by 10 %, space pauses and resumes, a rate and Enter sets it, q or Ctrl-C
-stops with the report.";
+Write times as 500us, 20ms, 1.5s or 2min. During a run on a terminal, + and - change the
+rate by 10 %, space pauses and resumes, a rate and Enter sets the rate, and q or Ctrl-C
+ends the run with its report.";
 
 /// A load generator that starts every request on schedule and says how late it was.
 #[derive(Debug, Parser)]
@@ -30,7 +30,7 @@ pub(crate) struct Cli {
     run: RunArgs,
 }
 
-/// The jobs the program does.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Drive an HTTP server at a given rate and report wait, service and response times.
@@ -39,13 +39,13 @@ pub(crate) enum Command {
     /// Measure this machine's clock, sleeps and starts, and recommend a way to pause.
     #[command(after_help = calibrate_args::HELP)]
     Calibrate(CalibrateArgs),
-    /// Try limiters on requests from standard input, or on a generated load: who gets in, and when.
+    /// Try limiters on requests from standard input or on a generated load: which get in, and when.
     #[command(after_help = nanopace_trial::EXAMPLES)]
     Limit(Box<LimitArgs>),
 }
 
 impl Cli {
-    /// The job asked for; `run` when none is named.
+    /// The command that was given; `run` by default.
     pub(crate) fn into_command(self) -> Command {
         self.command.unwrap_or_else(|| Command::Run(Box::new(self.run)))
     }

@@ -1,12 +1,12 @@
 //! `nanopace calibrate`: what this machine can do, measured in half a minute.
 //!
-//! Each measurement is a [`steps::Step`] and gets its part of the time; what they find are
-//! [`results::Results`]; [`sleeping`] and [`recommend`] draw the conclusions, unless [`busy`] says
-//! that there are none to draw. An interrupt ends the measuring, and what there is by then is
-//! reported.
+//! Each measurement is a [`steps::Step`] and gets a share of the time. The measurements are
+//! collected in [`results::Results`]. [`sleeping`] and [`recommend`] draw conclusions from them,
+//! unless the [`disturbance`] by other programs was too strong. An interrupt ends the measurements,
+//! and the report has what was measured until then.
 
 pub(crate) mod args;
-mod busy;
+mod disturbance;
 mod measure;
 mod object;
 mod plot;
@@ -29,7 +29,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A calibration, made ready: the files are open.
+/// A calibration that is ready: the files are open.
 #[derive(Debug)]
 pub(crate) struct Calibration {
     seconds: Duration,
@@ -39,7 +39,7 @@ pub(crate) struct Calibration {
 }
 
 impl Calibration {
-    /// Opens the files and listens to signals.
+    /// Opens the files and listens for signals.
     pub(crate) fn new(args: &CalibrateArgs) -> anyhow::Result<Calibration> {
         let output = Output::create(args.json.as_deref())?;
         let svg = args.svg.as_deref().map(create_file).transpose()?;

@@ -1,4 +1,4 @@
-//! What the program reads, one text at a time, for the targets in `fuzz/`.
+//! What the program reads, for the targets in `fuzz/`.
 
 use crate::args::Cli;
 use crate::run::keys::Prompt;
@@ -9,7 +9,7 @@ use crossterm::event::KeyCode;
 ///
 /// # Errors
 ///
-/// What the program would say of it.
+/// What the program would say about it.
 pub fn command_line(words: &[&str]) -> Result<(), String> {
     Cli::try_parse_from(words)
         .map(|cli| drop(cli.into_command()))
@@ -20,7 +20,7 @@ pub fn command_line(words: &[&str]) -> Result<(), String> {
 ///
 /// # Panics
 ///
-/// If what is no rate is left in the prompt.
+/// If an error leaves a text in the prompt.
 pub fn press_keys(typed: &str) {
     let mut prompt = Prompt::default();
     for key in typed.chars() {

@@ -57,8 +57,8 @@ pub fn main() -> ExitCode {
 /// An exit status; for a failure, together with the error to show.
 type Done = Result<ExitCode, (u8, anyhow::Error)>;
 
-/// Prints help and version as answers. Everything else that stops the parser becomes an error of one
-/// line.
+/// Prints help and version as answers. Everything else that stops the parser becomes an error of
+/// one line.
 fn usage(error: &clap::Error) -> Done {
     if !error.use_stderr() {
         return quietly(error.print())

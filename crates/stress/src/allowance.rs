@@ -14,8 +14,8 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// The allowance from `origin` on. `speed` is what a state adds per nanosecond; `choose` picks one
-    /// of two speeds while a change is under way.
+    /// The allowance from `origin` on. `speed` is what a state adds per nanosecond; `choose` picks
+    /// one of two speeds while a change is under way.
     pub(crate) fn new(
         origin: Nanos,
         start: State,

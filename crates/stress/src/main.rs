@@ -27,8 +27,9 @@ const BETWEEN_REPORTS: Duration = Duration::from_secs(5);
 /// Runs random calls from many threads against pacers, and checks the answers.
 ///
 /// Each round draws everything from its seed: the rate, the way to pause, the policy, the clock,
-/// how many workers make which calls, and whether the schedule is changed meanwhile. How the threads
-/// meet is up to the machine, so it may take several runs until a round that failed fails again.
+/// how many workers make which calls, and whether the schedule is changed meanwhile. How the
+/// threads meet is up to the machine, so it may take several runs until a round that failed fails
+/// again.
 ///
 /// Exit code 1 means that a law was broken; what is printed says which, and how to repeat the
 /// round.
@@ -41,7 +42,8 @@ struct Options {
     /// How long to run, instead of a number of rounds.
     #[arg(long)]
     minutes: Option<u64>,
-    /// The seed of the first round; each further round adds one. By default it is drawn from the time
+    /// The seed of the first round; each further round adds one. By default it is drawn from the
+    /// time
     #[arg(long)]
     seed: Option<u64>,
 }

@@ -119,8 +119,8 @@ impl Scenario {
         if self.begins == Begins::Paused { builder.start_paused() } else { builder }
     }
 
-    /// Whether workers may block. They may if slots are so close that each worker gets one soon, or if
-    /// the pacer is closed while they wait.
+    /// Whether workers may block. They may if slots are so close that each worker gets one soon, or
+    /// if the pacer is closed while they wait.
     pub(crate) fn may_block(&self) -> bool {
         self.ends == Ends::Closed || self.rate >= 1_000
     }

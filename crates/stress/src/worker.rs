@@ -146,8 +146,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Makes some starts on the worker's lane or a new one. Then the lane gives back its slots, or is
-    /// dropped, or is kept.
+    /// Makes some starts on the worker's lane or a new one. Then the lane gives back its slots, or
+    /// is dropped, or is kept.
     fn lane(&mut self) {
         let fresh =
             || (self.shared.lanes.fetch_add(1, Ordering::Relaxed), self.shared.pacer.lane());

@@ -130,8 +130,8 @@ impl Rows {
         Rows { phases: 1, rows: (0..).zip(names).map(row).collect() }
     }
 
-    /// Rows for the times in which something was asked. A row has as many phases as it takes to have
-    /// at most `most` rows.
+    /// Rows for the times in which something was asked. A row has as many phases as it takes to
+    /// have at most `most` rows.
     pub(crate) fn of(candidates: &[Candidate], most: u64) -> Rows {
         let used = || candidates.iter().flat_map(|candidate| candidate.phases.keys().copied());
         let phases = (used().max().unwrap_or(0) / most).saturating_add(1);

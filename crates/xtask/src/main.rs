@@ -1,10 +1,11 @@
 //! The project's own commands, for a machine that has nothing but Rust.
 //!
 //! ```text
-//! cargo xtask test        every test: unit, integration and documentation tests; 60 random rounds of real threads in
-//!                         debug, and 60 in release; the loom models at depth 2; and whether the stored edits, which
-//!                         show that the models can fail, still apply
-//! cargo xtask stress [N]  only random rounds of real threads, N in debug and N in release (60 by default)
+//! cargo xtask test        every test: unit, integration and documentation tests; 60 random rounds of
+//!                         real threads in debug, and 60 in release; the loom models at depth 2; and
+//!                         whether the stored edits, which show that the models can fail, still apply
+//! cargo xtask stress [N]  only random rounds of real threads, N in debug and N in release (60 by
+//!                         default)
 //! cargo xtask loom [N]    only the loom models, at N preemptions (2 by default)
 //! cargo xtask lint        format, structure, clippy and documentation, with warnings as errors
 //! cargo xtask structure   only the structure: no modules of a crate depend on each other in a circle

@@ -11,26 +11,26 @@ Examples:
   nanopace calibrate --seconds 60 --json results.json --svg percentiles.svg
   nanopace calibrate --json - | jq .recommended.pause
 
-What the report tells, from top to bottom:
-  oversleep    by how much sleeps take longer than asked for, and their processor time
-  spinning     gaps in the sight of a thread that never sleeps: who else was served
-  lateness     of starts at 1 k/s and 10 k/s, for each --pause of nanopace run
-  clumps       above which rate starts of a sleeping thread go in one, and how many
-  even gaps    the rate up to which 99 % of the starts are late by a quarter of the gap at most
+The report has, from top to bottom:
+  oversleep    how much longer sleeps take than asked for, and their processor time
+  spinning     how often a thread that never sleeps is interrupted
+  lateness     how late starts are at 1 k/s and 10 k/s, for each --pause of nanopace run
+  clumps       the rate above which a sleeping thread starts several at a time, and how many
+  even gaps    the rate up to which 99 % of the starts are late by at most a quarter of the gap
   recommended  the cheapest --pause with even gaps at 10 k/s
 
-Nothing is recommended when more than 5 % of the time was taken by others; the exit status is 0
-all the same. Ctrl-C ends it with what was measured so far.";
+If more than 5 % of the time was taken by other programs, nothing is recommended; the exit
+status is still 0. Ctrl-C ends the measurements and reports what was measured so far.";
 
 /// The options of `nanopace calibrate`.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
-    /// How long to measure; less is less certain
+    /// How many seconds to measure; shorter is less certain
     #[arg(long, value_name = "NUMBER", default_value = "24", value_parser = seconds)]
     pub(crate) seconds: Duration,
 
-    /// Write the results as one JSON object; - is standard output, and moves the report to standard
-    /// error
+    /// Write the results as one JSON object; with - it goes to standard output, and the report to
+    /// standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
@@ -39,7 +39,7 @@ pub(crate) struct CalibrateArgs {
     pub(crate) svg: Option<PathBuf>,
 }
 
-/// A day is as much as anybody can want.
+/// A day.
 const MOST_SECONDS: f64 = 86_400.0;
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -47,7 +47,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
         Ok(seconds) if seconds > 0.0 && seconds <= MOST_SECONDS => {
             Ok(Duration::from_secs_f64(seconds))
         }
-        _ => Err("it is a number of seconds above 0 and up to 86400".to_owned()),
+        _ => Err("write a number of seconds above 0 and up to 86400".to_owned()),
     }
 }
 

@@ -1,13 +1,13 @@
-//! The results as one JSON object. The names in here are promised to its readers.
+//! The results as one JSON object. Its names are a promise to the programs that read it.
 
-use super::busy::Taken;
-use super::recommend::{EvenRate, Limit};
+use super::disturbance::Disturbance;
+use super::recommend::{EvenRate, LimitedBy};
 use super::results::{Clocks, HICCUP, Results, Sleeps, Spinning, Starts};
 use super::sleeping::{CLUMPED_HZ, Sleeping};
 use crate::percentiles::Percentiles;
 use serde::Serialize;
 
-/// Everything; what was not measured is null or missing from its list.
+/// The whole object. What was not measured is null or missing from its list.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object {
     complete: bool,
@@ -83,7 +83,7 @@ struct Interference {
 struct Even {
     pause: String,
     rate: f64,
-    limited_by: Limit,
+    limited_by: LimitedBy,
 }
 
 #[derive(Debug, Serialize)]
@@ -93,7 +93,7 @@ struct Recommended {
 }
 
 impl Object {
-    /// What of the results is written.
+    /// The object for these results.
     pub(crate) fn new(results: &Results) -> Object {
         let recommended = results.recommendation();
         Object {
@@ -105,7 +105,7 @@ impl Object {
             spinning: results.spinning.as_ref().map(Spin::new),
             starts: results.starts.iter().map(Start::new).collect(),
             sleeping: results.sleeping().map(SleepCost::new),
-            taken: Interference::new(results.taken()),
+            taken: Interference::new(results.disturbance()),
             even_rates: results.even_rates().iter().map(Even::new).collect(),
             recommended: recommended
                 .map(|found| Recommended { pause: found.pause.to_string(), reason: found.reason }),
@@ -140,7 +140,7 @@ impl Spin {
     fn new(spinning: &Spinning) -> Spin {
         Spin {
             gap_ns: Percentiles::new(&spinning.gaps),
-            duration_seconds: spinning.span.as_secs_f64(),
+            duration_seconds: spinning.duration.as_secs_f64(),
             hiccups: spinning.gaps_from(HICCUP),
             share_lost: spinning.share_lost(),
         }
@@ -171,8 +171,8 @@ impl SleepCost {
 }
 
 impl Interference {
-    fn new(taken: Taken) -> Interference {
-        let Taken { by_others, in_hiccups } = taken;
+    fn new(taken: Disturbance) -> Interference {
+        let Disturbance { by_others, in_hiccups } = taken;
         Interference { by_others, in_hiccups, too_busy: taken.is_too_much() }
     }
 }

@@ -47,8 +47,8 @@ fn fastest(evidence: &Evidence) -> u64 {
     rates.fold(evidence.scenario.rate, u64::max)
 }
 
-/// The starts with exact intended starts. Others were interpolated, because the schedule has changed
-/// too often since. Each start may have forfeited time, so it may be a change.
+/// The starts with exact intended starts. Others were interpolated, because the schedule has
+/// changed too often since. Each start may have forfeited time, so it may be a change.
 fn exact(evidence: &Evidence, starts: &[Start]) -> Vec<Start> {
     if evidence.scenario.never_forfeits() && evidence.changes.len() <= REMEMBERED {
         return starts.to_vec();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ureq::Agent;
 use ureq::http::Uri;
 
-/// Reads a URL this program can drive.
+/// Reads a URL that requests can be sent to.
 pub(crate) fn http_url(text: &str) -> anyhow::Result<Uri> {
     let uri: Uri = text.parse().with_context(|| format!("{text:?} is not a URL"))?;
     match (uri.scheme_str(), uri.host()) {
@@ -31,11 +31,10 @@ impl Client {
     pub(crate) fn new(uri: &Uri, timeout: Duration) -> Client {
         let config = Agent::config_builder()
             .timeout_global(Some(timeout))
-            // The status is looked at below, after the body has been read: only then is the
-            // connection free.
+            // The status is checked after the body has been read: only then is the connection free.
             .http_status_as_error(false)
-            // A followed redirect would time two requests as one; a proxy of the environment is not
-            // the target.
+            // Following a redirect would time two requests as one. A proxy from the environment is
+            // not the target.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .proxy(None)
@@ -120,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_silent_server_is_a_timeout() {
-        // The backlog of a listener that nobody asks accepts the connection and never answers.
+        // The listener's backlog accepts the connection, but nothing ever answers.
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let uri = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
         assert_eq!(Client::new(&uri, Duration::from_millis(20)).get(), Err(Failure::Timeout));

@@ -54,8 +54,8 @@ impl Worker<'_> {
 
     /// Sends a request that is recorded, and returns when it was done.
     fn recorded_request(&mut self, grant: Grant, worker_free: Nanos) -> Nanos {
-        // Stamped here and not in `acquire`: wait time is all the time between the intended start and
-        // the request.
+        // Stamped here and not in `acquire`: wait time is all the time between the intended start
+        // and the request.
         let start = self.recorder.start();
         let (outcome, end) = self.request(start);
         let intended_start = grant.intended_start();

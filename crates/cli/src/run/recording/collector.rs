@@ -66,7 +66,8 @@ impl<'run> Collector<'run> {
 
     /// Judges the gaps between the starts of all workers, in order.
     fn judge_starts(&mut self) {
-        // A start is stamped and recorded in one step, so no start up to this moment can come later.
+        // A start is stamped and recorded in one step, so no start up to this moment can come
+        // later.
         let complete_until = self.clock.now();
         for recorder in self.recorders {
             recorder.take_starts(&mut self.starts);

@@ -50,8 +50,8 @@ impl HdrLog {
         stats: &OperationStats,
     ) -> anyhow::Result<()> {
         let mut serializer = V2DeflateSerializer::new();
-        // A new writer for each interval, without a head: a writer that is kept would borrow the file
-        // for good.
+        // A new writer for each interval, without a head: a writer that is kept would borrow the
+        // file for good.
         let mut log = IntervalLogWriterBuilder::new()
             .begin_log_with(&mut self.0, &mut serializer)
             .context(CANNOT_WRITE)?;

@@ -14,7 +14,8 @@ pub(crate) struct Lateness {
 }
 
 impl Lateness {
-    /// Adds the `wait` of one operation, whose worker was in the request before for `in_request` of it.
+    /// Adds the `wait` of one operation, whose worker was in the request before for `in_request` of
+    /// it.
     pub(crate) fn add(&mut self, wait: Duration, in_request: Duration) {
         self.total += wait.as_secs_f64();
         self.in_requests += in_request.min(wait).as_secs_f64();

@@ -33,7 +33,7 @@ pub(crate) struct Summary {
     pub(crate) ledger: Ledger,
     /// How long all workers together have spun on the clock, warm-up included.
     pub(crate) spun: Duration,
-    /// Whether the run was on schedule, and who was behind if not.
+    /// Whether the run was on schedule, and what was too slow if not.
     pub(crate) verdict: Verdict,
 }
 

@@ -1,17 +1,18 @@
-//! The verdict: did the load follow the schedule, and if not, who held it back?
+//! The verdict: did the load follow the schedule, and if not, was the target or the generator too
+//! slow?
 //!
-//! The load was **on schedule** when at least 99 % of the slots that fell due were started, and
-//! lateness hardly shows in the results: the 99th percentile of the wait time is at most 10 ms
-//! (about what a busy scheduler takes away at a time), or at most a tenth of the 99th percentile of
-//! the service time.
+//! The load was **on schedule** if at least 99 % of the slots that fell due were started, and the
+//! 99th percentile of the wait time is at most 10 ms (about what a busy scheduler takes at a time)
+//! or at most a tenth of the 99th percentile of the service time.
 //!
-//! Otherwise it matters where the lateness came from. A slot that fell due while its worker was
-//! still inside the request before was held back by that request, any other one by the generator
-//! itself: it woke up late or got no CPU. (For slots that were never started, and for time that a
-//! policy forfeited, it matters whether any worker was free.) The **target was behind** when most
-//! of the lateness passed inside requests, unless the workers ran or queued for a CPU for most of
-//! the time they were inside: then requests took so long because of this machine, and the **generator
-//! was behind**.
+//! Otherwise the cause of the lateness decides. If a slot fell due while its worker was still
+//! inside the request before, that request held it back. If not, the generator held it back: it
+//! woke up late or got no CPU. (For slots that were never started, and for time that a policy
+//! forfeited, it matters whether any worker was free.)
+//!
+//! The **target was behind** if most of the lateness passed inside requests. There is one
+//! exception: if the workers ran or waited for a CPU for most of their time inside requests, the
+//! requests took so long because of this machine, and the **generator was behind**.
 
 use serde::Serialize;
 use std::time::Duration;
@@ -25,22 +26,22 @@ pub(crate) struct Evidence {
     pub(crate) wait_p99: Duration,
     /// 99th percentile of the service time.
     pub(crate) service_p99: Duration,
-    /// The share of all lateness that passed inside requests.
+    /// The share of the lateness that passed inside requests.
     pub(crate) lateness_in_requests: f64,
-    /// How much of the time inside requests the workers ran or were ready to run themselves, if
-    /// known.
+    /// The share of the time inside requests in which the workers ran or were ready to run, if it
+    /// is known.
     pub(crate) cpu_share: Option<f64>,
 }
 
-/// Who kept to the schedule.
+/// Whether the run was on schedule, and what was too slow if not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
-    /// Everybody.
+    /// The load followed the schedule.
     OnSchedule,
-    /// Not the target: all workers were waiting for answers when slots fell due.
+    /// The target was too slow: workers were waiting for answers when slots fell due.
     TargetBehind,
-    /// Not this program or its machine.
+    /// This program or its machine was too slow.
     GeneratorBehind,
 }
 
@@ -49,7 +50,7 @@ const SCHEDULER_HICCUP: Duration = Duration::from_millis(10);
 const MOST: f64 = 0.5;
 
 impl Verdict {
-    /// Judges a run.
+    /// The verdict on a run.
     pub(crate) fn new(evidence: &Evidence) -> Verdict {
         let small = SCHEDULER_HICCUP.max(evidence.service_p99 / 10);
         if evidence.ratio >= LEAST_RATIO && evidence.wait_p99 <= small {
@@ -91,7 +92,7 @@ mod tests {
             (1.00, 0, 1, 0.0, Some(0.1), OnSchedule),
             (1.00, 10, 1, 1.0, Some(1.0), OnSchedule),
             (0.99, 0, 1, 1.0, None, OnSchedule),
-            // Late by a twentieth of what requests take anyway.
+            // Late by a twentieth of the service time.
             (1.00, 50, 1_000, 1.0, None, OnSchedule),
             // A stall: all started in the end, but late.
             (1.00, 1_900, 1, 0.99, Some(0.1), TargetBehind),
