@@ -14,7 +14,7 @@ use modules::Crate;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Dependencies that close a circle and are tolerated, until somebody removes them. Do not add any.
+/// Dependencies that close a circle and are tolerated until they are removed. Do not add any.
 const TOLERATED: &[Tolerated] = &[
     core("", "pacer", "builder", MAKES),
     core("", "pacer", "claim", MAKES),
