@@ -40,10 +40,9 @@ impl Crate {
         let mut read = Crate::default();
         let mut files = vec![(Vec::new(), root)];
         while let Some((module, file)) = files.pop() {
-            let text = fs::read_to_string(&file)
-                .map_err(|error| format!("{}: {error}", file.display()))?;
-            let declared =
-                read.add(module, &text).map_err(|error| format!("{}: {error}", file.display()))?;
+            let shown = file.strip_prefix(folder).unwrap_or(&file).display();
+            let text = fs::read_to_string(&file).map_err(|error| format!("{shown}: {error}"))?;
+            let declared = read.add(module, &text).map_err(|error| format!("{shown}: {error}"))?;
             for module in declared {
                 let file = file_of(&source, &module)?;
                 files.push((module, file));
