@@ -3,7 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nanopace_cli::fuzzing;
+use nanopace_cli::fuzzing::command_line;
+use nanopace_trial::fuzzing::request_line;
 
 const COMMANDS: [&str; 3] = ["run", "calibrate", "limit"];
 
@@ -43,7 +44,7 @@ fuzz_target!(|input: (u8, Vec<(u8, &str)>, &[u8])| {
     for (option, value) in options {
         words.extend([OPTIONS[usize::from(option) % OPTIONS.len()], value]);
     }
-    for read in [fuzzing::command_line(&words), fuzzing::request_line(line)] {
+    for read in [command_line(&words), request_line(line)] {
         assert_ne!(read, Err(String::new()));
     }
 });

@@ -1,8 +1,7 @@
-//! What the program reads, one text at a time, for the targets in `fuzz/`.
+//! What the program reads, for the targets in `fuzz/`.
 
 use crate::args::Cli;
-use crate::keys::Prompt;
-use crate::limit::line;
+use crate::run::keys::Prompt;
 use clap::Parser;
 use crossterm::event::KeyCode;
 
@@ -10,27 +9,18 @@ use crossterm::event::KeyCode;
 ///
 /// # Errors
 ///
-/// What the program would say of it.
+/// What the program would say about it.
 pub fn command_line(words: &[&str]) -> Result<(), String> {
     Cli::try_parse_from(words)
         .map(|cli| drop(cli.into_command()))
         .map_err(|error| error.to_string())
 }
 
-/// Reads a line of requests.
-///
-/// # Errors
-///
-/// What the program would say of it.
-pub fn request_line(line: &[u8]) -> Result<(), String> {
-    line::parse(line).map(drop).map_err(|error| format!("{error:#}"))
-}
-
 /// Presses a key for each character: `\n` is Enter, `\x08` Backspace, `\x1b` Escape.
 ///
 /// # Panics
 ///
-/// If what is no rate is left in the prompt.
+/// If an error leaves a text in the prompt.
 pub fn press_keys(typed: &str) {
     let mut prompt = Prompt::default();
     for key in typed.chars() {

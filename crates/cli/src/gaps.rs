@@ -1,11 +1,11 @@
-//! Gap quality: how even the starts are, whatever their mean.
+//! Gap quality: how even the starts are, independent of their mean.
 //!
-//! A perfect average can be made of clumps. So each gap between two neighbouring starts, over all
-//! workers, is compared with the interval that was asked for at that time.
+//! Clumps can have a perfect average. So each gap between two neighbouring starts of all workers is
+//! compared with the interval that was asked for at that time.
 
 use nanopace::{Nanos, Rate};
 
-/// Judges starts that are shown to it in order.
+/// Judges the gaps between starts, given in order.
 #[derive(Debug)]
 pub(crate) struct Gaps {
     /// Seconds between two starts, as asked for.
@@ -13,29 +13,29 @@ pub(crate) struct Gaps {
     last: Option<Nanos>,
     count: f64,
     near: f64,
-    /// Mean of the gaps, each divided by its nominal length, and the sum of squared distances from
-    /// that mean (Welford's method: it needs no second pass and does not cancel).
+    /// The mean of the gaps, each divided by its nominal length, and the sum of squared distances
+    /// from that mean. (Welford's method: no second pass, and no cancellation.)
     mean: f64,
     squares: f64,
 }
 
-/// What the gaps amount to.
+/// How even the gaps are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quality {
-    /// Share of gaps that are within 25 % of nominal.
+    /// The share of gaps within 25 % of nominal.
     pub(crate) within_25_percent: f64,
-    /// Standard deviation over mean; 0 for perfectly even starts, 1 for random ones.
+    /// The standard deviation divided by the mean: 0 for perfectly even starts, 1 for random ones.
     pub(crate) coefficient_of_variation: f64,
 }
 
 impl Gaps {
-    /// Nothing seen yet, at `rate`.
+    /// No starts yet, at `rate`.
     pub(crate) fn new(rate: Rate) -> Gaps {
         Gaps { nominal: nominal(rate), last: None, count: 0.0, near: 0.0, mean: 0.0, squares: 0.0 }
     }
 
-    /// From now on the rate is `rate`; the gap that spans the change belongs to neither rate and is
-    /// not judged.
+    /// From now on the rate is `rate`. The gap across the change belongs to neither rate and is not
+    /// judged.
     pub(crate) fn change(&mut self, rate: Rate) {
         self.nominal = nominal(rate);
         self.last = None;
@@ -58,7 +58,7 @@ impl Gaps {
         self.squares += distance * (relative - self.mean);
     }
 
-    /// The quality so far; nothing before the second start, or if all starts fell on one moment.
+    /// The quality so far. Nothing before the second start, or if all starts are at one moment.
     pub(crate) fn quality(&self) -> Option<Quality> {
         (self.mean > 0.0).then(|| Quality {
             within_25_percent: self.near / self.count,

@@ -1,49 +1,33 @@
 //! The program `nanopace` as a library: a load generator that starts every request on schedule and
 //! says how late it was.
 //!
-//! Its own [`main`] is all that there is to call. What lies behind it is the program's, and changes
-//! as the program does.
+//! Only [`main`] is meant to be called. Everything else belongs to the program and changes with it.
 
 mod args;
-mod books;
 mod calibrate;
-mod client;
-mod conductor;
-mod control;
-mod course;
-mod cpu;
-mod crew;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gaps;
-mod hdr_log;
-mod human;
-mod json;
-mod keys;
-mod limit;
-mod plan;
+mod interrupt;
+mod percentiles;
 mod progress;
-mod recorder;
-mod report;
 mod run;
-mod span;
-mod summary;
-mod tally;
 mod target;
-mod terminal;
-mod verdict;
-mod worker;
 
-use args::{CalibrateArgs, Cli, Command, LimitArgs, RunArgs};
+use args::{Cli, Command};
 use calibrate::Calibration;
+use calibrate::args::CalibrateArgs;
 use clap::Parser;
-use json::JsonFile;
-use limit::{Stopped, Trial};
-use plan::Plan;
-use report::Report;
+use interrupt::Interrupt;
+use nanopace_console::Output;
+use nanopace_trial::LimitArgs;
+use run::args::RunArgs;
+use run::reporting::json;
+use run::reporting::report::Report;
+use run::reporting::summary::Summary;
+use run::setup::Setup;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
-use summary::Summary;
 
 const FAILED: u8 = 1;
 const REFUSED: u8 = 2;
@@ -51,9 +35,9 @@ const RATE_MISSED: u8 = 3;
 
 /// Does what the command line asks for.
 ///
-/// Exit status: 0 when the job was done, 1 when its results could not be written, 2 when what was
-/// asked for can't be done (found before anything starts), 3 when `--fail-below` says that the rate
-/// was missed, 130 when interrupted twice.
+/// The exit status is 0 when the job was done, 1 when its results could not be written, 2 when what
+/// was asked for cannot be done (this is found before anything starts), 3 when the rate was missed
+/// by `--fail-below`, and 130 after a second interrupt.
 #[must_use]
 pub fn main() -> ExitCode {
     let done = match Cli::try_parse() {
@@ -70,10 +54,11 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// An exit status, or one with the error to be shown.
+/// An exit status; for a failure, together with the error to show.
 type Done = Result<ExitCode, (u8, anyhow::Error)>;
 
-/// Help and version are answers; everything else that stops the parser is an error of one line.
+/// Prints help and version as answers. Everything else that stops the parser becomes an error of
+/// one line.
 fn usage(error: &clap::Error) -> Done {
     if !error.use_stderr() {
         return quietly(error.print())
@@ -90,11 +75,11 @@ fn usage(error: &clap::Error) -> Done {
 }
 
 fn run(args: RunArgs) -> Done {
-    let mut plan = Plan::new(args).map_err(|error| (REFUSED, error))?;
-    let hdr = plan.hdr.take();
-    let summary = run::run(&plan, hdr).map_err(|error| (FAILED, error))?;
-    quietly(publish(plan.json.as_ref(), &summary)).map_err(|error| (FAILED, error.into()))?;
-    let missed = plan.args.fail_below.is_some_and(|least| summary.ratio < least);
+    let mut setup = Setup::new(args).map_err(|error| (REFUSED, error))?;
+    let hdr = setup.hdr.take();
+    let summary = run::run(&setup, hdr).map_err(|error| (FAILED, error))?;
+    quietly(publish(&setup.output, &summary)).map_err(|error| (FAILED, error.into()))?;
+    let missed = setup.args.fail_below.is_some_and(|least| summary.ratio < least);
     Ok(if missed { ExitCode::from(RATE_MISSED) } else { ExitCode::SUCCESS })
 }
 
@@ -106,29 +91,22 @@ fn calibrate(args: &CalibrateArgs) -> Done {
 }
 
 fn limit(args: LimitArgs) -> Done {
-    let trial = Trial::new(args).map_err(|error| (REFUSED, error))?;
-    match trial.run() {
+    let interrupt = Interrupt::on_signals(|| ()).map_err(|error| (REFUSED, error))?;
+    match nanopace_trial::run(args, interrupt.flag()) {
         Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(Stopped::Input(error)) => Err((REFUSED, error)),
-        Err(Stopped::Output(error)) => {
+        Err(nanopace_trial::Error::Input(error)) => Err((REFUSED, error)),
+        Err(nanopace_trial::Error::Output(error)) => {
             quietly(Err(error)).map(|()| ExitCode::SUCCESS).map_err(|error| (FAILED, error.into()))
         }
     }
 }
 
-/// The report goes to standard output, unless that belongs to the JSON object.
-fn publish(json: Option<&JsonFile>, summary: &Summary) -> io::Result<()> {
-    if let Some(json) = json {
-        json.write(&json::Object::new(summary))?;
-    }
-    let report = Report(summary);
-    match json {
-        Some(JsonFile::Stdout) => write!(io::stderr(), "{report}"),
-        _ => write!(io::stdout(), "{report}"),
-    }
+fn publish(output: &Output, summary: &Summary) -> io::Result<()> {
+    output.write_json(|| json::Object::new(summary))?;
+    output.write_text(&Report(summary))
 }
 
-/// Whoever closed the pipe has seen enough: that is no error.
+/// A reader that closes the pipe has seen enough. This is not an error.
 fn quietly(written: io::Result<()>) -> io::Result<()> {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),

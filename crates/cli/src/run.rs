@@ -1,105 +1,99 @@
-//! A run from the first thread to the summary.
+//! A run from its first thread to its summary.
 
-use crate::client::Client;
-use crate::conductor::Conductor;
-use crate::control::{Command, Interrupt};
-use crate::cpu::Demand;
-use crate::crew::Crew;
-use crate::hdr_log::HdrLog;
-use crate::plan::Plan;
+pub(crate) mod args;
+mod controller;
+mod keyboard;
+pub(crate) mod keys;
+mod load;
+mod message;
+mod recording;
+pub(crate) mod reporting;
+pub(crate) mod setup;
+mod status;
+
+use crate::interrupt::Interrupt;
 use crate::progress::Progress;
-use crate::recorder::Recorder;
-use crate::span::Span;
-use crate::summary::Summary;
 use crate::target::Target;
-use crate::terminal::Keyboard;
-use crate::worker::Worker;
 use anyhow::Context;
-use nanopace::Pacer;
+use controller::Controller;
+use keyboard::Keyboard;
+use load::client::Client;
+use load::cpu::CpuDemand;
+use load::shared::RunShared;
+use load::window::RunWindow;
+use load::worker::Worker;
+use message::Message;
+use recording::hdr_log::HdrLog;
+use reporting::summary::Summary;
+use setup::Setup;
 use std::io;
 use std::panic;
-use std::sync::OnceLock;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, SystemTime};
 
-/// What the threads of a run share.
-#[derive(Debug)]
-pub(crate) struct Stage {
-    /// Grants the slots.
-    pub(crate) pacer: Pacer,
-    /// Knows whether any worker is free.
-    pub(crate) crew: Crew,
-    /// The notes of each worker.
-    pub(crate) recorders: Vec<Recorder>,
-    /// Set when the schedule starts.
-    pub(crate) span: OnceLock<Span>,
-}
-
-/// Runs `plan` to its end.
-pub(crate) fn run(plan: &Plan, mut hdr: Option<HdrLog>) -> anyhow::Result<Summary> {
-    let stage = Stage::new(plan);
-    let (sender, commands) = mpsc::channel();
-    let interrupt = Interrupt::on_signals(sender.clone())?;
-    // Dropped at the end of this function: the report is printed on a terminal as it was before.
+/// Runs what is set up, to its end.
+pub(crate) fn run(setup: &Setup, mut hdr: Option<HdrLog>) -> anyhow::Result<Summary> {
+    let shared = RunShared::new(setup.pacer(), setup.args.workers);
+    let (sender, messages) = mpsc::channel();
+    let stop = sender.clone();
+    // The receiver is gone only when the run has ended.
+    let interrupt = Interrupt::on_signals(move || drop(stop.send(Message::Stop)))?;
+    // Dropped at the end of this function, so the report is printed on an ordinary terminal.
     let keyboard = Keyboard::listen(sender.clone(), interrupt);
-    let progress = Progress::start(&plan.title(), keyboard.is_some());
+    let progress = Progress::new();
+    status::introduce(&progress, &setup.title(), keyboard.is_some());
     if let Some(hdr) = &mut hdr {
         hdr.begin(SystemTime::now())?;
     }
     thread::scope(|scope| {
-        let workers = start_workers(scope, plan, &stage);
+        let workers = start_workers(scope, setup, &shared);
         if workers.is_err() {
-            // Those that did start must not wait for a schedule that never starts.
-            stage.pacer.close();
+            // Workers that did start must not wait for a schedule that never starts.
+            shared.pacer.close();
         }
-        let span = start_schedule(plan, &stage, sender);
+        let window = start_schedule(setup, &shared, sender);
         let workers = workers.context("cannot start the workers")?;
-        let mut conductor = Conductor::new(&stage, span, progress, hdr);
-        let conducted = conductor.conduct(&commands);
-        let ending = conductor.end();
-        let demands: Vec<Demand> = workers.into_iter().filter_map(join).collect();
-        conducted?;
-        conductor.sum_up(ending, demands)
+        let mut controller = Controller::new(&shared, window, progress, hdr);
+        let outcome = controller.run(&messages);
+        let ending = controller.end();
+        let demands: Vec<CpuDemand> = workers.into_iter().filter_map(join).collect();
+        outcome?;
+        controller.sum_up(ending, demands)
     })
 }
 
-impl Stage {
-    fn new(plan: &Plan) -> Stage {
-        let pacer = plan.pacer();
-        let workers = plan.args.workers;
-        let recorders = (0..workers).map(|_| Recorder::new(&pacer)).collect();
-        Stage { pacer, crew: Crew::new(workers), recorders, span: OnceLock::new() }
-    }
-}
-
-type WorkerThread<'scope> = ScopedJoinHandle<'scope, Option<Demand>>;
+type WorkerThread<'scope> = ScopedJoinHandle<'scope, Option<CpuDemand>>;
 
 /// Starts the worker threads, which wait for the schedule to start.
 fn start_workers<'scope, 'run: 'scope>(
     scope: &'scope Scope<'scope, '_>,
-    plan: &Plan,
-    stage: &'run Stage,
+    setup: &Setup,
+    shared: &'run RunShared,
 ) -> io::Result<Vec<WorkerThread<'scope>>> {
     let start = |(index, recorder)| {
-        let client = Client::new(&plan.url, plan.args.timeout);
-        let worker =
-            Worker { stage, recorder, client, core: plan.core(index), busy: Duration::ZERO };
+        let client = Client::new(&setup.url, setup.args.timeout);
+        let core = setup.core(index);
+        let worker = Worker { shared, recorder, client, core, busy: Duration::ZERO };
         thread::Builder::new().name("worker".to_owned()).spawn_scoped(scope, || worker.run())
     };
-    stage.recorders.iter().enumerate().map(start).collect()
+    shared.recorders.iter().enumerate().map(start).collect()
 }
 
-/// Starts the schedule now, for everyone who has to know.
-fn start_schedule<'run>(plan: &Plan, stage: &'run Stage, commands: Sender<Command>) -> &'run Span {
-    // Read before the schedule starts: its first slot must not be from before the run.
-    let start = stage.pacer.now();
-    stage.pacer.resume();
-    plan.target.iter().for_each(Target::schedule_starts);
-    stage.span.get_or_init(|| Span::new(&stage.pacer, start, plan.length(), commands))
+/// Starts the schedule, and tells the target and the workers.
+fn start_schedule<'run>(
+    setup: &Setup,
+    shared: &'run RunShared,
+    messages: Sender<Message>,
+) -> &'run RunWindow {
+    // Read before the schedule starts, so that its first slot is not before the run.
+    let start = shared.pacer.now();
+    shared.pacer.resume();
+    setup.target.iter().for_each(Target::schedule_starts);
+    shared.window.get_or_init(|| RunWindow::new(&shared.pacer, start, setup.length(), messages))
 }
 
-/// What a worker wanted of the CPU; a worker's panic goes on here.
-fn join(worker: WorkerThread<'_>) -> Option<Demand> {
+/// What a worker needed of the CPU. A worker's panic continues here.
+fn join(worker: WorkerThread<'_>) -> Option<CpuDemand> {
     worker.join().unwrap_or_else(|payload| panic::resume_unwind(payload))
 }

@@ -1,8 +1,7 @@
-//! The embedded HTTP target: something to drive on a machine that has nothing else installed.
+//! The embedded HTTP target: a server to load on a machine that has no other.
 //!
-//! Each connection has a thread and a runtime of its own. An answer can then simply sleep for the
-//! latency asked for, which is good to about 50 us; a shared runtime's timers would round it up to
-//! whole milliseconds.
+//! Each connection has its own thread and runtime. So an answer can simply sleep for its latency,
+//! which is exact to about 50 us. The timers of a shared runtime would round it up to milliseconds.
 
 pub(crate) mod stall;
 
@@ -23,13 +22,13 @@ use std::time::{Duration, Instant};
 /// How the target answers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Behaviour {
-    /// Time spent on every answer.
+    /// How long each answer takes.
     pub(crate) latency: Duration,
-    /// The outage, if one is planned.
+    /// The planned outage, if any.
     pub(crate) stall: Option<Stall>,
 }
 
-/// A running target; it serves until the process ends.
+/// A running target. It serves until the process ends.
 #[derive(Debug)]
 pub(crate) struct Target {
     address: SocketAddr,
@@ -43,8 +42,10 @@ impl Target {
             TcpListener::bind(("127.0.0.1", 0)).context("cannot open a loopback port")?;
         let address = listener.local_addr()?;
         let schedule_start = Arc::new(OnceLock::new());
-        let desk = Desk { behaviour, schedule_start: Arc::clone(&schedule_start) };
-        thread::Builder::new().name("target".to_owned()).spawn(move || accept(&listener, &desk))?;
+        let responder = Responder { behaviour, schedule_start: Arc::clone(&schedule_start) };
+        thread::Builder::new()
+            .name("target".to_owned())
+            .spawn(move || accept(&listener, &responder))?;
         Ok(Target { address, schedule_start })
     }
 
@@ -55,19 +56,19 @@ impl Target {
 
     /// Tells the target that the schedule starts now: a planned stall counts from here.
     pub(crate) fn schedule_starts(&self) {
-        // A second start would move a stall that may have begun; the first one counts.
+        // Only the first start counts: a second one would move a stall that may have begun.
         let _ = self.schedule_start.set(Instant::now());
     }
 }
 
 /// What a connection needs to answer.
 #[derive(Clone)]
-struct Desk {
+struct Responder {
     behaviour: Behaviour,
     schedule_start: Arc<OnceLock<Instant>>,
 }
 
-impl Desk {
+impl Responder {
     fn answer(&self) -> Response<Full<Bytes>> {
         thread::sleep(self.behaviour.latency);
         thread::sleep(self.held_back());
@@ -82,25 +83,26 @@ impl Desk {
     }
 }
 
-fn accept(listener: &TcpListener, desk: &Desk) {
+fn accept(listener: &TcpListener, responder: &Responder) {
     for stream in listener.incoming().flatten() {
-        let desk = desk.clone();
-        // Without a thread the connection is dropped, and the client counts a failure.
+        let responder = responder.clone();
+        // If no thread can be started, the connection is dropped, and the client counts a failure.
         let _ = thread::Builder::new()
             .name("connection".to_owned())
-            .spawn(move || serve(stream, &desk));
+            .spawn(move || serve(stream, &responder));
     }
 }
 
-/// Serves one connection; an error ends it, and the client sees that on its side.
-fn serve(stream: TcpStream, desk: &Desk) {
+/// Serves one connection. An error ends it, and the client notices.
+fn serve(stream: TcpStream, responder: &Responder) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else {
         return;
     };
     runtime.block_on(async {
         if let Ok(stream) = nonblocking(stream) {
-            let service =
-                service_fn(|_: Request<Incoming>| async { Ok::<_, Infallible>(desk.answer()) });
+            let service = service_fn(|_: Request<Incoming>| async {
+                Ok::<_, Infallible>(responder.answer())
+            });
             let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
         }
     });

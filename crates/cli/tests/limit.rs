@@ -17,7 +17,7 @@ fn start(line: &str) -> Child {
 /// What comes of `input` on standard input.
 fn output(line: &str, input: &[u8]) -> Output {
     let mut child = start(line);
-    // Who refuses the options reads nothing.
+    // If it refuses the options, it reads nothing.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
@@ -149,8 +149,8 @@ fn the_sliding_log_of_all_requests_counts_rejected_ones() {
 
 #[test]
 fn the_sliding_counter_weighs_the_window_before() {
-    // With 9 in the window before, the k-th of this one gets in from when on 9 (1 - e) + k <= 10: e >=
-    // (k - 1) / 9.
+    // With 9 in the window before, the k-th of this one gets in from when on 9 (1 - e) + k <= 10: e
+    // >= (k - 1) / 9.
     let (line, nine) = ("--limit 10/s --limiter sliding-counter", "0.5 ".repeat(9));
     let answers = answers(line, &format!("{nine} 1 1.1 1.111111112 1.2"));
     assert_eq!(answers, format!("{} + 1.111111112s + 1.222222223s", ["+"; 9].join(" ")));
@@ -418,7 +418,7 @@ fn help_teaches_with_examples() {
 }
 
 #[test]
-fn who_closes_the_pipe_has_seen_enough() {
+fn a_closed_pipe_ends_it_quietly() {
     let mut child = start("--phases 100000 --phase-duration 60s --decisions");
     let mut decisions = BufReader::new(child.stdout.take().unwrap());
     decisions.read_line(&mut String::new()).unwrap();

@@ -44,7 +44,7 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         ("run --hdr /nonexistent/file", "/nonexistent/file"),
         ("run --url localhost:1", "http://"),
         ("run --url https://localhost/", "https is not supported"),
-        // Port 1 is nobody's.
+        // Nothing listens on port 1.
         ("run --url http://127.0.0.1:1/", "refused"),
         ("run --url http://no-such-host.invalid/", "no-such-host"),
     ] {
@@ -134,7 +134,7 @@ fn the_same_object_goes_to_a_file_and_the_report_to_standard_output() {
 }
 
 #[test]
-fn who_spun_says_for_how_long() {
+fn a_run_that_spun_reports_for_how_long() {
     let path = scratch("spun.json");
     for pause in ["sleep", "hybrid"] {
         let command = format!("run --rate 2k/s --duration 300ms --pause {pause} --json");
@@ -206,10 +206,10 @@ fn the_interval_log_holds_every_operation() {
     }
 }
 
-/// A target that gives no answer for `STALL` from some moment on: of the slots that are due in it,
-/// one that is due `x` before its end can't be answered earlier than `x` after its intended start,
-/// and but for one on each connection can't start earlier either. However slow or busy the machine
-/// is, that only makes more late ones: bounds that no run can break and be right.
+/// The target stalls for a time. A slot that is due `x` before the end of the stall cannot be
+/// answered earlier than `x` after its intended start. It cannot start earlier either, except for
+/// one slot on each connection. A slow or busy machine only makes more slots late, so every correct
+/// run keeps to these bounds.
 #[test]
 fn a_report_does_not_hide_a_stall() {
     const STALL_MS: u64 = 300;

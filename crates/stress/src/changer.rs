@@ -1,71 +1,71 @@
-//! The changer: alters the schedule while the workers are at work.
+//! The changer: changes the schedule while the workers run.
 
-use crate::plan::{Changes, Ends, Plan, draw_rate, rate};
 use crate::policy::{draw_limit, draw_strictness};
+use crate::scenario::{Changes, Ends, Scenario, draw_rate, rate};
 use fastrand::Rng;
 use nanopace::{Nanos, Pacer};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// More would take longer to check than to do.
+/// The most changes. More would take longer to check than to make.
 const MOST_CHANGES: usize = 2_000;
 
-/// A change of the course, and the readings of the pacer's clock around it.
+/// A change of the rate, a pause or a resumption, and the readings of the pacer's clock around it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub(crate) before: Nanos,
     pub(crate) after: Nanos,
-    pub(crate) to: To,
+    pub(crate) to: ChangeTo,
 }
 
-/// What the course changes to.
+/// What a change sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum To {
-    /// So many per second.
+pub(crate) enum ChangeTo {
+    /// A rate per second.
     Rate(u64),
     Paused,
     Running,
 }
 
-/// Changes what the plan says until it is told to stop. Where workers have to finish, the last
-/// change lets them.
-pub(crate) fn run(plan: &Plan, pacer: &Pacer, stop: &AtomicBool) -> Vec<Change> {
-    let mut rng = Rng::with_seed(plan.seed.rotate_left(7));
+/// Makes the scenario's changes until `stop` is set. If the workers have to finish, the last change
+/// lets them.
+pub(crate) fn run(scenario: &Scenario, pacer: &Pacer, stop: &AtomicBool) -> Vec<Change> {
+    let mut rng = Rng::with_seed(scenario.seed.rotate_left(7));
     let mut changes = Vec::new();
     let longest_us = 10_u64.pow(rng.u32(1..5));
-    while plan.changes != Changes::None
+    while scenario.changes != Changes::None
         && !stop.load(Ordering::Relaxed)
         && changes.len() < MOST_CHANGES
     {
-        if plan.changes == Changes::All && rng.u8(0..3) == 0 {
+        if scenario.changes == Changes::All && rng.u8(0..3) == 0 {
             change_policy(pacer, &mut rng);
         } else {
-            changes.push(change(pacer, draw_course(&mut rng)));
+            changes.push(change(pacer, draw_change(&mut rng)));
         }
         thread::sleep(Duration::from_micros(rng.u64(0..longest_us)));
     }
-    if plan.ends == Ends::AtRest && plan.changes != Changes::None {
-        changes.push(change(pacer, To::Rate(plan.rate)));
-        changes.push(change(pacer, To::Running));
+    if scenario.ends == Ends::AtRest && scenario.changes != Changes::None {
+        changes.push(change(pacer, ChangeTo::Rate(scenario.rate)));
+        changes.push(change(pacer, ChangeTo::Running));
     }
     changes
 }
 
-fn draw_course(rng: &mut Rng) -> To {
+fn draw_change(rng: &mut Rng) -> ChangeTo {
     match rng.u8(0..6) {
-        0 => To::Paused,
-        1..3 => To::Running,
-        _ => To::Rate(draw_rate(rng)),
+        0 => ChangeTo::Paused,
+        1..3 => ChangeTo::Running,
+        _ => ChangeTo::Rate(draw_rate(rng)),
     }
 }
 
-fn change(pacer: &Pacer, to: To) -> Change {
+fn change(pacer: &Pacer, to: ChangeTo) -> Change {
     let before = pacer.now();
     match to {
-        To::Rate(per_second) => pacer.set_rate(rate(per_second)),
-        To::Paused => pacer.pause(),
-        To::Running => pacer.resume(),
+        ChangeTo::Rate(per_second) => pacer.set_rate(rate(per_second)),
+        ChangeTo::Paused => pacer.pause(),
+        ChangeTo::Running => pacer.resume(),
     }
     Change { before, after: pacer.now(), to }
 }

@@ -1,19 +1,15 @@
-//! The laws, each with what the documentation says.
+//! The laws: what the documentation promises.
 
-mod books;
 mod calls;
+mod law;
 mod slots;
+mod totals;
 
-use crate::round::Evidence;
+use crate::evidence::Evidence;
 
 /// The first law that the evidence breaks.
 pub(crate) fn check(evidence: &Evidence) -> Result<(), String> {
     calls::check(evidence)?;
     slots::check(evidence)?;
-    books::check(evidence)
-}
-
-/// The text where `holds` is false.
-fn law(holds: bool, text: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(text()) }
+    totals::check(evidence)
 }

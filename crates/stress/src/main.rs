@@ -1,47 +1,49 @@
-//! Random rounds of real threads on a real clock, and the laws that hold whatever they do.
+//! Random rounds of real threads on a real clock, and the laws that must hold in all of them.
 //!
-//! Nothing is asserted about how long anything takes: only what the engine's documentation
-//! promises, by what its public calls say.
+//! No law is about how long something takes. The laws are the promises of the engine's
+//! documentation, and they are judged only by what its public calls return.
 
+mod allowance;
 mod changer;
-mod course;
+mod evidence;
 mod laws;
-mod plan;
 mod policy;
 mod record;
 mod round;
+mod scenario;
 mod worker;
 
 use clap::Parser;
-use plan::Plan;
+use scenario::Scenario;
 use std::process::ExitCode;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-/// A round takes some tenths of a second; only one that hangs gets there.
+/// A round takes some tenths of a second. One that takes this long hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 const BETWEEN_REPORTS: Duration = Duration::from_secs(5);
 
-/// Lets threads loose on pacers, and checks what they were told.
+/// Runs random calls from many threads against pacers, and checks the answers.
 ///
 /// Each round draws everything from its seed: the rate, the way to pause, the policy, the clock,
-/// how many workers do which calls, and whether somebody changes the schedule meanwhile. How the
-/// threads meet is up to the machine, so a round that failed may take several runs to fail again.
+/// how many workers make which calls, and whether the schedule is changed meanwhile. How the
+/// threads meet is up to the machine, so it may take several runs until a round that failed fails
+/// again.
 ///
 /// Exit code 1 means that a law was broken; what is printed says which, and how to repeat the
 /// round.
 #[derive(Parser)]
 #[command(name = "nanopace-stress")]
 struct Options {
-    /// How many rounds; 60 take some 10 s.
+    /// The number of rounds; 60 take about 10 s.
     #[arg(long, default_value_t = 60, conflicts_with = "minutes")]
     rounds: u64,
-    /// How long to go on, in place of a number of rounds.
+    /// How long to run, instead of a number of rounds.
     #[arg(long)]
     minutes: Option<u64>,
-    /// The seed of the first round; the next round's is one more. From the time of day if not
-    /// given.
+    /// The seed of the first round; each further round adds one. By default it is drawn from the
+    /// time
     #[arg(long)]
     seed: Option<u64>,
 }
@@ -51,8 +53,8 @@ fn main() -> ExitCode {
     let seed = options.seed.unwrap_or_else(seed_from_time);
     println!("seed {seed}");
     match all_rounds(&options, seed) {
-        Ok(tally) => {
-            println!("{tally}: every law held");
+        Ok(counts) => {
+            println!("{counts}: every law held");
             ExitCode::SUCCESS
         }
         Err(failure) => {
@@ -87,11 +89,12 @@ fn all_rounds(options: &Options, first_seed: u64) -> Result<String, String> {
 
 /// Runs one round, and says how to repeat it where it fails, panics or hangs.
 fn watched_round(seed: u64) -> Result<u64, String> {
-    let plan = Plan::draw(seed);
-    let text =
-        format!("{plan:#?}\nto repeat: cargo run -p nanopace-stress -- --seed {seed} --rounds 1");
+    let scenario = Scenario::draw(seed);
+    let text = format!(
+        "{scenario:#?}\nto repeat: cargo run -p nanopace-stress -- --seed {seed} --rounds 1"
+    );
     let (done, outcome) = channel();
-    thread::spawn(move || done.send(round::run(plan)));
+    thread::spawn(move || done.send(round::run(scenario)));
     match outcome.recv_timeout(PATIENCE) {
         Ok(Ok(starts)) => Ok(starts),
         Ok(Err(law)) => Err(format!("a law is broken: {law}\n{text}")),

@@ -13,7 +13,7 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// None in two of five rounds; else a strictness, a limit, or both.
+    /// No late policy in two of five rounds; otherwise a strictness, a limit, or both.
     pub(crate) fn draw(rng: &mut Rng) -> Policy {
         let average =
             Policy { strictness: Strictness::AVERAGE, max_backlog: None, skip_later_than: None };
@@ -56,7 +56,7 @@ pub(crate) fn draw_strictness(rng: &mut Rng) -> Strictness {
     Strictness::new(number).unwrap_or_default()
 }
 
-/// Not so short that a busy machine could skip everything there is.
+/// A limit, not so short that a busy machine could skip every slot.
 pub(crate) fn draw_limit(rng: &mut Rng) -> Duration {
     Duration::from_micros(rng.u64(2_000..30_000))
 }

@@ -1,4 +1,4 @@
-//! What a worker writes down about each of its calls.
+//! What a worker records of each of its calls.
 
 use nanopace::{Grant, Nanos, Refused};
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(crate) enum Call {
 }
 
 impl Call {
-    /// In the order of a plan's weights.
+    /// In the order of a scenario's weights.
     pub(crate) const ALL: [Call; 7] = [
         Call::Acquire,
         Call::TryAcquire,
@@ -34,11 +34,11 @@ impl Call {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
     pub(crate) call: Call,
-    /// The lane, for those who look at one lane's starts; 0 for calls on the pacer.
+    /// The number of the lane; 0 for calls on the pacer.
     pub(crate) lane: u64,
     /// How many slots were asked for.
     pub(crate) slots: u32,
-    /// The deadline, not later than it was; or when a claim said that it would be due.
+    /// A deadline that is not later than the real one; or when a claim said that it would be due.
     pub(crate) limit: Nanos,
     /// The pacer's clock, before and after the call.
     pub(crate) before: Nanos,

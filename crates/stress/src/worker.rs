@@ -1,26 +1,26 @@
-//! A worker: random calls, with little work between them, each written down.
+//! A worker: makes random calls with little work between them, and records each.
 
-use crate::plan::{Plan, Work};
 use crate::record::{Call, Record};
+use crate::scenario::{Scenario, Work};
 use fastrand::Rng;
 use nanopace::{Claim, Clock, Grant, Lane, Nanos, Pacer, Refused};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// More would take longer to check than to do.
+/// The most calls of a worker. More would take longer to check than to make.
 const MOST_CALLS: usize = 6_000;
-/// Refusals are many and alike: so many are enough.
+/// Refusals are recorded up to this number of calls: they are many, and alike.
 const MOST_WITH_REFUSALS: usize = 2_000;
 const MOST_CLAIMS: usize = 3;
 
 /// What the workers of a round share.
-pub(crate) struct Ground<'a> {
-    pub(crate) plan: &'a Plan,
+pub(crate) struct RoundShared<'a> {
+    pub(crate) scenario: &'a Scenario,
     pub(crate) pacer: &'a Pacer,
-    /// Read by itself before a call, so that the pacer learns nothing by it.
+    /// Read before a call, without the pacer knowing.
     pub(crate) clock: &'a dyn Clock,
-    /// From before the pacer was made.
+    /// A moment before the pacer was made.
     pub(crate) began: Instant,
     /// The number of the next lane.
     pub(crate) lanes: AtomicU64,
@@ -29,7 +29,7 @@ pub(crate) struct Ground<'a> {
 
 /// One worker thread's state.
 pub(crate) struct Worker<'a> {
-    ground: &'a Ground<'a>,
+    shared: &'a RoundShared<'a>,
     rng: Rng,
     lane: Option<(u64, Lane)>,
     claims: Vec<Claim>,
@@ -46,18 +46,18 @@ struct Noted {
 }
 
 impl<'a> Worker<'a> {
-    /// The worker with that number.
-    pub(crate) fn new(ground: &'a Ground<'a>, number: u64) -> Self {
-        let rng = Rng::with_seed(ground.plan.seed ^ ((number + 1) << 32));
-        Worker { ground, rng, lane: None, claims: Vec::new(), records: Vec::new() }
+    /// The worker with this number.
+    pub(crate) fn new(shared: &'a RoundShared<'a>, number: u64) -> Self {
+        let rng = Rng::with_seed(shared.scenario.seed ^ ((number + 1) << 32));
+        Worker { shared, rng, lane: None, claims: Vec::new(), records: Vec::new() }
     }
 
-    /// Works until it is told to stop, or the pacer is closed; what it still holds goes back.
+    /// Works until `stop` is set or the pacer is closed. Gives back what it still holds.
     pub(crate) fn run(mut self) -> Vec<Record> {
         let is_closed = |records: &[Record]| {
             records.last().is_some_and(|last| last.answer == Err(Refused::Closed))
         };
-        while !self.ground.stop.load(Ordering::Relaxed)
+        while !self.shared.stop.load(Ordering::Relaxed)
             && !is_closed(&self.records)
             && self.records.len() < MOST_CALLS
         {
@@ -81,9 +81,9 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// By the plan's weights; where workers may not block, one that doesn't.
+    /// A call by the scenario's weights. If workers may not block, it is one that does not.
     fn draw_call(&mut self) -> Call {
-        let weights = self.ground.plan.weights;
+        let weights = self.shared.scenario.weights;
         let of = weights.iter().map(|weight| u32::from(*weight)).sum::<u32>();
         let mut left = self.rng.u32(0..=of);
         let heavier = |(_, weight): &(&Call, u8)| {
@@ -94,7 +94,7 @@ impl<'a> Worker<'a> {
         let drawn =
             Call::ALL.iter().zip(weights).find(heavier).map_or(Call::TryAcquire, |(call, _)| *call);
         match drawn {
-            Call::Acquire | Call::Many | Call::Lane if !self.ground.plan.may_block() => {
+            Call::Acquire | Call::Many | Call::Lane if !self.shared.scenario.may_block() => {
                 Call::Timeout
             }
             other => other,
@@ -103,26 +103,26 @@ impl<'a> Worker<'a> {
 
     fn timeout(&mut self) {
         let timeout = self.draw_span();
-        let limit = self.ground.pacer.now() + timeout;
+        let limit = self.shared.pacer.now() + timeout;
         self.note(Call::Timeout, 1, limit, |pacer| pacer.acquire_timeout(timeout));
     }
 
     fn deadline(&mut self) {
         let earlier = Duration::from_micros(self.rng.u64(0..100));
         let moment =
-            Nanos::ZERO + ((self.ground.pacer.now() + self.draw_span()) - (Nanos::ZERO + earlier));
+            Nanos::ZERO + ((self.shared.pacer.now() + self.draw_span()) - (Nanos::ZERO + earlier));
         self.note(Call::Deadline, 1, moment, |pacer| pacer.acquire_deadline(moment));
     }
 
     fn many(&mut self) {
-        let slots = self.rng.u32(0..=self.ground.plan.longest_row());
+        let slots = self.rng.u32(0..=self.shared.scenario.longest_row());
         self.note(Call::Many, slots, Nanos::ZERO, |pacer| pacer.acquire_many(slots));
     }
 
     /// Takes a claim, starts one, or gives one back.
     fn claim(&mut self) {
         if self.claims.len() < MOST_CLAIMS && self.rng.bool() {
-            match self.ground.pacer.claim() {
+            match self.shared.pacer.claim() {
                 Ok(claim) => self.claims.push(claim),
                 Err(closed) => self.note(Call::Claim, 1, Nanos::ZERO, |_| Err(closed.into())),
             }
@@ -146,10 +146,11 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Some starts on a lane, an old one or a new one; then it gives back, goes, or stays.
+    /// Makes some starts on the worker's lane or a new one. Then the lane gives back its slots, or
+    /// is dropped, or is kept.
     fn lane(&mut self) {
         let fresh =
-            || (self.ground.lanes.fetch_add(1, Ordering::Relaxed), self.ground.pacer.lane());
+            || (self.shared.lanes.fetch_add(1, Ordering::Relaxed), self.shared.pacer.lane());
         let (number, mut lane) = self.lane.take().unwrap_or_else(fresh);
         for _ in 0..self.rng.u32(1..20) {
             let noted = self.noted(Call::Lane, number, 1, Nanos::ZERO);
@@ -176,16 +177,16 @@ impl<'a> Worker<'a> {
         ask: impl FnOnce(&Pacer) -> Result<Grant, Refused>,
     ) {
         let noted = self.noted(call, 0, slots, limit);
-        let answer = ask(self.ground.pacer);
+        let answer = ask(self.shared.pacer);
         self.push(&noted, answer);
     }
 
     fn noted(&self, call: Call, lane: u64, slots: u32, limit: Nanos) -> Noted {
-        Noted { call, lane, slots, limit, before: self.ground.clock.now() }
+        Noted { call, lane, slots, limit, before: self.shared.clock.now() }
     }
 
     fn push(&mut self, noted: &Noted, answer: Result<Grant, Refused>) {
-        let (after, real) = (self.ground.pacer.now(), self.ground.began.elapsed());
+        let (after, real) = (self.shared.pacer.now(), self.shared.began.elapsed());
         let Noted { call, lane, slots, limit, before } = *noted;
         let is_one_of_many = matches!(answer, Err(Refused::NotUntil(_) | Refused::Paused));
         if !is_one_of_many || self.records.len() < MOST_WITH_REFUSALS {
@@ -193,13 +194,13 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// None, or up to some milliseconds.
+    /// Zero, or up to some milliseconds.
     fn draw_span(&mut self) -> Duration {
         Duration::from_nanos(self.rng.u64(0..4_000_000).saturating_sub(1_000_000))
     }
 
     fn work(&mut self) {
-        let shortest = match self.ground.plan.work {
+        let shortest = match self.shared.scenario.work {
             Work::None => return,
             Work::Mixed => 0,
             Work::Long => 11,

@@ -1,90 +1,116 @@
 //! The project's own commands, for a machine that has nothing but Rust.
 //!
 //! ```text
-//! cargo xtask test        every test: unit, integration, documentation, and the loom models at depth 2; 60 random
-//!                         rounds of real threads in debug, and 60 in release; and whether the stored edits, which
-//!                         show that the models bite, still apply
-//! cargo xtask stress [N]  random rounds of real threads only, N in debug and N in release (60 by default)
-//! cargo xtask loom [N]    the loom models only, at N preemptions (2 by default)
-//! cargo xtask lint        format, clippy and documentation, with warnings as errors
+//! cargo xtask test        every test: unit, integration and documentation tests; 60 random rounds of
+//!                         real threads in debug, and 60 in release; the loom models at depth 2; and
+//!                         whether the stored edits, which show that the models can fail, still apply
+//! cargo xtask stress [N]  only random rounds of real threads, N in debug and N in release (60 by
+//!                         default)
+//! cargo xtask loom [N]    only the loom models, at N preemptions (2 by default)
+//! cargo xtask lint        format, structure, clippy and documentation, with warnings as errors
+//! cargo xtask structure   only the structure: no modules of a crate depend on each other in a circle
 //! ```
 
-use std::env;
-use std::process::{Command, ExitCode};
+mod steps;
+mod structure;
 
-const USAGE: &str = "usage: cargo xtask test | stress [ROUNDS] | loom [PREEMPTIONS] | lint";
+use std::env;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use steps::{Step, run_all};
+
+const USAGE: &str =
+    "usage: cargo xtask test | stress [ROUNDS] | loom [PREEMPTIONS] | lint | structure";
+
+/// The workspace's root.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let done = match words[..] {
+    let steps = match words[..] {
         ["test"] => test(),
         ["stress"] => stress("60"),
         ["stress", rounds] if rounds.parse::<u32>().is_ok() => stress(rounds),
-        ["loom"] => loom("2"),
-        ["loom", preemptions] if preemptions.parse::<u8>().is_ok() => loom(preemptions),
+        ["loom"] => vec![loom("2")],
+        ["loom", preemptions] if preemptions.parse::<u8>().is_ok() => vec![loom(preemptions)],
         ["lint"] => lint(),
+        ["structure"] => vec![structure()],
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
         }
     };
-    if done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if run_all(steps) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn test() -> bool {
-    cargo(&["test", "--workspace", "--no-fail-fast"], &[])
-        & stress("60")
-        & stored_edits_apply()
-        & loom("2")
+fn test() -> Vec<Step> {
+    let mut steps = vec![Step::new("unit, integration and documentation tests", || {
+        cargo(&["test", "--workspace", "--no-fail-fast"], &[])
+    })];
+    steps.extend(stress("60"));
+    steps.push(Step::new("stored edits still apply", || {
+        let mutants = ["--package", "loom-tests", "--bin", "mutants", "--", "--check"];
+        cargo(&[&["run", "--quiet"], &mutants[..]].concat(), &[])
+    }));
+    steps.push(loom("2"));
+    steps
 }
 
 /// The seed is drawn from the time, and printed.
-fn stress(rounds: &str) -> bool {
-    let run = |profile| {
-        let arguments = ["run", "--quiet", "--profile", profile, "--package", "nanopace-stress"];
-        cargo(&[&arguments[..], &["--", "--rounds", rounds]].concat(), &[])
+fn stress(rounds: &str) -> Vec<Step> {
+    let step = |name, profile| {
+        let rounds = rounds.to_owned();
+        Step::new(format!("stress, {name}: {rounds} random rounds of real threads"), move || {
+            let run = ["run", "--quiet", "--profile", profile, "--package", "nanopace-stress"];
+            cargo(&[&run[..], &["--", "--rounds", &rounds]].concat(), &[])
+        })
     };
-    run("dev") & run("release")
-}
-
-fn stored_edits_apply() -> bool {
-    cargo(&["run", "--quiet", "--package", "loom-tests", "--bin", "mutants", "--", "--check"], &[])
+    vec![step("debug", "dev"), step("release", "release")]
 }
 
 /// Models run optimised, in a target folder of their own: the flag reaches every dependency.
-fn loom(preemptions: &str) -> bool {
-    let flags = format!("{} --cfg loom", env::var("RUSTFLAGS").unwrap_or_default());
-    let arguments = [
-        "test",
-        "--release",
-        "--package",
-        "loom-tests",
-        "--target-dir",
-        "target/loom",
-        "--no-fail-fast",
-    ];
-    cargo(&arguments, &[("RUSTFLAGS", &flags), ("LOOM_MAX_PREEMPTIONS", preemptions)])
+fn loom(preemptions: &str) -> Step {
+    let preemptions = preemptions.to_owned();
+    Step::new(format!("loom models, {preemptions} preemptions"), move || {
+        let flags = format!("{} --cfg loom", env::var("RUSTFLAGS").unwrap_or_default());
+        let test = ["test", "--release", "--package", "loom-tests", "--no-fail-fast"];
+        let arguments = [&test[..], &["--target-dir", "target/loom"]].concat();
+        cargo(&arguments, &[("RUSTFLAGS", &flags), ("LOOM_MAX_PREEMPTIONS", &preemptions)])
+    })
 }
 
-fn lint() -> bool {
-    cargo(&["fmt", "--all", "--check"], &[])
-        & cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"], &[])
-        & cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])
+fn lint() -> Vec<Step> {
+    vec![
+        Step::new("format", || cargo(&["fmt", "--all", "--check"], &[])),
+        structure(),
+        Step::new("clippy", || {
+            let clippy = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
+            cargo(&clippy, &[])
+        }),
+        Step::new("documentation", || {
+            cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])
+        }),
+    ]
 }
 
-/// Runs cargo at the workspace's root, saying what it runs.
+fn structure() -> Step {
+    Step::new("structure: no circles between modules", || {
+        structure::check(&Path::new(ROOT).join("crates"))
+    })
+}
+
+/// Runs cargo at the workspace's root, and prints the command.
 fn cargo(arguments: &[&str], variables: &[(&str, &str)]) -> bool {
     for (name, value) in variables {
         eprint!("{name}='{}' ", value.trim());
     }
     eprintln!("cargo {}", arguments.join(" "));
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
         .args(arguments)
         .envs(variables.iter().copied())
-        .current_dir(root)
+        .current_dir(ROOT)
         .status();
     status.is_ok_and(|status| status.success())
 }

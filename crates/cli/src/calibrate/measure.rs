@@ -1,12 +1,12 @@
-//! The measurements. Each runs in a thread of its own: what it sets for the thread, ends with it.
+//! The measurements. Each runs in its own thread, so its thread settings end with it.
 
 use super::results::{Clocks, HICCUP, Sleeps, Spinning, Starts};
 use super::thread::{clock_source, cpu_time, set_fine_timers};
-use crate::control::Interrupt;
 use crate::gaps::Gaps;
-use crate::human::float;
+use crate::interrupt::Interrupt;
 use hdrhistogram::Histogram;
 use nanopace::{Clock, Nanos, Pacer, Pause, Rate, StdClock, TscClock};
+use nanopace_console::human::float;
 use std::hint::black_box;
 use std::panic;
 use std::thread;
@@ -27,19 +27,19 @@ impl<'run> Bounds<'run> {
     }
 
     fn go_on(&self) -> bool {
-        !self.interrupt.is_set_off() && Instant::now() < self.end
+        !self.interrupt.is_triggered() && Instant::now() < self.end
     }
 
-    /// The first tenth, in which a thread learns and caches fill.
+    /// The first tenth: the thread learns, and caches fill.
     fn warm_up(&self) -> Bounds<'run> {
         Bounds { end: self.start + self.end.saturating_duration_since(self.start) / 10, ..*self }
     }
 }
 
-/// Readings, or starts, between two looks at the bounds.
+/// How many readings or starts there are between two looks at the bounds.
 const BATCH: u32 = 1_000;
 
-/// What readings and starts cost, in turns.
+/// Measures what readings and starts cost, in turns.
 pub(crate) fn clocks(bounds: Bounds<'_>) -> Clocks {
     in_a_thread(|| {
         let (tsc, system) = (TscClock::new(), StdClock::new());
@@ -63,7 +63,7 @@ pub(crate) fn clocks(bounds: Bounds<'_>) -> Clocks {
     })
 }
 
-/// A pacer that is always late: nothing holds its starts back.
+/// A pacer that is always late, so it never holds a start back.
 fn behind() -> Pacer {
     const FASTEST: u64 = 10_000_000_000;
     Pacer::new(
@@ -84,7 +84,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Sleeps for `asked` again and again; nothing where fine timers are wanted and can't be had.
+/// Sleeps for `asked` again and again. Nothing if fine timers are wanted but not available.
 pub(crate) fn sleeps(asked: Duration, fine: bool, bounds: Bounds<'_>) -> Option<Sleeps> {
     in_a_thread(|| {
         if fine && !set_fine_timers() {
@@ -103,14 +103,14 @@ pub(crate) fn sleeps(asked: Duration, fine: bool, bounds: Bounds<'_>) -> Option<
     })
 }
 
-/// A hiccup meter: reads the clock without end and looks for gaps.
+/// A hiccup meter: reads the clock all the time and looks for gaps.
 pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
     in_a_thread(|| {
         let clock = TscClock::new();
         let (mut gaps, mut in_hiccups) = (histogram(), Duration::ZERO);
         let (before, begin) = (cpu_time(), clock.now());
         while bounds.go_on() {
-            // Read anew: the look at the bounds is no hiccup.
+            // The time spent on looking at the bounds is no hiccup.
             let mut last = clock.now();
             for _ in 0..BATCH {
                 let now = clock.now();
@@ -122,13 +122,13 @@ pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
                 last = now;
             }
         }
-        let span = clock.now() - begin;
-        let cpu_share = cpu_since(before).map(|cpu| cpu.as_secs_f64() / span.as_secs_f64());
-        Spinning { gaps, span, in_hiccups, cpu_share }
+        let duration = clock.now() - begin;
+        let cpu_share = cpu_since(before).map(|cpu| cpu.as_secs_f64() / duration.as_secs_f64());
+        Spinning { gaps, duration, in_hiccups, cpu_share }
     })
 }
 
-/// Starts at `hz` per second, one caller; nothing if there was no time for a second start.
+/// Starts at `hz` per second from one thread. Nothing if there was no time for a second start.
 pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts> {
     in_a_thread(|| {
         let rate = Rate::per_second(u64::from(hz)).ok()?;
@@ -170,15 +170,15 @@ fn cpu_since(before: Option<Duration>) -> Option<Duration> {
     Some(cpu_time()?.saturating_sub(before?))
 }
 
-/// Three digits, and all its memory from the start, so that no gap is its own.
+/// A histogram of three digits. It has all its memory from the start, so that it causes no gaps.
 fn histogram() -> Histogram<u64> {
     const MOST_NS: u64 = 3_600_000_000_000;
     Histogram::new_with_bounds(1, MOST_NS, 3)
-        .unwrap_or_else(|_| unreachable!("three digits of an hour can be had"))
+        .unwrap_or_else(|_| unreachable!("an hour to three digits is a valid range"))
 }
 
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn in_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {

@@ -1,13 +1,13 @@
-//! The results as one JSON object. The names in here are promised to its readers.
+//! The results as one JSON object. Its names are a promise to the programs that read it.
 
-use super::busy::Taken;
-use super::recommend::{EvenRate, Limit};
+use super::disturbance::Disturbance;
+use super::recommend::{EvenRate, LimitedBy};
 use super::results::{Clocks, HICCUP, Results, Sleeps, Spinning, Starts};
 use super::sleeping::{CLUMPED_HZ, Sleeping};
-use crate::json::Times;
+use crate::percentiles::Percentiles;
 use serde::Serialize;
 
-/// Everything; what was not measured is null or missing from its list.
+/// The whole object. What was not measured is null or missing from its list.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object {
     complete: bool,
@@ -36,13 +36,13 @@ struct Clock {
 struct Sleep {
     asked_ns: u128,
     fine_timers: bool,
-    oversleep_ns: Times,
+    oversleep_ns: Percentiles,
     cpu_each_ns: Option<u128>,
 }
 
 #[derive(Debug, Serialize)]
 struct Spin {
-    gap_ns: Times,
+    gap_ns: Percentiles,
     duration_seconds: f64,
     hiccups: u64,
     share_lost: f64,
@@ -52,7 +52,7 @@ struct Spin {
 struct Start {
     pause: String,
     rate: u32,
-    lateness_ns: Times,
+    lateness_ns: Percentiles,
     gaps_within_25_percent: Option<f64>,
     cpu_share: Option<f64>,
 }
@@ -83,7 +83,7 @@ struct Interference {
 struct Even {
     pause: String,
     rate: f64,
-    limited_by: Limit,
+    limited_by: LimitedBy,
 }
 
 #[derive(Debug, Serialize)]
@@ -93,7 +93,7 @@ struct Recommended {
 }
 
 impl Object {
-    /// What of the results is written.
+    /// The object for these results.
     pub(crate) fn new(results: &Results) -> Object {
         let recommended = results.recommendation();
         Object {
@@ -105,7 +105,7 @@ impl Object {
             spinning: results.spinning.as_ref().map(Spin::new),
             starts: results.starts.iter().map(Start::new).collect(),
             sleeping: results.sleeping().map(SleepCost::new),
-            taken: Interference::new(results.taken()),
+            taken: Interference::new(results.disturbance()),
             even_rates: results.even_rates().iter().map(Even::new).collect(),
             recommended: recommended
                 .map(|found| Recommended { pause: found.pause.to_string(), reason: found.reason }),
@@ -130,7 +130,7 @@ impl Sleep {
         Sleep {
             asked_ns: sleeps.asked.as_nanos(),
             fine_timers: sleeps.fine,
-            oversleep_ns: Times::new(&sleeps.oversleep),
+            oversleep_ns: Percentiles::new(&sleeps.oversleep),
             cpu_each_ns: sleeps.cpu_each.map(|cpu| cpu.as_nanos()),
         }
     }
@@ -139,8 +139,8 @@ impl Sleep {
 impl Spin {
     fn new(spinning: &Spinning) -> Spin {
         Spin {
-            gap_ns: Times::new(&spinning.gaps),
-            duration_seconds: spinning.span.as_secs_f64(),
+            gap_ns: Percentiles::new(&spinning.gaps),
+            duration_seconds: spinning.duration.as_secs_f64(),
             hiccups: spinning.gaps_from(HICCUP),
             share_lost: spinning.share_lost(),
         }
@@ -152,7 +152,7 @@ impl Start {
         Start {
             pause: starts.pause.to_string(),
             rate: starts.hz,
-            lateness_ns: Times::new(&starts.lateness),
+            lateness_ns: Percentiles::new(&starts.lateness),
             gaps_within_25_percent: starts.even,
             cpu_share: starts.cpu_share,
         }
@@ -171,8 +171,8 @@ impl SleepCost {
 }
 
 impl Interference {
-    fn new(taken: Taken) -> Interference {
-        let Taken { by_others, in_hiccups } = taken;
+    fn new(taken: Disturbance) -> Interference {
+        let Disturbance { by_others, in_hiccups } = taken;
         Interference { by_others, in_hiccups, too_busy: taken.is_too_much() }
     }
 }

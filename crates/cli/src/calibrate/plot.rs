@@ -2,8 +2,8 @@
 
 use super::results::Results;
 use super::steps::{sleeps_name, starts_name};
-use crate::human;
 use hdrhistogram::Histogram;
+use nanopace_console::human;
 use plotters::coord::combinators::BindKeyPoints;
 use plotters::prelude::*;
 use std::error::Error;
@@ -16,9 +16,9 @@ struct Curve<'run> {
 }
 
 const SIZE: (u32, u32) = (1_000, 560);
-/// What the curves' names take of the width.
+/// The width of the curves' names.
 const LEGEND: u32 = 240;
-/// A curve has so many points from one nine to the next.
+/// How many points a curve has from one nine to the next.
 const STEPS: i32 = 20;
 /// Percentiles as 1 / (1 - p), the scale of the axis: 2 is p50 and 10 000 is p99.99.
 const TICKS: [(f64, &str); 5] =
@@ -28,7 +28,7 @@ const TICKS: [(f64, &str); 5] =
 pub(crate) fn svg(results: &Results) -> Result<String, Box<dyn Error + Send + Sync>> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), &curves(results))
-        // The drawing borrows the text; what went wrong need not.
+        // As a text, the error does not borrow the drawing.
         .map_err(|error| error.to_string())?;
     Ok(text)
 }
@@ -50,7 +50,7 @@ fn curves(results: &Results) -> Vec<Curve<'_>> {
 }
 
 impl Curve<'_> {
-    /// (1 / (1 - p), nanoseconds), as far as there are values enough to tell.
+    /// The points (1 / (1 - p), nanoseconds), as far as there are enough values.
     fn points(&self) -> Vec<(f64, f64)> {
         let most = human::float(self.times.len()).min(TICKS[4].0);
         (0..=4 * STEPS)

@@ -1,17 +1,17 @@
-//! What follows from the measurements: the highest rate with even gaps, and the way to pause.
+//! Conclusions from the measurements: the highest rate with even gaps, and the way to pause.
 //!
 //! Gaps are **even** up to the rate at which the 99th percentile of lateness is a quarter of the
-//! interval: then hardly any gap between two starts is further than 25 % off. Sleeping is also
-//! limited by its share of a core, beyond which starts come in clumps; the hybrid way by its budget
-//! for spinning, beyond which it sleeps; every way by what a start takes that nothing holds back.
+//! interval. Then hardly any gap between two starts is more than 25 % off. There are other limits:
+//! sleeping has a share of a core, and beyond it starts come in clumps; hybrid has a budget for
+//! spinning, and beyond it sleeps; and no way can start faster than a single start takes.
 //!
 //! **Recommended** is the cheapest way that keeps gaps even at 10 k/s in one thread, in the order
-//! sleep, hybrid, spin, yield; if none does, the one that comes closest. Spinning and yielding take
-//! a whole core, so they need a second one.
+//! sleep, hybrid, spin, yield. If none does, it is the way that comes closest. Spinning and
+//! yielding take a whole core, so they are recommended only if there is a second one.
 
 use super::sleeping::Sleeping;
-use crate::human;
 use nanopace::Pause;
+use nanopace_console::human;
 use serde::Serialize;
 
 /// What the conclusions are drawn from, for one way to pause.
@@ -32,14 +32,14 @@ pub(crate) struct EvenRate {
     pub(crate) pause: Pause,
     /// Starts per second.
     pub(crate) hz: f64,
-    /// What stands in the way of more.
-    pub(crate) limit: Limit,
+    /// What prevents a higher rate.
+    pub(crate) limit: LimitedBy,
 }
 
 /// What limits a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Limit {
+pub(crate) enum LimitedBy {
     /// Starts would be late by more than a quarter of the interval.
     Lateness,
     /// Sleeping would take more than its share of a core.
@@ -59,53 +59,53 @@ pub(crate) struct Recommendation {
     pub(crate) reason: String,
 }
 
-/// Of the interval.
+/// The highest lateness of even gaps, as a share of the interval.
 const MOST_LATENESS: f64 = 0.25;
-/// The rate that the recommendation is for.
+/// The rate that the recommendation is made for.
 const REFERENCE_HZ: f64 = 10_000.0;
 
-impl Limit {
+impl LimitedBy {
     /// What to read after "limited by".
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Limit::Lateness => "lateness",
-            Limit::SleepShare => "the share of a core for sleeping",
-            Limit::SpinShare => "the share of a core for spinning",
-            Limit::StartCost => "what a grant and a reading of the clock take",
+            LimitedBy::Lateness => "lateness",
+            LimitedBy::SleepShare => "the share of a core for sleeping",
+            LimitedBy::SpinShare => "the share of a core for spinning",
+            LimitedBy::StartCost => "what a grant and a reading of the clock take",
         }
     }
 }
 
-/// The highest rate with even gaps, where sleeping is as given and a start takes `start_ns`, if
-/// that is known.
+/// The highest rate with even gaps. What sleeping costs and the time of a start are used if they
+/// are known.
 pub(crate) fn even_rate(
     facts: &Facts,
     sleeping: Option<Sleeping>,
     start_ns: Option<f64>,
 ) -> EvenRate {
     let by_lateness =
-        (MOST_LATENESS * 1e9 / human::float(facts.lateness_p99_ns.max(1)), Limit::Lateness);
-    let by_start_cost = start_ns.map(|nanos| (1e9 / nanos, Limit::StartCost));
+        (MOST_LATENESS * 1e9 / human::float(facts.lateness_p99_ns.max(1)), LimitedBy::Lateness);
+    let by_start_cost = start_ns.map(|nanos| (1e9 / nanos, LimitedBy::StartCost));
     let others = [by_share(facts, sleeping), by_start_cost].into_iter().flatten();
     let (hz, limit) =
         others.fold(by_lateness, |lowest, other| if other.0 < lowest.0 { other } else { lowest });
     EvenRate { pause: facts.pause, hz, limit }
 }
 
-fn by_share(facts: &Facts, sleeping: Option<Sleeping>) -> Option<(f64, Limit)> {
+fn by_share(facts: &Facts, sleeping: Option<Sleeping>) -> Option<(f64, LimitedBy)> {
     match facts.pause {
         Pause::Sleep => {
             let spared_hz = 1.0 / Pause::CLUMPED_BELOW.as_secs_f64();
-            Some((sleeping.map_or(spared_hz, Sleeping::clumped_above_hz), Limit::SleepShare))
+            Some((sleeping.map_or(spared_hz, Sleeping::clumped_above_hz), LimitedBy::SleepShare))
         }
         Pause::Hybrid if facts.spun_each_ns > 0.0 => {
-            Some((Pause::DEFAULT_SPIN_SHARE * 1e9 / facts.spun_each_ns, Limit::SpinShare))
+            Some((Pause::DEFAULT_SPIN_SHARE * 1e9 / facts.spun_each_ns, LimitedBy::SpinShare))
         }
         _ => None,
     }
 }
 
-/// The cheapest way that will do, on a machine of so many cores.
+/// The cheapest way that is good enough, on a machine with this number of cores.
 pub(crate) fn recommend(rates: &[EvenRate], cores: usize) -> Option<Recommendation> {
     let ways = [Pause::Sleep, Pause::Hybrid, Pause::Spin, Pause::Yield];
     let of = |pause: Pause| rates.iter().find(|rate| rate.pause == pause);
@@ -119,7 +119,7 @@ pub(crate) fn recommend(rates: &[EvenRate], cores: usize) -> Option<Recommendati
     let reason = match cheapest {
         Some(rate) => reason(rate, best, of(Pause::Sleep)),
         None => format!(
-            "nothing keeps gaps even at {} here, this one up to {}: something else wants the processor, or the \
+            "nothing keeps gaps even at {} here, this one up to {}: other programs need the processor, or the \
              virtual machine does not get it",
             human::short_hz(REFERENCE_HZ),
             human::short_hz(best.hz)
@@ -156,7 +156,7 @@ fn reason(chosen: &EvenRate, best: &EvenRate, sleep: Option<&EvenRate>) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Limit::{Lateness, SleepShare, SpinShare, StartCost};
+    use LimitedBy::{Lateness, SleepShare, SpinShare, StartCost};
     use std::time::Duration;
 
     #[test]
@@ -230,7 +230,7 @@ mod tests {
             ),
             ([4e3, 4e3, 1e6, 5e6], 2, Pause::Spin, "core of its own"),
             ([4e3, 4e3, 1e6, 5e3], 2, Pause::Yield, "core of its own"),
-            // One core is not to be burnt.
+            // With one core, nothing may take all of it.
             ([4e3, 5e3, 1e6, 5e6], 1, Pause::Hybrid, "nothing keeps gaps even at 10.0k/s here"),
             ([60.0, 50.0, 40.0, 30.0], 64, Pause::Sleep, "this one up to 60.0/s"),
         ] {

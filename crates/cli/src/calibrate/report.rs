@@ -1,9 +1,9 @@
-//! The report: what the machine can do, for people.
+//! The report for people: what the machine can do.
 
 use super::results::{Results, Sleeps, Spinning, Starts};
 use super::steps::{sleeps_name, starts_name};
-use crate::human;
 use hdrhistogram::Histogram;
+use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn machine(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
     writeln!(f, "machine   {} cores", results.cores)?;
     if let Some(clock) = &results.clock {
         let source = if clock.counter { "time-stamp counter" } else { "operating system" };
-        let system = clock.system_source.as_deref().unwrap_or("its source is not known");
+        let system = clock.system_source.as_deref().unwrap_or("source not known");
         writeln!(f, "clock     {source}, {:.1}ns a reading", clock.reading_ns)?;
         writeln!(
             f,
@@ -54,7 +54,7 @@ fn machine(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
                 human::time(slack)
             )
         }
-        None => writeln!(f, "timers    this system does not tell their slack"),
+        None => writeln!(f, "timers    their slack is not known on this system"),
     }
 }
 
@@ -86,7 +86,7 @@ fn spin(f: &mut Formatter<'_>, spinning: &Spinning) -> fmt::Result {
     row(f, "between two readings", &spinning.gaps, "")?;
     let per_second = |least_us| {
         let count = human::float(spinning.gaps_from(Duration::from_micros(least_us)));
-        count / spinning.span.as_secs_f64().max(f64::MIN_POSITIVE)
+        count / spinning.duration.as_secs_f64().max(f64::MIN_POSITIVE)
     };
     writeln!(
         f,
@@ -104,7 +104,7 @@ fn start(f: &mut Formatter<'_>, starts: &Starts) -> fmt::Result {
     row(f, &starts_name(starts.pause, starts.hz), &starts.lateness, &cpu)
 }
 
-/// What sleeping costs, and what the engine makes of it.
+/// What sleeping costs, and how starts are clumped because of it.
 fn sleeping(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
     let Some(sleeping) = results.sleeping() else { return Ok(()) };
     write!(f, "\na sleep costs {} of processor time", human::time(sleeping.cost))?;
@@ -133,14 +133,14 @@ fn even_rates(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
 }
 
 fn recommendation(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
-    let taken = results.taken();
+    let disturbance = results.disturbance();
     match results.recommendation() {
         Some(found) => writeln!(f, "\nrecommended: --pause {}: {}.", found.pause, found.reason),
-        None if taken.is_too_much() => writeln!(
+        None if disturbance.is_too_much() => writeln!(
             f,
-            "\ntoo busy to recommend: {taken}. What was measured says how it was, not what the machine can do: \
-             repeat it when that has ended."
+            "\ntoo busy to recommend: {disturbance}. The results show how busy the machine was, not what it can do: \
+             repeat this when it is idle."
         ),
-        None => writeln!(f, "\nrecommended: nothing yet, not everything was measured."),
+        None => writeln!(f, "\nrecommended: nothing yet, because not everything was measured."),
     }
 }

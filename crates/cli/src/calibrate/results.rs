@@ -1,6 +1,6 @@
-//! What a calibration finds.
+//! The results of a calibration.
 
-use super::busy::Taken;
+use super::disturbance::Disturbance;
 use super::recommend::{self, EvenRate, Facts, Recommendation};
 use super::sleeping::Sleeping;
 use hdrhistogram::Histogram;
@@ -9,14 +9,14 @@ use std::num::NonZero;
 use std::thread;
 use std::time::Duration;
 
-/// Everything that was measured; what an interrupt left out is missing.
+/// Everything that was measured. What an interrupt prevented is missing.
 #[derive(Debug)]
 pub(crate) struct Results {
-    /// Whether it was not interrupted.
+    /// Whether everything was measured, without an interrupt.
     pub(crate) complete: bool,
     /// Processors that this process may use.
     pub(crate) cores: usize,
-    /// Of a thread that has not changed it; nothing where there is no such thing.
+    /// The timer slack of a thread that has not changed it. Nothing where there is no such thing.
     pub(crate) timer_slack: Option<Duration>,
     /// What reading the time costs.
     pub(crate) clock: Option<Clocks>,
@@ -24,22 +24,22 @@ pub(crate) struct Results {
     pub(crate) sleeps: Vec<Sleeps>,
     /// What spinning is like.
     pub(crate) spinning: Option<Spinning>,
-    /// What the engine makes of it.
+    /// How late the engine's starts are.
     pub(crate) starts: Vec<Starts>,
 }
 
-/// Where time comes from, and nanoseconds per reading and per start.
+/// The source of time, and the nanoseconds of a reading and of a start.
 #[derive(Clone, Debug)]
 pub(crate) struct Clocks {
-    /// Whether the engine reads the processor's counter, and not the operating system's clock.
+    /// Whether the engine reads the processor's counter instead of the operating system's clock.
     pub(crate) counter: bool,
-    /// Of the engine's clock.
+    /// A reading of the engine's clock.
     pub(crate) reading_ns: f64,
-    /// Of the operating system's.
+    /// A reading of the operating system's clock.
     pub(crate) system_reading_ns: f64,
-    /// What the operating system's clock is made from, where it tells.
+    /// The source of the operating system's clock, where it is known.
     pub(crate) system_source: Option<String>,
-    /// Of a start that nothing holds back: a grant, and a reading of the engine's clock.
+    /// A start that is not held back: a grant, and a reading of the engine's clock.
     pub(crate) start_ns: f64,
 }
 
@@ -52,27 +52,27 @@ pub(crate) struct Sleeps {
     pub(crate) asked: Duration,
     /// By how much more it took, in nanoseconds.
     pub(crate) oversleep: Histogram<u64>,
-    /// Of the processor, for each sleep.
+    /// The processor time of each sleep.
     pub(crate) cpu_each: Option<Duration>,
 }
 
-/// A thread that does nothing but read the clock: what it does not see, somebody else had.
+/// A thread that only reads the clock. A gap in its readings was taken by something else.
 #[derive(Clone, Debug)]
 pub(crate) struct Spinning {
     /// Nanoseconds between consecutive readings.
     pub(crate) gaps: Histogram<u64>,
     /// How long it spun.
-    pub(crate) span: Duration,
+    pub(crate) duration: Duration,
     /// The time in gaps above [`HICCUP`].
     pub(crate) in_hiccups: Duration,
     /// Of one core.
     pub(crate) cpu_share: Option<f64>,
 }
 
-/// As long as sleeps are at 10 k/s, where their cost begins to matter.
+/// The length of sleeps at 10 k/s, where their cost begins to matter.
 pub(crate) const TYPICAL_SLEEP: Duration = Duration::from_micros(100);
 
-/// A gap that no reading of the clock explains.
+/// A gap that is longer than any reading of the clock.
 pub(crate) const HICCUP: Duration = Duration::from_micros(1);
 
 /// Starts by the engine.
@@ -93,7 +93,7 @@ pub(crate) struct Starts {
 }
 
 impl Results {
-    /// Nothing measured yet.
+    /// Results before the first measurement.
     pub(crate) fn new() -> Results {
         Results {
             complete: false,
@@ -106,29 +106,29 @@ impl Results {
         }
     }
 
-    /// What sleeping costs, by the sleeps that are most like the engine's; nothing where it can't
-    /// be told.
+    /// What sleeping costs, by the sleeps that are most like the engine's. Nothing if it is not
+    /// known.
     pub(crate) fn sleeping(&self) -> Option<Sleeping> {
         let alike = self.sleeps.iter().find(|sleeps| sleeps.fine && sleeps.asked == TYPICAL_SLEEP);
         alike.and_then(|sleeps| sleeps.cpu_each).map(|cost| Sleeping { cost })
     }
 
-    /// Of a core, what sleeping to each of `hz` starts per second took.
+    /// The share of a core that was used for sleeping at `hz` starts per second.
     pub(crate) fn sleep_share_at(&self, hz: u32) -> Option<f64> {
         let starts =
             self.starts.iter().find(|starts| starts.pause == Pause::Sleep && starts.hz == hz);
         starts.and_then(|starts| starts.cpu_share)
     }
 
-    /// What others took from the threads that never sleep.
-    pub(crate) fn taken(&self) -> Taken {
+    /// What was taken from the threads that never sleep.
+    pub(crate) fn disturbance(&self) -> Disturbance {
         let starts =
             self.starts.iter().filter(|starts| matches!(starts.pause, Pause::Yield | Pause::Spin));
         let shares = starts.map(|starts| starts.cpu_share);
         let shares =
             shares.chain(self.spinning.iter().map(|spinning| spinning.cpu_share)).flatten();
-        Taken {
-            // Two clocks do not agree to the last digit.
+        Disturbance {
+            // The two clocks differ in the last digits.
             by_others: shares.map(|share| (1.0 - share).max(0.0)).max_by(f64::total_cmp),
             in_hiccups: self.spinning.as_ref().map(Spinning::share_lost),
         }
@@ -147,10 +147,10 @@ impl Results {
             .collect()
     }
 
-    /// The way to pause that suits this machine, once everything is measured, unless others took
-    /// too much of it.
+    /// The way to pause that suits this machine. Nothing before everything is measured, or if the
+    /// disturbance was too strong.
     pub(crate) fn recommendation(&self) -> Option<Recommendation> {
-        if !self.complete || self.taken().is_too_much() {
+        if !self.complete || self.disturbance().is_too_much() {
             return None;
         }
         recommend::recommend(&self.even_rates(), self.cores)
@@ -165,7 +165,7 @@ impl Starts {
 }
 
 impl Spinning {
-    /// How many gaps were at least so long.
+    /// How many gaps were at least this long.
     pub(crate) fn gaps_from(&self, least: Duration) -> u64 {
         let least_ns = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX);
         self.gaps.count_between(least_ns, u64::MAX)
@@ -173,10 +173,10 @@ impl Spinning {
 
     /// The share of the time that passed in gaps above [`HICCUP`].
     pub(crate) fn share_lost(&self) -> f64 {
-        if self.span.is_zero() {
+        if self.duration.is_zero() {
             0.0
         } else {
-            self.in_hiccups.as_secs_f64() / self.span.as_secs_f64()
+            self.in_hiccups.as_secs_f64() / self.duration.as_secs_f64()
         }
     }
 }
@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    /// Everything measured by a machine that had nothing else to do.
+    /// The results of an idle machine.
     fn quiet() -> Results {
         let ways =
             [(Pause::Sleep, 0.2), (Pause::Hybrid, 0.3), (Pause::Yield, 0.99), (Pause::Spin, 1.001)];
@@ -215,7 +215,7 @@ mod tests {
             sleeps: sleeps.map(|(asked, fine, us)| sleep(asked, fine, us)).into(),
             spinning: Some(Spinning {
                 gaps: histogram(),
-                span: second,
+                duration: second,
                 in_hiccups,
                 cpu_share: Some(0.98),
             }),
@@ -247,10 +247,10 @@ mod tests {
     /// yielding one 1 %.
     #[test]
     fn what_is_taken_is_missing_from_threads_that_never_sleep() {
-        let Taken { by_others, in_hiccups } = quiet().taken();
+        let Disturbance { by_others, in_hiccups } = quiet().disturbance();
         assert!((by_others.unwrap() - 0.02).abs() < 1e-9, "{by_others:?}");
         assert_eq!(in_hiccups, Some(0.01));
-        assert_eq!(Results::new().taken(), Taken { by_others: None, in_hiccups: None });
+        assert_eq!(Results::new().disturbance(), Disturbance { by_others: None, in_hiccups: None });
     }
 
     /// Without them, 5 us late allow for 50 k/s.

@@ -1,34 +1,33 @@
-//! What follows from the cost of a sleep: up to which rate each start has a sleep of its own, and
-//! how long clumps are above.
+//! Conclusions from the cost of a sleep: up to which rate each start has its own sleep, and how
+//! long clumps are above that rate.
 
-use crate::human;
 use nanopace::Pause;
+use nanopace_console::human;
 use std::time::Duration;
 
 /// What sleeping is like under the engine's defaults.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sleeping {
-    /// Processor time of one sleep.
+    /// The processor time of one sleep.
     pub(crate) cost: Duration,
 }
 
-/// Rates that are told as examples of clumps, per second.
+/// The rates for which clumps are shown as examples, per second.
 pub(crate) const CLUMPED_HZ: [u32; 2] = [100_000, 1_000_000];
 
 impl Sleeping {
-    /// The span of a clump: from one waking to the next where sleeping keeps to its share of a
-    /// core.
+    /// The length of a clump: from one waking to the next if sleeping keeps to its share of a core.
     pub(crate) fn clump(self) -> Duration {
         self.cost.div_f64(Pause::DEFAULT_SLEEP_SHARE)
     }
 
-    /// Starts per second above which they come in clumps: closer than the engine spares, and than
-    /// the share allows.
+    /// The rate above which starts come in clumps: they are closer than the engine always sleeps
+    /// for, and closer than the share allows.
     pub(crate) fn clumped_above_hz(self) -> f64 {
         1.0 / self.clump().min(Pause::CLUMPED_BELOW).as_secs_f64()
     }
 
-    /// Starts in a clump, to the nearest.
+    /// The number of starts in a clump, rounded.
     pub(crate) fn starts_at(self, hz: u32) -> u128 {
         ((self.clump().as_nanos() * u128::from(hz) + 500_000_000) / 1_000_000_000).max(1)
     }

@@ -1,9 +1,9 @@
-//! The measurements one by one, and how they share the time.
+//! The measurements in their order, and how they share the time.
 
 use super::measure::{self, Bounds};
 use super::results::{Results, TYPICAL_SLEEP};
-use crate::human;
 use nanopace::Pause;
+use nanopace_console::human;
 use std::fmt;
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ pub(crate) enum Step {
     Clocks,
     /// Sleeping for a time, with fine timers or as a thread does by default.
     Sleeps { asked: Duration, fine: bool },
-    /// Reading the clock without end.
+    /// Reading the clock all the time.
     Spinning,
-    /// Starting at so many per second.
+    /// Starting at a rate per second.
     Starts { pause: Pause, hz: u32 },
 }
 
-/// All of them. Fine timers are measured where they can be had.
+/// All measurements. Fine timers are measured where they are available.
 pub(crate) fn all() -> Vec<Step> {
     let mut steps = vec![Step::Clocks];
     for asked in [Duration::from_micros(1), TYPICAL_SLEEP, Duration::from_millis(2)] {
@@ -37,17 +37,17 @@ pub(crate) fn all() -> Vec<Step> {
 }
 
 impl Step {
-    /// Its part of the time, compared with the others'.
+    /// Its share of the time, relative to the others.
     pub(crate) fn weight(self) -> u32 {
         match self {
             Step::Clocks | Step::Sleeps { .. } => 1,
-            // 1 k/s needs the most time for its percentiles.
+            // At 1 k/s, percentiles need the most time.
             Step::Starts { hz, .. } if hz > 1_000 => 1,
             Step::Starts { .. } | Step::Spinning => 2,
         }
     }
 
-    /// Measures, and writes down what came out.
+    /// Measures, and adds to the results.
     pub(crate) fn perform(self, bounds: Bounds<'_>, results: &mut Results) {
         match self {
             Step::Clocks => results.clock = Some(measure::clocks(bounds)),

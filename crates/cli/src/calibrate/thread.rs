@@ -1,4 +1,4 @@
-//! What the operating system tells a thread about itself.
+//! What the operating system knows about a thread.
 
 #[cfg(target_os = "linux")]
 mod platform {
@@ -12,7 +12,7 @@ mod platform {
         current_timer_slack().ok().map(Duration::from_nanos)
     }
 
-    /// For the rest of the thread's life; whether it could be had.
+    /// Sets the least timer slack for the rest of the thread's life. Returns whether it worked.
     pub(in crate::calibrate) fn set_fine_timers() -> bool {
         set_current_timer_slack(Some(NonZeroU64::MIN)).is_ok()
     }

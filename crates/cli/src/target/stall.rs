@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The target gives no answer for `length`, from `start` after the schedule's start on.
+/// The target does not answer for `length`, beginning `start` after the schedule's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stall {
     length: Duration,
@@ -11,8 +11,7 @@ pub(crate) struct Stall {
 }
 
 impl Stall {
-    /// How much longer an answer has to be held back that would be ready at `ready` on the
-    /// schedule's clock.
+    /// How long to hold back an answer that is ready at `ready` after the schedule's start.
     pub(crate) fn hold(self, ready: Duration) -> Duration {
         let end = self.start.saturating_add(self.length);
         if ready < self.start { Duration::ZERO } else { end.saturating_sub(ready) }

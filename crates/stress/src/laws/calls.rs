@@ -1,14 +1,15 @@
-//! What holds for each call by itself.
+//! What holds for each single call.
 
-use super::law;
-use crate::changer::To;
-use crate::plan::{Changes, Work};
+use super::law::law;
+use crate::changer::ChangeTo;
+use crate::evidence::Evidence;
 use crate::record::{Call, Record};
-use crate::round::Evidence;
+use crate::scenario::{Changes, Work};
 use nanopace::{Grant, Nanos, Refused};
 use std::collections::HashMap;
 
-/// As many starts as may share a reading of the clock, by the documentation of a grant's wait time.
+/// The most starts that may share a reading of the clock, by the documentation of a grant's wait
+/// time.
 const MOST_PER_READING: u64 = 2_048;
 
 /// Every call of the round.
@@ -27,23 +28,23 @@ pub(super) fn check(evidence: &Evidence) -> Result<(), String> {
 fn granted(evidence: &Evidence, record: &Record, grant: Grant) -> Result<(), String> {
     never_early(evidence, record, grant)?;
     law(grant.actual_start() <= record.after, || {
-        "it is told to start later than it returned".to_owned()
+        "its actual start is later than its return".to_owned()
     })?;
     let told = grant.wait_time();
     law(told <= record.after - grant.intended_start(), || {
         "a wait time is more than the truth".to_owned()
     })?;
-    let is_long = evidence.plan.work == Work::Long && record.call == Call::Lane;
-    let has_own_reading = evidence.plan.is_judged_throughout() || is_long;
+    let is_long = evidence.scenario.work == Work::Long && record.call == Call::Lane;
+    let has_own_reading = evidence.scenario.is_judged_throughout() || is_long;
     law(!has_own_reading || grant.actual_start() >= record.before, || {
-        "a start is told to be before the call, where it has a reading of its own".to_owned()
+        "an actual start is before the call, although it has a reading of its own".to_owned()
     })?;
     law(record.before <= evidence.closed.1, || "a start after the close".to_owned())
 }
 
 /// By the pacer's clock, and by the operating system's, which may be a thousandth faster.
 fn never_early(evidence: &Evidence, record: &Record, grant: Grant) -> Result<(), String> {
-    let threshold = evidence.plan.sleep_threshold;
+    let threshold = evidence.scenario.sleep_threshold;
     let early = grant.intended_start() - grant.actual_start();
     law(early.is_zero() || early < threshold, || "a start is early".to_owned())?;
     let really_early = grant.intended_start() - record.after;
@@ -56,7 +57,7 @@ fn never_early(evidence: &Evidence, record: &Record, grant: Grant) -> Result<(),
 }
 
 fn answered(evidence: &Evidence, record: &Record, refused: Refused) -> Result<(), String> {
-    let calm = evidence.plan.changes == Changes::None;
+    let calm = evidence.scenario.changes == Changes::None;
     match refused {
         Refused::NotUntil(moment) if calm => not_until(record, moment),
         Refused::Paused => paused(calm, record),
@@ -77,7 +78,7 @@ fn not_until(record: &Record, moment: Nanos) -> Result<(), String> {
 }
 
 fn paused(calm: bool, record: &Record) -> Result<(), String> {
-    law(!calm, || "paused by nobody".to_owned())?;
+    law(!calm, || "paused, but not by the changer".to_owned())?;
     let deadlined = matches!(record.call, Call::Timeout | Call::Deadline);
     law(!deadlined || record.after >= record.limit, || "given up before the deadline".to_owned())
 }
@@ -100,8 +101,8 @@ fn nothing_starts_while_paused(evidence: &Evidence) -> Result<(), String> {
     let mut paused = None;
     for change in &evidence.changes {
         match (change.to, paused) {
-            (To::Paused, None) => paused = Some(change.after),
-            (To::Running, Some(from)) => {
+            (ChangeTo::Paused, None) => paused = Some(change.after),
+            (ChangeTo::Running, Some(from)) => {
                 none_within(evidence, from, change.before)?;
                 paused = None;
             }

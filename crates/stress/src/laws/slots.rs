@@ -1,15 +1,15 @@
-//! What holds for all starts of a round together: no slot twice, none missing, no more than the
-//! rate allows.
+//! What holds for all starts of a round together: no slot is started twice, none is missing, and
+//! there are no more than the rate allows.
 
-use super::law;
-use crate::changer::To;
-use crate::course::{Course, SLOT, State};
-use crate::plan::Changes;
+use super::law::law;
+use crate::allowance::{Allowance, SLOT, State};
+use crate::changer::ChangeTo;
+use crate::evidence::Evidence;
 use crate::record::{Record, Start};
-use crate::round::Evidence;
+use crate::scenario::Changes;
 use nanopace::Nanos;
 
-/// Up to so many changes of the course, the intended starts of late slots are exact.
+/// Up to this number of changes, the intended starts of late slots are exact.
 const REMEMBERED: usize = 32;
 
 /// Every law about slots.
@@ -18,11 +18,11 @@ pub(super) fn check(evidence: &Evidence) -> Result<(), String> {
     starts.retain(|start| start.slots > 0);
     began_when_told(evidence)?;
     starts.sort_unstable_by_key(|start| start.intended);
-    let paused = evidence.changes.iter().any(|change| change.to == To::Paused);
-    if evidence.plan.sleep_threshold.is_zero() && !paused {
+    let paused = evidence.changes.iter().any(|change| change.to == ChangeTo::Paused);
+    if evidence.scenario.sleep_threshold.is_zero() && !paused {
         an_interval_apart(evidence, &exact(evidence, &starts))?;
     }
-    if evidence.plan.changes == Changes::None && evidence.plan.never_forfeits() {
+    if evidence.scenario.changes == Changes::None && evidence.scenario.never_forfeits() {
         on_the_grid(evidence, &starts)?;
         none_missing(evidence, &starts)?;
     }
@@ -41,16 +41,16 @@ fn began_when_told(evidence: &Evidence) -> Result<(), String> {
 /// The highest rate there was, per second.
 fn fastest(evidence: &Evidence) -> u64 {
     let rates = evidence.changes.iter().filter_map(|change| match change.to {
-        To::Rate(rate) => Some(rate),
+        ChangeTo::Rate(rate) => Some(rate),
         _ => None,
     });
-    rates.fold(evidence.plan.rate, u64::max)
+    rates.fold(evidence.scenario.rate, u64::max)
 }
 
-/// Those whose intended starts are exact, and not interpolated because the schedule has changed too
-/// often since. Each start may have forfeited time, and so is a possible change.
+/// The starts with exact intended starts. Others were interpolated, because the schedule has
+/// changed too often since. Each start may have forfeited time, so it may be a change.
 fn exact(evidence: &Evidence, starts: &[Start]) -> Vec<Start> {
-    if evidence.plan.never_forfeits() && evidence.changes.len() <= REMEMBERED {
+    if evidence.scenario.never_forfeits() && evidence.changes.len() <= REMEMBERED {
         return starts.to_vec();
     }
     let mut moments: Vec<u64> = starts.iter().map(|start| start.actual).collect();
@@ -68,9 +68,9 @@ fn exact(evidence: &Evidence, starts: &[Start]) -> Vec<Start> {
     starts.iter().filter(is_fresh).copied().collect()
 }
 
-/// Whatever is forfeited moves slots away from each other; so those of the highest rate are the
-/// closest. Not where a slot may have started before one ahead of it was moved: early, or before a
-/// pause.
+/// Forfeited time moves slots away from each other, so no two are closer than the highest rate
+/// says. This does not hold if a slot may have started before a slot ahead of it was moved: early,
+/// or before a pause.
 fn an_interval_apart(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     let fastest = u128::from(fastest(evidence));
     let close = starts.windows(2).find(|pair| {
@@ -87,7 +87,7 @@ fn an_interval_apart(evidence: &Evidence, starts: &[Start]) -> Result<(), String
 
 /// A slot's number is how many intervals after slot 0 it lies, within a nanosecond.
 fn number(evidence: &Evidence, intended: u64) -> Result<u64, String> {
-    let rate = u128::from(evidence.plan.rate);
+    let rate = u128::from(evidence.scenario.rate);
     let since = u128::from(intended.saturating_sub(evidence.origin.as_nanos())) * rate;
     let number = (since + SLOT / 2) / SLOT;
     law(since.abs_diff(number * SLOT) <= rate, || format!("{intended} ns is no slot's start"))?;
@@ -104,11 +104,11 @@ fn on_the_grid(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     Ok(())
 }
 
-/// Where all that was due has been taken, the slots up to the next one have been started or
+/// If everything that was due has been taken, all slots up to the next one have been started or
 /// skipped.
 fn none_missing(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     let Some(next) = evidence.next else { return Ok(()) };
-    if !evidence.plan.sleep_threshold.is_zero() || evidence.plan.policy.is_late() {
+    if !evidence.scenario.sleep_threshold.is_zero() || evidence.scenario.policy.is_late() {
         return Ok(());
     }
     let next = number(evidence, next.as_nanos())?;
@@ -116,18 +116,19 @@ fn none_missing(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     law(started == next, || format!("{started} slots started, and the next one is slot {next}"))
 }
 
-/// Up to any moment no more slots than the rate brings until then, but for the row that started
-/// last.
+/// Up to any moment, no more slots have started than the rate allows, except for the row that
+/// started last.
 fn within_the_rate(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
-    let start = State { rate: evidence.plan.rate, runs: true };
-    let course = Course::new(evidence.origin, start, &evidence.changes, State::speed, u64::max);
-    let early = evidence.plan.sleep_threshold.as_nanos() * u128::from(fastest(evidence));
+    let start = State { rate: evidence.scenario.rate, runs: true };
+    let allowance =
+        Allowance::new(evidence.origin, start, &evidence.changes, State::speed, u64::max);
+    let early = evidence.scenario.sleep_threshold.as_nanos() * u128::from(fastest(evidence));
     let rounding = if evidence.changes.is_empty() { 0 } else { SLOT };
     let (mut started, mut longest) = (0, 0);
     for start in starts {
         started += u128::from(start.slots);
         longest = longest.max(u128::from(start.slots));
-        let allowed = course.until(start.actual) + early + rounding;
+        let allowed = allowance.until(start.actual) + early + rounding;
         law((started - longest) * SLOT <= allowed, || {
             format!(
                 "{started} slots started, where {} are allowed, at {start:?}",

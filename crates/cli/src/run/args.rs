@@ -1,0 +1,88 @@
+//! The options of `nanopace run`; the texts here are its `--help` page.
+
+use crate::target::stall::Stall;
+use clap::Args;
+use nanopace::{Pause, Rate, Strictness};
+use nanopace_console::human::positive_duration;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The options of `nanopace run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// URL of the server, http only; by default an embedded target on a loopback port is used
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+
+    /// Requests to start, per second unless another unit follows: 5000, 50k/s, 3/min, 1.5/h
+    #[arg(long, default_value = "5000/s")]
+    pub(crate) rate: Rate,
+
+    /// How long to run, without the warm-up [default: 10s; with --requests no limit]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    pub(crate) duration: Option<Duration>,
+
+    /// Start exactly this many requests, without the warm-up; --duration may end the run earlier
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) requests: Option<u64>,
+
+    /// Threads that send requests, each on its own connection and one request at a time
+    #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub(crate) workers: u16,
+
+    /// How to catch up when late: 0 at once, 1 never, 1.1 at up to 110 % of the rate
+    #[arg(long, value_name = "NUMBER", default_value_t)]
+    pub(crate) strictness: Strictness,
+
+    /// Give up any backlog beyond this time [default: keep all of it]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) max_backlog: Option<Duration>,
+
+    /// Skip requests that would start later than this, and count them [default: skip none]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) skip_later_than: Option<Duration>,
+
+    /// How an early worker pauses: sleep, hybrid (sleep, then spin briefly), yield or spin
+    #[arg(long, value_name = "HOW", default_value_t)]
+    pub(crate) pause: Pause,
+
+    /// Pin worker i to core i, starting over after the last core
+    #[arg(long)]
+    pub(crate) pin: bool,
+
+    /// Abort a request after this time; it counts as failed
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration)]
+    pub(crate) timeout: Duration,
+
+    /// Run this long before recording starts
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
+    pub(crate) warmup: Duration,
+
+    /// How long the embedded target takes for each answer
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration, conflicts_with = "url")]
+    pub(crate) target_latency: Duration,
+
+    /// Stop the embedded target from answering: 2s@3s is for 2 s, beginning 3 s after the start
+    #[arg(long, value_name = "TIME@TIME", conflicts_with = "url")]
+    pub(crate) target_stall: Option<Stall>,
+
+    /// Exit with status 3 if less than this share of the scheduled requests is started, e.g. 0.99
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) fail_below: Option<f64>,
+
+    /// Write the results as one JSON object; with - it goes to standard output, and the report to
+    /// standard error
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write an interval log of HDR histograms, with one line per second and kind of time
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hdr: Option<PathBuf>,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("a share is a number from 0 to 1".to_owned()),
+    }
+}

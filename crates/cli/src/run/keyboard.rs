@@ -1,0 +1,59 @@
+//! The terminal as a keyboard: keys arrive one by one, without echo, during the run.
+
+use super::message::Message;
+use crate::interrupt::Interrupt;
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::terminal;
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread;
+
+/// While this lives, keys arrive as messages. Dropping it gives the terminal back as it was, after
+/// a panic too.
+#[derive(Debug)]
+pub(crate) struct Keyboard(());
+
+impl Keyboard {
+    /// Listens, if keys come from a terminal and progress goes to one.
+    pub(crate) fn listen(messages: Sender<Message>, interrupt: Arc<Interrupt>) -> Option<Keyboard> {
+        if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+            return None;
+        }
+        terminal::enable_raw_mode().ok()?;
+        let keyboard = Keyboard(());
+        // Never joined: it may wait for a key for ever. It ends with the process.
+        thread::Builder::new()
+            .name("keys".to_owned())
+            .spawn(move || forward(&messages, &interrupt))
+            .ok()?;
+        Some(keyboard)
+    }
+}
+
+impl Drop for Keyboard {
+    fn drop(&mut self) {
+        // A terminal that is gone needs no restoring.
+        let _ = terminal::disable_raw_mode();
+    }
+}
+
+fn forward(messages: &Sender<Message>, interrupt: &Interrupt) {
+    while let Ok(event) = event::read() {
+        match event {
+            Event::Key(key) if key.kind == KeyEventKind::Release => {}
+            Event::Key(key) if stops(key) => interrupt.trigger(),
+            Event::Key(key) => drop(messages.send(Message::Key(key))),
+            _ => {}
+        }
+    }
+}
+
+/// Whether the key ends the run. In raw mode, Ctrl-C is a key like any other.
+fn stops(key: KeyEvent) -> bool {
+    match key.code {
+        KeyCode::Char('c' | 'd') => key.modifiers.contains(KeyModifiers::CONTROL),
+        KeyCode::Char('q') => true,
+        _ => false,
+    }
+}

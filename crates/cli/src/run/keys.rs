@@ -1,0 +1,113 @@
+//! What typed keys mean.
+
+use crossterm::event::KeyCode;
+use nanopace::{Rate, RateError};
+
+/// What a key asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Action {
+    /// Raise the rate a little.
+    Faster,
+    /// Lower the rate a little.
+    Slower,
+    /// Pause the schedule, or resume it.
+    TogglePause,
+    /// Change to this rate.
+    SetRate(Rate),
+}
+
+/// The rate being typed, if any.
+#[derive(Debug, Default)]
+pub(crate) struct Prompt {
+    typed: String,
+}
+
+impl Prompt {
+    /// What `key` asks for, after the keys before it. An error means that a text was entered that
+    /// is not a rate.
+    pub(crate) fn press(&mut self, key: KeyCode) -> Result<Option<Action>, RateError> {
+        match key {
+            KeyCode::Char('+' | '=') => return Ok(Some(Action::Faster)),
+            KeyCode::Char('-') => return Ok(Some(Action::Slower)),
+            KeyCode::Char(' ') => return Ok(Some(Action::TogglePause)),
+            KeyCode::Char(c) if c.is_ascii_digit() => self.typed.push(c),
+            // Units and fractions only make sense after a digit.
+            KeyCode::Char(c) if !self.typed.is_empty() => self.typed.push(c),
+            KeyCode::Backspace => drop(self.typed.pop()),
+            KeyCode::Esc => self.typed.clear(),
+            KeyCode::Enter if !self.typed.is_empty() => return self.enter(),
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    fn enter(&mut self) -> Result<Option<Action>, RateError> {
+        let rate = self.typed.parse();
+        self.typed.clear();
+        Ok(Some(Action::SetRate(rate?)))
+    }
+
+    /// The text typed so far.
+    pub(crate) fn typed(&self) -> &str {
+        &self.typed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The actions that the characters of `text` ask for; `\n`, `\x08` and `\x1b` are Enter,
+    /// Backspace and Escape.
+    fn actions(text: &str) -> Vec<Action> {
+        let mut prompt = Prompt::default();
+        let key = |c| match c {
+            '\n' => KeyCode::Enter,
+            '\x08' => KeyCode::Backspace,
+            '\x1b' => KeyCode::Esc,
+            c => KeyCode::Char(c),
+        };
+        text.chars().filter_map(|c| prompt.press(key(c)).ok().flatten()).collect()
+    }
+
+    fn set(rate: &str) -> Action {
+        Action::SetRate(rate.parse().unwrap())
+    }
+
+    #[test]
+    fn single_keys_act_at_once() {
+        assert_eq!(
+            actions("+-= "),
+            [Action::Faster, Action::Slower, Action::Faster, Action::TogglePause]
+        );
+    }
+
+    #[test]
+    fn a_typed_rate_acts_on_enter() {
+        for (text, expected) in [
+            ("250\n", vec![set("250")]),
+            ("2.5k/s\n", vec![set("2.5k/s")]),
+            ("12\x085\n", vec![set("15")]),
+            ("12\x1b7\n", vec![set("7")]),
+            ("100\n200\n", vec![set("100"), set("200")]),
+        ] {
+            assert_eq!(actions(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_ignored() {
+        for text in ["\n", "x\n", "k5", "\x08\n", "0\n", "12zz\n"] {
+            assert_eq!(actions(text), [], "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_rate_is_an_error_and_forgotten() {
+        let mut prompt = Prompt::default();
+        assert_eq!(prompt.press(KeyCode::Char('0')), Ok(None));
+        assert_eq!(prompt.typed(), "0");
+        assert!(prompt.press(KeyCode::Enter).is_err());
+        assert_eq!(prompt.typed(), "");
+    }
+}

@@ -1,0 +1,8 @@
+//! Recording: what is written down about each operation, and how it is collected from all workers.
+
+pub(crate) mod collector;
+pub(crate) mod hdr_log;
+pub(crate) mod lateness;
+pub(crate) mod operation;
+pub(crate) mod recorder;
+pub(crate) mod stats;

@@ -1,0 +1,70 @@
+//! The interval log of HDR histograms: what happened when, for the tools that read such logs.
+
+use super::stats::OperationStats;
+use anyhow::Context;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use nanopace_console::create_file;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// The log reader of the original library wants to see these two lines.
+const FORMAT: &str = "[Histogram log format version 1.3]";
+const LEGEND: &str =
+    r#""StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram""#;
+
+const CANNOT_WRITE: &str = "cannot write the interval log";
+
+/// A log being written.
+#[derive(Debug)]
+pub(crate) struct HdrLog(BufWriter<File>);
+
+impl HdrLog {
+    /// Creates the file.
+    pub(crate) fn create(path: &Path) -> anyhow::Result<HdrLog> {
+        Ok(HdrLog(BufWriter::new(create_file(path)?)))
+    }
+
+    /// Writes the head of the log. The schedule starts at `start`.
+    pub(crate) fn begin(&mut self, start: SystemTime) -> anyhow::Result<()> {
+        IntervalLogWriterBuilder::new()
+            .add_comment(FORMAT)
+            .add_comment(
+                "Times in nanoseconds; tags: wait, service (uncorrected), response (corrected)",
+            )
+            .with_start_time(start)
+            .with_base_time(start)
+            .begin_log_with(&mut self.0, &mut V2DeflateSerializer::new())
+            .map(drop)
+            .and_then(|()| writeln!(self.0, "{LEGEND}"))
+            .context(CANNOT_WRITE)
+    }
+
+    /// Writes an interval that began `start` after the schedule's start and took `duration`.
+    pub(crate) fn write(
+        &mut self,
+        start: Duration,
+        duration: Duration,
+        stats: &OperationStats,
+    ) -> anyhow::Result<()> {
+        let mut serializer = V2DeflateSerializer::new();
+        // A new writer for each interval, without a head: a writer that is kept would borrow the
+        // file for good.
+        let mut log = IntervalLogWriterBuilder::new()
+            .begin_log_with(&mut self.0, &mut serializer)
+            .context(CANNOT_WRITE)?;
+        for (tag, times) in
+            [("wait", &stats.wait), ("service", &stats.service), ("response", &stats.response)]
+        {
+            log.write_histogram(times, start, duration, Tag::new(tag)).context(CANNOT_WRITE)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is still buffered.
+    pub(crate) fn end(mut self) -> anyhow::Result<()> {
+        self.0.flush().context(CANNOT_WRITE)
+    }
+}

@@ -1,0 +1,125 @@
+//! The uncorrected curve beside the corrected one: what a closed-loop tool would report, and what
+//! really happened.
+
+use crate::percentiles::at;
+use hdrhistogram::Histogram;
+use nanopace_console::human;
+use std::fmt::{self, Display, Formatter};
+use std::iter;
+use std::time::Duration;
+
+/// Where the two curves are compared.
+const POINTS: [(&str, f64); 9] = [
+    ("p50", 0.5),
+    ("p66", 0.66),
+    ("p75", 0.75),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
+    ("max", 1.0),
+];
+
+/// The first character of a bar stands for 10 us, and each further one for 1.58 times as much: five
+/// characters are a factor of ten.
+const FIRST: Duration = Duration::from_micros(10);
+const STEP: f64 = 1.584_893;
+
+/// The bars are cut where the next column starts.
+const WIDTH: usize = 30;
+
+/// Two distributions as bars, on a logarithmic scale.
+#[derive(Debug)]
+pub(crate) struct Curve<'run> {
+    /// Service times.
+    pub(crate) uncorrected: &'run Histogram<u64>,
+    /// Response times.
+    pub(crate) corrected: &'run Histogram<u64>,
+}
+
+impl Display for Curve<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\n{:<8}{:<40}corrected (response), log scale", "", "uncorrected (service)")?;
+        for (name, quantile) in POINTS {
+            let (uncorrected, corrected) =
+                (at(self.uncorrected, quantile), at(self.corrected, quantile));
+            let (left, right) = (bar(uncorrected), bar(corrected));
+            let [uncorrected, corrected] = [uncorrected, corrected].map(human::time);
+            writeln!(f, "{name:<7}{uncorrected:>8} {left:<WIDTH$} {corrected:>8} {right}")?;
+        }
+        writeln!(f, "{}\n", self.hidden())
+    }
+}
+
+impl Curve<'_> {
+    /// What a closed-loop tool would have hidden, at the point where it hides most.
+    fn hidden(&self) -> String {
+        let hidden =
+            |quantile| at(self.corrected, quantile).saturating_sub(at(self.uncorrected, quantile));
+        let (name, quantile) =
+            POINTS.into_iter().max_by_key(|&(_, quantile)| hidden(quantile)).unwrap_or(POINTS[0]);
+        let (reported, right) = (at(self.uncorrected, quantile), at(self.corrected, quantile));
+        if hidden(quantile) * 10 <= right {
+            return "The curves agree to within 10 %: waiting hides little here.".to_owned();
+        }
+        let share = human::percent(1.0 - reported.as_secs_f64() / right.as_secs_f64());
+        let [reported, right] = [reported, right].map(human::time);
+        format!(
+            "At {name} a closed-loop tool would have reported {reported} where {right} is right: it hides {share}."
+        )
+    }
+}
+
+fn bar(time: Duration) -> String {
+    iter::successors(Some(FIRST), |step| Some(step.mul_f64(STEP)))
+        .take_while(|step| *step <= time)
+        .take(WIDTH)
+        .map(|_| '#')
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
+        let mut histogram = Histogram::new(3).unwrap();
+        values.into_iter().for_each(|ms| histogram.record(ms * 1_000_000).unwrap());
+        histogram
+    }
+
+    #[test]
+    fn bars_grow_with_the_logarithm() {
+        for (time, length) in [
+            (Duration::from_nanos(1), 0),
+            (Duration::from_micros(10), 1),
+            (Duration::from_micros(101), 6),
+            (Duration::from_millis(11), 16),
+            (Duration::from_secs(1_000_000), WIDTH),
+        ] {
+            assert_eq!(bar(time).len(), length, "{time:?}");
+        }
+    }
+
+    #[test]
+    fn the_sentence_names_the_point_that_hides_most() {
+        // One request of 100 takes 2 s, the others 1 ms; every third of them falls due in those 2
+        // s.
+        let uncorrected = histogram((0..100).map(|i| if i == 0 { 2_000 } else { 1 }));
+        let corrected = histogram((0..100).map(|i| if i % 3 == 0 { 2_000 - 20 * i } else { 1 }));
+        let sentence = Curve { uncorrected: &uncorrected, corrected: &corrected }.hidden();
+        assert!(
+            sentence
+                .starts_with("At p99 a closed-loop tool would have reported 1.00ms where 1.94s"),
+            "{sentence}"
+        );
+    }
+
+    #[test]
+    fn equal_curves_hide_nothing() {
+        for times in [histogram([]), histogram([5, 6, 7])] {
+            assert!(Curve { uncorrected: &times, corrected: &times }.hidden().contains("agree"));
+        }
+    }
+}

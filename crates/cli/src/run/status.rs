@@ -1,0 +1,76 @@
+//! How a run is going, as one line.
+
+use super::recording::stats::OperationStats;
+use crate::percentiles;
+use crate::progress::Progress;
+use hdrhistogram::Histogram;
+use nanopace::{Ledger, Rate};
+use nanopace_console::human;
+use std::fmt;
+use std::time::Duration;
+
+const LEGEND: &str = "elapsed, rate achieved of asked, backlog, p50/p99 of wait and response time in the last second";
+const KEYS: &str = "keys: + and - change the rate, space pauses, 2k and Enter sets it, q stops";
+
+/// Shows the run's title and explains its status line, and its keys if they can be used.
+pub(crate) fn introduce(progress: &Progress, title: &str, has_keys: bool) {
+    progress.add_line(title);
+    progress.add_line(LEGEND);
+    if has_keys {
+        progress.add_line(KEYS);
+    }
+}
+
+/// How a run is going; shown as one line.
+#[derive(Debug)]
+pub(crate) struct Status {
+    /// Time since the start of the schedule.
+    pub(crate) elapsed: Duration,
+    /// The rate that is asked for.
+    pub(crate) rate: Rate,
+    /// Whether the schedule is paused.
+    pub(crate) paused: bool,
+    /// The pacer's ledger.
+    pub(crate) ledger: Ledger,
+    /// What the last second was like.
+    pub(crate) recent: Recent,
+    /// What is being typed, or what was wrong with it.
+    pub(crate) note: String,
+}
+
+/// What happened between two collections.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recent {
+    hz: f64,
+    /// Median and 99th percentile.
+    wait: String,
+    response: String,
+}
+
+impl Recent {
+    /// `granted` slots and the operations in `stats`, within `length`.
+    pub(crate) fn new(granted: u64, stats: &OperationStats, length: Duration) -> Recent {
+        let hz = human::float(granted) / length.as_secs_f64();
+        Recent { hz, wait: spread(&stats.wait), response: spread(&stats.response) }
+    }
+}
+
+fn spread(times: &Histogram<u64>) -> String {
+    let time = |quantile| human::time(percentiles::at(times, quantile));
+    if times.is_empty() { "-".to_owned() } else { format!("{}/{}", time(0.5), time(0.99)) }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (elapsed, achieved) = (self.elapsed.as_secs_f64(), human::hz(self.recent.hz));
+        let paused = if self.paused { " (paused)" } else { "" };
+        let (slots, backlog) = (self.ledger.backlog_slots, human::time(self.ledger.backlog));
+        let Recent { wait, response, .. } = &self.recent;
+        write!(
+            f,
+            "{elapsed:3.0}s  {achieved} of {}{paused}  backlog {slots} ({backlog})  ",
+            self.rate
+        )?;
+        write!(f, "wait {wait}  response {response}  {}", self.note)
+    }
+}

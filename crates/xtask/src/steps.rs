@@ -1,0 +1,70 @@
+//! Runs the steps of a command one after the other: says which one is running, and at the end how
+//! each one went and how long it took.
+
+use std::time::{Duration, Instant};
+
+/// A part of a command.
+pub(crate) struct Step {
+    name: String,
+    run: Box<dyn FnOnce() -> bool>,
+}
+
+impl Step {
+    /// A step that succeeds if `run` returns true.
+    pub(crate) fn new(name: impl Into<String>, run: impl FnOnce() -> bool + 'static) -> Step {
+        Step { name: name.into(), run: Box::new(run) }
+    }
+}
+
+/// Runs every step, also after one has failed. Returns whether all of them succeeded.
+pub(crate) fn run_all(steps: Vec<Step>) -> bool {
+    let (count, began) = (steps.len(), Instant::now());
+    let mut lines = Vec::new();
+    let mut all_succeeded = true;
+    for (number, Step { name, run }) in (1..).zip(steps) {
+        eprintln!("\n[{number}/{count}] {name} ({} so far)", shown(began.elapsed()));
+        let step_began = Instant::now();
+        let succeeded = run();
+        all_succeeded &= succeeded;
+        let outcome = if succeeded { "ok" } else { "FAILED" };
+        lines.push(format!("{:>8}  {outcome:<6}  {name}", shown(step_began.elapsed())));
+    }
+    let outcome = if all_succeeded { "ok" } else { "FAILED" };
+    eprintln!("\n{}\n{:>8}  {outcome:<6}  in all", lines.join("\n"), shown(began.elapsed()));
+    all_succeeded
+}
+
+/// A time to a tenth of a second, from a minute on in minutes and seconds.
+fn shown(time: Duration) -> String {
+    match time.as_secs() {
+        ..60 => format!("{:.1} s", time.as_secs_f64()),
+        seconds => format!("{}:{:02} min", seconds / 60, seconds % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_runs_and_one_failure_fails_all() {
+        let step = |succeeds| Step::new("a step", move || succeeds);
+        assert!(run_all(vec![step(true), step(true)]));
+        assert!(!run_all(vec![step(false), step(true)]));
+        let ran = std::rc::Rc::new(std::cell::Cell::new(false));
+        let flag = ran.clone();
+        let last = Step::new("the last step", move || {
+            flag.set(true);
+            true
+        });
+        assert!(!run_all(vec![step(false), last]));
+        assert!(ran.get());
+    }
+
+    #[test]
+    fn times_are_short() {
+        for (ms, text) in [(50, "0.1 s"), (59_900, "59.9 s"), (61_000, "1:01 min")] {
+            assert_eq!(shown(Duration::from_millis(ms)), text);
+        }
+    }
+}

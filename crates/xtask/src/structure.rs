@@ -1,0 +1,89 @@
+//! No modules of a crate depend on each other in a circle.
+//!
+//! Each folder is checked by itself. The modules in it are the nodes, each together with what is
+//! below it; the file of the folder's own module is one more node. A module that names anything of
+//! another one depends on it. A name that a module only re-exports belongs to the module that
+//! defines it. Tests are left out.
+
+mod circles;
+mod modules;
+mod paths;
+
+use circles::{ITSELF, Tolerated, folder_name};
+use modules::Crate;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Dependencies that close a circle and are tolerated until they are removed. Do not add any.
+const TOLERATED: &[Tolerated] = &[
+    core("pause", "estimates", ITSELF, SHARES_TYPES),
+    core("pause", "hybrid", ITSELF, SHARES_TYPES),
+    core("pause", "sleep", ITSELF, SHARES_TYPES),
+    core("pause", "spin", ITSELF, SHARES_TYPES),
+    core("pause", "yielding", ITSELF, SHARES_TYPES),
+    core("timeline", "guarded", ITSELF, SHARES_TYPES),
+    core("timeline", "published", ITSELF, SHARES_TYPES),
+    Tolerated {
+        in_crate: "limits",
+        folder: "keyed",
+        from: "limits",
+        to: "replaced",
+        reason: "a limit keeps what its replaced limits still count",
+    },
+];
+
+const SHARES_TYPES: &str = "the folder's own file has types that this module needs";
+
+const fn core(
+    folder: &'static str,
+    from: &'static str,
+    to: &'static str,
+    reason: &'static str,
+) -> Tolerated {
+    Tolerated { in_crate: "core", folder, from, to, reason }
+}
+
+/// Checks every crate in the folder, and prints what it finds. Returns whether there are no
+/// circles but tolerated ones.
+pub(crate) fn check(crates: &Path) -> bool {
+    let results: Vec<bool> = folders(crates).iter().map(|folder| check_crate(folder)).collect();
+    !results.is_empty() && results.into_iter().all(|passed| passed)
+}
+
+fn folders(crates: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(crates).into_iter().flatten().flatten();
+    let mut folders: Vec<_> =
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
+}
+
+fn check_crate(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let parsed = match Crate::read(folder) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            eprintln!("{name}: {error}");
+            return false;
+        }
+    };
+    let tolerated: Vec<_> =
+        TOLERATED.iter().copied().filter(|pair| pair.in_crate == name).collect();
+    let found = circles::find(&parsed, &tolerated);
+    let modules = parsed.modules.len();
+    let shown = match found.circles.len() {
+        0 => "no circles".to_owned(),
+        1 => "1 circle".to_owned(),
+        number => format!("{number} circles"),
+    };
+    eprintln!("{name:<10} {modules:>3} modules, {shown}");
+    found.circles.iter().for_each(|circle| eprint!("{circle}"));
+    for Tolerated { folder, from, to, reason, .. } in &tolerated {
+        eprintln!("  tolerated in {}: {from} -> {to}: {reason}", folder_name(folder));
+    }
+    for Tolerated { folder, from, to, .. } in &found.outdated {
+        let folder = folder_name(folder);
+        eprintln!("  {from} -> {to} in {folder} closes no circle: remove it from TOLERATED");
+    }
+    found.circles.is_empty() && found.outdated.is_empty()
+}

@@ -1,0 +1,197 @@
+//! The modules of a crate, and which ones each of them depends on.
+
+use super::paths::{Named, Paths};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A module's path from the crate's root, which has none.
+pub(crate) type ModulePath = Vec<String>;
+
+/// The modules of a crate that are files.
+#[derive(Debug, Default)]
+pub(crate) struct Crate {
+    /// Each module with the paths that its file names.
+    pub(crate) modules: BTreeMap<ModulePath, Vec<Named>>,
+    /// What each module imports: the name in its scope, and the path that it stands for.
+    imports: BTreeMap<(ModulePath, String), Named>,
+}
+
+/// A module that depends on another one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Dependency {
+    /// The module that names something.
+    pub(crate) from: ModulePath,
+    /// The module that defines it.
+    pub(crate) to: ModulePath,
+    /// The path that is named.
+    pub(crate) path: String,
+}
+
+/// Imports of imports are followed up to this depth.
+const MOST_IMPORTS: usize = 8;
+
+impl Crate {
+    /// Reads the crate in the folder, from `src/lib.rs` or `src/main.rs`.
+    pub(crate) fn read(folder: &Path) -> Result<Crate, String> {
+        let source = folder.join("src");
+        let roots = [source.join("lib.rs"), source.join("main.rs")];
+        let root = roots.into_iter().find(|file| file.is_file()).ok_or("it has no root")?;
+        let mut read = Crate::default();
+        let mut files = vec![(Vec::new(), root)];
+        while let Some((module, file)) = files.pop() {
+            let shown = file.strip_prefix(folder).unwrap_or(&file).display();
+            let text = fs::read_to_string(&file).map_err(|error| format!("{shown}: {error}"))?;
+            let declared = read.add(module, &text).map_err(|error| format!("{shown}: {error}"))?;
+            for module in declared {
+                let file = file_of(&source, &module)?;
+                files.push((module, file));
+            }
+        }
+        Ok(read)
+    }
+
+    /// Adds the module of a file. Returns the modules that it declares.
+    fn add(&mut self, module: ModulePath, text: &str) -> syn::Result<Vec<ModulePath>> {
+        let paths = Paths::of(&syn::parse_file(text)?, module.clone());
+        for named in &paths.found {
+            if let Some(name) = &named.import {
+                self.imports.insert((named.scope.clone(), name.clone()), named.clone());
+            }
+        }
+        self.modules.insert(module, paths.found);
+        Ok(paths.declared)
+    }
+
+    /// Every dependency of a module on another one.
+    pub(crate) fn dependencies(&self) -> BTreeSet<Dependency> {
+        let mut dependencies = BTreeSet::new();
+        for (from, named) in &self.modules {
+            // What is only handed on belongs to the module that defines it.
+            for named in named.iter().filter(|named| !named.is_reexport) {
+                let Some(to) = self.resolve(named, MOST_IMPORTS) else { continue };
+                if to != *from {
+                    let path = named.path.join("::");
+                    dependencies.insert(Dependency { from: from.clone(), to, path });
+                }
+            }
+        }
+        dependencies
+    }
+
+    /// The module that defines what is named; none if it belongs to another crate.
+    fn resolve(&self, named: &Named, imports: usize) -> Option<ModulePath> {
+        let start = self.start(named);
+        let is_ours = start.is_some();
+        let (mut module, mut rest) = start.unwrap_or((named.scope.clone(), &named.path[..]));
+        while let Some((name, after)) = rest.split_first().filter(|_| is_ours) {
+            module.push(name.clone());
+            if !self.modules.contains_key(&module) {
+                module.pop();
+                break;
+            }
+            rest = after;
+        }
+        match self.imported(named, &module, rest) {
+            Some(import) if imports > 0 => self.resolve(&import, imports - 1),
+            _ => is_ours.then(|| self.file_module(module)),
+        }
+    }
+
+    /// What `rest` stands for, if the module imports its first name.
+    fn imported(&self, named: &Named, module: &[String], rest: &[String]) -> Option<Named> {
+        let (name, after) = rest.split_first()?;
+        let import = self.imports.get(&(module.to_vec(), name.clone()))?;
+        let path = [&import.path[..], after].concat();
+        (import != named).then(|| Named { path, ..import.clone() })
+    }
+
+    /// Where a path starts: its first module, and the segments that are left.
+    fn start<'a>(&self, named: &'a Named) -> Option<(ModulePath, &'a [String])> {
+        let (mut module, mut rest) = (named.scope.clone(), &named.path[..]);
+        match rest.first()?.as_str() {
+            "crate" => {
+                module.clear();
+                rest = &rest[1..];
+            }
+            "self" => rest = &rest[1..],
+            "super" => {
+                while rest.first().is_some_and(|name| name == "super") {
+                    module.pop()?;
+                    rest = &rest[1..];
+                }
+            }
+            child => {
+                let module = [&module[..], &[child.to_owned()]].concat();
+                self.modules.contains_key(&module).then_some(())?;
+            }
+        }
+        Some((module, rest))
+    }
+
+    /// The module whose file this is in: modules with a body have no file of their own.
+    fn file_module(&self, mut module: ModulePath) -> ModulePath {
+        while !self.modules.contains_key(&module) {
+            module.pop();
+        }
+        module
+    }
+}
+
+fn file_of(source: &Path, module: &[String]) -> Result<PathBuf, String> {
+    let folder: PathBuf = source.join(module.join("/"));
+    let candidates = [folder.with_extension("rs"), folder.join("mod.rs")];
+    let found = candidates.into_iter().find(|file| file.is_file());
+    found.ok_or_else(|| format!("{} has no file", module.join("::")))
+}
+
+/// A crate of files, each with its module (empty for the root) and its code.
+#[cfg(test)]
+pub(crate) fn crate_of(files: &[(&str, &str)]) -> Crate {
+    let mut made = Crate::default();
+    for (module, code) in files {
+        let module = module.split("::").filter(|name| !name.is_empty()).map(str::to_owned);
+        made.add(module.collect(), code).unwrap();
+    }
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dependencies(files: &[(&str, &str)]) -> Vec<String> {
+        let found = crate_of(files).dependencies();
+        found
+            .iter()
+            .map(|found| format!("{} -> {}", found.from.join("::"), found.to.join("::")))
+            .collect()
+    }
+
+    #[test]
+    fn names_are_found_where_they_are_defined() {
+        let root = ("", "mod a; mod b; pub use b::B;");
+        for (code, expected) in [
+            ("use crate::b::B;", &["a -> b"][..]),
+            ("use super::b::c::C;", &["a -> b"]),
+            // Through a name that the root hands on, and through one that the root defines.
+            ("use crate::B;", &["a -> b"]),
+            ("use crate::Other;", &["a -> "]),
+            // A name of another crate, and one that is defined here.
+            ("use serde::Serialize; struct A; fn f(_: A, _: Serialize) {}", &[]),
+            ("mod inner { fn f() { super::super::b::g(); } }", &["a -> b"]),
+            ("fn f() { vec![crate::b::g()]; }", &["a -> b"]),
+        ] {
+            let found = dependencies(&[root, ("a", code), ("b", "pub struct B;")]);
+            assert_eq!(found, expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn handing_on_a_name_is_no_dependency_but_using_it_is() {
+        let child = ("a", "pub struct A;");
+        assert!(dependencies(&[("", "mod a; pub use a::A;"), child]).is_empty());
+        let root = ("", "mod a; pub use a::A; fn f(_: A) {}");
+        assert_eq!(dependencies(&[root, child]), [" -> a"]);
+    }
+}

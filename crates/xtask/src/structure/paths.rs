@@ -1,0 +1,207 @@
+//! Finds the paths that a file's code names: in `use` declarations, in code, and in macros.
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::visit::{self, Visit};
+use syn::{Attribute, ItemMod, ItemUse, Macro, Meta, UseTree, VisRestricted, Visibility};
+
+/// A path that is named somewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    /// The module that the path stands in.
+    pub(crate) scope: Vec<String>,
+    /// The segments of the path.
+    pub(crate) path: Vec<String>,
+    /// The name that a `use` declaration gives it in its scope.
+    pub(crate) import: Option<String>,
+    /// Whether it is a `use` declaration for others, such as `pub use`.
+    pub(crate) is_reexport: bool,
+}
+
+/// Collects paths from a syntax tree.
+pub(crate) struct Paths {
+    scope: Vec<String>,
+    in_reexport: bool,
+    /// The paths found so far.
+    pub(crate) found: Vec<Named>,
+    /// The modules declared without a body, which have files of their own.
+    pub(crate) declared: Vec<Vec<String>>,
+}
+
+impl Paths {
+    /// Everything that the file of the module `scope` names.
+    pub(crate) fn of(file: &syn::File, scope: Vec<String>) -> Paths {
+        let mut paths =
+            Paths { scope, in_reexport: false, found: Vec::new(), declared: Vec::new() };
+        paths.visit_file(file);
+        paths
+    }
+
+    fn add(&mut self, path: Vec<String>, import: Option<String>) {
+        let (scope, is_reexport) = (self.scope.clone(), self.in_reexport);
+        self.found.push(Named { scope, path, import, is_reexport });
+    }
+
+    fn add_tree(&mut self, prefix: &[String], tree: &UseTree) {
+        let with = |name: String| [prefix, &[name]].concat();
+        match tree {
+            UseTree::Path(path) => self.add_tree(&with(path.ident.to_string()), &path.tree),
+            UseTree::Name(name) if name.ident == "self" => {
+                self.add(prefix.to_vec(), prefix.last().cloned());
+            }
+            UseTree::Name(name) => {
+                let name = name.ident.to_string();
+                self.add(with(name.clone()), Some(name));
+            }
+            UseTree::Rename(rename) => {
+                let name = rename.ident.to_string();
+                let path = if name == "self" { prefix.to_vec() } else { with(name) };
+                self.add(path, Some(rename.rename.to_string()));
+            }
+            UseTree::Glob(_) => self.add(prefix.to_vec(), None),
+            UseTree::Group(group) => {
+                group.items.iter().for_each(|tree| self.add_tree(prefix, tree));
+            }
+        }
+    }
+
+    /// Paths in tokens that are not parsed: names, joined by `::`.
+    fn add_tokens(&mut self, tokens: TokenStream) {
+        let mut path: Vec<String> = Vec::new();
+        let mut colons = 0;
+        for token in tokens {
+            match token {
+                TokenTree::Ident(name) if colons == 2 => path.push(name.to_string()),
+                TokenTree::Ident(name) => {
+                    self.add_named(std::mem::replace(&mut path, vec![name.to_string()]));
+                }
+                TokenTree::Punct(mark) if mark.as_char() == ':' && !path.is_empty() => {
+                    colons += 1;
+                    continue;
+                }
+                other => {
+                    self.add_named(std::mem::take(&mut path));
+                    if let TokenTree::Group(group) = other {
+                        self.add_tokens(group.stream());
+                    }
+                }
+            }
+            colons = 0;
+        }
+        self.add_named(path);
+    }
+
+    fn add_named(&mut self, path: Vec<String>) {
+        if !path.is_empty() {
+            self.add(path, None);
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Paths {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        if !attributes(item).iter().any(is_test) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_item_mod(&mut self, module: &'ast ItemMod) {
+        self.scope.push(module.ident.to_string());
+        match &module.content {
+            Some((_, items)) => items.iter().for_each(|item| self.visit_item(item)),
+            None => self.declared.push(self.scope.clone()),
+        }
+        self.scope.pop();
+    }
+
+    fn visit_item_use(&mut self, item: &'ast ItemUse) {
+        if item.leading_colon.is_none() {
+            self.in_reexport = !matches!(item.vis, Visibility::Inherited);
+            self.add_tree(&[], &item.tree);
+            self.in_reexport = false;
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if path.leading_colon.is_none() {
+            self.add_named(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, call: &'ast Macro) {
+        self.visit_path(&call.path);
+        self.add_tokens(call.tokens.clone());
+    }
+
+    fn visit_attribute(&mut self, attribute: &'ast Attribute) {
+        if let Meta::List(list) = &attribute.meta {
+            self.add_tokens(list.tokens.clone());
+        }
+    }
+
+    /// `pub(in crate::module)` names a module, but does not depend on it.
+    fn visit_vis_restricted(&mut self, _: &'ast VisRestricted) {}
+}
+
+fn attributes(item: &syn::Item) -> &[Attribute] {
+    match item {
+        syn::Item::Mod(item) => &item.attrs,
+        syn::Item::Use(item) => &item.attrs,
+        syn::Item::Fn(item) => &item.attrs,
+        syn::Item::Impl(item) => &item.attrs,
+        syn::Item::Macro(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+/// Whether it is `#[cfg(test)]`, or `#[cfg(all(test, ...))]`.
+fn is_test(attribute: &Attribute) -> bool {
+    let Meta::List(list) = &attribute.meta else { return false };
+    let condition: String = list.tokens.to_string().split_whitespace().collect();
+    list.path.is_ident("cfg") && (condition == "test" || condition.starts_with("all(test,"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The paths of more than one segment, each with its scope.
+    fn paths(code: &str) -> Vec<String> {
+        let file = syn::parse_file(code).unwrap();
+        let found = Paths::of(&file, vec!["here".to_owned()]).found;
+        found
+            .iter()
+            .filter(|named| named.path.len() > 1)
+            .map(|named| format!("{}: {}", named.scope.join("::"), named.path.join("::")))
+            .collect()
+    }
+
+    #[test]
+    fn declarations_code_and_macros_name_paths() {
+        for (code, expected) in [
+            ("use crate::a::{b, c::D as E};", &["here: crate::a::b", "here: crate::a::c::D"][..]),
+            ("use super::a::{self, *};", &["here: super::a", "here: super::a"]),
+            ("fn f() { a::g(); h(); }", &["here: a::g"]),
+            (
+                "fn f() { format!(\"{}\", super::a::g(b::c(1))); }",
+                &["here: super::a::g", "here: b::c"],
+            ),
+            ("mod inner { use super::a; }", &["here::inner: super::a"]),
+            ("pub(in crate::a) fn f() {}", &[]),
+            ("use ::std::fmt::Debug; fn f() { ::std::mem::drop(()); }", &[]),
+            ("#[cfg(test)] mod tests { use crate::a::b; }", &[]),
+            ("#[cfg(test)] use crate::a::b;", &[]),
+            ("#[cfg(not(test))] use crate::a::b;", &["here: crate::a::b"]),
+            ("/// [`crate::a::b`] \nfn f() { \"crate::a::b\"; }", &[]),
+        ] {
+            assert_eq!(paths(code), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_module_without_a_body_is_a_file() {
+        let file = syn::parse_file("mod a; mod b { mod c; } #[cfg(test)] mod d;").unwrap();
+        let declared = Paths::of(&file, Vec::new()).declared;
+        assert_eq!(declared, [vec!["a".to_owned()], vec!["b".to_owned(), "c".to_owned()]]);
+    }
+}
