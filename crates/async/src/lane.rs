@@ -34,6 +34,15 @@ pub struct AsyncLane {
     lane: Lane,
 }
 
+impl AsyncPacer {
+    /// A handle for one task that starts many operations: it takes slots that are due in runs, and
+    /// keeps statistics.
+    #[must_use]
+    pub fn lane(&self) -> AsyncLane {
+        AsyncLane::new(self.clone())
+    }
+}
+
 impl AsyncLane {
     pub(crate) fn new(pacer: AsyncPacer) -> AsyncLane {
         AsyncLane { lane: pacer.pacer().lane(), pacer }

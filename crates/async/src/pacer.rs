@@ -1,10 +1,8 @@
 //! The front door: a pacer for tasks.
 
 use crate::acquire::Acquire;
-use crate::lane::AsyncLane;
 use crate::line::Line;
-use crate::slots::Slots;
-use crate::timer::{self, Timer};
+use crate::timer::{ThreadTimer, Timer};
 use nanopace::{Grant, Nanos, Pacer, Refused};
 use std::io;
 use std::sync::Arc;
@@ -41,7 +39,7 @@ impl AsyncPacer {
     /// # Errors
     /// When the system has no thread left for the timer.
     pub fn new(pacer: Pacer) -> io::Result<AsyncPacer> {
-        Ok(AsyncPacer::with_timer(pacer, timer::best()?))
+        Ok(AsyncPacer::with_timer(pacer, best_timer()?))
     }
 
     /// A line in front of `pacer`, with a timer of the caller's choice.
@@ -97,21 +95,18 @@ impl AsyncPacer {
         self.0.pacer.try_acquire()
     }
 
-    /// All slots from here on, as a stream that ends when the pacer is closed.
-    pub fn slots(&self) -> Slots {
-        Slots::new(self.clone())
-    }
-
-    /// A handle for one task that starts many operations: it takes slots that are due in runs, and
-    /// keeps statistics.
-    #[must_use]
-    pub fn lane(&self) -> AsyncLane {
-        AsyncLane::new(self.clone())
-    }
-
     /// The pacer: to change the rate, pause, resume, close, and to read the ledger.
     #[must_use]
     pub fn pacer(&self) -> &Pacer {
         &self.0.pacer
     }
+}
+
+/// The runtime's own timer if the caller is in a runtime that is known, else a thread.
+fn best_timer() -> io::Result<Box<dyn Timer>> {
+    #[cfg(all(feature = "tokio", target_os = "linux"))]
+    if let Ok(timer) = crate::timer::TokioTimer::new() {
+        return Ok(Box::new(timer));
+    }
+    Ok(Box::new(ThreadTimer::new()?))
 }

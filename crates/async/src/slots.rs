@@ -35,6 +35,13 @@ pub struct Slots {
     next: Option<Acquire>,
 }
 
+impl AsyncPacer {
+    /// All slots from here on, as a stream that ends when the pacer is closed.
+    pub fn slots(&self) -> Slots {
+        Slots::new(self.clone())
+    }
+}
+
 impl Slots {
     pub(crate) fn new(pacer: AsyncPacer) -> Slots {
         Slots { next: Some(pacer.acquire()), pacer }

@@ -2,7 +2,7 @@
 //! lanes and claims are handles to one engine.
 
 use crate::clock::Clock;
-use crate::pause::{Hold, Pausing};
+use crate::pause::{self, Hold, Pausing};
 use crate::schedule::Schedule;
 use crate::stats::{StartTimes, Statistics};
 use crate::timeline::{Claimed, Plan, Step, Timeline};
@@ -69,7 +69,7 @@ impl Engine {
             deadline,
             is_current: || self.timeline.version() == plan.version,
         };
-        hold.run()
+        pause::run(&hold)
     }
 
     pub(crate) fn change(&self, edit: impl FnOnce(&mut Schedule, i64)) {

@@ -16,11 +16,6 @@ use std::path::{Path, PathBuf};
 
 /// Dependencies that close a circle and are tolerated until they are removed. Do not add any.
 const TOLERATED: &[Tolerated] = &[
-    core("pause", "estimates", ITSELF, SHARES_TYPES),
-    core("pause", "hybrid", ITSELF, SHARES_TYPES),
-    core("pause", "sleep", ITSELF, SHARES_TYPES),
-    core("pause", "spin", ITSELF, SHARES_TYPES),
-    core("pause", "yielding", ITSELF, SHARES_TYPES),
     core("timeline", "guarded", ITSELF, SHARES_TYPES),
     core("timeline", "published", ITSELF, SHARES_TYPES),
     Tolerated {

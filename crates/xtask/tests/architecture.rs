@@ -150,7 +150,7 @@ fn atomics_are_where_the_page_says() {
         &["AtomicU64", "fetch_", "compare_exchange", "Relaxed"],
         &[
             "clock/manual.rs",
-            "pause.rs",
+            "pause/hold.rs",
             "pause/permits.rs",
             "sync.rs",
             "timeline.rs",

@@ -1,6 +1,6 @@
 //! A timer in the reactor that smol and async-std share.
 
-use super::Timer;
+use super::alarm::Timer;
 use futures_core::Stream;
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};

@@ -1,7 +1,7 @@
 //! A timer of the operating system in tokio's reactor, because tokio's own timers count whole
 //! milliseconds.
 
-use super::Timer;
+use super::alarm::Timer;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,

@@ -7,7 +7,7 @@
 //! clock that does not run by itself.
 
 use super::forecast::{Forecast, Quantile};
-use super::{Hold, Pausing};
+use super::hold::{Hold, Pausing};
 use std::cell::Cell;
 
 thread_local! {

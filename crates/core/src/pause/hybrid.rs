@@ -1,7 +1,8 @@
 //! Sleep until shortly before the moment, spin the rest, and stay within a budget.
 
 use super::estimates::ThreadEstimates;
-use super::{Hold, sleep, spin};
+use super::hold::Hold;
+use super::{sleep, spin};
 use crate::Nanos;
 
 pub(super) fn hold<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {

@@ -1,9 +1,10 @@
 //! Sleep until the moment has come.
 
 use super::estimates::ThreadEstimates;
+use super::hold::Hold;
 use super::processor::thread_time_ns;
 use super::slack::FineTimer;
-use super::{Hold, Nanos};
+use crate::Nanos;
 use crate::sync::Parker;
 
 /// Sleeps to the moment, or longer, if the thread would otherwise spend too much on sleeping and

@@ -1,6 +1,6 @@
 //! Spin until the moment has come.
 
-use super::Hold;
+use super::hold::Hold;
 use crate::Nanos;
 
 pub(super) fn hold<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {

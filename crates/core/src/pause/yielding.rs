@@ -1,6 +1,6 @@
 //! Let other threads run until the moment has come.
 
-use super::Hold;
+use super::hold::Hold;
 use crate::Nanos;
 use crate::sync::yield_now;
 

@@ -1,0 +1,127 @@
+//! The strategies to choose from.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+use thiserror::Error;
+
+/// How a caller that is early is held back: a choice between what a pause costs and how exactly it
+/// ends.
+///
+/// Whichever is chosen, no pause ends too early. A pacer that is itself paused always lets its
+/// callers sleep.
+///
+/// ```
+/// use nanopace::{ManualClock, Pacer, Pause};
+///
+/// let pause: Pause = "hybrid".parse()?;
+/// let pacer = Pacer::builder("10/s".parse()?).pause(pause).clock(ManualClock::jumping()).build();
+/// pacer.acquire()?; // slot 0, at 0 ms
+/// assert_eq!(pacer.acquire()?.actual_start().as_nanos(), 100_000_000); // slot 1
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Pause {
+    /// Sleep until the intended start; the default. Operations start some microseconds late. What
+    /// is overslept is made up for, so the rate stays exact, unless strictness is 1. Up to 33 k/s
+    /// each start has a sleep of its own. Above that, sleeps are stretched to keep their cost
+    /// within a tenth of a core, and starts come in clumps: see
+    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
+    #[default]
+    Sleep,
+    /// Sleep until shortly before the intended start, then spin. Operations start within some
+    /// tenths of a microsecond while a core is free. A thread spins for at most a quarter of the
+    /// time ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)). It sleeps instead when
+    /// that is used up, or when spinning turns out to keep other threads from running.
+    Hybrid,
+    /// Yield the processor to other threads, again and again. For a machine with more threads than
+    /// cores where sleeping is too coarse. It takes all the processor time that no other thread
+    /// wants.
+    Yield,
+    /// Spin until the intended start. The most exact, for a thread that has a core to itself; it
+    /// takes all of that core.
+    Spin,
+}
+
+impl Pause {
+    /// Slots that are closer together than this are started in clumps, unless
+    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share) is set. Slots that are
+    /// further apart have a sleep of their own each.
+    ///
+    /// It is what a tenth of a core allows if a sleep costs 3 us, as on bare metal.
+    ///
+    /// ```
+    /// use nanopace::Pause;
+    ///
+    /// let rate = 1.0 / Pause::CLUMPED_BELOW.as_secs_f64();
+    /// assert_eq!(rate.round(), 33_333.0); // per second
+    /// ```
+    pub const CLUMPED_BELOW: Duration = Duration::from_micros(30);
+
+    /// The default of [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share), as a
+    /// fraction of a core.
+    ///
+    /// ```
+    /// use nanopace::Pause;
+    /// use std::time::Duration;
+    ///
+    /// // If a sleep costs 26 us, clumps span 260 us: 26 starts at 100 k/s.
+    /// let clump = Duration::from_micros(26).div_f64(Pause::DEFAULT_SLEEP_SHARE);
+    /// assert_eq!(clump, Duration::from_micros(260));
+    /// ```
+    pub const DEFAULT_SLEEP_SHARE: f64 = 0.1;
+
+    /// The default of [`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share), as a fraction
+    /// of a core.
+    ///
+    /// ```
+    /// use nanopace::{Pacer, Pause};
+    ///
+    /// let half = Pause::DEFAULT_SPIN_SHARE / 2.0;
+    /// let pacer = Pacer::builder("10k/s".parse()?).pause(Pause::Hybrid).spin_share(half).build();
+    /// assert!(pacer.acquire().is_ok());
+    /// # Ok::<(), nanopace::RateError>(())
+    /// ```
+    pub const DEFAULT_SPIN_SHARE: f64 = 0.25;
+}
+
+/// Why a text is not a [`Pause`]. The message says what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is not a way to pause: write sleep, hybrid, yield or spin")]
+pub struct PauseError(String);
+
+impl FromStr for Pause {
+    type Err = PauseError;
+
+    /// Reads `sleep`, `hybrid`, `yield` or `spin`.
+    ///
+    /// # Errors
+    /// [`PauseError`] for every other text.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::Pause;
+    ///
+    /// assert_eq!("spin".parse(), Ok(Pause::Spin));
+    /// assert_eq!(Pause::Spin.to_string(), "spin");
+    /// assert!("nap".parse::<Pause>().is_err());
+    /// ```
+    fn from_str(text: &str) -> Result<Pause, PauseError> {
+        [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin]
+            .into_iter()
+            .find(|pause| pause.to_string() == text)
+            .ok_or_else(|| PauseError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Pause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Pause::Sleep => "sleep",
+            Pause::Hybrid => "hybrid",
+            Pause::Yield => "yield",
+            Pause::Spin => "spin",
+        })
+    }
+}
