@@ -15,7 +15,7 @@ use nanopace_benches::crew;
 use nanopace_benches::figure::{Figure, Sense, head};
 use nanopace_benches::float;
 use nanopace_benches::rounds::alternate;
-use nanopace_limits::keyed::{ConfigStore, DecisionEngine, MemoryConfig, RequestStore, Scope};
+use nanopace_keyed::{ConfigStore, DecisionEngine, MemoryConfig, RequestStore, Scope};
 use nanopace_limits::{Atomic, Clocked, Cooldown, LeakyMeter, Limiter, Quota, Rule, TokenBucket};
 use peak_alloc::PeakAlloc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

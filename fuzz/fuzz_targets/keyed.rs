@@ -9,7 +9,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use nanopace::Nanos;
 use nanopace_fuzz::{AnyQuota, Move, Number};
-use nanopace_limits::keyed::{
+use nanopace_keyed::{
     ConfigStore, DecisionEngine, KeyRefused, Limit, Limits, LimitsState, MemoryConfig, Scope,
     WhenFull,
 };

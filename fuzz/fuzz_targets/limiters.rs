@@ -9,9 +9,8 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use nanopace::Nanos;
 use nanopace_fuzz::{AnyQuota, Move, Number};
-use nanopace_limits::keyed::AggregatedWindow;
 use nanopace_limits::{
-    Atomic, AtomicRing, Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Limiter, Locked, Quota,
+    AggregatedWindow,     Atomic, AtomicRing, Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Limiter, Locked, Quota,
     QuotaError, Refused, Rule, SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
 };
 use std::num::NonZeroU16;

@@ -7,7 +7,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use nanopace_fuzz::{AnyQuota, Number};
 use nanopace_limits::Quota;
-use nanopace_limits::keyed::{Limit, Limits};
+use nanopace_keyed::{Limit, Limits};
 use std::fmt::{Debug, Display};
 use std::num::NonZeroU16;
 use std::str::FromStr;

@@ -4,8 +4,8 @@
 
 use loom_tests::{explore, spawn};
 use nanopace::Nanos;
+use nanopace_keyed::{ConfigStore, DecisionEngine, MemoryConfig, RequestStore, Scope};
 use nanopace_limits::Cooldown;
-use nanopace_limits::keyed::{ConfigStore, DecisionEngine, MemoryConfig, RequestStore, Scope};
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 

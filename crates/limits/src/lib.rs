@@ -1,12 +1,12 @@
 #![doc = include_str!("../README.md")]
 
+mod aggregated_window;
 mod atomic;
 mod atomic_ring;
 mod cooldown;
 mod fixed_window;
 mod gcra;
 mod housekeeping;
-pub mod keyed;
 mod leaky_meter;
 mod leaky_queue;
 mod limiter;
@@ -24,6 +24,7 @@ mod token_bucket;
 mod token_pool;
 mod windows;
 
+pub use aggregated_window::{AggregatedState, AggregatedWindow};
 pub use atomic::Atomic;
 pub use atomic_ring::AtomicRing;
 pub use cooldown::Cooldown;

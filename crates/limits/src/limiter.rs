@@ -1,6 +1,6 @@
 //! A rule put to work: shared between threads, asked at a moment.
 
-use crate::sync::Mutex;
+use crate::sync::{Mutex, lock};
 use crate::{Refused, Rule};
 use crossbeam_utils::CachePadded;
 use nanopace::{Clock, Nanos};
@@ -52,11 +52,11 @@ impl<R: Rule> Locked<R> {
 
 impl<R: Rule> Limiter for Locked<R> {
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
-        self.rule.decide(&mut self.state.lock(), now, n)
+        self.rule.decide(&mut lock(&self.state), now, n)
     }
 
     fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
-        let mut state = self.state.lock();
+        let mut state = lock(&self.state);
         self.rule.advance(&mut state, now);
         self.rule.check(&state, now, n)
     }

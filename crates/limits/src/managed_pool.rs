@@ -1,7 +1,7 @@
 //! The token pool with backfill, put to work: a rate manager refills it, callers take or wait.
 
 use crate::housekeeping::{Beat, Housekeeper};
-use crate::sync::{Mutex, Sender, channel};
+use crate::sync::{Mutex, Sender, channel, lock};
 use crate::{Limiter, Quota, QuotaError, Refused, TokenPool};
 use nanopace::{Clock, Nanos};
 use std::collections::VecDeque;
@@ -123,7 +123,7 @@ impl ManagedPool {
     ) -> Result<ManagedPool, QuotaError> {
         let mut pool = ManagedPool::unattended(quota, size, ratio, interval, clock)?;
         let shared = Arc::clone(&pool.shared);
-        let chore = move |now| shared.refill(&mut shared.state.lock(), now);
+        let chore = move |now| shared.refill(&mut lock(&shared.state), now);
         pool.manager = Some(Housekeeper::start(&pool.shared.beat, chore));
         Ok(pool)
     }
@@ -149,7 +149,7 @@ impl ManagedPool {
 
     /// Does the refill that is due now, and serves those who wait.
     pub fn refill(&self) {
-        self.shared.refill(&mut self.shared.state.lock(), self.shared.beat.now());
+        self.shared.refill(&mut lock(&self.shared.state), self.shared.beat.now());
     }
 
     /// Takes `tokens` now, or says when they will be there; returns the wait time. Zero are always
@@ -186,13 +186,13 @@ impl ManagedPool {
     /// The pool as it is now.
     #[must_use]
     pub fn snapshot(&self) -> TokenPool {
-        self.shared.state.lock().pool.clone()
+        lock(&self.shared.state).pool.clone()
     }
 
     /// How many callers wait.
     #[must_use]
     pub fn queued(&self) -> usize {
-        self.shared.state.lock().queue.len()
+        lock(&self.shared.state).queue.len()
     }
 }
 
@@ -215,7 +215,7 @@ impl Shared {
     }
 
     fn take(&self, tokens: u64, now: Nanos) -> Result<Nanos, Refused> {
-        let mut state = self.state.lock();
+        let mut state = lock(&self.state);
         self.refill(&mut state, now);
         self.check(&state, tokens)?;
         if tokens == 0 {
@@ -246,7 +246,7 @@ impl Shared {
 
     fn acquire(&self, tokens: u64) -> Answer {
         let listener = {
-            let mut state = self.state.lock();
+            let mut state = lock(&self.state);
             let now = self.beat.now();
             self.refill(&mut state, now);
             let capacity = state.pool.capacity();
@@ -267,7 +267,7 @@ impl Shared {
     }
 
     fn close(&self) {
-        let mut state = self.state.lock();
+        let mut state = lock(&self.state);
         state.closed = true;
         for waiter in state.queue.drain(..) {
             // Whoever waits listens.
@@ -303,7 +303,7 @@ impl Limiter for ManagedPool {
     }
 
     fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
-        let mut state = self.shared.state.lock();
+        let mut state = lock(&self.shared.state);
         self.shared.refill(&mut state, now);
         self.shared.check(&state, n)
     }

@@ -4,10 +4,10 @@ use super::kind::Kind;
 use crate::args::LimitArgs;
 use anyhow::bail;
 use nanopace::{ManualClock, Nanos};
-use nanopace_limits::keyed::AggregatedWindow;
 use nanopace_limits::{
-    Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Limiter, ManagedPool, Quota, QuotaError,
-    RefilledBucket, Refused, Rule, SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
+    AggregatedWindow, Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Limiter, ManagedPool, Quota,
+    QuotaError, RefilledBucket, Refused, Rule, SlidingCounter, SlidingLog, SlottedRing,
+    TokenBucket,
 };
 use std::num::NonZeroU16;
 use std::time::Duration;

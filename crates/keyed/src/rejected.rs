@@ -1,6 +1,6 @@
 //! Why a request for a key was refused.
 
-use crate::Refused;
+use nanopace_limits::Refused;
 use thiserror::Error;
 
 /// Why a request for a key was refused. Nothing was counted.

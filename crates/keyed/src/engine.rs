@@ -1,9 +1,9 @@
 //! The decision engine: the limits that are configured for a key, applied to what was counted for
 //! it.
 
-use super::{ConfigStore, KeyRefused, Limits, RequestStore, limits::LimitsState};
-use crate::{Refused, Rule};
+use crate::{ConfigStore, KeyRefused, Limits, LimitsState, RequestStore};
 use nanopace::Nanos;
+use nanopace_limits::{Refused, Rule};
 use std::sync::Arc;
 
 /// Decides by each key's own limits: those of a [`ConfigStore`], on what a [`RequestStore`] has
@@ -36,7 +36,7 @@ use std::sync::Arc;
 /// ```
 /// use nanopace::Nanos;
 /// use nanopace_limits::Refused;
-/// use nanopace_limits::keyed::{ConfigStore, DecisionEngine, KeyRefused, MemoryConfig, Scope};
+/// use nanopace_keyed::{ConfigStore, DecisionEngine, KeyRefused, MemoryConfig, Scope};
 ///
 /// let config = MemoryConfig::new();
 /// config.set(Scope::Prefix(""), "2/s, 3/min in 60".parse()?)?;
@@ -81,7 +81,7 @@ impl<C: ConfigStore> DecisionEngine<C> {
     /// As [`new`](DecisionEngine::new), with a request store that was given another policy or lag.
     ///
     /// ```
-    /// use nanopace_limits::keyed::{DecisionEngine, MemoryConfig, WhenFull};
+    /// use nanopace_keyed::{DecisionEngine, MemoryConfig, WhenFull};
     ///
     /// let engine = DecisionEngine::build(MemoryConfig::new(), 1000, |requests| requests.when_full(WhenFull::Reject));
     /// # let _ = engine;

@@ -2,7 +2,7 @@
 //! locked out.
 
 use crate::at;
-use nanopace_limits::keyed::{ConfigStore, DecisionEngine, Limits, MemoryConfig, Scope};
+use nanopace_keyed::{ConfigStore, DecisionEngine, Limits, MemoryConfig, Scope};
 use proptest::prelude::*;
 use std::fmt;
 

@@ -1,11 +1,11 @@
 //! The request store: what was let in for each key, in memory.
 
-use super::KeyRefused;
-use crate::Rule;
-use crate::sync::{AtomicU64, Mutex, Relaxed};
+use crate::KeyRefused;
+use crate::sync::{AtomicU64, Mutex, Relaxed, lock};
 use crossbeam_utils::CachePadded;
 use hashbrown::HashTable;
 use nanopace::Nanos;
+use nanopace_limits::Rule;
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -56,7 +56,7 @@ pub enum WhenFull {
 /// ```
 /// use nanopace::Nanos;
 /// use nanopace_limits::{Cooldown, Quota};
-/// use nanopace_limits::keyed::RequestStore;
+/// use nanopace_keyed::RequestStore;
 ///
 /// let store = RequestStore::new(Cooldown::new("3/60s".parse::<Quota>()?), 1_000_000);
 /// let now = Nanos::from_nanos(1_000_000_000);
@@ -188,7 +188,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
                 break;
             }
             // Relaxed: spreads sweeps over the shards, no more; so no model.
-            let mut shard = self.shard(self.swept.fetch_add(1, Relaxed)).lock();
+            let mut shard = lock(&self.shard(self.swept.fetch_add(1, Relaxed)));
             let here = looks.min(shard.entries.num_buckets());
             looks -= here;
             removed += self.tidy(&mut shard, here, now);
@@ -198,7 +198,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
 
     /// The decision; `prepare` sees the key's state first, or a fresh one, and the moment that
     /// counts.
-    pub(super) fn decide<Q>(
+    pub(crate) fn decide<Q>(
         &self,
         key: &Q,
         n: u64,
@@ -230,7 +230,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
         let hash = self.hasher.hash_one(key);
-        let mut shard = self.shard(hash >> 32).lock();
+        let mut shard = lock(&self.shard(hash >> 32));
         let at = now.max(shard.horizon);
         if let Some(entry) = shard.entries.find_mut(hash, |entry| entry.key.borrow() == key) {
             prepare(&mut entry.state, at)?;
@@ -249,7 +249,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
     }
 
     /// The answer to a request that is not made.
-    pub(super) fn look<Q>(
+    pub(crate) fn look<Q>(
         &self,
         key: &Q,
         n: u64,
@@ -261,7 +261,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         Q: Hash + Eq + ?Sized,
     {
         let hash = self.hasher.hash_one(key);
-        let shard = self.shard(hash >> 32).lock();
+        let shard = lock(&self.shard(hash >> 32));
         let at = now.max(shard.horizon);
         let known = shard.entries.find(hash, |entry| entry.key.borrow() == key);
         let mut state = known.map_or_else(|| self.rule.fresh(), |entry| entry.state.clone());

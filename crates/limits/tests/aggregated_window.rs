@@ -1,9 +1,10 @@
 //! The aggregated window against its definition, and what follows from it.
 
-use crate::{at, laws};
+mod laws;
+
+use laws::at;
 use nanopace::Nanos;
-use nanopace_limits::keyed::AggregatedWindow;
-use nanopace_limits::{Quota, Refused, Rule};
+use nanopace_limits::{AggregatedWindow, Quota, Refused, Rule};
 use proptest::prelude::*;
 use std::num::NonZeroU16;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! What limits that were replaced still count, and what those that replace them begin with.
 
-use super::limits::{Law, Limit, LimitState};
-use crate::Refused;
+use crate::limit::{Law, Limit, LimitState};
 use nanopace::Nanos;
+use nanopace_limits::Refused;
 use std::cmp::Reverse;
 
 /// Replaced limits that one key's entry goes on counting for, at most.
@@ -10,7 +10,7 @@ const MOST_REPLACED: usize = 8;
 
 /// A limit, and what it has counted.
 #[derive(Clone, Debug)]
-pub(super) struct Account {
+pub(crate) struct Account {
     limit: Limit,
     state: LimitState,
 }
@@ -18,20 +18,20 @@ pub(super) struct Account {
 /// Limits that are no longer in force, and count on until nothing of what they have counted matters
 /// to them any more: put in force again before, they have forgotten nothing.
 #[derive(Clone, Debug)]
-pub(super) struct Replaced(Vec<Account>);
+pub(crate) struct Replaced(Vec<Account>);
 
 impl Account {
-    pub(super) fn new(limit: Limit, state: LimitState) -> Account {
+    pub(crate) fn new(limit: Limit, state: LimitState) -> Account {
         Account { limit, state }
     }
 
-    pub(super) fn into_state(self) -> LimitState {
+    pub(crate) fn into_state(self) -> LimitState {
         self.state
     }
 
     /// Goes on with the account of the same limit among `others`, or begins with what these have
     /// counted by `now`.
-    pub(super) fn opened(limit: Limit, others: &[Account], now: Nanos) -> Account {
+    pub(crate) fn opened(limit: Limit, others: &[Account], now: Nanos) -> Account {
         if let Some(same) = others.iter().find(|other| other.remembers_for(&limit)) {
             return Account::new(limit, same.state.clone());
         }
@@ -82,7 +82,7 @@ impl Account {
     /// What a window counts at `now`, each at the latest moment at which it may have been let in.
     fn counted(&self, now: Nanos) -> Vec<(Nanos, u64)> {
         match (&self.limit.law, &self.state) {
-            (Law::Window { rule }, LimitState::Window(state)) => rule.let_in(state, now),
+            (Law::Window { rule }, LimitState::Window(state)) => rule.let_in(state, now).collect(),
             _ => Vec::new(),
         }
     }
@@ -153,7 +153,7 @@ impl Account {
 impl Replaced {
     /// Those of `accounts` that `in_force` do not go on with; if there are too many, those that
     /// count for longest.
-    pub(super) fn by(
+    pub(crate) fn by(
         in_force: &[Account],
         mut accounts: Vec<Account>,
         now: Nanos,
@@ -170,22 +170,22 @@ impl Replaced {
         (!accounts.is_empty()).then(|| Box::new(Replaced(accounts)))
     }
 
-    pub(super) fn accounts(&self) -> &[Account] {
+    pub(crate) fn accounts(&self) -> &[Account] {
         &self.0
     }
 
     /// Forgets what no longer counts at `now`; says whether that is everything.
-    pub(super) fn has_ended(&mut self, now: Nanos) -> bool {
+    pub(crate) fn has_ended(&mut self, now: Nanos) -> bool {
         self.0.iter_mut().for_each(|account| account.limit.advance(&mut account.state, now));
         self.0.retain(|account| !account.is_idle(now));
         self.0.is_empty()
     }
 
-    pub(super) fn debit(&mut self, now: Nanos, n: u64) {
+    pub(crate) fn debit(&mut self, now: Nanos, n: u64) {
         self.0.iter_mut().for_each(|account| account.debit(now, n));
     }
 
-    pub(super) fn is_idle(&self, now: Nanos) -> bool {
+    pub(crate) fn is_idle(&self, now: Nanos) -> bool {
         self.0.iter().all(|account| account.is_idle(now))
     }
 }

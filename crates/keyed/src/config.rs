@@ -1,7 +1,7 @@
 //! The configuration store: which limits a key has.
 
-use super::Limits;
-use crate::sync::{AtomicU64, Mutex, Relaxed};
+use crate::Limits;
+use crate::sync::{AtomicU64, Mutex, Relaxed, lock};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
 use std::ops::Bound;
@@ -81,7 +81,7 @@ pub enum ConfigError {
 /// A configuration in memory; gone with the process.
 ///
 /// ```
-/// use nanopace_limits::keyed::{ConfigStore, MemoryConfig, Scope};
+/// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
 ///
 /// let config = MemoryConfig::new();
 /// config.set(Scope::Prefix(""), "10/s".parse()?)?;
@@ -114,8 +114,8 @@ impl MemoryConfig {
         MemoryConfig { tables: Mutex::new(Tables::default()), version: AtomicU64::new(0) }
     }
 
-    pub(super) fn change(&self, scope: Scope<'_>, limits: Option<Limits>) -> bool {
-        let mut tables = self.tables.lock();
+    pub(crate) fn change(&self, scope: Scope<'_>, limits: Option<Limits>) -> bool {
+        let mut tables = lock(&self.tables);
         let had_any = tables.change(scope, limits.map(Arc::new));
         // Relaxed: written with the tables locked, after they were changed. Who reads it and locks
         // them then, locks them after this; otherwise it would have read what is written later.
@@ -133,7 +133,7 @@ impl Default for MemoryConfig {
 
 impl ConfigStore for MemoryConfig {
     fn limits_of(&self, key: &str) -> Option<Arc<Limits>> {
-        self.tables.lock().limits_of(key)
+        lock(&self.tables).limits_of(key)
     }
 
     fn version(&self) -> u64 {

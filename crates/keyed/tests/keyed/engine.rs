@@ -1,10 +1,10 @@
 //! The decision engine and its configuration.
 
 use crate::{at, laws};
-use nanopace_limits::Refused;
-use nanopace_limits::keyed::{
+use nanopace_keyed::{
     ConfigStore, DecisionEngine, KeyRefused, Limits, LimitsError, MemoryConfig, Scope,
 };
+use nanopace_limits::Refused;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;

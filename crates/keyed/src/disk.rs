@@ -5,8 +5,8 @@
     reason = "the database's own error, turned into ours before it is handed on"
 )]
 
-use super::{ConfigError, ConfigStore, Limits, MemoryConfig, Scope};
-use crate::sync::Mutex;
+use crate::sync::{Mutex, lock};
+use crate::{ConfigError, ConfigStore, Limits, MemoryConfig, Scope};
 use redb::backends::{FileBackend, InMemoryBackend};
 use redb::{Database, Error, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
 use std::fmt;
@@ -53,7 +53,7 @@ const TRANSACTIONS: [usize; 2] = [168, 296];
 /// that error; a program that is built to abort on a panic does so.)
 ///
 /// ```
-/// use nanopace_limits::keyed::{ConfigStore, DiskConfig, Scope};
+/// use nanopace_keyed::{ConfigStore, DiskConfig, Scope};
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("limits.redb");
 ///
@@ -112,7 +112,7 @@ impl DiskConfig {
 
     /// On disk, then in the cache.
     fn change(&self, scope: Scope<'_>, limits: Option<Limits>) -> Result<bool, ConfigError> {
-        let database = self.database.lock();
+        let database = lock(&self.database);
         guarded(&self.path, || write(&database, scope, limits.as_ref()))?;
         Ok(self.cache.change(scope, limits))
     }

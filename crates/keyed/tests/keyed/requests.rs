@@ -2,10 +2,10 @@
 
 use crate::{at, quota};
 use nanopace::Nanos;
-use nanopace_limits::keyed::{AggregatedWindow, KeyRefused, RequestStore, WhenFull};
+use nanopace_keyed::{KeyRefused, RequestStore, WhenFull};
 use nanopace_limits::{
-    Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Quota, Refused, Rule, SlidingCounter,
-    SlidingLog, SlottedRing, TokenBucket,
+    AggregatedWindow, Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Quota, Refused, Rule,
+    SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
 };
 use proptest::prelude::*;
 use std::hash::{BuildHasherDefault, DefaultHasher};

@@ -29,8 +29,7 @@ use std::num::NonZeroU16;
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::keyed::AggregatedWindow;
-/// use nanopace_limits::{Limiter, Locked, Quota, Refused};
+/// use nanopace_limits::{AggregatedWindow, Limiter, Locked, Quota, Refused};
 /// use std::num::NonZeroU16;
 ///
 /// let rule = AggregatedWindow::new("10/h".parse::<Quota>()?, NonZeroU16::new(60).unwrap());
@@ -99,9 +98,15 @@ impl AggregatedWindow {
     }
 
     /// When what still counts at `now` was let in at the latest, and how much.
-    pub(super) fn let_in(&self, state: &AggregatedState, now: Nanos) -> Vec<(Nanos, u64)> {
-        let moment = |&slot| (Nanos::from_nanos(self.end(slot)).min(now), slot.count);
-        state.slots.iter().map(moment).collect()
+    pub fn let_in(
+        &self,
+        state: &AggregatedState,
+        now: Nanos,
+    ) -> impl Iterator<Item = (Nanos, u64)> {
+        state
+            .slots
+            .iter()
+            .map(move |&slot| (Nanos::from_nanos(self.end(slot)).min(now), slot.count))
     }
 }
 

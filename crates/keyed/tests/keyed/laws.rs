@@ -1,0 +1,1 @@
+../../../limits/tests/laws/mod.rs
