@@ -62,6 +62,17 @@ pub enum ConfigError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The file is in a format of the database that is no longer read. No version of this crate
+    /// has written such files.
+    #[error(
+        "{path} is in file format {format}, which is no longer read: upgrade it by `Database::upgrade` of redb 2.6, or move it away to begin with no limits"
+    )]
+    OldFormat {
+        /// The file.
+        path: PathBuf,
+        /// Its format, 1 or 2. Format 3 is read.
+        format: u8,
+    },
     /// Someone else has it open.
     #[error("{path} is open in another process or another store: close it there first")]
     InUse {

@@ -8,9 +8,12 @@
 use crate::sync::{Mutex, lock};
 use crate::{ConfigError, ConfigStore, Limits, MemoryConfig, Scope};
 use redb::backends::{FileBackend, InMemoryBackend};
-use redb::{Database, Error, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
+use redb::{
+    Database, Error, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition,
+    WriteTransaction,
+};
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,14 +31,16 @@ const MAGIC: [u8; 9] = *b"redb\x1A\n\xA9\r\n";
 /// Where it says how it is laid out, in five numbers of 32 bits.
 const LAYOUT: Range<usize> = 12..32;
 /// The first three: bytes of a page; pages of a region's header; pages of its data. What [`redb`]
-/// gives to every file whose builder says nothing else.
-const SIZES: [u32; 3] = [4096, 130, 1 << 20];
+/// gives to every file whose builder says nothing else, from its version 3 on and before.
+const SIZES: [[u32; 3]; 2] = [[4096, 0, 1 << 20], [4096, 130, 1 << 20]];
 
 /// Where it says which of the last two states is the current one (bit 0), and how that was
 /// committed.
 const FLAGS: usize = 9;
 /// In two phases.
 const TWO_PHASES: u8 = 4;
+/// Where it says in which format each of the two is.
+const FORMATS: [usize; 2] = [64, 192];
 /// Where it says how many transactions each of the two has seen.
 const TRANSACTIONS: [usize; 2] = [168, 296];
 
@@ -43,9 +48,12 @@ const TRANSACTIONS: [usize; 2] = [168, 296];
 /// before [`set`](ConfigStore::set) returns. All of it is in memory too, and answers come from
 /// there; only changes touch the disk, each at the price of a flush.
 ///
-/// The file is a [`redb`] database (version 2.6, file format 3, which its later versions read too).
-/// It is written by copy and one switch after the copy is on disk, so a process that is killed at
-/// any moment leaves all of a change or nothing of it. One store at a time has it open.
+/// The file is a [`redb`] database in file format 3. Files that earlier versions of this store wrote
+/// with redb 2.6 are in that format too, and are opened as they are. A file in an older format is an
+/// error ([`ConfigError::OldFormat`]), and stays as it is.
+///
+/// A change is written by copy, and by one switch after the copy is on disk. So a process that is
+/// killed at any moment leaves all of a change or nothing of it. One store at a time has it open.
 ///
 /// When it is opened, all of it is read, and the checksums of what is stored are compared in this
 /// copy. If anything is wrong that can't be computed anew from the rest, that is an error, and the
@@ -87,9 +95,10 @@ impl DiskConfig {
             begin(&path)?;
         }
         let (database, entries) = guarded(&path, || {
-            let file = FileBackend::new(File::options().read(true).write(true).open(&path)?)?;
+            let file = LockedFile::open(&path)?;
             let mut bytes = content(&file)?;
-            let (entries, is_whole) = examined(&mut bytes).map_err(of_a_copy)?;
+            let (entries, is_whole) =
+                examined(&mut bytes).map_err(|error| of_a_copy(error, &bytes))?;
             file.write(FLAGS as u64, &bytes[FLAGS..=FLAGS])?;
             let mut database = Database::builder().create_with_backend(file)?;
             if !is_whole {
@@ -154,7 +163,7 @@ fn begin(path: &Path) -> Result<(), ConfigError> {
     let aside = NamedTempFile::new_in(directory).map_err(io)?;
     let file = aside.reopen().map_err(io)?;
     guarded(path, || {
-        let database = Database::builder().create_with_file_format_v3(true).create_file(file)?;
+        let database = Database::builder().create_with_backend(FileBackend::new(file)?)?;
         let transaction = begin_write(&database)?;
         transaction.open_table(KEYS)?;
         transaction.open_table(PREFIXES)?;
@@ -166,12 +175,60 @@ fn begin(path: &Path) -> Result<(), ConfigError> {
     }
 }
 
+/// A file that is locked from before its first byte is read. The database would lock it only after
+/// its bytes were examined.
+#[derive(Debug)]
+struct LockedFile(FileBackend);
+
+impl LockedFile {
+    /// Locks the whole file, as redb 2.6 does and its later versions look for.
+    fn open(path: &Path) -> Result<LockedFile, Error> {
+        let file = File::options().read(true).write(true).open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(LockedFile(FileBackend::new(file)?)),
+            Err(TryLockError::WouldBlock) => Err(Error::DatabaseAlreadyOpen),
+            Err(TryLockError::Error(error)) => Err(error.into()),
+        }
+    }
+}
+
+/// Says nothing of locks, so the database takes none of its own.
+impl StorageBackend for LockedFile {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.read(offset, out)
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.0.set_len(length)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.write(offset, bytes)
+    }
+
+    fn close(&self) -> io::Result<()> {
+        self.0.close()
+    }
+}
+
 /// All bytes of a file that begins as it should.
-fn content(file: &FileBackend) -> Result<Vec<u8>, Error> {
+fn content(file: &LockedFile) -> Result<Vec<u8>, Error> {
     let length =
         usize::try_from(file.len()?).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
-    check_header(&file.read(0, length.min(LAYOUT.end))?, length)?;
-    Ok(file.read(0, length)?)
+    let mut header = vec![0; length.min(LAYOUT.end)];
+    file.read(0, &mut header)?;
+    check_header(&header, length)?;
+    let mut bytes = vec![0; length];
+    file.read(0, &mut bytes)?;
+    Ok(bytes)
 }
 
 /// The database believes the sizes in its header: it may calculate for minutes with wrong ones, or
@@ -181,8 +238,8 @@ fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     let (numbers, _) = layout.as_chunks();
     let numbers: Vec<u32> = numbers.iter().map(|number| u32::from_le_bytes(*number)).collect();
     match numbers[..] {
-        [ref sizes @ .., regions, rest] if *sizes == SIZES => {
-            let [page, header, data] = SIZES.map(u128::from);
+        [page, header, data, regions, rest] if SIZES.contains(&[page, header, data]) => {
+            let [page, header, data] = [page, header, data].map(u128::from);
             let rest = if rest > 0 { header + u128::from(rest) } else { 0 };
             let whole = (1 + u128::from(regions) * (header + data) + rest) * page;
             let is_whole = whole <= length as u128;
@@ -224,10 +281,13 @@ fn loaded(bytes: &[u8]) -> Result<(Vec<Stored>, bool), Error> {
     Ok((read(&database)?, is_whole))
 }
 
-/// No operating system takes part in reading a copy.
-fn of_a_copy(error: Error) -> Error {
+/// No operating system takes part in reading a copy. And a file of an old format says so twice.
+fn of_a_copy(error: Error, bytes: &[u8]) -> Error {
     match error {
         Error::Io(error) => Error::Corrupted(error.to_string()),
+        Error::UpgradeRequired(_) if bytes[FORMATS[0]] != bytes[FORMATS[1]] => {
+            Error::Corrupted("its two states have different formats".to_owned())
+        }
         error => error,
     }
 }
@@ -275,6 +335,7 @@ fn guarded<T>(path: &Path, access: impl FnOnce() -> Result<T, Error>) -> Result<
     match catch_unwind(AssertUnwindSafe(access)) {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(Error::DatabaseAlreadyOpen)) => Err(ConfigError::InUse { path }),
+        Ok(Err(Error::UpgradeRequired(format))) => Err(ConfigError::OldFormat { path, format }),
         Ok(Err(Error::Io(source))) => Err(ConfigError::Io { path, source }),
         Ok(Err(Error::PreviousIo)) => {
             Err(ConfigError::Io { path, source: io::Error::other("it failed before") })
