@@ -5,7 +5,7 @@
 use loom_tests::{explore, spawn};
 use nanopace::Nanos;
 use nanopace_keyed::{ConfigStore, DecisionEngine, MemoryConfig, RequestStore, Scope};
-use nanopace_limits::Cooldown;
+use nanopace_limits::Gcra;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[test]
 fn keys_stay_within_their_bound() {
     explore("keys_stay_within_their_bound", || {
-        let rule = Cooldown::new("1/h".parse().unwrap());
+        let rule = Gcra::new("1/h".parse().unwrap());
         let store =
             RequestStore::with_hasher(rule, 2, BuildHasherDefault::<DefaultHasher>::default());
         let store = Arc::new(store);

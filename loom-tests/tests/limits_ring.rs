@@ -1,4 +1,4 @@
-//! The slotted ring without a lock: it admits no more than its limit, and what it refuses it takes
+//! The slotted ring without a lock: it admits no more than its limit, and what it rejects it takes
 //! back.
 
 #![cfg(loom)]
@@ -56,10 +56,10 @@ fn a_slot_admits_no_more() {
 /// What is left afterwards is the limit less what got in.
 ///
 /// Threads: two that ask for two of three, at seconds 4 and 5.
-/// Edits: a refused request does not take itself back, or takes back one too few.
+/// Edits: a rejected request does not take itself back, or takes back one too few.
 #[test]
-fn a_ring_takes_back_what_it_refuses() {
-    explore("a_ring_takes_back_what_it_refuses", || {
+fn a_ring_takes_back_what_it_rejects() {
+    explore("a_ring_takes_back_what_it_rejects", || {
         let ring = ring("3/3s");
         let other = spawn({
             let ring = Arc::clone(&ring);

@@ -4,7 +4,7 @@
 
 use loom_tests::{SECOND, at, explore, spawn};
 use nanopace::{ManualClock, Nanos};
-use nanopace_limits::{Atomic, Cooldown, LeakyQueue, Limiter, RefilledBucket, Refused};
+use nanopace_limits::{Atomic, Gcra, LeakyQueue, Limiter, RefilledBucket, Rejected};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,9 +15,8 @@ use std::time::Duration;
 #[test]
 fn one_word_admits_no_more() {
     explore("one_word_admits_no_more", || {
-        let limiter = Arc::new(Atomic::new(Cooldown::new("3/60s".parse().unwrap())));
-        let ask =
-            |limiter: &Atomic<Cooldown>| [(); 2].map(|()| limiter.try_acquire_at(Nanos::ZERO));
+        let limiter = Arc::new(Atomic::new(Gcra::new("3/60s".parse().unwrap())));
+        let ask = |limiter: &Atomic<Gcra>| [(); 2].map(|()| limiter.try_acquire_at(Nanos::ZERO));
         let other = spawn({
             let limiter = Arc::clone(&limiter);
             move || ask(&limiter)
@@ -91,18 +90,18 @@ fn nobody_is_told_to_come_back_too_early() {
         assert_eq!(bucket.check_n_at(1, at(SECOND)), Ok(()));
         // Before the refill, four are two refills away; with its two tokens there, one, which is
         // the second.
-        let refused = other.join().unwrap();
-        assert!(refused >= Err(Refused::NotUntil(at(2 * SECOND))), "{refused:?}");
+        let rejected = other.join().unwrap();
+        assert!(rejected >= Err(Rejected::NotUntil(at(2 * SECOND))), "{rejected:?}");
     });
 }
 
 /// Dropping the bucket ends its thread, whatever that is about to do.
 ///
-/// Threads: the housekeeping thread, and one that moves the clock on and drops.
+/// Threads: the refill thread, and one that moves the clock on and drops.
 /// Edit: `stop` closes nothing.
 #[test]
-fn housekeeping_ends_with_the_bucket() {
-    explore("housekeeping_ends_with_the_bucket", || {
+fn the_refill_thread_ends_with_the_bucket() {
+    explore("the_refill_thread_ends_with_the_bucket", || {
         let clock = ManualClock::new();
         let bucket = RefilledBucket::start("2/s".parse().unwrap(), 4, 0, 1, clock.clone()).unwrap();
         clock.advance(Duration::from_secs(1));

@@ -33,7 +33,7 @@ use line::Arrival;
 use lines::{Faults, Lines, seconds};
 use load::Load;
 use nanopace::Nanos;
-use nanopace_limits::Refused;
+use nanopace_limits::Rejected;
 use report::Report;
 use results::{Dropped, Results, Rows};
 use std::fs::File;
@@ -252,15 +252,15 @@ fn phase_ns(args: &LimitArgs) -> u64 {
 }
 
 /// The answer to a request in a line: its time, its key if it has one, and the decision.
-fn decision(arrival: &Arrival, answer: Result<Nanos, Refused>) -> String {
+fn decision(arrival: &Arrival, answer: Result<Nanos, Rejected>) -> String {
     let answer = match answer {
         Ok(through) if through > arrival.at => format!("admitted, departs at {}", seconds(through)),
         Ok(_) => "admitted".to_owned(),
-        Err(Refused::NotUntil(then)) => {
+        Err(Rejected::NotUntil(then)) => {
             let wait = Nanos::ZERO + (then - arrival.at);
             format!("rejected, retry at {} (in {})", seconds(then), seconds(wait))
         }
-        Err(Refused::ExceedsCapacity { capacity }) => {
+        Err(Rejected::ExceedsCapacity { capacity }) => {
             format!("rejected for ever: more than {capacity} at once")
         }
     };

@@ -1,10 +1,5 @@
 //! The configuration store that outlives its process.
 
-#![expect(
-    clippy::result_large_err,
-    reason = "the database's own error, turned into ours before it is handed on"
-)]
-
 use crate::sync::{Mutex, lock};
 use crate::{ConfigError, ConfigStore, Limits, MemoryConfig, Scope};
 use redb::backends::{FileBackend, InMemoryBackend};

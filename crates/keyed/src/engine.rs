@@ -1,9 +1,9 @@
 //! The decision engine: the limits that are configured for a key, applied to what was counted for
 //! it.
 
-use crate::{ConfigStore, KeyRefused, Limits, LimitsState, RequestStore};
+use crate::{ConfigStore, KeyRejected, Limits, LimitsState, RequestStore};
 use nanopace::Nanos;
-use nanopace_limits::{Refused, Rule};
+use nanopace_limits::{Rejected, Rule};
 use std::sync::Arc;
 
 /// Decides by each key's own limits: those of a [`ConfigStore`], on what a [`RequestStore`] has
@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// So of limits of which one always lets in more than the other, in no span does more get in than
 /// what the highest in force within it lets through.
 ///
-/// A key without limits is refused ([`KeyRefused::NoLimits`]); set defaults for the empty prefix if
+/// A key without limits is rejected ([`KeyRejected::NoLimits`]); set defaults for the empty prefix if
 /// all are to have some.
 ///
 /// * Memory per key: the key; 40 bytes; 16 for each limit, and for an aggregated window what it
@@ -35,8 +35,8 @@ use std::sync::Arc;
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::Refused;
-/// use nanopace_keyed::{ConfigStore, DecisionEngine, KeyRefused, MemoryConfig, Scope};
+/// use nanopace_limits::Rejected;
+/// use nanopace_keyed::{ConfigStore, DecisionEngine, KeyRejected, MemoryConfig, Scope};
 ///
 /// let config = MemoryConfig::new();
 /// config.set(Scope::Prefix(""), "2/s, 3/min in 60".parse()?)?;
@@ -44,7 +44,7 @@ use std::sync::Arc;
 /// let at = |seconds: u64| Nanos::from_nanos(seconds * 1_000_000_000);
 ///
 /// assert!(engine.try_acquire_n_at("alice", 2, at(10)).is_ok());
-/// assert_eq!(engine.try_acquire_at("alice", at(10)), Err(KeyRefused::Limit(Refused::NotUntil(Nanos::from_nanos(10_500_000_000)))));
+/// assert_eq!(engine.try_acquire_at("alice", at(10)), Err(KeyRejected::Limit(Rejected::NotUntil(Nanos::from_nanos(10_500_000_000)))));
 /// assert!(engine.try_acquire_at("bob", at(10)).is_ok());
 ///
 /// engine.config().set(Scope::Key("alice"), "4/s".parse()?)?;
@@ -109,8 +109,8 @@ impl<C: ConfigStore> DecisionEngine<C> {
     /// Lets one in for `key` at `now`, or says why not.
     ///
     /// # Errors
-    /// [`KeyRefused`]; nothing was counted then.
-    pub fn try_acquire_at(&self, key: &str, now: Nanos) -> Result<(), KeyRefused> {
+    /// [`KeyRejected`]; nothing was counted then.
+    pub fn try_acquire_at(&self, key: &str, now: Nanos) -> Result<(), KeyRejected> {
         self.try_acquire_n_at(key, 1, now)
     }
 
@@ -118,8 +118,8 @@ impl<C: ConfigStore> DecisionEngine<C> {
     /// and counts as nothing.
     ///
     /// # Errors
-    /// [`KeyRefused`]; nothing was counted then.
-    pub fn try_acquire_n_at(&self, key: &str, n: u64, now: Nanos) -> Result<(), KeyRefused> {
+    /// [`KeyRejected`]; nothing was counted then.
+    pub fn try_acquire_n_at(&self, key: &str, n: u64, now: Nanos) -> Result<(), KeyRejected> {
         self.requests.decide(key, n, now, |tally, at| self.refresh(tally, key, at))
     }
 
@@ -128,18 +128,18 @@ impl<C: ConfigStore> DecisionEngine<C> {
     ///
     /// # Errors
     /// As [`RequestStore::check_n_at`].
-    pub fn check_n_at(&self, key: &str, n: u64, now: Nanos) -> Result<(), KeyRefused> {
+    pub fn check_n_at(&self, key: &str, n: u64, now: Nanos) -> Result<(), KeyRejected> {
         self.requests.look(key, n, now, |tally, at| self.refresh(tally, key, at))
     }
 
     /// Gives the tally the key's limits as they are now.
-    fn refresh(&self, tally: &mut Tally, key: &str, now: Nanos) -> Result<(), KeyRefused> {
+    fn refresh(&self, tally: &mut Tally, key: &str, now: Nanos) -> Result<(), KeyRejected> {
         // Asked before the limits: a change between the two is then seen next time.
         let version = self.config.version();
         if tally.limits.is_some() && tally.version == version {
             return Ok(());
         }
-        let limits = self.config.limits_of(key).ok_or(KeyRefused::NoLimits)?;
+        let limits = self.config.limits_of(key).ok_or(KeyRejected::NoLimits)?;
         tally.follow(limits, now);
         tally.version = version;
         Ok(())
@@ -179,7 +179,7 @@ impl Rule for PerKey {
         }
     }
 
-    fn check(&self, tally: &Tally, now: Nanos, n: u64) -> Result<(), Refused> {
+    fn check(&self, tally: &Tally, now: Nanos, n: u64) -> Result<(), Rejected> {
         tally.limits.as_ref().map_or(Ok(()), |limits| limits.check(&tally.state, now, n))
     }
 

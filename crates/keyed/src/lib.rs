@@ -19,5 +19,5 @@ pub use disk::DiskConfig;
 pub use engine::{DecisionEngine, PerKey, Tally};
 pub use limit::{Limit, LimitsError};
 pub use limits::{Limits, LimitsState};
-pub use rejected::KeyRefused;
+pub use rejected::KeyRejected;
 pub use requests::{RequestStore, WhenFull};

@@ -1,15 +1,13 @@
 //! One limit of a key.
 
 use nanopace::Nanos;
-use nanopace_limits::{
-    AggregatedState, AggregatedWindow, Cooldown, Quota, QuotaError, Refused, Rule,
-};
+use nanopace_limits::{AggregatedState, AggregatedWindow, Gcra, Quota, QuotaError, Rejected, Rule};
 use std::fmt;
 use std::num::NonZeroU16;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// One limit of a key: a [`Cooldown`] or an [`AggregatedWindow`].
+/// One limit of a key: a [`Gcra`] or an [`AggregatedWindow`].
 ///
 /// Written as a [`Quota`] for a cooldown, `10/s`, which may say how much of it gets in at once,
 /// `10/s burst 20`; with `in` and the number of slots for an aggregated window, `1000/h in 60`.
@@ -21,13 +19,13 @@ pub struct Limit {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Law {
-    Cooldown { rule: Cooldown, burst: u64 },
+    Gcra { rule: Gcra, burst: u64 },
     Window { rule: AggregatedWindow },
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum LimitState {
-    Cooldown(u64),
+    Gcra(u64),
     /// Boxed, so that a cooldown beside it takes no more than it needs.
     Window(Box<AggregatedState>),
 }
@@ -52,7 +50,7 @@ pub enum LimitsError {
 macro_rules! with_law {
     ($limit:expr, $state:expr, |$rule:ident, $own:ident| $answer:expr) => {
         match (&$limit.law, $state) {
-            (Law::Cooldown { rule: $rule, .. }, LimitState::Cooldown($own)) => $answer,
+            (Law::Gcra { rule: $rule, .. }, LimitState::Gcra($own)) => $answer,
             (Law::Window { rule: $rule }, LimitState::Window($own)) => $answer,
             _ => unreachable!("a state of another law"),
         }
@@ -60,19 +58,19 @@ macro_rules! with_law {
 }
 
 impl Limit {
-    /// `quota` as a [`Cooldown`], all of which may be taken at once.
+    /// `quota` as a [`Gcra`], all of which may be taken at once.
     #[must_use]
-    pub fn cooldown(quota: Quota) -> Limit {
-        Limit { quota, law: Law::Cooldown { rule: Cooldown::new(quota), burst: quota.count() } }
+    pub fn gcra(quota: Quota) -> Limit {
+        Limit { quota, law: Law::Gcra { rule: Gcra::new(quota), burst: quota.count() } }
     }
 
-    /// `quota` as a [`Cooldown`] of which up to `burst` may be taken at once.
+    /// `quota` as a [`Gcra`] of which up to `burst` may be taken at once.
     ///
     /// # Errors
     /// [`QuotaError`] for a burst of zero, or of more than 292 years' worth.
-    pub fn cooldown_with_burst(quota: Quota, burst: u64) -> Result<Limit, QuotaError> {
-        let rule = Cooldown::with_burst(quota, burst)?;
-        Ok(Limit { quota, law: Law::Cooldown { rule, burst } })
+    pub fn gcra_with_burst(quota: Quota, burst: u64) -> Result<Limit, QuotaError> {
+        let rule = Gcra::with_burst(quota, burst)?;
+        Ok(Limit { quota, law: Law::Gcra { rule, burst } })
     }
 
     /// `quota` as an [`AggregatedWindow`] of `slots` slots.
@@ -89,14 +87,14 @@ impl Limit {
 
     pub(crate) fn fresh(&self) -> LimitState {
         match &self.law {
-            Law::Cooldown { rule, .. } => LimitState::Cooldown(rule.fresh()),
+            Law::Gcra { rule, .. } => LimitState::Gcra(rule.fresh()),
             Law::Window { rule } => LimitState::Window(Box::new(rule.fresh())),
         }
     }
 
     pub(crate) fn most(&self) -> u64 {
         match &self.law {
-            Law::Cooldown { rule, .. } => rule.most(),
+            Law::Gcra { rule, .. } => rule.most(),
             Law::Window { rule } => rule.most(),
         }
     }
@@ -105,7 +103,7 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.advance(own, now));
     }
 
-    pub(crate) fn check(&self, state: &LimitState, now: Nanos, n: u64) -> Result<(), Refused> {
+    pub(crate) fn check(&self, state: &LimitState, now: Nanos, n: u64) -> Result<(), Rejected> {
         with_law!(self, state, |rule, own| rule.check(own, now, n))
     }
 
@@ -121,7 +119,7 @@ impl Limit {
 impl PartialEq for Limit {
     fn eq(&self, other: &Limit) -> bool {
         let same_law = match (&self.law, &other.law) {
-            (Law::Cooldown { burst, .. }, Law::Cooldown { burst: other, .. }) => burst == other,
+            (Law::Gcra { burst, .. }, Law::Gcra { burst: other, .. }) => burst == other,
             (Law::Window { rule }, Law::Window { rule: other }) => rule == other,
             _ => false,
         };
@@ -137,10 +135,10 @@ impl fmt::Display for Limit {
         write!(f, "{}", self.quota)?;
         match &self.law {
             Law::Window { rule } => write!(f, " in {}", rule.slots()),
-            Law::Cooldown { burst, .. } if *burst != self.quota.count() => {
+            Law::Gcra { burst, .. } if *burst != self.quota.count() => {
                 write!(f, " burst {burst}")
             }
-            Law::Cooldown { .. } => Ok(()),
+            Law::Gcra { .. } => Ok(()),
         }
     }
 }
@@ -157,8 +155,8 @@ impl FromStr for Limit {
         if let Some((quota, burst)) = text.split_once(" burst ") {
             let burst =
                 burst.trim().parse().map_err(|_| LimitsError::Burst(burst.trim().to_owned()))?;
-            return Ok(Limit::cooldown_with_burst(quota.trim().parse()?, burst)?);
+            return Ok(Limit::gcra_with_burst(quota.trim().parse()?, burst)?);
         }
-        Ok(Limit::cooldown(text.trim().parse()?))
+        Ok(Limit::gcra(text.trim().parse()?))
     }
 }

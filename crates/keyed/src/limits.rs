@@ -4,7 +4,7 @@ use crate::limit::LimitState;
 use crate::replaced::{Account, Replaced};
 use crate::{Limit, LimitsError};
 use nanopace::Nanos;
-use nanopace_limits::{Refused, Rule};
+use nanopace_limits::{Rejected, Rule};
 use std::fmt;
 use std::str::FromStr;
 
@@ -76,8 +76,8 @@ impl Rule for Limits {
         state.replaced.take_if(|replaced| replaced.has_ended(now));
     }
 
-    /// When several refuse, the one that takes longest answers.
-    fn check(&self, state: &LimitsState, now: Nanos, n: u64) -> Result<(), Refused> {
+    /// When several reject, the one that takes longest answers.
+    fn check(&self, state: &LimitsState, now: Nanos, n: u64) -> Result<(), Rejected> {
         let check = |(limit, state): (&Limit, &LimitState)| limit.check(state, now, n);
         self.0
             .iter()

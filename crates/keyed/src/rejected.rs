@@ -1,15 +1,15 @@
-//! Why a request for a key was refused.
+//! Why a request for a key was rejected.
 
-use nanopace_limits::Refused;
+use nanopace_limits::Rejected;
 use thiserror::Error;
 
-/// Why a request for a key was refused. Nothing was counted.
+/// Why a request for a key was rejected. Nothing was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
-pub enum KeyRefused {
+pub enum KeyRejected {
     /// By the key's limits.
     #[error(transparent)]
-    Limit(#[from] Refused),
+    Limit(#[from] Rejected),
     /// The key is new, and there are as many as there may be.
     #[error(
         "no room for a new key beside {max}: ask again later, sweep idle keys, or allow for more keys"

@@ -2,7 +2,7 @@
 
 use crate::limit::{Law, Limit, LimitState};
 use nanopace::Nanos;
-use nanopace_limits::Refused;
+use nanopace_limits::Rejected;
 use std::cmp::Reverse;
 
 /// Replaced limits that one key's entry goes on counting for, at most.
@@ -56,10 +56,10 @@ impl Account {
 
     /// What a cooldown has counted and is not paid off at `now`.
     fn level(&self, now: Nanos) -> Option<Level> {
-        let Law::Cooldown { burst, .. } = self.limit.law else { return None };
+        let Law::Gcra { burst, .. } = self.limit.law else { return None };
         let free = self.room(burst, now);
         match self.limit.check(&self.state, now, free.saturating_add(1)) {
-            Err(Refused::NotUntil(next)) => {
+            Err(Rejected::NotUntil(next)) => {
                 Some(Level::new(burst - free, (next - now).as_nanos(), interval_ns(&self.limit)))
             }
             _ => Some(Level::default()),
@@ -94,7 +94,7 @@ impl Account {
             counted.into_iter().filter(|(moment, _)| now - *moment < period).collect();
         let sum = recent.iter().fold(0_u64, |sum, (_, n)| sum.saturating_add(*n));
         match self.limit.law {
-            Law::Cooldown { burst, .. } if level.requests() >= sum => {
+            Law::Gcra { burst, .. } if level.requests() >= sum => {
                 let level = level.at_most(burst);
                 let paid_ns = level.paid_ns(interval_ns(&self.limit));
                 self.debit(
@@ -102,7 +102,7 @@ impl Account {
                     level.requests(),
                 );
             }
-            Law::Cooldown { .. } => self.debit(now, sum),
+            Law::Gcra { .. } => self.debit(now, sum),
             Law::Window { .. } => {
                 for (moment, n) in recent {
                     self.debit(moment, n);
@@ -115,7 +115,7 @@ impl Account {
     /// Counts what other limits have let in.
     fn debit(&mut self, now: Nanos, n: u64) {
         match self.limit.law {
-            Law::Cooldown { burst, .. } if self.limit.check(&self.state, now, n).is_err() => {
+            Law::Gcra { burst, .. } if self.limit.check(&self.state, now, n).is_err() => {
                 self.exhaust(now, burst);
             }
             _ => self.limit.debit(&mut self.state, now, n),
@@ -126,9 +126,7 @@ impl Account {
     fn exhaust(&mut self, now: Nanos, burst: u64) {
         let mut exhausted = self.limit.fresh();
         self.limit.debit(&mut exhausted, now, burst);
-        if let (LimitState::Cooldown(owed), LimitState::Cooldown(most)) =
-            (&mut self.state, exhausted)
-        {
+        if let (LimitState::Gcra(owed), LimitState::Gcra(most)) = (&mut self.state, exhausted) {
             *owed = most.max(*owed);
         }
     }
@@ -136,11 +134,11 @@ impl Account {
     /// From when on nothing counts any more.
     fn ends(&self, now: Nanos) -> Nanos {
         let all = match self.limit.law {
-            Law::Cooldown { burst, .. } => burst,
+            Law::Gcra { burst, .. } => burst,
             Law::Window { rule } => rule.quota().count(),
         };
         match self.limit.check(&self.state, now, all) {
-            Err(Refused::NotUntil(moment)) => moment,
+            Err(Rejected::NotUntil(moment)) => moment,
             _ => now,
         }
     }
@@ -205,7 +203,7 @@ fn most_similar<'a>(limit: &Limit, others: &'a [Account]) -> Option<&'a Account>
 /// order of changes, one that is opened takes over at least as much.
 fn covers(limit: &Limit, other: &Limit) -> bool {
     match (&limit.law, &other.law) {
-        (Law::Cooldown { burst, .. }, Law::Cooldown { burst: others, .. }) => {
+        (Law::Gcra { burst, .. }, Law::Gcra { burst: others, .. }) => {
             burst >= others && interval_ns(limit) >= interval_ns(other)
         }
         (Law::Window { .. }, Law::Window { .. }) => {

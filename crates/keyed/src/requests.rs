@@ -1,6 +1,6 @@
 //! The request store: what was let in for each key, in memory.
 
-use crate::KeyRefused;
+use crate::KeyRejected;
 use crate::sync::{AtomicU64, Mutex, Relaxed, lock};
 use crossbeam_utils::CachePadded;
 use hashbrown::HashTable;
@@ -22,11 +22,11 @@ const KEYS_PER_SHARD: usize = 512;
 /// What happens to a new key when there are as many keys as there may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenFull {
-    /// It is refused at once. Room comes from [`RequestStore::sweep`], or from what insertions
+    /// It is rejected at once. Room comes from [`RequestStore::sweep`], or from what insertions
     /// before have cleaned up.
     Reject,
     /// Up to 256 places are looked at for idle keys to remove, going on where the last look ended.
-    /// If there is none among them, it is refused.
+    /// If there is none among them, it is rejected.
     #[default]
     EvictExpired,
 }
@@ -48,17 +48,17 @@ pub enum WhenFull {
 /// **The bound on keys is hard**: at no moment are there more than `max_keys`, whatever threads do.
 ///
 /// * Memory per key: the key, the rule's state and one byte, on average 1.5 times because tables
-///   grow by doubling, and at the worst 2.3 times. A key that was refused at its first request
+///   grow by doubling, and at the worst 2.3 times. A key that was rejected at its first request
 ///   takes none.
 /// * Cost per decision: a hash, a lock of a shard, and the rule's step; for a new key eight looks
 ///   more.
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Cooldown, Quota};
+/// use nanopace_limits::{Gcra, Quota};
 /// use nanopace_keyed::RequestStore;
 ///
-/// let store = RequestStore::new(Cooldown::new("3/60s".parse::<Quota>()?), 1_000_000);
+/// let store = RequestStore::new(Gcra::new("3/60s".parse::<Quota>()?), 1_000_000);
 /// let now = Nanos::from_nanos(1_000_000_000);
 /// assert!(store.try_acquire_n_at("alice", 3, now).is_ok());
 /// assert!(store.try_acquire_n_at("alice", 1, now).is_err());
@@ -152,8 +152,8 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
     /// Lets `n` in for `key` at `now`, or says why not. Zero always gets in and counts as nothing.
     ///
     /// # Errors
-    /// [`KeyRefused`]; nothing was counted then.
-    pub fn try_acquire_n_at<Q>(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRefused>
+    /// [`KeyRejected`]; nothing was counted then.
+    pub fn try_acquire_n_at<Q>(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
@@ -165,9 +165,9 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
     /// nothing.
     ///
     /// # Errors
-    /// [`KeyRefused`], as the request itself would get, except that a new key for which an idle one
-    /// would be removed is refused.
-    pub fn check_n_at<Q>(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRefused>
+    /// [`KeyRejected`], as the request itself would get, except that a new key for which an idle one
+    /// would be removed is rejected.
+    pub fn check_n_at<Q>(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
@@ -188,7 +188,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
                 break;
             }
             // Relaxed: spreads sweeps over the shards, no more; so no model.
-            let mut shard = lock(&self.shard(self.swept.fetch_add(1, Relaxed)));
+            let mut shard = lock(self.shard(self.swept.fetch_add(1, Relaxed)));
             let here = looks.min(shard.entries.num_buckets());
             looks -= here;
             removed += self.tidy(&mut shard, here, now);
@@ -203,14 +203,14 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         key: &Q,
         n: u64,
         now: Nanos,
-        prepare: impl Fn(&mut R::State, Nanos) -> Result<(), KeyRefused>,
-    ) -> Result<(), KeyRefused>
+        prepare: impl Fn(&mut R::State, Nanos) -> Result<(), KeyRejected>,
+    ) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
         let answer = self.decide_once(key, n, now, &prepare);
-        let full = matches!(answer, Err(KeyRefused::TooManyKeys { .. }));
+        let full = matches!(answer, Err(KeyRejected::TooManyKeys { .. }));
         if full && self.when_full == WhenFull::EvictExpired && self.sweep(now, LOOKS_WHEN_FULL) > 0
         {
             return self.decide_once(key, n, now, &prepare);
@@ -223,14 +223,14 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         key: &Q,
         n: u64,
         now: Nanos,
-        prepare: &impl Fn(&mut R::State, Nanos) -> Result<(), KeyRefused>,
-    ) -> Result<(), KeyRefused>
+        prepare: &impl Fn(&mut R::State, Nanos) -> Result<(), KeyRejected>,
+    ) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
         let hash = self.hasher.hash_one(key);
-        let mut shard = lock(&self.shard(hash >> 32));
+        let mut shard = lock(self.shard(hash >> 32));
         let at = now.max(shard.horizon);
         if let Some(entry) = shard.entries.find_mut(hash, |entry| entry.key.borrow() == key) {
             prepare(&mut entry.state, at)?;
@@ -254,14 +254,14 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         key: &Q,
         n: u64,
         now: Nanos,
-        prepare: impl Fn(&mut R::State, Nanos) -> Result<(), KeyRefused>,
-    ) -> Result<(), KeyRefused>
+        prepare: impl Fn(&mut R::State, Nanos) -> Result<(), KeyRejected>,
+    ) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
         let hash = self.hasher.hash_one(key);
-        let shard = lock(&self.shard(hash >> 32));
+        let shard = lock(self.shard(hash >> 32));
         let at = now.max(shard.horizon);
         let known = shard.entries.find(hash, |entry| entry.key.borrow() == key);
         let mut state = known.map_or_else(|| self.rule.fresh(), |entry| entry.state.clone());
@@ -283,7 +283,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
     }
 
     /// Takes a place for one more key, if there is one.
-    fn reserve(&self) -> Result<(), KeyRefused> {
+    fn reserve(&self) -> Result<(), KeyRejected> {
         let one_more = |keys| (keys < self.max_keys).then_some(keys + 1);
         // Relaxed: the count publishes nothing; what counts is that it is raised from the value
         // that was compared with the bound. Model: `keys_stay_within_their_bound`.
@@ -291,8 +291,8 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         reserved.map(drop).map_err(|_| self.too_many())
     }
 
-    fn too_many(&self) -> KeyRefused {
-        KeyRefused::TooManyKeys { max: self.max_keys }
+    fn too_many(&self) -> KeyRejected {
+        KeyRejected::TooManyKeys { max: self.max_keys }
     }
 
     /// Removes the idle keys among the next `looks` places of the shard; returns how many.

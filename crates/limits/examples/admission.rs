@@ -6,19 +6,19 @@
 //! ```
 
 use nanopace::{Clock, ManualClock};
-use nanopace_limits::{Clocked, Cooldown, Locked, QuotaError, Refused};
+use nanopace_limits::{Clocked, Gcra, Locked, QuotaError, Rejected};
 use std::time::Duration;
 
 fn main() -> Result<(), QuotaError> {
     let clock = ManualClock::new();
-    let both = (Cooldown::new("5/s".parse()?), Cooldown::new("12/min".parse()?));
+    let both = (Gcra::new("5/s".parse()?), Gcra::new("12/min".parse()?));
     let limiter = Clocked::new(Locked::new(both), clock.clone());
     let mut admitted = 0;
     while clock.now().as_nanos() < 120_000_000_000 {
         let second = Duration::from_nanos(clock.now().as_nanos()).as_secs_f64();
         match limiter.try_acquire() {
             Ok(()) => admitted += 1,
-            Err(Refused::NotUntil(moment)) => {
+            Err(Rejected::NotUntil(moment)) => {
                 println!("{second:>7.3} s: {admitted:>2} admitted so far, the next at {moment:?}");
                 clock.set(moment);
             }

@@ -1,6 +1,7 @@
 //! The aggregated window: a sliding window of any length in a few numbers.
 
-use crate::{Quota, Refused, Rule};
+use crate::rejected::{last_to_leave, room_beside};
+use crate::{Quota, Rejected, Rule};
 use nanopace::Nanos;
 use std::collections::VecDeque;
 use std::fmt;
@@ -24,12 +25,12 @@ use std::num::NonZeroU16;
 /// * Memory per key: 48 bytes, and 16 for each slot that something was let in in, at most `slots` +
 ///   1 of them (on average 1.5 times that, because queues grow by doubling).
 /// * Cost per decision: one division, and what left the window is dropped, each slot once. The
-///   total is kept, not summed. A refusal walks over the slots that have to leave before the
+///   total is kept, not summed. A rejection walks over the slots that have to leave before the
 ///   request gets in.
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{AggregatedWindow, Limiter, Locked, Quota, Refused};
+/// use nanopace_limits::{AggregatedWindow, Limiter, Locked, Quota, Rejected};
 /// use std::num::NonZeroU16;
 ///
 /// let rule = AggregatedWindow::new("10/h".parse::<Quota>()?, NonZeroU16::new(60).unwrap());
@@ -37,8 +38,8 @@ use std::num::NonZeroU16;
 /// let minute = |number: u64| Nanos::from_nanos(number * 60_000_000_000);
 /// assert!(limiter.try_acquire_n_at(10, minute(0)).is_ok());
 /// // Let in during minute 0, so it counts until minute 1 of the next hour begins.
-/// let refused = Refused::NotUntil(Nanos::from_nanos(minute(61).as_nanos() - 1));
-/// assert_eq!(limiter.try_acquire_at(minute(30)), Err(refused));
+/// let rejected = Rejected::NotUntil(Nanos::from_nanos(minute(61).as_nanos() - 1));
+/// assert_eq!(limiter.try_acquire_at(minute(30)), Err(rejected));
 /// assert!(limiter.try_acquire_at(minute(61)).is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -131,22 +132,14 @@ impl Rule for AggregatedWindow {
         }
     }
 
-    fn check(&self, state: &AggregatedState, _: Nanos, n: u64) -> Result<(), Refused> {
-        let capacity = self.quota.count();
-        if n > capacity {
-            return Err(Refused::ExceedsCapacity { capacity });
+    fn check(&self, state: &AggregatedState, _: Nanos, n: u64) -> Result<(), Rejected> {
+        let most = room_beside(n, self.quota.count())?;
+        if n == 0 || state.total <= most {
+            return Ok(());
         }
-        let mut left = state.total;
-        let too_many = |slot: &&Slot| {
-            let still = left > capacity - n;
-            left -= slot.count;
-            still
-        };
-        let last_to_leave = state.slots.iter().take_while(too_many).last();
-        match last_to_leave {
-            Some(&slot) if n > 0 => Err(Refused::NotUntil(Nanos::from_nanos(self.leaves(slot)))),
-            _ => Ok(()),
-        }
+        let counts = state.slots.iter().map(|&slot| (slot, slot.count));
+        let last = last_to_leave(counts, state.total, most).expect("they are the total");
+        Err(Rejected::NotUntil(Nanos::from_nanos(self.leaves(last))))
     }
 
     fn debit(&self, state: &mut AggregatedState, now: Nanos, n: u64) {

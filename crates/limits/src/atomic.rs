@@ -1,7 +1,7 @@
 //! Rules whose state is one word, shared without a lock.
 
 use crate::sync::{AtomicU64, Relaxed};
-use crate::{Limiter, Refused, Rule};
+use crate::{Limiter, Rejected, Rule};
 use nanopace::Nanos;
 
 /// A rule whose state is one word, shared without a lock: a decision is one load, the rule's step,
@@ -37,7 +37,7 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
     }
 
     /// Lets `n` in at `now`; says what the word was before.
-    pub(crate) fn admit(&self, n: u64, now: Nanos) -> Result<u64, Refused> {
+    pub(crate) fn admit(&self, n: u64, now: Nanos) -> Result<u64, Rejected> {
         let mut seen = self.seen();
         loop {
             let mut state = R::State::from(seen);
@@ -54,11 +54,11 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
 }
 
 impl<R: Rule<State: From<u64> + Into<u64>>> Limiter for Atomic<R> {
-    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
+    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         self.admit(n, now).map(|_| ())
     }
 
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
+    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         let mut state = self.state();
         self.rule.advance(&mut state, now);
         self.rule.check(&state, now, n)

@@ -11,18 +11,19 @@
 //! request's reservation and its reading it counts one reading up, in a word that all share: of two
 //! additions to one word one comes first, and whoever is second acquires what the first has
 //! released, its reservation. That one is then counted by both, or has been taken back because it
-//! was refused. (A sequentially consistent fence would do as well; this costs the same, and
+//! was rejected. (A sequentially consistent fence would do as well; this costs the same, and
 //! sanitizers understand it.)
 //!
 //! A slot's place is taken over by the slot N later, and what it had counted is gone. So a request
 //! that finds a later slot than its own in its reading no longer knows what there was in its time:
 //! it takes itself back and comes again, in the later slot. Models: `a_ring_admits_no_more`,
-//! `a_ring_takes_back_what_it_refuses`.
+//! `a_ring_takes_back_what_it_rejects`.
 
+use crate::rejected::{last_to_leave, room_beside};
 use crate::ring_count::place;
 use crate::sync::{AcqRel, AtomicU64, Relaxed};
 use crate::windows::Windows;
-use crate::{Limiter, QuotaError, Refused, SlottedRing};
+use crate::{Limiter, QuotaError, Rejected, SlottedRing};
 use nanopace::Nanos;
 
 /// A [`SlottedRing`] shared between threads without a lock.
@@ -31,25 +32,25 @@ use nanopace::Nanos;
 ///
 /// That of the ring: never more than its limit within the time that it guards, however requests
 /// interleave. One after the other, requests are answered as by the ring itself. At the same time,
-/// a request may be refused on account of another that is about to be refused too.
+/// a request may be rejected on account of another that is about to be rejected too.
 ///
 /// Moments that go backwards count as the latest slot in which anything was asked for.
 ///
 /// # Cost
 ///
-/// N + 5 words. A decision is a compare-and-swap, an addition and a look at N words; a refused one
+/// N + 5 words. A decision is a compare-and-swap, an addition and a look at N words; a rejected one
 /// another compare-and-swap. The word holds the slot's number above and its count below: what the
 /// number leaves bounds the limit, for slots of 100 ms 2^27 - 1, of a millisecond 2^20 - 1.
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{AtomicRing, Limiter, Refused, SlottedRing};
+/// use nanopace_limits::{AtomicRing, Limiter, Rejected, SlottedRing};
 /// use std::time::Duration;
 ///
 /// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);
 /// let limiter = AtomicRing::new(SlottedRing::<10>::new("300/s".parse()?))?;
 /// assert_eq!(limiter.try_acquire_n_at(300, at(50)), Ok(()));
-/// assert_eq!(limiter.try_acquire_at(at(950)), Err(Refused::NotUntil(at(1_000))));
+/// assert_eq!(limiter.try_acquire_at(at(950)), Err(Rejected::NotUntil(at(1_000))));
 /// assert_eq!(limiter.try_acquire_at(at(1_000)), Ok(()));
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
@@ -125,7 +126,7 @@ impl<const N: usize> AtomicRing<N> {
     fn take_back(&self, slot: u64, n: u64) {
         let word = &self.words[place::<N>(slot)];
         // Relaxed, here and below: it must be the word that was added to, and needs no order.
-        // Model: `a_ring_takes_back_what_it_refuses`.
+        // Model: `a_ring_takes_back_what_it_rejects`.
         let mut seen = word.load(Relaxed);
         while self.slots.unpack(seen).0 == slot {
             match word.compare_exchange_weak(seen, seen - n, Relaxed, Relaxed) {
@@ -137,26 +138,21 @@ impl<const N: usize> AtomicRing<N> {
 
     /// Whether `most` or fewer are within the ring that ends with slot `current`, and else from
     /// when on, if nothing is added.
-    fn falls_to(&self, mut seen: [(u64, u64); N], current: u64, most: u64) -> Result<(), Refused> {
+    fn falls_to(&self, mut seen: [(u64, u64); N], current: u64, most: u64) -> Result<(), Rejected> {
         seen.sort_unstable();
-        let within = seen.iter().filter(|(number, _)| number + N as u64 > current);
-        let mut left: u64 = within.clone().map(|(_, count)| count).sum();
-        if left <= most {
+        let within = seen.into_iter().filter(|(number, _)| number + N as u64 > current);
+        let total: u64 = within.clone().map(|(_, count)| count).sum();
+        if total <= most {
             return Ok(());
         }
-        let mut leaves = within.map(|(number, count)| {
-            left -= count;
-            (*number, left)
-        });
-        let number = leaves.find(|(_, left)| *left <= most).map_or(current, |(number, _)| number);
-        Err(Refused::NotUntil(self.slots.start(number + N as u64)))
+        let number = last_to_leave(within, total, most).unwrap_or(current);
+        Err(Rejected::NotUntil(self.slots.start(number + N as u64)))
     }
 }
 
 impl<const N: usize> Limiter for AtomicRing<N> {
-    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
-        let most =
-            self.limit.checked_sub(n).ok_or(Refused::ExceedsCapacity { capacity: self.limit })?;
+    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
+        let most = room_beside(n, self.limit)?;
         if n == 0 {
             return Ok(());
         }
@@ -177,9 +173,8 @@ impl<const N: usize> Limiter for AtomicRing<N> {
         }
     }
 
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
-        let most =
-            self.limit.checked_sub(n).ok_or(Refused::ExceedsCapacity { capacity: self.limit })?;
+    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
+        let most = room_beside(n, self.limit)?;
         let seen = self.seen();
         if n == 0 { Ok(()) } else { self.falls_to(seen, self.current(&seen, now), most) }
     }

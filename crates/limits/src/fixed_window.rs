@@ -1,7 +1,7 @@
 //! The fixed window counter: so many in each window of the clock.
 
-use crate::windows::Windows;
-use crate::{Quota, Refused, Rule};
+use crate::Quota;
+use crate::window_counts::{WindowCounts, window_rule};
 use nanopace::Nanos;
 
 /// The fixed window counter: time is cut into windows of one period, counted from the clock's
@@ -30,68 +30,37 @@ use nanopace::Nanos;
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Atomic, FixedWindow, Limiter, Refused};
+/// use nanopace_limits::{Atomic, FixedWindow, Limiter, Rejected};
 /// use std::time::Duration;
 ///
 /// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);
 /// let limiter = Atomic::new(FixedWindow::new("2/s".parse()?));
 /// assert_eq!(limiter.try_acquire_n_at(2, at(999)), Ok(()));
-/// assert_eq!(limiter.try_acquire_at(at(999)), Err(Refused::NotUntil(at(1_000))));
+/// assert_eq!(limiter.try_acquire_at(at(999)), Err(Rejected::NotUntil(at(1_000))));
 /// assert_eq!(limiter.try_acquire_n_at(2, at(1_000)), Ok(())); // four within a millisecond
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct FixedWindow {
-    windows: Windows,
-    limit: u64,
+    counts: WindowCounts<false>,
 }
 
 impl FixedWindow {
     /// `quota.count()` in each window of `quota.period()`.
+    ///
+    /// # Panics
+    /// Never: every quota's count fits beside its window's number.
     #[must_use]
     pub fn new(quota: Quota) -> FixedWindow {
-        FixedWindow { windows: Windows::new(quota.period_ns()), limit: quota.count() }
+        FixedWindow { counts: WindowCounts::new(quota).expect("one count always fits") }
     }
 
-    /// The latest window seen by then, and how many it has let in.
-    fn latest(&self, state: u64, now: Nanos) -> (u64, u64) {
-        let (number, count) = self.windows.unpack(state);
-        let current = self.windows.number(now);
-        if current > number { (current, 0) } else { (number, count) }
-    }
-}
-
-impl Rule for FixedWindow {
-    /// The number of the latest window that let anything in, and beside it how many; 0 at first.
-    type State = u64;
-
-    fn fresh(&self) -> u64 {
-        0
-    }
-
-    fn most(&self) -> u64 {
-        self.limit
-    }
-
-    fn advance(&self, _state: &mut u64, _now: Nanos) {}
-
-    fn check(&self, state: &u64, now: Nanos, n: u64) -> Result<(), Refused> {
-        let (number, count) = self.latest(*state, now);
-        match n {
-            n if n > self.limit => Err(Refused::ExceedsCapacity { capacity: self.limit }),
-            n if n == 0 || count + n <= self.limit => Ok(()),
-            _ => Err(Refused::NotUntil(self.windows.start(number + 1))),
-        }
-    }
-
-    fn debit(&self, state: &mut u64, now: Nanos, n: u64) {
-        if n > 0 {
-            let (number, count) = self.latest(*state, now);
-            *state = self.windows.pack(number, count + n);
-        }
-    }
-
-    fn is_idle(&self, state: &u64, now: Nanos) -> bool {
-        self.latest(*state, now).1 == 0
+    /// When `n` more get in, if not at once.
+    fn first(&self, state: u64, now: Nanos, n: u64) -> Option<Nanos> {
+        let counts = self.counts.latest(state, now);
+        let fits = counts.now + n <= self.counts.limit;
+        (!fits).then(|| self.counts.windows.start(counts.number + 1))
     }
 }
+
+window_rule!(FixedWindow);

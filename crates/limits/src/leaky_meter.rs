@@ -1,16 +1,16 @@
 //! The leaky bucket as a meter, in one integer.
 
-use crate::gcra::{Gcra, one_word_rule};
+use crate::virtual_schedule::{VirtualSchedule, one_word_rule};
 use crate::{Quota, QuotaError};
 use nanopace::Nanos;
 
 /// The leaky bucket as a meter: each request pours in a drop, the bucket leaks steadily, and what
-/// would make it run over is refused. The integer is the moment when it will be empty.
+/// would make it run over is rejected. The integer is the moment when it will be empty.
 ///
 /// # Law
 ///
 /// The level, 0 at first, falls continuously at `count` per `period`, not below 0. A request for n
-/// raises it by n; when it would exceed `capacity`, the request is refused and the level stays.
+/// raises it by n; when it would exceed `capacity`, the request is rejected and the level stays.
 ///
 /// It is the [`TokenBucket`](crate::TokenBucket) seen from the other side (level = capacity -
 /// tokens), with the same bound: in any span of length L no more than `capacity` + L x rate. Its
@@ -20,7 +20,7 @@ use nanopace::Nanos;
 /// # Cost
 ///
 /// One word ([`Atomic`](crate::Atomic)); per decision one or two multiplications and one
-/// compare-and-swap; a division when refused.
+/// compare-and-swap; a division when rejected.
 ///
 /// # Source
 ///
@@ -41,7 +41,7 @@ use nanopace::Nanos;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct LeakyMeter {
-    gcra: Gcra,
+    schedule: VirtualSchedule,
 }
 
 impl LeakyMeter {
@@ -50,19 +50,14 @@ impl LeakyMeter {
     /// # Errors
     /// [`QuotaError`] for a capacity of zero, or of more than 292 years' worth.
     pub fn new(quota: Quota, capacity: u64) -> Result<LeakyMeter, QuotaError> {
-        Ok(LeakyMeter { gcra: Gcra::new(quota, capacity)? })
+        Ok(LeakyMeter { schedule: VirtualSchedule::new(quota, capacity)? })
     }
 
     /// The level at `now` of a bucket in `state`, rounded up.
     #[must_use]
     pub fn level(&self, state: u64, now: Nanos) -> u64 {
-        self.gcra.gone(state, now)
-    }
-
-    #[expect(clippy::unused_self, reason = "as in the other rules")]
-    fn fresh_word(self) -> u64 {
-        0
+        self.schedule.gone(state, now)
     }
 }
 
-one_word_rule!(LeakyMeter);
+one_word_rule!(LeakyMeter, |_| 0);

@@ -1,7 +1,7 @@
 //! The leaky bucket as a bounded queue with evenly spaced departures, in one integer.
 
-use crate::gcra::{Gcra, one_word_rule};
-use crate::{Atomic, Quota, QuotaError, Refused};
+use crate::virtual_schedule::{VirtualSchedule, one_word_rule};
+use crate::{Atomic, Quota, QuotaError, Rejected};
 use nanopace::Nanos;
 
 /// The leaky bucket as a bounded queue: requests go in as they come and depart one interval apart.
@@ -11,7 +11,7 @@ use nanopace::Nanos;
 ///
 /// A request departs at once if none departed within the last interval I = `period` / `count`, else
 /// one interval after the one before it. It stays in the bucket for one interval from its departure
-/// on. At most `capacity` are in the bucket: when n more would be too many, all n are refused. A
+/// on. At most `capacity` are in the bucket: when n more would be too many, all n are rejected. A
 /// request for n departs n times in a row.
 ///
 /// So departures are never closer than I, and nobody departs later than (`capacity` - 1) x I after
@@ -30,7 +30,7 @@ use nanopace::Nanos;
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Atomic, LeakyQueue, Refused};
+/// use nanopace_limits::{Atomic, LeakyQueue, Rejected};
 /// use std::time::Duration;
 ///
 /// let ms = |n| Nanos::ZERO + Duration::from_millis(n);
@@ -38,12 +38,12 @@ use nanopace::Nanos;
 /// assert_eq!(queue.enqueue_at(ms(5)), Ok(ms(5)));
 /// assert_eq!(queue.enqueue_at(ms(5)), Ok(ms(105)));
 /// assert_eq!(queue.enqueue_at(ms(5)), Ok(ms(205)));
-/// assert_eq!(queue.enqueue_at(ms(5)), Err(Refused::NotUntil(ms(105)))); // when the first one's interval is over
+/// assert_eq!(queue.enqueue_at(ms(5)), Err(Rejected::NotUntil(ms(105)))); // when the first one's interval is over
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct LeakyQueue {
-    gcra: Gcra,
+    schedule: VirtualSchedule,
 }
 
 impl LeakyQueue {
@@ -52,35 +52,30 @@ impl LeakyQueue {
     /// # Errors
     /// [`QuotaError`] for a capacity of zero, or of more than 292 years' worth.
     pub fn new(quota: Quota, capacity: u64) -> Result<LeakyQueue, QuotaError> {
-        Ok(LeakyQueue { gcra: Gcra::new(quota, capacity)? })
+        Ok(LeakyQueue { schedule: VirtualSchedule::new(quota, capacity)? })
     }
 
     /// When the next one that gets in at `now` departs, the queue being in `state`.
     #[must_use]
     pub fn departure(&self, state: u64, now: Nanos) -> Nanos {
-        self.gcra.turn(state, now)
+        self.schedule.turn(state, now)
     }
 
     /// How many are in the bucket at `now`.
     #[must_use]
     pub fn queued(&self, state: u64, now: Nanos) -> u64 {
-        self.gcra.gone(state, now)
-    }
-
-    #[expect(clippy::unused_self, reason = "as in the other rules")]
-    fn fresh_word(self) -> u64 {
-        0
+        self.schedule.gone(state, now)
     }
 }
 
-one_word_rule!(LeakyQueue);
+one_word_rule!(LeakyQueue, |_| 0);
 
 impl Atomic<LeakyQueue> {
     /// Lets one in at `now` and says when it departs, at `now` or later.
     ///
     /// # Errors
-    /// [`Refused`] when the bucket is full; nothing was counted then.
-    pub fn enqueue_at(&self, now: Nanos) -> Result<Nanos, Refused> {
+    /// [`Rejected`] when the bucket is full; nothing was counted then.
+    pub fn enqueue_at(&self, now: Nanos) -> Result<Nanos, Rejected> {
         self.admit(1, now).map(|before| self.rule().departure(before, now))
     }
 }

@@ -1,7 +1,7 @@
 //! A rule put to work: shared between threads, asked at a moment.
 
 use crate::sync::{Mutex, lock};
-use crate::{Refused, Rule};
+use crate::{Rejected, Rule};
 use crossbeam_utils::CachePadded;
 use nanopace::{Clock, Nanos};
 use std::fmt::Debug;
@@ -11,20 +11,20 @@ pub trait Limiter: Debug + Send + Sync {
     /// Lets `n` in at `now`, or says why not. Zero always gets in and counts as nothing.
     ///
     /// # Errors
-    /// [`Refused`]; nothing was counted then.
-    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused>;
+    /// [`Rejected`]; nothing was counted then.
+    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected>;
 
     /// What [`try_acquire_n_at`](Limiter::try_acquire_n_at) would answer; counts nothing.
     ///
     /// # Errors
-    /// [`Refused`], as the request itself would get.
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused>;
+    /// [`Rejected`], as the request itself would get.
+    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected>;
 
     /// Lets one in at `now`, or says why not.
     ///
     /// # Errors
-    /// [`Refused`]; nothing was counted then.
-    fn try_acquire_at(&self, now: Nanos) -> Result<(), Refused> {
+    /// [`Rejected`]; nothing was counted then.
+    fn try_acquire_at(&self, now: Nanos) -> Result<(), Rejected> {
         self.try_acquire_n_at(1, now)
     }
 }
@@ -51,11 +51,11 @@ impl<R: Rule> Locked<R> {
 }
 
 impl<R: Rule> Limiter for Locked<R> {
-    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
+    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         self.rule.decide(&mut lock(&self.state), now, n)
     }
 
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
+    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         let mut state = lock(&self.state);
         self.rule.advance(&mut state, now);
         self.rule.check(&state, now, n)
@@ -79,16 +79,16 @@ impl<L: Limiter, C: Clock> Clocked<L, C> {
     /// Lets one in now, or says why not.
     ///
     /// # Errors
-    /// [`Refused`]; nothing was counted then.
-    pub fn try_acquire(&self) -> Result<(), Refused> {
+    /// [`Rejected`]; nothing was counted then.
+    pub fn try_acquire(&self) -> Result<(), Rejected> {
         self.try_acquire_n(1)
     }
 
     /// Lets `n` in now, or says why not.
     ///
     /// # Errors
-    /// [`Refused`]; nothing was counted then.
-    pub fn try_acquire_n(&self, n: u64) -> Result<(), Refused> {
+    /// [`Rejected`]; nothing was counted then.
+    pub fn try_acquire_n(&self, n: u64) -> Result<(), Rejected> {
         self.limiter.try_acquire_n_at(n, self.clock.now())
     }
 

@@ -1,8 +1,8 @@
-//! The token pool with backfill, put to work: a rate manager refills it, callers take or wait.
+//! The token pool with backfill, put to work: a rate thread refills it, callers take or wait.
 
-use crate::housekeeping::{Beat, Housekeeper};
+use crate::refill_thread::{RefillThread, Ticks};
 use crate::sync::{Mutex, Sender, channel, lock};
-use crate::{Limiter, Quota, QuotaError, Refused, TokenPool};
+use crate::{Limiter, Quota, QuotaError, Rejected, TokenPool};
 use nanopace::{Clock, Nanos};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ use thiserror::Error;
 #[derive(Debug)]
 pub struct ManagedPool {
     shared: Arc<Shared>,
-    manager: Option<Housekeeper>,
+    thread: Option<RefillThread>,
 }
 
 /// Why tokens were not waited for. None were taken.
@@ -78,14 +78,14 @@ type Answer = Result<Nanos, AcquireError>;
 #[derive(Debug)]
 struct Shared {
     quota: Quota,
-    beat: Beat,
+    ticks: Ticks,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
     pool: TokenPool,
-    /// How many tokens have been put into the pool since the start, and at which moment of the beat
+    /// How many tokens have been put into the pool since the start, and at which moment of the ticks
     /// the last.
     refilled: u128,
     refills: u64,
@@ -110,7 +110,7 @@ impl State {
 
 impl ManagedPool {
     /// A pool of `size` with a backfill `ratio` (see [`TokenPool`]), refilled at `quota` every
-    /// `interval`, on `clock`. Starts the rate manager.
+    /// `interval`, on `clock`. Starts the rate thread.
     ///
     /// # Errors
     /// [`QuotaError`] as in [`TokenPool::new`], and for an interval of zero or of more than a day.
@@ -124,11 +124,11 @@ impl ManagedPool {
         let mut pool = ManagedPool::unattended(quota, size, ratio, interval, clock)?;
         let shared = Arc::clone(&pool.shared);
         let chore = move |now| shared.refill(&mut lock(&shared.state), now);
-        pool.manager = Some(Housekeeper::start(&pool.shared.beat, chore));
+        pool.thread = Some(RefillThread::start(&pool.shared.ticks, chore));
         Ok(pool)
     }
 
-    /// As [`start`](ManagedPool::start), without the rate manager: refilled by whoever asks, and by
+    /// As [`start`](ManagedPool::start), without the rate thread: refilled by whoever asks, and by
     /// [`refill`](ManagedPool::refill), which an event loop may call in a rhythm of its own.
     ///
     /// # Errors
@@ -141,25 +141,25 @@ impl ManagedPool {
         clock: impl Clock + 'static,
     ) -> Result<ManagedPool, QuotaError> {
         let pool = TokenPool::new(size, ratio)?;
-        let beat = Beat::new(interval, clock)?;
+        let ticks = Ticks::new(interval, clock)?;
         let state = State { pool, refilled: 0, refills: 0, queue: VecDeque::new(), closed: false };
-        let shared = Arc::new(Shared { quota, beat, state: Mutex::new(state) });
-        Ok(ManagedPool { shared, manager: None })
+        let shared = Arc::new(Shared { quota, ticks, state: Mutex::new(state) });
+        Ok(ManagedPool { shared, thread: None })
     }
 
     /// Does the refill that is due now, and serves those who wait.
     pub fn refill(&self) {
-        self.shared.refill(&mut lock(&self.shared.state), self.shared.beat.now());
+        self.shared.refill(&mut lock(&self.shared.state), self.shared.ticks.now());
     }
 
     /// Takes `tokens` now, or says when they will be there; returns the wait time. Zero are always
     /// there.
     ///
     /// # Errors
-    /// [`Refused`]; no token was taken then. [`Nanos::MAX`] once the pool is closed and has too few
+    /// [`Rejected`]; no token was taken then. [`Nanos::MAX`] once the pool is closed and has too few
     /// left.
-    pub fn take(&self, tokens: u64) -> Result<Duration, Refused> {
-        let now = self.shared.beat.now();
+    pub fn take(&self, tokens: u64) -> Result<Duration, Rejected> {
+        let now = self.shared.ticks.now();
         self.shared.take(tokens, now).map(|intended| now - intended)
     }
 
@@ -171,15 +171,15 @@ impl ManagedPool {
     /// can hold. No token was taken then.
     pub fn acquire(&self, tokens: u64) -> Result<Duration, AcquireError> {
         let intended = self.shared.acquire(tokens)?;
-        Ok(self.shared.beat.now() - intended)
+        Ok(self.shared.ticks.now() - intended)
     }
 
     /// Ends the refills and turns away everybody who waits, now and later. Tokens that are left can
     /// still be taken.
     pub fn close(&self) {
         self.shared.close();
-        if let Some(manager) = &self.manager {
-            manager.stop();
+        if let Some(thread) = &self.thread {
+            thread.stop();
         }
     }
 
@@ -199,11 +199,11 @@ impl ManagedPool {
 impl Shared {
     /// Does the refill that is due at `now`, and serves those who wait.
     fn refill(&self, state: &mut State, now: Nanos) {
-        let due = self.beat.number(now);
+        let due = self.ticks.number(now);
         if due <= state.refills || state.closed {
             return;
         }
-        let total = self.brought_by(self.beat.moment(due));
+        let total = self.brought_by(self.ticks.moment(due));
         let new = u64::try_from(total - state.refilled).expect("at most one per nanosecond");
         state.refills = due;
         state.refilled = total;
@@ -214,7 +214,7 @@ impl Shared {
         }
     }
 
-    fn take(&self, tokens: u64, now: Nanos) -> Result<Nanos, Refused> {
+    fn take(&self, tokens: u64, now: Nanos) -> Result<Nanos, Rejected> {
         let mut state = lock(&self.state);
         self.refill(&mut state, now);
         self.check(&state, tokens)?;
@@ -225,29 +225,29 @@ impl Shared {
         Ok(self.intended_start(&state))
     }
 
-    fn check(&self, state: &State, tokens: u64) -> Result<(), Refused> {
+    fn check(&self, state: &State, tokens: u64) -> Result<(), Rejected> {
         let capacity = state.pool.capacity();
         match tokens {
             0 => Ok(()),
-            _ if tokens > capacity => Err(Refused::ExceedsCapacity { capacity }),
+            _ if tokens > capacity => Err(Rejected::ExceedsCapacity { capacity }),
             _ if state.queue.is_empty() && tokens <= state.pool.active() => Ok(()),
-            _ if state.closed => Err(Refused::NotUntil(Nanos::MAX)),
-            _ => Err(Refused::NotUntil(self.refill_for(state, tokens))),
+            _ if state.closed => Err(Rejected::NotUntil(Nanos::MAX)),
+            _ => Err(Rejected::NotUntil(self.refill_for(state, tokens))),
         }
     }
 
     /// The refill by which `tokens` are there, if nobody else takes any.
     fn refill_for(&self, state: &State, tokens: u64) -> Nanos {
         let total = state.refilled + state.pool.enough_for(tokens);
-        self.beat
+        self.ticks
             .moment_from(self.moment_of(total))
-            .max(self.beat.moment(state.refills.saturating_add(1)))
+            .max(self.ticks.moment(state.refills.saturating_add(1)))
     }
 
     fn acquire(&self, tokens: u64) -> Answer {
         let listener = {
             let mut state = lock(&self.state);
-            let now = self.beat.now();
+            let now = self.ticks.now();
             self.refill(&mut state, now);
             let capacity = state.pool.capacity();
             match tokens {
@@ -277,7 +277,7 @@ impl Shared {
 
     /// How many tokens the quota has brought by `moment`.
     fn brought_by(&self, moment: Nanos) -> u128 {
-        let elapsed_ns = (moment - self.beat.origin()).as_nanos();
+        let elapsed_ns = (moment - self.ticks.origin()).as_nanos();
         elapsed_ns * u128::from(self.quota.count()) / u128::from(self.quota.period_ns())
     }
 
@@ -287,7 +287,7 @@ impl Shared {
             .saturating_mul(u128::from(self.quota.period_ns()))
             .div_ceil(u128::from(self.quota.count()));
         let elapsed_ns = u64::try_from(elapsed_ns).unwrap_or(u64::MAX);
-        Nanos::from_nanos(self.beat.origin().as_nanos().saturating_add(elapsed_ns))
+        Nanos::from_nanos(self.ticks.origin().as_nanos().saturating_add(elapsed_ns))
     }
 
     /// When as many tokens had been brought as have been taken.
@@ -298,11 +298,11 @@ impl Shared {
 }
 
 impl Limiter for ManagedPool {
-    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
+    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         self.shared.take(n, now).map(|_| ())
     }
 
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
+    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         let mut state = lock(&self.shared.state);
         self.shared.refill(&mut state, now);
         self.shared.check(&state, n)

@@ -81,8 +81,8 @@ pub enum QuotaError {
         "a backfill ratio says how far over its size a pool may be filled: write 1 or more, such as 1.25"
     )]
     Ratio,
-    /// A housekeeping interval of zero or of more than a day.
-    #[error("housekeeping goes by intervals of 1 ns to 1 day: write one such as 10ms")]
+    /// A refill interval of zero or of more than a day, or a slot of zero.
+    #[error("an interval lasts 1 ns to 1 day: write one such as 10ms")]
     Interval,
 }
 

@@ -1,12 +1,13 @@
 //! The token bucket that is topped up at a fixed interval.
 
-use crate::housekeeping::{Beat, Housekeeper};
+use crate::refill_thread::{RefillThread, Ticks};
+use crate::rejected::room_beside;
 use crate::sync::{Acquire, AtomicU64, Relaxed, Release};
-use crate::{Limiter, Quota, QuotaError, Refused};
+use crate::{Limiter, Quota, QuotaError, Rejected};
 use nanopace::{Clock, Nanos};
 use std::sync::Arc;
 
-/// A token bucket whose tokens a housekeeping thread tops up: `count` at the end of each `period`,
+/// A token bucket whose tokens a refill thread tops up: `count` at the end of each `period`,
 /// up to `capacity`. Dropping it ends the thread.
 ///
 /// Choose it where tokens are to come in batches, at the same moments for everybody; otherwise
@@ -26,7 +27,7 @@ use std::sync::Arc;
 /// # Cost
 ///
 /// Two words, a pacer and a thread that sleeps; per decision a comparison and one compare-and-swap,
-/// and a division when a refill is due or the request is refused.
+/// and a division when a refill is due or the request is rejected.
 ///
 /// # Source
 ///
@@ -35,21 +36,21 @@ use std::sync::Arc;
 ///
 /// ```
 /// use nanopace::{ManualClock, Nanos};
-/// use nanopace_limits::{Limiter, RefilledBucket, Refused};
+/// use nanopace_limits::{Limiter, RefilledBucket, Rejected};
 /// use std::time::Duration;
 ///
 /// // 10 tokens every 100 ms, up to 25, 5 of them at the start, one for each request.
 /// let bucket = RefilledBucket::start("10/100ms".parse()?, 25, 5, 1, ManualClock::new())?;
 /// assert_eq!(bucket.try_acquire_n_at(5, Nanos::ZERO), Ok(()));
 /// let refill = Nanos::ZERO + Duration::from_millis(100);
-/// assert_eq!(bucket.try_acquire_at(Nanos::ZERO), Err(Refused::NotUntil(refill)));
+/// assert_eq!(bucket.try_acquire_at(Nanos::ZERO), Err(Rejected::NotUntil(refill)));
 /// assert_eq!(bucket.try_acquire_n_at(10, refill), Ok(()));
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
 #[derive(Debug)]
 pub struct RefilledBucket {
     stock: Arc<Stock>,
-    housekeeper: Option<Housekeeper>,
+    thread: Option<RefillThread>,
 }
 
 #[derive(Debug)]
@@ -57,7 +58,7 @@ struct Stock {
     count: u64,
     capacity: u64,
     cost: u64,
-    beat: Beat,
+    ticks: Ticks,
     /// Never above the capacity. Taken by requests, added by whoever has moved `refills`.
     tokens: AtomicU64,
     /// How many refills have been begun: moved forwards only, before its tokens are added.
@@ -66,7 +67,7 @@ struct Stock {
 
 impl RefilledBucket {
     /// `quota.count()` tokens come in every `quota.period()`, up to `capacity`; `initial` of them
-    /// are there from the start; a request takes `cost`. Starts the housekeeping thread, on
+    /// are there from the start; a request takes `cost`. Starts the refill thread, on
     /// `clock`.
     ///
     /// # Errors
@@ -81,8 +82,8 @@ impl RefilledBucket {
     ) -> Result<RefilledBucket, QuotaError> {
         let mut bucket = RefilledBucket::unattended(quota, capacity, initial, cost, clock)?;
         let stock = Arc::clone(&bucket.stock);
-        bucket.housekeeper =
-            Some(Housekeeper::start(&bucket.stock.beat, move |now| stock.refill(now)));
+        bucket.thread =
+            Some(RefillThread::start(&bucket.stock.ticks, move |now| stock.refill(now)));
         Ok(bucket)
     }
 
@@ -104,15 +105,16 @@ impl RefilledBucket {
             _ if capacity < initial => return Err(QuotaError::InitialTooLarge { capacity }),
             _ => {}
         }
-        let beat = Beat::new(quota.period(), clock)?;
+        let ticks = Ticks::new(quota.period(), clock)?;
         let (tokens, refills) = (AtomicU64::new(initial), AtomicU64::new(0));
-        let stock = Arc::new(Stock { count: quota.count(), capacity, cost, beat, tokens, refills });
-        Ok(RefilledBucket { stock, housekeeper: None })
+        let stock =
+            Arc::new(Stock { count: quota.count(), capacity, cost, ticks, tokens, refills });
+        Ok(RefilledBucket { stock, thread: None })
     }
 
     /// Does the refills that are due now.
     pub fn refill(&self) {
-        self.stock.refill(self.stock.beat.now());
+        self.stock.refill(self.stock.ticks.now());
     }
 
     /// The tokens that are in the bucket, as of the last refill and request.
@@ -122,10 +124,10 @@ impl RefilledBucket {
         self.stock.tokens.load(Relaxed)
     }
 
-    /// Whether a housekeeping thread refills it.
+    /// Whether a refill thread refills it.
     #[must_use]
     pub fn is_attended(&self) -> bool {
-        self.housekeeper.is_some()
+        self.thread.is_some()
     }
 }
 
@@ -135,7 +137,7 @@ impl Stock {
         if now < self.next_refill(1) {
             return;
         }
-        let due = self.beat.number(now);
+        let due = self.ticks.number(now);
         // Relaxed: it decides who adds the tokens of which refill, and nobody else does. Its order
         // before the addition is the addition's business. Model: `a_refill_happens_once`.
         let begun = self.refills.fetch_max(due, Relaxed);
@@ -166,35 +168,34 @@ impl Stock {
     fn next_refill(&self, n: u64) -> Nanos {
         // Relaxed: after `take` failed with Acquire, it is at least the refill whose tokens were
         // seen. Model: `nobody_is_told_to_come_back_too_early`.
-        self.beat.moment(self.refills.load(Relaxed).saturating_add(n))
+        self.ticks.moment(self.refills.load(Relaxed).saturating_add(n))
     }
 
     /// Why `n` requests' tokens cannot be taken from `tokens`.
-    fn refusal(&self, n: u64, tokens: u64) -> Refused {
+    fn rejection(&self, n: u64, tokens: u64) -> Rejected {
         let missing = (n * self.cost).saturating_sub(tokens);
-        Refused::NotUntil(self.next_refill(missing.div_ceil(self.count)))
+        Rejected::NotUntil(self.next_refill(missing.div_ceil(self.count)))
     }
 
-    fn check_size(&self, n: u64) -> Result<(), Refused> {
-        let capacity = self.capacity / self.cost;
-        if n > capacity { Err(Refused::ExceedsCapacity { capacity }) } else { Ok(()) }
+    fn check_size(&self, n: u64) -> Result<(), Rejected> {
+        room_beside(n, self.capacity / self.cost).map(drop)
     }
 }
 
 impl Limiter for RefilledBucket {
-    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
+    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         let stock = &self.stock;
         stock.refill(now);
         stock.check_size(n)?;
-        stock.take(n).map_err(|left| stock.refusal(n, left))
+        stock.take(n).map_err(|left| stock.rejection(n, left))
     }
 
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
+    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         let stock = &self.stock;
         stock.refill(now);
         stock.check_size(n)?;
         // Acquire: as in `take`.
         let left = stock.tokens.load(Acquire);
-        if left < n * stock.cost { Err(stock.refusal(n, left)) } else { Ok(()) }
+        if left < n * stock.cost { Err(stock.rejection(n, left)) } else { Ok(()) }
     }
 }

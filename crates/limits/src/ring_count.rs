@@ -1,7 +1,8 @@
 //! The rolling count in a ring of slots: constant memory, whatever the traffic.
 
+use crate::rejected::{last_to_leave, room_beside};
 use crate::windows::Windows;
-use crate::{Quota, QuotaError, Refused, Rule};
+use crate::{Quota, QuotaError, Rejected, Rule};
 use nanopace::Nanos;
 use std::time::Duration;
 
@@ -99,12 +100,9 @@ impl<const N: usize> RingCount<N> {
     /// From when on there will be `most` within the ring or fewer, if nothing is added.
     fn falls_to(&self, most: u64) -> Nanos {
         let oldest = (self.newest + 1).saturating_sub(N as u64);
-        let mut left = self.total;
-        let leaves = (oldest..=self.newest).find(|number| {
-            left -= self.counts[place::<N>(*number)];
-            left <= most
-        });
-        self.slots.start(leaves.unwrap_or(self.newest) + N as u64)
+        let counts = (oldest..=self.newest).map(|number| (number, self.counts[place::<N>(number)]));
+        let last = last_to_leave(counts, self.total, most).unwrap_or(self.newest);
+        self.slots.start(last + N as u64)
     }
 }
 
@@ -136,18 +134,18 @@ pub(crate) fn place<const N: usize>(number: u64) -> usize {
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Limiter, Locked, Refused, SlottedRing};
+/// use nanopace_limits::{Limiter, Locked, Rejected, SlottedRing};
 /// use std::time::Duration;
 ///
 /// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);
 /// let limiter = Locked::new(SlottedRing::<10>::new("300/s".parse()?));
 /// assert_eq!(limiter.try_acquire_n_at(300, at(50)), Ok(()));
-/// assert_eq!(limiter.try_acquire_at(at(950)), Err(Refused::NotUntil(at(1_000))));
+/// assert_eq!(limiter.try_acquire_at(at(950)), Err(Rejected::NotUntil(at(1_000))));
 /// assert_eq!(limiter.try_acquire_at(at(1_000)), Ok(())); // 0.95 s later
 ///
 /// let limiter = Locked::new(SlottedRing::<11>::guarding("300/s".parse()?));
 /// assert_eq!(limiter.try_acquire_n_at(300, at(50)), Ok(()));
-/// assert_eq!(limiter.try_acquire_at(at(1_050)), Err(Refused::NotUntil(at(1_100))));
+/// assert_eq!(limiter.try_acquire_at(at(1_050)), Err(Rejected::NotUntil(at(1_100))));
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -195,12 +193,12 @@ impl<const N: usize> Rule for SlottedRing<N> {
         state.check(now);
     }
 
-    fn check(&self, state: &RingCount<N>, _now: Nanos, n: u64) -> Result<(), Refused> {
-        match self.limit.checked_sub(n) {
-            None => Err(Refused::ExceedsCapacity { capacity: self.limit }),
-            Some(most) if n == 0 || state.total <= most => Ok(()),
-            Some(most) => Err(Refused::NotUntil(state.falls_to(most))),
+    fn check(&self, state: &RingCount<N>, _now: Nanos, n: u64) -> Result<(), Rejected> {
+        let most = room_beside(n, self.limit)?;
+        if n == 0 || state.total <= most {
+            return Ok(());
         }
+        Err(Rejected::NotUntil(state.falls_to(most)))
     }
 
     fn debit(&self, state: &mut RingCount<N>, now: Nanos, n: u64) {

@@ -1,5 +1,6 @@
 //! The exact rolling count: how many events there were in the last span of time.
 
+use crate::rejected::last_to_leave;
 use nanopace::Nanos;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -90,12 +91,8 @@ impl RollingCount {
 
     /// From when on there will be `most` within the interval or fewer, if nothing is added.
     pub(crate) fn falls_to(&self, most: u64) -> Nanos {
-        let mut left = self.total;
-        let leaves = self.log.iter().find(|(_, n)| {
-            left -= n;
-            left <= most
-        });
-        leaves.map_or(self.latest, |(moment, _)| self.leaves(*moment))
+        let last = last_to_leave(self.log.iter().copied(), self.total, most);
+        last.map_or(self.latest, |moment| self.leaves(moment))
     }
 
     /// From when on nothing of what was added will be within the interval, nor anything that is

@@ -1,6 +1,6 @@
 //! What a limiter is: a pure step from a state and a moment to an answer.
 
-use crate::Refused;
+use crate::Rejected;
 use nanopace::Nanos;
 use std::fmt::Debug;
 
@@ -9,7 +9,7 @@ use std::fmt::Debug;
 /// A decision is three steps in this order: [`advance`](Rule::advance) the state to the moment,
 /// [`check`](Rule::check) the request, and, only if it may go, [`debit`](Rule::debit) it. So
 /// several limits on one request are all checked before any is debited (a tuple of rules is a
-/// rule), and a request that is refused changes nothing.
+/// rule), and a request that is rejected changes nothing.
 ///
 /// Moments that go backwards count as the latest one that the state has seen, where that matters to
 /// the rule.
@@ -29,8 +29,8 @@ pub trait Rule: Debug + Send + Sync {
     /// Whether `n` may be let in at `now`, the state having been advanced to it. Zero always may.
     ///
     /// # Errors
-    /// [`Refused`]: from when on, or never at this size.
-    fn check(&self, state: &Self::State, now: Nanos, n: u64) -> Result<(), Refused>;
+    /// [`Rejected`]: from when on, or never at this size.
+    fn check(&self, state: &Self::State, now: Nanos, n: u64) -> Result<(), Rejected>;
 
     /// Counts `n` as let in at `now`, which `check` has allowed for this state.
     fn debit(&self, state: &mut Self::State, now: Nanos, n: u64);
@@ -44,7 +44,7 @@ pub trait Rule: Debug + Send + Sync {
     ///
     /// # Errors
     /// Those of [`check`](Rule::check); nothing was counted then.
-    fn decide(&self, state: &mut Self::State, now: Nanos, n: u64) -> Result<(), Refused> {
+    fn decide(&self, state: &mut Self::State, now: Nanos, n: u64) -> Result<(), Rejected> {
         if n == 0 || n > self.most() {
             return self.check(state, now, n);
         }
@@ -57,7 +57,7 @@ pub trait Rule: Debug + Send + Sync {
 
 macro_rules! all_of {
     ($($rule:ident $index:tt),+) => {
-        /// All of them: each is checked before any is debited. When several refuse, the one that
+        /// All of them: each is checked before any is debited. When several reject, the one that
         /// takes longest answers.
         impl<$($rule: Rule),+> Rule for ($($rule,)+) {
             type State = ($($rule::State,)+);
@@ -74,7 +74,7 @@ macro_rules! all_of {
                 $(self.$index.advance(&mut state.$index, now);)+
             }
 
-            fn check(&self, state: &Self::State, now: Nanos, n: u64) -> Result<(), Refused> {
+            fn check(&self, state: &Self::State, now: Nanos, n: u64) -> Result<(), Rejected> {
                 let answers = [$(self.$index.check(&state.$index, now, n)),+];
                 answers.into_iter().filter_map(Result::err).max().map_or(Ok(()), Err)
             }

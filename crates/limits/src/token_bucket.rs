@@ -1,6 +1,6 @@
 //! The token bucket with lazy refill, in one integer.
 
-use crate::gcra::{Gcra, one_word_rule};
+use crate::virtual_schedule::{VirtualSchedule, one_word_rule};
 use crate::{Quota, QuotaError};
 use nanopace::Nanos;
 
@@ -22,7 +22,7 @@ use nanopace::Nanos;
 /// # Cost
 ///
 /// One word ([`Atomic`](crate::Atomic)); per decision one or two multiplications and one
-/// compare-and-swap; a division when refused.
+/// compare-and-swap; a division when rejected.
 ///
 /// # Source
 ///
@@ -30,21 +30,21 @@ use nanopace::Nanos;
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Atomic, Limiter, Refused, TokenBucket};
+/// use nanopace_limits::{Atomic, Limiter, Rejected, TokenBucket};
 /// use std::time::Duration;
 ///
 /// // 100 tokens/s, 20 of them at once, 5 for each request: four at once, then one every 50 ms.
 /// let bucket = Atomic::new(TokenBucket::new("100/s".parse()?, 20)?.with_cost(5)?);
 /// assert_eq!(bucket.try_acquire_n_at(4, Nanos::ZERO), Ok(()));
 /// let soon = Nanos::ZERO + Duration::from_millis(50);
-/// assert_eq!(bucket.try_acquire_at(Nanos::ZERO), Err(Refused::NotUntil(soon)));
+/// assert_eq!(bucket.try_acquire_at(Nanos::ZERO), Err(Rejected::NotUntil(soon)));
 /// assert_eq!(bucket.rule().tokens(bucket.state(), soon), 5);
 /// assert_eq!(bucket.try_acquire_at(soon), Ok(()));
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct TokenBucket {
-    gcra: Gcra,
+    schedule: VirtualSchedule,
     initial_word: u64,
 }
 
@@ -55,7 +55,7 @@ impl TokenBucket {
     /// # Errors
     /// [`QuotaError`] for a capacity of zero, or of more than 292 years' worth.
     pub fn new(quota: Quota, capacity: u64) -> Result<TokenBucket, QuotaError> {
-        Ok(TokenBucket { gcra: Gcra::new(quota, capacity)?, initial_word: 0 })
+        Ok(TokenBucket { schedule: VirtualSchedule::new(quota, capacity)?, initial_word: 0 })
     }
 
     /// The same, with `cost` tokens for a request, 1 to the capacity.
@@ -63,7 +63,7 @@ impl TokenBucket {
     /// # Errors
     /// [`QuotaError`] for other costs.
     pub fn with_cost(self, cost: u64) -> Result<TokenBucket, QuotaError> {
-        Ok(TokenBucket { gcra: self.gcra.costing(cost)?, ..self })
+        Ok(TokenBucket { schedule: self.schedule.costing(cost)?, ..self })
     }
 
     /// The same, holding `tokens` at `start`, 0 to the capacity.
@@ -71,18 +71,14 @@ impl TokenBucket {
     /// # Errors
     /// [`QuotaError`] for more than fit.
     pub fn initially(self, tokens: u64, start: Nanos) -> Result<TokenBucket, QuotaError> {
-        Ok(TokenBucket { initial_word: self.gcra.owing_all_but(tokens, start)?, ..self })
+        Ok(TokenBucket { initial_word: self.schedule.owing_all_but(tokens, start)?, ..self })
     }
 
     /// The whole tokens that a bucket in `state` holds at `now`.
     #[must_use]
     pub fn tokens(&self, state: u64, now: Nanos) -> u64 {
-        self.gcra.capacity().saturating_sub(self.gcra.gone(state, now))
-    }
-
-    fn fresh_word(self) -> u64 {
-        self.initial_word
+        self.schedule.capacity().saturating_sub(self.schedule.gone(state, now))
     }
 }
 
-one_word_rule!(TokenBucket);
+one_word_rule!(TokenBucket, |bucket| bucket.initial_word);

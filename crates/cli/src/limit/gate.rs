@@ -5,8 +5,8 @@ use crate::args::LimitArgs;
 use anyhow::bail;
 use nanopace::{ManualClock, Nanos};
 use nanopace_limits::{
-    AggregatedWindow, Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Limiter, ManagedPool, Quota,
-    QuotaError, RefilledBucket, Refused, Rule, SlidingCounter, SlidingLog, SlottedRing,
+    AggregatedWindow, FixedWindow, Gcra, LeakyMeter, LeakyQueue, Limiter, ManagedPool, Quota,
+    QuotaError, RefilledBucket, Rejected, Rule, SlidingCounter, SlidingLog, SlottedRing,
     TokenBucket,
 };
 use std::num::NonZeroU16;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Lets a request for so many in at a moment, and says when it goes through: at once, unless it is
 /// queued.
-pub(crate) type Gate = Box<dyn FnMut(u64, Nanos) -> Result<Nanos, Refused>>;
+pub(crate) type Gate = Box<dyn FnMut(u64, Nanos) -> Result<Nanos, Rejected>>;
 
 /// The range of intervals at which a pool can be refilled.
 const SHORTEST: Duration = Duration::from_nanos(1);
@@ -48,7 +48,7 @@ impl Settings {
     pub(crate) fn gate(&self, kind: Kind, first: Nanos) -> anyhow::Result<Gate> {
         let Settings { limit, capacity, .. } = *self;
         Ok(match kind {
-            Kind::Cooldown => ruled(Cooldown::with_burst(limit, capacity)?),
+            Kind::Cooldown => ruled(Gcra::with_burst(limit, capacity)?),
             Kind::LeakyBucket => ruled(LeakyMeter::new(limit, capacity)?),
             Kind::LeakyQueue => queued(LeakyQueue::new(limit, capacity)?),
             Kind::TokenBucket => ruled(TokenBucket::new(limit, capacity)?),
@@ -56,7 +56,7 @@ impl Settings {
             Kind::Pool => self.pool(first)?,
             Kind::FixedWindow => ruled(FixedWindow::new(limit)),
             Kind::SlidingLog => ruled(SlidingLog::new(limit)),
-            Kind::SlidingLogAll => ruled(SlidingLog::counting_refused(limit)),
+            Kind::SlidingLogAll => ruled(SlidingLog::counting_rejected(limit)),
             Kind::SlidingCounter => ruled(SlidingCounter::new(limit)?),
             Kind::RollingRing => ring(limit, self.slots.get(), false)?,
             Kind::GuardingRing => ring(limit, self.slots.get(), true)?,
@@ -90,8 +90,8 @@ impl Settings {
         )?;
         let head_start = self.limit.period();
         Ok(Box::new(move |n, now| match pool.try_acquire_n_at(n, now + head_start) {
-            Err(Refused::NotUntil(then)) => {
-                Err(Refused::NotUntil(now + (then - (now + head_start))))
+            Err(Rejected::NotUntil(then)) => {
+                Err(Rejected::NotUntil(now + (then - (now + head_start))))
             }
             answer => answer.map(|()| now),
         }))

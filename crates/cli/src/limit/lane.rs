@@ -5,7 +5,7 @@ use super::gate::{Gate, Settings};
 use super::kind::Kind;
 use super::line::Arrival;
 use nanopace::Nanos;
-use nanopace_limits::Refused;
+use nanopace_limits::Rejected;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
@@ -38,12 +38,14 @@ impl Answers {
         self.asked - self.admitted
     }
 
-    fn count(&mut self, now: Nanos, answer: Result<Nanos, Refused>) {
+    fn count(&mut self, now: Nanos, answer: Result<Nanos, Rejected>) {
         self.asked += 1;
         match answer {
             Ok(_) => self.admitted += 1,
-            Err(Refused::NotUntil(then)) => self.longest_retry = self.longest_retry.max(then - now),
-            Err(Refused::ExceedsCapacity { .. }) => self.too_large += 1,
+            Err(Rejected::NotUntil(then)) => {
+                self.longest_retry = self.longest_retry.max(then - now)
+            }
+            Err(Rejected::ExceedsCapacity { .. }) => self.too_large += 1,
         }
     }
 }
@@ -101,7 +103,7 @@ impl Lane {
     }
 
     /// The limiter's answer to the next request: when it goes through.
-    pub(crate) fn decide(&mut self, arrival: &Arrival) -> Result<Nanos, Refused> {
+    pub(crate) fn decide(&mut self, arrival: &Arrival) -> Result<Nanos, Rejected> {
         if !self.keys.contains_key(&arrival.key) {
             self.keys.insert(arrival.key.clone(), self.key_lane(arrival.at));
         }

@@ -7,7 +7,7 @@ use super::line::Arrival;
 use super::lines::Faults;
 use crate::human;
 use nanopace::Nanos;
-use nanopace_limits::{Quota, Refused};
+use nanopace_limits::{Quota, Rejected};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ impl Results {
     }
 
     /// The next request, to every limiter; says what the first one answers.
-    pub(crate) fn decide(&mut self, arrival: &Arrival) -> Result<Nanos, Refused> {
+    pub(crate) fn decide(&mut self, arrival: &Arrival) -> Result<Nanos, Rejected> {
         self.asked.add(arrival.at);
         let (first, others) = self.lanes.split_first_mut().expect("one at least");
         for lane in others {

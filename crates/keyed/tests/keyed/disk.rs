@@ -203,7 +203,7 @@ fn a_bit_that_fell_over_anywhere_costs_no_limits() {
 
 proptest! {
     #[test]
-    fn bytes_of_anything_else_are_refused_and_left_as_they_are(
+    fn bytes_of_anything_else_are_rejected_and_left_as_they_are(
         start in prop_oneof![Just(""), Just("Dear reader"), Just("redb"), Just("redb\x1A\n")],
         bytes in prop::collection::vec(any::<u8>(), 0..10_000),
     ) {
@@ -301,7 +301,7 @@ fn damage_to_a_store_from_before_redb_4_costs_no_limits() {
 }
 
 #[test]
-fn a_file_of_format_2_is_refused_and_opened_after_its_upgrade() {
+fn a_file_of_format_2_is_rejected_and_opened_after_its_upgrade() {
     let directory = directory();
     let path = directory.path().join("limits");
     drop(old_store(&path, false));

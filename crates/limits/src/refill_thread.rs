@@ -7,20 +7,23 @@ use std::time::Duration;
 
 /// Evenly spaced moments: the origin, and one more each interval.
 #[derive(Debug)]
-pub(crate) struct Beat {
+pub(crate) struct Ticks {
     pacer: Pacer,
     origin: Nanos,
     interval_ns: u64,
 }
 
-impl Beat {
+impl Ticks {
     /// From now on, every `interval`, 1 ns to 1 day.
-    pub(crate) fn new(interval: Duration, clock: impl Clock + 'static) -> Result<Beat, QuotaError> {
+    pub(crate) fn new(
+        interval: Duration,
+        clock: impl Clock + 'static,
+    ) -> Result<Ticks, QuotaError> {
         let rate = Rate::per(1, interval).map_err(|_| QuotaError::Interval)?;
         let pacer = Pacer::builder(rate).clock(clock).skip_later_than(interval).build();
         let origin = pacer.acquire().expect("not closed yet").intended_start();
         let interval_ns = u64::try_from(interval.as_nanos()).expect("at most a day");
-        Ok(Beat { pacer, origin, interval_ns })
+        Ok(Ticks { pacer, origin, interval_ns })
     }
 
     pub(crate) fn now(&self) -> Nanos {
@@ -51,22 +54,25 @@ impl Beat {
 
 /// The thread, and how to stop it.
 #[derive(Debug)]
-pub(crate) struct Housekeeper {
+pub(crate) struct RefillThread {
     pacer: Pacer,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Housekeeper {
-    /// Runs `chore` at each moment of the beat but the origin. When it is late by more than an
+impl RefillThread {
+    /// Runs `chore` at each moment of the ticks but the origin. When it is late by more than an
     /// interval, moments are skipped.
-    pub(crate) fn start(beat: &Beat, mut chore: impl FnMut(Nanos) + Send + 'static) -> Housekeeper {
-        let pacer = beat.pacer.clone();
+    pub(crate) fn start(
+        ticks: &Ticks,
+        mut chore: impl FnMut(Nanos) + Send + 'static,
+    ) -> RefillThread {
+        let pacer = ticks.pacer.clone();
         let thread = spawn(move || {
             while let Ok(grant) = pacer.acquire() {
                 chore(grant.actual_start());
             }
         });
-        Housekeeper { pacer: beat.pacer.clone(), thread: Some(thread) }
+        RefillThread { pacer: ticks.pacer.clone(), thread: Some(thread) }
     }
 
     /// Wakes the thread and lets it come to its end.
@@ -75,7 +81,7 @@ impl Housekeeper {
     }
 }
 
-impl Drop for Housekeeper {
+impl Drop for RefillThread {
     fn drop(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take() {
