@@ -50,8 +50,8 @@ fn quota(text: &str) -> Quota {
     text.parse().expect("a quota")
 }
 
-/// Lets everybody in that a machine can ask for, a thread that was preempted for some seconds after
-/// its look at the clock included.
+/// Lets in as many requests as a machine can make, even from a thread that was preempted for some
+/// seconds after it had read the clock.
 fn generous() -> Gcra {
     Gcra::with_burst(quota("1G/s"), CAPACITY).expect("a burst")
 }
@@ -72,7 +72,7 @@ fn and<'a>(mut candidates: Vec<Candidate<'a>>, rival: Candidate<'a>) -> Vec<Cand
     candidates
 }
 
-/// Prints all beside the first; so many after it are held to the bound.
+/// Prints all beside the first. The `bounded` ones after it are held to the bound.
 fn compare(mut candidates: Vec<Candidate<'_>>, bounded: usize) {
     let mut rounds: Vec<&mut dyn FnMut() -> f64> =
         candidates.iter_mut().map(|(_, round)| &mut **round as _).collect();
@@ -183,7 +183,7 @@ fn keyed() {
     }
 }
 
-/// Who asks for which keys.
+/// Which keys the requests are for.
 #[derive(Clone, Copy)]
 struct Crowd {
     threads: usize,

@@ -34,7 +34,7 @@ fn keys_stay_within_their_bound() {
     });
 }
 
-/// Who decides after a change of the limits decides by the new ones, whatever the decisions before
+/// A decision after a change of the limits goes by the new ones, whatever the decisions before
 /// it have seen.
 ///
 /// Threads: one that changes the limits, one that meanwhile makes the key's first decision. Edits:

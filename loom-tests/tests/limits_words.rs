@@ -28,7 +28,7 @@ fn one_word_admits_no_more() {
     });
 }
 
-/// Who gets into a queue has a departure of its own.
+/// Each request that gets into a queue has a departure of its own.
 ///
 /// Threads: two that enqueue twice each.
 /// Edits: `admit` as a load and a store; or it tells of the first word that it saw.
@@ -55,7 +55,7 @@ fn bucket() -> Arc<RefilledBucket> {
     Arc::new(RefilledBucket::unattended("2/s".parse().unwrap(), 4, 0, 1, clock).unwrap())
 }
 
-/// When a refill is due, one adds its tokens, whoever finds out; and taking loses none.
+/// When a refill is due, one thread adds its tokens, and taking loses none.
 ///
 /// Threads: two that take one each when the first refill is due.
 /// Edits: `refill` moves the count by a load and a store; `update` adds by a load and a store.
@@ -73,7 +73,7 @@ fn a_refill_happens_once() {
     });
 }
 
-/// Who sees the tokens of a refill is not told to come back for that refill, but for the next.
+/// A request that sees the tokens of a refill is told to come back for the next one.
 ///
 /// Threads: one that asks for all four tokens on the clock of the moment before, one that does the
 /// first refill. (In this order: loom would not try to run a refill, which looks before it changes

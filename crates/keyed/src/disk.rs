@@ -39,21 +39,22 @@ const FORMATS: [usize; 2] = [64, 192];
 /// Where it says how many transactions each of the two has seen.
 const TRANSACTIONS: [usize; 2] = [168, 296];
 
-/// A configuration in a file, so that none is lost when the process dies: a change is on disk
-/// before [`set`](ConfigStore::set) returns. All of it is in memory too, and answers come from
-/// there; only changes touch the disk, each at the price of a flush.
+/// A configuration in a file. A change is on disk before [`set`](ConfigStore::set) returns, so none
+/// is lost when the process dies. All of the configuration is in memory as well, and answers come
+/// from there. Only changes touch the disk, and each of them flushes it.
 ///
-/// The file is a [`redb`] database in file format 3. Files that earlier versions of this store wrote
-/// with redb 2.6 are in that format too, and are opened as they are. A file in an older format is an
-/// error ([`ConfigError::OldFormat`]), and stays as it is.
+/// The file is a [`redb`] database in file format 3. Earlier versions of this store wrote their
+/// files with redb 2.6, in the same format, and those files are opened as they are. A file in an
+/// older format is an error ([`ConfigError::OldFormat`]), and stays as it is.
 ///
-/// A change is written by copy, and by one switch after the copy is on disk. So a process that is
-/// killed at any moment leaves all of a change or nothing of it. One store at a time has it open.
+/// A change is first written beside the old state. When it is on disk, one write switches to it. So
+/// a process that is killed at any moment leaves all of a change or nothing of it. Only one store
+/// at a time has the file open.
 ///
-/// When it is opened, all of it is read, and the checksums of what is stored are compared in this
-/// copy. If anything is wrong that can't be computed anew from the rest, that is an error, and the
-/// file stays as it is. (On some damaged files the database panics, which is caught and becomes
-/// that error; a program that is built to abort on a panic does so.)
+/// Opening a file reads all of it, and compares the checksums in this copy. If something is wrong
+/// and can't be computed from the rest, that is an error, and the file stays as it is. (On some
+/// damaged files the database panics. The panic is caught and becomes that error. A program that is
+/// built to abort on a panic does so.)
 ///
 /// ```
 /// use nanopace_keyed::{ConfigStore, DiskConfig, Scope};
@@ -80,10 +81,23 @@ pub struct DiskConfig {
 type Stored = (bool, String, String);
 
 impl DiskConfig {
-    /// Opens the store at `path`, or begins one where there is no file.
+    /// Opens the store at `path`, or creates an empty one if there is no file.
     ///
     /// # Errors
-    /// [`ConfigError`] when it can't be read, is open already, is damaged, or is something else.
+    /// [`ConfigError::Io`] if the file can't be read or written, [`ConfigError::InUse`] if it is
+    /// open elsewhere, [`ConfigError::OldFormat`] if it must be upgraded first,
+    /// [`ConfigError::Damaged`] if it is damaged or something else.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigError, DiskConfig};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("limits.redb");
+    /// let config = DiskConfig::open(&path)?;
+    /// assert!(matches!(DiskConfig::open(&path), Err(ConfigError::InUse { .. })));
+    /// # drop(config);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<DiskConfig, ConfigError> {
         let path = path.as_ref().to_owned();
         if !path.exists() {
@@ -149,8 +163,8 @@ impl fmt::Debug for DiskConfig {
     }
 }
 
-/// An empty store at `path`: written aside and moved there when it is whole, unless someone else
-/// was faster.
+/// Creates an empty store at `path`. It is written aside and moved there when it is complete,
+/// unless another process was faster.
 fn begin(path: &Path) -> Result<(), ConfigError> {
     let io = |source| ConfigError::Io { path: path.to_owned(), source };
     let directory =
@@ -246,8 +260,8 @@ fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     }
 }
 
-/// What is stored in a file of these bytes, and whether nothing in it had to be mended by being
-/// computed anew.
+/// What is stored in a file of these bytes, and whether all of it was intact. Otherwise something
+/// had to be computed from the rest.
 fn examined(bytes: &mut [u8]) -> Result<(Vec<Stored>, bool), Error> {
     let current = loaded(bytes)?;
     if !is_other_newer(bytes) {

@@ -9,8 +9,17 @@ use thiserror::Error;
 
 /// One limit of a key: a [`Gcra`] or an [`AggregatedWindow`].
 ///
-/// Written as a [`Quota`] for a cooldown, `10/s`, which may say how much of it gets in at once,
-/// `10/s burst 20`; with `in` and the number of slots for an aggregated window, `1000/h in 60`.
+/// A GCRA limit is written as a [`Quota`], `10/s`. It may say how many requests get in at once,
+/// `10/s burst 20`. An aggregated window is written with `in` and the number of its slots, `1000/h
+/// in 60`.
+///
+/// ```
+/// use nanopace_keyed::Limit;
+///
+/// let limit: Limit = "10/s burst 20".parse()?;
+/// assert_eq!(limit, Limit::gcra_with_burst("10/s".parse()?, 20)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     quota: Quota,
@@ -26,21 +35,21 @@ pub(crate) enum Law {
 #[derive(Clone, Debug)]
 pub(crate) enum LimitState {
     Gcra(u64),
-    /// Boxed, so that a cooldown beside it takes no more than it needs.
+    /// Boxed, so that a GCRA limit beside it takes no more memory than it needs.
     Window(Box<AggregatedState>),
 }
 
-/// Why something is no [`Limits`].
+/// Why a text is not a [`Limit`], or not [`Limits`](crate::Limits).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LimitsError {
-    /// A quota, or a burst that does not go with it.
+    /// A quota that is not valid, or a burst that does not go with it.
     #[error(transparent)]
     Quota(#[from] QuotaError),
-    /// Not a number of slots.
+    /// Text that is not a number of slots.
     #[error("`{0}` is no number of slots: write 1 to 65535, as in `1000/h in 60`")]
     Slots(String),
-    /// Not a burst.
+    /// Text that is not a burst.
     #[error("`{0}` is no burst: write how many may get in at once, as in `10/s burst 20`")]
     Burst(String),
 }
@@ -58,28 +67,59 @@ macro_rules! with_law {
 }
 
 impl Limit {
-    /// `quota` as a [`Gcra`], all of which may be taken at once.
+    /// `quota` as a [`Gcra`]. All of its count may get in at once.
+    ///
+    /// ```
+    /// use nanopace_keyed::Limit;
+    ///
+    /// assert_eq!(Limit::gcra("10/s".parse()?).to_string(), "10/s");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn gcra(quota: Quota) -> Limit {
         Limit { quota, law: Law::Gcra { rule: Gcra::new(quota), burst: quota.count() } }
     }
 
-    /// `quota` as a [`Gcra`] of which up to `burst` may be taken at once.
+    /// `quota` as a [`Gcra`], of which up to `burst` may get in at once.
     ///
     /// # Errors
-    /// [`QuotaError`] for a burst of zero, or of more than 292 years' worth.
+    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for
+    /// one that takes more than 292 years to come back.
+    ///
+    /// ```
+    /// use nanopace_keyed::Limit;
+    ///
+    /// assert_eq!(Limit::gcra_with_burst("10/s".parse()?, 20)?.to_string(), "10/s burst 20");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn gcra_with_burst(quota: Quota, burst: u64) -> Result<Limit, QuotaError> {
         let rule = Gcra::with_burst(quota, burst)?;
         Ok(Limit { quota, law: Law::Gcra { rule, burst } })
     }
 
     /// `quota` as an [`AggregatedWindow`] of `slots` slots.
+    ///
+    /// ```
+    /// use nanopace_keyed::Limit;
+    /// use std::num::NonZeroU16;
+    ///
+    /// let limit = Limit::window("1000/h".parse()?, NonZeroU16::new(60).unwrap());
+    /// assert_eq!(limit.to_string(), "1000/h in 60");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn window(quota: Quota, slots: NonZeroU16) -> Limit {
         Limit { quota, law: Law::Window { rule: AggregatedWindow::new(quota, slots) } }
     }
 
-    /// What it lets through.
+    /// Its quota.
+    ///
+    /// ```
+    /// use nanopace_keyed::Limit;
+    ///
+    /// assert_eq!("10/s burst 20".parse::<Limit>()?.quota(), "10/s".parse()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.quota

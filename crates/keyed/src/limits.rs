@@ -8,7 +8,8 @@ use nanopace_limits::{Rejected, Rule};
 use std::fmt;
 use std::str::FromStr;
 
-/// The limits of a key, all checked before any is debited. Written with commas between them.
+/// The limits of a key. All of them are checked before any is debited. They are written with commas
+/// between them.
 ///
 /// ```
 /// use nanopace_keyed::Limits;
@@ -19,12 +20,12 @@ use std::str::FromStr;
 ///
 /// let error = "10/s, 1000/h in no".parse::<Limits>().unwrap_err();
 /// assert_eq!(error.to_string(), "`no` is no number of slots: write 1 to 65535, as in `1000/h in 60`");
-/// # Ok::<(), nanopace_keyed::LimitsError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits(Box<[Limit]>);
 
-/// What [`Limits`] remember, and what those before them still count.
+/// What [`Limits`] remember, and what the limits before them still count.
 #[derive(Clone, Debug, Default)]
 pub struct LimitsState {
     /// As many as there are limits.
@@ -33,19 +34,48 @@ pub struct LimitsState {
 }
 
 impl Limits {
-    /// Several limits at once; none lets everybody through.
+    /// Several limits at once. No limits at all let every request through.
+    ///
+    /// ```
+    /// use nanopace_keyed::{Limit, Limits};
+    ///
+    /// let limits = Limits::new([Limit::gcra("10/s".parse()?), "1000/h in 60".parse()?]);
+    /// assert_eq!(limits.to_string(), "10/s, 1000/h in 60");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(limits: impl IntoIterator<Item = Limit>) -> Limits {
         Limits(limits.into_iter().collect())
     }
 
     /// All of them.
+    ///
+    /// ```
+    /// use nanopace_keyed::Limits;
+    ///
+    /// assert_eq!("10/s, 1000/h in 60".parse::<Limits>()?.each().len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn each(&self) -> &[Limit] {
         &self.0
     }
 
-    /// The state that these limits go on with when they replace others at `now`: what was counted
-    /// stays counted, as [`DecisionEngine`](super::DecisionEngine) says.
+    /// The state that these limits begin with when they replace the `old` ones at `now`. What was
+    /// counted stays counted, as [`DecisionEngine`](crate::DecisionEngine) says.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_keyed::Limits;
+    /// use nanopace_limits::Rule;
+    ///
+    /// let (old, new): (Limits, Limits) = ("2/s".parse()?, "3/s".parse()?);
+    /// let mut state = old.fresh();
+    /// old.decide(&mut state, Nanos::ZERO, 2)?;
+    /// let mut state = new.carry(&old, &state, Nanos::ZERO);
+    /// assert!(new.decide(&mut state, Nanos::ZERO, 1).is_ok());
+    /// assert!(new.decide(&mut state, Nanos::ZERO, 1).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn carry(&self, old: &Limits, state: &LimitsState, now: Nanos) -> LimitsState {
         let account = |(limit, state): (&Limit, &LimitState)| Account::new(*limit, state.clone());
@@ -76,7 +106,7 @@ impl Rule for Limits {
         state.replaced.take_if(|replaced| replaced.has_ended(now));
     }
 
-    /// When several reject, the one that takes longest answers.
+    /// If several limits reject the request, the answer is the one with the longest wait.
     fn check(&self, state: &LimitsState, now: Nanos, n: u64) -> Result<(), Rejected> {
         let check = |(limit, state): (&Limit, &LimitState)| limit.check(state, now, n);
         self.0

@@ -1,11 +1,11 @@
-//! What limits that were replaced still count, and what those that replace them begin with.
+//! What replaced limits still count, and what the limits that replace them begin with.
 
 use crate::limit::{Law, Limit, LimitState};
 use nanopace::Nanos;
 use nanopace_limits::Rejected;
 use std::cmp::Reverse;
 
-/// Replaced limits that one key's entry goes on counting for, at most.
+/// The most replaced limits that a key's entry keeps counting for.
 const MOST_REPLACED: usize = 8;
 
 /// A limit, and what it has counted.
@@ -15,8 +15,8 @@ pub(crate) struct Account {
     state: LimitState,
 }
 
-/// Limits that are no longer in force, and count on until nothing of what they have counted matters
-/// to them any more: put in force again before, they have forgotten nothing.
+/// Limits that are no longer in force. They keep counting until nothing that they have counted
+/// matters any more. If one comes back into force before that, it has forgotten nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Replaced(Vec<Account>);
 
@@ -54,7 +54,7 @@ impl Account {
         }
     }
 
-    /// What a cooldown has counted and is not paid off at `now`.
+    /// What a GCRA limit has counted and what is not paid off at `now`.
     fn level(&self, now: Nanos) -> Option<Level> {
         let Law::Gcra { burst, .. } = self.limit.law else { return None };
         let free = self.room(burst, now);
@@ -122,7 +122,7 @@ impl Account {
         }
     }
 
-    /// More than this a cooldown does not owe, and so it recovers within the time of one burst.
+    /// A GCRA limit owes no more than this, so it recovers within the time of one burst.
     fn exhaust(&mut self, now: Nanos, burst: u64) {
         let mut exhausted = self.limit.fresh();
         self.limit.debit(&mut exhausted, now, burst);
@@ -217,12 +217,12 @@ fn interval_ns(limit: &Limit) -> u64 {
     limit.quota().period_ns() / limit.quota().count()
 }
 
-/// How many requests a cooldown has counted and are not paid off, in 2^-32 of one, rounded up.
+/// How many requests a GCRA limit has counted that are not paid off, in 2^-32 of one, rounded up.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Level(u128);
 
 impl Level {
-    /// So many, of which the first will be paid off `next_ns` from now.
+    /// `requests` of them. The first one will be paid off `next_ns` from now.
     fn new(requests: u64, next_ns: u128, interval_ns: u64) -> Level {
         let unpaid = (next_ns << 32).div_ceil(u128::from(interval_ns)).min(1 << 32);
         Level((u128::from(requests - 1) << 32) + unpaid)

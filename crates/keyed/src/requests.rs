@@ -11,60 +11,63 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::time::Duration;
 
-/// Places that an insertion looks at in its shard for idle keys: so many that it has seen the whole
-/// table before the table could double, and idle keys stay fewer than active ones.
+/// How many places of its shard an insertion searches for idle keys. This is enough to see the
+/// whole table before it could double, and to keep idle keys fewer than active ones.
 const LOOKS_PER_INSERTION: usize = 8;
-/// Places that a new key looks at for idle keys when there are as many keys as there may be.
+/// How many places a new key searches for idle keys when there are as many keys as there may be.
 const LOOKS_WHEN_FULL: usize = 256;
-/// Keys per shard when the store is full: so few that rehashing a shard's table takes microseconds.
+/// Keys per shard when the store is full. Rehashing the table of a shard this small takes
+/// microseconds.
 const KEYS_PER_SHARD: usize = 512;
 
-/// What happens to a new key when there are as many keys as there may be.
+/// Says what happens to a new key when there are as many keys as there may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenFull {
-    /// It is rejected at once. Room comes from [`RequestStore::sweep`], or from what insertions
-    /// before have cleaned up.
+    /// It is rejected at once. Room is made by [`RequestStore::sweep`], and by the clean-up that
+    /// insertions do.
     Reject,
-    /// Up to 256 places are looked at for idle keys to remove, going on where the last look ended.
-    /// If there is none among them, it is rejected.
+    /// Up to 256 places are searched for idle keys to remove, beginning where the last search
+    /// ended. If there is none among them, the new key is rejected.
     #[default]
     EvictExpired,
 }
 
-/// A rule for each of many keys: what was let in is counted by key, in memory.
+/// One rule for each of many keys. It counts in memory what was let in for each key.
 ///
-/// Keys are spread over shards by their hash, each a table behind a mutex of its own, so that
+/// Keys are spread over shards by their hash. Each shard is a table behind a mutex of its own, so
 /// decisions on different keys seldom meet. A key takes memory from its first admission until it is
-/// idle ([`Rule::is_idle`]) and a clean-up comes by: every insertion of a new key looks at eight
-/// places, so memory follows the active keys without anybody's help, and
-/// [`sweep`](RequestStore::sweep) does it while nothing is inserted. Nothing ever looks at more
-/// than one shard under a lock.
+/// idle ([`Rule::is_idle`]) and a clean-up comes by. Each insertion of a new key looks at eight
+/// places, so memory follows the number of active keys without any help.
+/// [`sweep`](RequestStore::sweep) does the same while nothing is inserted. No operation looks at
+/// more than one shard under a lock.
 ///
-/// **Removal never changes a decision.** A key is removed when every decision on it from `lag`
-/// before now on is what it would be without it. A decision whose moment is older still, after such
-/// a removal in its shard, counts as made at the removal's moment less `lag`: nothing is let in
-/// twice, however long a thread slept between reading its clock and asking.
+/// **Removal never changes a decision.** A key is removed if every decision on it, from `lag`
+/// before now on, is the same without it. After a removal, a decision in the same shard whose
+/// moment is older than that counts as made at the removal's moment less `lag`. So nothing is let
+/// in twice, however long a thread slept between reading its clock and asking.
 ///
-/// **The bound on keys is hard**: at no moment are there more than `max_keys`, whatever threads do.
+/// **The bound on keys is hard**: at no moment are there more than `max_keys`, whatever the threads
+/// do.
 ///
-/// * Memory per key: the key, the rule's state and one byte, on average 1.5 times because tables
-///   grow by doubling, and at the worst 2.3 times. A key that was rejected at its first request
-///   takes none.
-/// * Cost per decision: a hash, a lock of a shard, and the rule's step; for a new key eight looks
+/// # Cost
+///
+/// * Memory per key: the key, the rule's state and one byte. It is 1.5 times that on average,
+///   because tables grow by doubling, and 2.3 times at worst. A key that was rejected at its first
+///   request takes none.
+/// * A decision takes a hash, the lock of a shard, and the rule's step. A new key takes eight looks
 ///   more.
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Gcra, Quota};
 /// use nanopace_keyed::RequestStore;
+/// use nanopace_limits::Gcra;
 ///
-/// let store = RequestStore::new(Gcra::new("3/60s".parse::<Quota>()?), 1_000_000);
+/// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000_000);
 /// let now = Nanos::from_nanos(1_000_000_000);
 /// assert!(store.try_acquire_n_at("alice", 3, now).is_ok());
 /// assert!(store.try_acquire_n_at("alice", 1, now).is_err());
 /// assert!(store.try_acquire_n_at("bob", 1, now).is_ok());
 /// assert_eq!(store.keys(), 2);
-/// # let _: &RequestStore<String, _> = &store;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct RequestStore<K, R: Rule, S = RandomState> {
@@ -97,9 +100,20 @@ struct Entry<K, T> {
 }
 
 impl<K: Hash + Eq, R: Rule> RequestStore<K, R> {
-    /// A store without any key, of at most `max_keys` of them.
+    /// An empty store for at most `max_keys` keys.
     ///
-    /// New keys are hashed by [`RandomState`], against which nobody can choose keys that collide.
+    /// New keys are hashed by [`RandomState`], so an attacker can't choose keys that collide.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_keyed::RequestStore;
+    /// use nanopace_limits::Gcra;
+    ///
+    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
+    /// assert_eq!(store.keys(), 0);
+    /// # let _ = Nanos::ZERO;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn new(rule: R, max_keys: usize) -> Self {
         Self::with_hasher(rule, max_keys, RandomState::new())
@@ -107,7 +121,19 @@ impl<K: Hash + Eq, R: Rule> RequestStore<K, R> {
 }
 
 impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
-    /// As [`new`](RequestStore::new), with another hash function.
+    /// The same as [`new`](RequestStore::new), with another hash function.
+    ///
+    /// ```
+    /// use nanopace_keyed::RequestStore;
+    /// use nanopace_limits::Gcra;
+    /// use std::hash::RandomState;
+    ///
+    /// let rule = Gcra::new("3/60s".parse()?);
+    /// let hasher = RandomState::new();
+    /// let store: RequestStore<u64, _> = RequestStore::with_hasher(rule, 1_000, hasher);
+    /// # let _ = store;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn with_hasher(rule: R, max_keys: usize, hasher: S) -> Self {
         let shards = (max_keys / KEYS_PER_SHARD).clamp(16, 1 << 12).next_power_of_two();
@@ -123,36 +149,95 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         }
     }
 
-    /// What happens to a new key when there are as many keys as there may be;
-    /// [`WhenFull::EvictExpired`] by default.
+    /// Sets what happens to a new key when there are as many keys as there may be. The default is
+    /// [`WhenFull::EvictExpired`].
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_keyed::{KeyRejected, RequestStore, WhenFull};
+    /// use nanopace_limits::Gcra;
+    ///
+    /// let store: RequestStore<String, _> =
+    ///     RequestStore::new(Gcra::new("3/60s".parse()?), 1).when_full(WhenFull::Reject);
+    /// assert!(store.try_acquire_n_at("alice", 1, Nanos::ZERO).is_ok());
+    /// let rejected = store.try_acquire_n_at("bob", 1, Nanos::ZERO);
+    /// assert_eq!(rejected, Err(KeyRejected::TooManyKeys { max: 1 }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn when_full(self, when_full: WhenFull) -> Self {
         RequestStore { when_full, ..self }
     }
 
-    /// How much older than the clean-up's moment a decision's may be so that it still finds all
-    /// that it needs; one second by default. Idle keys stay for as long.
+    /// Sets how much older than a clean-up a decision's moment may be so that the decision still
+    /// finds all that it needs. Idle keys stay that long. The default is one second.
+    ///
+    /// ```
+    /// use nanopace_keyed::RequestStore;
+    /// use nanopace_limits::Gcra;
+    /// use std::time::Duration;
+    ///
+    /// let store: RequestStore<String, _> =
+    ///     RequestStore::new(Gcra::new("3/60s".parse()?), 1_000).lag(Duration::from_secs(5));
+    /// # let _ = store;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn lag(self, lag: Duration) -> Self {
         RequestStore { lag: u64::try_from(lag.as_nanos()).unwrap_or(u64::MAX), ..self }
     }
 
     /// The rule that all keys follow.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_keyed::RequestStore;
+    /// use nanopace_limits::Gcra;
+    ///
+    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
+    /// # use nanopace_limits::Rule;
+    /// assert_eq!(store.rule().most(), 3);
+    /// # let _ = Nanos::ZERO;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn rule(&self) -> &R {
         &self.rule
     }
 
-    /// How many keys there are now, idle ones that were not removed yet included.
+    /// How many keys there are now. This includes idle keys that have not been removed yet.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_keyed::RequestStore;
+    /// use nanopace_limits::Gcra;
+    ///
+    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
+    /// store.try_acquire_n_at("alice", 1, Nanos::ZERO)?;
+    /// assert_eq!(store.keys(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn keys(&self) -> usize {
-        // Relaxed: who adds a key compares for itself, in `reserve`; this is an answer about a
-        // moment that is over, so no model.
+        // Relaxed: an insertion compares for itself, in `reserve`. This answer is about a moment
+        // that is over, so there is no model.
         usize::try_from(self.keys.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
-    /// Lets `n` in for `key` at `now`, or says why not. Zero always gets in and counts as nothing.
+    /// Lets `n` in for `key` at `now`, or says why not: all of them or none. Zero always gets in
+    /// and counts as nothing.
     ///
     /// # Errors
-    /// [`KeyRejected`]; nothing was counted then.
+    /// [`KeyRejected`]. Nothing is counted then.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_keyed::RequestStore;
+    /// use nanopace_limits::Gcra;
+    ///
+    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
+    /// assert!(store.try_acquire_n_at("alice", 2, Nanos::ZERO).is_ok());
+    /// assert!(store.try_acquire_n_at("alice", 2, Nanos::ZERO).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn try_acquire_n_at<Q>(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,
@@ -161,12 +246,23 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         self.decide(key, n, now, |_, _| Ok(()))
     }
 
-    /// What [`try_acquire_n_at`](RequestStore::try_acquire_n_at) would answer; counts and removes
-    /// nothing.
+    /// Returns what [`try_acquire_n_at`](RequestStore::try_acquire_n_at) would answer. Counts and
+    /// removes nothing.
     ///
     /// # Errors
-    /// [`KeyRejected`], as the request itself would get, except that a new key for which an idle one
-    /// would be removed is rejected.
+    /// [`KeyRejected`], as for the request itself, with one exception: a new key is rejected even
+    /// if the request would remove an idle key to make room for it.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_keyed::RequestStore;
+    /// use nanopace_limits::Gcra;
+    ///
+    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
+    /// assert!(store.check_n_at("alice", 3, Nanos::ZERO).is_ok());
+    /// assert_eq!(store.keys(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn check_n_at<Q>(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,
@@ -175,19 +271,31 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         self.look(key, n, now, |_, _| Ok(()))
     }
 
-    /// Removes idle keys as of `now`, looking at no more than `looks` places, and going on where
-    /// the last sweep ended.
+    /// Removes keys that are idle at `now`. It looks at no more than `looks` places, beginning
+    /// where the last sweep ended, and returns how many keys it removed.
     ///
-    /// Returns how many were removed. `usize::MAX` looks at every place once. One lock at a time is
-    /// held, for a shard at the longest. A table that has become four times too large gives its
-    /// memory back.
+    /// `usize::MAX` looks at every place once. Only one lock is held at a time, for one shard at
+    /// most. A table that has become four times too large gives its memory back.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_keyed::RequestStore;
+    /// use nanopace_limits::Gcra;
+    ///
+    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
+    /// store.try_acquire_n_at("alice", 1, Nanos::ZERO)?;
+    /// let later = Nanos::from_nanos(120_000_000_000);
+    /// assert_eq!(store.sweep(later, usize::MAX), 1);
+    /// assert_eq!(store.keys(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sweep(&self, now: Nanos, mut looks: usize) -> usize {
         let mut removed = 0;
         for _ in 0..self.shards.len() {
             if looks == 0 {
                 break;
             }
-            // Relaxed: spreads sweeps over the shards, no more; so no model.
+            // Relaxed: it only spreads sweeps over the shards, so there is no model.
             let mut shard = lock(self.shard(self.swept.fetch_add(1, Relaxed)));
             let here = looks.min(shard.entries.num_buckets());
             looks -= here;

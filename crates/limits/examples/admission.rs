@@ -1,5 +1,5 @@
-//! A service admits what is within 5 per second and 12 per minute, and tells everybody else when to
-//! come back. It runs on a clock that is moved by hand, so the two minutes take no time:
+//! A service admits up to 5 requests per second and 12 per minute, and says when to come back to the
+//! others. It runs on a clock that is moved by hand, so the two minutes take no time:
 //!
 //! ```text
 //! cargo run -p nanopace-limits --example admission

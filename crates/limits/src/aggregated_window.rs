@@ -7,41 +7,48 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::num::NonZeroU16;
 
-/// A sliding window over slots of time instead of single requests, so that an hour or a day takes a
-/// few numbers.
+/// A sliding window that remembers slots of time instead of single requests. So a window of an hour
+/// or a day takes only a few numbers.
 ///
-/// **Law.** The period is divided into `slots` slots of equal width (rounded up to whole
-/// nanoseconds), aligned to the clock's origin. What is let in counts as let in at its slot's last
-/// nanosecond, and until the period has passed since then. So
-/// * in no period, wherever it begins, is more let in than the quota's count;
-/// * a request is let in whenever what was let in during the period and one slot's width before it
-///   leaves room for it.
+/// # Law
 ///
-/// A decision whose moment is older than the newest slot counts in that slot, and one from before a
-/// slot left counts as at that moment, if that slot was seen to have left.
+/// The period is divided into `slots` slots of equal width, rounded up to whole nanoseconds and
+/// aligned to the clock's origin. What is let in counts as let in at the last nanosecond of its
+/// slot. It counts until one period has passed since then. So
 ///
-/// * Source: the sliding window log with its entries merged by time. The slots are sparse: those
-///   without requests take nothing.
-/// * Memory per key: 48 bytes, and 16 for each slot that something was let in in, at most `slots` +
-///   1 of them (on average 1.5 times that, because queues grow by doubling).
-/// * Cost per decision: one division, and what left the window is dropped, each slot once. The
-///   total is kept, not summed. A rejection walks over the slots that have to leave before the
-///   request gets in.
+/// * no more than the quota's count gets in within any period, wherever it begins;
+/// * a request gets in whenever there is room for it beside what was let in during the period and
+///   one slot before it.
+///
+/// A request from before the newest slot counts in that slot. A request from before the moment at
+/// which a slot left counts as made at that moment, if the slot was seen to have left.
+///
+/// # Cost
+///
+/// A lock ([`Locked`](crate::Locked)), 48 bytes, and 16 bytes for each slot that let anything in,
+/// at most `slots` + 1 of them. (On average it is 1.5 times that, because queues grow by doubling.)
+/// A decision takes one division and forgets the slots that have left, each of them once. A
+/// rejection walks over the slots that have to leave first.
+///
+/// # Source
+///
+/// The sliding window counters in N. Mahdi, "An alternative approach to rate limiting", the Figma
+/// blog, 2017: the log of a sliding window, with its entries merged by time.
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{AggregatedWindow, Limiter, Locked, Quota, Rejected};
+/// use nanopace_limits::{AggregatedWindow, Limiter, Locked, Rejected};
 /// use std::num::NonZeroU16;
 ///
-/// let rule = AggregatedWindow::new("10/h".parse::<Quota>()?, NonZeroU16::new(60).unwrap());
+/// let rule = AggregatedWindow::new("10/h".parse()?, NonZeroU16::new(60).unwrap());
 /// let limiter = Locked::new(rule);
 /// let minute = |number: u64| Nanos::from_nanos(number * 60_000_000_000);
 /// assert!(limiter.try_acquire_n_at(10, minute(0)).is_ok());
-/// // Let in during minute 0, so it counts until minute 1 of the next hour begins.
+/// // They count as let in at the end of minute 0, so they leave just before minute 61 begins.
 /// let rejected = Rejected::NotUntil(Nanos::from_nanos(minute(61).as_nanos() - 1));
 /// assert_eq!(limiter.try_acquire_at(minute(30)), Err(rejected));
 /// assert!(limiter.try_acquire_at(minute(61)).is_ok());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AggregatedWindow {
@@ -70,19 +77,46 @@ struct Slot {
 }
 
 impl AggregatedWindow {
-    /// The rule that lets `quota` through, counting by `slots` slots per period.
+    /// Lets in `quota.count()` in any `quota.period()`, counted in `slots` slots per period.
+    ///
+    /// ```
+    /// use nanopace_limits::{AggregatedWindow, Rule};
+    /// use std::num::NonZeroU16;
+    ///
+    /// let rule = AggregatedWindow::new("1000/h".parse()?, NonZeroU16::new(60).unwrap());
+    /// assert_eq!(rule.most(), 1000);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn new(quota: Quota, slots: NonZeroU16) -> AggregatedWindow {
         AggregatedWindow { quota, slots, width: quota.period_ns().div_ceil(u64::from(slots.get())) }
     }
 
-    /// What it lets through.
+    /// The quota.
+    ///
+    /// ```
+    /// use nanopace_limits::AggregatedWindow;
+    /// use std::num::NonZeroU16;
+    ///
+    /// let rule = AggregatedWindow::new("1000/h".parse()?, NonZeroU16::new(60).unwrap());
+    /// assert_eq!(rule.quota(), "1000/h".parse()?);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.quota
     }
 
     /// How many slots the period is divided into.
+    ///
+    /// ```
+    /// use nanopace_limits::AggregatedWindow;
+    /// use std::num::NonZeroU16;
+    ///
+    /// let rule = AggregatedWindow::new("1000/h".parse()?, NonZeroU16::new(60).unwrap());
+    /// assert_eq!(rule.slots().get(), 60);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn slots(&self) -> NonZeroU16 {
         self.slots
@@ -98,7 +132,22 @@ impl AggregatedWindow {
         self.end(slot).saturating_add(self.quota.period_ns())
     }
 
-    /// When what still counts at `now` was let in at the latest, and how much.
+    /// What still counts at `now`, oldest first: the latest moment at which it may have been let
+    /// in, and how much it is.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{AggregatedWindow, Rule};
+    /// use std::num::NonZeroU16;
+    ///
+    /// let rule = AggregatedWindow::new("10/s".parse()?, NonZeroU16::new(10).unwrap());
+    /// let mut state = rule.fresh();
+    /// rule.decide(&mut state, Nanos::ZERO, 3).unwrap();
+    /// let now = Nanos::from_nanos(500_000_000);
+    /// let let_in: Vec<_> = rule.let_in(&state, now).collect();
+    /// assert_eq!(let_in, [(Nanos::from_nanos(99_999_999), 3)]);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn let_in(
         &self,
         state: &AggregatedState,

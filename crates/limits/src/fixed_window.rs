@@ -1,32 +1,32 @@
-//! The fixed window counter: so many in each window of the clock.
+//! The fixed window counter: up to `count` requests in each window of the clock.
 
 use crate::Quota;
 use crate::window_counts::{WindowCounts, window_rule};
 use nanopace::Nanos;
 
-/// The fixed window counter: time is cut into windows of one period, counted from the clock's
-/// origin, and each lets in up to `count`.
+/// The fixed window counter. Time is cut into windows of one period, counted from the clock's
+/// origin, and each window lets in up to `count`.
 ///
 /// # Law
 ///
-/// A request for n in a window that has let in c gets in where c + n <= `count`. A request from an
-/// earlier window than the latest counts in the latest.
+/// A request for n gets in if its window has let in c so far and c + n <= `count`. A request from
+/// an earlier window than the latest one counts in the latest.
 ///
-/// So each window lets in `count` at most, but a span of the same length may lie across two of
-/// them: up to **twice** `count` get in within one period, the end of one window and the beginning
-/// of the next. That is the price of one word and one addition;
-/// [`SlidingCounter`](crate::SlidingCounter) smooths it, [`SlidingLog`](crate::SlidingLog) has no
-/// such edge.
+/// So each window lets in at most `count`. But a span of the same length can lie across two
+/// windows. Up to **twice** `count` get in within one period, at the end of one window and the
+/// beginning of the next. That is the price of one word and one addition.
+/// [`SlidingCounter`](crate::SlidingCounter) smooths this edge, and
+/// [`SlidingLog`](crate::SlidingLog) does not have it.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)): the window's number above, the count below. Per decision
-/// one multiplication and one compare-and-swap. Both always fit: number times period is below 2^63
-/// ns, and a quota counts no more than one per nanosecond.
+/// One word ([`Atomic`](crate::Atomic)): the window's number above, the count below. A decision
+/// takes one multiplication and one compare-and-swap. The word is always large enough: number times
+/// period is below 2^63 ns, and a quota is at most one request per nanosecond.
 ///
 /// # Source
 ///
-/// The fixed window counter of the seed documents.
+/// The pattern "rate limiter" in the documentation of the `INCR` command of Redis.
 ///
 /// ```
 /// use nanopace::Nanos;
@@ -46,10 +46,17 @@ pub struct FixedWindow {
 }
 
 impl FixedWindow {
-    /// `quota.count()` in each window of `quota.period()`.
+    /// Lets `quota.count()` in during each window of `quota.period()`.
     ///
     /// # Panics
-    /// Never: every quota's count fits beside its window's number.
+    /// Never: the count of any quota fits beside its window's number.
+    ///
+    /// ```
+    /// use nanopace_limits::{FixedWindow, Rule};
+    ///
+    /// assert_eq!(FixedWindow::new("100/min".parse()?).most(), 100);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn new(quota: Quota) -> FixedWindow {
         FixedWindow { counts: WindowCounts::new(quota).expect("one count always fits") }

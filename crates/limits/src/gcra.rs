@@ -1,33 +1,36 @@
-//! Gcra: the generic cell rate algorithm in one integer.
+//! The generic cell rate algorithm (GCRA) in one integer.
 
 use crate::virtual_schedule::{VirtualSchedule, one_word_rule};
 use crate::{Quota, QuotaError};
 
-/// Gcra, the generic cell rate algorithm (GCRA): each request lets in sets back the next by one
-/// interval, and the setback may not exceed the period. One integer remembers everything.
+/// The generic cell rate algorithm (GCRA), also called cooldown. Each request that gets in pushes
+/// the next one back by one interval. The total pushback may not exceed the time of the burst. One
+/// integer holds the whole state.
 ///
 /// # Law
 ///
-/// For a quota of `count` per `period` T, with the interval I = T / `count` and the score S, 0 at
-/// first: a request for n at `now` would make the score S + n I, or `now` + n I where S is past. If
-/// that is more than `now` + T, the request is rejected and nothing changes; otherwise that is the
-/// new score.
+/// Take a quota of `count` per `period` T, a burst of B, and the interval I = T / `count`. The
+/// state is the *theoretical arrival time* S, which is 0 at first. A request for n at `now`
+/// computes max(S, `now`) + n I. If that is more than `now` + B I, the request is rejected and
+/// nothing changes. Otherwise it becomes the new S.
 ///
-/// So up to `count` get in at once after an idle time of T or more, and in any span of length L no
-/// more than `count` x (1 + L / T), however the requests arrive. A rule that counts (a sliding
-/// window) bounds each T by `count` itself.
+/// So up to B requests get in at once after a long enough idle time. In any span of length L, at
+/// most B + L / I get in, however the requests arrive. With [`new`](Gcra::new) the burst is
+/// `count`, so nearly twice `count` can get in within one period. If that is too many, use a rule
+/// that counts, such as [`SlidingLog`](crate::SlidingLog).
 ///
-/// The interval is exact where it is a whole number of nanoseconds. Otherwise decisions are early
-/// or late by less than 2 ns, L is that much longer, and nothing drifts.
+/// The interval is exact if it is a whole number of nanoseconds. Otherwise a decision is early or
+/// late by less than 2 ns, L counts as that much longer, and nothing drifts.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)); per decision one or two multiplications and one
-/// compare-and-swap; a division when rejected.
+/// One word ([`Atomic`](crate::Atomic)). A decision takes one or two multiplications and one
+/// compare-and-swap. A rejection takes a division as well.
 ///
 /// # Source
 ///
-/// ITU-T I.371 (virtual scheduling); the cooldown of the seed documents, where n = 3, T = 60 s:
+/// ITU-T Recommendation I.371, and the ATM Forum's Traffic Management Specification 4.0, in the
+/// form that both call the virtual scheduling algorithm.
 ///
 /// ```
 /// use nanopace::Nanos;
@@ -37,7 +40,7 @@ use crate::{Quota, QuotaError};
 /// let at = |seconds| Nanos::ZERO + Duration::from_secs(seconds);
 /// let limiter = Atomic::new(Gcra::new("3/60s".parse()?));
 /// for _ in 0..3 {
-///     assert_eq!(limiter.try_acquire_at(at(100)), Ok(())); // scores 120, 140, 160
+///     assert_eq!(limiter.try_acquire_at(at(100)), Ok(())); // S becomes 120, 140, 160
 /// }
 /// assert_eq!(limiter.try_acquire_at(at(100)), Err(Rejected::NotUntil(at(120))));
 /// assert_eq!(limiter.try_acquire_at(at(120)), Ok(()));
@@ -49,19 +52,38 @@ pub struct Gcra {
 }
 
 impl Gcra {
-    /// `quota`, all of which may be taken at once.
+    /// Limits to `quota`. All of its `count` may get in at once.
     ///
     /// # Panics
-    /// Never: every quota's count is a capacity.
+    /// Never: the count of any quota is a valid burst.
+    ///
+    /// ```
+    /// use nanopace_limits::{Gcra, Rule};
+    ///
+    /// assert_eq!(Gcra::new("3/60s".parse()?).most(), 3);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn new(quota: Quota) -> Gcra {
         Gcra::with_burst(quota, quota.count()).expect("a period is at most 292 years")
     }
 
-    /// `quota`, of which up to `burst` may be taken at once: 1 spaces requests evenly.
+    /// Limits to `quota`. Up to `burst` requests may get in at once; a burst of 1 spaces them
+    /// evenly.
     ///
     /// # Errors
-    /// [`QuotaError`] for a burst of zero, or of more than 292 years' worth.
+    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for
+    /// one that takes more than 292 years to come back.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Atomic, Gcra, Limiter};
+    ///
+    /// let limiter = Atomic::new(Gcra::with_burst("100/s".parse()?, 1)?);
+    /// assert!(limiter.try_acquire_at(Nanos::ZERO).is_ok());
+    /// assert!(limiter.try_acquire_at(Nanos::ZERO).is_err()); // the next one in 10 ms
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn with_burst(quota: Quota, burst: u64) -> Result<Gcra, QuotaError> {
         Ok(Gcra { schedule: VirtualSchedule::new(quota, burst)? })
     }
@@ -69,5 +91,13 @@ impl Gcra {
 
 one_word_rule!(Gcra, |_| 0);
 
-/// Another name of [`Gcra`]: each request makes the next one wait for its interval to cool down.
+/// Another name for [`Gcra`]: after each request, the limiter cools down for one interval.
+///
+/// ```
+/// use nanopace_limits::{Cooldown, Gcra};
+///
+/// let rule: Gcra = Cooldown::new("3/60s".parse()?);
+/// # let _ = rule;
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
 pub type Cooldown = Gcra;

@@ -1,11 +1,11 @@
-//! A thread that does something at a fixed interval, on any clock, until it is dropped.
+//! A thread that refills something at a fixed interval, on any clock, until it is dropped.
 
 use crate::QuotaError;
 use crate::sync::{JoinHandle, spawn};
 use nanopace::{Clock, Nanos, Pacer, Rate};
 use std::time::Duration;
 
-/// Evenly spaced moments: the origin, and one more each interval.
+/// Evenly spaced moments: the origin, and one more after each interval.
 #[derive(Debug)]
 pub(crate) struct Ticks {
     pacer: Pacer,
@@ -39,20 +39,20 @@ impl Ticks {
         now.as_nanos().saturating_sub(self.origin.as_nanos()) / self.interval_ns
     }
 
-    /// The one with that number; at most the last moment there is.
+    /// The moment with that number; at most the last moment there is.
     pub(crate) fn moment(&self, number: u64) -> Nanos {
         let nanos = number.saturating_mul(self.interval_ns);
         Nanos::from_nanos(self.origin.as_nanos().saturating_add(nanos))
     }
 
-    /// The first one at `moment` or later.
+    /// The first moment at `moment` or later.
     pub(crate) fn moment_from(&self, moment: Nanos) -> Nanos {
         let number = self.number(moment);
         if self.moment(number) >= moment { self.moment(number) } else { self.moment(number + 1) }
     }
 }
 
-/// The thread, and how to stop it.
+/// The thread, and the way to stop it.
 #[derive(Debug)]
 pub(crate) struct RefillThread {
     pacer: Pacer,
@@ -60,16 +60,16 @@ pub(crate) struct RefillThread {
 }
 
 impl RefillThread {
-    /// Runs `chore` at each moment of the ticks but the origin. When it is late by more than an
-    /// interval, moments are skipped.
+    /// Calls `refill` at each tick but the origin. If a call is late by more than an interval,
+    /// ticks are skipped.
     pub(crate) fn start(
         ticks: &Ticks,
-        mut chore: impl FnMut(Nanos) + Send + 'static,
+        mut refill: impl FnMut(Nanos) + Send + 'static,
     ) -> RefillThread {
         let pacer = ticks.pacer.clone();
         let thread = spawn(move || {
             while let Ok(grant) = pacer.acquire() {
-                chore(grant.actual_start());
+                refill(grant.actual_start());
             }
         });
         RefillThread { pacer: ticks.pacer.clone(), thread: Some(thread) }
@@ -85,7 +85,7 @@ impl Drop for RefillThread {
     fn drop(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take() {
-            // A chore that panicked has said so.
+            // A refill that panicked has said so.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! The token bucket that is topped up at a fixed interval.
+//! The token bucket that is refilled at a fixed interval.
 
 use crate::refill_thread::{RefillThread, Ticks};
 use crate::rejected::room_beside;
@@ -7,32 +7,32 @@ use crate::{Limiter, Quota, QuotaError, Rejected};
 use nanopace::{Clock, Nanos};
 use std::sync::Arc;
 
-/// A token bucket whose tokens a refill thread tops up: `count` at the end of each `period`,
-/// up to `capacity`. Dropping it ends the thread.
+/// A token bucket that a thread refills: with `count` tokens at the end of each `period`, up to
+/// `capacity`. Dropping the bucket ends the thread.
 ///
-/// Choose it where tokens are to come in batches, at the same moments for everybody; otherwise
+/// Choose it if tokens are to come in batches, at the same moments for all callers. Otherwise
 /// [`TokenBucket`](crate::TokenBucket) needs no thread.
 ///
 /// # Law
 ///
-/// At the moments start + i x `period`, i = 1, 2, ..., the tokens become min(`capacity`, tokens +
-/// `count`). A request for n takes n x `cost` tokens, all or none. So in a span in which k refills
-/// happen, no more than (`capacity` + k x `count`) / `cost` get in.
+/// At the moments start + i x `period`, i = 1, 2, ..., the number of tokens becomes min(`capacity`,
+/// tokens + `count`). A request for n takes n x `cost` tokens, or none if there are too few. So in
+/// a span with k refills, at most (`capacity` + k x `count`) / `cost` requests get in.
 ///
-/// Who asks when a refill is due and the thread has not run yet, does it in its place: decisions
-/// depend on the moment that is asked for, not on when the thread is scheduled. Refills that are
-/// overdue together are done as one. While another thread is in the middle of a refill, a retry
-/// time may be one period later than needed.
+/// If a request comes when a refill is due and the thread has not run yet, the request does the
+/// refill. So a decision depends on the moment that is asked for, and not on when the thread is
+/// scheduled. Several overdue refills are done as one. While another thread is in the middle of a
+/// refill, a retry time may be one period later than needed.
 ///
 /// # Cost
 ///
-/// Two words, a pacer and a thread that sleeps; per decision a comparison and one compare-and-swap,
-/// and a division when a refill is due or the request is rejected.
+/// Two words, a pacer, and a thread that sleeps. A decision takes a comparison and one
+/// compare-and-swap, and a division if a refill is due or the request is rejected.
 ///
 /// # Source
 ///
-/// The textbook form (A. Tanenbaum, "Computer Networks"): a token is added every so often, and
-/// discarded when the bucket is full.
+/// The textbook form, as in A. S. Tanenbaum, "Computer Networks": a token is added at regular
+/// intervals, and discarded if the bucket is full.
 ///
 /// ```
 /// use nanopace::{ManualClock, Nanos};
@@ -59,20 +59,30 @@ struct Stock {
     capacity: u64,
     cost: u64,
     ticks: Ticks,
-    /// Never above the capacity. Taken by requests, added by whoever has moved `refills`.
+    /// Never above the capacity. Requests take them. The thread that moves `refills` adds them.
     tokens: AtomicU64,
     /// How many refills have been begun: moved forwards only, before its tokens are added.
     refills: AtomicU64,
 }
 
 impl RefilledBucket {
-    /// `quota.count()` tokens come in every `quota.period()`, up to `capacity`; `initial` of them
-    /// are there from the start; a request takes `cost`. Starts the refill thread, on
-    /// `clock`.
+    /// A bucket that gets `quota.count()` tokens every `quota.period()`, up to `capacity`. It holds
+    /// `initial` tokens at the start, and a request takes `cost` of them. Starts the refill thread,
+    /// on `clock`.
     ///
     /// # Errors
-    /// [`QuotaError`] for a cost of zero, a capacity below the cost, more at the start than fits,
-    /// and a period of more than a day.
+    /// [`QuotaError::ZeroCost`] for a cost of zero, [`QuotaError::CapacityTooSmall`] for a capacity
+    /// below the cost, [`QuotaError::InitialTooLarge`] for more than the capacity at the start,
+    /// [`QuotaError::Interval`] for a period of more than a day.
+    ///
+    /// ```
+    /// use nanopace::TscClock;
+    /// use nanopace_limits::RefilledBucket;
+    ///
+    /// let bucket = RefilledBucket::start("10/100ms".parse()?, 25, 5, 1, TscClock::new())?;
+    /// assert!(bucket.is_attended());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn start(
         quota: Quota,
         capacity: u64,
@@ -87,11 +97,21 @@ impl RefilledBucket {
         Ok(bucket)
     }
 
-    /// As [`start`](RefilledBucket::start), without the thread: refilled by requests, and by
-    /// [`refill`](RefilledBucket::refill).
+    /// The same as [`start`](RefilledBucket::start), without the thread. Requests refill the
+    /// bucket, and so does [`refill`](RefilledBucket::refill).
     ///
     /// # Errors
-    /// As [`start`](RefilledBucket::start).
+    /// As for [`start`](RefilledBucket::start).
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::{Limiter, RefilledBucket};
+    ///
+    /// let clock = ManualClock::new();
+    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
+    /// assert!(bucket.try_acquire_n_at(15, Nanos::from_nanos(100_000_000)).is_ok());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn unattended(
         quota: Quota,
         capacity: u64,
@@ -113,18 +133,54 @@ impl RefilledBucket {
     }
 
     /// Does the refills that are due now.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::{Limiter, RefilledBucket};
+    ///
+    /// let clock = ManualClock::new();
+    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
+    /// clock.set(Nanos::from_nanos(100_000_000));
+    /// bucket.refill();
+    /// assert_eq!(bucket.tokens(), 15);
+    /// # let _: &dyn Limiter = &bucket;
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn refill(&self) {
         self.stock.refill(self.stock.ticks.now());
     }
 
-    /// The tokens that are in the bucket, as of the last refill and request.
+    /// How many tokens are in the bucket, as of the last refill and request.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::{Limiter, RefilledBucket};
+    ///
+    /// let clock = ManualClock::new();
+    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
+    /// assert_eq!(bucket.tokens(), 5);
+    /// bucket.try_acquire_n_at(2, Nanos::ZERO).unwrap();
+    /// assert_eq!(bucket.tokens(), 3);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn tokens(&self) -> u64 {
         // Relaxed: for showing. No model.
         self.stock.tokens.load(Relaxed)
     }
 
-    /// Whether a refill thread refills it.
+    /// Whether a thread refills it.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::{Limiter, RefilledBucket};
+    ///
+    /// let clock = ManualClock::new();
+    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
+    /// assert!(!bucket.is_attended());
+    /// # let _ = (Nanos::ZERO, &bucket as &dyn Limiter);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn is_attended(&self) -> bool {
         self.thread.is_some()
@@ -132,14 +188,14 @@ impl RefilledBucket {
 }
 
 impl Stock {
-    /// Does the refills that are due at `now` and that nobody has begun.
+    /// Does the refills that are due at `now` and have not begun.
     fn refill(&self, now: Nanos) {
         if now < self.next_refill(1) {
             return;
         }
         let due = self.ticks.number(now);
-        // Relaxed: it decides who adds the tokens of which refill, and nobody else does. Its order
-        // before the addition is the addition's business. Model: `a_refill_happens_once`.
+        // Relaxed: it only decides which thread adds the tokens of which refill. The addition sees
+        // to it that it comes after this. Model: `a_refill_happens_once`.
         let begun = self.refills.fetch_max(due, Relaxed);
         if due > begun {
             self.add((due - begun).saturating_mul(self.count));
@@ -147,8 +203,8 @@ impl Stock {
     }
 
     fn add(&self, more: u64) {
-        // Release: pairs with the Acquire in `take`, so that who finds the tokens gone again knows
-        // of their refill and is not told to come back for it. Model:
+        // Release: pairs with the Acquire in `take`. A request that finds the tokens gone again has
+        // then seen their refill, and is not told to come back for it. Model:
         // `nobody_is_told_to_come_back_too_early`.
         self.update(|tokens| Some(tokens.saturating_add(more).min(self.capacity)))
             .expect("always some");

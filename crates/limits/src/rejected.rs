@@ -1,4 +1,4 @@
-//! Why a request was rejected.
+//! Why a request was rejected, and what the rules share to find that out.
 
 use nanopace::Nanos;
 use std::cmp::Ordering;
@@ -6,18 +6,28 @@ use thiserror::Error;
 
 /// Why a request was rejected. Nothing was counted.
 ///
-/// Ordered by how long it takes until the request can be let in; of two capacities, the smaller
-/// comes last.
+/// The order is by how long the request has to wait. Of two capacities, the smaller one is the
+/// greater error.
+///
+/// ```
+/// use nanopace::Nanos;
+/// use nanopace_limits::Rejected;
+///
+/// let soon = Rejected::NotUntil(Nanos::from_nanos(1));
+/// assert!(soon < Rejected::NotUntil(Nanos::from_nanos(2)));
+/// assert!(soon < Rejected::ExceedsCapacity { capacity: 10 });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Rejected {
-    /// Not yet: if nothing else is let in before, the same request gets in from this moment on, and
-    /// not earlier.
+    /// Not yet. The same request gets in from this moment on, and not earlier, if nothing else is
+    /// let in before.
     #[error("not before {0:?}")]
     NotUntil(Nanos),
     /// Never: the request is for more than the limiter lets in at once.
     #[error(
         "asked for more than the {capacity} that can be let in at once: ask for less, or raise the limit"
     )]
+    /// Never. The request is for more than the limiter ever lets in at once.
     ExceedsCapacity {
         /// The most that can be let in at once.
         capacity: u64,

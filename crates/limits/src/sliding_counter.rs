@@ -1,34 +1,36 @@
-//! The sliding window counter: the window before, weighted by how much of it is still in sight.
+//! The sliding window counter: this window, and the part of the last one that is still in sight.
 
 use crate::window_counts::{WindowCounts, window_rule};
 use crate::{Quota, QuotaError};
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The sliding window counter: what the current window has let in, and of the one before as large a
-/// part as is less than a period ago. Nearly the [`SlidingLog`](crate::SlidingLog), in one word.
+/// The sliding window counter. It counts what the current window has let in, and the part of the
+/// window before that is less than a period ago. This comes close to the
+/// [`SlidingLog`](crate::SlidingLog), in one word.
 ///
 /// # Law
 ///
-/// In a window of the clock that has let in c, after one that has let in p, with the part e of the
-/// window gone by: a request for n gets in where p (1 - e) + c + n <= `count`. Computed in whole
-/// numbers, without rounding. A request from an earlier moment than the latest window's beginning
-/// counts as made then.
+/// Say the current window has let in c, the window before let in p, and the part e of the current
+/// window has gone by. A request for n gets in if p (1 - e) + c + n <= `count`. This is computed in
+/// whole numbers, without rounding. A request from before the latest window counts as made at that
+/// window's beginning.
 ///
-/// It supposes that the previous window's requests came evenly. Where they did not, more than
-/// `count` may get in within one period: fewer than twice as many, as each of the two windows it
-/// lies across lets in `count` at most.
+/// The rule supposes that the requests of the window before came evenly. If they did not, more than
+/// `count` may get in within one period, but fewer than twice as many: a period lies across two
+/// windows at most, and each of them lets in at most `count`.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)): the window's number above, both counts below. Per decision
-/// three multiplications and one compare-and-swap; a division when rejected. What the number leaves
-/// of 64 bits bounds `count`: for windows of a second 2^15 - 1, of an hour 2^20 - 1.
+/// One word ([`Atomic`](crate::Atomic)): the window's number above, both counts below. A decision
+/// takes three multiplications, a division and one compare-and-swap. The bits that the number
+/// leaves bound `count`: for windows of a second it is at most 2^15 - 1, for windows of an hour
+/// 2^20 - 1.
 ///
 /// # Source
 ///
-/// The sliding window counter of the seed documents: a limit of 10, 9 before and 5 now, at a
-/// quarter of the window weigh 9 x 0.75 + 5 = 11.75, and a request is rejected.
+/// J. Desgats, "How we built rate limiting capable of scaling to millions of domains", the
+/// Cloudflare blog, 2017.
 ///
 /// ```
 /// use nanopace::Nanos;
@@ -39,7 +41,8 @@ use std::time::Duration;
 /// let limiter = Atomic::new(SlidingCounter::new("10/s".parse()?)?);
 /// assert_eq!(limiter.try_acquire_n_at(9, at(500)), Ok(()));
 /// assert_eq!(limiter.try_acquire_at(at(1_000)), Ok(())); // 9 x 1 + 0 + 1
-/// assert_eq!(limiter.try_acquire_at(at(1_100)), Err(Rejected::NotUntil(Nanos::from_nanos(1_111_111_112))));
+/// let retry = Nanos::from_nanos(1_111_111_112);
+/// assert_eq!(limiter.try_acquire_at(at(1_100)), Err(Rejected::NotUntil(retry)));
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -48,10 +51,19 @@ pub struct SlidingCounter {
 }
 
 impl SlidingCounter {
-    /// `quota.count()` in any `quota.period()`, nearly.
+    /// Lets in `quota.count()` in any `quota.period()`, nearly.
     ///
     /// # Errors
-    /// [`QuotaError::TooManyForAWord`] where two such counts do not fit beside the window's number.
+    /// [`QuotaError::TooManyForAWord`] if two such counts do not fit beside the window's number.
+    ///
+    /// ```
+    /// use nanopace_limits::{QuotaError, SlidingCounter};
+    ///
+    /// assert!(SlidingCounter::new("1000/s".parse()?).is_ok());
+    /// let error = SlidingCounter::new("1M/s".parse()?).unwrap_err();
+    /// assert_eq!(error, QuotaError::TooManyForAWord { most: (1 << 15) - 1 });
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn new(quota: Quota) -> Result<SlidingCounter, QuotaError> {
         Ok(SlidingCounter { counts: WindowCounts::new(quota)? })
     }

@@ -1,21 +1,22 @@
-//! The arithmetic that the one-word rules share: a debt of time that is paid off as the clock goes
-//! on.
+//! The arithmetic that the one-word rules share: a debt of time, which is paid off as the clock
+//! goes on.
 //!
-//! The word is a moment, the *theoretical arrival time*: when everything that was let in will have
-//! been paid off, each request taking one interval. It is idle when that moment is past. A request
-//! may go when the debt, its own intervals included, is no more than the limit.
+//! The word is a moment, the *theoretical arrival time*. Each request that was let in takes one
+//! interval to pay off, and the word says when all of them will have been paid off. If that moment
+//! is past, nothing is owed. A request may go if the debt, including its own intervals, is no more
+//! than the limit.
 //!
 //! # Units
 //!
-//! An interval need not be a whole number of nanoseconds, and rounding it would drift. So moments
-//! are counted in units of `interval / k`, where `k` is the interval in nanoseconds rounded down. A
-//! unit lasts 1 ns or more and less than 2, an interval is exactly `k` units, and where the
-//! interval is in whole nanoseconds a unit is exactly one. A moment becomes units by one
-//! multiplication.
+//! An interval need not be a whole number of nanoseconds, and rounding it would make it drift. So
+//! moments are counted in units of `interval / k`, where `k` is the interval in nanoseconds,
+//! rounded down. A unit lasts at least 1 ns and less than 2 ns, and an interval is exactly `k`
+//! units. If the interval is in whole nanoseconds, a unit is exactly one. One multiplication turns
+//! a moment into units.
 //!
-//! A debt starts at the moment rounded up, and is compared with the moment rounded up: so a whole
-//! burst gets in at one moment. A decision is early or late by less than a unit, 2 ns, and not at
-//! all where the interval is in whole nanoseconds. Debts are sums of whole intervals, so nothing
+//! A debt starts at the moment rounded up, and is compared with the moment rounded up, so a whole
+//! burst gets in at one moment. A decision is early or late by less than a unit, which is 2 ns. If
+//! the interval is in whole nanoseconds, it is exact. Debts are sums of whole intervals, so nothing
 //! accumulates.
 
 use crate::rejected::room_beside;
@@ -96,7 +97,8 @@ impl VirtualSchedule {
         owed.max(self.units.round_up(now))
     }
 
-    /// When what is next let in at `now` has its turn, if one interval passes between any two.
+    /// When the next request that is let in at `now` has its turn, if one interval passes between
+    /// any two.
     pub(crate) fn turn(&self, owed: u64, now: Nanos) -> Nanos {
         self.units.moment(self.base(owed, now)).max(now)
     }
@@ -140,12 +142,12 @@ impl Units {
         moment.as_nanos() - ((self.shortfall(moment) + u128::from(u64::MAX)) >> 64) as u64
     }
 
-    /// No branch: what a decision does between reading its word and writing it is to be short.
+    /// No branch, because a decision should be short between reading its word and writing it.
     fn round_up(&self, moment: Nanos) -> u64 {
         moment.as_nanos() - (self.shortfall(moment) >> 64) as u64
     }
 
-    /// The first moment that has so many units, rounded down.
+    /// The first moment that is at least `units`, rounded down.
     fn moment(&self, units: u64) -> Nanos {
         if self.shortfall_q64 == 0 {
             return Nanos::from_nanos(units);
@@ -154,7 +156,8 @@ impl Units {
         Nanos::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// The first moment that has so many units, rounded up: that has more than one fewer.
+    /// The first moment that is at least `units` when it is rounded up: one that is more than
+    /// `units` - 1.
     fn first(&self, units: u64) -> Nanos {
         if self.shortfall_q64 == 0 || units == 0 {
             return Nanos::from_nanos(units);
@@ -165,7 +168,7 @@ impl Units {
     }
 }
 
-/// Makes a type with a field `schedule` a rule whose state is one word, which is `initial` at first.
+/// Makes a type with a field `schedule` a rule. Its state is one word, at first `$initial`.
 macro_rules! one_word_rule {
     ($rule:ty, $initial:expr) => {
         impl $crate::Rule for $rule {

@@ -114,7 +114,7 @@ proptest! {
     }
 
     #[test]
-    fn who_obeys_the_retry_time_gets_in_and_nobody_earlier(rule in any_rule(), requests in any_requests()) {
+    fn a_request_at_its_retry_time_gets_in_and_none_earlier(rule in any_rule(), requests in any_requests()) {
         let (mut state, mut now) = (rule.fresh(), 1000_u64);
         for (step, n) in requests {
             now = now.saturating_add_signed(step);

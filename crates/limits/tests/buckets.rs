@@ -64,8 +64,8 @@ fn departures(quota: Quota, let_in: &[Arrival]) -> Vec<u128> {
     departures
 }
 
-/// The definition for an interval of whole nanoseconds: the bucket holds who departed within the
-/// last interval, and who will.
+/// The definition for an interval of whole nanoseconds: the bucket holds the requests
+/// that departed within the last interval, and those that will depart.
 fn leaky_queue(quota: Quota, capacity: u64, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let n = usize::try_from(arrival.n.min(capacity + 1)).unwrap();
     let fits = usize::try_from(capacity).unwrap();

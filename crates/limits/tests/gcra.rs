@@ -1,4 +1,4 @@
-//! Gcra against its definition, computed in exact fractions from all that was let in before.
+//! The GCRA against its definition, computed in exact fractions from all that was let in before.
 
 mod laws;
 
@@ -127,7 +127,8 @@ fn bursts_that_cannot_be() {
     assert_eq!(Gcra::with_burst(day, most + 1).unwrap_err(), QuotaError::CapacityTooLarge { most });
 }
 
-/// From one per day to 10 M/s, a thousand rejections each: who comes back when told gets in.
+/// From one per day to 10 M/s, a thousand rejections each: a request that comes back at its retry
+/// time gets in.
 #[test]
 fn who_obeys_gets_in_at_every_rate() {
     for text in

@@ -86,8 +86,8 @@ fn at_the_edges_of_the_types() {
     assert_eq!(bucket.tokens(), Nanos::MAX.as_nanos() / DAY);
 }
 
-/// From one per day to 10 M/s: who comes back when told gets in, and a nanosecond earlier would not
-/// have.
+/// From one per day to 10 M/s: a request that comes back at its retry time gets in, and a nanosecond
+/// earlier it would not have.
 #[test]
 fn who_obeys_gets_in_at_every_rate() {
     for period_ns in [DAY, SECOND, MILLI + 1, 333, 100] {
@@ -165,7 +165,7 @@ proptest! {
     #[test]
     fn never_lets_in_more_than_capacity_and_refills(capacity in 4..30_u64, arrivals in laws::arrivals(SECOND, 5, 30)) {
         let (_clock, bucket) = bucket("5/s", capacity, capacity);
-        // A refill that has been seen once, by whoever asked, is there, also when the clock goes
+        // A refill that any request has seen once is there, also when the clock goes
         // back.
         let mut latest = Nanos::ZERO;
         let mut let_in = Vec::new();

@@ -248,7 +248,7 @@ fn waiter(pool: &Arc<ManagedPool>, tokens: u64) -> JoinHandle<Result<Duration, A
 }
 
 #[test]
-fn the_rate_manager_refills_from_the_clock() {
+fn the_refill_thread_refills_from_the_clock() {
     let (clock, pool) = managed();
     for refill in 1..=10 {
         clock.advance(span(10 * MILLI - 1));
@@ -295,7 +295,7 @@ fn acquire_blocks_until_the_tokens_are_there_and_says_how_late_that_is() {
     let (clock, pool) = managed();
     let first = waiter(&pool, 25);
     let second = waiter(&pool, 10);
-    assert_eq!(pool.take(1), not_until(ms(10)), "not ahead of who waits");
+    assert_eq!(pool.take(1), not_until(ms(10)), "not ahead of those that wait");
     clock.set(ms(20));
     until("refills", || pool.snapshot().active() == 20);
     assert_eq!(pool.queued(), 2, "nobody overtakes");
@@ -340,7 +340,7 @@ fn what_is_left_at_a_close_can_be_taken() {
     assert_eq!(pool.check_n_at(1, ms(10)), Err(Rejected::NotUntil(Nanos::MAX)));
 }
 
-/// Everybody who comes gets their tokens, each of them once.
+/// Each caller gets its tokens, and each token is handed out once.
 #[test]
 fn many_callers_share_what_comes_in() {
     let (clock, pool) = managed();

@@ -114,9 +114,9 @@ fn the_boundary_doubles_what_a_fixed_window_lets_in_and_no_more() {
 }
 
 #[test]
-fn who_keeps_knocking_stays_out_where_rejected_requests_count() {
-    // 2 per 10 s; two at 0 s, then one each 4 s: each finds two arrivals in the last 10 s, but for
-    // who was told when and waited.
+fn a_caller_that_keeps_asking_stays_out_if_rejected_requests_count() {
+    // 2 per 10 s: two at 0 s, then one every 4 s. Each of them finds two arrivals in the last 10 s,
+    // except for the one that waited until its retry time.
     let rule = SlidingLog::counting_rejected("2/10s".parse().unwrap());
     let mut state = rule.fresh();
     assert_eq!(rule.decide(&mut state, seconds(0), 2), Ok(()));

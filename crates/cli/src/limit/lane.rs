@@ -43,7 +43,7 @@ impl Answers {
         match answer {
             Ok(_) => self.admitted += 1,
             Err(Rejected::NotUntil(then)) => {
-                self.longest_retry = self.longest_retry.max(then - now)
+                self.longest_retry = self.longest_retry.max(then - now);
             }
             Err(Rejected::ExceedsCapacity { .. }) => self.too_large += 1,
         }

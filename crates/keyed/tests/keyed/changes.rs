@@ -11,7 +11,7 @@ use std::fmt;
 enum Defined {
     /// One per `interval` ns, up to `burst` at once.
     Gcra { interval: u64, burst: u64 },
-    /// Up to `count` in any `period` ns, by so many slots.
+    /// Up to `count` in any `period` ns, in that many slots.
     Window { count: u64, period: u64, slots: u64 },
 }
 use Defined::{Gcra, Window};

@@ -16,7 +16,7 @@ fn limits(text: &str) -> Limits {
     text.parse().expect("limits")
 }
 
-/// Decides for everybody by `text`.
+/// Decides for all keys by `text`.
 fn engine(text: &str) -> DecisionEngine<MemoryConfig> {
     let config = MemoryConfig::new();
     config.set(Scope::Prefix(""), limits(text)).unwrap();

@@ -276,7 +276,7 @@ fn keys_that_are_removed_while_they_are_asked_for_let_in_no_more_and_no_less() {
         });
         assert_eq!(admitted.into_inner(), 200 * 100 * KEYS);
     });
-    // Who is swept is a matter of chance until nobody asks any more; then all are.
+    // It is a matter of chance which keys are swept while requests come. Afterwards all are.
     assert_eq!(store.sweep(at(1_000 * SECOND), usize::MAX) as u64, KEYS);
 }
 

@@ -208,7 +208,7 @@ pub(crate) fn rejections_count_for_nothing<R: Rule>(
     Ok(())
 }
 
-/// Whoever comes back when told gets in, and a nanosecond earlier would not have.
+/// A request that comes back at its retry time gets in. A nanosecond earlier it would not.
 pub(crate) fn retries_get_in<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
     let mut state = rule.fresh();
     for &Arrival { now, n } in arrivals {
