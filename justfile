@@ -5,7 +5,7 @@ arm_linker := "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER"
 arm_runner := "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER"
 rust_src := "/usr/lib/rustlib/src/rust/library/Cargo.toml"
 tests_with_threads := "--lib --test changes --test clocks --test contention --test given_back" + \
-    " --test cooldown --test refilled_bucket --test token_pool --test threads --test keyed"
+    " --test gcra --test refilled_bucket --test token_pool --test threads --test keyed"
 
 # Shows the recipes.
 default:
@@ -74,7 +74,7 @@ tsan *tests=tests_with_threads: (needs "/usr/bin/cargo" "rustc-web cargo-web") (
     export PATH=/usr/bin:/bin RUSTC_BOOTSTRAP=1 PROPTEST_CASES=8
     export RUSTFLAGS="-Zsanitizer=thread -Zexternal-clangrt ${libraries[*]/#/-Clink-arg=}"
     # Without the store on disk: its database is a shared library too, and those can't be linked with the sanitizer.
-    cargo test -Zbuild-std --target {{ x86 }} --target-dir {{ target }}/tsan --package nanopace --package nanopace-limits \
+    cargo test -Zbuild-std --target {{ x86 }} --target-dir {{ target }}/tsan --package nanopace --package nanopace-limits --package nanopace-keyed \
         --no-default-features --no-fail-fast {{ tests }}
 
 # Fuzzes each target in fuzz/, or those named, for so many seconds.
@@ -96,7 +96,7 @@ coverage *options: (needs_cargo "llvm-cov") (needs_cargo "nextest") (needs "/usr
 # The tests of the engine and the limiters on an emulated ARM64; minutes. Shows that it works there, not that its orderings are strong enough.
 arm *options: needs_arm (needs "/usr/bin/qemu-aarch64-static" "qemu-user-static")
     {{ arm_linker }}=aarch64-linux-gnu-gcc {{ arm_runner }}=qemu-aarch64-static RUSTC=/usr/bin/rustc CARGO_PROFILE_DEV_OPT_LEVEL=2 \
-        cargo nextest run --package nanopace --package nanopace-limits --no-default-features --target {{ arm64 }} --target-dir {{ target }}/arm64 {{ options }}
+        cargo nextest run --package nanopace --package nanopace-limits --package nanopace-keyed --no-default-features --target {{ arm64 }} --target-dir {{ target }}/arm64 {{ options }}
 
 # The engine's ARM64 assembly: a claim is one ldadd, no atomic is a loop of exclusives or a call.
 arm-asm: needs_arm

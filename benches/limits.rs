@@ -15,8 +15,8 @@ use nanopace_benches::crew;
 use nanopace_benches::figure::{Figure, Sense, head};
 use nanopace_benches::float;
 use nanopace_benches::rounds::alternate;
-use nanopace_limits::keyed::{ConfigStore, DecisionEngine, MemoryConfig, RequestStore, Scope};
-use nanopace_limits::{Atomic, Clocked, Cooldown, LeakyMeter, Limiter, Quota, Rule, TokenBucket};
+use nanopace_keyed::{ConfigStore, DecisionEngine, MemoryConfig, RequestStore, Scope};
+use nanopace_limits::{Atomic, Clocked, Gcra, LeakyMeter, Limiter, Quota, Rule, TokenBucket};
 use peak_alloc::PeakAlloc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -50,10 +50,10 @@ fn quota(text: &str) -> Quota {
     text.parse().expect("a quota")
 }
 
-/// Lets everybody in that a machine can ask for, a thread that was preempted for some seconds after
-/// its look at the clock included.
-fn generous() -> Cooldown {
-    Cooldown::with_burst(quota("1G/s"), CAPACITY).expect("a burst")
+/// Lets in as many requests as a machine can make, even from a thread that was preempted for some
+/// seconds after it had read the clock.
+fn generous() -> Gcra {
+    Gcra::with_burst(quota("1G/s"), CAPACITY).expect("a burst")
 }
 
 /// Threads that each go on asking; every answer has to be yes.
@@ -72,7 +72,7 @@ fn and<'a>(mut candidates: Vec<Candidate<'a>>, rival: Candidate<'a>) -> Vec<Cand
     candidates
 }
 
-/// Prints all beside the first; so many after it are held to the bound.
+/// Prints all beside the first. The `bounded` ones after it are held to the bound.
 fn compare(mut candidates: Vec<Candidate<'_>>, bounded: usize) {
     let mut rounds: Vec<&mut dyn FnMut() -> f64> =
         candidates.iter_mut().map(|(_, round)| &mut **round as _).collect();
@@ -107,7 +107,7 @@ fn direct() {
             candidate(
                 "cooldown, interval not whole",
                 threads,
-                asking(Cooldown::with_burst(quota("700000001/s"), CAPACITY).expect("a burst")),
+                asking(Gcra::with_burst(quota("700000001/s"), CAPACITY).expect("a burst")),
             ),
             candidate("cooldown, refused", threads, refusing()),
         ];
@@ -137,7 +137,7 @@ fn asking(rule: impl Rule<State: From<u64> + Into<u64>>) -> impl Fn() -> bool + 
 }
 
 fn refusing() -> impl Fn() -> bool + Sync {
-    let limiter = Clocked::new(Atomic::new(Cooldown::new(quota("1/day"))), TscClock::new());
+    let limiter = Clocked::new(Atomic::new(Gcra::new(quota("1/day"))), TscClock::new());
     assert!(limiter.try_acquire().is_ok(), "the first gets in");
     move || limiter.try_acquire().is_err()
 }
@@ -183,7 +183,7 @@ fn keyed() {
     }
 }
 
-/// Who asks for which keys.
+/// Which keys the requests are for.
 #[derive(Clone, Copy)]
 struct Crowd {
     threads: usize,
@@ -213,7 +213,7 @@ fn key_name(key: u64) -> String {
 }
 
 /// All keys were let in at the clock's origin.
-fn full_store(keys: u64) -> RequestStore<u64, Cooldown> {
+fn full_store(keys: u64) -> RequestStore<u64, Gcra> {
     let store = RequestStore::new(generous(), index(keys));
     (0..keys).for_each(|key| store.try_acquire_n_at(&key, 1_000, Nanos::ZERO).expect("room"));
     store

@@ -9,18 +9,18 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use nanopace::Nanos;
 use nanopace_fuzz::{AnyQuota, Move, Number};
-use nanopace_limits::keyed::{
-    ConfigStore, DecisionEngine, KeyRefused, Limit, Limits, LimitsState, MemoryConfig, Scope,
+use nanopace_keyed::{
+    ConfigStore, DecisionEngine, KeyRejected, Limit, Limits, LimitsState, MemoryConfig, Scope,
     WhenFull,
 };
-use nanopace_limits::{Quota, Refused, Rule};
+use nanopace_limits::{Quota, Rejected, Rule};
 use std::collections::HashMap;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum AnyLimit {
-    Cooldown(AnyQuota),
+    Gcra(AnyQuota),
     WithBurst(AnyQuota, Number),
     Window(AnyQuota, NonZeroU16),
 }
@@ -28,9 +28,9 @@ enum AnyLimit {
 impl AnyLimit {
     fn get(self) -> Option<Limit> {
         match self {
-            AnyLimit::Cooldown(quota) => Some(Limit::cooldown(quota.get())),
+            AnyLimit::Gcra(quota) => Some(Limit::gcra(quota.get())),
             AnyLimit::WithBurst(quota, burst) => {
-                Limit::cooldown_with_burst(quota.get(), burst.get()).ok()
+                Limit::gcra_with_burst(quota.get(), burst.get()).ok()
             }
             AnyLimit::Window(quota, slots) => Some(Limit::window(quota.get(), slots)),
         }
@@ -106,30 +106,30 @@ impl World {
     }
 
     fn ask(&mut self, key: u8, n: u64, obey: bool) {
-        if let Err(KeyRefused::Limit(Refused::NotUntil(moment))) = self.decide(key, n) {
+        if let Err(KeyRejected::Limit(Rejected::NotUntil(moment))) = self.decide(key, n) {
             assert!(moment > self.now || moment == Nanos::MAX, "{n} at {:?}: {moment:?}", self.now);
             if obey && moment < Nanos::MAX {
                 self.now = moment;
                 self.latest = self.latest.max(self.now);
                 let answer = self.decide(key, n);
                 assert!(
-                    !matches!(answer, Err(KeyRefused::Limit(_))),
+                    !matches!(answer, Err(KeyRejected::Limit(_))),
                     "{n} told to come at {moment:?}: {answer:?}"
                 );
             }
         }
     }
 
-    fn decide(&mut self, key: u8, n: u64) -> Result<(), KeyRefused> {
+    fn decide(&mut self, key: u8, n: u64) -> Result<(), KeyRejected> {
         let answer = self.engine.try_acquire_n_at(&name(key), n, self.now);
         assert!(self.engine.requests().keys() <= self.max_keys);
-        let full = matches!(answer, Err(KeyRefused::TooManyKeys { .. }));
+        let full = matches!(answer, Err(KeyRejected::TooManyKeys { .. }));
         if let Some(own) = self.own.as_mut().filter(|_| !full) {
             let state = own.entry(key).or_insert_with(|| self.limits.fresh());
             let expected = self.limits.decide(state, self.now, n);
             assert_eq!(
                 answer,
-                expected.map_err(KeyRefused::Limit),
+                expected.map_err(KeyRejected::Limit),
                 "{n} for {key} at {:?}",
                 self.now
             );
@@ -141,13 +141,13 @@ impl World {
     fn look(&self, key: u8, n: u64) {
         let answer = self.engine.check_n_at(&name(key), n, self.now);
         if let Some(own) =
-            self.own.as_ref().filter(|_| !matches!(answer, Err(KeyRefused::TooManyKeys { .. })))
+            self.own.as_ref().filter(|_| !matches!(answer, Err(KeyRejected::TooManyKeys { .. })))
         {
             let mut state = own.get(&key).cloned().unwrap_or_else(|| self.limits.fresh());
             let expected = self.limits.decide(&mut state, self.now, n);
             assert_eq!(
                 answer,
-                expected.map_err(KeyRefused::Limit),
+                expected.map_err(KeyRejected::Limit),
                 "{n} for {key} at {:?}",
                 self.now
             );

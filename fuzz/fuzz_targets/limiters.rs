@@ -9,10 +9,10 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use nanopace::Nanos;
 use nanopace_fuzz::{AnyQuota, Move, Number};
-use nanopace_limits::keyed::AggregatedWindow;
 use nanopace_limits::{
-    Atomic, AtomicRing, Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Limiter, Locked, Quota,
-    QuotaError, Refused, Rule, SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
+    AggregatedWindow, Atomic, AtomicRing, FixedWindow, Gcra, LeakyMeter, LeakyQueue, Limiter,
+    Locked, Quota, QuotaError, Rejected, Rule, SlidingCounter, SlidingLog, SlottedRing,
+    TokenBucket,
 };
 use std::num::NonZeroU16;
 
@@ -20,13 +20,13 @@ const SLOTS: usize = 8;
 
 #[derive(Arbitrary, Debug)]
 enum Kind {
-    Cooldown,
+    Gcra,
     TokenBucket { cost: Number, initial: Number, start: Number },
     LeakyMeter,
     LeakyQueue,
     FixedWindow,
     SlidingCounter,
-    SlidingLog { counting_refused: bool },
+    SlidingLog { counting_rejected: bool },
     SlottedRing { guarding: bool, locked: bool },
     AggregatedWindow { slots: NonZeroU16 },
     Pair,
@@ -62,7 +62,7 @@ struct Subject {
     /// The most that it lets in within a span of so many nanoseconds, both ends included.
     bound: Box<dyn Fn(u64) -> u128>,
     latest: Latest,
-    counts_refused: bool,
+    counts_rejected: bool,
 }
 
 impl Subject {
@@ -77,7 +77,7 @@ impl Subject {
             most,
             bound: Box::new(bound),
             latest,
-            counts_refused: false,
+            counts_rejected: false,
         }
     }
 
@@ -118,9 +118,7 @@ impl Setting {
         let windows = move |length_ns| u128::from(length_ns / period_ns + 2) * u128::from(count);
         let periods = move |length_ns| length_ns / period_ns + 1;
         Ok(match self.kind {
-            Kind::Cooldown => {
-                Subject::word(Cooldown::with_burst(quota, capacity)?, capacity, bucket)
-            }
+            Kind::Gcra => Subject::word(Gcra::with_burst(quota, capacity)?, capacity, bucket),
             Kind::TokenBucket { cost, initial, start } => {
                 let cost = cost.up_to(capacity.max(1));
                 let rule = TokenBucket::new(quota, capacity)?.with_cost(cost)?;
@@ -134,12 +132,12 @@ impl Setting {
             Kind::LeakyQueue => Subject::word(LeakyQueue::new(quota, capacity)?, capacity, bucket),
             Kind::FixedWindow => Subject::word(FixedWindow::new(quota), count, windows),
             Kind::SlidingCounter => Subject::word(SlidingCounter::new(quota)?, count, windows),
-            Kind::SlidingLog { counting_refused: false } => {
+            Kind::SlidingLog { counting_rejected: false } => {
                 Subject::locked(SlidingLog::new(quota), count, periods)
             }
-            Kind::SlidingLog { counting_refused: true } => Subject {
-                counts_refused: true,
-                ..Subject::locked(SlidingLog::counting_refused(quota), count, periods)
+            Kind::SlidingLog { counting_rejected: true } => Subject {
+                counts_rejected: true,
+                ..Subject::locked(SlidingLog::counting_rejected(quota), count, periods)
             },
             Kind::SlottedRing { guarding, locked } => ring(quota, guarding, locked)?,
             Kind::AggregatedWindow { slots } => {
@@ -147,7 +145,7 @@ impl Setting {
                 Subject { latest: Latest::Own, ..Subject::locked(rule, count, periods) }
             }
             Kind::Pair => {
-                Subject::locked((Cooldown::new(quota), SlidingLog::new(quota)), count, periods)
+                Subject::locked((Gcra::new(quota), SlidingLog::new(quota)), count, periods)
             }
         })
     }
@@ -196,10 +194,10 @@ impl World {
     fn ask(&mut self, n: u64, obey: bool) {
         match self.decide(n) {
             Ok(()) => {}
-            Err(Refused::ExceedsCapacity { capacity }) => {
+            Err(Rejected::ExceedsCapacity { capacity }) => {
                 assert!(capacity == self.subject.most && n > capacity, "{n} exceed {capacity}");
             }
-            Err(Refused::NotUntil(moment)) => {
+            Err(Rejected::NotUntil(moment)) => {
                 assert!((1..=self.subject.most).contains(&n), "{n} are to come back");
                 assert!(
                     moment > self.now || moment == Nanos::MAX,
@@ -223,12 +221,12 @@ impl World {
         assert_eq!(self.decide(n), Ok(()), "{n} told to come at {moment:?}");
     }
 
-    fn decide(&mut self, n: u64) -> Result<(), Refused> {
+    fn decide(&mut self, n: u64) -> Result<(), Rejected> {
         let looked = self.subject.limiter.check_n_at(n, self.now);
         let answer = self.subject.limiter.try_acquire_n_at(n, self.now);
         assert_eq!(answer.is_ok(), looked.is_ok(), "{n} at {:?}", self.now);
         let twins = self.twin.limiter.check_n_at(n, self.now);
-        if self.subject.counts_refused {
+        if self.subject.counts_rejected {
             let _ = self.twin.limiter.try_acquire_n_at(n, self.now);
         } else {
             assert_eq!(answer, looked, "{n} at {:?}", self.now);

@@ -6,8 +6,8 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use nanopace_fuzz::{AnyQuota, Number};
+use nanopace_keyed::{Limit, Limits};
 use nanopace_limits::Quota;
-use nanopace_limits::keyed::{Limit, Limits};
 use std::fmt::{Debug, Display};
 use std::num::NonZeroU16;
 use std::str::FromStr;
@@ -27,7 +27,7 @@ enum Piece<'a> {
 
 #[derive(Arbitrary, Debug)]
 enum Made {
-    Cooldown(AnyQuota),
+    Gcra(AnyQuota),
     WithBurst(AnyQuota, Number),
     Window(AnyQuota, NonZeroU16),
 }
@@ -35,10 +35,8 @@ enum Made {
 impl Made {
     fn limit(&self) -> Option<Limit> {
         match *self {
-            Made::Cooldown(quota) => Some(Limit::cooldown(quota.get())),
-            Made::WithBurst(quota, burst) => {
-                Limit::cooldown_with_burst(quota.get(), burst.get()).ok()
-            }
+            Made::Gcra(quota) => Some(Limit::gcra(quota.get())),
+            Made::WithBurst(quota, burst) => Limit::gcra_with_burst(quota.get(), burst.get()).ok(),
             Made::Window(quota, slots) => Some(Limit::window(quota.get(), slots)),
         }
     }

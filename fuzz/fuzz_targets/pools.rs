@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use nanopace::{ManualClock, Nanos};
 use nanopace_fuzz::{AnyQuota, Move, Number};
 use nanopace_limits::{
-    Limiter, ManagedPool, Quota, QuotaError, RefilledBucket, Refused, TokenPool,
+    Limiter, ManagedPool, Quota, QuotaError, RefilledBucket, Rejected, TokenPool,
 };
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ fn take(limiter: &impl Limiter, n: u64, now: Nanos) -> (bool, Nanos) {
     let answer = limiter.try_acquire_n_at(n, now);
     assert_eq!(looked, answer, "{n} at {now:?}");
     match answer {
-        Err(Refused::NotUntil(moment)) if moment < Nanos::MAX => {
+        Err(Rejected::NotUntil(moment)) if moment < Nanos::MAX => {
             assert!(moment > now, "{n} at {now:?}: {moment:?}");
             assert_eq!(
                 limiter.try_acquire_n_at(n, moment),

@@ -6,7 +6,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use nanopace_limits::keyed::{ConfigError, ConfigStore, DiskConfig, Limits, Scope};
+use nanopace_keyed::{ConfigError, ConfigStore, DiskConfig, Limits, Scope};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

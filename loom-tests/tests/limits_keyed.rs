@@ -4,8 +4,8 @@
 
 use loom_tests::{explore, spawn};
 use nanopace::Nanos;
-use nanopace_limits::Cooldown;
-use nanopace_limits::keyed::{ConfigStore, DecisionEngine, MemoryConfig, RequestStore, Scope};
+use nanopace_keyed::{ConfigStore, DecisionEngine, MemoryConfig, RequestStore, Scope};
+use nanopace_limits::Gcra;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[test]
 fn keys_stay_within_their_bound() {
     explore("keys_stay_within_their_bound", || {
-        let rule = Cooldown::new("1/h".parse().unwrap());
+        let rule = Gcra::new("1/h".parse().unwrap());
         let store =
             RequestStore::with_hasher(rule, 2, BuildHasherDefault::<DefaultHasher>::default());
         let store = Arc::new(store);
@@ -34,7 +34,7 @@ fn keys_stay_within_their_bound() {
     });
 }
 
-/// Who decides after a change of the limits decides by the new ones, whatever the decisions before
+/// A decision after a change of the limits goes by the new ones, whatever the decisions before
 /// it have seen.
 ///
 /// Threads: one that changes the limits, one that meanwhile makes the key's first decision. Edits:

@@ -1,5 +1,5 @@
-//! Models of the token pool: a refill, a close, and who waits. The rate manager's part is played by
-//! the model's threads.
+//! Models of the token pool: a refill, a close, and callers that wait. The model's threads play the
+//! part of the refill thread.
 
 #![cfg(loom)]
 
@@ -19,10 +19,11 @@ fn pool() -> (ManualClock, Arc<ManagedPool>) {
     (clock, Arc::new(pool))
 }
 
-/// Who waits, or is about to, gets the token of the next refill.
+/// A caller that waits, or is about to, gets the token of the next refill.
 ///
 /// Threads: one that acquires, one that moves the clock on and refills.
-/// Edits: `refill` serves nobody; `acquire` looks at the pool and joins the queue under two locks.
+/// Edits: `refill` serves no caller; `acquire` looks at the pool and joins the queue under two
+/// locks.
 #[test]
 fn a_refill_reaches_who_waits() {
     explore("a_refill_reaches_who_waits", || {
@@ -38,9 +39,9 @@ fn a_refill_reaches_who_waits() {
     });
 }
 
-/// Closing turns away who waits or is about to.
+/// Closing turns away callers that wait or are about to.
 ///
-/// Threads: one that acquires, one that closes. Edits: `close` tells nobody; `acquire` does not
+/// Threads: one that acquires, one that closes. Edits: `close` tells no caller; `acquire` does not
 /// look whether it is closed; or looks at the pool and joins the queue under two locks.
 #[test]
 fn closing_a_pool_strands_nobody() {
@@ -55,7 +56,7 @@ fn closing_a_pool_strands_nobody() {
     });
 }
 
-/// Nobody overtakes who waits, and no token is handed out twice.
+/// No request overtakes one that waits, and no token is handed out twice.
 ///
 /// Threads: one that acquires two tokens, one that takes one when only one has come.
 /// Edit: `check` does not look at the queue.

@@ -1,4 +1,4 @@
-//! The slotted ring without a lock: it admits no more than its limit, and what it refuses it takes
+//! The slotted ring without a lock: it admits no more than its limit, and what it rejects it takes
 //! back.
 
 #![cfg(loom)]
@@ -56,10 +56,10 @@ fn a_slot_admits_no_more() {
 /// What is left afterwards is the limit less what got in.
 ///
 /// Threads: two that ask for two of three, at seconds 4 and 5.
-/// Edits: a refused request does not take itself back, or takes back one too few.
+/// Edits: a rejected request does not take itself back, or takes back one too few.
 #[test]
-fn a_ring_takes_back_what_it_refuses() {
-    explore("a_ring_takes_back_what_it_refuses", || {
+fn a_ring_takes_back_what_it_rejects() {
+    explore("a_ring_takes_back_what_it_rejects", || {
         let ring = ring("3/3s");
         let other = spawn({
             let ring = Arc::clone(&ring);
@@ -77,7 +77,7 @@ fn a_ring_takes_back_what_it_refuses() {
 /// knows.
 ///
 /// Threads: one that asks at second 5, one at seconds 4 and 7; second 7 takes the place of second
-/// 4, and whoever asked at second 5 and finds that, asks at second 7. Edit: a request does not look
+/// 4. The request of second 5, if it finds that, asks again at second 7. Edit: a request does not look
 /// whether a later slot than its own has begun.
 #[test]
 fn an_overtaken_request_comes_again() {
@@ -91,7 +91,7 @@ fn an_overtaken_request_comes_again() {
         let fifth = other.join().unwrap();
         assert!(!(fifth && seventh), "two seconds apart, or both at second 7");
         if fourth && fifth {
-            // Who asked at second 5 has seen that it is second 7, and counts there.
+            // The request of second 5 has seen that it is second 7, and counts there.
             assert!(ring.check_n_at(1, second(9)).is_err());
         }
     });

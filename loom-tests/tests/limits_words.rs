@@ -4,7 +4,7 @@
 
 use loom_tests::{SECOND, at, explore, spawn};
 use nanopace::{ManualClock, Nanos};
-use nanopace_limits::{Atomic, Cooldown, LeakyQueue, Limiter, RefilledBucket, Refused};
+use nanopace_limits::{Atomic, Gcra, LeakyQueue, Limiter, RefilledBucket, Rejected};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,9 +15,8 @@ use std::time::Duration;
 #[test]
 fn one_word_admits_no_more() {
     explore("one_word_admits_no_more", || {
-        let limiter = Arc::new(Atomic::new(Cooldown::new("3/60s".parse().unwrap())));
-        let ask =
-            |limiter: &Atomic<Cooldown>| [(); 2].map(|()| limiter.try_acquire_at(Nanos::ZERO));
+        let limiter = Arc::new(Atomic::new(Gcra::new("3/60s".parse().unwrap())));
+        let ask = |limiter: &Atomic<Gcra>| [(); 2].map(|()| limiter.try_acquire_at(Nanos::ZERO));
         let other = spawn({
             let limiter = Arc::clone(&limiter);
             move || ask(&limiter)
@@ -29,7 +28,7 @@ fn one_word_admits_no_more() {
     });
 }
 
-/// Who gets into a queue has a departure of its own.
+/// Each request that gets into a queue has a departure of its own.
 ///
 /// Threads: two that enqueue twice each.
 /// Edits: `admit` as a load and a store; or it tells of the first word that it saw.
@@ -56,7 +55,7 @@ fn bucket() -> Arc<RefilledBucket> {
     Arc::new(RefilledBucket::unattended("2/s".parse().unwrap(), 4, 0, 1, clock).unwrap())
 }
 
-/// When a refill is due, one adds its tokens, whoever finds out; and taking loses none.
+/// When a refill is due, one thread adds its tokens, and taking loses none.
 ///
 /// Threads: two that take one each when the first refill is due.
 /// Edits: `refill` moves the count by a load and a store; `update` adds by a load and a store.
@@ -74,7 +73,7 @@ fn a_refill_happens_once() {
     });
 }
 
-/// Who sees the tokens of a refill is not told to come back for that refill, but for the next.
+/// A request that sees the tokens of a refill is told to come back for the next one.
 ///
 /// Threads: one that asks for all four tokens on the clock of the moment before, one that does the
 /// first refill. (In this order: loom would not try to run a refill, which looks before it changes
@@ -91,18 +90,18 @@ fn nobody_is_told_to_come_back_too_early() {
         assert_eq!(bucket.check_n_at(1, at(SECOND)), Ok(()));
         // Before the refill, four are two refills away; with its two tokens there, one, which is
         // the second.
-        let refused = other.join().unwrap();
-        assert!(refused >= Err(Refused::NotUntil(at(2 * SECOND))), "{refused:?}");
+        let rejected = other.join().unwrap();
+        assert!(rejected >= Err(Rejected::NotUntil(at(2 * SECOND))), "{rejected:?}");
     });
 }
 
 /// Dropping the bucket ends its thread, whatever that is about to do.
 ///
-/// Threads: the housekeeping thread, and one that moves the clock on and drops.
+/// Threads: the refill thread, and one that moves the clock on and drops.
 /// Edit: `stop` closes nothing.
 #[test]
-fn housekeeping_ends_with_the_bucket() {
-    explore("housekeeping_ends_with_the_bucket", || {
+fn the_refill_thread_ends_with_the_bucket() {
+    explore("the_refill_thread_ends_with_the_bucket", || {
         let clock = ManualClock::new();
         let bucket = RefilledBucket::start("2/s".parse().unwrap(), 4, 0, 1, clock.clone()).unwrap();
         clock.advance(Duration::from_secs(1));

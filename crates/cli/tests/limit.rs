@@ -353,7 +353,7 @@ fn a_limiter_that_cannot_keep_the_limit_is_left_out_of_a_comparison() {
     let report = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert!(
-        report.contains("not tried: refilled-token-bucket: housekeeping goes by intervals"),
+        report.contains("not tried: refilled-token-bucket: an interval lasts 1 ns to 1 day"),
         "{report}"
     );
     assert_eq!(results(line, b"1\n")["not_tried"][0]["name"], "refilled-token-bucket");

@@ -1,11 +1,25 @@
 //! Rules whose state is one word, shared without a lock.
 
 use crate::sync::{AtomicU64, Relaxed};
-use crate::{Limiter, Refused, Rule};
+use crate::{Limiter, Rejected, Rule};
 use nanopace::Nanos;
 
-/// A rule whose state is one word, shared without a lock: a decision is one load, the rule's step,
-/// and one compare-and-swap.
+/// A rule whose state is one word, shared between threads without a lock. A decision is one load,
+/// the rule's step, and one compare-and-swap.
+///
+/// ```
+/// use nanopace::Nanos;
+/// use nanopace_limits::{Atomic, Gcra, Limiter};
+///
+/// let limiter = Atomic::new(Gcra::new("2/s".parse()?));
+/// std::thread::scope(|scope| {
+///     for _ in 0..2 {
+///         scope.spawn(|| assert!(limiter.try_acquire_at(Nanos::ZERO).is_ok()));
+///     }
+/// });
+/// assert!(limiter.try_acquire_at(Nanos::ZERO).is_err());
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
 #[derive(Debug)]
 pub struct Atomic<R> {
     rule: R,
@@ -14,18 +28,44 @@ pub struct Atomic<R> {
 }
 
 impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
-    /// A limiter that has let nothing in yet.
+    /// A limiter that follows `rule` and has let nothing in yet.
+    ///
+    /// ```
+    /// use nanopace_limits::{Atomic, FixedWindow};
+    ///
+    /// let limiter = Atomic::new(FixedWindow::new("10/s".parse()?));
+    /// # let _ = limiter;
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn new(rule: R) -> Atomic<R> {
         let state = AtomicU64::new(rule.fresh().into());
         Atomic { rule, state }
     }
 
-    /// The rule it follows.
+    /// The rule that it follows.
+    ///
+    /// ```
+    /// use nanopace_limits::{Atomic, FixedWindow, Rule};
+    ///
+    /// let limiter = Atomic::new(FixedWindow::new("10/s".parse()?));
+    /// assert_eq!(limiter.rule().most(), 10);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn rule(&self) -> &R {
         &self.rule
     }
 
-    /// The state as it is now; for showing.
+    /// The state as it is now, for display.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Atomic, Limiter, TokenBucket};
+    ///
+    /// let bucket = Atomic::new(TokenBucket::new("10/s".parse()?, 20)?);
+    /// bucket.try_acquire_n_at(5, Nanos::ZERO).unwrap();
+    /// assert_eq!(bucket.rule().tokens(bucket.state(), Nanos::ZERO), 15);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn state(&self) -> R::State {
         R::State::from(self.seen())
     }
@@ -37,7 +77,7 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
     }
 
     /// Lets `n` in at `now`; says what the word was before.
-    pub(crate) fn admit(&self, n: u64, now: Nanos) -> Result<u64, Refused> {
+    pub(crate) fn admit(&self, n: u64, now: Nanos) -> Result<u64, Rejected> {
         let mut seen = self.seen();
         loop {
             let mut state = R::State::from(seen);
@@ -54,11 +94,11 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
 }
 
 impl<R: Rule<State: From<u64> + Into<u64>>> Limiter for Atomic<R> {
-    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
+    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         self.admit(n, now).map(|_| ())
     }
 
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
+    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         let mut state = self.state();
         self.rule.advance(&mut state, now);
         self.rule.check(&state, now, n)

@@ -2,54 +2,60 @@
 //!
 //! # Orderings
 //!
-//! A request first *reserves*: it adds itself to its slot's word. Then it reads all words, and is
-//! let in if what they add up to is within the limit; otherwise it takes itself back. Each word is
-//! only ever changed by compare-and-swap from the value that was seen, so no count is lost or taken
-//! back twice.
+//! A request first *reserves*: it adds itself to its slot's word. Then it reads all words. If their
+//! sum is within the limit, the request is let in. Otherwise it takes itself back. A word is only
+//! ever changed by compare-and-swap from the value that was seen, so no count is lost or taken back
+//! twice.
 //!
-//! Two requests that reserve in different slots must not both overlook the other. Between a
-//! request's reservation and its reading it counts one reading up, in a word that all share: of two
-//! additions to one word one comes first, and whoever is second acquires what the first has
-//! released, its reservation. That one is then counted by both, or has been taken back because it
-//! was refused. (A sequentially consistent fence would do as well; this costs the same, and
-//! sanitizers understand it.)
+//! Two requests that reserve in different slots must not both overlook the other. So between its
+//! reservation and its reading, each request adds one to a word that all of them share. Of two
+//! additions to one word, one comes first. The second request acquires what the first one has
+//! released, which is its reservation. So the second one counts the first one, unless the first was
+//! rejected and has taken itself back. (A sequentially consistent fence would do as well. It costs
+//! the same, but sanitizers do not understand it.)
 //!
-//! A slot's place is taken over by the slot N later, and what it had counted is gone. So a request
-//! that finds a later slot than its own in its reading no longer knows what there was in its time:
-//! it takes itself back and comes again, in the later slot. Models: `a_ring_admits_no_more`,
-//! `a_ring_takes_back_what_it_refuses`.
+//! The slot N later takes over a slot's place, and the older count is gone. So a request that finds
+//! a later slot than its own can't know any more what there was at its time. It takes itself back
+//! and comes again, in the later slot. Models: `a_ring_admits_no_more`,
+//! `a_ring_takes_back_what_it_rejects`.
 
+use crate::rejected::{last_to_leave, room_beside};
 use crate::ring_count::place;
 use crate::sync::{AcqRel, AtomicU64, Relaxed};
 use crate::windows::Windows;
-use crate::{Limiter, QuotaError, Refused, SlottedRing};
+use crate::{Limiter, QuotaError, Rejected, SlottedRing};
 use nanopace::Nanos;
 
-/// A [`SlottedRing`] shared between threads without a lock.
+/// A [`SlottedRing`] that threads share without a lock.
 ///
 /// # Law
 ///
-/// That of the ring: never more than its limit within the time that it guards, however requests
-/// interleave. One after the other, requests are answered as by the ring itself. At the same time,
-/// a request may be refused on account of another that is about to be refused too.
+/// That of the ring: never more than its limit within the time that it guards, whatever the threads
+/// do. Requests that come one after the other get the ring's own answers. Of requests that come at
+/// the same time, one may be rejected because of another one that is about to be rejected as well.
 ///
-/// Moments that go backwards count as the latest slot in which anything was asked for.
+/// A moment that goes backwards counts as the latest slot in which there was a request.
 ///
 /// # Cost
 ///
-/// N + 5 words. A decision is a compare-and-swap, an addition and a look at N words; a refused one
-/// another compare-and-swap. The word holds the slot's number above and its count below: what the
-/// number leaves bounds the limit, for slots of 100 ms 2^27 - 1, of a millisecond 2^20 - 1.
+/// N + 5 words. A decision takes a compare-and-swap, an addition and a look at N words. A rejection
+/// takes one more compare-and-swap. A word holds the slot's number above and its count below. The
+/// bits that the number leaves bound the limit: for slots of 100 ms it is at most 2^27 - 1, for
+/// slots of a millisecond 2^20 - 1.
+///
+/// # Source
+///
+/// That of [`RingCount`](crate::RingCount). The way to share it is this crate's own.
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{AtomicRing, Limiter, Refused, SlottedRing};
+/// use nanopace_limits::{AtomicRing, Limiter, Rejected, SlottedRing};
 /// use std::time::Duration;
 ///
 /// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);
 /// let limiter = AtomicRing::new(SlottedRing::<10>::new("300/s".parse()?))?;
 /// assert_eq!(limiter.try_acquire_n_at(300, at(50)), Ok(()));
-/// assert_eq!(limiter.try_acquire_at(at(950)), Err(Refused::NotUntil(at(1_000))));
+/// assert_eq!(limiter.try_acquire_at(at(950)), Err(Rejected::NotUntil(at(1_000))));
 /// assert_eq!(limiter.try_acquire_at(at(1_000)), Ok(()));
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
@@ -69,7 +75,14 @@ impl<const N: usize> AtomicRing<N> {
     /// A limiter that has let nothing in yet.
     ///
     /// # Errors
-    /// [`QuotaError::TooManyForAWord`] where the limit does not fit beside a slot's number.
+    /// [`QuotaError::TooManyForAWord`] if the limit does not fit beside a slot's number.
+    ///
+    /// ```
+    /// use nanopace_limits::{AtomicRing, SlottedRing};
+    ///
+    /// assert!(AtomicRing::new(SlottedRing::<10>::new("300/s".parse()?)).is_ok());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn new(ring: SlottedRing<N>) -> Result<AtomicRing<N>, QuotaError> {
         let (slots, limit) = ring.parts();
         match slots.most() {
@@ -95,8 +108,8 @@ impl<const N: usize> AtomicRing<N> {
         seen.iter().map(|(number, _)| *number).fold(self.slots.number(now), u64::max)
     }
 
-    /// Adds `n` to a slot; says to which, if a later one had taken its place. None where that slot
-    /// alone is full then.
+    /// Adds `n` to a slot, and returns the slot: a later one if that had taken the place over.
+    /// Returns none if that slot alone would then be over the limit.
     fn reserve(&self, current: u64, n: u64) -> Option<u64> {
         let word = &self.words[place::<N>(current)];
         // Relaxed: acted on by compare-and-swap only. Model: `a_slot_admits_no_more`.
@@ -121,11 +134,11 @@ impl<const N: usize> AtomicRing<N> {
         }
     }
 
-    /// Takes `n` from a slot again, unless it has gone by.
+    /// Takes `n` out of a slot again, unless the slot has gone by.
     fn take_back(&self, slot: u64, n: u64) {
         let word = &self.words[place::<N>(slot)];
         // Relaxed, here and below: it must be the word that was added to, and needs no order.
-        // Model: `a_ring_takes_back_what_it_refuses`.
+        // Model: `a_ring_takes_back_what_it_rejects`.
         let mut seen = word.load(Relaxed);
         while self.slots.unpack(seen).0 == slot {
             match word.compare_exchange_weak(seen, seen - n, Relaxed, Relaxed) {
@@ -135,28 +148,23 @@ impl<const N: usize> AtomicRing<N> {
         }
     }
 
-    /// Whether `most` or fewer are within the ring that ends with slot `current`, and else from
-    /// when on, if nothing is added.
-    fn falls_to(&self, mut seen: [(u64, u64); N], current: u64, most: u64) -> Result<(), Refused> {
+    /// Whether at most `most` are within the ring that ends with slot `current`. Otherwise says
+    /// from when on that will be so, if nothing is added.
+    fn falls_to(&self, mut seen: [(u64, u64); N], current: u64, most: u64) -> Result<(), Rejected> {
         seen.sort_unstable();
-        let within = seen.iter().filter(|(number, _)| number + N as u64 > current);
-        let mut left: u64 = within.clone().map(|(_, count)| count).sum();
-        if left <= most {
+        let within = seen.into_iter().filter(|(number, _)| number + N as u64 > current);
+        let total: u64 = within.clone().map(|(_, count)| count).sum();
+        if total <= most {
             return Ok(());
         }
-        let mut leaves = within.map(|(number, count)| {
-            left -= count;
-            (*number, left)
-        });
-        let number = leaves.find(|(_, left)| *left <= most).map_or(current, |(number, _)| number);
-        Err(Refused::NotUntil(self.slots.start(number + N as u64)))
+        let number = last_to_leave(within, total, most).unwrap_or(current);
+        Err(Rejected::NotUntil(self.slots.start(number + N as u64)))
     }
 }
 
 impl<const N: usize> Limiter for AtomicRing<N> {
-    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
-        let most =
-            self.limit.checked_sub(n).ok_or(Refused::ExceedsCapacity { capacity: self.limit })?;
+    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
+        let most = room_beside(n, self.limit)?;
         if n == 0 {
             return Ok(());
         }
@@ -177,9 +185,8 @@ impl<const N: usize> Limiter for AtomicRing<N> {
         }
     }
 
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
-        let most =
-            self.limit.checked_sub(n).ok_or(Refused::ExceedsCapacity { capacity: self.limit })?;
+    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
+        let most = room_beside(n, self.limit)?;
         let seen = self.seen();
         if n == 0 { Ok(()) } else { self.falls_to(seen, self.current(&seen, now), most) }
     }

@@ -1,97 +1,73 @@
-//! The fixed window counter: so many in each window of the clock.
+//! The fixed window counter: up to `count` requests in each window of the clock.
 
-use crate::windows::Windows;
-use crate::{Quota, Refused, Rule};
+use crate::Quota;
+use crate::window_counts::{WindowCounts, window_rule};
 use nanopace::Nanos;
 
-/// The fixed window counter: time is cut into windows of one period, counted from the clock's
-/// origin, and each lets in up to `count`.
+/// The fixed window counter. Time is cut into windows of one period, counted from the clock's
+/// origin, and each window lets in up to `count`.
 ///
 /// # Law
 ///
-/// A request for n in a window that has let in c gets in where c + n <= `count`. A request from an
-/// earlier window than the latest counts in the latest.
+/// A request for n gets in if its window has let in c so far and c + n <= `count`. A request from
+/// an earlier window than the latest one counts in the latest.
 ///
-/// So each window lets in `count` at most, but a span of the same length may lie across two of
-/// them: up to **twice** `count` get in within one period, the end of one window and the beginning
-/// of the next. That is the price of one word and one addition;
-/// [`SlidingCounter`](crate::SlidingCounter) smooths it, [`SlidingLog`](crate::SlidingLog) has no
-/// such edge.
+/// So each window lets in at most `count`. But a span of the same length can lie across two
+/// windows. Up to **twice** `count` get in within one period, at the end of one window and the
+/// beginning of the next. That is the price of one word and one addition.
+/// [`SlidingCounter`](crate::SlidingCounter) smooths this edge, and
+/// [`SlidingLog`](crate::SlidingLog) does not have it.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)): the window's number above, the count below. Per decision
-/// one multiplication and one compare-and-swap. Both always fit: number times period is below 2^63
-/// ns, and a quota counts no more than one per nanosecond.
+/// One word ([`Atomic`](crate::Atomic)): the window's number above, the count below. A decision
+/// takes one multiplication and one compare-and-swap. The word is always large enough: number times
+/// period is below 2^63 ns, and a quota is at most one request per nanosecond.
 ///
 /// # Source
 ///
-/// The fixed window counter of the seed documents.
+/// The pattern "rate limiter" in the documentation of the `INCR` command of Redis.
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Atomic, FixedWindow, Limiter, Refused};
+/// use nanopace_limits::{Atomic, FixedWindow, Limiter, Rejected};
 /// use std::time::Duration;
 ///
 /// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);
 /// let limiter = Atomic::new(FixedWindow::new("2/s".parse()?));
 /// assert_eq!(limiter.try_acquire_n_at(2, at(999)), Ok(()));
-/// assert_eq!(limiter.try_acquire_at(at(999)), Err(Refused::NotUntil(at(1_000))));
+/// assert_eq!(limiter.try_acquire_at(at(999)), Err(Rejected::NotUntil(at(1_000))));
 /// assert_eq!(limiter.try_acquire_n_at(2, at(1_000)), Ok(())); // four within a millisecond
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct FixedWindow {
-    windows: Windows,
-    limit: u64,
+    counts: WindowCounts<false>,
 }
 
 impl FixedWindow {
-    /// `quota.count()` in each window of `quota.period()`.
+    /// Lets `quota.count()` in during each window of `quota.period()`.
+    ///
+    /// # Panics
+    /// Never: the count of any quota fits beside its window's number.
+    ///
+    /// ```
+    /// use nanopace_limits::{FixedWindow, Rule};
+    ///
+    /// assert_eq!(FixedWindow::new("100/min".parse()?).most(), 100);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn new(quota: Quota) -> FixedWindow {
-        FixedWindow { windows: Windows::new(quota.period_ns()), limit: quota.count() }
+        FixedWindow { counts: WindowCounts::new(quota).expect("one count always fits") }
     }
 
-    /// The latest window seen by then, and how many it has let in.
-    fn latest(&self, state: u64, now: Nanos) -> (u64, u64) {
-        let (number, count) = self.windows.unpack(state);
-        let current = self.windows.number(now);
-        if current > number { (current, 0) } else { (number, count) }
-    }
-}
-
-impl Rule for FixedWindow {
-    /// The number of the latest window that let anything in, and beside it how many; 0 at first.
-    type State = u64;
-
-    fn fresh(&self) -> u64 {
-        0
-    }
-
-    fn most(&self) -> u64 {
-        self.limit
-    }
-
-    fn advance(&self, _state: &mut u64, _now: Nanos) {}
-
-    fn check(&self, state: &u64, now: Nanos, n: u64) -> Result<(), Refused> {
-        let (number, count) = self.latest(*state, now);
-        match n {
-            n if n > self.limit => Err(Refused::ExceedsCapacity { capacity: self.limit }),
-            n if n == 0 || count + n <= self.limit => Ok(()),
-            _ => Err(Refused::NotUntil(self.windows.start(number + 1))),
-        }
-    }
-
-    fn debit(&self, state: &mut u64, now: Nanos, n: u64) {
-        if n > 0 {
-            let (number, count) = self.latest(*state, now);
-            *state = self.windows.pack(number, count + n);
-        }
-    }
-
-    fn is_idle(&self, state: &u64, now: Nanos) -> bool {
-        self.latest(*state, now).1 == 0
+    /// When `n` more get in, if not at once.
+    fn first(&self, state: u64, now: Nanos, n: u64) -> Option<Nanos> {
+        let counts = self.counts.latest(state, now);
+        let fits = counts.now + n <= self.counts.limit;
+        (!fits).then(|| self.counts.windows.start(counts.number + 1))
     }
 }
+
+window_rule!(FixedWindow);

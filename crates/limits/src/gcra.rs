@@ -1,209 +1,103 @@
-//! The arithmetic that the one-word rules share: a debt of time that is paid off as the clock goes
-//! on.
-//!
-//! The word is a moment, the *theoretical arrival time*: when everything that was let in will have
-//! been paid off, each request taking one interval. It is idle when that moment is past. A request
-//! may go when the debt, its own intervals included, is no more than the limit.
-//!
-//! # Units
-//!
-//! An interval need not be a whole number of nanoseconds, and rounding it would drift. So moments
-//! are counted in units of `interval / k`, where `k` is the interval in nanoseconds rounded down. A
-//! unit lasts 1 ns or more and less than 2, an interval is exactly `k` units, and where the
-//! interval is in whole nanoseconds a unit is exactly one. A moment becomes units by one
-//! multiplication.
-//!
-//! A debt starts at the moment rounded up, and is compared with the moment rounded up: so a whole
-//! burst gets in at one moment. A decision is early or late by less than a unit, 2 ns, and not at
-//! all where the interval is in whole nanoseconds. Debts are sums of whole intervals, so nothing
-//! accumulates.
+//! The generic cell rate algorithm (GCRA) in one integer.
 
-use crate::{Quota, QuotaError, Refused};
-use nanopace::Nanos;
+use crate::virtual_schedule::{VirtualSchedule, one_word_rule};
+use crate::{Quota, QuotaError};
 
-/// The law on one word, in units.
+/// The generic cell rate algorithm (GCRA), also called cooldown. Each request that gets in pushes
+/// the next one back by one interval. The total pushback may not exceed the time of the burst. One
+/// integer holds the whole state.
+///
+/// # Law
+///
+/// Take a quota of `count` per `period` T, a burst of B, and the interval I = T / `count`. The
+/// state is the *theoretical arrival time* S, which is 0 at first. A request for n at `now`
+/// computes max(S, `now`) + n I. If that is more than `now` + B I, the request is rejected and
+/// nothing changes. Otherwise it becomes the new S.
+///
+/// So up to B requests get in at once after a long enough idle time. In any span of length L, at
+/// most B + L / I get in, however the requests arrive. With [`new`](Gcra::new) the burst is
+/// `count`, so nearly twice `count` can get in within one period. If that is too many, use a rule
+/// that counts, such as [`SlidingLog`](crate::SlidingLog).
+///
+/// The interval is exact if it is a whole number of nanoseconds. Otherwise a decision is early or
+/// late by less than 2 ns, L counts as that much longer, and nothing drifts.
+///
+/// # Cost
+///
+/// One word ([`Atomic`](crate::Atomic)). A decision takes one or two multiplications and one
+/// compare-and-swap. A rejection takes a division as well.
+///
+/// # Source
+///
+/// ITU-T Recommendation I.371, and the ATM Forum's Traffic Management Specification 4.0, in the
+/// form that both call the virtual scheduling algorithm.
+///
+/// ```
+/// use nanopace::Nanos;
+/// use nanopace_limits::{Atomic, Gcra, Limiter, Rejected};
+/// use std::time::Duration;
+///
+/// let at = |seconds| Nanos::ZERO + Duration::from_secs(seconds);
+/// let limiter = Atomic::new(Gcra::new("3/60s".parse()?));
+/// for _ in 0..3 {
+///     assert_eq!(limiter.try_acquire_at(at(100)), Ok(())); // S becomes 120, 140, 160
+/// }
+/// assert_eq!(limiter.try_acquire_at(at(100)), Err(Rejected::NotUntil(at(120))));
+/// assert_eq!(limiter.try_acquire_at(at(120)), Ok(()));
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Gcra {
-    ticker: Ticker,
-    /// Of one request.
-    cost_units: u64,
-    /// The most that may be owed; with any moment added it still fits a word.
-    limit_units: u64,
-    /// The most requests that may be let in at once.
-    most: u64,
+pub struct Gcra {
+    schedule: VirtualSchedule,
 }
 
 impl Gcra {
-    /// Tokens come back at `quota`; `capacity` of them may be gone; a request takes one of them.
-    pub(crate) fn new(quota: Quota, capacity: u64) -> Result<Gcra, QuotaError> {
-        let ticker = Ticker::new(quota);
-        let most = Nanos::MAX.as_nanos() / ticker.units_per_interval;
-        if capacity > most {
-            return Err(QuotaError::CapacityTooLarge { most });
-        }
-        let limit_units = ticker.units_per_interval * capacity;
-        Gcra { ticker, cost_units: 0, limit_units, most: 0 }.costing(1)
+    /// Limits to `quota`. All of its `count` may get in at once.
+    ///
+    /// # Panics
+    /// Never: the count of any quota is a valid burst.
+    ///
+    /// ```
+    /// use nanopace_limits::{Gcra, Rule};
+    ///
+    /// assert_eq!(Gcra::new("3/60s".parse()?).most(), 3);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    #[must_use]
+    pub fn new(quota: Quota) -> Gcra {
+        Gcra::with_burst(quota, quota.count()).expect("a period is at most 292 years")
     }
 
-    /// The same, with `cost` tokens for a request.
-    pub(crate) fn costing(self, cost: u64) -> Result<Gcra, QuotaError> {
-        match self.capacity() {
-            _ if cost == 0 => Err(QuotaError::ZeroCost),
-            capacity if capacity < cost => Err(QuotaError::CapacityTooSmall { least: cost }),
-            capacity => {
-                let cost_units = self.ticker.units_per_interval * cost;
-                Ok(Gcra { cost_units, most: capacity / cost, ..self })
-            }
-        }
-    }
-
-    /// In requests.
-    pub(crate) fn most(&self) -> u64 {
-        self.most
-    }
-
-    /// In tokens.
-    pub(crate) fn capacity(&self) -> u64 {
-        self.limit_units / self.ticker.units_per_interval
-    }
-
-    /// The debt at `moment` when all tokens but `left` are gone.
-    pub(crate) fn owing_all_but(&self, left: u64, moment: Nanos) -> Result<u64, QuotaError> {
-        let capacity = self.capacity();
-        let gone = capacity.checked_sub(left).ok_or(QuotaError::InitialTooLarge { capacity })?;
-        Ok(self.ticker.round_up(moment) + self.ticker.units_per_interval * gone)
-    }
-
-    /// Whether `n` more may go at `now`.
-    pub(crate) fn check(&self, owed: u64, now: Nanos, n: u64) -> Result<(), Refused> {
-        if n > self.most {
-            return Err(Refused::ExceedsCapacity { capacity: self.most });
-        }
-        let earliest = owed.saturating_sub(self.limit_units - n * self.cost_units);
-        if n == 0 || earliest <= self.ticker.round_up(now) {
-            return Ok(());
-        }
-        Err(Refused::NotUntil(self.ticker.first(earliest)))
-    }
-
-    /// The debt with `n` more, which `check` allows.
-    pub(crate) fn owing(&self, owed: u64, now: Nanos, n: u64) -> u64 {
-        if n == 0 { owed } else { self.base(owed, now) + n * self.cost_units }
-    }
-
-    /// Where the next debt starts. Threads that ask at once see paid and unpaid debts in no order,
-    /// so this must not be a branch.
-    fn base(&self, owed: u64, now: Nanos) -> u64 {
-        owed.max(self.ticker.round_up(now))
-    }
-
-    /// When what is next let in at `now` has its turn, if one interval passes between any two.
-    pub(crate) fn turn(&self, owed: u64, now: Nanos) -> Nanos {
-        self.ticker.moment(self.base(owed, now)).max(now)
-    }
-
-    /// How many tokens are gone at `now`, a begun one included.
-    pub(crate) fn gone(&self, owed: u64, now: Nanos) -> u64 {
-        owed.saturating_sub(self.ticker.round_down(now)).div_ceil(self.ticker.units_per_interval)
-    }
-
-    /// Whether nothing is owed at `now`.
-    pub(crate) fn is_paid(&self, owed: u64, now: Nanos) -> bool {
-        owed <= self.ticker.round_down(now)
+    /// Limits to `quota`. Up to `burst` requests may get in at once; a burst of 1 spaces them
+    /// evenly.
+    ///
+    /// # Errors
+    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for
+    /// one that takes more than 292 years to come back.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Atomic, Gcra, Limiter};
+    ///
+    /// let limiter = Atomic::new(Gcra::with_burst("100/s".parse()?, 1)?);
+    /// assert!(limiter.try_acquire_at(Nanos::ZERO).is_ok());
+    /// assert!(limiter.try_acquire_at(Nanos::ZERO).is_err()); // the next one in 10 ms
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    pub fn with_burst(quota: Quota, burst: u64) -> Result<Gcra, QuotaError> {
+        Ok(Gcra { schedule: VirtualSchedule::new(quota, burst)? })
     }
 }
 
-/// Moments in units of an interval's k-th part.
-#[derive(Clone, Copy, Debug)]
-struct Ticker {
-    /// `k`: the interval in nanoseconds, rounded down.
-    units_per_interval: u64,
-    /// By how much a unit's rate falls short of one per nanosecond, rounded up; below 1/2, in
-    /// 2^-64.
-    shortfall_q64: u64,
-}
+one_word_rule!(Gcra, |_| 0);
 
-impl Ticker {
-    fn new(quota: Quota) -> Ticker {
-        let units_per_interval = quota.period_ns() / quota.count();
-        // Units per period are k x count; what the period has more of nanoseconds is the shortfall.
-        let missing = u128::from(quota.period_ns() % quota.count());
-        let shortfall = (missing << 64).div_ceil(u128::from(quota.period_ns()));
-        Ticker {
-            units_per_interval,
-            shortfall_q64: u64::try_from(shortfall).expect("below a half"),
-        }
-    }
-
-    /// By how much the units fall short of the nanoseconds, in 2^-64 of a unit.
-    fn shortfall(&self, moment: Nanos) -> u128 {
-        u128::from(moment.as_nanos()) * u128::from(self.shortfall_q64)
-    }
-
-    fn round_down(&self, moment: Nanos) -> u64 {
-        moment.as_nanos() - ((self.shortfall(moment) + u128::from(u64::MAX)) >> 64) as u64
-    }
-
-    /// No branch: what a decision does between reading its word and writing it is to be short.
-    fn round_up(&self, moment: Nanos) -> u64 {
-        moment.as_nanos() - (self.shortfall(moment) >> 64) as u64
-    }
-
-    /// The first moment that has so many units, rounded down.
-    fn moment(&self, units: u64) -> Nanos {
-        if self.shortfall_q64 == 0 {
-            return Nanos::from_nanos(units);
-        }
-        let nanos = (u128::from(units) << 64).div_ceil((1 << 64) - u128::from(self.shortfall_q64));
-        Nanos::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-    }
-
-    /// The first moment that has so many units, rounded up: that has more than one fewer.
-    fn first(&self, units: u64) -> Nanos {
-        if self.shortfall_q64 == 0 || units == 0 {
-            return Nanos::from_nanos(units);
-        }
-        let nanos =
-            (u128::from(units - 1) << 64) / ((1 << 64) - u128::from(self.shortfall_q64)) + 1;
-        Nanos::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-    }
-}
-
-/// Makes a type with a field `gcra` and a function `fresh_word` a rule whose state is one word.
-macro_rules! one_word_rule {
-    ($rule:ty) => {
-        impl $crate::Rule for $rule {
-            /// When everything that was let in will be paid off, in units of about a nanosecond; 0
-            /// at first.
-            type State = u64;
-
-            fn fresh(&self) -> u64 {
-                self.fresh_word()
-            }
-
-            fn most(&self) -> u64 {
-                self.gcra.most()
-            }
-
-            fn advance(&self, _owed: &mut u64, _now: ::nanopace::Nanos) {}
-
-            fn check(
-                &self,
-                owed: &u64,
-                now: ::nanopace::Nanos,
-                n: u64,
-            ) -> Result<(), $crate::Refused> {
-                self.gcra.check(*owed, now, n)
-            }
-
-            fn debit(&self, owed: &mut u64, now: ::nanopace::Nanos, n: u64) {
-                *owed = self.gcra.owing(*owed, now, n);
-            }
-
-            fn is_idle(&self, owed: &u64, now: ::nanopace::Nanos) -> bool {
-                self.gcra.is_paid(*owed, now) && self.gcra.is_paid(self.fresh_word(), now)
-            }
-        }
-    };
-}
-pub(crate) use one_word_rule;
+/// Another name for [`Gcra`]: after each request, the limiter cools down for one interval.
+///
+/// ```
+/// use nanopace_limits::{Cooldown, Gcra};
+///
+/// let rule: Gcra = Cooldown::new("3/60s".parse()?);
+/// # let _ = rule;
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
+pub type Cooldown = Gcra;

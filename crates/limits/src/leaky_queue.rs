@@ -1,36 +1,38 @@
 //! The leaky bucket as a bounded queue with evenly spaced departures, in one integer.
 
-use crate::gcra::{Gcra, one_word_rule};
-use crate::{Atomic, Quota, QuotaError, Refused};
+use crate::virtual_schedule::{VirtualSchedule, one_word_rule};
+use crate::{Atomic, Quota, QuotaError, Rejected};
 use nanopace::Nanos;
 
-/// The leaky bucket as a bounded queue: requests go in as they come and depart one interval apart.
-/// Nobody waits here: who gets in is told when to depart. The integer is the next free departure.
+/// The leaky bucket as a bounded queue. Requests go in as they come and depart one interval apart.
+/// Nothing waits in here: a request that gets in is told when to depart. The state is the next free
+/// departure.
 ///
 /// # Law
 ///
-/// A request departs at once if none departed within the last interval I = `period` / `count`, else
-/// one interval after the one before it. It stays in the bucket for one interval from its departure
-/// on. At most `capacity` are in the bucket: when n more would be too many, all n are refused. A
-/// request for n departs n times in a row.
+/// With the interval I = `period` / `count`, a request departs at once if no other departed within
+/// the last interval. Otherwise it departs one interval after the last one. It stays in the bucket
+/// until one interval after its departure. The bucket holds at most `capacity` requests. If n more
+/// do not fit, all n are rejected. A request for n departs n times in a row.
 ///
-/// So departures are never closer than I, and nobody departs later than (`capacity` - 1) x I after
-/// arriving. With a capacity of 1 only who can depart at once gets in. Where I is no whole number
-/// of nanoseconds, departures are late by less than 4 ns, never early, and do not drift.
+/// So departures are never closer than I, and no request departs later than (`capacity` - 1) x I
+/// after it arrived. With a capacity of 1, a request gets in only if it can depart at once. If I is
+/// not a whole number of nanoseconds, departures are late by less than 4 ns, never early, and do
+/// not drift.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`]); per decision one or two multiplications and one compare-and-swap, and a
-/// division where I is not whole.
+/// One word ([`Atomic`]). A decision takes one or two multiplications and one compare-and-swap, and
+/// a division if I is not whole.
 ///
 /// # Source
 ///
-/// J. Turner, "New directions in communications", 1986; the form with a queue as in A. Tanenbaum,
-/// "Computer Networks".
+/// J. S. Turner, "New directions in communications (or which way to the information age?)", IEEE
+/// Communications Magazine, 1986; the form with a queue is in A. S. Tanenbaum, "Computer Networks".
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Atomic, LeakyQueue, Refused};
+/// use nanopace_limits::{Atomic, LeakyQueue, Rejected};
 /// use std::time::Duration;
 ///
 /// let ms = |n| Nanos::ZERO + Duration::from_millis(n);
@@ -38,49 +40,86 @@ use nanopace::Nanos;
 /// assert_eq!(queue.enqueue_at(ms(5)), Ok(ms(5)));
 /// assert_eq!(queue.enqueue_at(ms(5)), Ok(ms(105)));
 /// assert_eq!(queue.enqueue_at(ms(5)), Ok(ms(205)));
-/// assert_eq!(queue.enqueue_at(ms(5)), Err(Refused::NotUntil(ms(105)))); // when the first one's interval is over
+/// // Full until one interval after the first departure.
+/// assert_eq!(queue.enqueue_at(ms(5)), Err(Rejected::NotUntil(ms(105))));
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct LeakyQueue {
-    gcra: Gcra,
+    schedule: VirtualSchedule,
 }
 
 impl LeakyQueue {
-    /// A bucket for `capacity` requests that depart at `quota`.
+    /// A bucket for `capacity` requests, which depart at `quota`.
     ///
     /// # Errors
-    /// [`QuotaError`] for a capacity of zero, or of more than 292 years' worth.
+    /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`]
+    /// for one that takes more than 292 years to drain.
+    ///
+    /// ```
+    /// use nanopace_limits::{LeakyQueue, Rule};
+    ///
+    /// assert_eq!(LeakyQueue::new("10/s".parse()?, 3)?.most(), 3);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn new(quota: Quota, capacity: u64) -> Result<LeakyQueue, QuotaError> {
-        Ok(LeakyQueue { gcra: Gcra::new(quota, capacity)? })
+        Ok(LeakyQueue { schedule: VirtualSchedule::new(quota, capacity)? })
     }
 
-    /// When the next one that gets in at `now` departs, the queue being in `state`.
+    /// When the next request that gets in at `now` departs, if the queue is in `state`.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{LeakyQueue, Rule};
+    ///
+    /// let queue = LeakyQueue::new("10/s".parse()?, 3)?;
+    /// let mut state = queue.fresh();
+    /// queue.debit(&mut state, Nanos::ZERO, 2);
+    /// assert_eq!(queue.departure(state, Nanos::ZERO), Nanos::from_nanos(200_000_000));
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn departure(&self, state: u64, now: Nanos) -> Nanos {
-        self.gcra.turn(state, now)
+        self.schedule.turn(state, now)
     }
 
-    /// How many are in the bucket at `now`.
+    /// How many requests are in the bucket at `now`, if it is in `state`.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{LeakyQueue, Rule};
+    ///
+    /// let queue = LeakyQueue::new("10/s".parse()?, 3)?;
+    /// let mut state = queue.fresh();
+    /// queue.debit(&mut state, Nanos::ZERO, 2);
+    /// assert_eq!(queue.queued(state, Nanos::ZERO), 2);
+    /// assert_eq!(queue.queued(state, Nanos::from_nanos(100_000_000)), 1);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn queued(&self, state: u64, now: Nanos) -> u64 {
-        self.gcra.gone(state, now)
-    }
-
-    #[expect(clippy::unused_self, reason = "as in the other rules")]
-    fn fresh_word(self) -> u64 {
-        0
+        self.schedule.gone(state, now)
     }
 }
 
-one_word_rule!(LeakyQueue);
+one_word_rule!(LeakyQueue, |_| 0);
 
 impl Atomic<LeakyQueue> {
-    /// Lets one in at `now` and says when it departs, at `now` or later.
+    /// Lets one request in at `now` and returns when it departs: at `now` or later.
     ///
     /// # Errors
-    /// [`Refused`] when the bucket is full; nothing was counted then.
-    pub fn enqueue_at(&self, now: Nanos) -> Result<Nanos, Refused> {
+    /// [`Rejected::NotUntil`] if the bucket is full. Nothing is counted then.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Atomic, LeakyQueue};
+    ///
+    /// let queue = Atomic::new(LeakyQueue::new("10/s".parse()?, 1)?);
+    /// assert_eq!(queue.enqueue_at(Nanos::ZERO), Ok(Nanos::ZERO));
+    /// assert!(queue.enqueue_at(Nanos::ZERO).is_err());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    pub fn enqueue_at(&self, now: Nanos) -> Result<Nanos, Rejected> {
         self.admit(1, now).map(|before| self.rule().departure(before, now))
     }
 }

@@ -1,19 +1,18 @@
 #![doc = include_str!("../README.md")]
 
+mod aggregated_window;
 mod atomic;
 mod atomic_ring;
-mod cooldown;
 mod fixed_window;
 mod gcra;
-mod housekeeping;
-pub mod keyed;
 mod leaky_meter;
 mod leaky_queue;
 mod limiter;
 mod managed_pool;
 mod quota;
+mod refill_thread;
 mod refilled_bucket;
-mod refused;
+mod rejected;
 mod ring_count;
 mod rolling_count;
 mod rule;
@@ -22,19 +21,22 @@ mod sliding_log;
 mod sync;
 mod token_bucket;
 mod token_pool;
+mod virtual_schedule;
+mod window_counts;
 mod windows;
 
+pub use aggregated_window::{AggregatedState, AggregatedWindow};
 pub use atomic::Atomic;
 pub use atomic_ring::AtomicRing;
-pub use cooldown::Cooldown;
 pub use fixed_window::FixedWindow;
+pub use gcra::{Cooldown, Gcra};
 pub use leaky_meter::LeakyMeter;
 pub use leaky_queue::LeakyQueue;
 pub use limiter::{Clocked, Limiter, Locked};
 pub use managed_pool::{AcquireError, ManagedPool};
 pub use quota::{Quota, QuotaError};
 pub use refilled_bucket::RefilledBucket;
-pub use refused::Refused;
+pub use rejected::Rejected;
 pub use ring_count::{RingCount, SlottedRing};
 pub use rolling_count::RollingCount;
 pub use rule::Rule;

@@ -1,36 +1,94 @@
-//! A rule put to work: shared between threads, asked at a moment.
+//! A rule at work: shared between threads, and asked at a moment.
 
-use crate::sync::Mutex;
-use crate::{Refused, Rule};
+use crate::sync::{Mutex, lock};
+use crate::{Rejected, Rule};
 use crossbeam_utils::CachePadded;
 use nanopace::{Clock, Nanos};
 use std::fmt::Debug;
 
-/// Something that answers "may I, now?" at once, from any thread.
+/// Answers "may I, now?" at once, from any thread.
+///
+/// ```
+/// use nanopace::Nanos;
+/// use nanopace_limits::{Atomic, Gcra, Limiter, Locked, SlidingLog};
+///
+/// let limiters: [Box<dyn Limiter>; 2] = [
+///     Box::new(Atomic::new(Gcra::new("1/s".parse()?))),
+///     Box::new(Locked::new(SlidingLog::new("1/s".parse()?))),
+/// ];
+/// for limiter in limiters {
+///     assert!(limiter.try_acquire_at(Nanos::ZERO).is_ok());
+///     assert!(limiter.try_acquire_at(Nanos::ZERO).is_err());
+/// }
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
 pub trait Limiter: Debug + Send + Sync {
-    /// Lets `n` in at `now`, or says why not. Zero always gets in and counts as nothing.
+    /// Lets `n` in at `now`, or says why not: all of them or none. Zero always gets in and counts
+    /// as nothing.
     ///
     /// # Errors
-    /// [`Refused`]; nothing was counted then.
-    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused>;
+    /// [`Rejected`]. Nothing is counted then.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Atomic, FixedWindow, Limiter, Rejected};
+    ///
+    /// let limiter = Atomic::new(FixedWindow::new("10/s".parse()?));
+    /// assert!(limiter.try_acquire_n_at(7, Nanos::ZERO).is_ok());
+    /// let next = Nanos::from_nanos(1_000_000_000);
+    /// assert_eq!(limiter.try_acquire_n_at(7, Nanos::ZERO), Err(Rejected::NotUntil(next)));
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected>;
 
-    /// What [`try_acquire_n_at`](Limiter::try_acquire_n_at) would answer; counts nothing.
+    /// Returns what [`try_acquire_n_at`](Limiter::try_acquire_n_at) would answer, and counts
+    /// nothing.
     ///
     /// # Errors
-    /// [`Refused`], as the request itself would get.
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused>;
+    /// [`Rejected`], as for the request itself.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Atomic, FixedWindow, Limiter};
+    ///
+    /// let limiter = Atomic::new(FixedWindow::new("1/s".parse()?));
+    /// assert!(limiter.check_n_at(1, Nanos::ZERO).is_ok());
+    /// assert!(limiter.try_acquire_at(Nanos::ZERO).is_ok()); // the check took nothing
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected>;
 
-    /// Lets one in at `now`, or says why not.
+    /// Lets one request in at `now`, or says why not.
     ///
     /// # Errors
-    /// [`Refused`]; nothing was counted then.
-    fn try_acquire_at(&self, now: Nanos) -> Result<(), Refused> {
+    /// [`Rejected`]. Nothing is counted then.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Atomic, FixedWindow, Limiter};
+    ///
+    /// let limiter = Atomic::new(FixedWindow::new("1/s".parse()?));
+    /// assert!(limiter.try_acquire_at(Nanos::ZERO).is_ok());
+    /// assert!(limiter.try_acquire_at(Nanos::ZERO).is_err());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    fn try_acquire_at(&self, now: Nanos) -> Result<(), Rejected> {
         self.try_acquire_n_at(1, now)
     }
 }
 
-/// Any rule, shared behind a mutex. For rules whose state fits into a word,
-/// [`Atomic`](crate::Atomic) does without.
+/// Any rule, shared between threads behind a mutex. For a rule whose state is one word,
+/// [`Atomic`](crate::Atomic) needs no mutex.
+///
+/// ```
+/// use nanopace::Nanos;
+/// use nanopace_limits::{Gcra, Limiter, Locked};
+///
+/// let both = (Gcra::new("5/s".parse()?), Gcra::new("12/min".parse()?));
+/// let limiter = Locked::new(both);
+/// assert!(limiter.try_acquire_n_at(5, Nanos::ZERO).is_ok());
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
 #[derive(Debug)]
 pub struct Locked<R: Rule> {
     rule: R,
@@ -38,61 +96,127 @@ pub struct Locked<R: Rule> {
 }
 
 impl<R: Rule> Locked<R> {
-    /// A limiter that has let nothing in yet.
+    /// A limiter that follows `rule` and has let nothing in yet.
+    ///
+    /// ```
+    /// use nanopace_limits::{Locked, SlidingLog};
+    ///
+    /// let limiter = Locked::new(SlidingLog::new("10/s".parse()?));
+    /// # let _ = limiter;
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn new(rule: R) -> Locked<R> {
         let state = Mutex::new(rule.fresh());
         Locked { rule, state }
     }
 
-    /// The rule it follows.
+    /// The rule that it follows.
+    ///
+    /// ```
+    /// use nanopace_limits::{Locked, Rule, SlidingLog};
+    ///
+    /// let limiter = Locked::new(SlidingLog::new("10/s".parse()?));
+    /// assert_eq!(limiter.rule().most(), 10);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn rule(&self) -> &R {
         &self.rule
     }
 }
 
 impl<R: Rule> Limiter for Locked<R> {
-    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
-        self.rule.decide(&mut self.state.lock(), now, n)
+    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
+        self.rule.decide(&mut lock(&self.state), now, n)
     }
 
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
-        let mut state = self.state.lock();
+    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
+        let mut state = lock(&self.state);
         self.rule.advance(&mut state, now);
         self.rule.check(&state, now, n)
     }
 }
 
-/// A limiter with its clock, on cache lines of its own.
+/// A limiter together with its clock, on cache lines of its own.
+///
+/// ```
+/// use nanopace::TscClock;
+/// use nanopace_limits::{Atomic, Clocked, Gcra};
+///
+/// let limiter = Clocked::new(Atomic::new(Gcra::new("1/h".parse()?)), TscClock::new());
+/// assert!(limiter.try_acquire().is_ok());
+/// assert!(limiter.try_acquire().is_err());
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
 #[derive(Debug)]
 pub struct Clocked<L, C> {
-    /// What threads write to it must not take away the line that the clock is read from.
+    /// Padded, so that writing to it does not invalidate the cache line of the clock.
     limiter: CachePadded<L>,
     clock: C,
 }
 
 impl<L: Limiter, C: Clock> Clocked<L, C> {
-    /// `limiter`, asked at what `clock` says.
+    /// Asks `limiter` at the moments that `clock` shows.
+    ///
+    /// ```
+    /// use nanopace::ManualClock;
+    /// use nanopace_limits::{Clocked, Gcra, Locked};
+    ///
+    /// let limiter = Clocked::new(Locked::new(Gcra::new("1/h".parse()?)), ManualClock::new());
+    /// # let _ = limiter;
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn new(limiter: L, clock: C) -> Clocked<L, C> {
         Clocked { limiter: CachePadded::new(limiter), clock }
     }
 
-    /// Lets one in now, or says why not.
+    /// Lets one request in now, or says why not.
     ///
     /// # Errors
-    /// [`Refused`]; nothing was counted then.
-    pub fn try_acquire(&self) -> Result<(), Refused> {
+    /// [`Rejected`]. Nothing is counted then.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::{Atomic, Clocked, Gcra};
+    ///
+    /// let clock = ManualClock::new();
+    /// let limiter = Clocked::new(Atomic::new(Gcra::new("1/s".parse()?)), clock.clone());
+    /// assert!(limiter.try_acquire().is_ok());
+    /// clock.set(Nanos::from_nanos(1_000_000_000));
+    /// assert!(limiter.try_acquire().is_ok());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    pub fn try_acquire(&self) -> Result<(), Rejected> {
         self.try_acquire_n(1)
     }
 
-    /// Lets `n` in now, or says why not.
+    /// Lets `n` in now, or says why not: all of them or none.
     ///
     /// # Errors
-    /// [`Refused`]; nothing was counted then.
-    pub fn try_acquire_n(&self, n: u64) -> Result<(), Refused> {
+    /// [`Rejected`]. Nothing is counted then.
+    ///
+    /// ```
+    /// use nanopace::ManualClock;
+    /// use nanopace_limits::{Atomic, Clocked, Gcra, Rejected};
+    ///
+    /// let limiter = Clocked::new(Atomic::new(Gcra::new("5/s".parse()?)), ManualClock::new());
+    /// assert!(limiter.try_acquire_n(5).is_ok());
+    /// assert_eq!(limiter.try_acquire_n(6), Err(Rejected::ExceedsCapacity { capacity: 5 }));
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    pub fn try_acquire_n(&self, n: u64) -> Result<(), Rejected> {
         self.limiter.try_acquire_n_at(n, self.clock.now())
     }
 
     /// The limiter.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::{Atomic, Clocked, Gcra, Limiter};
+    ///
+    /// let clocked = Clocked::new(Atomic::new(Gcra::new("5/s".parse()?)), ManualClock::new());
+    /// assert!(clocked.limiter().check_n_at(5, Nanos::ZERO).is_ok());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn limiter(&self) -> &L {
         &self.limiter
     }

@@ -1,61 +1,65 @@
-//! The token pool with backfill, put to work: a rate manager refills it, callers take or wait.
+//! The token pool with backfill at work: a thread refills it, and callers take or wait.
 
-use crate::housekeeping::{Beat, Housekeeper};
-use crate::sync::{Mutex, Sender, channel};
-use crate::{Limiter, Quota, QuotaError, Refused, TokenPool};
+use crate::refill_thread::{RefillThread, Ticks};
+use crate::sync::{Mutex, Sender, channel, lock};
+use crate::{Limiter, Quota, QuotaError, Rejected, TokenPool};
 use nanopace::{Clock, Nanos};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 
-/// A [`TokenPool`] that a rate-manager thread refills from the clock. [`take`](ManagedPool::take)
-/// answers at once; [`acquire`](ManagedPool::acquire) blocks until its tokens are there.
+/// A [`TokenPool`] that a thread refills from the clock. [`take`](ManagedPool::take) answers at
+/// once. [`acquire`](ManagedPool::acquire) blocks until its tokens are there.
 ///
 /// # Law
 ///
-/// At the moments start + i x `interval`, the pool is refilled with what the quota has brought
-/// since the last refill, exactly: after a time t, floor(t x `count` / `period`) tokens in all have
-/// been refilled. Refills that are overdue together are done as one. The pool is empty at first.
-/// Nobody gets in ahead of who waits.
+/// At the moments start + i x `interval`, the pool is refilled with exactly what the quota has
+/// brought since the last refill: after a time t, floor(t x `count` / `period`) tokens have been
+/// refilled in all. Several overdue refills are done as one. The pool is empty at first. No request
+/// gets in ahead of those that are waiting.
 ///
-/// The *wait time* of a request is how late it starts: now minus the moment when the quota had
-/// brought as many tokens as have been taken, its own included. Who blocked until the tokens came
-/// was early and has a wait time of about nothing; who draws on tokens that others left behind is
-/// as late as those are old.
+/// The *wait time* of a request is how late it starts. It is now minus the moment at which the
+/// quota had brought as many tokens as have been taken, including those of the request. A caller
+/// that blocked until its tokens came was early, so its wait time is close to nothing. A caller
+/// that takes tokens which others left behind is as late as those tokens are old.
 ///
-/// Retry times assume that nobody else takes anything meanwhile, and do not count on what is
-/// waiting already: then the request gets in, and perhaps would have earlier.
+/// A retry time supposes that nothing else is taken meanwhile, and it does not count on tokens that
+/// are waiting already. The request gets in then, and might have got in earlier.
 ///
-/// Who asks when a refill is due and the thread has not run yet, does it in its place: what
-/// [`take`](ManagedPool::take) answers depends on the moment, not on when the thread is scheduled.
+/// If a request comes when a refill is due and the thread has not run yet, the request does the
+/// refill. So what [`take`](ManagedPool::take) answers depends on the moment, and not on when the
+/// thread is scheduled.
 ///
 /// # Cost
 ///
-/// A pacer, a lock, and a thread that sleeps between refills; a channel for each caller that waits.
+/// A pacer, a lock, and a thread that sleeps between refills. Each caller that waits has a channel.
 ///
 /// # Source
 ///
-/// The thread-driven token pool of the nosqlbench rate limiter, which tells everybody who waits of
-/// each refill; here only those are woken whose tokens have come, first come first served.
+/// The thread-driven token pool of the rate limiter of nosqlbench. There, each refill wakes all
+/// waiting callers. Here it wakes only those whose tokens have come, in the order in which they
+/// came.
 ///
 /// ```
 /// use nanopace::TscClock;
 /// use nanopace_limits::ManagedPool;
 /// use std::time::Duration;
 ///
-/// // 10 000 tokens/s in a pool of 100 that may run over by a quarter, refilled every millisecond.
-/// let pool = ManagedPool::start("10k/s".parse()?, 100, 1.25, Duration::from_millis(1), TscClock::new())?;
+/// // 10 000 tokens/s in a pool of 100 that may overflow by a quarter, refilled every millisecond.
+/// let tick = Duration::from_millis(1);
+/// let pool = ManagedPool::start("10k/s".parse()?, 100, 1.25, tick, TscClock::new())?;
 /// let wait_time = pool.acquire(20)?; // blocks for 2 ms: the pool is empty at first
+/// # let _ = wait_time;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct ManagedPool {
     shared: Arc<Shared>,
-    manager: Option<Housekeeper>,
+    thread: Option<RefillThread>,
 }
 
-/// Why tokens were not waited for. None were taken.
+/// Why a request did not wait for its tokens. None were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AcquireError {
@@ -66,30 +70,31 @@ pub enum AcquireError {
     #[error(
         "asked for more than the {capacity} tokens that the pool can hold: ask for less, or make it larger"
     )]
+    /// The request is for more tokens than the pool can ever hold.
     ExceedsCapacity {
         /// The most that the pool can hold.
         capacity: u64,
     },
 }
 
-/// What a caller who waits is told: when its tokens were there, on the quota's schedule.
+/// The answer to a caller that waits: when its tokens were there, on the quota's schedule.
 type Answer = Result<Nanos, AcquireError>;
 
 #[derive(Debug)]
 struct Shared {
     quota: Quota,
-    beat: Beat,
+    ticks: Ticks,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
     pool: TokenPool,
-    /// How many tokens have been put into the pool since the start, and at which moment of the beat
-    /// the last.
+    /// How many tokens have been put into the pool since the start.
     refilled: u128,
+    /// At which tick the last of them were.
     refills: u64,
-    /// Those who wait, in the order in which they came. Nobody is in here whose tokens are there.
+    /// The callers that wait, in the order in which they came. Their tokens are not there yet.
     queue: VecDeque<Waiter>,
     closed: bool,
 }
@@ -101,7 +106,7 @@ struct Waiter {
 }
 
 impl State {
-    /// Takes the tokens of who has waited longest, if they are there.
+    /// Takes the tokens of the caller that has waited longest, if they are there.
     fn next_served(&mut self) -> Option<Waiter> {
         let served = self.pool.take(self.queue.front()?.tokens);
         served.then(|| self.queue.pop_front()).flatten()
@@ -109,11 +114,22 @@ impl State {
 }
 
 impl ManagedPool {
-    /// A pool of `size` with a backfill `ratio` (see [`TokenPool`]), refilled at `quota` every
-    /// `interval`, on `clock`. Starts the rate manager.
+    /// A pool of `size` tokens with a backfill `ratio` (see [`TokenPool`]), refilled at `quota`
+    /// every `interval`, on `clock`. Starts the refill thread.
     ///
     /// # Errors
-    /// [`QuotaError`] as in [`TokenPool::new`], and for an interval of zero or of more than a day.
+    /// As for [`TokenPool::new`], and [`QuotaError::Interval`] for an interval of zero or of more
+    /// than a day.
+    ///
+    /// ```
+    /// use nanopace::TscClock;
+    /// use nanopace_limits::ManagedPool;
+    /// use std::time::Duration;
+    ///
+    /// let tick = Duration::from_millis(1);
+    /// assert!(ManagedPool::start("10k/s".parse()?, 100, 1.25, tick, TscClock::new()).is_ok());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn start(
         quota: Quota,
         size: u64,
@@ -123,16 +139,29 @@ impl ManagedPool {
     ) -> Result<ManagedPool, QuotaError> {
         let mut pool = ManagedPool::unattended(quota, size, ratio, interval, clock)?;
         let shared = Arc::clone(&pool.shared);
-        let chore = move |now| shared.refill(&mut shared.state.lock(), now);
-        pool.manager = Some(Housekeeper::start(&pool.shared.beat, chore));
+        let chore = move |now| shared.refill(&mut lock(&shared.state), now);
+        pool.thread = Some(RefillThread::start(&pool.shared.ticks, chore));
         Ok(pool)
     }
 
-    /// As [`start`](ManagedPool::start), without the rate manager: refilled by whoever asks, and by
-    /// [`refill`](ManagedPool::refill), which an event loop may call in a rhythm of its own.
+    /// The same as [`start`](ManagedPool::start), without the thread. Requests refill the pool, and
+    /// so does [`refill`](ManagedPool::refill), which an event loop can call whenever it likes.
     ///
     /// # Errors
-    /// As [`start`](ManagedPool::start).
+    /// As for [`start`](ManagedPool::start).
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::ManagedPool;
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let tick = Duration::from_millis(1);
+    /// let pool = ManagedPool::unattended("10k/s".parse()?, 100, 1.25, tick, clock.clone())?;
+    /// clock.set(Nanos::from_nanos(2_000_000));
+    /// assert!(pool.take(20).is_ok());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn unattended(
         quota: Quota,
         size: u64,
@@ -141,81 +170,163 @@ impl ManagedPool {
         clock: impl Clock + 'static,
     ) -> Result<ManagedPool, QuotaError> {
         let pool = TokenPool::new(size, ratio)?;
-        let beat = Beat::new(interval, clock)?;
+        let ticks = Ticks::new(interval, clock)?;
         let state = State { pool, refilled: 0, refills: 0, queue: VecDeque::new(), closed: false };
-        let shared = Arc::new(Shared { quota, beat, state: Mutex::new(state) });
-        Ok(ManagedPool { shared, manager: None })
+        let shared = Arc::new(Shared { quota, ticks, state: Mutex::new(state) });
+        Ok(ManagedPool { shared, thread: None })
     }
 
-    /// Does the refill that is due now, and serves those who wait.
+    /// Does the refill that is due now, and serves the callers that wait.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::ManagedPool;
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let tick = Duration::from_millis(1);
+    /// let pool = ManagedPool::unattended("10k/s".parse()?, 100, 1.25, tick, clock.clone())?;
+    /// clock.set(Nanos::from_nanos(2_000_000));
+    /// pool.refill();
+    /// assert_eq!(pool.snapshot().active(), 20);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn refill(&self) {
-        self.shared.refill(&mut self.shared.state.lock(), self.shared.beat.now());
+        self.shared.refill(&mut lock(&self.shared.state), self.shared.ticks.now());
     }
 
-    /// Takes `tokens` now, or says when they will be there; returns the wait time. Zero are always
-    /// there.
+    /// Takes `tokens` now and returns the wait time, or says when they will be there. Zero tokens
+    /// are always there.
     ///
     /// # Errors
-    /// [`Refused`]; no token was taken then. [`Nanos::MAX`] once the pool is closed and has too few
-    /// left.
-    pub fn take(&self, tokens: u64) -> Result<Duration, Refused> {
-        let now = self.shared.beat.now();
+    /// [`Rejected`]. No token is taken then. If the pool is closed and has too few tokens left, the
+    /// moment is [`Nanos::MAX`].
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::ManagedPool;
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let tick = Duration::from_millis(1);
+    /// let pool = ManagedPool::unattended("10k/s".parse()?, 100, 1.25, tick, clock.clone())?;
+    /// assert!(pool.take(20).is_err()); // empty at first
+    /// clock.set(Nanos::from_nanos(2_000_000));
+    /// assert_eq!(pool.take(20), Ok(Duration::ZERO));
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    pub fn take(&self, tokens: u64) -> Result<Duration, Rejected> {
+        let now = self.shared.ticks.now();
         self.shared.take(tokens, now).map(|intended| now - intended)
     }
 
-    /// Blocks until `tokens` can be taken, behind those who came before; returns the wait time.
-    /// Zero are always there.
+    /// Blocks until `tokens` can be taken, after the callers that came before, and returns the wait
+    /// time. Zero tokens are always there.
     ///
     /// # Errors
-    /// [`AcquireError`] when the pool is closed, before or meanwhile, and for more tokens than it
-    /// can hold. No token was taken then.
+    /// [`AcquireError::Closed`] if the pool is closed before or meanwhile,
+    /// [`AcquireError::ExceedsCapacity`] for more tokens than it can hold. No token is taken then.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::ManagedPool;
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let tick = Duration::from_millis(1);
+    /// let pool = ManagedPool::unattended("10k/s".parse()?, 100, 1.25, tick, clock.clone())?;
+    /// clock.set(Nanos::from_nanos(2_000_000));
+    /// assert_eq!(pool.acquire(20), Ok(Duration::ZERO));
+    /// assert!(pool.acquire(126).is_err());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn acquire(&self, tokens: u64) -> Result<Duration, AcquireError> {
         let intended = self.shared.acquire(tokens)?;
-        Ok(self.shared.beat.now() - intended)
+        Ok(self.shared.ticks.now() - intended)
     }
 
-    /// Ends the refills and turns away everybody who waits, now and later. Tokens that are left can
-    /// still be taken.
+    /// Ends the refills and turns away all callers that wait, now and later. The tokens that are
+    /// left can still be taken.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::ManagedPool;
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let tick = Duration::from_millis(1);
+    /// let pool = ManagedPool::unattended("10k/s".parse()?, 100, 1.25, tick, clock.clone())?;
+    /// pool.close();
+    /// assert!(pool.acquire(1).is_err());
+    /// # clock.set(Nanos::ZERO);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn close(&self) {
         self.shared.close();
-        if let Some(manager) = &self.manager {
-            manager.stop();
+        if let Some(thread) = &self.thread {
+            thread.stop();
         }
     }
 
-    /// The pool as it is now.
+    /// A copy of the pool as it is now.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::ManagedPool;
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let tick = Duration::from_millis(1);
+    /// let pool = ManagedPool::unattended("10k/s".parse()?, 100, 1.25, tick, clock.clone())?;
+    /// assert_eq!(pool.snapshot().capacity(), 125);
+    /// # clock.set(Nanos::ZERO);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn snapshot(&self) -> TokenPool {
-        self.shared.state.lock().pool.clone()
+        lock(&self.shared.state).pool.clone()
     }
 
-    /// How many callers wait.
+    /// How many callers are waiting.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::ManagedPool;
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let tick = Duration::from_millis(1);
+    /// let pool = ManagedPool::unattended("10k/s".parse()?, 100, 1.25, tick, clock.clone())?;
+    /// assert_eq!(pool.queued(), 0);
+    /// # clock.set(Nanos::ZERO);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn queued(&self) -> usize {
-        self.shared.state.lock().queue.len()
+        lock(&self.shared.state).queue.len()
     }
 }
 
 impl Shared {
-    /// Does the refill that is due at `now`, and serves those who wait.
+    /// Does the refill that is due at `now`, and serves the callers that wait.
     fn refill(&self, state: &mut State, now: Nanos) {
-        let due = self.beat.number(now);
+        let due = self.ticks.number(now);
         if due <= state.refills || state.closed {
             return;
         }
-        let total = self.brought_by(self.beat.moment(due));
+        let total = self.brought_by(self.ticks.moment(due));
         let new = u64::try_from(total - state.refilled).expect("at most one per nanosecond");
         state.refills = due;
         state.refilled = total;
         state.pool.refill(new);
         while let Some(waiter) = state.next_served() {
-            // Whoever waits listens.
+            // The caller waits, so it listens.
             let _ = waiter.answer.send(Ok(self.intended_start(state)));
         }
     }
 
-    fn take(&self, tokens: u64, now: Nanos) -> Result<Nanos, Refused> {
-        let mut state = self.state.lock();
+    fn take(&self, tokens: u64, now: Nanos) -> Result<Nanos, Rejected> {
+        let mut state = lock(&self.state);
         self.refill(&mut state, now);
         self.check(&state, tokens)?;
         if tokens == 0 {
@@ -225,29 +336,29 @@ impl Shared {
         Ok(self.intended_start(&state))
     }
 
-    fn check(&self, state: &State, tokens: u64) -> Result<(), Refused> {
+    fn check(&self, state: &State, tokens: u64) -> Result<(), Rejected> {
         let capacity = state.pool.capacity();
         match tokens {
             0 => Ok(()),
-            _ if tokens > capacity => Err(Refused::ExceedsCapacity { capacity }),
+            _ if tokens > capacity => Err(Rejected::ExceedsCapacity { capacity }),
             _ if state.queue.is_empty() && tokens <= state.pool.active() => Ok(()),
-            _ if state.closed => Err(Refused::NotUntil(Nanos::MAX)),
-            _ => Err(Refused::NotUntil(self.refill_for(state, tokens))),
+            _ if state.closed => Err(Rejected::NotUntil(Nanos::MAX)),
+            _ => Err(Rejected::NotUntil(self.refill_for(state, tokens))),
         }
     }
 
-    /// The refill by which `tokens` are there, if nobody else takes any.
+    /// The refill by which `tokens` are there, if no other request takes any.
     fn refill_for(&self, state: &State, tokens: u64) -> Nanos {
         let total = state.refilled + state.pool.enough_for(tokens);
-        self.beat
+        self.ticks
             .moment_from(self.moment_of(total))
-            .max(self.beat.moment(state.refills.saturating_add(1)))
+            .max(self.ticks.moment(state.refills.saturating_add(1)))
     }
 
     fn acquire(&self, tokens: u64) -> Answer {
         let listener = {
-            let mut state = self.state.lock();
-            let now = self.beat.now();
+            let mut state = lock(&self.state);
+            let now = self.ticks.now();
             self.refill(&mut state, now);
             let capacity = state.pool.capacity();
             match tokens {
@@ -267,17 +378,17 @@ impl Shared {
     }
 
     fn close(&self) {
-        let mut state = self.state.lock();
+        let mut state = lock(&self.state);
         state.closed = true;
         for waiter in state.queue.drain(..) {
-            // Whoever waits listens.
+            // The caller waits, so it listens.
             let _ = waiter.answer.send(Err(AcquireError::Closed));
         }
     }
 
     /// How many tokens the quota has brought by `moment`.
     fn brought_by(&self, moment: Nanos) -> u128 {
-        let elapsed_ns = (moment - self.beat.origin()).as_nanos();
+        let elapsed_ns = (moment - self.ticks.origin()).as_nanos();
         elapsed_ns * u128::from(self.quota.count()) / u128::from(self.quota.period_ns())
     }
 
@@ -287,7 +398,7 @@ impl Shared {
             .saturating_mul(u128::from(self.quota.period_ns()))
             .div_ceil(u128::from(self.quota.count()));
         let elapsed_ns = u64::try_from(elapsed_ns).unwrap_or(u64::MAX);
-        Nanos::from_nanos(self.beat.origin().as_nanos().saturating_add(elapsed_ns))
+        Nanos::from_nanos(self.ticks.origin().as_nanos().saturating_add(elapsed_ns))
     }
 
     /// When as many tokens had been brought as have been taken.
@@ -298,12 +409,12 @@ impl Shared {
 }
 
 impl Limiter for ManagedPool {
-    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
+    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         self.shared.take(n, now).map(|_| ())
     }
 
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
-        let mut state = self.shared.state.lock();
+    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
+        let mut state = lock(&self.shared.state);
         self.shared.refill(&mut state, now);
         self.shared.check(&state, n)
     }

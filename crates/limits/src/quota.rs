@@ -1,16 +1,16 @@
-//! How many per how much time.
+//! How many requests there may be in how much time.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 use thiserror::Error;
 
-/// So many requests per period: `count` of 1 or more, a `period` of 1 ns to 2^63 - 1 ns (292
-/// years), and at most one request per nanosecond. Both numbers are kept as they are, so 3 per
+/// A number of requests per period: a `count` of 1 or more, in a `period` of 1 ns to 2^63 - 1 ns
+/// (292 years), and at most one request per nanosecond. Both numbers are kept as they are, so 3 per
 /// minute is exactly that.
 ///
-/// Written as `COUNT[k|M|G]/PERIOD`, where the period is a span such as `60s`, `1h 30m` or `100ms`,
-/// or a unit alone.
+/// A quota is written as `COUNT[k|M|G]/PERIOD`. The period is a span such as `60s`, `1h 30m` or
+/// `100ms`, or a unit alone.
 ///
 /// ```
 /// use nanopace_limits::Quota;
@@ -29,14 +29,14 @@ pub struct Quota {
     period_ns: u64,
 }
 
-/// Why something is no [`Quota`], or no capacity to go with one.
+/// Why something is not a [`Quota`], or not a valid capacity, cost or interval to go with one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum QuotaError {
     /// Zero requests per period.
     #[error("a quota of zero lets nothing in: write 1 or more, such as 1/h")]
     ZeroCount,
-    /// An empty period, or more requests than the period has nanoseconds.
+    /// More requests than the period has nanoseconds, or an empty period.
     #[error("at most one request per nanosecond can be told apart: write 1G/s or less")]
     TooFast,
     /// A period of 2^63 ns or more.
@@ -46,20 +46,21 @@ pub enum QuotaError {
     #[error(
         "`{0}` is no quota: write a count, a slash and a period, such as 10/s, 3/60s, 5k/h or 1/day"
     )]
+    /// Text that is not of the form COUNT/PERIOD.
     Syntax(String),
-    /// The capacity is zero, or smaller than what one request costs.
+    /// A capacity of zero, or one that is smaller than the cost of one request.
     #[error("that capacity lets nothing in: write at least {least}, the cost of one request")]
     CapacityTooSmall {
         /// The cost of one request.
         least: u64,
     },
-    /// At this rate, the capacity would take more than 292 years to fill.
+    /// A capacity that would take more than 292 years to fill at this rate.
     #[error("that capacity takes more than 292 years to fill at this rate: write at most {most}")]
     CapacityTooLarge {
         /// The largest capacity at this rate.
         most: u64,
     },
-    /// Initially more than fits.
+    /// More tokens at the start than the capacity.
     #[error("more than fits at the start: write at most the capacity, {capacity}")]
     InitialTooLarge {
         /// The capacity.
@@ -69,29 +70,40 @@ pub enum QuotaError {
     #[error(
         "that many can't be counted in one word beside windows of that length: write at most {most}, or use a sliding log"
     )]
+    /// A count that does not fit into one word beside the number of a window of that length.
     TooManyForAWord {
         /// The largest count.
         most: u64,
     },
-    /// A request that costs nothing would never be limited.
+    /// A cost of zero. A request that costs nothing would never be limited.
     #[error("a request that costs nothing is never limited: write a cost of 1 or more")]
     ZeroCost,
     /// A ratio below 1 or not finite.
     #[error(
         "a backfill ratio says how far over its size a pool may be filled: write 1 or more, such as 1.25"
     )]
+    /// A backfill ratio that is below 1 or not finite.
     Ratio,
-    /// A housekeeping interval of zero or of more than a day.
-    #[error("housekeeping goes by intervals of 1 ns to 1 day: write one such as 10ms")]
+    /// A refill interval of zero or of more than a day, or a slot of zero.
+    #[error("an interval lasts 1 ns to 1 day: write one such as 10ms")]
     Interval,
 }
 
 impl Quota {
-    /// `count` per `period`.
+    /// `count` requests per `period`.
     ///
     /// # Errors
-    /// [`QuotaError`] for zero requests, more than one per nanosecond, and periods above 2^63 - 1
-    /// ns.
+    /// [`QuotaError::ZeroCount`] for zero requests, [`QuotaError::TooFast`] for more than one per
+    /// nanosecond, [`QuotaError::PeriodTooLong`] for a period of 2^63 ns or more.
+    ///
+    /// ```
+    /// use nanopace_limits::{Quota, QuotaError};
+    /// use std::time::Duration;
+    ///
+    /// assert_eq!(Quota::new(100, Duration::from_millis(250))?.to_string(), "100/250ms");
+    /// assert_eq!(Quota::new(0, Duration::from_secs(1)), Err(QuotaError::ZeroCount));
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn new(count: u64, period: Duration) -> Result<Quota, QuotaError> {
         let period_ns =
             i64::try_from(period.as_nanos()).map_err(|_| QuotaError::PeriodTooLong)?.unsigned_abs();
@@ -102,27 +114,56 @@ impl Quota {
         }
     }
 
-    /// `count` per second.
+    /// `count` requests per second.
     ///
     /// # Errors
-    /// [`QuotaError`] for zero and for more than 10^9.
+    /// [`QuotaError::ZeroCount`] for zero, [`QuotaError::TooFast`] for more than 10^9.
+    ///
+    /// ```
+    /// use nanopace_limits::Quota;
+    ///
+    /// assert_eq!(Quota::per_second(50)?.to_string(), "50/s");
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn per_second(count: u64) -> Result<Quota, QuotaError> {
         Quota::new(count, Duration::from_secs(1))
     }
 
-    /// How many per period.
+    /// How many requests there may be per period: 1 or more.
+    ///
+    /// ```
+    /// use nanopace_limits::Quota;
+    ///
+    /// assert_eq!("3/60s".parse::<Quota>()?.count(), 3);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub const fn count(self) -> u64 {
         self.count
     }
 
     /// The period.
+    ///
+    /// ```
+    /// use nanopace_limits::Quota;
+    /// use std::time::Duration;
+    ///
+    /// assert_eq!("3/min".parse::<Quota>()?.period(), Duration::from_secs(60));
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub const fn period(self) -> Duration {
         Duration::from_nanos(self.period_ns)
     }
 
-    /// The period in nanoseconds, 1 to 2^63 - 1.
+    /// The period in nanoseconds: 1 to 2^63 - 1.
+    ///
+    /// ```
+    /// use nanopace_limits::Quota;
+    ///
+    /// assert_eq!("3/us".parse::<Quota>()?.period_ns(), 1_000);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub const fn period_ns(self) -> u64 {
         self.period_ns

@@ -1,55 +1,56 @@
-//! The token bucket that is topped up at a fixed interval.
+//! The token bucket that is refilled at a fixed interval.
 
-use crate::housekeeping::{Beat, Housekeeper};
+use crate::refill_thread::{RefillThread, Ticks};
+use crate::rejected::room_beside;
 use crate::sync::{Acquire, AtomicU64, Relaxed, Release};
-use crate::{Limiter, Quota, QuotaError, Refused};
+use crate::{Limiter, Quota, QuotaError, Rejected};
 use nanopace::{Clock, Nanos};
 use std::sync::Arc;
 
-/// A token bucket whose tokens a housekeeping thread tops up: `count` at the end of each `period`,
-/// up to `capacity`. Dropping it ends the thread.
+/// A token bucket that a thread refills: with `count` tokens at the end of each `period`, up to
+/// `capacity`. Dropping the bucket ends the thread.
 ///
-/// Choose it where tokens are to come in batches, at the same moments for everybody; otherwise
+/// Choose it if tokens are to come in batches, at the same moments for all callers. Otherwise
 /// [`TokenBucket`](crate::TokenBucket) needs no thread.
 ///
 /// # Law
 ///
-/// At the moments start + i x `period`, i = 1, 2, ..., the tokens become min(`capacity`, tokens +
-/// `count`). A request for n takes n x `cost` tokens, all or none. So in a span in which k refills
-/// happen, no more than (`capacity` + k x `count`) / `cost` get in.
+/// At the moments start + i x `period`, i = 1, 2, ..., the number of tokens becomes min(`capacity`,
+/// tokens + `count`). A request for n takes n x `cost` tokens, or none if there are too few. So in
+/// a span with k refills, at most (`capacity` + k x `count`) / `cost` requests get in.
 ///
-/// Who asks when a refill is due and the thread has not run yet, does it in its place: decisions
-/// depend on the moment that is asked for, not on when the thread is scheduled. Refills that are
-/// overdue together are done as one. While another thread is in the middle of a refill, a retry
-/// time may be one period later than needed.
+/// If a request comes when a refill is due and the thread has not run yet, the request does the
+/// refill. So a decision depends on the moment that is asked for, and not on when the thread is
+/// scheduled. Several overdue refills are done as one. While another thread is in the middle of a
+/// refill, a retry time may be one period later than needed.
 ///
 /// # Cost
 ///
-/// Two words, a pacer and a thread that sleeps; per decision a comparison and one compare-and-swap,
-/// and a division when a refill is due or the request is refused.
+/// Two words, a pacer, and a thread that sleeps. A decision takes a comparison and one
+/// compare-and-swap, and a division if a refill is due or the request is rejected.
 ///
 /// # Source
 ///
-/// The textbook form (A. Tanenbaum, "Computer Networks"): a token is added every so often, and
-/// discarded when the bucket is full.
+/// The textbook form, as in A. S. Tanenbaum, "Computer Networks": a token is added at regular
+/// intervals, and discarded if the bucket is full.
 ///
 /// ```
 /// use nanopace::{ManualClock, Nanos};
-/// use nanopace_limits::{Limiter, RefilledBucket, Refused};
+/// use nanopace_limits::{Limiter, RefilledBucket, Rejected};
 /// use std::time::Duration;
 ///
 /// // 10 tokens every 100 ms, up to 25, 5 of them at the start, one for each request.
 /// let bucket = RefilledBucket::start("10/100ms".parse()?, 25, 5, 1, ManualClock::new())?;
 /// assert_eq!(bucket.try_acquire_n_at(5, Nanos::ZERO), Ok(()));
 /// let refill = Nanos::ZERO + Duration::from_millis(100);
-/// assert_eq!(bucket.try_acquire_at(Nanos::ZERO), Err(Refused::NotUntil(refill)));
+/// assert_eq!(bucket.try_acquire_at(Nanos::ZERO), Err(Rejected::NotUntil(refill)));
 /// assert_eq!(bucket.try_acquire_n_at(10, refill), Ok(()));
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
 #[derive(Debug)]
 pub struct RefilledBucket {
     stock: Arc<Stock>,
-    housekeeper: Option<Housekeeper>,
+    thread: Option<RefillThread>,
 }
 
 #[derive(Debug)]
@@ -57,21 +58,31 @@ struct Stock {
     count: u64,
     capacity: u64,
     cost: u64,
-    beat: Beat,
-    /// Never above the capacity. Taken by requests, added by whoever has moved `refills`.
+    ticks: Ticks,
+    /// Never above the capacity. Requests take them. The thread that moves `refills` adds them.
     tokens: AtomicU64,
     /// How many refills have been begun: moved forwards only, before its tokens are added.
     refills: AtomicU64,
 }
 
 impl RefilledBucket {
-    /// `quota.count()` tokens come in every `quota.period()`, up to `capacity`; `initial` of them
-    /// are there from the start; a request takes `cost`. Starts the housekeeping thread, on
-    /// `clock`.
+    /// A bucket that gets `quota.count()` tokens every `quota.period()`, up to `capacity`. It holds
+    /// `initial` tokens at the start, and a request takes `cost` of them. Starts the refill thread,
+    /// on `clock`.
     ///
     /// # Errors
-    /// [`QuotaError`] for a cost of zero, a capacity below the cost, more at the start than fits,
-    /// and a period of more than a day.
+    /// [`QuotaError::ZeroCost`] for a cost of zero, [`QuotaError::CapacityTooSmall`] for a capacity
+    /// below the cost, [`QuotaError::InitialTooLarge`] for more than the capacity at the start,
+    /// [`QuotaError::Interval`] for a period of more than a day.
+    ///
+    /// ```
+    /// use nanopace::TscClock;
+    /// use nanopace_limits::RefilledBucket;
+    ///
+    /// let bucket = RefilledBucket::start("10/100ms".parse()?, 25, 5, 1, TscClock::new())?;
+    /// assert!(bucket.is_attended());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn start(
         quota: Quota,
         capacity: u64,
@@ -81,16 +92,26 @@ impl RefilledBucket {
     ) -> Result<RefilledBucket, QuotaError> {
         let mut bucket = RefilledBucket::unattended(quota, capacity, initial, cost, clock)?;
         let stock = Arc::clone(&bucket.stock);
-        bucket.housekeeper =
-            Some(Housekeeper::start(&bucket.stock.beat, move |now| stock.refill(now)));
+        bucket.thread =
+            Some(RefillThread::start(&bucket.stock.ticks, move |now| stock.refill(now)));
         Ok(bucket)
     }
 
-    /// As [`start`](RefilledBucket::start), without the thread: refilled by requests, and by
-    /// [`refill`](RefilledBucket::refill).
+    /// The same as [`start`](RefilledBucket::start), without the thread. Requests refill the
+    /// bucket, and so does [`refill`](RefilledBucket::refill).
     ///
     /// # Errors
-    /// As [`start`](RefilledBucket::start).
+    /// As for [`start`](RefilledBucket::start).
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::{Limiter, RefilledBucket};
+    ///
+    /// let clock = ManualClock::new();
+    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
+    /// assert!(bucket.try_acquire_n_at(15, Nanos::from_nanos(100_000_000)).is_ok());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn unattended(
         quota: Quota,
         capacity: u64,
@@ -104,40 +125,77 @@ impl RefilledBucket {
             _ if capacity < initial => return Err(QuotaError::InitialTooLarge { capacity }),
             _ => {}
         }
-        let beat = Beat::new(quota.period(), clock)?;
+        let ticks = Ticks::new(quota.period(), clock)?;
         let (tokens, refills) = (AtomicU64::new(initial), AtomicU64::new(0));
-        let stock = Arc::new(Stock { count: quota.count(), capacity, cost, beat, tokens, refills });
-        Ok(RefilledBucket { stock, housekeeper: None })
+        let stock =
+            Arc::new(Stock { count: quota.count(), capacity, cost, ticks, tokens, refills });
+        Ok(RefilledBucket { stock, thread: None })
     }
 
     /// Does the refills that are due now.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::{Limiter, RefilledBucket};
+    ///
+    /// let clock = ManualClock::new();
+    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
+    /// clock.set(Nanos::from_nanos(100_000_000));
+    /// bucket.refill();
+    /// assert_eq!(bucket.tokens(), 15);
+    /// # let _: &dyn Limiter = &bucket;
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn refill(&self) {
-        self.stock.refill(self.stock.beat.now());
+        self.stock.refill(self.stock.ticks.now());
     }
 
-    /// The tokens that are in the bucket, as of the last refill and request.
+    /// How many tokens are in the bucket, as of the last refill and request.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::{Limiter, RefilledBucket};
+    ///
+    /// let clock = ManualClock::new();
+    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
+    /// assert_eq!(bucket.tokens(), 5);
+    /// bucket.try_acquire_n_at(2, Nanos::ZERO).unwrap();
+    /// assert_eq!(bucket.tokens(), 3);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn tokens(&self) -> u64 {
         // Relaxed: for showing. No model.
         self.stock.tokens.load(Relaxed)
     }
 
-    /// Whether a housekeeping thread refills it.
+    /// Whether a thread refills it.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::{Limiter, RefilledBucket};
+    ///
+    /// let clock = ManualClock::new();
+    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
+    /// assert!(!bucket.is_attended());
+    /// # let _ = (Nanos::ZERO, &bucket as &dyn Limiter);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn is_attended(&self) -> bool {
-        self.housekeeper.is_some()
+        self.thread.is_some()
     }
 }
 
 impl Stock {
-    /// Does the refills that are due at `now` and that nobody has begun.
+    /// Does the refills that are due at `now` and have not begun.
     fn refill(&self, now: Nanos) {
         if now < self.next_refill(1) {
             return;
         }
-        let due = self.beat.number(now);
-        // Relaxed: it decides who adds the tokens of which refill, and nobody else does. Its order
-        // before the addition is the addition's business. Model: `a_refill_happens_once`.
+        let due = self.ticks.number(now);
+        // Relaxed: it only decides which thread adds the tokens of which refill. The addition sees
+        // to it that it comes after this. Model: `a_refill_happens_once`.
         let begun = self.refills.fetch_max(due, Relaxed);
         if due > begun {
             self.add((due - begun).saturating_mul(self.count));
@@ -145,8 +203,8 @@ impl Stock {
     }
 
     fn add(&self, more: u64) {
-        // Release: pairs with the Acquire in `take`, so that who finds the tokens gone again knows
-        // of their refill and is not told to come back for it. Model:
+        // Release: pairs with the Acquire in `take`. A request that finds the tokens gone again has
+        // then seen their refill, and is not told to come back for it. Model:
         // `nobody_is_told_to_come_back_too_early`.
         self.update(|tokens| Some(tokens.saturating_add(more).min(self.capacity)))
             .expect("always some");
@@ -166,35 +224,34 @@ impl Stock {
     fn next_refill(&self, n: u64) -> Nanos {
         // Relaxed: after `take` failed with Acquire, it is at least the refill whose tokens were
         // seen. Model: `nobody_is_told_to_come_back_too_early`.
-        self.beat.moment(self.refills.load(Relaxed).saturating_add(n))
+        self.ticks.moment(self.refills.load(Relaxed).saturating_add(n))
     }
 
     /// Why `n` requests' tokens cannot be taken from `tokens`.
-    fn refusal(&self, n: u64, tokens: u64) -> Refused {
+    fn rejection(&self, n: u64, tokens: u64) -> Rejected {
         let missing = (n * self.cost).saturating_sub(tokens);
-        Refused::NotUntil(self.next_refill(missing.div_ceil(self.count)))
+        Rejected::NotUntil(self.next_refill(missing.div_ceil(self.count)))
     }
 
-    fn check_size(&self, n: u64) -> Result<(), Refused> {
-        let capacity = self.capacity / self.cost;
-        if n > capacity { Err(Refused::ExceedsCapacity { capacity }) } else { Ok(()) }
+    fn check_size(&self, n: u64) -> Result<(), Rejected> {
+        room_beside(n, self.capacity / self.cost).map(drop)
     }
 }
 
 impl Limiter for RefilledBucket {
-    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
+    fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         let stock = &self.stock;
         stock.refill(now);
         stock.check_size(n)?;
-        stock.take(n).map_err(|left| stock.refusal(n, left))
+        stock.take(n).map_err(|left| stock.rejection(n, left))
     }
 
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Refused> {
+    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         let stock = &self.stock;
         stock.refill(now);
         stock.check_size(n)?;
         // Acquire: as in `take`.
         let left = stock.tokens.load(Acquire);
-        if left < n * stock.cost { Err(stock.refusal(n, left)) } else { Ok(()) }
+        if left < n * stock.cost { Err(stock.rejection(n, left)) } else { Ok(()) }
     }
 }

@@ -1,30 +1,31 @@
 //! The rolling count in a ring of slots: constant memory, whatever the traffic.
 
+use crate::rejected::{last_to_leave, room_beside};
 use crate::windows::Windows;
-use crate::{Quota, QuotaError, Refused, Rule};
+use crate::{Quota, QuotaError, Rejected, Rule};
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The rolling count of events in `N` slots of time: how many there were in the current slot and
-/// the `N` - 1 before it.
+/// The rolling count of events in `N` slots of time: how many there were in the current slot and in
+/// the `N` - 1 slots before it.
 ///
 /// # Law
 ///
-/// Slots are counted from the clock's origin. At a moment in slot s it counts what was added in
-/// slots s - N + 1 to s: everything that is at most (N - 1) slots old, and of the rest what is less
-/// than N slots old and lies in the oldest of these. So it is never less than the exact count for
-/// (N - 1) slots, and never more than that for N. A jump of N slots or more forgets everything.
-/// Moments that go backwards count as the latest. Sums stop at 2^64 - 1.
+/// Slots are counted from the clock's origin. At a moment in slot s, it counts what was added in
+/// the slots s - N + 1 to s. That is never less than the exact count over N - 1 slots, and never
+/// more than the exact count over N slots. A jump of N slots or more forgets everything. A moment
+/// that goes backwards counts as the latest one. Sums stop at 2^64 - 1.
 ///
 /// # Cost
 ///
-/// N + 4 words. Adding takes constant time on average: each slot that has gone by is emptied once.
-/// The slot of a moment is a multiplication, its place in the ring, N being known to the compiler,
-/// a mask or a multiplication.
+/// N + 4 words. Adding takes constant time on average, because each slot that has gone by is
+/// emptied once. A moment's slot takes a multiplication. The slot's place in the ring takes a mask
+/// or a multiplication, because the compiler knows N.
 ///
 /// # Source
 ///
-/// The slotted ring of the seed documents, whose trace this is:
+/// The rolling number of Netflix's library Hystrix (`HystrixRollingNumber`), which counts in
+/// buckets of time, too.
 ///
 /// ```
 /// use nanopace::Nanos;
@@ -47,11 +48,19 @@ pub struct RingCount<const N: usize> {
 }
 
 impl<const N: usize> RingCount<N> {
-    /// Nothing has happened yet; a slot lasts `slot`.
+    /// A count of nothing so far, in slots that last `slot` each: 1 ns to 2^63 - 1 ns.
     ///
     /// # Errors
-    /// [`QuotaError::Interval`] for slots of no time at all, and [`QuotaError::PeriodTooLong`] from
-    /// 2^63 ns on.
+    /// [`QuotaError::Interval`] for a slot of zero, [`QuotaError::PeriodTooLong`] for one of 2^63
+    /// ns or more.
+    ///
+    /// ```
+    /// use nanopace_limits::RingCount;
+    /// use std::time::Duration;
+    ///
+    /// assert!(RingCount::<10>::new(Duration::from_millis(100)).is_ok());
+    /// assert!(RingCount::<10>::new(Duration::ZERO).is_err());
+    /// ```
     pub fn new(slot: Duration) -> Result<RingCount<N>, QuotaError> {
         match i64::try_from(slot.as_nanos()) {
             Ok(0) => Err(QuotaError::Interval),
@@ -65,7 +74,18 @@ impl<const N: usize> RingCount<N> {
         RingCount { slots, counts: [0; N], newest: 0, total: 0 }
     }
 
-    /// `n` events at `now`; how many that makes within the ring.
+    /// Adds `n` events at `now` and returns how many there are within the ring.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::RingCount;
+    /// use std::time::Duration;
+    ///
+    /// let mut count = RingCount::<10>::new(Duration::from_millis(100))?;
+    /// assert_eq!(count.add(Nanos::ZERO, 2), 2);
+    /// assert_eq!(count.add(Nanos::from_nanos(999_999_999), 1), 3);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn add(&mut self, now: Nanos, n: u64) -> u64 {
         self.check(now);
         let n = n.min(u64::MAX - self.total);
@@ -74,7 +94,19 @@ impl<const N: usize> RingCount<N> {
         self.total
     }
 
-    /// How many events there are within the ring that ends with the slot of `now`.
+    /// Returns how many events there are within the ring that ends with the slot of `now`.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::RingCount;
+    /// use std::time::Duration;
+    ///
+    /// let mut count = RingCount::<10>::new(Duration::from_millis(100))?;
+    /// count.add(Nanos::ZERO, 2);
+    /// assert_eq!(count.check(Nanos::from_nanos(999_999_999)), 2);
+    /// assert_eq!(count.check(Nanos::from_nanos(1_000_000_000)), 0);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn check(&mut self, now: Nanos) -> u64 {
         let slot = self.slots.number(now);
         let passed = slot.saturating_sub(self.newest);
@@ -90,21 +122,30 @@ impl<const N: usize> RingCount<N> {
         self.total
     }
 
-    /// How many there were within the ring when it was last looked at.
+    /// How many events there were within the ring at the last call of [`add`](RingCount::add) or
+    /// [`check`](RingCount::check).
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::RingCount;
+    /// use std::time::Duration;
+    ///
+    /// let mut count = RingCount::<10>::new(Duration::from_millis(100))?;
+    /// count.add(Nanos::ZERO, 2);
+    /// assert_eq!(count.total(), 2);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// From when on there will be `most` within the ring or fewer, if nothing is added.
+    /// From when on there will be at most `most` within the ring, if nothing is added.
     fn falls_to(&self, most: u64) -> Nanos {
         let oldest = (self.newest + 1).saturating_sub(N as u64);
-        let mut left = self.total;
-        let leaves = (oldest..=self.newest).find(|number| {
-            left -= self.counts[place::<N>(*number)];
-            left <= most
-        });
-        self.slots.start(leaves.unwrap_or(self.newest) + N as u64)
+        let counts = (oldest..=self.newest).map(|number| (number, self.counts[place::<N>(number)]));
+        let last = last_to_leave(counts, self.total, most).unwrap_or(self.newest);
+        self.slots.start(last + N as u64)
     }
 }
 
@@ -115,39 +156,43 @@ pub(crate) fn place<const N: usize>(number: u64) -> usize {
     (number % N as u64) as usize
 }
 
-/// A limit on the rolling count in a ring of `N` slots: constant memory, whatever the limit.
+/// A limit on the rolling count in a ring of `N` slots. Memory is constant, whatever the limit.
 ///
 /// # Law
 ///
-/// A request for n gets in where the [`RingCount`] is at most `count` - n. So with slots of length
-/// w, **never** more than `count` get in within any (N - 1) w, both ends included, and everything
-/// gets in that the exact rule for N w would let in.
+/// A request for n gets in if the [`RingCount`] is at most `count` - n. So with slots of length w,
+/// at most `count` get in within any (N - 1) w, both ends included. And every request gets in that
+/// the exact rule for N w would let in.
 ///
-/// What that means for a period is a choice: [`new`](SlottedRing::new) takes slots of period / N,
-/// as is usual, and then guards period x (N - 1) / N: 300 per 1.0 s in ten slots guard 300 per 0.9
-/// s. [`guarding`](SlottedRing::guarding) takes slots of period / (N - 1), so that the true limit
-/// is never exceeded; requests may then have to wait up to one slot longer than an exact log would
-/// ask.
+/// There are two ways to fit slots to a period. [`new`](SlottedRing::new) takes slots of period /
+/// N, as is usual, and guards period x (N - 1) / N: a limit of 300 per 1.0 s in ten slots guards
+/// 300 per 0.9 s. [`guarding`](SlottedRing::guarding) takes slots of period / (N - 1), so the limit
+/// holds in every period. In return, a request may have to wait up to one slot longer than an exact
+/// log would ask.
 ///
 /// # Cost
 ///
 /// N + 4 words behind a lock ([`Locked`](crate::Locked)), or [`AtomicRing`](crate::AtomicRing)
-/// without one. As for [`RingCount`].
+/// without one. A decision takes what [`RingCount`] takes.
+///
+/// # Source
+///
+/// That of [`RingCount`], with a limit.
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Limiter, Locked, Refused, SlottedRing};
+/// use nanopace_limits::{Limiter, Locked, Rejected, SlottedRing};
 /// use std::time::Duration;
 ///
 /// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);
 /// let limiter = Locked::new(SlottedRing::<10>::new("300/s".parse()?));
 /// assert_eq!(limiter.try_acquire_n_at(300, at(50)), Ok(()));
-/// assert_eq!(limiter.try_acquire_at(at(950)), Err(Refused::NotUntil(at(1_000))));
+/// assert_eq!(limiter.try_acquire_at(at(950)), Err(Rejected::NotUntil(at(1_000))));
 /// assert_eq!(limiter.try_acquire_at(at(1_000)), Ok(())); // 0.95 s later
 ///
 /// let limiter = Locked::new(SlottedRing::<11>::guarding("300/s".parse()?));
 /// assert_eq!(limiter.try_acquire_n_at(300, at(50)), Ok(()));
-/// assert_eq!(limiter.try_acquire_at(at(1_050)), Err(Refused::NotUntil(at(1_100))));
+/// assert_eq!(limiter.try_acquire_at(at(1_050)), Err(Rejected::NotUntil(at(1_100))));
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -157,14 +202,30 @@ pub struct SlottedRing<const N: usize> {
 }
 
 impl<const N: usize> SlottedRing<N> {
-    /// Slots of `quota.period()` / N: guards a period that is shorter by one slot.
+    /// Slots of `quota.period()` / N, rounded up: guards a period that is one slot shorter. A ring
+    /// without slots does not compile.
+    ///
+    /// ```
+    /// use nanopace_limits::{Rule, SlottedRing};
+    ///
+    /// assert_eq!(SlottedRing::<10>::new("300/s".parse()?).most(), 300);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn new(quota: Quota) -> SlottedRing<N> {
         const { assert!(N > 0, "a ring has at least one slot") };
         SlottedRing::of(quota, N as u64)
     }
 
-    /// Slots of `quota.period()` / (N - 1): guards the whole period.
+    /// Slots of `quota.period()` / (N - 1), rounded up: guards the whole period. A ring of fewer
+    /// than two slots does not compile.
+    ///
+    /// ```
+    /// use nanopace_limits::{Rule, SlottedRing};
+    ///
+    /// assert_eq!(SlottedRing::<11>::guarding("300/s".parse()?).most(), 300);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn guarding(quota: Quota) -> SlottedRing<N> {
         const { assert!(N > 1, "a ring that guards a period has at least two slots") };
@@ -195,12 +256,12 @@ impl<const N: usize> Rule for SlottedRing<N> {
         state.check(now);
     }
 
-    fn check(&self, state: &RingCount<N>, _now: Nanos, n: u64) -> Result<(), Refused> {
-        match self.limit.checked_sub(n) {
-            None => Err(Refused::ExceedsCapacity { capacity: self.limit }),
-            Some(most) if n == 0 || state.total <= most => Ok(()),
-            Some(most) => Err(Refused::NotUntil(state.falls_to(most))),
+    fn check(&self, state: &RingCount<N>, _now: Nanos, n: u64) -> Result<(), Rejected> {
+        let most = room_beside(n, self.limit)?;
+        if n == 0 || state.total <= most {
+            return Ok(());
         }
+        Err(Rejected::NotUntil(state.falls_to(most)))
     }
 
     fn debit(&self, state: &mut RingCount<N>, now: Nanos, n: u64) {

@@ -1,29 +1,31 @@
 //! The exact rolling count: how many events there were in the last span of time.
 
+use crate::rejected::last_to_leave;
 use nanopace::Nanos;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The exact rolling count of events: how many happened in the last `interval`, at any moment. For
-/// thresholds such as "never more than N events in any T", and the memory of
+/// The exact rolling count of events: how many happened during the last `interval`. Use it for
+/// thresholds such as "never more than N events in any T". It is also the memory of
 /// [`SlidingLog`](crate::SlidingLog).
 ///
 /// # Law
 ///
-/// At a moment t it counts what was added at moments from t - `interval` to t, both included: an
-/// event leaves when it is *older* than the interval. Moments that go backwards count as the
-/// latest. Sums stop at 2^64 - 1.
+/// At a moment t it counts what was added from t - `interval` to t, both included. So an event
+/// leaves when it is *older* than the interval. A moment that goes backwards counts as the latest
+/// one. Sums stop at 2^64 - 1.
 ///
 /// # Cost
 ///
-/// A log entry (16 bytes) per moment at which something was added within the interval, and a
-/// running total: each event is added once and leaves once, so both operations take constant time
-/// on average. Memory follows the traffic; where that is unbounded,
-/// [`SlottedRing`](crate::SlottedRing) counts in constant memory.
+/// 16 bytes for each moment within the interval at which something was added, and a running total.
+/// Each event is added once and leaves once, so both operations take constant time on average.
+/// Memory grows with the traffic. If that has no bound, [`SlottedRing`](crate::SlottedRing) counts
+/// in constant memory.
 ///
 /// # Source
 ///
-/// The rolling count with a running total of the seed documents, whose trace this is:
+/// The exact solution of the problem that M. Datar, A. Gionis, P. Indyk and R. Motwani call basic
+/// counting ("Maintaining stream statistics over sliding windows", 2002).
 ///
 /// ```
 /// use nanopace::Nanos;
@@ -45,13 +47,30 @@ pub struct RollingCount {
 }
 
 impl RollingCount {
-    /// Nothing has happened yet.
+    /// A count of nothing so far, over an `interval` of any length.
+    ///
+    /// ```
+    /// use nanopace_limits::RollingCount;
+    /// use std::time::Duration;
+    ///
+    /// assert_eq!(RollingCount::new(Duration::from_secs(1)).total(), 0);
+    /// ```
     #[must_use]
     pub fn new(interval: Duration) -> RollingCount {
         RollingCount { interval, log: VecDeque::new(), total: 0, latest: Nanos::ZERO }
     }
 
-    /// `n` events at `now`; how many that makes within the interval.
+    /// Adds `n` events at `now` and returns how many there are within the interval.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::RollingCount;
+    /// use std::time::Duration;
+    ///
+    /// let mut count = RollingCount::new(Duration::from_secs(1));
+    /// assert_eq!(count.add(Nanos::ZERO, 2), 2);
+    /// assert_eq!(count.add(Nanos::from_nanos(500_000_000), 1), 3);
+    /// ```
     pub fn add(&mut self, now: Nanos, n: u64) -> u64 {
         // What doesn't fit is nowhere: the total is always the sum of the log.
         let n = n.min(u64::MAX - self.check(now));
@@ -65,7 +84,18 @@ impl RollingCount {
         self.total
     }
 
-    /// How many events there are within the interval that ends `now`.
+    /// Returns how many events there are within the interval that ends at `now`.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::RollingCount;
+    /// use std::time::Duration;
+    ///
+    /// let mut count = RollingCount::new(Duration::from_secs(1));
+    /// count.add(Nanos::ZERO, 2);
+    /// assert_eq!(count.check(Nanos::from_nanos(1_000_000_000)), 2);
+    /// assert_eq!(count.check(Nanos::from_nanos(1_000_000_001)), 0);
+    /// ```
     pub fn check(&mut self, now: Nanos) -> u64 {
         self.latest = self.latest.max(now);
         while let Some(&(moment, n)) = self.log.front() {
@@ -82,24 +112,31 @@ impl RollingCount {
         self.total -= n;
     }
 
-    /// How many there were within the interval when it was last looked at.
+    /// How many events there were within the interval at the last call of
+    /// [`add`](RollingCount::add) or [`check`](RollingCount::check).
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::RollingCount;
+    /// use std::time::Duration;
+    ///
+    /// let mut count = RollingCount::new(Duration::from_secs(1));
+    /// count.add(Nanos::ZERO, 2);
+    /// assert_eq!(count.total(), 2);
+    /// ```
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// From when on there will be `most` within the interval or fewer, if nothing is added.
+    /// From when on there will be at most `most` within the interval, if nothing is added.
     pub(crate) fn falls_to(&self, most: u64) -> Nanos {
-        let mut left = self.total;
-        let leaves = self.log.iter().find(|(_, n)| {
-            left -= n;
-            left <= most
-        });
-        leaves.map_or(self.latest, |(moment, _)| self.leaves(*moment))
+        let last = last_to_leave(self.log.iter().copied(), self.total, most);
+        last.map_or(self.latest, |moment| self.leaves(moment))
     }
 
-    /// From when on nothing of what was added will be within the interval, nor anything that is
-    /// added at the latest moment.
+    /// From when on nothing that was added will be within the interval, even if more is added at
+    /// the latest moment.
     pub(crate) fn empties(&self) -> Nanos {
         self.leaves(self.latest)
     }
@@ -118,8 +155,8 @@ impl RollingCount {
         }
     }
 
-    /// Whether nothing that was added is within the interval that ends `now`, which is the latest
-    /// moment seen.
+    /// Whether nothing that was added is within the interval that ends at `now`. False if `now` is
+    /// before the latest moment seen.
     pub(crate) fn is_empty_at(&self, now: Nanos) -> bool {
         self.latest <= now
             && self.log.back().is_none_or(|(moment, _)| now - *moment > self.interval)

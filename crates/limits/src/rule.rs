@@ -1,50 +1,163 @@
 //! What a limiter is: a pure step from a state and a moment to an answer.
 
-use crate::Refused;
+use crate::Rejected;
 use nanopace::Nanos;
 use std::fmt::Debug;
 
-/// A limiter's law: who gets in, given what was let in before. No clock, no lock, no atomics.
+/// A limiter's law: which requests get in, given what was let in before. It uses no clock, no lock
+/// and no atomics.
 ///
-/// A decision is three steps in this order: [`advance`](Rule::advance) the state to the moment,
-/// [`check`](Rule::check) the request, and, only if it may go, [`debit`](Rule::debit) it. So
-/// several limits on one request are all checked before any is debited (a tuple of rules is a
-/// rule), and a request that is refused changes nothing.
+/// A decision has three steps, in this order: [`advance`](Rule::advance) the state to the moment,
+/// [`check`](Rule::check) the request, and [`debit`](Rule::debit) it if it may go. So several
+/// limits on one request are all checked before any of them is debited (a tuple of rules is a
+/// rule), and a rejected request changes nothing.
 ///
-/// Moments that go backwards count as the latest one that the state has seen, where that matters to
-/// the rule.
+/// If moments that go backwards matter to a rule, they count as the latest moment that the state
+/// has seen.
+///
+/// ```
+/// use nanopace::Nanos;
+/// use nanopace_limits::{Rejected, Rule};
+///
+/// /// Lets in a fixed number of requests, and no more ever.
+/// #[derive(Debug)]
+/// struct InAll(u64);
+///
+/// impl Rule for InAll {
+///     type State = u64;
+///
+///     fn fresh(&self) -> u64 {
+///         0
+///     }
+///     fn most(&self) -> u64 {
+///         self.0
+///     }
+///     fn advance(&self, _: &mut u64, _: Nanos) {}
+///     fn check(&self, let_in: &u64, _: Nanos, n: u64) -> Result<(), Rejected> {
+///         match self.0 - let_in {
+///             left if n <= left => Ok(()),
+///             capacity => Err(Rejected::ExceedsCapacity { capacity }),
+///         }
+///     }
+///     fn debit(&self, let_in: &mut u64, _: Nanos, n: u64) {
+///         *let_in += n;
+///     }
+///     fn is_idle(&self, let_in: &u64, _: Nanos) -> bool {
+///         *let_in == 0
+///     }
+/// }
+///
+/// let rule = InAll(3);
+/// let mut state = rule.fresh();
+/// assert!(rule.decide(&mut state, Nanos::ZERO, 2).is_ok());
+/// assert!(rule.decide(&mut state, Nanos::ZERO, 2).is_err());
+/// ```
 pub trait Rule: Debug + Send + Sync {
     /// What the rule remembers.
     type State: Clone + Debug + Send;
 
     /// The state of a limiter that has let nothing in yet.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{FixedWindow, Rule};
+    ///
+    /// let rule = FixedWindow::new("2/s".parse()?);
+    /// assert!(rule.is_idle(&rule.fresh(), Nanos::ZERO));
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     fn fresh(&self) -> Self::State;
 
     /// The most that ever gets in at once.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{FixedWindow, Rule};
+    ///
+    /// let rule = FixedWindow::new("2/s".parse()?);
+    /// assert_eq!(rule.most(), 2);
+    /// # let _ = Nanos::ZERO;
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     fn most(&self) -> u64;
 
-    /// Forgets what no longer counts at `now`. Never changes a decision at `now` or later.
+    /// Forgets what no longer counts at `now`. This never changes a decision at `now` or later.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{FixedWindow, Rule};
+    ///
+    /// let rule = FixedWindow::new("2/s".parse()?);
+    /// let mut state = rule.fresh();
+    /// rule.advance(&mut state, Nanos::ZERO);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     fn advance(&self, state: &mut Self::State, now: Nanos);
 
-    /// Whether `n` may be let in at `now`, the state having been advanced to it. Zero always may.
+    /// Whether `n` may be let in at `now`. The state must have been advanced to `now`. Zero is
+    /// always let in.
     ///
     /// # Errors
-    /// [`Refused`]: from when on, or never at this size.
-    fn check(&self, state: &Self::State, now: Nanos, n: u64) -> Result<(), Refused>;
+    /// [`Rejected`]: from when on the request gets in, or that it never does at this size.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{FixedWindow, Rule};
+    ///
+    /// let rule = FixedWindow::new("2/s".parse()?);
+    /// assert!(rule.check(&rule.fresh(), Nanos::ZERO, 2).is_ok());
+    /// assert!(rule.check(&rule.fresh(), Nanos::ZERO, 3).is_err());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    fn check(&self, state: &Self::State, now: Nanos, n: u64) -> Result<(), Rejected>;
 
-    /// Counts `n` as let in at `now`, which `check` has allowed for this state.
+    /// Counts `n` as let in at `now`, after [`check`](Rule::check) has allowed it for this state.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{FixedWindow, Rule};
+    ///
+    /// let rule = FixedWindow::new("2/s".parse()?);
+    /// let mut state = rule.fresh();
+    /// rule.debit(&mut state, Nanos::ZERO, 2);
+    /// assert!(rule.check(&state, Nanos::ZERO, 1).is_err());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     fn debit(&self, state: &mut Self::State, now: Nanos, n: u64);
 
-    /// Whether every decision at `now` or later is what it would be on a fresh state, so that the
-    /// state can be dropped.
+    /// Whether every decision at `now` or later is the same as on a fresh state. Then the state can
+    /// be dropped.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{FixedWindow, Rule};
+    ///
+    /// let rule = FixedWindow::new("2/s".parse()?);
+    /// let mut state = rule.fresh();
+    /// rule.debit(&mut state, Nanos::ZERO, 2);
+    /// assert!(!rule.is_idle(&state, Nanos::ZERO));
+    /// assert!(rule.is_idle(&state, Nanos::from_nanos(1_000_000_000)));
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     fn is_idle(&self, state: &Self::State, now: Nanos) -> bool;
 
-    /// The whole decision. Nothing, and more than ever gets in, is no arrival: the state does not
-    /// even learn the moment.
+    /// The whole decision. A request for nothing, and one for more than ever gets in, does not
+    /// count as an arrival: the state does not even learn its moment.
     ///
     /// # Errors
-    /// Those of [`check`](Rule::check); nothing was counted then.
-    fn decide(&self, state: &mut Self::State, now: Nanos, n: u64) -> Result<(), Refused> {
+    /// As for [`check`](Rule::check). Nothing is counted then.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{FixedWindow, Rule};
+    ///
+    /// let rule = FixedWindow::new("2/s".parse()?);
+    /// let mut state = rule.fresh();
+    /// assert!(rule.decide(&mut state, Nanos::ZERO, 2).is_ok());
+    /// assert!(rule.decide(&mut state, Nanos::ZERO, 1).is_err());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    fn decide(&self, state: &mut Self::State, now: Nanos, n: u64) -> Result<(), Rejected> {
         if n == 0 || n > self.most() {
             return self.check(state, now, n);
         }
@@ -57,8 +170,8 @@ pub trait Rule: Debug + Send + Sync {
 
 macro_rules! all_of {
     ($($rule:ident $index:tt),+) => {
-        /// All of them: each is checked before any is debited. When several refuse, the one that
-        /// takes longest answers.
+        /// All of them. Each is checked before any is debited. If several of them reject the
+        /// request, the answer is the one with the longest wait.
         impl<$($rule: Rule),+> Rule for ($($rule,)+) {
             type State = ($($rule::State,)+);
 
@@ -74,7 +187,7 @@ macro_rules! all_of {
                 $(self.$index.advance(&mut state.$index, now);)+
             }
 
-            fn check(&self, state: &Self::State, now: Nanos, n: u64) -> Result<(), Refused> {
+            fn check(&self, state: &Self::State, now: Nanos, n: u64) -> Result<(), Rejected> {
                 let answers = [$(self.$index.check(&state.$index, now, n)),+];
                 answers.into_iter().filter_map(Result::err).max().map_or(Ok(()), Err)
             }

@@ -1,64 +1,86 @@
-//! The sliding window log: exactly so many in any span of one period.
+//! The sliding window log: no more than `count` requests in any span of one period.
 
-use crate::{Quota, Refused, RollingCount, Rule};
+use crate::rejected::room_beside;
+use crate::{Quota, Rejected, RollingCount, Rule};
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The sliding window log: in *any* span of one period no more than `count` get in. Exact, at the
-/// price of remembering each.
+/// The sliding window log. In *any* span of one period, no more than `count` get in. It is exact,
+/// because it remembers each request.
 ///
 /// # Law
 ///
-/// A request for n at t gets in where no more than `count` - n got in after t - period. What is
-/// refused is not remembered. The retry time is when enough of what is remembered will be a period
-/// old.
+/// A request for n at t gets in if at most `count` - n got in after t - period. Rejected requests
+/// are not remembered. The retry time is the moment at which enough of what is remembered is one
+/// period old.
 ///
-/// [`counting_refused`](SlidingLog::counting_refused) makes the seed's variant: a request gets in
-/// where no more than `count` - n *arrived*, admitted or not, after t - period. Who keeps knocking
-/// stays out; who stays away for the time told gets in.
+/// [`counting_rejected`](SlidingLog::counting_rejected) makes a variant: a request gets in if at
+/// most `count` - n *arrived* after t - period, whether they were let in or not. A caller that
+/// keeps asking stays out. A caller that stays away until the retry time gets in.
 ///
-/// Moments that go backwards count as the latest at which a request arrived. One for nothing, and
-/// one for more than `count`, is no arrival.
+/// A moment that goes backwards counts as the latest moment at which a request arrived. A request
+/// for nothing, and one for more than `count`, does not count as an arrival.
 ///
 /// # Cost
 ///
-/// Behind a lock ([`Locked`](crate::Locked)): 16 bytes for each moment remembered, at most `count`
-/// of them, also in the variant, which forgets what would refuse nothing any more. Constant time on
-/// average.
+/// A lock ([`Locked`](crate::Locked)), and 16 bytes for each moment that is remembered. There are
+/// at most `count` of them. This is true of the variant as well, because it forgets whatever could
+/// not cause a rejection any more. A decision takes constant time on average.
 ///
 /// # Source
 ///
-/// The sliding window log of the seed documents.
+/// The sliding window log as in N. Mahdi, "An alternative approach to rate limiting", the Figma
+/// blog, 2017.
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Limiter, Locked, Refused, SlidingLog};
+/// use nanopace_limits::{Limiter, Locked, Rejected, SlidingLog};
 /// use std::time::Duration;
 ///
 /// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);
 /// let limiter = Locked::new(SlidingLog::new("2/s".parse()?));
 /// assert_eq!(limiter.try_acquire_n_at(2, at(999)), Ok(()));
-/// assert_eq!(limiter.try_acquire_at(at(1_000)), Err(Refused::NotUntil(at(1_999))));
+/// assert_eq!(limiter.try_acquire_at(at(1_000)), Err(Rejected::NotUntil(at(1_999))));
 /// assert_eq!(limiter.try_acquire_at(at(1_999)), Ok(()));
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SlidingLog {
     quota: Quota,
-    counts_refused: bool,
+    counts_rejected: bool,
 }
 
 impl SlidingLog {
-    /// `quota.count()` in any `quota.period()`.
+    /// Lets in `quota.count()` in any `quota.period()`.
+    ///
+    /// ```
+    /// use nanopace_limits::{Rule, SlidingLog};
+    ///
+    /// assert_eq!(SlidingLog::new("100/min".parse()?).most(), 100);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn new(quota: Quota) -> SlidingLog {
-        SlidingLog { quota, counts_refused: false }
+        SlidingLog { quota, counts_rejected: false }
     }
 
-    /// The same, where refused requests count as well.
+    /// The same, where rejected requests count as well.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Limiter, Locked, SlidingLog};
+    ///
+    /// let limiter = Locked::new(SlidingLog::counting_rejected("1/s".parse()?));
+    /// let millis = |n: u64| Nanos::from_nanos(n * 1_000_000);
+    /// assert!(limiter.try_acquire_at(millis(0)).is_ok());
+    /// assert!(limiter.try_acquire_at(millis(900)).is_err());
+    /// assert!(limiter.try_acquire_at(millis(1_000)).is_err()); // asked 100 ms ago
+    /// assert!(limiter.try_acquire_at(millis(2_000)).is_ok());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
-    pub fn counting_refused(quota: Quota) -> SlidingLog {
-        SlidingLog { quota, counts_refused: true }
+    pub fn counting_rejected(quota: Quota) -> SlidingLog {
+        SlidingLog { quota, counts_rejected: true }
     }
 }
 
@@ -79,17 +101,15 @@ impl Rule for SlidingLog {
         state.check(now);
     }
 
-    fn check(&self, state: &RollingCount, _now: Nanos, n: u64) -> Result<(), Refused> {
-        match self.quota.count().checked_sub(n) {
-            None => Err(Refused::ExceedsCapacity { capacity: self.quota.count() }),
-            Some(most) if n == 0 || state.total() <= most => Ok(()),
-            Some(most) if !self.counts_refused => Err(Refused::NotUntil(state.falls_to(most))),
-            // This one counts too, and then `most` are within the period together with it.
-            Some(most) => Err(Refused::NotUntil(match most.checked_sub(n) {
-                Some(others) => state.falls_to(others),
-                None => state.empties(),
-            })),
+    fn check(&self, state: &RollingCount, _now: Nanos, n: u64) -> Result<(), Rejected> {
+        let most = room_beside(n, self.quota.count())?;
+        if n == 0 || state.total() <= most {
+            return Ok(());
         }
+        // Where this one counts too, it is among the `most` that are within the period then.
+        let others = if self.counts_rejected { most.checked_sub(n) } else { Some(most) };
+        let first = others.map_or_else(|| state.empties(), |others| state.falls_to(others));
+        Err(Rejected::NotUntil(first))
     }
 
     fn debit(&self, state: &mut RollingCount, now: Nanos, n: u64) {
@@ -100,7 +120,7 @@ impl Rule for SlidingLog {
         state.is_empty_at(now)
     }
 
-    fn decide(&self, state: &mut RollingCount, now: Nanos, n: u64) -> Result<(), Refused> {
+    fn decide(&self, state: &mut RollingCount, now: Nanos, n: u64) -> Result<(), Rejected> {
         if n == 0 || n > self.most() {
             return self.check(state, now, n);
         }
@@ -108,7 +128,7 @@ impl Rule for SlidingLog {
         let answer = self.check(state, now, n);
         match answer {
             Ok(()) => self.debit(state, now, n),
-            Err(Refused::NotUntil(_)) if self.counts_refused => {
+            Err(Rejected::NotUntil(_)) if self.counts_rejected => {
                 state.add(now, n);
                 state.keep(self.quota.count());
             }

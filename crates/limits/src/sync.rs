@@ -7,7 +7,7 @@ pub(crate) use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 mod world {
     pub(crate) use std::sync::atomic::AtomicU64;
     pub(crate) use std::sync::mpsc::{Sender, channel};
-    pub(crate) use std::sync::{Mutex as RawMutex, MutexGuard};
+    pub(crate) use std::sync::{Mutex, MutexGuard};
     pub(crate) use std::thread::{JoinHandle, spawn};
 }
 
@@ -15,23 +15,14 @@ mod world {
 mod world {
     pub(crate) use loom::sync::atomic::AtomicU64;
     pub(crate) use loom::sync::mpsc::{Sender, channel};
-    pub(crate) use loom::sync::{Mutex as RawMutex, MutexGuard};
+    pub(crate) use loom::sync::{Mutex, MutexGuard};
     pub(crate) use loom::thread::{JoinHandle, spawn};
 }
 
 use std::sync::PoisonError;
 pub(crate) use world::*;
 
-/// A mutex that goes on after a panic: its holders leave the data whole at every step.
-#[derive(Debug)]
-pub(crate) struct Mutex<T>(RawMutex<T>);
-
-impl<T> Mutex<T> {
-    pub(crate) fn new(value: T) -> Mutex<T> {
-        Mutex(RawMutex::new(value))
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Locks, also after a panic: what is locked here is whole at every step.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,88 +1,123 @@
-//! The token bucket with lazy refill, in one integer.
+//! The token bucket that is refilled by arithmetic, in one integer.
 
-use crate::gcra::{Gcra, one_word_rule};
+use crate::virtual_schedule::{VirtualSchedule, one_word_rule};
 use crate::{Quota, QuotaError};
 use nanopace::Nanos;
 
-/// A token bucket that is refilled by arithmetic when somebody asks: `capacity` tokens at most,
-/// coming back continuously at the quota's rate. The integer is the moment when it will be full.
+/// A token bucket that is refilled by arithmetic, whenever a request comes. It holds at most
+/// `capacity` tokens, which come back continuously at the quota's rate. The state is the moment at
+/// which the bucket will be full.
 ///
 /// # Law
 ///
-/// Tokens flow in at `count` per `period`, up to `capacity`. A request for n takes n x `cost`
-/// tokens, all or none.
+/// `count` tokens flow in per `period`, until there are `capacity`. A request for n takes n x
+/// `cost` tokens, or none if there are too few.
 ///
-/// So up to `capacity` / `cost` get in at once after any idle time, and in any span of length L no
-/// more than (`capacity` + L x rate) / `cost`. The bucket is full at first, unless
-/// [`initially`](TokenBucket::initially) says otherwise.
+/// So up to `capacity` / `cost` requests get in at once after a long enough idle time. In any span
+/// of length L, at most (`capacity` + L x rate) / `cost` get in. The bucket is full at first,
+/// unless [`initially`](TokenBucket::initially) says otherwise.
 ///
-/// The interval between two tokens is exact where it is a whole number of nanoseconds. Otherwise
-/// decisions are early or late by less than 2 ns, L is that much longer, and nothing drifts.
+/// The interval between two tokens is exact if it is a whole number of nanoseconds. Otherwise a
+/// decision is early or late by less than 2 ns, L counts as that much longer, and nothing drifts.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)); per decision one or two multiplications and one
-/// compare-and-swap; a division when refused.
+/// One word ([`Atomic`](crate::Atomic)). A decision takes one or two multiplications and one
+/// compare-and-swap. A rejection takes a division as well.
 ///
 /// # Source
 ///
-/// RFC 2697 (committed burst); the form with one moment as in folly's `TokenBucket`.
+/// J. S. Turner, "New directions in communications (or which way to the information age?)", IEEE
+/// Communications Magazine, 1986; RFC 2697 (the committed burst). The `TokenBucket` of the library
+/// folly keeps one moment as its state, too.
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Atomic, Limiter, Refused, TokenBucket};
+/// use nanopace_limits::{Atomic, Limiter, Rejected, TokenBucket};
 /// use std::time::Duration;
 ///
-/// // 100 tokens/s, 20 of them at once, 5 for each request: four at once, then one every 50 ms.
+/// // 100 tokens/s, at most 20 of them, 5 for each request: four at once, then one every 50 ms.
 /// let bucket = Atomic::new(TokenBucket::new("100/s".parse()?, 20)?.with_cost(5)?);
 /// assert_eq!(bucket.try_acquire_n_at(4, Nanos::ZERO), Ok(()));
 /// let soon = Nanos::ZERO + Duration::from_millis(50);
-/// assert_eq!(bucket.try_acquire_at(Nanos::ZERO), Err(Refused::NotUntil(soon)));
+/// assert_eq!(bucket.try_acquire_at(Nanos::ZERO), Err(Rejected::NotUntil(soon)));
 /// assert_eq!(bucket.rule().tokens(bucket.state(), soon), 5);
 /// assert_eq!(bucket.try_acquire_at(soon), Ok(()));
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct TokenBucket {
-    gcra: Gcra,
+    schedule: VirtualSchedule,
     initial_word: u64,
 }
 
 impl TokenBucket {
-    /// Tokens come back at `quota`, up to `capacity` of them; the bucket is full at first and a
-    /// request takes one.
+    /// Tokens come back at `quota` until there are `capacity`. The bucket is full at first, and a
+    /// request takes one token.
     ///
     /// # Errors
-    /// [`QuotaError`] for a capacity of zero, or of more than 292 years' worth.
+    /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`]
+    /// for one that takes more than 292 years to fill.
+    ///
+    /// ```
+    /// use nanopace_limits::{Rule, TokenBucket};
+    ///
+    /// assert_eq!(TokenBucket::new("100/s".parse()?, 20)?.most(), 20);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn new(quota: Quota, capacity: u64) -> Result<TokenBucket, QuotaError> {
-        Ok(TokenBucket { gcra: Gcra::new(quota, capacity)?, initial_word: 0 })
+        Ok(TokenBucket { schedule: VirtualSchedule::new(quota, capacity)?, initial_word: 0 })
     }
 
-    /// The same, with `cost` tokens for a request, 1 to the capacity.
+    /// The same bucket, where a request takes `cost` tokens: 1 to the capacity.
     ///
     /// # Errors
-    /// [`QuotaError`] for other costs.
+    /// [`QuotaError::ZeroCost`] for zero, [`QuotaError::CapacityTooSmall`] for more than the
+    /// capacity.
+    ///
+    /// ```
+    /// use nanopace_limits::{Rule, TokenBucket};
+    ///
+    /// assert_eq!(TokenBucket::new("100/s".parse()?, 20)?.with_cost(5)?.most(), 4);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn with_cost(self, cost: u64) -> Result<TokenBucket, QuotaError> {
-        Ok(TokenBucket { gcra: self.gcra.costing(cost)?, ..self })
+        Ok(TokenBucket { schedule: self.schedule.costing(cost)?, ..self })
     }
 
-    /// The same, holding `tokens` at `start`, 0 to the capacity.
+    /// The same bucket, holding `tokens` at `start`: 0 to the capacity.
     ///
     /// # Errors
-    /// [`QuotaError`] for more than fit.
+    /// [`QuotaError::InitialTooLarge`] for more than the capacity.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Atomic, Limiter, TokenBucket};
+    ///
+    /// let empty = TokenBucket::new("100/s".parse()?, 20)?.initially(0, Nanos::ZERO)?;
+    /// assert!(Atomic::new(empty).try_acquire_at(Nanos::ZERO).is_err());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn initially(self, tokens: u64, start: Nanos) -> Result<TokenBucket, QuotaError> {
-        Ok(TokenBucket { initial_word: self.gcra.owing_all_but(tokens, start)?, ..self })
+        Ok(TokenBucket { initial_word: self.schedule.owing_all_but(tokens, start)?, ..self })
     }
 
-    /// The whole tokens that a bucket in `state` holds at `now`.
+    /// How many whole tokens a bucket in `state` holds at `now`.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Rule, TokenBucket};
+    ///
+    /// let bucket = TokenBucket::new("100/s".parse()?, 20)?;
+    /// let mut state = bucket.fresh();
+    /// bucket.debit(&mut state, Nanos::ZERO, 20);
+    /// assert_eq!(bucket.tokens(state, Nanos::from_nanos(25_000_000)), 2); // and a half
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn tokens(&self, state: u64, now: Nanos) -> u64 {
-        self.gcra.capacity().saturating_sub(self.gcra.gone(state, now))
-    }
-
-    fn fresh_word(self) -> u64 {
-        self.initial_word
+        self.schedule.capacity().saturating_sub(self.schedule.gone(state, now))
     }
 }
 
-one_word_rule!(TokenBucket);
+one_word_rule!(TokenBucket, |bucket| bucket.initial_word);

@@ -1,31 +1,31 @@
-//! The token pool with backfill: the arithmetic.
+//! The token pool with backfill: its arithmetic.
 
 use crate::QuotaError;
 
-/// An active pool that requests take from, and a waiting pool for what does not fit into it, which
-/// flows back at a bounded pace. No token is created, destroyed or scaled.
+/// An active pool that requests take from, and a waiting pool for tokens that do not fit into it.
+/// The waiting tokens flow back at a bounded pace. No token is created, destroyed or scaled.
 ///
 /// # Law
 ///
-/// For a `size` and a backfill `ratio` of 1 or more, the backfill share is `size` x (`ratio` - 1),
+/// Take a `size` and a backfill `ratio` of 1 or more. The backfill share is `size` x (`ratio` - 1),
 /// rounded to a whole token. A refill with r tokens
 ///
-/// 1. fills the active pool up to `size`; what is left goes into the waiting pool;
-/// 2. moves back from the waiting pool into the active pool the least of: the room up to `size` x
-///    `ratio`; r / `size` x the share; what is waiting.
+/// 1. fills the active pool up to `size`, and puts what is left into the waiting pool;
+/// 2. moves tokens back from the waiting pool into the active pool: the least of the room up to
+///    `size` x `ratio`, of r / `size` x the share, and of what is waiting.
 ///
-/// Fractions of a token in r / `size` x the share are carried to the next refill, so that many
-/// small refills move as much as few large ones. So requests are served at up to `ratio` times the
-/// rate of refills while tokens wait, and at most `size` x `ratio` at once; whatever was refilled
-/// can be taken, sooner or later.
+/// Fractions of a token in r / `size` x the share are carried over to the next refill. So many
+/// small refills move as much as a few large ones. While tokens wait, requests are served at up to
+/// `ratio` times the rate of the refills, and at most `size` x `ratio` at once. Each token that was
+/// refilled can be taken sooner or later.
 ///
 /// # Cost
 ///
-/// 48 bytes; a refill divides once.
+/// 48 bytes. A refill divides once.
 ///
 /// # Source
 ///
-/// The token pool of the `EngineBlock` and nosqlbench rate limiters. Its worked example:
+/// The token pool of the rate limiters of nosqlbench, and of its predecessor `EngineBlock`.
 ///
 /// ```
 /// use nanopace_limits::TokenPool;
@@ -53,10 +53,19 @@ pub struct TokenPool {
 }
 
 impl TokenPool {
-    /// An empty pool of `size`, 1 or more, with a backfill `ratio` of 1 or more, such as 1.25.
+    /// An empty pool of `size` tokens, 1 or more, with a backfill `ratio` of 1 or more, such as
+    /// 1.25.
     ///
     /// # Errors
-    /// [`QuotaError`] for a size of zero, a ratio below 1 or not finite, and a product above 2^63.
+    /// [`QuotaError::CapacityTooSmall`] for a size of zero, [`QuotaError::Ratio`] for a ratio that
+    /// is below 1 or not finite, [`QuotaError::CapacityTooLarge`] if their product is above 2^63.
+    ///
+    /// ```
+    /// use nanopace_limits::TokenPool;
+    ///
+    /// assert!(TokenPool::new(1_000, 1.25).is_ok());
+    /// assert!(TokenPool::new(1_000, 0.9).is_err());
+    /// ```
     pub fn new(size: u64, ratio: f64) -> Result<TokenPool, QuotaError> {
         let most = 1 << 63;
         if size == 0 {
@@ -73,6 +82,15 @@ impl TokenPool {
     }
 
     /// Adds `tokens`, and moves back what may be moved back.
+    ///
+    /// ```
+    /// use nanopace_limits::TokenPool;
+    ///
+    /// let mut pool = TokenPool::new(10, 1.5)?;
+    /// pool.refill(14);
+    /// assert_eq!((pool.active(), pool.waiting()), (14, 0)); // 10, and 4 of up to 14 x 0.5
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     pub fn refill(&mut self, tokens: u64) {
         let filled = tokens.min(self.size.saturating_sub(self.active));
         self.active += filled;
@@ -91,7 +109,17 @@ impl TokenPool {
         self.active += moved;
     }
 
-    /// Takes `tokens` from the active pool, all or none; says whether it did.
+    /// Takes `tokens` from the active pool, all or none. Returns whether it did.
+    ///
+    /// ```
+    /// use nanopace_limits::TokenPool;
+    ///
+    /// let mut pool = TokenPool::new(10, 1.5)?;
+    /// pool.refill(10);
+    /// assert!(pool.take(7));
+    /// assert!(!pool.take(7));
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn take(&mut self, tokens: u64) -> bool {
         let left = self.active.checked_sub(tokens);
@@ -99,26 +127,49 @@ impl TokenPool {
         left.is_some()
     }
 
-    /// Tokens that can be taken at once.
+    /// How many tokens can be taken at once.
+    ///
+    /// ```
+    /// use nanopace_limits::TokenPool;
+    ///
+    /// assert_eq!(TokenPool::new(10, 1.5)?.active(), 0);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn active(&self) -> u64 {
         self.active
     }
 
-    /// Tokens that wait for room.
+    /// How many tokens are waiting for room.
+    ///
+    /// ```
+    /// use nanopace_limits::TokenPool;
+    ///
+    /// let mut pool = TokenPool::new(10, 1.0)?;
+    /// pool.refill(13);
+    /// assert_eq!(pool.waiting(), 3);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn waiting(&self) -> u128 {
         self.waiting
     }
 
-    /// The most that the active pool ever holds: `size` x `ratio`.
+    /// The most tokens that the active pool ever holds: `size` x `ratio`.
+    ///
+    /// ```
+    /// use nanopace_limits::TokenPool;
+    ///
+    /// assert_eq!(TokenPool::new(1_000, 1.25)?.capacity(), 1_250);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
     #[must_use]
     pub fn capacity(&self) -> u64 {
         self.size + self.share
     }
 
-    /// So many tokens, refilled in whatever portions, are enough for `wanted` of them to be active,
-    /// which is at most the capacity.
+    /// How many tokens, refilled in whatever portions, are enough to make `wanted` of them active.
+    /// `wanted` is at most the capacity.
     pub(crate) fn enough_for(&self, wanted: u64) -> u128 {
         let to_fill = u128::from(wanted.min(self.size).saturating_sub(self.active));
         let to_move = u128::from(wanted.saturating_sub(self.size.max(self.active)));

@@ -1,13 +1,13 @@
-//! Time cut into windows of equal length, counted from the clock's origin; and a window's number
+//! Time cut into windows of equal length, counted from the clock's origin, and a window's number
 //! packed beside counts.
 
 use nanopace::Nanos;
 
 /// Division by a number that is known beforehand: one multiplication and a shift.
 ///
-/// Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994): with s
-/// such that divisor <= 2^s, the rounded-up 2^(63+s) / divisor is off by less than 2^s, which no
-/// number below 2^63 shows.
+/// T. Granlund and P. Montgomery, "Division by Invariant Integers using Multiplication" (1994).
+/// Take s such that divisor <= 2^s. Then 2^(63+s) / divisor, rounded up, is off by less than 2^s,
+/// which makes no difference for any number below 2^63.
 #[derive(Clone, Copy, Debug)]
 struct Divisor {
     magic: u64,

@@ -6,7 +6,7 @@ mod laws;
 use laws::{Answer, Arrival, SECOND, at, not_until, orderly, quotas, seconds, span, whole_quotas};
 use nanopace::Nanos;
 use nanopace_limits::{
-    Atomic, LeakyMeter, LeakyQueue, Limiter, Quota, QuotaError, Refused, Rule, TokenBucket,
+    Atomic, LeakyMeter, LeakyQueue, Limiter, Quota, QuotaError, Rejected, Rule, TokenBucket,
 };
 use proptest::prelude::*;
 
@@ -41,7 +41,7 @@ fn token_bucket(
     arrival: Arrival,
 ) -> Answer {
     if arrival.n > capacity / cost {
-        return Err(Refused::ExceedsCapacity { capacity: capacity / cost });
+        return Err(Rejected::ExceedsCapacity { capacity: capacity / cost });
     }
     let wanted = u128::from(arrival.n) * u128::from(cost) * u128::from(interval_ns(quota));
     let missing = wanted.saturating_sub(tokens(quota, capacity, cost, let_in, arrival.now));
@@ -64,13 +64,13 @@ fn departures(quota: Quota, let_in: &[Arrival]) -> Vec<u128> {
     departures
 }
 
-/// The definition for an interval of whole nanoseconds: the bucket holds who departed within the
-/// last interval, and who will.
+/// The definition for an interval of whole nanoseconds: the bucket holds the requests
+/// that departed within the last interval, and those that will depart.
 fn leaky_queue(quota: Quota, capacity: u64, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let n = usize::try_from(arrival.n.min(capacity + 1)).unwrap();
     let fits = usize::try_from(capacity).unwrap();
     if n > fits {
-        return Err(Refused::ExceedsCapacity { capacity });
+        return Err(Rejected::ExceedsCapacity { capacity });
     }
     let departures = departures(quota, let_in);
     let leaves = |departure: &u128| departure + u128::from(interval_ns(quota));
@@ -127,7 +127,7 @@ fn costs_that_cannot_be() {
     let limiter = Atomic::new(bucket.with_cost(30).unwrap());
     assert_eq!(
         limiter.try_acquire_n_at(2, seconds(1)),
-        Err(Refused::ExceedsCapacity { capacity: 1 })
+        Err(Rejected::ExceedsCapacity { capacity: 1 })
     );
     assert_eq!(limiter.try_acquire_at(seconds(1)), Ok(()));
 }

@@ -1,4 +1,4 @@
-//! The bucket that a housekeeping thread refills, on a clock that is moved by hand.
+//! The bucket that a refill thread refills, on a clock that is moved by hand.
 
 mod common;
 mod laws;
@@ -6,7 +6,7 @@ mod laws;
 use common::until;
 use laws::{Arrival, DAY, MILLI, SECOND, YEAR, at, not_until, orderly, seconds, span};
 use nanopace::{ManualClock, Nanos};
-use nanopace_limits::{Limiter, Quota, QuotaError, RefilledBucket, Refused};
+use nanopace_limits::{Limiter, Quota, QuotaError, RefilledBucket, Rejected};
 use proptest::prelude::*;
 
 fn bucket(quota: &str, capacity: u64, initial: u64) -> (ManualClock, RefilledBucket) {
@@ -80,24 +80,24 @@ fn at_the_edges_of_the_types() {
     assert_eq!(bucket.try_acquire_at(Nanos::ZERO), not_until(Nanos::MAX));
     assert_eq!(
         bucket.try_acquire_n_at(2, Nanos::ZERO),
-        Err(Refused::ExceedsCapacity { capacity: 1 })
+        Err(Rejected::ExceedsCapacity { capacity: 1 })
     );
     assert_eq!(bucket.try_acquire_n_at(0, Nanos::MAX), Ok(()));
     assert_eq!(bucket.tokens(), Nanos::MAX.as_nanos() / DAY);
 }
 
-/// From one per day to 10 M/s: who comes back when told gets in, and a nanosecond earlier would not
-/// have.
+/// From one per day to 10 M/s: a request that comes back at its retry time gets in, and a nanosecond
+/// earlier it would not have.
 #[test]
 fn who_obeys_gets_in_at_every_rate() {
     for period_ns in [DAY, SECOND, MILLI + 1, 333, 100] {
         let quota = Quota::new(1, span(period_ns)).unwrap();
         let bucket = RefilledBucket::unattended(quota, 3, 0, 1, ManualClock::new()).unwrap();
         let mut now = at(12_345);
-        for refusal in 0..1_000 {
+        for rejection in 0..1_000 {
             while bucket.try_acquire_at(now).is_ok() {}
-            let n = refusal % 3 + 1;
-            let Err(Refused::NotUntil(moment)) = bucket.try_acquire_n_at(n, now) else {
+            let n = rejection % 3 + 1;
+            let Err(Rejected::NotUntil(moment)) = bucket.try_acquire_n_at(n, now) else {
                 panic!("it is empty")
             };
             assert!(bucket.check_n_at(n, at(moment.as_nanos() - 1)).is_err(), "{quota} at {now:?}");
@@ -135,7 +135,7 @@ proptest! {
             tokens = capacity.min(tokens.saturating_add((due - refills).saturating_mul(count)));
             refills = due;
             let expected = if n > capacity / cost {
-                Err(Refused::ExceedsCapacity { capacity: capacity / cost })
+                Err(Rejected::ExceedsCapacity { capacity: capacity / cost })
             } else if n * cost <= tokens {
                 tokens -= n * cost;
                 Ok(())
@@ -150,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_refused_changes_nothing(capacity in 4..30_u64, arrivals in orderly(SECOND, 5, 30)) {
+    fn what_is_rejected_changes_nothing(capacity in 4..30_u64, arrivals in orderly(SECOND, 5, 30)) {
         let make = || RefilledBucket::unattended("5/s".parse().unwrap(), capacity, 2, 1, ManualClock::new()).unwrap();
         let (asked, untouched) = (make(), make());
         for Arrival { now, n } in arrivals {
@@ -165,7 +165,7 @@ proptest! {
     #[test]
     fn never_lets_in_more_than_capacity_and_refills(capacity in 4..30_u64, arrivals in laws::arrivals(SECOND, 5, 30)) {
         let (_clock, bucket) = bucket("5/s", capacity, capacity);
-        // A refill that has been seen once, by whoever asked, is there, also when the clock goes
+        // A refill that any request has seen once is there, also when the clock goes
         // back.
         let mut latest = Nanos::ZERO;
         let mut let_in = Vec::new();

@@ -6,7 +6,7 @@ mod laws;
 use laws::{Arrival, SECOND, arrivals, at, orderly, quotas, seconds, span};
 use nanopace::Nanos;
 use nanopace_limits::{
-    AtomicRing, Limiter, Quota, QuotaError, Refused, RingCount, RollingCount, Rule, SlottedRing,
+    AtomicRing, Limiter, Quota, QuotaError, Rejected, RingCount, RollingCount, Rule, SlottedRing,
 };
 use proptest::prelude::*;
 use std::time::Duration;
@@ -63,7 +63,7 @@ fn three_hundred_per_second_guard_what_they_say() {
         let mut state = rule.fresh();
         assert_eq!(rule.decide(&mut state, at(10 * SECOND - 1), 300), Ok(()));
         match rule.check(&state, at(10 * SECOND - 1), 300) {
-            Err(Refused::NotUntil(moment)) => moment.as_nanos() - (10 * SECOND - 1),
+            Err(Rejected::NotUntil(moment)) => moment.as_nanos() - (10 * SECOND - 1),
             other => panic!("{other:?}"),
         }
     }
@@ -135,7 +135,7 @@ proptest! {
         laws::is_bounded(&SlottedRing::<5>::guarding(quota), &arrivals, bound)?;
     }
 
-    /// What is refused may have moved on the latest moment, and nothing else.
+    /// What is rejected may have moved on the latest moment, and nothing else.
     #[test]
     fn a_ring_keeps_what_it_can_of_them_on_a_clock_that_goes_backwards(count in 1..20_u64, arrivals in arrivals(SECOND, 20, 20)) {
         let rule = SlottedRing::<8>::new(Quota::new(count, span(SECOND)).unwrap());

@@ -37,8 +37,8 @@ fn a_ring_never_exceeds_what_it_guards() {
         let_in
     };
     let let_in: Vec<Arrival> = in_threads(ask).concat();
-    // Who is held up counts in the others' slot. Each seven slots of a seventh of a second let in
-    // 100; five seconds have 36.
+    // A thread that is held up counts in the slot of the others. Any seven slots of a seventh of a
+    // second let in 100, and five seconds have 36 slots.
     let sum: u64 = let_in.iter().map(|one| one.n).sum();
     assert!((100..=600).contains(&sum), "{sum}");
 }

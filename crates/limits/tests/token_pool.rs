@@ -7,7 +7,7 @@ mod laws;
 use common::until;
 use laws::{Arrival, DAY, MILLI, SECOND, at, span};
 use nanopace::{ManualClock, Nanos};
-use nanopace_limits::{AcquireError, Limiter, ManagedPool, Quota, QuotaError, Refused, TokenPool};
+use nanopace_limits::{AcquireError, Limiter, ManagedPool, Quota, QuotaError, Rejected, TokenPool};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -169,11 +169,11 @@ proptest! {
             prop_assert_eq!(managed.check_n_at(n, now).is_ok(), n <= pool.active());
             match managed.try_acquire_n_at(n, now) {
                 Ok(()) => prop_assert!(pool.take(n)),
-                Err(Refused::ExceedsCapacity { capacity }) => {
+                Err(Rejected::ExceedsCapacity { capacity }) => {
                     prop_assert_eq!(capacity, pool.capacity());
                     prop_assert!(n > capacity);
                 }
-                Err(Refused::NotUntil(moment)) => {
+                Err(Rejected::NotUntil(moment)) => {
                     prop_assert!(!pool.clone().take(n) && n <= pool.capacity());
                     if moment < Nanos::MAX {
                         prop_assert_eq!(managed.try_acquire_n_at(n, moment), Ok(()), "told {:?} at {:?}", moment, now);
@@ -209,7 +209,7 @@ fn who_obeys_gets_in_at_every_rate() {
         let mut now = at(12_345);
         for _ in 0..1_000 {
             while pool.try_acquire_at(now).is_ok() {}
-            let Err(Refused::NotUntil(moment)) = pool.try_acquire_at(now) else {
+            let Err(Rejected::NotUntil(moment)) = pool.try_acquire_at(now) else {
                 panic!("it is empty")
             };
             assert!(pool.check_n_at(1, at(moment.as_nanos() - 1)).is_err(), "{text} at {now:?}");
@@ -232,8 +232,8 @@ fn ms(ms: u64) -> Nanos {
     at(ms * MILLI)
 }
 
-fn not_until(moment: Nanos) -> Result<Duration, Refused> {
-    Err(Refused::NotUntil(moment))
+fn not_until(moment: Nanos) -> Result<Duration, Rejected> {
+    Err(Rejected::NotUntil(moment))
 }
 
 /// A thread that acquires; returns when it waits.
@@ -248,7 +248,7 @@ fn waiter(pool: &Arc<ManagedPool>, tokens: u64) -> JoinHandle<Result<Duration, A
 }
 
 #[test]
-fn the_rate_manager_refills_from_the_clock() {
+fn the_refill_thread_refills_from_the_clock() {
     let (clock, pool) = managed();
     for refill in 1..=10 {
         clock.advance(span(10 * MILLI - 1));
@@ -267,7 +267,7 @@ fn take_says_how_late_or_when() {
     assert_eq!(pool.take(10), not_until(ms(10)));
     assert_eq!(pool.take(11), not_until(ms(20)));
     assert_eq!(pool.take(110), not_until(ms(140)), "100 fill it, and 40 more move 10");
-    assert_eq!(pool.take(126), Err(Refused::ExceedsCapacity { capacity: 125 }));
+    assert_eq!(pool.take(126), Err(Rejected::ExceedsCapacity { capacity: 125 }));
     assert_eq!(pool.take(0), Ok(Duration::ZERO));
     clock.set(ms(50));
     assert_eq!(pool.take(10), Ok(span(40 * MILLI)), "the tenth token came after 10 ms");
@@ -281,7 +281,7 @@ fn take_says_how_late_or_when() {
 fn who_obeys_gets_in() {
     for tokens in 1..=125 {
         let (clock, pool) = managed();
-        let Err(Refused::NotUntil(moment)) = pool.take(tokens) else { panic!("empty at first") };
+        let Err(Rejected::NotUntil(moment)) = pool.take(tokens) else { panic!("empty at first") };
         clock.set(at(moment.as_nanos() - 1));
         // Above the size, how much comes back earlier depends on how refills are bundled.
         assert!(tokens > 100 || pool.take(tokens).is_err(), "{tokens}");
@@ -295,7 +295,7 @@ fn acquire_blocks_until_the_tokens_are_there_and_says_how_late_that_is() {
     let (clock, pool) = managed();
     let first = waiter(&pool, 25);
     let second = waiter(&pool, 10);
-    assert_eq!(pool.take(1), not_until(ms(10)), "not ahead of who waits");
+    assert_eq!(pool.take(1), not_until(ms(10)), "not ahead of those that wait");
     clock.set(ms(20));
     until("refills", || pool.snapshot().active() == 20);
     assert_eq!(pool.queued(), 2, "nobody overtakes");
@@ -337,10 +337,10 @@ fn what_is_left_at_a_close_can_be_taken() {
     assert_eq!(pool.try_acquire_n_at(4, ms(10)), Ok(()));
     pool.close();
     assert_eq!(pool.take(6), Ok(Duration::ZERO));
-    assert_eq!(pool.check_n_at(1, ms(10)), Err(Refused::NotUntil(Nanos::MAX)));
+    assert_eq!(pool.check_n_at(1, ms(10)), Err(Rejected::NotUntil(Nanos::MAX)));
 }
 
-/// Everybody who comes gets their tokens, each of them once.
+/// Each caller gets its tokens, and each token is handed out once.
 #[test]
 fn many_callers_share_what_comes_in() {
     let (clock, pool) = managed();

@@ -9,8 +9,8 @@ use laws::{
 };
 use nanopace::Nanos;
 use nanopace_limits::{
-    Atomic, Cooldown, FixedWindow, Limiter, Locked, Quota, QuotaError, Refused, Rule,
-    SlidingCounter, SlidingLog,
+    Atomic, FixedWindow, Gcra, Limiter, Locked, Quota, QuotaError, Rejected, Rule, SlidingCounter,
+    SlidingLog,
 };
 use proptest::prelude::*;
 
@@ -49,7 +49,7 @@ fn fixed_window(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let count: u128 =
         windows.filter(|(number, _)| *number == latest).map(|(_, n)| u128::from(n)).sum();
     match arrival.n {
-        n if n > capacity => Err(Refused::ExceedsCapacity { capacity }),
+        n if n > capacity => Err(Rejected::ExceedsCapacity { capacity }),
         n if n == 0 || count + u128::from(n) <= u128::from(capacity) => Ok(()),
         _ => not_until(start_of(quota, latest + 1)),
     }
@@ -58,7 +58,7 @@ fn fixed_window(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
 fn sliding_log(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let capacity = quota.count();
     if arrival.n > capacity {
-        return Err(Refused::ExceedsCapacity { capacity });
+        return Err(Rejected::ExceedsCapacity { capacity });
     }
     let let_in = effective(let_in);
     let now = let_in.last().map_or(arrival.now, |last| last.now.max(arrival.now));
@@ -114,10 +114,10 @@ fn the_boundary_doubles_what_a_fixed_window_lets_in_and_no_more() {
 }
 
 #[test]
-fn who_keeps_knocking_stays_out_where_refused_requests_count() {
-    // 2 per 10 s; two at 0 s, then one each 4 s: each finds two arrivals in the last 10 s, but for
-    // who was told when and waited.
-    let rule = SlidingLog::counting_refused("2/10s".parse().unwrap());
+fn a_caller_that_keeps_asking_stays_out_if_rejected_requests_count() {
+    // 2 per 10 s: two at 0 s, then one every 4 s. Each of them finds two arrivals in the last 10 s,
+    // except for the one that waited until its retry time.
+    let rule = SlidingLog::counting_rejected("2/10s".parse().unwrap());
     let mut state = rule.fresh();
     assert_eq!(rule.decide(&mut state, seconds(0), 2), Ok(()));
     assert_eq!(rule.decide(&mut state, seconds(4), 1), not_until(seconds(10)));
@@ -129,7 +129,7 @@ fn who_keeps_knocking_stays_out_where_refused_requests_count() {
 #[test]
 fn a_log_remembers_no_more_moments_than_its_count() {
     let quota = Quota::new(5, span(1_000)).unwrap();
-    for rule in [SlidingLog::new(quota), SlidingLog::counting_refused(quota)] {
+    for rule in [SlidingLog::new(quota), SlidingLog::counting_rejected(quota)] {
         let mut state = rule.fresh();
         let mut most = 0;
         for moment in 0..5_000 {
@@ -141,7 +141,7 @@ fn a_log_remembers_no_more_moments_than_its_count() {
 }
 
 #[test]
-fn counts_that_do_not_fit_a_word_are_refused_with_what_does() {
+fn counts_that_do_not_fit_a_word_are_rejected_with_what_does() {
     // A second's windows up to 2^63 ns take 34 bits for their number, so 30 are left; two counts
     // have 15 each.
     let quota = |count| Quota::new(count, span(SECOND)).unwrap();
@@ -183,7 +183,7 @@ proptest! {
     #[test]
     fn a_sliding_log_keeps_its_laws((quota, arrivals) in quota_and_arrivals()) {
         let rule = SlidingLog::new(quota);
-        // Of the laws, those that hold on a clock that goes backwards: what is refused may have
+        // Of the laws, those that hold on a clock that goes backwards: what is rejected may have
         // moved on the latest moment.
         laws::retries_get_in(&rule, &arrivals)?;
         laws::idle_is_fresh(&rule, &arrivals)?;
@@ -202,8 +202,8 @@ proptest! {
     }
 
     #[test]
-    fn a_log_that_counts_refused_ones_knows_all_arrivals((quota, arrivals) in quota_and_orderly()) {
-        let rule = SlidingLog::counting_refused(quota);
+    fn a_log_that_counts_rejected_ones_knows_all_arrivals((quota, arrivals) in quota_and_orderly()) {
+        let rule = SlidingLog::counting_rejected(quota);
         let mut state = rule.fresh();
         let mut seen: Vec<Arrival> = Vec::new();
         for arrival in arrivals {
@@ -211,7 +211,7 @@ proptest! {
             let recent = sum(&seen, |one| u128::from(one.as_nanos()) + u128::from(quota.period_ns()) > u128::from(arrival.now.as_nanos()));
             let fits = arrival.n == 0 || recent + u128::from(arrival.n) <= u128::from(quota.count());
             prop_assert_eq!(answer.is_ok(), fits && arrival.n <= quota.count());
-            if let Err(Refused::NotUntil(moment)) = answer && moment < Nanos::MAX {
+            if let Err(Rejected::NotUntil(moment)) = answer && moment < Nanos::MAX {
                 prop_assert_eq!(rule.decide(&mut state.clone(), moment, arrival.n), Ok(()));
             }
             if arrival.n <= quota.count() {
@@ -220,10 +220,10 @@ proptest! {
         }
     }
 
-    /// Of the laws those that hold where refused requests count.
+    /// Of the laws those that hold where rejected requests count.
     #[test]
-    fn a_log_that_counts_refused_ones_keeps_its_laws((quota, arrivals) in quota_and_orderly()) {
-        let rule = SlidingLog::counting_refused(quota);
+    fn a_log_that_counts_rejected_ones_keeps_its_laws((quota, arrivals) in quota_and_orderly()) {
+        let rule = SlidingLog::counting_rejected(quota);
         laws::retries_get_in(&rule, &arrivals)?;
         laws::idle_is_fresh(&rule, &arrivals)?;
         laws::sizes_are_told_apart(&rule, quota.count(), &arrivals)?;
@@ -236,7 +236,7 @@ proptest! {
     #[test]
     fn logs_take_moments_from_before_the_latest_for_the_latest((quota, mut arrivals) in quota_and_arrivals()) {
         arrivals.retain(|arrival| (1..=quota.count()).contains(&arrival.n));
-        for rule in [SlidingLog::new(quota), SlidingLog::counting_refused(quota)] {
+        for rule in [SlidingLog::new(quota), SlidingLog::counting_rejected(quota)] {
             prop_assert_eq!(laws::answers(&rule, &arrivals), laws::answers(&rule, &effective(&arrivals)));
         }
     }
@@ -244,7 +244,7 @@ proptest! {
     /// Limits of different laws on one request.
     #[test]
     fn three_at_once_are_checked_before_any_is_debited((quota, arrivals) in quota_and_orderly(), burst in 1..10_u64) {
-        let cooldown = Cooldown::with_burst("3/s".parse().unwrap(), burst).unwrap();
+        let cooldown = Gcra::with_burst("3/s".parse().unwrap(), burst).unwrap();
         let all = (FixedWindow::new(quota), cooldown, SlidingLog::new(quota));
         laws::common(&all, quota.count().min(burst), &arrivals)?;
         let let_in = laws::admitted(&all, &arrivals);
@@ -280,7 +280,7 @@ proptest! {
         let quota = Quota::new(7, span(SECOND)).unwrap();
         let fixed = FixedWindow::new(quota);
         prop_assert_eq!(laws::admitted_by(&Atomic::new(fixed), &arrivals), laws::admitted(&fixed, &arrivals));
-        for log in [SlidingLog::new(quota), SlidingLog::counting_refused(quota)] {
+        for log in [SlidingLog::new(quota), SlidingLog::counting_rejected(quota)] {
             let locked = Locked::new(log);
             for (&Arrival { now, n }, answer) in arrivals.iter().zip(laws::answers(&log, &arrivals)) {
                 if (1..=7).contains(&n) {

@@ -5,7 +5,7 @@ use crate::limiter::{AnyLimiter, Settings};
 use crate::request::Request;
 use crate::time_series::TimeSeries;
 use nanopace::Nanos;
-use nanopace_limits::Refused;
+use nanopace_limits::Rejected;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
@@ -38,12 +38,14 @@ impl Answers {
         self.asked - self.admitted
     }
 
-    fn count(&mut self, now: Nanos, answer: Result<Nanos, Refused>) {
+    fn count(&mut self, now: Nanos, answer: Result<Nanos, Rejected>) {
         self.asked += 1;
         match answer {
             Ok(_) => self.admitted += 1,
-            Err(Refused::NotUntil(then)) => self.longest_retry = self.longest_retry.max(then - now),
-            Err(Refused::ExceedsCapacity { .. }) => self.too_large += 1,
+            Err(Rejected::NotUntil(then)) => {
+                self.longest_retry = self.longest_retry.max(then - now);
+            }
+            Err(Rejected::ExceedsCapacity { .. }) => self.too_large += 1,
         }
     }
 }
@@ -101,7 +103,7 @@ impl Candidate {
     }
 
     /// The limiter's answer to the next request: when it goes through.
-    pub(crate) fn decide(&mut self, request: &Request) -> Result<Nanos, Refused> {
+    pub(crate) fn decide(&mut self, request: &Request) -> Result<Nanos, Rejected> {
         if !self.keys.contains_key(&request.key) {
             self.keys.insert(request.key.clone(), self.key_state(request.at));
         }

@@ -3,17 +3,17 @@
 use crate::kind::Kind;
 use anyhow::bail;
 use nanopace::{ManualClock, Nanos};
-use nanopace_limits::keyed::AggregatedWindow;
 use nanopace_limits::{
-    Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Limiter, ManagedPool, Quota, QuotaError,
-    RefilledBucket, Refused, Rule, SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
+    AggregatedWindow, FixedWindow, Gcra, LeakyMeter, LeakyQueue, Limiter, ManagedPool, Quota,
+    QuotaError, RefilledBucket, Rejected, Rule, SlidingCounter, SlidingLog, SlottedRing,
+    TokenBucket,
 };
 use std::num::NonZeroU16;
 use std::time::Duration;
 
 /// Decides about a request of some cost at some moment. It returns when the request goes through:
 /// at once, unless it is queued.
-pub(crate) type AnyLimiter = Box<dyn FnMut(u64, Nanos) -> Result<Nanos, Refused>>;
+pub(crate) type AnyLimiter = Box<dyn FnMut(u64, Nanos) -> Result<Nanos, Rejected>>;
 
 /// The range of intervals at which a pool can be refilled.
 const SHORTEST: Duration = Duration::from_nanos(1);
@@ -45,7 +45,7 @@ impl Settings {
     pub(crate) fn limiter(&self, kind: Kind, first: Nanos) -> anyhow::Result<AnyLimiter> {
         let Settings { limit, capacity, .. } = *self;
         Ok(match kind {
-            Kind::Cooldown => from_rule(Cooldown::with_burst(limit, capacity)?),
+            Kind::Cooldown => from_rule(Gcra::with_burst(limit, capacity)?),
             Kind::LeakyBucket => from_rule(LeakyMeter::new(limit, capacity)?),
             Kind::LeakyQueue => from_queue(LeakyQueue::new(limit, capacity)?),
             Kind::TokenBucket => from_rule(TokenBucket::new(limit, capacity)?),
@@ -53,7 +53,7 @@ impl Settings {
             Kind::Pool => self.pool(first)?,
             Kind::FixedWindow => from_rule(FixedWindow::new(limit)),
             Kind::SlidingLog => from_rule(SlidingLog::new(limit)),
-            Kind::SlidingLogAll => from_rule(SlidingLog::counting_refused(limit)),
+            Kind::SlidingLogAll => from_rule(SlidingLog::counting_rejected(limit)),
             Kind::SlidingCounter => from_rule(SlidingCounter::new(limit)?),
             Kind::RollingRing => ring(limit, self.slots.get(), false)?,
             Kind::GuardingRing => ring(limit, self.slots.get(), true)?,
@@ -87,8 +87,8 @@ impl Settings {
         )?;
         let head_start = self.limit.period();
         Ok(Box::new(move |n, now| match pool.try_acquire_n_at(n, now + head_start) {
-            Err(Refused::NotUntil(then)) => {
-                Err(Refused::NotUntil(now + (then - (now + head_start))))
+            Err(Rejected::NotUntil(then)) => {
+                Err(Rejected::NotUntil(now + (then - (now + head_start))))
             }
             answer => answer.map(|()| now),
         }))

@@ -7,7 +7,7 @@ use crate::request::Request;
 use crate::time_series::TimeSeries;
 use nanopace::Nanos;
 use nanopace_console::human;
-use nanopace_limits::{Quota, Refused};
+use nanopace_limits::{Quota, Rejected};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ impl Results {
     }
 
     /// Gives the next request to every limiter, and returns the first one's answer.
-    pub(crate) fn decide(&mut self, request: &Request) -> Result<Nanos, Refused> {
+    pub(crate) fn decide(&mut self, request: &Request) -> Result<Nanos, Rejected> {
         self.asked.add(request.at);
         let (first, others) = self.candidates.split_first_mut().expect("at least one limiter");
         for candidate in others {

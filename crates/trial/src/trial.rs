@@ -17,7 +17,7 @@ use anyhow::{Context, anyhow, bail, ensure};
 use clap::ValueEnum;
 use nanopace::Nanos;
 use nanopace_console::{Output, create_file};
-use nanopace_limits::Refused;
+use nanopace_limits::Rejected;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -241,15 +241,15 @@ fn is_set(interrupted: &AtomicBool) -> bool {
 }
 
 /// The answer to a request in one line: its time, its key if it has one, and the decision.
-fn decision(request: &Request, answer: Result<Nanos, Refused>) -> String {
+fn decision(request: &Request, answer: Result<Nanos, Rejected>) -> String {
     let answer = match answer {
         Ok(through) if through > request.at => format!("admitted, departs at {}", seconds(through)),
         Ok(_) => "admitted".to_owned(),
-        Err(Refused::NotUntil(then)) => {
+        Err(Rejected::NotUntil(then)) => {
             let wait = Nanos::ZERO + (then - request.at);
             format!("rejected, retry at {} (in {})", seconds(then), seconds(wait))
         }
-        Err(Refused::ExceedsCapacity { capacity }) => {
+        Err(Rejected::ExceedsCapacity { capacity }) => {
             format!("rejected for ever: more than {capacity} at once")
         }
     };

@@ -18,13 +18,6 @@ use std::path::{Path, PathBuf};
 const TOLERATED: &[Tolerated] = &[
     core("timeline", "guarded", ITSELF, SHARES_TYPES),
     core("timeline", "published", ITSELF, SHARES_TYPES),
-    Tolerated {
-        in_crate: "limits",
-        folder: "keyed",
-        from: "limits",
-        to: "replaced",
-        reason: "a limit keeps what its replaced limits still count",
-    },
 ];
 
 const SHARES_TYPES: &str = "the folder's own file has types that this module needs";

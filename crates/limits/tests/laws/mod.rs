@@ -7,7 +7,7 @@
 #![allow(dead_code, reason = "every test file uses its own part of it")]
 
 use nanopace::Nanos;
-use nanopace_limits::{Limiter, Quota, Refused, Rule};
+use nanopace_limits::{Limiter, Quota, Rejected, Rule};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(crate) struct Arrival {
     pub(crate) n: u64,
 }
 
-pub(crate) type Answer = Result<(), Refused>;
+pub(crate) type Answer = Result<(), Rejected>;
 
 pub(crate) fn at(nanos: u64) -> Nanos {
     Nanos::from_nanos(nanos)
@@ -39,7 +39,7 @@ pub(crate) fn span(nanos: u64) -> Duration {
 }
 
 pub(crate) fn not_until(moment: Nanos) -> Answer {
-    Err(Refused::NotUntil(moment))
+    Err(Rejected::NotUntil(moment))
 }
 
 /// The answers to `arrivals`, in order.
@@ -188,8 +188,8 @@ pub(crate) fn let_in_is_bounded(
     Ok(())
 }
 
-/// What is refused changes nothing: without it, everything else is answered as before.
-pub(crate) fn refusals_count_for_nothing<R: Rule>(
+/// What is rejected changes nothing: without it, everything else is answered as before.
+pub(crate) fn rejections_count_for_nothing<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
 ) -> Result<(), TestCaseError> {
@@ -208,11 +208,11 @@ pub(crate) fn refusals_count_for_nothing<R: Rule>(
     Ok(())
 }
 
-/// Whoever comes back when told gets in, and a nanosecond earlier would not have.
+/// A request that comes back at its retry time gets in. A nanosecond earlier it would not.
 pub(crate) fn retries_get_in<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
     let mut state = rule.fresh();
     for &Arrival { now, n } in arrivals {
-        let Err(Refused::NotUntil(moment)) = rule.decide(&mut state, now, n) else { continue };
+        let Err(Rejected::NotUntil(moment)) = rule.decide(&mut state, now, n) else { continue };
         if moment == Nanos::MAX {
             continue; // perhaps beyond the end of time
         }
@@ -254,10 +254,10 @@ pub(crate) fn sizes_are_told_apart<R: Rule>(
         match arrival.n {
             0 => prop_assert_eq!(answer, Ok(())),
             n if n > capacity => {
-                prop_assert_eq!(answer, Err(Refused::ExceedsCapacity { capacity }));
+                prop_assert_eq!(answer, Err(Rejected::ExceedsCapacity { capacity }));
             }
             _ => prop_assert!(
-                !matches!(answer, Err(Refused::ExceedsCapacity { .. })),
+                !matches!(answer, Err(Rejected::ExceedsCapacity { .. })),
                 "{:?}",
                 arrival
             ),
@@ -276,7 +276,7 @@ pub(crate) fn common<R: Rule>(
     capacity: u64,
     arrivals: &[Arrival],
 ) -> Result<(), TestCaseError> {
-    refusals_count_for_nothing(rule, arrivals)?;
+    rejections_count_for_nothing(rule, arrivals)?;
     retries_get_in(rule, arrivals)?;
     idle_is_fresh(rule, arrivals)?;
     sizes_are_told_apart(rule, capacity, arrivals)

@@ -5,10 +5,8 @@ mod changes;
 #[cfg(feature = "disk")]
 mod disk;
 mod engine;
-#[path = "../laws/mod.rs"]
 mod laws;
 mod requests;
-mod window;
 
 use nanopace::Nanos;
 use nanopace_limits::Quota;

@@ -1,9 +1,10 @@
 //! The aggregated window against its definition, and what follows from it.
 
-use crate::{at, laws};
+mod laws;
+
+use laws::at;
 use nanopace::Nanos;
-use nanopace_limits::keyed::AggregatedWindow;
-use nanopace_limits::{Quota, Refused, Rule};
+use nanopace_limits::{AggregatedWindow, Quota, Rejected, Rule};
 use proptest::prelude::*;
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -25,9 +26,9 @@ impl Definition {
         self.let_in.iter().filter(|(end, _)| end + self.period > moment).map(|(_, n)| n).sum()
     }
 
-    fn decide(&mut self, now: u64, n: u64) -> Result<(), Refused> {
+    fn decide(&mut self, now: u64, n: u64) -> Result<(), Rejected> {
         if n > self.count {
-            return Err(Refused::ExceedsCapacity { capacity: self.count });
+            return Err(Rejected::ExceedsCapacity { capacity: self.count });
         }
         if n == 0 {
             return Ok(());
@@ -39,7 +40,7 @@ impl Definition {
         let first =
             leaving().chain([at_least]).filter(fits).min().expect("it fits when all have left");
         if first > at_least {
-            return Err(Refused::NotUntil(at(u64::try_from(first).unwrap())));
+            return Err(Rejected::NotUntil(at(u64::try_from(first).unwrap())));
         }
         let end = (at_least / self.width + 1) * self.width - 1;
         let newest = self.let_in.iter().map(|(end, _)| *end).max().unwrap_or(0);
@@ -113,12 +114,12 @@ proptest! {
     }
 
     #[test]
-    fn who_obeys_the_retry_time_gets_in_and_nobody_earlier(rule in any_rule(), requests in any_requests()) {
+    fn a_request_at_its_retry_time_gets_in_and_none_earlier(rule in any_rule(), requests in any_requests()) {
         let (mut state, mut now) = (rule.fresh(), 1000_u64);
         for (step, n) in requests {
             now = now.saturating_add_signed(step);
             let before = state.clone();
-            if let Err(Refused::NotUntil(moment)) = rule.decide(&mut state, at(now), n) {
+            if let Err(Rejected::NotUntil(moment)) = rule.decide(&mut state, at(now), n) {
                 let mut early = before.clone();
                 prop_assert!(rule.decide(&mut early, at(moment.as_nanos() - 1), n).is_err());
                 prop_assert_eq!(rule.decide(&mut state, moment, n), Ok(()));
@@ -138,7 +139,7 @@ fn the_edges_of_the_types_do_no_harm() {
         let mut state = rule.fresh();
         assert_eq!(
             rule.decide(&mut state, at(0), u64::MAX),
-            Err(Refused::ExceedsCapacity { capacity: count })
+            Err(Rejected::ExceedsCapacity { capacity: count })
         );
         assert_eq!(rule.decide(&mut state, at(0), count), Ok(()));
         assert_eq!(rule.decide(&mut state, Nanos::MAX, 0), Ok(()));
@@ -167,5 +168,5 @@ fn a_moment_from_before_what_was_forgotten_counts_as_when_that_left() {
     // At 60 slot 0 has left.
     rule.advance(&mut state, at(60));
     assert_eq!(rule.decide(&mut state, at(59), 3), Ok(()));
-    assert_eq!(rule.decide(&mut state, at(119), 1), Err(Refused::NotUntil(at(120))));
+    assert_eq!(rule.decide(&mut state, at(119), 1), Err(Rejected::NotUntil(at(120))));
 }

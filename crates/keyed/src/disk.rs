@@ -1,16 +1,14 @@
 //! The configuration store that outlives its process.
 
-#![expect(
-    clippy::result_large_err,
-    reason = "the database's own error, turned into ours before it is handed on"
-)]
-
-use super::{ConfigError, ConfigStore, Limits, MemoryConfig, Scope};
-use crate::sync::Mutex;
+use crate::sync::{Mutex, lock};
+use crate::{ConfigError, ConfigStore, Limits, MemoryConfig, Scope};
 use redb::backends::{FileBackend, InMemoryBackend};
-use redb::{Database, Error, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
+use redb::{
+    Database, Error, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition,
+    WriteTransaction,
+};
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,32 +26,38 @@ const MAGIC: [u8; 9] = *b"redb\x1A\n\xA9\r\n";
 /// Where it says how it is laid out, in five numbers of 32 bits.
 const LAYOUT: Range<usize> = 12..32;
 /// The first three: bytes of a page; pages of a region's header; pages of its data. What [`redb`]
-/// gives to every file whose builder says nothing else.
-const SIZES: [u32; 3] = [4096, 130, 1 << 20];
+/// gives to every file whose builder says nothing else, from its version 3 on and before.
+const SIZES: [[u32; 3]; 2] = [[4096, 0, 1 << 20], [4096, 130, 1 << 20]];
 
 /// Where it says which of the last two states is the current one (bit 0), and how that was
 /// committed.
 const FLAGS: usize = 9;
 /// In two phases.
 const TWO_PHASES: u8 = 4;
+/// Where it says in which format each of the two is.
+const FORMATS: [usize; 2] = [64, 192];
 /// Where it says how many transactions each of the two has seen.
 const TRANSACTIONS: [usize; 2] = [168, 296];
 
-/// A configuration in a file, so that none is lost when the process dies: a change is on disk
-/// before [`set`](ConfigStore::set) returns. All of it is in memory too, and answers come from
-/// there; only changes touch the disk, each at the price of a flush.
+/// A configuration in a file. A change is on disk before [`set`](ConfigStore::set) returns, so none
+/// is lost when the process dies. All of the configuration is in memory as well, and answers come
+/// from there. Only changes touch the disk, and each of them flushes it.
 ///
-/// The file is a [`redb`] database (version 2.6, file format 3, which its later versions read too).
-/// It is written by copy and one switch after the copy is on disk, so a process that is killed at
-/// any moment leaves all of a change or nothing of it. One store at a time has it open.
+/// The file is a [`redb`] database in file format 3. Earlier versions of this store wrote their
+/// files with redb 2.6, in the same format, and those files are opened as they are. A file in an
+/// older format is an error ([`ConfigError::OldFormat`]), and stays as it is.
 ///
-/// When it is opened, all of it is read, and the checksums of what is stored are compared in this
-/// copy. If anything is wrong that can't be computed anew from the rest, that is an error, and the
-/// file stays as it is. (On some damaged files the database panics, which is caught and becomes
-/// that error; a program that is built to abort on a panic does so.)
+/// A change is first written beside the old state. When it is on disk, one write switches to it. So
+/// a process that is killed at any moment leaves all of a change or nothing of it. Only one store
+/// at a time has the file open.
+///
+/// Opening a file reads all of it, and compares the checksums in this copy. If something is wrong
+/// and can't be computed from the rest, that is an error, and the file stays as it is. (On some
+/// damaged files the database panics. The panic is caught and becomes that error. A program that is
+/// built to abort on a panic does so.)
 ///
 /// ```
-/// use nanopace_limits::keyed::{ConfigStore, DiskConfig, Scope};
+/// use nanopace_keyed::{ConfigStore, DiskConfig, Scope};
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("limits.redb");
 ///
@@ -77,19 +81,33 @@ pub struct DiskConfig {
 type Stored = (bool, String, String);
 
 impl DiskConfig {
-    /// Opens the store at `path`, or begins one where there is no file.
+    /// Opens the store at `path`, or creates an empty one if there is no file.
     ///
     /// # Errors
-    /// [`ConfigError`] when it can't be read, is open already, is damaged, or is something else.
+    /// [`ConfigError::Io`] if the file can't be read or written, [`ConfigError::InUse`] if it is
+    /// open elsewhere, [`ConfigError::OldFormat`] if it must be upgraded first,
+    /// [`ConfigError::Damaged`] if it is damaged or something else.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigError, DiskConfig};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("limits.redb");
+    /// let config = DiskConfig::open(&path)?;
+    /// assert!(matches!(DiskConfig::open(&path), Err(ConfigError::InUse { .. })));
+    /// # drop(config);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<DiskConfig, ConfigError> {
         let path = path.as_ref().to_owned();
         if !path.exists() {
             begin(&path)?;
         }
         let (database, entries) = guarded(&path, || {
-            let file = FileBackend::new(File::options().read(true).write(true).open(&path)?)?;
+            let file = LockedFile::open(&path)?;
             let mut bytes = content(&file)?;
-            let (entries, is_whole) = examined(&mut bytes).map_err(of_a_copy)?;
+            let (entries, is_whole) =
+                examined(&mut bytes).map_err(|error| of_a_copy(error, &bytes))?;
             file.write(FLAGS as u64, &bytes[FLAGS..=FLAGS])?;
             let mut database = Database::builder().create_with_backend(file)?;
             if !is_whole {
@@ -112,7 +130,7 @@ impl DiskConfig {
 
     /// On disk, then in the cache.
     fn change(&self, scope: Scope<'_>, limits: Option<Limits>) -> Result<bool, ConfigError> {
-        let database = self.database.lock();
+        let database = lock(&self.database);
         guarded(&self.path, || write(&database, scope, limits.as_ref()))?;
         Ok(self.cache.change(scope, limits))
     }
@@ -145,8 +163,8 @@ impl fmt::Debug for DiskConfig {
     }
 }
 
-/// An empty store at `path`: written aside and moved there when it is whole, unless someone else
-/// was faster.
+/// Creates an empty store at `path`. It is written aside and moved there when it is complete,
+/// unless another process was faster.
 fn begin(path: &Path) -> Result<(), ConfigError> {
     let io = |source| ConfigError::Io { path: path.to_owned(), source };
     let directory =
@@ -154,7 +172,7 @@ fn begin(path: &Path) -> Result<(), ConfigError> {
     let aside = NamedTempFile::new_in(directory).map_err(io)?;
     let file = aside.reopen().map_err(io)?;
     guarded(path, || {
-        let database = Database::builder().create_with_file_format_v3(true).create_file(file)?;
+        let database = Database::builder().create_with_backend(FileBackend::new(file)?)?;
         let transaction = begin_write(&database)?;
         transaction.open_table(KEYS)?;
         transaction.open_table(PREFIXES)?;
@@ -166,12 +184,60 @@ fn begin(path: &Path) -> Result<(), ConfigError> {
     }
 }
 
+/// A file that is locked from before its first byte is read. The database would lock it only after
+/// its bytes were examined.
+#[derive(Debug)]
+struct LockedFile(FileBackend);
+
+impl LockedFile {
+    /// Locks the whole file, as redb 2.6 does and its later versions look for.
+    fn open(path: &Path) -> Result<LockedFile, Error> {
+        let file = File::options().read(true).write(true).open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(LockedFile(FileBackend::new(file)?)),
+            Err(TryLockError::WouldBlock) => Err(Error::DatabaseAlreadyOpen),
+            Err(TryLockError::Error(error)) => Err(error.into()),
+        }
+    }
+}
+
+/// Says nothing of locks, so the database takes none of its own.
+impl StorageBackend for LockedFile {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.read(offset, out)
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.0.set_len(length)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.write(offset, bytes)
+    }
+
+    fn close(&self) -> io::Result<()> {
+        self.0.close()
+    }
+}
+
 /// All bytes of a file that begins as it should.
-fn content(file: &FileBackend) -> Result<Vec<u8>, Error> {
+fn content(file: &LockedFile) -> Result<Vec<u8>, Error> {
     let length =
         usize::try_from(file.len()?).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
-    check_header(&file.read(0, length.min(LAYOUT.end))?, length)?;
-    Ok(file.read(0, length)?)
+    let mut header = vec![0; length.min(LAYOUT.end)];
+    file.read(0, &mut header)?;
+    check_header(&header, length)?;
+    let mut bytes = vec![0; length];
+    file.read(0, &mut bytes)?;
+    Ok(bytes)
 }
 
 /// The database believes the sizes in its header: it may calculate for minutes with wrong ones, or
@@ -181,8 +247,8 @@ fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     let (numbers, _) = layout.as_chunks();
     let numbers: Vec<u32> = numbers.iter().map(|number| u32::from_le_bytes(*number)).collect();
     match numbers[..] {
-        [ref sizes @ .., regions, rest] if *sizes == SIZES => {
-            let [page, header, data] = SIZES.map(u128::from);
+        [page, header, data, regions, rest] if SIZES.contains(&[page, header, data]) => {
+            let [page, header, data] = [page, header, data].map(u128::from);
             let rest = if rest > 0 { header + u128::from(rest) } else { 0 };
             let whole = (1 + u128::from(regions) * (header + data) + rest) * page;
             let is_whole = whole <= length as u128;
@@ -194,8 +260,8 @@ fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     }
 }
 
-/// What is stored in a file of these bytes, and whether nothing in it had to be mended by being
-/// computed anew.
+/// What is stored in a file of these bytes, and whether all of it was intact. Otherwise something
+/// had to be computed from the rest.
 fn examined(bytes: &mut [u8]) -> Result<(Vec<Stored>, bool), Error> {
     let current = loaded(bytes)?;
     if !is_other_newer(bytes) {
@@ -224,10 +290,13 @@ fn loaded(bytes: &[u8]) -> Result<(Vec<Stored>, bool), Error> {
     Ok((read(&database)?, is_whole))
 }
 
-/// No operating system takes part in reading a copy.
-fn of_a_copy(error: Error) -> Error {
+/// No operating system takes part in reading a copy. And a file of an old format says so twice.
+fn of_a_copy(error: Error, bytes: &[u8]) -> Error {
     match error {
         Error::Io(error) => Error::Corrupted(error.to_string()),
+        Error::UpgradeRequired(_) if bytes[FORMATS[0]] != bytes[FORMATS[1]] => {
+            Error::Corrupted("its two states have different formats".to_owned())
+        }
         error => error,
     }
 }
@@ -275,6 +344,7 @@ fn guarded<T>(path: &Path, access: impl FnOnce() -> Result<T, Error>) -> Result<
     match catch_unwind(AssertUnwindSafe(access)) {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(Error::DatabaseAlreadyOpen)) => Err(ConfigError::InUse { path }),
+        Ok(Err(Error::UpgradeRequired(format))) => Err(ConfigError::OldFormat { path, format }),
         Ok(Err(Error::Io(source))) => Err(ConfigError::Io { path, source }),
         Ok(Err(Error::PreviousIo)) => {
             Err(ConfigError::Io { path, source: io::Error::other("it failed before") })

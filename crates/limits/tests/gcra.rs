@@ -1,4 +1,4 @@
-//! Cooldown against its definition, computed in exact fractions from all that was let in before.
+//! The GCRA against its definition, computed in exact fractions from all that was let in before.
 
 mod laws;
 
@@ -7,7 +7,7 @@ use laws::{
     whole_quotas,
 };
 use nanopace::Nanos;
-use nanopace_limits::{Atomic, Cooldown, Limiter, Locked, Quota, QuotaError, Refused, Rule};
+use nanopace_limits::{Atomic, Gcra, Limiter, Locked, Quota, QuotaError, Rejected, Rule};
 use proptest::prelude::*;
 use std::thread;
 
@@ -35,7 +35,7 @@ fn earliest(quota: Quota, burst: u64, let_in: &[Arrival], n: u64) -> u128 {
 fn definition(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let capacity = quota.count();
     if arrival.n > capacity {
-        return Err(Refused::ExceedsCapacity { capacity });
+        return Err(Rejected::ExceedsCapacity { capacity });
     }
     let earliest = earliest(quota, capacity, let_in, arrival.n).div_ceil(u128::from(capacity));
     if arrival.n == 0 || earliest <= u128::from(arrival.now.as_nanos()) {
@@ -59,14 +59,14 @@ fn most_in(quota: Quota, burst: u64, length_ns: u64) -> u128 {
 
 #[test]
 fn the_sources_trace() {
-    let rule = Cooldown::new("3/60s".parse().unwrap());
+    let rule = Gcra::new("3/60s".parse().unwrap());
     let mut score = rule.fresh();
     for expected in [20, 40, 60] {
         assert_eq!(rule.decide(&mut score, Nanos::ZERO, 1), Ok(()));
         assert_eq!(score, expected * SECOND);
     }
-    let refused = rule.decide(&mut score, Nanos::ZERO, 1);
-    assert_eq!(refused, not_until(seconds(20)), "80 is more than 0 + 60: 20 s until retry");
+    let rejected = rule.decide(&mut score, Nanos::ZERO, 1);
+    assert_eq!(rejected, not_until(seconds(20)), "80 is more than 0 + 60: 20 s until retry");
     assert_eq!(score, 60 * SECOND, "nothing has changed");
     assert_eq!(rule.decide(&mut score, at(20 * SECOND - 1), 1), not_until(seconds(20)));
     assert_eq!(rule.decide(&mut score, seconds(20), 1), Ok(()));
@@ -75,7 +75,7 @@ fn the_sources_trace() {
 
 #[test]
 fn one_each_interval_always_gets_in() {
-    let rule = Cooldown::new("3/60s".parse().unwrap());
+    let rule = Gcra::new("3/60s".parse().unwrap());
     let mut score = rule.fresh();
     for second in [20, 40, 60, 80, 1_000, 1_020] {
         assert_eq!(rule.decide(&mut score, seconds(second), 1), Ok(()));
@@ -87,13 +87,13 @@ fn a_year_at_three_in_ten_nanoseconds_does_not_drift() {
     // 3.333.. ns apart, spaced evenly: the n-th gets in at 10 n / 3 ns rounded up, or the
     // nanosecond after.
     let quota = Quota::new(3, span(10)).unwrap();
-    let limiter = Atomic::new(Cooldown::with_burst(quota, 1_000_000_000_000_000_000).unwrap());
+    let limiter = Atomic::new(Gcra::with_burst(quota, 1_000_000_000_000_000_000).unwrap());
     for year in 1..=30_u64 {
         let n = 9_460_800_000_000_000; // of a year's 3 in 10 ns
         assert_eq!(limiter.try_acquire_n_at(n, at(1)), Ok(()), "{year}");
     }
     let all: u128 = 30 * 9_460_800_000_000_000 * 10 / 3;
-    let Err(Refused::NotUntil(paid)) = limiter.try_acquire_n_at(1_000_000_000_000_000_000, at(1))
+    let Err(Rejected::NotUntil(paid)) = limiter.try_acquire_n_at(1_000_000_000_000_000_000, at(1))
     else {
         panic!()
     };
@@ -107,13 +107,13 @@ fn at_the_edges_of_the_types() {
         (Quota::new(1, longest), 1),
         (Quota::new(Nanos::MAX.as_nanos(), longest), Nanos::MAX.as_nanos()),
     ] {
-        let limiter = Atomic::new(Cooldown::new(quota.unwrap()));
+        let limiter = Atomic::new(Gcra::new(quota.unwrap()));
         assert_eq!(limiter.try_acquire_n_at(n, Nanos::MAX), Ok(()));
         assert_eq!(limiter.try_acquire_n_at(n, Nanos::MAX), not_until(Nanos::MAX));
         assert_eq!(limiter.try_acquire_n_at(n, Nanos::ZERO), not_until(Nanos::MAX));
         assert!(matches!(
             limiter.try_acquire_n_at(u64::MAX, Nanos::MAX),
-            Err(Refused::ExceedsCapacity { .. })
+            Err(Rejected::ExceedsCapacity { .. })
         ));
     }
 }
@@ -121,37 +121,32 @@ fn at_the_edges_of_the_types() {
 #[test]
 fn bursts_that_cannot_be() {
     let day = Quota::new(1, span(DAY)).unwrap();
-    assert_eq!(
-        Cooldown::with_burst(day, 0).unwrap_err(),
-        QuotaError::CapacityTooSmall { least: 1 }
-    );
+    assert_eq!(Gcra::with_burst(day, 0).unwrap_err(), QuotaError::CapacityTooSmall { least: 1 });
     let most = Nanos::MAX.as_nanos() / DAY;
-    assert!(Cooldown::with_burst(day, most).is_ok());
-    assert_eq!(
-        Cooldown::with_burst(day, most + 1).unwrap_err(),
-        QuotaError::CapacityTooLarge { most }
-    );
+    assert!(Gcra::with_burst(day, most).is_ok());
+    assert_eq!(Gcra::with_burst(day, most + 1).unwrap_err(), QuotaError::CapacityTooLarge { most });
 }
 
-/// From one per day to 10 M/s, a thousand refusals each: who comes back when told gets in.
+/// From one per day to 10 M/s, a thousand rejections each: a request that comes back at its retry
+/// time gets in.
 #[test]
 fn who_obeys_gets_in_at_every_rate() {
     for text in
         ["1/day", "7/day", "1/h", "3/min", "10/s", "333/s", "70k/s", "3M/s", "7M/s", "10M/s"]
     {
-        let limiter = Atomic::new(Cooldown::new(text.parse().unwrap()));
+        let limiter = Atomic::new(Gcra::new(text.parse().unwrap()));
         let mut now = at(12_345);
-        let mut refusals = 0;
-        while refusals < 1_000 {
-            if let Err(refused) = limiter.try_acquire_at(now) {
-                let Refused::NotUntil(moment) = refused else { panic!("{refused}") };
+        let mut rejections = 0;
+        while rejections < 1_000 {
+            if let Err(rejected) = limiter.try_acquire_at(now) {
+                let Rejected::NotUntil(moment) = rejected else { panic!("{rejected}") };
                 assert_eq!(
                     limiter.try_acquire_at(moment),
                     Ok(()),
                     "{text}: told {moment:?} at {now:?}"
                 );
                 now = moment;
-                refusals += 1;
+                rejections += 1;
             }
         }
     }
@@ -159,7 +154,7 @@ fn who_obeys_gets_in_at_every_rate() {
 
 #[test]
 fn threads_share_a_word() {
-    let limiter = Atomic::new(Cooldown::new("100000/h".parse().unwrap()));
+    let limiter = Atomic::new(Gcra::new("100000/h".parse().unwrap()));
     let ask = || (0..50_000).filter(|_| limiter.try_acquire_at(seconds(1)).is_ok()).count();
     let admitted: usize = thread::scope(|scope| {
         let threads = [(); 4].map(|()| scope.spawn(ask));
@@ -173,14 +168,14 @@ proptest! {
     fn is_its_definition_where_intervals_are_whole(
         (quota, arrivals) in whole_quotas().prop_flat_map(|quota| (Just(quota), arrivals_for(quota))),
     ) {
-        laws::agrees(&Cooldown::new(quota), &arrivals, |let_in, arrival| definition(quota, let_in, arrival))?;
+        laws::agrees(&Gcra::new(quota), &arrivals, |let_in, arrival| definition(quota, let_in, arrival))?;
     }
 
     #[test]
     fn is_less_than_two_nanoseconds_early_or_late(
         (quota, arrivals) in quotas().prop_flat_map(|quota| (Just(quota), arrivals_for(quota))),
     ) {
-        let rule = Cooldown::new(quota);
+        let rule = Gcra::new(quota);
         let mut let_in = Vec::new();
         for (&arrival, answer) in arrivals.iter().zip(laws::answers(&rule, &arrivals)) {
             if arrival.n == 0 || arrival.n > quota.count() {
@@ -202,7 +197,7 @@ proptest! {
 
     #[test]
     fn keeps_the_laws((quota, arrivals) in quotas().prop_flat_map(|quota| (Just(quota), arrivals_for(quota)))) {
-        let rule = Cooldown::new(quota);
+        let rule = Gcra::new(quota);
         laws::common(&rule, quota.count(), &arrivals)?;
         laws::is_bounded(&rule, &arrivals, |length_ns| most_in(quota, quota.count(), length_ns))?;
     }
@@ -210,7 +205,7 @@ proptest! {
     /// After an idle time all of a quota gets in at one moment, and no more, whatever its interval.
     #[test]
     fn a_whole_burst_gets_in_at_one_moment(count in 1..200_u64, period_ns in 200..1_u64 << 40, first in 0..1_u64 << 60) {
-        let limiter = Atomic::new(Cooldown::new(Quota::new(count, span(period_ns)).unwrap()));
+        let limiter = Atomic::new(Gcra::new(Quota::new(count, span(period_ns)).unwrap()));
         for now in [at(first), at(first + 2 * period_ns)] {
             for _ in 0..count {
                 prop_assert_eq!(limiter.try_acquire_at(now), Ok(()));
@@ -225,7 +220,7 @@ proptest! {
         (quota, arrivals) in (1..100_u64, 1_000..SECOND).prop_map(|(count, period_ns)| Quota::new(count, span(period_ns)).unwrap())
             .prop_flat_map(|quota| (Just(quota), arrivals(quota.period_ns(), quota.count(), 50))),
     ) {
-        let rule = Cooldown::with_burst(quota, burst).unwrap();
+        let rule = Gcra::with_burst(quota, burst).unwrap();
         laws::common(&rule, burst, &arrivals)?;
         laws::is_bounded(&rule, &arrivals, |length_ns| most_in(quota, burst, length_ns))?;
     }
@@ -234,7 +229,7 @@ proptest! {
     fn shared_forms_answer_as_the_rule(
         (quota, arrivals) in quotas().prop_flat_map(|quota| (Just(quota), arrivals_for(quota))),
     ) {
-        let rule = Cooldown::new(quota);
+        let rule = Gcra::new(quota);
         let (atomic, locked) = (Atomic::new(rule), Locked::new(rule));
         for (&Arrival { now, n }, answer) in arrivals.iter().zip(laws::answers(&rule, &arrivals)) {
             prop_assert_eq!(atomic.check_n_at(n, now), answer);
@@ -248,8 +243,8 @@ proptest! {
     fn two_at_once_are_checked_before_either_is_debited(
         (quota, arrivals) in quotas().prop_flat_map(|quota| (Just(quota), arrivals_for(quota))),
     ) {
-        let pair = (Cooldown::new(quota), Cooldown::new("5/s".parse().unwrap()));
-        laws::refusals_count_for_nothing(&pair, &arrivals)?;
+        let pair = (Gcra::new(quota), Gcra::new("5/s".parse().unwrap()));
+        laws::rejections_count_for_nothing(&pair, &arrivals)?;
         laws::retries_get_in(&pair, &arrivals)?;
         laws::idle_is_fresh(&pair, &arrivals)?;
         let let_in = laws::admitted(&pair, &arrivals);
@@ -260,15 +255,15 @@ proptest! {
 
 #[test]
 fn of_two_limits_that_are_too_small_the_smaller_answers() {
-    let rule = (Cooldown::new("3/s".parse().unwrap()), Cooldown::new("5/h".parse().unwrap()));
+    let rule = (Gcra::new("3/s".parse().unwrap()), Gcra::new("5/h".parse().unwrap()));
     let mut state = rule.fresh();
     assert_eq!(
         rule.decide(&mut state, seconds(1), 6),
-        Err(Refused::ExceedsCapacity { capacity: 3 })
+        Err(Rejected::ExceedsCapacity { capacity: 3 })
     );
     assert_eq!(rule.decide(&mut state, seconds(1), 3), Ok(()));
     assert_eq!(
         rule.decide(&mut state, seconds(1), 4),
-        Err(Refused::ExceedsCapacity { capacity: 3 })
+        Err(Rejected::ExceedsCapacity { capacity: 3 })
     );
 }

@@ -1,6 +1,6 @@
 //! The configuration on disk: deaths, damage, company.
 
-use nanopace_limits::keyed::{ConfigError, ConfigStore, DecisionEngine, DiskConfig, Scope};
+use nanopace_keyed::{ConfigError, ConfigStore, DecisionEngine, DiskConfig, Scope};
 use proptest::prelude::*;
 use redb::{Database, TableDefinition};
 use std::io::{BufRead, BufReader};
@@ -186,13 +186,16 @@ fn a_bit_that_fell_over_anywhere_costs_no_limits() {
     for bytes in bytes_of_a_store(&path) {
         let written = |page: &usize| bytes[page * 4096..][..4096].iter().any(|byte| *byte != 0);
         let mut damaged = 0;
-        for page in (1..bytes.len() / 4096).filter(written).step_by(13) {
-            let mut changed = bytes.clone();
-            let first = changed[page * 4096..].iter().position(|byte| *byte != 0).unwrap();
-            changed[page * 4096 + first] ^= 1 << (page % 8);
-            let is_right =
-                is_right_or_damaged(&path, &changed, &format!("page {page}, byte {first}"));
-            damaged += usize::from(!is_right);
+        for page in (1..bytes.len() / 4096).filter(written) {
+            let start = page * 4096;
+            let used: Vec<usize> =
+                (start..start + 4096).filter(|&index| bytes[index] != 0).collect();
+            for &index in used.iter().step_by(used.len().div_ceil(4)) {
+                let mut changed = bytes.clone();
+                changed[index] ^= 1 << (index % 8);
+                let is_right = is_right_or_damaged(&path, &changed, &format!("byte {index}"));
+                damaged += usize::from(!is_right);
+            }
         }
         assert!(damaged > 0, "none was found");
     }
@@ -200,7 +203,7 @@ fn a_bit_that_fell_over_anywhere_costs_no_limits() {
 
 proptest! {
     #[test]
-    fn bytes_of_anything_else_are_refused_and_left_as_they_are(
+    fn bytes_of_anything_else_are_rejected_and_left_as_they_are(
         start in prop_oneof![Just(""), Just("Dear reader"), Just("redb"), Just("redb\x1A\n")],
         bytes in prop::collection::vec(any::<u8>(), 0..10_000),
     ) {
@@ -238,6 +241,92 @@ fn limits_that_nobody_can_read_are_named() {
     drop(database);
     let error = DiskConfig::open(&path).unwrap_err().to_string();
     assert!(error.contains("limits of `alice`: `much` is no quota"), "{error}");
+}
+
+const OLD_KEYS: redb_2::TableDefinition<'_, &str, &str> = redb_2::TableDefinition::new("keys");
+const OLD_PREFIXES: redb_2::TableDefinition<'_, &str, &str> =
+    redb_2::TableDefinition::new("prefixes");
+
+/// A store as it was written before redb 4, by redb 2.6: in format 3, in two phases.
+fn old_store(path: &Path, is_format_3: bool) -> redb_2::Database {
+    let mut builder = redb_2::Database::builder();
+    let database = builder.create_with_file_format_v3(is_format_3).create(path).unwrap();
+    for number in 0..40 {
+        let mut transaction = database.begin_write().unwrap();
+        transaction.set_two_phase_commit(true);
+        let (key, text) = (number.to_string(), format!("{}/s", number + 1));
+        transaction.open_table(OLD_KEYS).unwrap().insert(&*key, &*text).unwrap();
+        transaction.open_table(OLD_PREFIXES).unwrap().insert("a", "5/s, 1000/h in 60").unwrap();
+        transaction.commit().unwrap();
+    }
+    database
+}
+
+#[test]
+fn a_store_from_before_redb_4_is_opened_and_changed() {
+    let directory = directory();
+    let (path, copy) = (directory.path().join("limits"), directory.path().join("copy"));
+    let database = old_store(&path, true);
+    fs::copy(&path, &copy).unwrap();
+    drop(database);
+    // Closed by its process, and as it would be if that had died.
+    for path in [path, copy] {
+        let config = DiskConfig::open(&path).unwrap();
+        assert!(all_numbered(&config, 40));
+        assert_eq!(text_of(&config, "alice").as_deref(), Some("5/s, 1000/h in 60"));
+        set(&config, Scope::Prefix("a"), "7/s");
+        set_numbered(&config, 40);
+        drop(config);
+        let config = DiskConfig::open(&path).unwrap();
+        assert!(all_numbered(&config, 41));
+        assert_eq!(text_of(&config, "alice").as_deref(), Some("7/s"));
+    }
+}
+
+#[test]
+fn damage_to_a_store_from_before_redb_4_costs_no_limits() {
+    let directory = directory();
+    let path = directory.path().join("limits");
+    drop(old_store(&path, true));
+    let bytes = fs::read(&path).unwrap();
+    let places: Vec<usize> =
+        (0..bytes.len()).filter(|&index| bytes[index..].starts_with(b"40/s")).collect();
+    for index in [9, 12, 20, 64, 72, 192, 200, places[0]] {
+        let mut changed = bytes.clone();
+        changed[index] ^= 1;
+        is_right_or_damaged(&path, &changed, &format!("byte {index}"));
+    }
+    assert!(!is_right_or_damaged(&path, &bytes[..bytes.len() / 2], "half of it"));
+    assert!(is_right_or_damaged(&path, &bytes, "all of it"));
+}
+
+#[test]
+fn a_file_of_format_2_is_rejected_and_opened_after_its_upgrade() {
+    let directory = directory();
+    let path = directory.path().join("limits");
+    drop(old_store(&path, false));
+    let bytes = fs::read(&path).unwrap();
+    let error = DiskConfig::open(&path).unwrap_err();
+    assert!(matches!(error, ConfigError::OldFormat { format: 2, .. }), "{error}");
+    assert!(error.to_string().contains("`Database::upgrade` of redb 2.6"), "{error}");
+    assert!(fs::read(&path).unwrap() == bytes, "the file was changed");
+
+    assert!(redb_2::Database::open(&path).unwrap().upgrade().unwrap());
+    assert!(all_numbered(&DiskConfig::open(&path).unwrap(), 40));
+}
+
+#[test]
+fn a_store_that_redb_2_has_open_is_in_use() {
+    let directory = directory();
+    let path = directory.path().join("limits");
+    let database = old_store(&path, true);
+    let error = DiskConfig::open(&path).unwrap_err();
+    assert!(matches!(error, ConfigError::InUse { .. }), "{error}");
+    drop(database);
+    let config = DiskConfig::open(&path).unwrap();
+    let error = redb_2::Database::open(&path).unwrap_err();
+    assert!(matches!(error, redb_2::DatabaseError::DatabaseAlreadyOpen), "{error}");
+    drop(config);
 }
 
 #[test]

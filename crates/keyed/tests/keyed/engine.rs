@@ -1,10 +1,10 @@
 //! The decision engine and its configuration.
 
 use crate::{at, laws};
-use nanopace_limits::Refused;
-use nanopace_limits::keyed::{
-    ConfigStore, DecisionEngine, KeyRefused, Limits, LimitsError, MemoryConfig, Scope,
+use nanopace_keyed::{
+    ConfigStore, DecisionEngine, KeyRejected, Limits, LimitsError, MemoryConfig, Scope,
 };
+use nanopace_limits::Rejected;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -16,7 +16,7 @@ fn limits(text: &str) -> Limits {
     text.parse().expect("limits")
 }
 
-/// Decides for everybody by `text`.
+/// Decides for all keys by `text`.
 fn engine(text: &str) -> DecisionEngine<MemoryConfig> {
     let config = MemoryConfig::new();
     config.set(Scope::Prefix(""), limits(text)).unwrap();
@@ -32,8 +32,8 @@ fn admitted(engine: &DecisionEngine<MemoryConfig>, key: &str, now: u64) -> usize
     (0..1000).take_while(|_| engine.try_acquire_at(key, at(now)).is_ok()).count()
 }
 
-fn not_until(nanos: u64) -> Result<(), KeyRefused> {
-    Err(KeyRefused::Limit(Refused::NotUntil(at(nanos))))
+fn not_until(nanos: u64) -> Result<(), KeyRejected> {
+    Err(KeyRejected::Limit(Rejected::NotUntil(at(nanos))))
 }
 
 proptest! {
@@ -95,12 +95,12 @@ proptest! {
 #[test]
 fn keys_without_limits_are_told_so() {
     let engine = DecisionEngine::new(MemoryConfig::new(), 10);
-    assert_eq!(engine.try_acquire_at("alice", at(0)), Err(KeyRefused::NoLimits));
+    assert_eq!(engine.try_acquire_at("alice", at(0)), Err(KeyRejected::NoLimits));
     change(&engine, Scope::Prefix("al"), "2/s");
     assert_eq!(admitted(&engine, "alice", 0), 2);
     assert_eq!(engine.config().unset(Scope::Prefix("al")).ok(), Some(true));
     assert_eq!(engine.config().unset(Scope::Prefix("al")).ok(), Some(false));
-    assert_eq!(engine.check_n_at("alice", 1, at(0)), Err(KeyRefused::NoLimits));
+    assert_eq!(engine.check_n_at("alice", 1, at(0)), Err(KeyRejected::NoLimits));
     change(&engine, Scope::Key("alice"), "3/s");
     assert_eq!(admitted(&engine, "alice", 0), 1, "the two before still count");
 }
@@ -128,9 +128,9 @@ fn all_limits_are_checked_before_any_is_debited() {
     assert_eq!(
         engine.try_acquire_n_at("alice", 1, at(SECOND)),
         Ok(()),
-        "the refused two were not debited"
+        "the rejected two were not debited"
     );
-    let capacity = KeyRefused::Limit(Refused::ExceedsCapacity { capacity: 2 });
+    let capacity = KeyRejected::Limit(Rejected::ExceedsCapacity { capacity: 2 });
     assert_eq!(engine.try_acquire_n_at("alice", 3, at(0)), Err(capacity));
     assert_eq!(engine.try_acquire_n_at("alice", 0, at(0)), Ok(()));
 }

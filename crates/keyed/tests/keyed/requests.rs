@@ -2,10 +2,10 @@
 
 use crate::{at, quota};
 use nanopace::Nanos;
-use nanopace_limits::keyed::{AggregatedWindow, KeyRefused, RequestStore, WhenFull};
+use nanopace_keyed::{KeyRejected, RequestStore, WhenFull};
 use nanopace_limits::{
-    Cooldown, FixedWindow, LeakyMeter, LeakyQueue, Quota, Refused, Rule, SlidingCounter,
-    SlidingLog, SlottedRing, TokenBucket,
+    AggregatedWindow, FixedWindow, Gcra, LeakyMeter, LeakyQueue, Quota, Rejected, Rule,
+    SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
 };
 use proptest::prelude::*;
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -88,10 +88,10 @@ proptest! {
         count in 1..6_u64, more in 0..300_u64, slots in 1..8_u16, steps in any_steps(),
     ) {
         let quota = Quota::new(count, Duration::from_nanos(count + more)).unwrap();
-        same_decisions_without_removal(Cooldown::new(quota), &steps)?;
+        same_decisions_without_removal(Gcra::new(quota), &steps)?;
         same_decisions_without_removal(window(quota, slots), &steps)?;
         let long = Quota::new(2 * count, Duration::from_nanos(5 * (count + more))).unwrap();
-        same_decisions_without_removal((Cooldown::new(quota), window(long, slots)), &steps)?;
+        same_decisions_without_removal((Gcra::new(quota), window(long, slots)), &steps)?;
     }
 }
 
@@ -105,9 +105,9 @@ proptest! {
         same_decisions_without_removal(LeakyQueue::new(quota, 5).unwrap(), &steps)?;
         same_decisions_without_removal(FixedWindow::new(quota), &steps)?;
         same_decisions_without_removal(SlidingLog::new(quota), &steps)?;
-        same_decisions_without_removal(SlidingLog::counting_refused(quota), &steps)?;
+        same_decisions_without_removal(SlidingLog::counting_rejected(quota), &steps)?;
         same_decisions_without_removal(SlottedRing::<4>::new(quota), &steps)?;
-        same_decisions_without_removal((Cooldown::new(quota), SlidingLog::new(quota)), &steps)?;
+        same_decisions_without_removal((Gcra::new(quota), SlidingLog::new(quota)), &steps)?;
         let three = (SlottedRing::<4>::new(quota), FixedWindow::new(quota), LeakyMeter::new(quota, 2).unwrap());
         same_decisions_without_removal(three, &steps)?;
         if let Ok(counter) = SlidingCounter::new(quota) {
@@ -118,7 +118,7 @@ proptest! {
 
 #[test]
 fn a_start_from_before_the_removal_counts_as_at_the_removal() {
-    let cooldown = || Cooldown::new(quota("1/10s"));
+    let cooldown = || Gcra::new(quota("1/10s"));
     let (swept, lagging) =
         (store(cooldown(), 10, Duration::ZERO), store(cooldown(), 10, Duration::from_secs(6)));
     for store in [&swept, &lagging] {
@@ -126,19 +126,19 @@ fn a_start_from_before_the_removal_counts_as_at_the_removal() {
         store.sweep(at(11 * SECOND), usize::MAX);
     }
     assert_eq!((swept.keys(), lagging.keys()), (0, 1), "the lag keeps what a start at 5 s needs");
-    let refused = KeyRefused::Limit(Refused::NotUntil(at(11 * SECOND)));
-    assert_eq!(lagging.try_acquire_n_at(&1, 1, at(5 * SECOND)), Err(refused));
+    let rejected = KeyRejected::Limit(Rejected::NotUntil(at(11 * SECOND)));
+    assert_eq!(lagging.try_acquire_n_at(&1, 1, at(5 * SECOND)), Err(rejected));
     // At 5 s the key was not idle. It is gone, so that start counts as one at 11 s.
     assert_eq!(swept.try_acquire_n_at(&1, 1, at(5 * SECOND)), Ok(()));
-    let refused = KeyRefused::Limit(Refused::NotUntil(at(21 * SECOND)));
-    assert_eq!(swept.try_acquire_n_at(&1, 1, at(15 * SECOND)), Err(refused));
+    let rejected = KeyRejected::Limit(Rejected::NotUntil(at(21 * SECOND)));
+    assert_eq!(swept.try_acquire_n_at(&1, 1, at(15 * SECOND)), Err(rejected));
 }
 
 #[test]
-fn what_is_refused_at_first_takes_no_memory() {
-    let store = store(Cooldown::new(quota("3/s")), 10, Duration::ZERO);
-    let refused = KeyRefused::Limit(Refused::ExceedsCapacity { capacity: 3 });
-    assert_eq!(store.try_acquire_n_at(&1, 4, at(0)), Err(refused));
+fn what_is_rejected_at_first_takes_no_memory() {
+    let store = store(Gcra::new(quota("3/s")), 10, Duration::ZERO);
+    let rejected = KeyRejected::Limit(Rejected::ExceedsCapacity { capacity: 3 });
+    assert_eq!(store.try_acquire_n_at(&1, 4, at(0)), Err(rejected));
     assert_eq!(store.try_acquire_n_at(&1, 0, at(0)), Ok(()));
     assert_eq!(store.check_n_at(&1, 3, at(0)), Ok(()));
     assert_eq!(store.keys(), 0);
@@ -146,12 +146,12 @@ fn what_is_refused_at_first_takes_no_memory() {
 
 #[test]
 fn a_full_store_rejects_new_keys_and_serves_old_ones() {
-    let store = store(Cooldown::new(quota("3/s")), 2, Duration::ZERO).when_full(WhenFull::Reject);
+    let store = store(Gcra::new(quota("3/s")), 2, Duration::ZERO).when_full(WhenFull::Reject);
     assert_eq!(store.try_acquire_n_at(&1, 1, at(0)), Ok(()));
     assert_eq!(store.try_acquire_n_at(&2, 1, at(0)), Ok(()));
     let later = at(60 * SECOND);
-    assert_eq!(store.try_acquire_n_at(&3, 1, at(0)), Err(KeyRefused::TooManyKeys { max: 2 }));
-    assert_eq!(store.check_n_at(&3, 1, at(0)), Err(KeyRefused::TooManyKeys { max: 2 }));
+    assert_eq!(store.try_acquire_n_at(&3, 1, at(0)), Err(KeyRejected::TooManyKeys { max: 2 }));
+    assert_eq!(store.check_n_at(&3, 1, at(0)), Err(KeyRejected::TooManyKeys { max: 2 }));
     assert_eq!(store.try_acquire_n_at(&3, 0, at(0)), Ok(()));
     assert_eq!(store.try_acquire_n_at(&1, 2, at(0)), Ok(()));
     assert_eq!(store.sweep(later, usize::MAX), 2);
@@ -160,28 +160,28 @@ fn a_full_store_rejects_new_keys_and_serves_old_ones() {
 
 #[test]
 fn a_full_store_evicts_only_idle_keys() {
-    let store = store(Cooldown::new(quota("1/s")), 3, Duration::ZERO);
+    let store = store(Gcra::new(quota("1/s")), 3, Duration::ZERO);
     for (key, start) in [(1, 0), (2, 500), (3, 500)] {
         store.try_acquire_n_at(&key, 1, at(start)).unwrap();
     }
-    let full = Err(KeyRefused::TooManyKeys { max: 3 });
+    let full = Err(KeyRejected::TooManyKeys { max: 3 });
     assert_eq!(store.try_acquire_n_at(&4, 1, at(SECOND - 1)), full, "all three are in use");
     assert_eq!(store.try_acquire_n_at(&4, 1, at(SECOND)), Ok(()), "key 1 is idle");
     assert_eq!(store.try_acquire_n_at(&5, 1, at(SECOND)), full);
-    let refused = KeyRefused::Limit(Refused::NotUntil(at(SECOND + 500)));
-    assert_eq!(store.try_acquire_n_at(&2, 1, at(SECOND)), Err(refused), "key 2 was kept");
+    let rejected = KeyRejected::Limit(Rejected::NotUntil(at(SECOND + 500)));
+    assert_eq!(store.try_acquire_n_at(&2, 1, at(SECOND)), Err(rejected), "key 2 was kept");
     assert_eq!(store.keys(), 3);
 }
 
 #[test]
 fn a_store_without_room_keeps_no_key() {
-    let store = store(Cooldown::new(quota("1/s")), 0, Duration::ZERO);
-    assert_eq!(store.try_acquire_n_at(&1, 1, at(0)), Err(KeyRefused::TooManyKeys { max: 0 }));
+    let store = store(Gcra::new(quota("1/s")), 0, Duration::ZERO);
+    assert_eq!(store.try_acquire_n_at(&1, 1, at(0)), Err(KeyRejected::TooManyKeys { max: 0 }));
 }
 
 #[test]
 fn a_sweep_looks_at_no_more_than_it_may_and_sweeps_add_up() {
-    let store = store(Cooldown::new(quota("1/s")), 10_000, Duration::ZERO);
+    let store = store(Gcra::new(quota("1/s")), 10_000, Duration::ZERO);
     for key in 0..5000 {
         store.try_acquire_n_at(&key, 1, at(0)).unwrap();
     }
@@ -197,7 +197,7 @@ fn a_sweep_looks_at_no_more_than_it_may_and_sweeps_add_up() {
 
 #[test]
 fn memory_follows_the_active_keys_without_any_sweep() {
-    let store = store(Cooldown::new(quota("1/s")), 1_000_000, Duration::ZERO);
+    let store = store(Gcra::new(quota("1/s")), 1_000_000, Duration::ZERO);
     let most = (0..500_000_u64)
         .map(|request| {
             // Ten thousand keys a second, each used once.
@@ -213,7 +213,7 @@ fn memory_follows_the_active_keys_without_any_sweep() {
 
 #[test]
 fn threads_never_exceed_the_bound_and_use_all_of_it() {
-    let store = store(Cooldown::new(quota("1/h")), 500, Duration::ZERO);
+    let store = store(Gcra::new(quota("1/h")), 500, Duration::ZERO);
     let admitted = AtomicU64::new(0);
     thread::scope(|scope| {
         for thread in 0..4 {
@@ -237,7 +237,7 @@ fn threads_never_exceed_the_bound_and_use_all_of_it() {
 #[test]
 fn keys_that_are_removed_while_they_are_asked_for_let_in_no_more_and_no_less() {
     const KEYS: u64 = 8;
-    let store = store(Cooldown::new(quota("100/s")), 1000, Duration::ZERO);
+    let store = store(Gcra::new(quota("100/s")), 1000, Duration::ZERO);
     let (round, done) = (Barrier::new(4), AtomicBool::new(false));
     thread::scope(|scope| {
         let sweep_until_done = || {
@@ -276,13 +276,13 @@ fn keys_that_are_removed_while_they_are_asked_for_let_in_no_more_and_no_less() {
         });
         assert_eq!(admitted.into_inner(), 200 * 100 * KEYS);
     });
-    // Who is swept is a matter of chance until nobody asks any more; then all are.
+    // It is a matter of chance which keys are swept while requests come. Afterwards all are.
     assert_eq!(store.sweep(at(1_000 * SECOND), usize::MAX) as u64, KEYS);
 }
 
 #[test]
 fn nobody_has_to_own_a_key_to_ask() {
-    let store: RequestStore<String, _> = RequestStore::new(Cooldown::new(quota("1/s")), 10);
+    let store: RequestStore<String, _> = RequestStore::new(Gcra::new(quota("1/s")), 10);
     assert_eq!(store.try_acquire_n_at("alice", 1, Nanos::ZERO), Ok(()));
     assert!(store.check_n_at("alice", 1, Nanos::ZERO).is_err());
     assert!(format!("{store:?}").contains("max_keys: 10"));

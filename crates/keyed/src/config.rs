@@ -1,7 +1,7 @@
-//! The configuration store: which limits a key has.
+//! The configuration store: which limits each key has.
 
-use super::Limits;
-use crate::sync::{AtomicU64, Mutex, Relaxed};
+use crate::Limits;
+use crate::sync::{AtomicU64, Mutex, Relaxed, lock};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
 use std::ops::Bound;
@@ -9,42 +9,82 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Whose limits are meant.
+/// Says whose limits are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope<'a> {
     /// Those of this key.
     Key(&'a str),
-    /// The defaults of all keys that begin so and have none of their own; where several do, the
-    /// longest prefix wins. The empty prefix is everybody's.
+    /// The defaults of all keys that begin with this prefix and have no limits of their own. If
+    /// there are several such prefixes, the longest one counts. The empty prefix is that of all
+    /// keys.
     Prefix(&'a str),
 }
 
-/// Which limits each key has: its own, or the defaults of the longest prefix. Can be changed at any
-/// time, by any thread.
+/// The limits that each key has: its own, or the defaults of the longest prefix. Any thread can
+/// change them at any time.
 ///
-/// Asked by each decision, so an implementation answers from memory. [`MemoryConfig`] keeps
-/// everything there and nothing else; `DiskConfig` (feature `disk`) writes each change to disk
+/// Each decision asks the store, so an implementation answers from memory. [`MemoryConfig`] keeps
+/// everything there and nowhere else. `DiskConfig` (feature `disk`) writes each change to disk
 /// first.
 pub trait ConfigStore: Debug + Send + Sync {
     /// The key's limits, if it has any.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
+    ///
+    /// let config = MemoryConfig::new();
+    /// config.set(Scope::Prefix("user:"), "10/s".parse()?)?;
+    /// assert_eq!(config.limits_of("user:bob").unwrap().to_string(), "10/s");
+    /// assert!(config.limits_of("guest").is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn limits_of(&self, key: &str) -> Option<Arc<Limits>>;
 
-    /// A number that is another after each change of any limits.
+    /// A number that is different after each change of any limits.
     ///
-    /// Whoever asks for this first and for [`limits_of`](ConfigStore::limits_of) then, may keep the
-    /// limits until it changes.
+    /// A caller that asks for the version first and for [`limits_of`](ConfigStore::limits_of)
+    /// afterwards may keep the limits until the version changes.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
+    ///
+    /// let config = MemoryConfig::new();
+    /// let version = config.version();
+    /// config.set(Scope::Prefix(""), "10/s".parse()?)?;
+    /// assert_ne!(config.version(), version);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn version(&self) -> u64;
 
-    /// Gives limits to a key, or to all that begin with a prefix.
+    /// Gives limits to a key, or to all keys that begin with a prefix.
     ///
     /// # Errors
-    /// [`ConfigError`] when they could not be stored; nothing has changed then.
+    /// [`ConfigError`] if they could not be stored. Nothing has changed then.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
+    ///
+    /// let config = MemoryConfig::new();
+    /// config.set(Scope::Key("alice"), "5/s, 1000/h in 60".parse()?)?;
+    /// assert_eq!(config.limits_of("alice").unwrap().each().len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn set(&self, scope: Scope<'_>, limits: Limits) -> Result<(), ConfigError>;
 
-    /// Takes a key's or a prefix's limits away; says whether there were any.
+    /// Takes the limits of a key or a prefix away. Returns whether there were any.
     ///
     /// # Errors
-    /// [`ConfigError`] when that could not be stored; nothing has changed then.
+    /// [`ConfigError`] if that could not be stored. Nothing has changed then.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
+    ///
+    /// let config = MemoryConfig::new();
+    /// config.set(Scope::Key("alice"), "5/s".parse()?)?;
+    /// assert!(config.unset(Scope::Key("alice"))?);
+    /// assert!(!config.unset(Scope::Key("alice"))?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn unset(&self, scope: Scope<'_>) -> Result<bool, ConfigError>;
 }
 
@@ -56,19 +96,33 @@ pub enum ConfigError {
     #[error(
         "{path} is no intact configuration store ({reason}): restore it from a copy, or move it away to begin with none"
     )]
+    /// The file is not a configuration store, or it is damaged.
     Damaged {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
-    /// Someone else has it open.
+    /// The file is in a format of the database that is no longer read. No version of this crate
+    /// has written such files.
+    #[error(
+        "{path} is in file format {format}, which is no longer read: upgrade it by `Database::upgrade` of redb 2.6, or move it away to begin with no limits"
+    )]
+    /// The file is in a format of its database that is no longer read. No version of this store has
+    /// written such files.
+    OldFormat {
+        /// The file.
+        path: PathBuf,
+        /// Its format, 1 or 2. Format 3 is read.
+        format: u8,
+    },
+    /// Another process or another store has the file open.
     #[error("{path} is open in another process or another store: close it there first")]
     InUse {
         /// The file.
         path: PathBuf,
     },
-    /// The operating system could not read or write it.
+    /// The operating system could not read or write the file.
     #[error("{path} can't be read or written: {source}")]
     Io {
         /// The file.
@@ -78,10 +132,10 @@ pub enum ConfigError {
     },
 }
 
-/// A configuration in memory; gone with the process.
+/// A configuration in memory. It is gone when the process ends.
 ///
 /// ```
-/// use nanopace_limits::keyed::{ConfigStore, MemoryConfig, Scope};
+/// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
 ///
 /// let config = MemoryConfig::new();
 /// config.set(Scope::Prefix(""), "10/s".parse()?)?;
@@ -108,18 +162,24 @@ struct Tables {
 }
 
 impl MemoryConfig {
-    /// No limits for anybody.
+    /// A configuration in which no key has limits.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigStore, MemoryConfig};
+    ///
+    /// assert!(MemoryConfig::new().limits_of("alice").is_none());
+    /// ```
     #[must_use]
     pub fn new() -> MemoryConfig {
         MemoryConfig { tables: Mutex::new(Tables::default()), version: AtomicU64::new(0) }
     }
 
-    pub(super) fn change(&self, scope: Scope<'_>, limits: Option<Limits>) -> bool {
-        let mut tables = self.tables.lock();
+    pub(crate) fn change(&self, scope: Scope<'_>, limits: Option<Limits>) -> bool {
+        let mut tables = lock(&self.tables);
         let had_any = tables.change(scope, limits.map(Arc::new));
-        // Relaxed: written with the tables locked, after they were changed. Who reads it and locks
-        // them then, locks them after this; otherwise it would have read what is written later.
-        // Model: `a_change_is_seen_by_every_later_decision`.
+        // Relaxed: written with the tables locked, after they were changed. A decision that reads
+        // this number and then locks the tables locks them after this. Otherwise it would have read
+        // a number that is written later. Model: `a_change_is_seen_by_every_later_decision`.
         self.version.fetch_add(1, Relaxed);
         had_any
     }
@@ -133,7 +193,7 @@ impl Default for MemoryConfig {
 
 impl ConfigStore for MemoryConfig {
     fn limits_of(&self, key: &str) -> Option<Arc<Limits>> {
-        self.tables.lock().limits_of(key)
+        lock(&self.tables).limits_of(key)
     }
 
     fn version(&self) -> u64 {
@@ -169,8 +229,8 @@ impl Tables {
         self.keys.get(key).or_else(|| self.defaults_of(key)).cloned()
     }
 
-    /// Those of the longest prefix: a prefix of the key that sorts before another text sorts before
-    /// what both have in common, or is it.
+    /// Those of the longest prefix. A prefix of the key that sorts before another text is no longer
+    /// than what the key and that text have in common, so the search goes on from there.
     fn defaults_of(&self, key: &str) -> Option<&Arc<Limits>> {
         let mut upper = key;
         loop {

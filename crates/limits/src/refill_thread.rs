@@ -1,26 +1,29 @@
-//! A thread that does something at a fixed interval, on any clock, until it is dropped.
+//! A thread that refills something at a fixed interval, on any clock, until it is dropped.
 
 use crate::QuotaError;
 use crate::sync::{JoinHandle, spawn};
 use nanopace::{Clock, Nanos, Pacer, Rate};
 use std::time::Duration;
 
-/// Evenly spaced moments: the origin, and one more each interval.
+/// Evenly spaced moments: the origin, and one more after each interval.
 #[derive(Debug)]
-pub(crate) struct Beat {
+pub(crate) struct Ticks {
     pacer: Pacer,
     origin: Nanos,
     interval_ns: u64,
 }
 
-impl Beat {
+impl Ticks {
     /// From now on, every `interval`, 1 ns to 1 day.
-    pub(crate) fn new(interval: Duration, clock: impl Clock + 'static) -> Result<Beat, QuotaError> {
+    pub(crate) fn new(
+        interval: Duration,
+        clock: impl Clock + 'static,
+    ) -> Result<Ticks, QuotaError> {
         let rate = Rate::per(1, interval).map_err(|_| QuotaError::Interval)?;
         let pacer = Pacer::builder(rate).clock(clock).skip_later_than(interval).build();
         let origin = pacer.acquire().expect("not closed yet").intended_start();
         let interval_ns = u64::try_from(interval.as_nanos()).expect("at most a day");
-        Ok(Beat { pacer, origin, interval_ns })
+        Ok(Ticks { pacer, origin, interval_ns })
     }
 
     pub(crate) fn now(&self) -> Nanos {
@@ -36,37 +39,40 @@ impl Beat {
         now.as_nanos().saturating_sub(self.origin.as_nanos()) / self.interval_ns
     }
 
-    /// The one with that number; at most the last moment there is.
+    /// The moment with that number; at most the last moment there is.
     pub(crate) fn moment(&self, number: u64) -> Nanos {
         let nanos = number.saturating_mul(self.interval_ns);
         Nanos::from_nanos(self.origin.as_nanos().saturating_add(nanos))
     }
 
-    /// The first one at `moment` or later.
+    /// The first moment at `moment` or later.
     pub(crate) fn moment_from(&self, moment: Nanos) -> Nanos {
         let number = self.number(moment);
         if self.moment(number) >= moment { self.moment(number) } else { self.moment(number + 1) }
     }
 }
 
-/// The thread, and how to stop it.
+/// The thread, and the way to stop it.
 #[derive(Debug)]
-pub(crate) struct Housekeeper {
+pub(crate) struct RefillThread {
     pacer: Pacer,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Housekeeper {
-    /// Runs `chore` at each moment of the beat but the origin. When it is late by more than an
-    /// interval, moments are skipped.
-    pub(crate) fn start(beat: &Beat, mut chore: impl FnMut(Nanos) + Send + 'static) -> Housekeeper {
-        let pacer = beat.pacer.clone();
+impl RefillThread {
+    /// Calls `refill` at each tick but the origin. If a call is late by more than an interval,
+    /// ticks are skipped.
+    pub(crate) fn start(
+        ticks: &Ticks,
+        mut refill: impl FnMut(Nanos) + Send + 'static,
+    ) -> RefillThread {
+        let pacer = ticks.pacer.clone();
         let thread = spawn(move || {
             while let Ok(grant) = pacer.acquire() {
-                chore(grant.actual_start());
+                refill(grant.actual_start());
             }
         });
-        Housekeeper { pacer: beat.pacer.clone(), thread: Some(thread) }
+        RefillThread { pacer: ticks.pacer.clone(), thread: Some(thread) }
     }
 
     /// Wakes the thread and lets it come to its end.
@@ -75,11 +81,11 @@ impl Housekeeper {
     }
 }
 
-impl Drop for Housekeeper {
+impl Drop for RefillThread {
     fn drop(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take() {
-            // A chore that panicked has said so.
+            // A refill that panicked has said so.
             let _ = thread.join();
         }
     }

@@ -1,37 +1,37 @@
-//! What limits that were replaced still count, and what those that replace them begin with.
+//! What replaced limits still count, and what the limits that replace them begin with.
 
-use super::limits::{Law, Limit, LimitState};
-use crate::Refused;
+use crate::limit::{Law, Limit, LimitState};
 use nanopace::Nanos;
+use nanopace_limits::Rejected;
 use std::cmp::Reverse;
 
-/// Replaced limits that one key's entry goes on counting for, at most.
+/// The most replaced limits that a key's entry keeps counting for.
 const MOST_REPLACED: usize = 8;
 
 /// A limit, and what it has counted.
 #[derive(Clone, Debug)]
-pub(super) struct Account {
+pub(crate) struct Account {
     limit: Limit,
     state: LimitState,
 }
 
-/// Limits that are no longer in force, and count on until nothing of what they have counted matters
-/// to them any more: put in force again before, they have forgotten nothing.
+/// Limits that are no longer in force. They keep counting until nothing that they have counted
+/// matters any more. If one comes back into force before that, it has forgotten nothing.
 #[derive(Clone, Debug)]
-pub(super) struct Replaced(Vec<Account>);
+pub(crate) struct Replaced(Vec<Account>);
 
 impl Account {
-    pub(super) fn new(limit: Limit, state: LimitState) -> Account {
+    pub(crate) fn new(limit: Limit, state: LimitState) -> Account {
         Account { limit, state }
     }
 
-    pub(super) fn into_state(self) -> LimitState {
+    pub(crate) fn into_state(self) -> LimitState {
         self.state
     }
 
     /// Goes on with the account of the same limit among `others`, or begins with what these have
     /// counted by `now`.
-    pub(super) fn opened(limit: Limit, others: &[Account], now: Nanos) -> Account {
+    pub(crate) fn opened(limit: Limit, others: &[Account], now: Nanos) -> Account {
         if let Some(same) = others.iter().find(|other| other.remembers_for(&limit)) {
             return Account::new(limit, same.state.clone());
         }
@@ -54,12 +54,12 @@ impl Account {
         }
     }
 
-    /// What a cooldown has counted and is not paid off at `now`.
+    /// What a GCRA limit has counted and what is not paid off at `now`.
     fn level(&self, now: Nanos) -> Option<Level> {
-        let Law::Cooldown { burst, .. } = self.limit.law else { return None };
+        let Law::Gcra { burst, .. } = self.limit.law else { return None };
         let free = self.room(burst, now);
         match self.limit.check(&self.state, now, free.saturating_add(1)) {
-            Err(Refused::NotUntil(next)) => {
+            Err(Rejected::NotUntil(next)) => {
                 Some(Level::new(burst - free, (next - now).as_nanos(), interval_ns(&self.limit)))
             }
             _ => Some(Level::default()),
@@ -82,7 +82,7 @@ impl Account {
     /// What a window counts at `now`, each at the latest moment at which it may have been let in.
     fn counted(&self, now: Nanos) -> Vec<(Nanos, u64)> {
         match (&self.limit.law, &self.state) {
-            (Law::Window { rule }, LimitState::Window(state)) => rule.let_in(state, now),
+            (Law::Window { rule }, LimitState::Window(state)) => rule.let_in(state, now).collect(),
             _ => Vec::new(),
         }
     }
@@ -94,7 +94,7 @@ impl Account {
             counted.into_iter().filter(|(moment, _)| now - *moment < period).collect();
         let sum = recent.iter().fold(0_u64, |sum, (_, n)| sum.saturating_add(*n));
         match self.limit.law {
-            Law::Cooldown { burst, .. } if level.requests() >= sum => {
+            Law::Gcra { burst, .. } if level.requests() >= sum => {
                 let level = level.at_most(burst);
                 let paid_ns = level.paid_ns(interval_ns(&self.limit));
                 self.debit(
@@ -102,7 +102,7 @@ impl Account {
                     level.requests(),
                 );
             }
-            Law::Cooldown { .. } => self.debit(now, sum),
+            Law::Gcra { .. } => self.debit(now, sum),
             Law::Window { .. } => {
                 for (moment, n) in recent {
                     self.debit(moment, n);
@@ -115,20 +115,18 @@ impl Account {
     /// Counts what other limits have let in.
     fn debit(&mut self, now: Nanos, n: u64) {
         match self.limit.law {
-            Law::Cooldown { burst, .. } if self.limit.check(&self.state, now, n).is_err() => {
+            Law::Gcra { burst, .. } if self.limit.check(&self.state, now, n).is_err() => {
                 self.exhaust(now, burst);
             }
             _ => self.limit.debit(&mut self.state, now, n),
         }
     }
 
-    /// More than this a cooldown does not owe, and so it recovers within the time of one burst.
+    /// A GCRA limit owes no more than this, so it recovers within the time of one burst.
     fn exhaust(&mut self, now: Nanos, burst: u64) {
         let mut exhausted = self.limit.fresh();
         self.limit.debit(&mut exhausted, now, burst);
-        if let (LimitState::Cooldown(owed), LimitState::Cooldown(most)) =
-            (&mut self.state, exhausted)
-        {
+        if let (LimitState::Gcra(owed), LimitState::Gcra(most)) = (&mut self.state, exhausted) {
             *owed = most.max(*owed);
         }
     }
@@ -136,11 +134,11 @@ impl Account {
     /// From when on nothing counts any more.
     fn ends(&self, now: Nanos) -> Nanos {
         let all = match self.limit.law {
-            Law::Cooldown { burst, .. } => burst,
+            Law::Gcra { burst, .. } => burst,
             Law::Window { rule } => rule.quota().count(),
         };
         match self.limit.check(&self.state, now, all) {
-            Err(Refused::NotUntil(moment)) => moment,
+            Err(Rejected::NotUntil(moment)) => moment,
             _ => now,
         }
     }
@@ -153,7 +151,7 @@ impl Account {
 impl Replaced {
     /// Those of `accounts` that `in_force` do not go on with; if there are too many, those that
     /// count for longest.
-    pub(super) fn by(
+    pub(crate) fn by(
         in_force: &[Account],
         mut accounts: Vec<Account>,
         now: Nanos,
@@ -170,22 +168,22 @@ impl Replaced {
         (!accounts.is_empty()).then(|| Box::new(Replaced(accounts)))
     }
 
-    pub(super) fn accounts(&self) -> &[Account] {
+    pub(crate) fn accounts(&self) -> &[Account] {
         &self.0
     }
 
     /// Forgets what no longer counts at `now`; says whether that is everything.
-    pub(super) fn has_ended(&mut self, now: Nanos) -> bool {
+    pub(crate) fn has_ended(&mut self, now: Nanos) -> bool {
         self.0.iter_mut().for_each(|account| account.limit.advance(&mut account.state, now));
         self.0.retain(|account| !account.is_idle(now));
         self.0.is_empty()
     }
 
-    pub(super) fn debit(&mut self, now: Nanos, n: u64) {
+    pub(crate) fn debit(&mut self, now: Nanos, n: u64) {
         self.0.iter_mut().for_each(|account| account.debit(now, n));
     }
 
-    pub(super) fn is_idle(&self, now: Nanos) -> bool {
+    pub(crate) fn is_idle(&self, now: Nanos) -> bool {
         self.0.iter().all(|account| account.is_idle(now))
     }
 }
@@ -205,7 +203,7 @@ fn most_similar<'a>(limit: &Limit, others: &'a [Account]) -> Option<&'a Account>
 /// order of changes, one that is opened takes over at least as much.
 fn covers(limit: &Limit, other: &Limit) -> bool {
     match (&limit.law, &other.law) {
-        (Law::Cooldown { burst, .. }, Law::Cooldown { burst: others, .. }) => {
+        (Law::Gcra { burst, .. }, Law::Gcra { burst: others, .. }) => {
             burst >= others && interval_ns(limit) >= interval_ns(other)
         }
         (Law::Window { .. }, Law::Window { .. }) => {
@@ -219,12 +217,12 @@ fn interval_ns(limit: &Limit) -> u64 {
     limit.quota().period_ns() / limit.quota().count()
 }
 
-/// How many requests a cooldown has counted and are not paid off, in 2^-32 of one, rounded up.
+/// How many requests a GCRA limit has counted that are not paid off, in 2^-32 of one, rounded up.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Level(u128);
 
 impl Level {
-    /// So many, of which the first will be paid off `next_ns` from now.
+    /// `requests` of them. The first one will be paid off `next_ns` from now.
     fn new(requests: u64, next_ns: u128, interval_ns: u64) -> Level {
         let unpaid = (next_ns << 32).div_ceil(u128::from(interval_ns)).min(1 << 32);
         Level((u128::from(requests - 1) << 32) + unpaid)

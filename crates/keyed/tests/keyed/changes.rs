@@ -2,7 +2,7 @@
 //! locked out.
 
 use crate::at;
-use nanopace_limits::keyed::{ConfigStore, DecisionEngine, Limits, MemoryConfig, Scope};
+use nanopace_keyed::{ConfigStore, DecisionEngine, Limits, MemoryConfig, Scope};
 use proptest::prelude::*;
 use std::fmt;
 
@@ -10,16 +10,16 @@ use std::fmt;
 #[derive(Clone, Copy, Debug)]
 enum Defined {
     /// One per `interval` ns, up to `burst` at once.
-    Cooldown { interval: u64, burst: u64 },
-    /// Up to `count` in any `period` ns, by so many slots.
+    Gcra { interval: u64, burst: u64 },
+    /// Up to `count` in any `period` ns, in that many slots.
     Window { count: u64, period: u64, slots: u64 },
 }
-use Defined::{Cooldown, Window};
+use Defined::{Gcra, Window};
 
 impl fmt::Display for Defined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Cooldown { interval, burst } => write!(f, "1/{interval}ns burst {burst}"),
+            Gcra { interval, burst } => write!(f, "1/{interval}ns burst {burst}"),
             Window { count, period, slots } => write!(f, "{count}/{period}ns in {slots}"),
         }
     }
@@ -37,7 +37,7 @@ impl Defined {
     /// The most that it lets in from a moment to one that is so much later, both included.
     fn most_in(self, length: u64) -> u64 {
         match self {
-            Cooldown { interval, burst } => burst + length / interval,
+            Gcra { interval, burst } => burst + length / interval,
             Window { count, period, .. } => count * (length / period + 1),
         }
     }
@@ -50,7 +50,7 @@ impl Defined {
                 let recent = let_in.iter().filter(|one| last.now - one.now < period);
                 recent.map(|one| one.n).sum::<u64>() <= count
             }
-            Cooldown { interval, burst } => {
+            Gcra { interval, burst } => {
                 let before = paid(&let_in[..let_in.len() - 1], interval, burst);
                 before.max(last.now) + last.n * interval <= last.now + burst * interval
             }
@@ -61,14 +61,14 @@ impl Defined {
     fn is_idle(self, let_in: &[LetIn], now: u64) -> bool {
         match self {
             Window { period, .. } => let_in.last().is_none_or(|last| now - last.now >= period),
-            Cooldown { interval, burst } => paid(let_in, interval, burst) <= now,
+            Gcra { interval, burst } => paid(let_in, interval, burst) <= now,
         }
     }
 
     /// After so long without any request, one gets in.
     fn recovers_in(self) -> u64 {
         match self {
-            Cooldown { interval, .. } => interval,
+            Gcra { interval, .. } => interval,
             Window { period, slots, .. } => period + period.div_ceil(slots),
         }
     }
@@ -99,8 +99,7 @@ fn any_steps(limits: usize) -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn any_limit() -> impl Strategy<Value = Defined> {
-    let cooldown =
-        (1..100_u64, 1..20_u64).prop_map(|(interval, burst)| Cooldown { interval, burst });
+    let cooldown = (1..100_u64, 1..20_u64).prop_map(|(interval, burst)| Gcra { interval, burst });
     let window = (1..20_u64, 20..500_u64, 1..10_u64).prop_map(|(count, period, slots)| Window {
         count,
         period,
@@ -116,7 +115,7 @@ fn rising_cooldowns() -> impl Strategy<Value = Vec<Defined>> {
         let mut limit = (250, 1);
         let mut rise = |(faster, more): (u64, u64)| {
             limit = (limit.0 - faster, limit.1 + more);
-            Cooldown { interval: limit.0, burst: limit.1 }
+            Gcra { interval: limit.0, burst: limit.1 }
         };
         steps.into_iter().map(&mut rise).collect()
     })

@@ -1,0 +1,36 @@
+//! Why a request for a key was rejected.
+
+use nanopace_limits::Rejected;
+use thiserror::Error;
+
+/// Why a request for a key was rejected. Nothing was counted.
+///
+/// ```
+/// use nanopace::Nanos;
+/// use nanopace_keyed::{DecisionEngine, KeyRejected, MemoryConfig};
+///
+/// let engine = DecisionEngine::new(MemoryConfig::new(), 10);
+/// assert_eq!(engine.try_acquire_at("alice", Nanos::ZERO), Err(KeyRejected::NoLimits));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
+pub enum KeyRejected {
+    /// The key's limits do not let it in.
+    #[error(transparent)]
+    Limit(#[from] Rejected),
+    /// The key is new, and there are as many as there may be.
+    #[error(
+        "no room for a new key beside {max}: ask again later, sweep idle keys, or allow for more keys"
+    )]
+    /// The key is new, and there are as many keys as there may be.
+    TooManyKeys {
+        /// The most keys that are kept.
+        max: u64,
+    },
+    /// Neither the key nor any prefix of it has limits.
+    #[error(
+        "no limits are configured for the key: set some for it, for a prefix of it, or for all by the empty prefix"
+    )]
+    /// Neither the key nor any prefix of it has limits.
+    NoLimits,
+}

@@ -1,0 +1,459 @@
+//! The request store: what was let in for each key, in memory.
+
+use crate::KeyRejected;
+use crate::sync::{AtomicU64, Mutex, Relaxed, lock};
+use crossbeam_utils::CachePadded;
+use hashbrown::HashTable;
+use nanopace::Nanos;
+use nanopace_limits::Rule;
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::time::Duration;
+
+/// How many places of its shard an insertion searches for idle keys. This is enough to see the
+/// whole table before it could double, and to keep idle keys fewer than active ones.
+const LOOKS_PER_INSERTION: usize = 8;
+/// How many places a new key searches for idle keys when there are as many keys as there may be.
+const LOOKS_WHEN_FULL: usize = 256;
+/// Keys per shard when the store is full. Rehashing the table of a shard this small takes
+/// microseconds.
+const KEYS_PER_SHARD: usize = 512;
+
+/// Says what happens to a new key when there are as many keys as there may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum WhenFull {
+    /// It is rejected at once. Room is made by [`RequestStore::sweep`], and by the clean-up that
+    /// insertions do.
+    Reject,
+    /// Up to 256 places are searched for idle keys to remove, beginning where the last search
+    /// ended. If there is none among them, the new key is rejected.
+    #[default]
+    EvictExpired,
+}
+
+/// One rule for each of many keys. It counts in memory what was let in for each key.
+///
+/// Keys are spread over shards by their hash. Each shard is a table behind a mutex of its own, so
+/// decisions on different keys seldom meet. A key takes memory from its first admission until it is
+/// idle ([`Rule::is_idle`]) and a clean-up comes by. Each insertion of a new key looks at eight
+/// places, so memory follows the number of active keys without any help.
+/// [`sweep`](RequestStore::sweep) does the same while nothing is inserted. No operation looks at
+/// more than one shard under a lock.
+///
+/// **Removal never changes a decision.** A key is removed if every decision on it, from `lag`
+/// before now on, is the same without it. After a removal, a decision in the same shard whose
+/// moment is older than that counts as made at the removal's moment less `lag`. So nothing is let
+/// in twice, however long a thread slept between reading its clock and asking.
+///
+/// **The bound on keys is hard**: at no moment are there more than `max_keys`, whatever the threads
+/// do.
+///
+/// # Cost
+///
+/// * Memory per key: the key, the rule's state and one byte. It is 1.5 times that on average,
+///   because tables grow by doubling, and 2.3 times at worst. A key that was rejected at its first
+///   request takes none.
+/// * A decision takes a hash, the lock of a shard, and the rule's step. A new key takes eight looks
+///   more.
+///
+/// ```
+/// use nanopace::Nanos;
+/// use nanopace_keyed::RequestStore;
+/// use nanopace_limits::Gcra;
+///
+/// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000_000);
+/// let now = Nanos::from_nanos(1_000_000_000);
+/// assert!(store.try_acquire_n_at("alice", 3, now).is_ok());
+/// assert!(store.try_acquire_n_at("alice", 1, now).is_err());
+/// assert!(store.try_acquire_n_at("bob", 1, now).is_ok());
+/// assert_eq!(store.keys(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct RequestStore<K, R: Rule, S = RandomState> {
+    rule: R,
+    hasher: S,
+    shards: Shards<K, R::State>,
+    /// Keys in all shards. Raised before an insertion, while it is less than `max_keys`; lowered
+    /// after a removal.
+    keys: CachePadded<AtomicU64>,
+    /// Shards that sweeps have begun with.
+    swept: AtomicU64,
+    max_keys: u64,
+    when_full: WhenFull,
+    lag: u64,
+}
+
+type Shards<K, T> = Box<[CachePadded<Mutex<Shard<K, T>>>]>;
+
+struct Shard<K, T> {
+    entries: HashTable<Entry<K, T>>,
+    /// The place that the next clean-up looks at first.
+    hand: usize,
+    /// Up to this moment keys may have been removed.
+    horizon: Nanos,
+}
+
+struct Entry<K, T> {
+    key: K,
+    state: T,
+}
+
+impl<K: Hash + Eq, R: Rule> RequestStore<K, R> {
+    /// An empty store for at most `max_keys` keys.
+    ///
+    /// New keys are hashed by [`RandomState`], so an attacker can't choose keys that collide.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_keyed::RequestStore;
+    /// use nanopace_limits::Gcra;
+    ///
+    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
+    /// assert_eq!(store.keys(), 0);
+    /// # let _ = Nanos::ZERO;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn new(rule: R, max_keys: usize) -> Self {
+        Self::with_hasher(rule, max_keys, RandomState::new())
+    }
+}
+
+impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
+    /// The same as [`new`](RequestStore::new), with another hash function.
+    ///
+    /// ```
+    /// use nanopace_keyed::RequestStore;
+    /// use nanopace_limits::Gcra;
+    /// use std::hash::RandomState;
+    ///
+    /// let rule = Gcra::new("3/60s".parse()?);
+    /// let hasher = RandomState::new();
+    /// let store: RequestStore<u64, _> = RequestStore::with_hasher(rule, 1_000, hasher);
+    /// # let _ = store;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_hasher(rule: R, max_keys: usize, hasher: S) -> Self {
+        let shards = (max_keys / KEYS_PER_SHARD).clamp(16, 1 << 12).next_power_of_two();
+        RequestStore {
+            rule,
+            hasher,
+            shards: (0..shards).map(|_| CachePadded::new(Mutex::new(Shard::new()))).collect(),
+            keys: CachePadded::new(AtomicU64::new(0)),
+            swept: AtomicU64::new(0),
+            max_keys: max_keys as u64,
+            when_full: WhenFull::default(),
+            lag: 1_000_000_000,
+        }
+    }
+
+    /// Sets what happens to a new key when there are as many keys as there may be. The default is
+    /// [`WhenFull::EvictExpired`].
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_keyed::{KeyRejected, RequestStore, WhenFull};
+    /// use nanopace_limits::Gcra;
+    ///
+    /// let store: RequestStore<String, _> =
+    ///     RequestStore::new(Gcra::new("3/60s".parse()?), 1).when_full(WhenFull::Reject);
+    /// assert!(store.try_acquire_n_at("alice", 1, Nanos::ZERO).is_ok());
+    /// let rejected = store.try_acquire_n_at("bob", 1, Nanos::ZERO);
+    /// assert_eq!(rejected, Err(KeyRejected::TooManyKeys { max: 1 }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn when_full(self, when_full: WhenFull) -> Self {
+        RequestStore { when_full, ..self }
+    }
+
+    /// Sets how much older than a clean-up a decision's moment may be so that the decision still
+    /// finds all that it needs. Idle keys stay that long. The default is one second.
+    ///
+    /// ```
+    /// use nanopace_keyed::RequestStore;
+    /// use nanopace_limits::Gcra;
+    /// use std::time::Duration;
+    ///
+    /// let store: RequestStore<String, _> =
+    ///     RequestStore::new(Gcra::new("3/60s".parse()?), 1_000).lag(Duration::from_secs(5));
+    /// # let _ = store;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn lag(self, lag: Duration) -> Self {
+        RequestStore { lag: u64::try_from(lag.as_nanos()).unwrap_or(u64::MAX), ..self }
+    }
+
+    /// The rule that all keys follow.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_keyed::RequestStore;
+    /// use nanopace_limits::Gcra;
+    ///
+    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
+    /// # use nanopace_limits::Rule;
+    /// assert_eq!(store.rule().most(), 3);
+    /// # let _ = Nanos::ZERO;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rule(&self) -> &R {
+        &self.rule
+    }
+
+    /// How many keys there are now. This includes idle keys that have not been removed yet.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_keyed::RequestStore;
+    /// use nanopace_limits::Gcra;
+    ///
+    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
+    /// store.try_acquire_n_at("alice", 1, Nanos::ZERO)?;
+    /// assert_eq!(store.keys(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keys(&self) -> usize {
+        // Relaxed: an insertion compares for itself, in `reserve`. This answer is about a moment
+        // that is over, so there is no model.
+        usize::try_from(self.keys.load(Relaxed)).unwrap_or(usize::MAX)
+    }
+
+    /// Lets `n` in for `key` at `now`, or says why not: all of them or none. Zero always gets in
+    /// and counts as nothing.
+    ///
+    /// # Errors
+    /// [`KeyRejected`]. Nothing is counted then.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_keyed::RequestStore;
+    /// use nanopace_limits::Gcra;
+    ///
+    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
+    /// assert!(store.try_acquire_n_at("alice", 2, Nanos::ZERO).is_ok());
+    /// assert!(store.try_acquire_n_at("alice", 2, Nanos::ZERO).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn try_acquire_n_at<Q>(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        self.decide(key, n, now, |_, _| Ok(()))
+    }
+
+    /// Returns what [`try_acquire_n_at`](RequestStore::try_acquire_n_at) would answer. Counts and
+    /// removes nothing.
+    ///
+    /// # Errors
+    /// [`KeyRejected`], as for the request itself, with one exception: a new key is rejected even
+    /// if the request would remove an idle key to make room for it.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_keyed::RequestStore;
+    /// use nanopace_limits::Gcra;
+    ///
+    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
+    /// assert!(store.check_n_at("alice", 3, Nanos::ZERO).is_ok());
+    /// assert_eq!(store.keys(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_n_at<Q>(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.look(key, n, now, |_, _| Ok(()))
+    }
+
+    /// Removes keys that are idle at `now`. It looks at no more than `looks` places, beginning
+    /// where the last sweep ended, and returns how many keys it removed.
+    ///
+    /// `usize::MAX` looks at every place once. Only one lock is held at a time, for one shard at
+    /// most. A table that has become four times too large gives its memory back.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_keyed::RequestStore;
+    /// use nanopace_limits::Gcra;
+    ///
+    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
+    /// store.try_acquire_n_at("alice", 1, Nanos::ZERO)?;
+    /// let later = Nanos::from_nanos(120_000_000_000);
+    /// assert_eq!(store.sweep(later, usize::MAX), 1);
+    /// assert_eq!(store.keys(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sweep(&self, now: Nanos, mut looks: usize) -> usize {
+        let mut removed = 0;
+        for _ in 0..self.shards.len() {
+            if looks == 0 {
+                break;
+            }
+            // Relaxed: it only spreads sweeps over the shards, so there is no model.
+            let mut shard = lock(self.shard(self.swept.fetch_add(1, Relaxed)));
+            let here = looks.min(shard.entries.num_buckets());
+            looks -= here;
+            removed += self.tidy(&mut shard, here, now);
+        }
+        removed
+    }
+
+    /// The decision; `prepare` sees the key's state first, or a fresh one, and the moment that
+    /// counts.
+    pub(crate) fn decide<Q>(
+        &self,
+        key: &Q,
+        n: u64,
+        now: Nanos,
+        prepare: impl Fn(&mut R::State, Nanos) -> Result<(), KeyRejected>,
+    ) -> Result<(), KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let answer = self.decide_once(key, n, now, &prepare);
+        let full = matches!(answer, Err(KeyRejected::TooManyKeys { .. }));
+        if full && self.when_full == WhenFull::EvictExpired && self.sweep(now, LOOKS_WHEN_FULL) > 0
+        {
+            return self.decide_once(key, n, now, &prepare);
+        }
+        answer
+    }
+
+    fn decide_once<Q>(
+        &self,
+        key: &Q,
+        n: u64,
+        now: Nanos,
+        prepare: &impl Fn(&mut R::State, Nanos) -> Result<(), KeyRejected>,
+    ) -> Result<(), KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let hash = self.hasher.hash_one(key);
+        let mut shard = lock(self.shard(hash >> 32));
+        let at = now.max(shard.horizon);
+        if let Some(entry) = shard.entries.find_mut(hash, |entry| entry.key.borrow() == key) {
+            prepare(&mut entry.state, at)?;
+            return Ok(self.rule.decide(&mut entry.state, at, n)?);
+        }
+        let mut state = self.rule.fresh();
+        prepare(&mut state, at)?;
+        self.rule.decide(&mut state, at, n)?;
+        if n > 0 {
+            self.tidy(&mut shard, LOOKS_PER_INSERTION, now);
+            self.reserve()?;
+            let entry = Entry { key: key.to_owned(), state };
+            shard.entries.insert_unique(hash, entry, |entry| self.hasher.hash_one(&entry.key));
+        }
+        Ok(())
+    }
+
+    /// The answer to a request that is not made.
+    pub(crate) fn look<Q>(
+        &self,
+        key: &Q,
+        n: u64,
+        now: Nanos,
+        prepare: impl Fn(&mut R::State, Nanos) -> Result<(), KeyRejected>,
+    ) -> Result<(), KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.hasher.hash_one(key);
+        let shard = lock(self.shard(hash >> 32));
+        let at = now.max(shard.horizon);
+        let known = shard.entries.find(hash, |entry| entry.key.borrow() == key);
+        let mut state = known.map_or_else(|| self.rule.fresh(), |entry| entry.state.clone());
+        prepare(&mut state, at)?;
+        self.rule.advance(&mut state, at);
+        self.rule.check(&state, at, n)?;
+        if known.is_none() && n > 0 && self.keys() as u64 >= self.max_keys {
+            Err(self.too_many())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// A shard by a number of any size.
+    fn shard(&self, number: u64) -> &Mutex<Shard<K, R::State>> {
+        #[expect(clippy::cast_possible_truncation, reason = "its low bits are what matters")]
+        let index = number as usize & (self.shards.len() - 1);
+        &self.shards[index]
+    }
+
+    /// Takes a place for one more key, if there is one.
+    fn reserve(&self) -> Result<(), KeyRejected> {
+        let one_more = |keys| (keys < self.max_keys).then_some(keys + 1);
+        // Relaxed: the count publishes nothing; what counts is that it is raised from the value
+        // that was compared with the bound. Model: `keys_stay_within_their_bound`.
+        let reserved = self.keys.fetch_update(Relaxed, Relaxed, one_more);
+        reserved.map(drop).map_err(|_| self.too_many())
+    }
+
+    fn too_many(&self) -> KeyRejected {
+        KeyRejected::TooManyKeys { max: self.max_keys }
+    }
+
+    /// Removes the idle keys among the next `looks` places of the shard; returns how many.
+    fn tidy(&self, shard: &mut Shard<K, R::State>, looks: usize, now: Nanos) -> usize {
+        let oldest = Nanos::from_nanos(now.as_nanos().saturating_sub(self.lag));
+        let removed = (0..looks)
+            .filter(|_| shard.look_at_one(|state| self.rule.is_idle(state, oldest)))
+            .count();
+        if removed > 0 {
+            // Relaxed: as in `reserve`; the keys are gone already. Model:
+            // `keys_stay_within_their_bound`.
+            self.keys.fetch_sub(removed as u64, Relaxed);
+            shard.horizon = shard.horizon.max(oldest);
+            shard.shrink(|key| self.hasher.hash_one(key));
+        }
+        removed
+    }
+}
+
+impl<K, T> Shard<K, T> {
+    fn new() -> Shard<K, T> {
+        Shard { entries: HashTable::new(), hand: 0, horizon: Nanos::ZERO }
+    }
+
+    /// Looks at one place, and removes the key there if it is idle.
+    fn look_at_one(&mut self, is_idle: impl Fn(&T) -> bool) -> bool {
+        self.hand = if self.hand + 1 < self.entries.num_buckets() { self.hand + 1 } else { 0 };
+        match self.entries.get_bucket_entry(self.hand) {
+            Ok(entry) if is_idle(&entry.get().state) => {
+                entry.remove();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Gives memory back when less than a quarter of it is in use: so rarely that it costs each
+    /// removal a constant.
+    fn shrink(&mut self, hash: impl Fn(&K) -> u64) {
+        if self.entries.len() < self.entries.capacity() / 4 {
+            let room = self.entries.len() * 2;
+            self.entries.shrink_to(room, |entry| hash(&entry.key));
+        }
+    }
+}
+
+impl<K, R: Rule, S> fmt::Debug for RequestStore<K, R, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("RequestStore");
+        fields
+            .field("rule", &self.rule)
+            .field("keys", &self.keys)
+            .field("max_keys", &self.max_keys);
+        fields.field("when_full", &self.when_full).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,24 @@
+//! The world the concurrent code runs in: std's, or loom's model of it when built with `--cfg
+//! loom`.
+
+use std::sync::PoisonError;
+pub(crate) use std::sync::atomic::Ordering::Relaxed;
+
+#[cfg(not(loom))]
+mod world {
+    pub(crate) use std::sync::atomic::AtomicU64;
+    pub(crate) use std::sync::{Mutex, MutexGuard};
+}
+
+#[cfg(loom)]
+mod world {
+    pub(crate) use loom::sync::atomic::AtomicU64;
+    pub(crate) use loom::sync::{Mutex, MutexGuard};
+}
+
+pub(crate) use world::*;
+
+/// Locks, also after a panic: what is locked here is whole at every step.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,312 @@
+//! The laws that every limiter keeps, and the arrivals that put them to the test.
+//!
+//! A limiter's test file states its definition as a function of all that was let in before
+//! ([`agrees`]), its bound on what gets in within a span ([`is_bounded`]), and runs the other laws
+//! as they are.
+
+#![allow(dead_code, reason = "every test file uses its own part of it")]
+
+use nanopace::Nanos;
+use nanopace_limits::{Limiter, Quota, Rejected, Rule};
+use proptest::prelude::*;
+use std::time::Duration;
+
+pub(crate) const MILLI: u64 = 1_000_000;
+pub(crate) const SECOND: u64 = 1_000_000_000;
+pub(crate) const HOUR: u64 = 3_600 * SECOND;
+pub(crate) const DAY: u64 = 24 * HOUR;
+pub(crate) const YEAR: u64 = 365 * DAY;
+
+/// A request for `n` at `now`; so is what was let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Arrival {
+    pub(crate) now: Nanos,
+    pub(crate) n: u64,
+}
+
+pub(crate) type Answer = Result<(), Rejected>;
+
+pub(crate) fn at(nanos: u64) -> Nanos {
+    Nanos::from_nanos(nanos)
+}
+
+pub(crate) fn seconds(seconds: u64) -> Nanos {
+    at(seconds * SECOND)
+}
+
+pub(crate) fn span(nanos: u64) -> Duration {
+    Duration::from_nanos(nanos)
+}
+
+pub(crate) fn not_until(moment: Nanos) -> Answer {
+    Err(Rejected::NotUntil(moment))
+}
+
+/// The answers to `arrivals`, in order.
+pub(crate) fn answers<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Vec<Answer> {
+    let mut state = rule.fresh();
+    arrivals.iter().map(|arrival| rule.decide(&mut state, arrival.now, arrival.n)).collect()
+}
+
+/// Those of `arrivals` that get in.
+pub(crate) fn admitted<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Vec<Arrival> {
+    let answers = answers(rule, arrivals);
+    arrivals
+        .iter()
+        .zip(answers)
+        .filter(|(_, answer)| answer.is_ok())
+        .map(|(arrival, _)| *arrival)
+        .collect()
+}
+
+/// Those of `arrivals` that `limiter` lets in.
+pub(crate) fn admitted_by(limiter: &dyn Limiter, arrivals: &[Arrival]) -> Vec<Arrival> {
+    let gets_in = |arrival: &&Arrival| limiter.try_acquire_n_at(arrival.n, arrival.now).is_ok();
+    arrivals.iter().filter(gets_in).copied().collect()
+}
+
+/// How time goes on between two arrivals.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    On(u64),
+    Back(u64),
+}
+
+impl Step {
+    fn from(self, now: u64) -> u64 {
+        match self {
+            Step::On(gap) => at(now.saturating_add(gap)).as_nanos(),
+            Step::Back(gap) => now.saturating_sub(gap),
+        }
+    }
+}
+
+/// Bursts at one moment, gaps about the interval and about the period, idle times of any length,
+/// and steps back.
+fn steps(interval_ns: u64, period_ns: u64, backwards: bool) -> impl Strategy<Value = Step> {
+    let on = prop_oneof![
+        4 => Just(0),
+        4 => 0..=interval_ns.saturating_mul(2),
+        1 => interval_ns.saturating_sub(1)..=interval_ns.saturating_add(1),
+        2 => 0..=period_ns.saturating_mul(2),
+        1 => period_ns.saturating_sub(1)..=period_ns.saturating_add(1),
+        1 => (0_u32..63).prop_flat_map(|bits| 0..=1_u64 << bits),
+    ]
+    .prop_map(Step::On);
+    let back = (0..=period_ns.saturating_mul(2)).prop_map(Step::Back);
+    prop_oneof![9 => on, u32::from(backwards) => back]
+}
+
+/// Mostly ones; zero, a part of `capacity`, all of it, and more now and then.
+fn sizes(capacity: u64) -> impl Strategy<Value = u64> {
+    prop_oneof![
+        8 => Just(1),
+        1 => Just(0),
+        2 => 0..=capacity,
+        1 => Just(capacity),
+        1 => capacity.saturating_add(1)..=capacity.saturating_mul(2).saturating_add(1),
+        1 => Just(u64::MAX),
+    ]
+}
+
+fn sequence(
+    period_ns: u64,
+    count: u64,
+    capacity: u64,
+    backwards: bool,
+) -> impl Strategy<Value = Vec<Arrival>> {
+    let step = steps(period_ns / count, period_ns, backwards);
+    prop::collection::vec((step, sizes(capacity)), 1..60).prop_map(|steps| {
+        let mut now = 0;
+        let mut arrive = |(step, n): (Step, u64)| {
+            now = step.from(now);
+            Arrival { now: at(now), n }
+        };
+        steps.into_iter().map(&mut arrive).collect()
+    })
+}
+
+/// Arrivals at a limiter of `count` per `period_ns` that lets in `capacity` at once; the clock goes
+/// backwards now and then.
+pub(crate) fn arrivals(
+    period_ns: u64,
+    count: u64,
+    capacity: u64,
+) -> impl Strategy<Value = Vec<Arrival>> {
+    sequence(period_ns, count, capacity, true)
+}
+
+/// As [`arrivals`], on a clock that never goes backwards.
+pub(crate) fn orderly(
+    period_ns: u64,
+    count: u64,
+    capacity: u64,
+) -> impl Strategy<Value = Vec<Arrival>> {
+    sequence(period_ns, count, capacity, false)
+}
+
+/// Every answer is the definition's, which knows all that was let in before, in the order in which
+/// it was.
+pub(crate) fn agrees<R: Rule>(
+    rule: &R,
+    arrivals: &[Arrival],
+    definition: impl Fn(&[Arrival], Arrival) -> Answer,
+) -> Result<(), TestCaseError> {
+    let mut let_in = Vec::new();
+    for (&arrival, answer) in arrivals.iter().zip(answers(rule, arrivals)) {
+        prop_assert_eq!(answer, definition(&let_in, arrival), "{:?} after {:?}", arrival, let_in);
+        if answer.is_ok() && arrival.n > 0 {
+            let_in.push(arrival);
+        }
+    }
+    Ok(())
+}
+
+/// Between any two moments `from` and `to`, both included, no more gets in than `bound` says for
+/// `to - from`.
+pub(crate) fn is_bounded<R: Rule>(
+    rule: &R,
+    arrivals: &[Arrival],
+    bound: impl Fn(u64) -> u128,
+) -> Result<(), TestCaseError> {
+    let_in_is_bounded(&admitted(rule, arrivals), bound)
+}
+
+/// The same for what was let in.
+pub(crate) fn let_in_is_bounded(
+    let_in: &[Arrival],
+    bound: impl Fn(u64) -> u128,
+) -> Result<(), TestCaseError> {
+    for from in let_in {
+        for to in let_in.iter().filter(|to| to.now >= from.now) {
+            let within = let_in.iter().filter(|one| (from.now..=to.now).contains(&one.now));
+            let sum: u128 = within.map(|one| u128::from(one.n)).sum();
+            let length = to.now.as_nanos() - from.now.as_nanos();
+            prop_assert!(sum <= bound(length), "{} from {:?} to {:?}", sum, from.now, to.now);
+        }
+    }
+    Ok(())
+}
+
+/// What is rejected changes nothing: without it, everything else is answered as before.
+pub(crate) fn rejections_count_for_nothing<R: Rule>(
+    rule: &R,
+    arrivals: &[Arrival],
+) -> Result<(), TestCaseError> {
+    let let_in = admitted(rule, arrivals);
+    prop_assert!(answers(rule, &let_in).iter().all(Result::is_ok));
+    let mut state = rule.fresh();
+    let mut untouched = rule.fresh();
+    for arrival in arrivals {
+        let answer = rule.decide(&mut state, arrival.now, arrival.n);
+        let mut asked = untouched.clone();
+        prop_assert_eq!(answer, rule.decide(&mut asked, arrival.now, arrival.n));
+        if answer.is_ok() {
+            untouched = asked;
+        }
+    }
+    Ok(())
+}
+
+/// Whoever comes back when told gets in, and a nanosecond earlier would not have.
+pub(crate) fn retries_get_in<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
+    let mut state = rule.fresh();
+    for &Arrival { now, n } in arrivals {
+        let Err(Rejected::NotUntil(moment)) = rule.decide(&mut state, now, n) else { continue };
+        if moment == Nanos::MAX {
+            continue; // perhaps beyond the end of time
+        }
+        prop_assert!(moment > now, "{:?} at {:?}", moment, now);
+        let before = at(moment.as_nanos() - 1);
+        prop_assert!(rule.decide(&mut state.clone(), before, n).is_err(), "also at {:?}", before);
+        prop_assert_eq!(rule.decide(&mut state.clone(), moment, n), Ok(()), "at {:?}", moment);
+    }
+    Ok(())
+}
+
+/// An idle state equals a fresh one: so it may be dropped.
+pub(crate) fn idle_is_fresh<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
+    for (i, &first) in arrivals.iter().enumerate() {
+        let mut state = rule.fresh();
+        for arrival in &arrivals[..i] {
+            let _ = rule.decide(&mut state, arrival.now, arrival.n);
+        }
+        if !rule.is_idle(&state, first.now) {
+            continue;
+        }
+        let mut fresh = rule.fresh();
+        for later in arrivals[i..].iter().filter(|later| later.now >= first.now) {
+            let answer = rule.decide(&mut state, later.now, later.n);
+            prop_assert_eq!(answer, rule.decide(&mut fresh, later.now, later.n), "{:?}", later);
+        }
+    }
+    Ok(())
+}
+
+/// Nothing always gets in, changes nothing; more than `capacity` never does, and that is another
+/// error than "not yet".
+pub(crate) fn sizes_are_told_apart<R: Rule>(
+    rule: &R,
+    capacity: u64,
+    arrivals: &[Arrival],
+) -> Result<(), TestCaseError> {
+    for (arrival, answer) in arrivals.iter().zip(answers(rule, arrivals)) {
+        match arrival.n {
+            0 => prop_assert_eq!(answer, Ok(())),
+            n if n > capacity => {
+                prop_assert_eq!(answer, Err(Rejected::ExceedsCapacity { capacity }));
+            }
+            _ => prop_assert!(
+                !matches!(answer, Err(Rejected::ExceedsCapacity { .. })),
+                "{:?}",
+                arrival
+            ),
+        }
+    }
+    let nothing = |arrival: &Arrival| [Arrival { n: 0, ..*arrival }, *arrival];
+    let with_nothing: Vec<Arrival> = arrivals.iter().flat_map(nothing).collect();
+    let with_nothing = answers(rule, &with_nothing);
+    prop_assert!(with_nothing.iter().skip(1).step_by(2).eq(&answers(rule, arrivals)));
+    Ok(())
+}
+
+/// The laws that need no definition.
+pub(crate) fn common<R: Rule>(
+    rule: &R,
+    capacity: u64,
+    arrivals: &[Arrival],
+) -> Result<(), TestCaseError> {
+    rejections_count_for_nothing(rule, arrivals)?;
+    retries_get_in(rule, arrivals)?;
+    idle_is_fresh(rule, arrivals)?;
+    sizes_are_told_apart(rule, capacity, arrivals)
+}
+
+/// Quotas of all sizes: from one per 292 years to one per nanosecond, most of them with an interval
+/// that is no whole number.
+pub(crate) fn quotas() -> impl Strategy<Value = Quota> {
+    let period_ns = (0_u32..63).prop_flat_map(|bits| 1..=Nanos::MAX.as_nanos() >> bits);
+    let quota = period_ns.prop_flat_map(|period_ns| {
+        let count = prop_oneof![
+            1..=period_ns,
+            1..=period_ns.min(20),
+            Just(period_ns),
+            Just(period_ns / 2 + 1)
+        ];
+        (count, Just(period_ns))
+    });
+    quota.prop_map(|(count, period_ns)| Quota::new(count, span(period_ns)).expect("a quota"))
+}
+
+/// Quotas of up to 20 per period, whose interval is a whole number of nanoseconds.
+pub(crate) fn whole_quotas() -> impl Strategy<Value = Quota> {
+    let interval_ns = (5_u32..63).prop_flat_map(|bits| 1..=Nanos::MAX.as_nanos() >> bits);
+    (1..=20_u64, interval_ns).prop_map(|(count, interval_ns)| {
+        Quota::new(count, span(count * interval_ns)).expect("a quota")
+    })
+}
+
+/// Arrivals at a limiter of that quota, all of which it lets in at once.
+pub(crate) fn arrivals_for(quota: Quota) -> impl Strategy<Value = Vec<Arrival>> {
+    arrivals(quota.period_ns(), quota.count(), quota.count())
+}

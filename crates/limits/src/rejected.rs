@@ -1,0 +1,79 @@
+//! Why a request was rejected, and what the rules share to find that out.
+
+use nanopace::Nanos;
+use std::cmp::Ordering;
+use thiserror::Error;
+
+/// Why a request was rejected. Nothing was counted.
+///
+/// The order is by how long the request has to wait. Of two capacities, the smaller one is the
+/// greater error.
+///
+/// ```
+/// use nanopace::Nanos;
+/// use nanopace_limits::Rejected;
+///
+/// let soon = Rejected::NotUntil(Nanos::from_nanos(1));
+/// assert!(soon < Rejected::NotUntil(Nanos::from_nanos(2)));
+/// assert!(soon < Rejected::ExceedsCapacity { capacity: 10 });
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+pub enum Rejected {
+    /// Not yet. The same request gets in from this moment on, and not earlier, if nothing else is
+    /// let in before.
+    #[error("not before {0:?}")]
+    NotUntil(Nanos),
+    /// Never: the request is for more than the limiter lets in at once.
+    #[error(
+        "asked for more than the {capacity} that can be let in at once: ask for less, or raise the limit"
+    )]
+    /// Never. The request is for more than the limiter ever lets in at once.
+    ExceedsCapacity {
+        /// The most that can be let in at once.
+        capacity: u64,
+    },
+}
+
+impl Ord for Rejected {
+    fn cmp(&self, other: &Rejected) -> Ordering {
+        match (self, other) {
+            (Rejected::NotUntil(moment), Rejected::NotUntil(other)) => moment.cmp(other),
+            (
+                Rejected::ExceedsCapacity { capacity },
+                Rejected::ExceedsCapacity { capacity: other },
+            ) => other.cmp(capacity),
+            (Rejected::NotUntil(_), Rejected::ExceedsCapacity { .. }) => Ordering::Less,
+            (Rejected::ExceedsCapacity { .. }, Rejected::NotUntil(_)) => Ordering::Greater,
+        }
+    }
+}
+
+impl PartialOrd for Rejected {
+    fn partial_cmp(&self, other: &Rejected) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// What may be counted already of `capacity`, so that `n` more fit.
+///
+/// # Errors
+/// [`Rejected::ExceedsCapacity`] where `n` alone are too many.
+pub(crate) fn room_beside(n: u64, capacity: u64) -> Result<u64, Rejected> {
+    capacity.checked_sub(n).ok_or(Rejected::ExceedsCapacity { capacity })
+}
+
+/// Which of the entries, oldest first, is the last that has to leave until no more than `most` of
+/// the `total` are left. There is one where `most` is less than the total.
+pub(crate) fn last_to_leave<T>(
+    entries: impl IntoIterator<Item = (T, u64)>,
+    total: u64,
+    most: u64,
+) -> Option<T> {
+    let mut left = total;
+    let mut entries = entries.into_iter();
+    let last = entries.find(|(_, count)| {
+        left -= count;
+        left <= most
+    });
+    last.map(|(entry, _)| entry)
+}
