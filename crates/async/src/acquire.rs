@@ -1,6 +1,7 @@
 //! The future of one slot.
 
 use crate::line::{Line, Ticket};
+use crate::sync::thread_local;
 use nanopace::{Grant, Nanos, Refused};
 use std::cell::Cell;
 use std::pin::Pin;
@@ -12,7 +13,7 @@ const IN_A_ROW: u32 = 64;
 
 thread_local! {
     /// How many this thread's tasks have had since one of them last waited.
-    static HAD: Cell<u32> = const { Cell::new(0) };
+    static HAD: Cell<u32> = Cell::new(0);
 }
 
 /// A slot in the making; see [`AsyncPacer::acquire`](crate::AsyncPacer::acquire).
@@ -74,7 +75,7 @@ impl Waiting {
         context: &mut Context<'_>,
         mut take: impl FnMut(&Line) -> Result<Grant, Refused>,
     ) -> Poll<Result<Grant, Refused>> {
-        HAD.set(0);
+        HAD.with(|had| had.set(0));
         let leads = self.line.stand(&mut self.ticket, self.deadline, context.waker());
         // Once more: for the leader, because its watch reports only what comes from now on; for the
         // others, because what has been refused may have come from before they stood in line.
@@ -112,7 +113,9 @@ impl Drop for Waiting {
 }
 
 fn has_had_enough() -> bool {
-    let had = HAD.get();
-    HAD.set(if had == IN_A_ROW { 0 } else { had + 1 });
-    had == IN_A_ROW
+    HAD.with(|count| {
+        let had = count.get();
+        count.set(if had == IN_A_ROW { 0 } else { had + 1 });
+        had == IN_A_ROW
+    })
 }

@@ -8,6 +8,12 @@ use loom::sync as world;
 
 pub(crate) use world::MutexGuard;
 
+#[cfg(not(loom))]
+pub(crate) use std::thread_local;
+
+#[cfg(loom)]
+pub(crate) use loom::thread_local;
+
 /// A mutex that goes on after a panic: its holders leave the data whole at every step.
 #[derive(Debug)]
 pub(crate) struct Mutex<T>(world::Mutex<T>);

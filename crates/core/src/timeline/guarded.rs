@@ -320,7 +320,7 @@ impl Entry<'_> {
         self.locked.schedule.tidy(next, open, now);
     }
 
-    pub(super) fn keep_books(&mut self, now: i64) {
+    pub(super) fn keep_up(&mut self, now: i64) {
         self.locked.latest = self.locked.latest.max(now);
         self.tidy(now);
         self.publish(now);

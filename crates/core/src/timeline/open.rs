@@ -8,7 +8,7 @@ use crate::{Grant, Refused};
 use std::ops::Range;
 
 /// The lock's counts are brought up to date at least this often while slots are claimed without it.
-const BOOKS_NS: i64 = 10_000_000;
+const UPKEEP_NS: i64 = 10_000_000;
 
 /// What a lane knows of its own pace.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,12 +51,12 @@ impl Timeline {
             if !plan.is_due() {
                 self.published.note(claimed.end(), now);
                 // There is time for it here, so that the start does not have to do it.
-                self.keep_books(plan.due.saturating_sub(plan.interval_ns)..plan.due, now);
+                self.keep_up(plan.due.saturating_sub(plan.interval_ns)..plan.due, now);
                 return Some(Ok(Step::Hold(plan)));
             }
             *held = None;
             let seen = self.published.report(&snapshot, claimed.end(), now);
-            self.keep_books(seen..now, now);
+            self.keep_up(seen..now, now);
             return Some(Ok(Step::Start(self.grant(&plan))));
         }
     }
@@ -107,7 +107,7 @@ impl Timeline {
                 .filter(|_| slots > 0 && snapshot.has_run_from(start))?;
             if self.exchange(start, after(start, slots)) {
                 let seen = self.published.note(after(start, slots), now);
-                self.keep_books(seen..now, now);
+                self.keep_up(seen..now, now);
                 return Some((snapshot.run(start, slots, now), now));
             }
         }
@@ -116,11 +116,11 @@ impl Timeline {
     /// Brings the lock's counts up to date every now and then in the schedule's time, of which the
     /// caller stands for this part. It gives up if another thread has the lock: nothing waits for
     /// the counts, and callers may need the lock.
-    fn keep_books(&self, part_ns: Range<i64>, now: i64) {
-        if part_ns.start / BOOKS_NS != part_ns.end / BOOKS_NS
+    fn keep_up(&self, part_ns: Range<i64>, now: i64) {
+        if part_ns.start / UPKEEP_NS != part_ns.end / UPKEEP_NS
             && let Some(mut entry) = self.try_enter()
         {
-            entry.keep_books(now);
+            entry.keep_up(now);
         }
     }
 
