@@ -6,8 +6,8 @@ use thiserror::Error;
 
 /// Why a request was rejected. Nothing was counted.
 ///
-/// The order is by how long the request has to wait. Of two capacities, the smaller one is the
-/// greater error.
+/// The order is by how long the request has to wait. The smaller of two capacities is the greater
+/// error.
 ///
 /// ```
 /// use nanopace::Nanos;
@@ -23,11 +23,10 @@ pub enum Rejected {
     /// let in before.
     #[error("not before {0:?}")]
     NotUntil(Nanos),
-    /// Never: the request is for more than the limiter lets in at once.
+    /// Never. The request is for more than the limiter ever lets in at once.
     #[error(
         "asked for more than the {capacity} that can be let in at once: ask for less, or raise the limit"
     )]
-    /// Never. The request is for more than the limiter ever lets in at once.
     ExceedsCapacity {
         /// The most that can be let in at once.
         capacity: u64,

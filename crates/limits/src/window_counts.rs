@@ -11,7 +11,7 @@ use nanopace::Nanos;
 pub(crate) struct WindowCounts<const BEFORE: bool> {
     pub(crate) windows: Windows,
     pub(crate) limit: u64,
-    /// Of each count.
+    /// The bits of each count.
     bits: u32,
 }
 

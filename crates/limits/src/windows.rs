@@ -47,7 +47,7 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    /// Of `length_ns`, 1 to 2^63 - 1.
+    /// Windows of `length_ns`, 1 to 2^63 - 1.
     pub(crate) fn new(length_ns: u64) -> Windows {
         let last = Nanos::MAX.as_nanos() / length_ns;
         Windows { length_ns, divisor: Divisor::new(length_ns), spare_bits: last.leading_zeros() }
