@@ -26,7 +26,7 @@ static MEMORY: PeakAlloc = PeakAlloc;
 
 const SPAN: Duration = Duration::from_millis(100);
 const ROUNDS: usize = 7;
-/// Of one-word limiters to the bare loop.
+/// What one-word limiters may cost beside the bare loop.
 const BOUND: f64 = 1.5;
 const MILLION: u64 = 1 << 20;
 /// A minute's worth at 1 G/s.

@@ -1,7 +1,7 @@
-//! Limits by key, with any numbers, on a clock that jumps forth and back by no more than the
-//! store's lag: the decision engine answers as each key's own limiter would that nobody ever cleans
-//! up; keys stay within their bound; and changes of the limits of others change nothing, those of a
-//! key's own at least break nothing.
+//! Limits by key, with any numbers, on a clock that jumps forth and back by no more than the store's
+//! lag. The decision engine gives the answers of a limiter for each key that is never cleaned up.
+//! Keys stay within their bound. Changes to the limits of other keys change nothing, and changes to
+//! a key's own limits at least break nothing.
 
 #![no_main]
 

@@ -16,9 +16,9 @@ fn second(second: u64) -> nanopace::Nanos {
     at(second * SECOND)
 }
 
-/// Of two requests a second apart, a ring that lets in one per two seconds lets in one at most,
-/// also where the slot of one has taken the place of an older one. Of two that are three slots
-/// apart, both may get in.
+/// A ring that lets in one per two seconds lets in at most one of two requests that are a second
+/// apart, even if the slot of one of them has taken the place of an older slot. Two requests that are
+/// three slots apart may both get in.
 ///
 /// Threads: two that ask, at seconds 4 and 5; the ring has let one in at second 1 or 2.
 /// Edits: the count of readings with a weaker ordering, or by a load and a store.

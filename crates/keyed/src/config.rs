@@ -92,24 +92,21 @@ pub trait ConfigStore: Debug + Send + Sync {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The file is no configuration store, or a damaged one.
+    /// The file is not a configuration store, or it is damaged.
     #[error(
         "{path} is no intact configuration store ({reason}): restore it from a copy, or move it away to begin with none"
     )]
-    /// The file is not a configuration store, or it is damaged.
     Damaged {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
-    /// The file is in a format of the database that is no longer read. No version of this crate
-    /// has written such files.
+    /// The file is in a format of its database that is no longer read. No version of this store has
+    /// written such files.
     #[error(
         "{path} is in file format {format}, which is no longer read: upgrade it by `Database::upgrade` of redb 2.6, or move it away to begin with no limits"
     )]
-    /// The file is in a format of its database that is no longer read. No version of this store has
-    /// written such files.
     OldFormat {
         /// The file.
         path: PathBuf,

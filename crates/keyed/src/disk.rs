@@ -25,14 +25,15 @@ const PREFIXES: TableDefinition<'_, &str, &str> = TableDefinition::new("prefixes
 const MAGIC: [u8; 9] = *b"redb\x1A\n\xA9\r\n";
 /// Where it says how it is laid out, in five numbers of 32 bits.
 const LAYOUT: Range<usize> = 12..32;
-/// The first three: bytes of a page; pages of a region's header; pages of its data. What [`redb`]
-/// gives to every file whose builder says nothing else, from its version 3 on and before.
+/// The first three numbers: bytes of a page; pages of a region's header; pages of its data. By
+/// default [`redb`] gives the first row to every new file since its version 3, and gave the second
+/// row before.
 const SIZES: [[u32; 3]; 2] = [[4096, 0, 1 << 20], [4096, 130, 1 << 20]];
 
 /// Where it says which of the last two states is the current one (bit 0), and how that was
 /// committed.
 const FLAGS: usize = 9;
-/// In two phases.
+/// It was committed in two phases.
 const TWO_PHASES: u8 = 4;
 /// Where it says in which format each of the two is.
 const FORMATS: [usize; 2] = [64, 192];
@@ -71,13 +72,13 @@ const TRANSACTIONS: [usize; 2] = [168, 296];
 /// ```
 pub struct DiskConfig {
     cache: MemoryConfig,
-    /// Locked from a change on disk until the same change of the cache, so that both have the same
-    /// last one.
+    /// Locked from a change on disk until the same change of the cache, so that the same change comes
+    /// last in both.
     database: Mutex<Database>,
     path: PathBuf,
 }
 
-/// Whose limits, by kind and name, and what they are.
+/// Whether it is a prefix or a key, its name, and its limits.
 type Stored = (bool, String, String);
 
 impl DiskConfig {
@@ -240,7 +241,7 @@ fn content(file: &LockedFile) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// The database believes the sizes in its header: it may calculate for minutes with wrong ones, or
+/// The database trusts the sizes in its header. With wrong ones it may calculate for minutes, or
 /// panic.
 fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     let layout = header.get(LAYOUT).filter(|_| header.starts_with(&MAGIC)).unwrap_or_default();
@@ -267,8 +268,8 @@ fn examined(bytes: &mut [u8]) -> Result<(Vec<Stored>, bool), Error> {
     if !is_other_newer(bytes) {
         return Ok(current);
     }
-    // The process died before it switched to the other state, which perhaps is not whole. Of states
-    // that were not committed in two phases the database takes the newest that is.
+    // The process died before it switched to the other state, which may be incomplete. If states
+    // were not committed in two phases, the database takes the newest one that is complete.
     bytes[FLAGS] &= !TWO_PHASES;
     loaded(bytes)
 }
@@ -290,7 +291,8 @@ fn loaded(bytes: &[u8]) -> Result<(Vec<Stored>, bool), Error> {
     Ok((read(&database)?, is_whole))
 }
 
-/// No operating system takes part in reading a copy. And a file of an old format says so twice.
+/// The error of reading a copy. It can't come from the operating system. A file that really is in an
+/// old format says so in both states.
 fn of_a_copy(error: Error, bytes: &[u8]) -> Error {
     match error {
         Error::Io(error) => Error::Corrupted(error.to_string()),
@@ -313,8 +315,8 @@ fn read(database: &Database) -> Result<Vec<Stored>, Error> {
     Ok(entries)
 }
 
-/// In two phases, so that what was committed last is known to be whole: where it is not, it was
-/// damaged, and an older state does not take its place.
+/// Begins a transaction in two phases. So the last state that was committed is known to be complete.
+/// If it is not, it was damaged, and an older state does not take its place.
 fn begin_write(database: &Database) -> Result<WriteTransaction, Error> {
     let mut transaction = database.begin_write()?;
     transaction.set_two_phase_commit(true);

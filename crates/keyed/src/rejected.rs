@@ -18,11 +18,10 @@ pub enum KeyRejected {
     /// The key's limits do not let it in.
     #[error(transparent)]
     Limit(#[from] Rejected),
-    /// The key is new, and there are as many as there may be.
+    /// The key is new, and there are as many keys as there may be.
     #[error(
         "no room for a new key beside {max}: ask again later, sweep idle keys, or allow for more keys"
     )]
-    /// The key is new, and there are as many keys as there may be.
     TooManyKeys {
         /// The most keys that are kept.
         max: u64,
@@ -31,6 +30,5 @@ pub enum KeyRejected {
     #[error(
         "no limits are configured for the key: set some for it, for a prefix of it, or for all by the empty prefix"
     )]
-    /// Neither the key nor any prefix of it has limits.
     NoLimits,
 }

@@ -188,8 +188,8 @@ impl Replaced {
     }
 }
 
-/// The window of the shortest period that is not shorter than the limit's, else the one of the
-/// longest: no other has seen more of what counts within that period.
+/// The window with the shortest period that is not shorter than the limit's. If there is none, the
+/// window with the longest period. No other has seen more of what counts within that period.
 fn most_similar<'a>(limit: &Limit, others: &'a [Account]) -> Option<&'a Account> {
     let period = limit.quota().period();
     let windows = others.iter().filter(|other| matches!(other.limit.law, Law::Window { .. }));
@@ -199,8 +199,8 @@ fn most_similar<'a>(limit: &Limit, others: &'a [Account]) -> Option<&'a Account>
     })
 }
 
-/// Whether an account of the limit counts as much as one of the other, and for as long: in any
-/// order of changes, one that is opened takes over at least as much.
+/// Whether an account of `limit` counts as much as one of `other`, and for as long. Then an account
+/// that is opened later takes over at least as much, whatever the order of changes.
 fn covers(limit: &Limit, other: &Limit) -> bool {
     match (&limit.law, &other.law) {
         (Law::Gcra { burst, .. }, Law::Gcra { burst: others, .. }) => {

@@ -8,8 +8,8 @@
 //! twice.
 //!
 //! Two requests that reserve in different slots must not both overlook the other. So between its
-//! reservation and its reading, each request adds one to a word that all of them share. Of two
-//! additions to one word, one comes first. The second request acquires what the first one has
+//! reservation and its reading, each request adds one to a word that all of them share. One
+//! of two additions to one word comes first. The second request acquires what the first one has
 //! released, which is its reservation. So the second one counts the first one, unless the first was
 //! rejected and has taken itself back. (A sequentially consistent fence would do as well. It costs
 //! the same, but sanitizers do not understand it.)
@@ -31,8 +31,8 @@ use nanopace::Nanos;
 /// # Law
 ///
 /// That of the ring: never more than its limit within the time that it guards, whatever the threads
-/// do. Requests that come one after the other get the ring's own answers. Of requests that come at
-/// the same time, one may be rejected because of another one that is about to be rejected as well.
+/// do. Requests that come one after the other get the ring's own answers. A request may be rejected
+/// because of another one that comes at the same time and is about to be rejected as well.
 ///
 /// A moment that goes backwards counts as the latest slot in which there was a request.
 ///

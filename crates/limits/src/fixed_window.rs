@@ -63,6 +63,7 @@ impl FixedWindow {
     }
 
     /// When `n` more get in, if not at once.
+    #[inline]
     fn first(&self, state: u64, now: Nanos, n: u64) -> Option<Nanos> {
         let counts = self.counts.latest(state, now);
         let fits = counts.now + n <= self.counts.limit;

@@ -66,11 +66,10 @@ pub enum AcquireError {
     /// The pool has been closed.
     #[error("the pool is closed: no more tokens come in")]
     Closed,
-    /// The request is for more than the pool can ever hold.
+    /// The request is for more tokens than the pool can ever hold.
     #[error(
         "asked for more than the {capacity} tokens that the pool can hold: ask for less, or make it larger"
     )]
-    /// The request is for more tokens than the pool can ever hold.
     ExceedsCapacity {
         /// The most that the pool can hold.
         capacity: u64,

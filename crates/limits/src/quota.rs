@@ -42,11 +42,10 @@ pub enum QuotaError {
     /// A period of 2^63 ns or more.
     #[error("a period lasts at most 2^63 - 1 ns, 292 years: write a shorter one, such as 1/day")]
     PeriodTooLong,
-    /// Not of the form COUNT/PERIOD.
+    /// Text that is not of the form COUNT/PERIOD.
     #[error(
         "`{0}` is no quota: write a count, a slash and a period, such as 10/s, 3/60s, 5k/h or 1/day"
     )]
-    /// Text that is not of the form COUNT/PERIOD.
     Syntax(String),
     /// A capacity of zero, or one that is smaller than the cost of one request.
     #[error("that capacity lets nothing in: write at least {least}, the cost of one request")]
@@ -66,11 +65,10 @@ pub enum QuotaError {
         /// The capacity.
         capacity: u64,
     },
-    /// The count does not fit into one word beside the number of a window of that length.
+    /// A count that does not fit into one word beside the number of a window of that length.
     #[error(
         "that many can't be counted in one word beside windows of that length: write at most {most}, or use a sliding log"
     )]
-    /// A count that does not fit into one word beside the number of a window of that length.
     TooManyForAWord {
         /// The largest count.
         most: u64,
@@ -78,11 +76,10 @@ pub enum QuotaError {
     /// A cost of zero. A request that costs nothing would never be limited.
     #[error("a request that costs nothing is never limited: write a cost of 1 or more")]
     ZeroCost,
-    /// A ratio below 1 or not finite.
+    /// A backfill ratio that is below 1 or not finite.
     #[error(
         "a backfill ratio says how far over its size a pool may be filled: write 1 or more, such as 1.25"
     )]
-    /// A backfill ratio that is below 1 or not finite.
     Ratio,
     /// A refill interval of zero or of more than a day, or a slot of zero.
     #[error("an interval lasts 1 ns to 1 day: write one such as 10ms")]

@@ -6,8 +6,8 @@ use thiserror::Error;
 
 /// Why a request was rejected. Nothing was counted.
 ///
-/// The order is by how long the request has to wait. Of two capacities, the smaller one is the
-/// greater error.
+/// The order is by how long the request has to wait. The smaller of two capacities is the greater
+/// error.
 ///
 /// ```
 /// use nanopace::Nanos;
@@ -23,11 +23,10 @@ pub enum Rejected {
     /// let in before.
     #[error("not before {0:?}")]
     NotUntil(Nanos),
-    /// Never: the request is for more than the limiter lets in at once.
+    /// Never. The request is for more than the limiter ever lets in at once.
     #[error(
         "asked for more than the {capacity} that can be let in at once: ask for less, or raise the limit"
     )]
-    /// Never. The request is for more than the limiter ever lets in at once.
     ExceedsCapacity {
         /// The most that can be let in at once.
         capacity: u64,
@@ -58,22 +57,25 @@ impl PartialOrd for Rejected {
 ///
 /// # Errors
 /// [`Rejected::ExceedsCapacity`] where `n` alone are too many.
+#[inline]
 pub(crate) fn room_beside(n: u64, capacity: u64) -> Result<u64, Rejected> {
     capacity.checked_sub(n).ok_or(Rejected::ExceedsCapacity { capacity })
 }
 
 /// Which of the entries, oldest first, is the last that has to leave until no more than `most` of
 /// the `total` are left. There is one where `most` is less than the total.
+#[inline]
 pub(crate) fn last_to_leave<T>(
     entries: impl IntoIterator<Item = (T, u64)>,
     total: u64,
     most: u64,
 ) -> Option<T> {
     let mut left = total;
-    let mut entries = entries.into_iter();
-    let last = entries.find(|(_, count)| {
+    for (entry, count) in entries {
         left -= count;
-        left <= most
-    });
-    last.map(|(entry, _)| entry)
+        if left <= most {
+            return Some(entry);
+        }
+    }
+    None
 }

@@ -69,6 +69,7 @@ impl SlidingCounter {
     }
 
     /// When `n` more get in, if not at once.
+    #[inline]
     fn first(&self, state: u64, now: Nanos, n: u64) -> Option<Nanos> {
         let counts = self.counts.latest(state, now);
         let start = self.counts.windows.start(counts.number);
@@ -85,6 +86,7 @@ impl SlidingCounter {
 
     /// How far into a window of `now`, after one of `before`, `n` more get in: p (T - t) + (c + n)
     /// T <= limit T, for the least t.
+    #[inline]
     fn earliest_ns(&self, before: u64, now: u64, n: u64) -> Option<u64> {
         let length = u128::from(self.counts.windows.length_ns());
         let room = u128::from(self.counts.limit.checked_sub(now + n)?);

@@ -106,8 +106,11 @@ impl Rule for SlidingLog {
         if n == 0 || state.total() <= most {
             return Ok(());
         }
-        // Where this one counts too, it is among the `most` that are within the period then.
-        let others = if self.counts_rejected { most.checked_sub(n) } else { Some(most) };
+        if !self.counts_rejected {
+            return Err(Rejected::NotUntil(state.falls_to(most)));
+        }
+        // This one counts too, so it is among the `most` that are within the period then.
+        let others = most.checked_sub(n);
         let first = others.map_or_else(|| state.empties(), |others| state.falls_to(others));
         Err(Rejected::NotUntil(first))
     }

@@ -27,7 +27,7 @@ use nanopace::Nanos;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VirtualSchedule {
     units: Units,
-    /// Of one request.
+    /// What one request costs.
     cost_units: u64,
     /// The most that may be owed; with any moment added it still fits a word.
     limit_units: u64,

@@ -11,7 +11,7 @@ use nanopace::Nanos;
 pub(crate) struct WindowCounts<const BEFORE: bool> {
     pub(crate) windows: Windows,
     pub(crate) limit: u64,
-    /// Of each count.
+    /// The bits of each count.
     bits: u32,
 }
 
@@ -38,6 +38,7 @@ impl<const BEFORE: bool> WindowCounts<BEFORE> {
     }
 
     /// The counts as of `now`, or as of the latest window that was seen, if that is later.
+    #[inline]
     pub(crate) fn latest(&self, word: u64, now: Nanos) -> Counts {
         let (number, counts) = self.windows.unpack(word);
         let seen = Counts {
@@ -54,6 +55,7 @@ impl<const BEFORE: bool> WindowCounts<BEFORE> {
     }
 
     /// The word with `n` more in the latest window.
+    #[inline]
     pub(crate) fn with(&self, word: u64, now: Nanos, n: u64) -> u64 {
         if n == 0 {
             return word;
@@ -89,6 +91,7 @@ macro_rules! window_rule {
 
             fn advance(&self, _state: &mut u64, _now: ::nanopace::Nanos) {}
 
+            #[inline]
             fn check(
                 &self,
                 state: &u64,
@@ -100,6 +103,7 @@ macro_rules! window_rule {
                 first.map_or(Ok(()), |first| Err($crate::Rejected::NotUntil(first)))
             }
 
+            #[inline]
             fn debit(&self, state: &mut u64, now: ::nanopace::Nanos, n: u64) {
                 *state = self.counts.with(*state, now, n);
             }

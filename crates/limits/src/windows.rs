@@ -47,7 +47,7 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    /// Of `length_ns`, 1 to 2^63 - 1.
+    /// Windows of `length_ns`, 1 to 2^63 - 1.
     pub(crate) fn new(length_ns: u64) -> Windows {
         let last = Nanos::MAX.as_nanos() / length_ns;
         Windows { length_ns, divisor: Divisor::new(length_ns), spare_bits: last.leading_zeros() }
@@ -64,6 +64,7 @@ impl Windows {
     }
 
     /// When a window begins, at most the end of time.
+    #[inline]
     pub(crate) fn start(&self, number: u64) -> Nanos {
         Nanos::from_nanos(number.saturating_mul(self.length_ns))
     }
@@ -73,11 +74,13 @@ impl Windows {
         u64::MAX >> (u64::BITS - self.spare_bits)
     }
 
+    #[inline]
     pub(crate) fn pack(&self, number: u64, count: u64) -> u64 {
         number << self.spare_bits | count
     }
 
     /// A window's number, and what is counted beside it.
+    #[inline]
     pub(crate) fn unpack(&self, word: u64) -> (u64, u64) {
         (word >> self.spare_bits, word & self.most())
     }

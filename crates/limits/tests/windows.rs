@@ -183,8 +183,8 @@ proptest! {
     #[test]
     fn a_sliding_log_keeps_its_laws((quota, arrivals) in quota_and_arrivals()) {
         let rule = SlidingLog::new(quota);
-        // Of the laws, those that hold on a clock that goes backwards: what is rejected may have
-        // moved on the latest moment.
+        // Only the laws that hold on a clock that goes backwards: a rejected request may have moved
+        // the latest moment on.
         laws::retries_get_in(&rule, &arrivals)?;
         laws::idle_is_fresh(&rule, &arrivals)?;
         laws::sizes_are_told_apart(&rule, quota.count(), &arrivals)?;
@@ -220,7 +220,7 @@ proptest! {
         }
     }
 
-    /// Of the laws those that hold where rejected requests count.
+    /// Only the laws that hold if rejected requests count.
     #[test]
     fn a_log_that_counts_rejected_ones_keeps_its_laws((quota, arrivals) in quota_and_orderly()) {
         let rule = SlidingLog::counting_rejected(quota);
