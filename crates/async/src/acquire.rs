@@ -13,7 +13,7 @@ const IN_A_ROW: u32 = 64;
 
 thread_local! {
     /// How many this thread's tasks have had since one of them last waited.
-    static HAD: Cell<u32> = Cell::new(0);
+    static HAD: Cell<u32> = const { Cell::new(0) };
 }
 
 /// A slot in the making; see [`AsyncPacer::acquire`](crate::AsyncPacer::acquire).
