@@ -55,6 +55,31 @@ figures *options:
 calibrate *options:
     cargo run --release -- calibrate {{ options }}
 
+# Packages the published crates, unpacks them elsewhere, and builds, tests and documents them there.
+# Checks the public interface against the last release, if there is one (needs cargo-semver-checks).
+publish-dry:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    packages=(nanopace nanopace-async nanopace-limits nanopace-keyed)
+    cargo package --allow-dirty --no-verify "${packages[@]/#/-p}"
+    crates=$(realpath "{{ target }}")/package
+    alone=$(realpath "{{ target }}")/publish-dry
+    rm -rf "$alone/crates" && mkdir -p "$alone/crates" && cd "$alone"
+    printf '[workspace]\nresolver = "3"\nmembers = ["crates/*"]\n\n[patch.crates-io]\n' > Cargo.toml
+    for package in "${packages[@]}"; do
+        tar -xzf "$crates/$package"-[0-9]*.crate -C crates
+        printf '%s = { path = "%s" }\n' "$package" crates/"$package"-[0-9]* >> Cargo.toml
+    done
+    CARGO_TARGET_DIR=target cargo test --workspace
+    CARGO_TARGET_DIR=target RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --all-features
+    cd "{{ justfile_directory() }}"
+    release=$(git tag --list 'v*' --sort=-v:refname | head -n 1)
+    if [ -n "$release" ]; then
+        cargo semver-checks --baseline-rev "$release" "${packages[@]/#/-p}"
+    else
+        echo "no release yet: nothing to compare the public interface with"
+    fi
+
 # Licences and sources of all dependencies (needs cargo-deny).
 deny:
     cargo deny check licenses bans sources

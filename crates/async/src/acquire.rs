@@ -1,20 +1,14 @@
 //! The future of one slot.
 
 use crate::line::{Line, Ticket};
-use crate::sync::thread_local;
+use crate::sync::HAD;
 use nanopace::{Grant, Nanos, Refused};
-use std::cell::Cell;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// After so many slots in a row that were due at once a task yields to its runtime.
 const IN_A_ROW: u32 = 64;
-
-thread_local! {
-    /// How many this thread's tasks have had since one of them last waited.
-    static HAD: Cell<u32> = const { Cell::new(0) };
-}
 
 /// A slot in the making; see [`AsyncPacer::acquire`](crate::AsyncPacer::acquire).
 #[derive(Debug)]

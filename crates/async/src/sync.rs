@@ -6,13 +6,20 @@ use std::sync as world;
 #[cfg(loom)]
 use loom::sync as world;
 
+use std::cell::Cell;
+
 pub(crate) use world::MutexGuard;
 
 #[cfg(not(loom))]
-pub(crate) use std::thread_local;
+std::thread_local! {
+    /// How many slots this thread's tasks have had since one of them last waited.
+    pub(crate) static HAD: Cell<u32> = const { Cell::new(0) };
+}
 
 #[cfg(loom)]
-pub(crate) use loom::thread_local;
+loom::thread_local! {
+    pub(crate) static HAD: Cell<u32> = Cell::new(0);
+}
 
 /// A mutex that goes on after a panic: its holders leave the data whole at every step.
 #[derive(Debug)]
