@@ -1,6 +1,6 @@
 //! What the operating system's own clock and timers do: the bare baseline of the timed figures.
 
-pub use platform::{least_slack, now, sleep_until, thread_time};
+pub use platform::{least_slack, now, process_time, sleep_until, thread_time};
 
 #[cfg(target_os = "linux")]
 mod platform {
@@ -36,6 +36,15 @@ mod platform {
         duration(clock_gettime(rustix::time::ClockId::ThreadCPUTime))
     }
 
+    /// Processor time of all threads of the process.
+    ///
+    /// # Panics
+    /// On a clock before its own origin.
+    #[must_use]
+    pub fn process_time() -> Duration {
+        duration(clock_gettime(rustix::time::ClockId::ProcessCPUTime))
+    }
+
     /// The bare absolute sleep.
     ///
     /// # Panics
@@ -69,6 +78,12 @@ mod platform {
     /// Not known here: shares show as 0.
     #[must_use]
     pub fn thread_time() -> Duration {
+        Duration::ZERO
+    }
+
+    /// Not known here: shares show as 0.
+    #[must_use]
+    pub fn process_time() -> Duration {
         Duration::ZERO
     }
 

@@ -33,6 +33,9 @@ const YIELD_WITHIN: Duration = Duration::from_micros(20);
 /// The timer is set again so often, should that take longer.
 const SETS: usize = 3;
 
+/// What took longer to set was not set all the time: the thread had lost the processor.
+const MOST_SET_COST: Duration = Duration::from_micros(20);
+
 /// What a wake-up costs, in terms of setting the timer: measured where setting it took 8.6 us and
 /// all of a wake-up 26.
 const WAKE_PER_SET: u32 = 3;
@@ -195,7 +198,8 @@ impl Stay<'_> {
         } else {
             self.line.set_timer(at, &first.waker);
             queue.alarm = at;
-            queue.set_cost = (queue.set_cost * 7 + (self.line.pacer.now() - now)) / 8;
+            let took = (self.line.pacer.now() - now).min(MOST_SET_COST);
+            queue.set_cost = (queue.set_cost * 7 + took) / 8;
         }
     }
 
