@@ -225,3 +225,8 @@ fn only_the_load_generator_and_the_benchmarks_pin_threads() {
     with.sort();
     assert_eq!(with, ["benches", "cli"]);
 }
+
+#[test]
+fn values_that_are_made_once_are_where_the_page_says() {
+    only(&["OnceLock", "LazyLock"], &["clock/tsc.rs", "pause/permits.rs"]);
+}
