@@ -34,6 +34,9 @@ const YIELD_WITHIN: Duration = Duration::from_micros(20);
 /// all of a wake-up 26.
 const WAKE_PER_SET: u32 = 3;
 
+/// What setting the timer takes, until that has been measured.
+const SET_COST_AT_FIRST: Duration = Duration::from_micros(5);
+
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) pacer: Pacer,
@@ -94,7 +97,7 @@ impl Line {
             deadlines: 0,
             started: Nanos::ZERO,
             alarm: Nanos::ZERO,
-            set_cost: Duration::ZERO,
+            set_cost: SET_COST_AT_FIRST,
         };
         Line { watch: pacer.watch(), pacer, timer, queue: Mutex::new(queue) }
     }
@@ -172,7 +175,8 @@ impl Stay<'_> {
             return; // paused: a change wakes the leader
         }
         let left = at - now;
-        if left < YIELD_WITHIN {
+        // Where slots are so close that the pause is stretched, a task that yields would never wait.
+        if left < YIELD_WITHIN && at <= due {
             self.woken.0.push(first.waker.clone());
         } else if now < queue.alarm && queue.alarm <= at {
             // It goes off in time. Setting it again takes longer than to be woken too early.

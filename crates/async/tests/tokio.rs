@@ -2,11 +2,13 @@
 //! granted, and that everything ends.
 
 use futures_util::StreamExt;
-use nanopace::{Grant, Pacer, Rate, Refused, Strictness};
+use nanopace::{Grant, ManualClock, Pacer, Rate, Refused, Strictness};
 use nanopace_async::timer::{ThreadTimer, Timer};
 use nanopace_async::{Acquire, AsyncPacer};
 use std::collections::BTreeSet;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Waker};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
@@ -166,7 +168,7 @@ fn the_other_branches_of_a_select_are_not_starved() {
     for runtime in runtimes() {
         runtime.block_on(async {
             // An hour behind: every slot is due.
-            let clock = nanopace::ManualClock::new();
+            let clock = ManualClock::new();
             let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
             clock.advance(Duration::from_secs(3_600));
             let line = AsyncPacer::new(pacer).unwrap();
@@ -307,4 +309,29 @@ fn a_timer_that_wakes_too_early_makes_no_start_early() {
             assert!(grants.iter().all(|grant| grant.actual_start() >= grant.intended_start()));
         });
     }
+}
+
+/// A timer that counts how often it is set, and never goes off.
+#[derive(Debug, Default)]
+struct Counting(Arc<AtomicU32>);
+
+impl Timer for Counting {
+    fn set(&self, _: Duration, _: &Waker) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn wake_another(&self, _: &Waker) {}
+}
+
+/// Otherwise it would be polled all the time.
+#[test]
+fn a_task_sleeps_between_slots_that_are_close() {
+    let timer = Counting::default();
+    let times_set = Arc::clone(&timer.0);
+    let pacer = Pacer::builder(rate("100k/s")).clock(ManualClock::new()).build();
+    let line = AsyncPacer::with_timer(pacer, timer);
+    assert!(poll_once(&mut line.acquire()).is_some_and(|slot| slot.is_ok()));
+
+    assert!(poll_once(&mut line.acquire()).is_none());
+    assert_eq!(times_set.load(Ordering::Relaxed), 1);
 }
