@@ -133,7 +133,8 @@ impl Options {
                 "--seconds" => options.seconds = value()?.parse()?,
                 "--rounds" => options.rounds = value()?.parse()?,
                 "--rates" => {
-                    options.rates = value()?.split(',').map(str::parse).collect::<Result<_, _>>()?;
+                    options.rates =
+                        value()?.split(',').map(str::parse).collect::<Result<_, _>>()?;
                 }
                 "--json" => options.json = Some(value()?.into()),
                 "--plot" => options.plot = Some(value()?.into()),

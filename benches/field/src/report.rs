@@ -4,6 +4,13 @@ use anyhow::Result;
 use serde::Serialize;
 use std::fmt;
 
+/// The rates at which the plot shows how even gaps were, and its measures.
+const PLOTTED: [u32; 2] = [2_000, 10_000];
+const LEFT: usize = 130;
+const ROOM: usize = 400;
+const TOP: usize = 36;
+const ROW: usize = 34;
+
 /// One run of one tool.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Sample {
@@ -83,8 +90,40 @@ impl Report {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
+    /// The shares of even gaps as bars, an SVG.
     pub fn plot(&self) -> String {
-        String::new()
+        let cells = || self.cells.iter().filter(|cell| PLOTTED.contains(&cell.asked));
+        let width = LEFT + ROOM + 70;
+        let height = TOP + ROW * cells().count() + 10;
+        let mut svg = format!(
+            "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' \
+             font-family='sans-serif' font-size='12'>\n\
+             <rect width='{width}' height='{height}' fill='white'/>\n\
+             <text x='10' y='20' font-size='14'>Gaps within a quarter of the nominal one: as \
+             published (grey), with nanopace inside (blue)</text>\n"
+        );
+        for (row, cell) in cells().enumerate() {
+            let y = TOP + ROW * row;
+            svg += &format!(
+                "<text x='10' y='{}'>{} at {} k/s</text>\n",
+                y + 18,
+                cell.tool,
+                cell.asked / 1_000
+            );
+            for (y, fill, even) in
+                [(y, "#999999", cell.before.even), (y + 13, "#2166ac", cell.after.even)]
+            {
+                let bar = (even * ROOM as f64).max(1.);
+                svg += &format!(
+                    "<rect x='{LEFT}' y='{y}' width='{bar:.1}' height='12' fill='{fill}'/>\n\
+                     <text x='{:.1}' y='{}' font-size='11'>{:.1} %</text>\n",
+                    LEFT as f64 + bar + 5.,
+                    y + 10,
+                    even * 100.
+                );
+            }
+        }
+        svg + "</svg>\n"
     }
 }
 
