@@ -51,6 +51,12 @@ bench *options:
 figures *options:
     cargo run --release -p nanopace-benches --bin figures -- --record {{ options }}
 
+# Published async load generators, as they are and with nanopace inside: docs/FIELD.md. The first time builds them all, which takes half an hour; some more minutes to measure.
+field *tools:
+    benches/field/build "{{ target }}/field" {{ tools }}
+    cargo run --release --manifest-path benches/field/Cargo.toml --target-dir "{{ target }}/field/target" -- "{{ target }}/field" \
+        --json benches/results/field.json --plot docs/figures/field.svg {{ tools }}
+
 # How exactly starts happen on this machine, and which way to pause suits it.
 calibrate *options:
     cargo run --release -- calibrate {{ options }}

@@ -13,11 +13,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-/// An alarm on the manual clock: it goes off when the clock is moved past it.
+/// An alarm on the manual clock. It goes off when the clock is moved past it, and when a task is
+/// about to sleep, as in a runtime of one thread.
 #[derive(Clone, Debug)]
 struct Alarm {
     clock: ManualClock,
-    set: Arc<Mutex<Option<(Nanos, Waker)>>>,
+    set: Arc<Mutex<Option<(Nanos, Duration, Waker)>>>,
 }
 
 impl Alarm {
@@ -27,28 +28,42 @@ impl Alarm {
     }
 
     fn go_off(&self) {
-        let mut set = self.set.lock().unwrap();
-        let is_over = set.as_ref().is_some_and(|(at, _)| *at <= self.clock.now());
-        let over = if is_over { set.take() } else { None };
-        drop(set);
-        if let Some((_, waker)) = over {
+        let mut over = None;
+        if let Some((at, again, waker)) = &mut *self.set.lock().unwrap()
+            && *at <= self.clock.now()
+        {
+            *at = self.clock.now() + *again;
+            over = Some(waker.clone());
+        }
+        if let Some(waker) = over {
             waker.wake();
+        }
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let token = Arc::new(Token::default());
+        let waker = Waker::from(Arc::clone(&token));
+        let mut future = pin!(future);
+        loop {
+            if let Poll::Ready(done) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                return done;
+            }
+            self.go_off();
+            let mut woken = token.0.lock().unwrap();
+            while !std::mem::take(&mut *woken) {
+                woken = token.1.wait(woken).unwrap();
+            }
         }
     }
 }
 
 impl Timer for Alarm {
-    fn set(&self, delay: Duration, waker: &Waker) {
-        *self.set.lock().unwrap() = Some((self.clock.now() + delay, waker.clone()));
-        self.go_off();
+    fn set(&self, delay: Duration, again: Duration, waker: &Waker) {
+        *self.set.lock().unwrap() = Some((self.clock.now() + delay, again, waker.clone()));
     }
 
-    fn wake_another(&self, waker: &Waker) {
-        let mut set = self.set.lock().unwrap();
-        match &mut *set {
-            Some((_, other)) => *other = waker.clone(),
-            None => waker.wake_by_ref(),
-        }
+    fn stop(&self) {
+        *self.set.lock().unwrap() = None;
     }
 }
 
@@ -72,21 +87,6 @@ impl Wake for Token {
     }
 }
 
-fn block_on<F: Future>(future: F) -> F::Output {
-    let token = Arc::new(Token::default());
-    let waker = Waker::from(Arc::clone(&token));
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(done) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return done;
-        }
-        let mut woken = token.0.lock().unwrap();
-        while !std::mem::take(&mut *woken) {
-            woken = token.1.wait(woken).unwrap();
-        }
-    }
-}
-
 fn poll_once(acquire: &mut Acquire, waker: &Waker) -> Poll<Result<Grant, Refused>> {
     Pin::new(acquire).poll(&mut Context::from_waker(waker))
 }
@@ -97,16 +97,15 @@ fn has_started(line: &AsyncPacer, slots: u64) {
 
 /// Two tasks stand in line; both have their slots when the clock has come to the second.
 ///
-/// Threads: two tasks that acquire; one that moves the clock on past both slots. Edits: a leader that
-/// leaves hands over to nobody; the timer is set for the task that leaves; an alarm in time keeps
-/// its old waker.
+/// Threads: two tasks that acquire; one that moves the clock on past both slots. Edits: a task that
+/// leaves calls nobody and sets no timer.
 #[test]
 fn the_lead_is_handed_over() {
     explore_less(1, "the_lead_is_handed_over", || {
         let (alarm, line) = line("1k/s");
         let tasks = [(); 2].map(|()| {
-            let acquire = line.acquire();
-            spawn(move || block_on(acquire).unwrap())
+            let (alarm, acquire) = (alarm.clone(), line.acquire());
+            spawn(move || alarm.block_on(acquire).unwrap())
         });
         alarm.advance(2 * MILLI);
         let [first, second] = tasks.map(|task| task.join().unwrap().intended_start());
@@ -119,15 +118,15 @@ fn the_lead_is_handed_over() {
 /// A leader that is cancelled takes nothing, and the task behind it has the slot.
 ///
 /// Threads: a task that acquires behind a leader; one that drops the leader and moves the clock on.
-/// Edits: dropping leaves without handing over, or not at all.
+/// Edits: dropping calls nobody and sets no timer, or does not leave the line.
 #[test]
 fn a_cancelled_leader_hands_over() {
     explore("a_cancelled_leader_hands_over", || {
         let (alarm, line) = line("1k/s");
         let mut leader = line.acquire();
         assert!(poll_once(&mut leader, Waker::noop()).is_pending());
-        let acquire = line.acquire();
-        let task = spawn(move || block_on(acquire).unwrap());
+        let (driver, acquire) = (alarm.clone(), line.acquire());
+        let task = spawn(move || driver.block_on(acquire).unwrap());
         drop(leader);
         alarm.advance(MILLI);
         assert_eq!(task.join().unwrap().intended_start(), at(MILLI));
@@ -138,14 +137,14 @@ fn a_cancelled_leader_hands_over() {
 /// Closing ends the wait of the leader, and of the task behind it.
 ///
 /// Threads: two tasks that acquire; one that closes. Edits: `close` wakes nobody; those who watch
-/// are left out; a leader that leaves hands over to nobody.
+/// are left out; the watch is not set.
 #[test]
 fn a_close_ends_the_line() {
     explore_less(1, "a_close_ends_the_line", || {
-        let (_alarm, line) = line("1/h");
+        let (alarm, line) = line("1/h");
         let tasks = [(); 2].map(|()| {
-            let acquire = line.acquire();
-            spawn(move || block_on(acquire))
+            let (alarm, acquire) = (alarm.clone(), line.acquire());
+            spawn(move || alarm.block_on(acquire))
         });
         line.pacer().close();
         for task in tasks {
@@ -157,14 +156,13 @@ fn a_close_ends_the_line() {
 /// A change of the rate reaches the leader, whenever it has looked at the schedule.
 ///
 /// Threads: a task that waits for an hour; one that sets the rate to 1000/s and moves the clock on
-/// by 1 ms. Edits: `wake_moved` wakes nobody; those who watch are left out; the leader looks at the
-/// schedule and sets its watch then.
+/// by 1 ms. Edits: the watch is not set.
 #[test]
 fn a_change_reaches_the_leader() {
     explore_less(1, "a_change_reaches_the_leader", || {
         let (alarm, line) = line("1/h");
-        let acquire = line.acquire();
-        let task = spawn(move || block_on(acquire).unwrap());
+        let (driver, acquire) = (alarm.clone(), line.acquire());
+        let task = spawn(move || driver.block_on(acquire).unwrap());
         line.pacer().set_rate(rate("1k/s"));
         alarm.advance(MILLI);
         assert_eq!(task.join().unwrap().intended_start(), at(MILLI));
@@ -175,19 +173,37 @@ fn a_change_reaches_the_leader() {
 /// A change reaches the task that leads since the leader before was cancelled.
 ///
 /// Threads: a task that waits for an hour behind a leader; one that drops the leader, sets the rate
-/// to 1000/s and moves the clock on by 1 ms. Edits: a leader that leaves hands over without setting
-/// the watch for the next one.
+/// to 1000/s and moves the clock on by 1 ms. Edits: the watch is not set.
 #[test]
 fn a_change_reaches_the_next_leader() {
     explore_less(1, "a_change_reaches_the_next_leader", || {
         let (alarm, line) = line("1/h");
         let mut leader = line.acquire();
         assert!(poll_once(&mut leader, Waker::noop()).is_pending());
-        let acquire = line.acquire();
-        let task = spawn(move || block_on(acquire).unwrap());
+        let (driver, acquire) = (alarm.clone(), line.acquire());
+        let task = spawn(move || driver.block_on(acquire).unwrap());
         drop(leader);
         line.pacer().set_rate(rate("1k/s"));
         alarm.advance(MILLI);
         assert_eq!(task.join().unwrap().intended_start(), at(MILLI));
+    });
+}
+
+/// A task that has been called and does not come holds up nobody: the bell rings again.
+///
+/// Threads: a task that acquires behind a leader that is never polled again; one that moves the
+/// clock on, twice. Edits: a task that has been called is called again before it comes.
+#[test]
+fn a_task_that_does_not_come_is_passed_over() {
+    explore_less(1, "a_task_that_does_not_come_is_passed_over", || {
+        let (alarm, line) = line("1k/s");
+        let mut leader = line.acquire();
+        assert!(poll_once(&mut leader, Waker::noop()).is_pending());
+        let (driver, acquire) = (alarm.clone(), line.acquire());
+        let task = spawn(move || driver.block_on(acquire).unwrap());
+        alarm.advance(MILLI);
+        alarm.advance(10 * MILLI);
+        assert_eq!(task.join().unwrap().intended_start(), at(MILLI));
+        drop(leader);
     });
 }

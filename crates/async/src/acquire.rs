@@ -10,7 +10,12 @@ use std::task::{Context, Poll};
 /// After so many slots in a row that were due at once a task yields to its runtime.
 const IN_A_ROW: u32 = 64;
 
+/// A task that finds slots due and never gets them tries so often before it yields.
+const TRIES: usize = 8;
+
 /// A slot in the making; see [`AsyncPacer::acquire`](crate::AsyncPacer::acquire).
+///
+/// Polled again after it has completed, it tells the same again.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct Acquire {
@@ -24,6 +29,7 @@ pub(crate) struct Waiting {
     line: Arc<Line>,
     deadline: Nanos,
     ticket: Option<Ticket>,
+    done: Option<Result<Grant, Refused>>,
 }
 
 impl Acquire {
@@ -43,59 +49,68 @@ impl Future for Acquire {
 
 impl Waiting {
     pub(crate) fn new(line: Arc<Line>, deadline: Nanos) -> Waiting {
-        Waiting { line, deadline, ticket: None }
+        Waiting { line, deadline, ticket: None, done: None }
     }
 
-    /// Tries to take what is due, by `take`; stands in line if it is not.
+    /// Tries to take what is due, by `take`; stands in line if nothing is.
     #[inline]
     pub(crate) fn poll(
         &mut self,
         context: &mut Context<'_>,
         mut take: impl FnMut(&Line) -> Result<Grant, Refused>,
     ) -> Poll<Result<Grant, Refused>> {
+        if let Some(done) = self.done {
+            return Poll::Ready(done);
+        }
         if self.ticket.is_none() && has_had_enough() {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
         match take(&self.line) {
-            Ok(grant) => Poll::Ready(self.leave(Ok(grant))),
-            Err(_) => self.wait(context, take),
+            Ok(grant) => Poll::Ready(self.finish(Ok(grant))),
+            Err(refused) => self.wait(refused, context, take),
         }
     }
 
     #[cold]
     fn wait(
         &mut self,
+        mut refused: Refused,
         context: &mut Context<'_>,
         mut take: impl FnMut(&Line) -> Result<Grant, Refused>,
     ) -> Poll<Result<Grant, Refused>> {
         HAD.with(|had| had.set(0));
-        let leads = self.line.stand(&mut self.ticket, self.deadline, context.waker());
-        // Once more: for the leader, because its watch reports only what comes from now on; for the
-        // others, because what has been refused may have come from before they stood in line.
-        let due = match take(&self.line) {
-            Err(Refused::NotUntil(due)) => due,
-            Err(Refused::Paused) => Nanos::MAX,
-            done => return Poll::Ready(self.leave(done)),
-        };
-        let refused = if due == Nanos::MAX { Refused::Paused } else { Refused::NotUntil(due) };
-        if self.line.pacer.now() >= self.deadline
-            || (leads && due != Nanos::MAX && due > self.deadline)
-        {
-            return Poll::Ready(self.leave(Err(refused)));
+        for _ in 0..TRIES {
+            if self.is_final(refused) {
+                return Poll::Ready(self.finish(Err(refused)));
+            }
+            if self.line.stand(&mut self.ticket, self.deadline, context.waker()) {
+                return Poll::Pending;
+            }
+            match take(&self.line) {
+                Ok(grant) => return Poll::Ready(self.finish(Ok(grant))),
+                Err(again) => refused = again,
+            }
         }
-        // A task behind the leader has its deadline woken for by the leader.
-        if leads || self.deadline != Nanos::MAX {
-            self.line.sleep(due);
-        }
+        context.waker().wake_by_ref();
         Poll::Pending
     }
 
-    fn leave(&mut self, done: Result<Grant, Refused>) -> Result<Grant, Refused> {
+    /// Whether waiting brings nothing.
+    fn is_final(&self, refused: Refused) -> bool {
+        match refused {
+            Refused::NotUntil(due) => due > self.deadline,
+            Refused::Paused => self.line.pacer.now() >= self.deadline,
+            _ => true,
+        }
+    }
+
+    fn finish(&mut self, done: Result<Grant, Refused>) -> Result<Grant, Refused> {
         if self.ticket.is_some() {
             let started = done.as_ref().ok().map(|grant| grant.actual_start());
             self.line.leave(&mut self.ticket, started);
         }
+        self.done = Some(done);
         done
     }
 }

@@ -10,8 +10,12 @@ use std::time::Duration;
 
 /// Paces tasks: each `acquire().await` completes when the next slot is due.
 ///
-/// Clones stand in the same line. A runtime has best one line of its own; several lines, and
-/// threads that block, may share one [`Pacer`].
+/// Clones stand in the same line. A runtime has best one line of its own, made inside of it: the
+/// timer is in its reactor and rings as long as that is driven. Several lines may share one
+/// [`Pacer`]. Threads that block claim their slots ahead of time, so tasks beside them get only what
+/// threads leave: give them a pacer each.
+///
+/// The line waits by a timer of real time: the pacer's clock has to run at that speed.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -44,14 +48,15 @@ impl AsyncPacer {
 
     /// A line in front of `pacer`, with a timer of the caller's choice.
     pub fn with_timer(pacer: Pacer, timer: impl Timer) -> AsyncPacer {
-        AsyncPacer(Arc::new(Line::new(pacer, Box::new(timer))))
+        AsyncPacer(Line::new(pacer, Box::new(timer)))
     }
 
     /// Completes with the next slot when it is due, and says how late it is.
     ///
     /// Cancel-safe: a task that waits holds no slot, so a future that is dropped gives nothing
-    /// back. After 64 slots in a row that were due at once it lets other tasks run, so it never
-    /// starves the other branches of a `select!`.
+    /// back. After 64 slots in a row that were due at once it yields to other tasks, so it never
+    /// starves the other branches of a `select!`; to ask without waiting there is
+    /// [`try_acquire`](AsyncPacer::try_acquire).
     ///
     /// # Errors
     /// [`Refused::Closed`], and nothing else.
@@ -69,9 +74,8 @@ impl AsyncPacer {
         Acquire::new(Arc::clone(&self.0), n, Nanos::MAX)
     }
 
-    /// As [`acquire`](AsyncPacer::acquire), but gives up where the slot can't start by `deadline`
-    /// on the pacer's clock: as soon as the task is first in line and knows that, or at the
-    /// deadline. Nothing is taken then.
+    /// As [`acquire`](AsyncPacer::acquire), but gives up where no slot can start by `deadline` on
+    /// the pacer's clock: at once if the next one can't, or at the deadline. Nothing is taken then.
     ///
     /// # Errors
     /// [`Refused::NotUntil`], [`Refused::Paused`] or [`Refused::Closed`].

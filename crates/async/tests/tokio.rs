@@ -2,11 +2,13 @@
 //! granted, and that everything ends.
 
 use futures_util::StreamExt;
-use nanopace::{Grant, Pacer, Rate, Refused, Strictness};
+use nanopace::{Grant, ManualClock, Pacer, Rate, Refused, Strictness};
 use nanopace_async::timer::{ThreadTimer, Timer};
 use nanopace_async::{Acquire, AsyncPacer};
 use std::collections::BTreeSet;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Waker};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
@@ -166,7 +168,7 @@ fn the_other_branches_of_a_select_are_not_starved() {
     for runtime in runtimes() {
         runtime.block_on(async {
             // An hour behind: every slot is due.
-            let clock = nanopace::ManualClock::new();
+            let clock = ManualClock::new();
             let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
             clock.advance(Duration::from_secs(3_600));
             let line = AsyncPacer::new(pacer).unwrap();
@@ -270,18 +272,129 @@ fn a_runtime_without_io_has_a_thread_for_a_timer() {
     });
 }
 
+/// Kept in line and not polled: neither slots nor deadlines nor the close of the others wait for it.
 #[test]
-fn a_polled_future_that_is_forgotten_in_line_is_passed_over() {
+fn a_future_that_nobody_polls_holds_up_nobody() {
+    for runtime in runtimes() {
+        runtime.block_on(async {
+            let pacer = Pacer::new(rate("100/s"));
+            for line in lines(&pacer) {
+                line.acquire().await.unwrap();
+                let mut kept = line.acquire();
+                assert!(poll_once(&mut kept).is_none());
+                let mut forgotten = Box::new(line.acquire_timeout(Duration::from_millis(5)));
+                let _ = poll_once(&mut forgotten);
+                std::mem::forget(forgotten);
+                assert_eq!(taken(&line, 4, 2).await.len(), 8);
+
+                pacer.set_rate(rate("1/h"));
+                let waiting = tokio::spawn(line.acquire());
+                let late = line.acquire_timeout(Duration::from_millis(20));
+                assert!(matches!(late.await, Err(Refused::NotUntil(_))));
+                pacer.set_rate(rate("100/s"));
+                waiting.await.unwrap().unwrap();
+                pacer.pause();
+                let late = line.acquire_timeout(Duration::from_millis(20));
+                assert_eq!(late.await, Err(Refused::Paused));
+                pacer.resume();
+                drop(kept);
+            }
+            let line = &lines(&pacer)[0];
+            pacer.set_rate(rate("1/h"));
+            let mut kept = line.acquire();
+            assert!(poll_once(&mut kept).is_none());
+            let waiting = tokio::spawn(line.acquire());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            pacer.close();
+            assert_eq!(waiting.await.unwrap(), Err(Refused::Closed));
+        });
+    }
+}
+
+/// Polls of a task that waits for an hour.
+fn polls_in_an_idle_line(line: &AsyncPacer, runtime: &Runtime) -> Arc<AtomicU32> {
+    let polls = Arc::new(AtomicU32::new(0));
+    let (counted, mut acquire) = (Arc::clone(&polls), Box::pin(line.acquire()));
+    drop(runtime.spawn(std::future::poll_fn(move |context| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        acquire.as_mut().poll(context)
+    })));
+    polls
+}
+
+#[test]
+fn an_idle_line_is_idle_when_a_deadline_is_over_and_when_its_runtime_has_ended() {
+    let [first, second] = runtimes();
+    let pacer = Pacer::new(rate("1/h"));
+    pacer.acquire().unwrap();
+    let line = first.block_on(async { AsyncPacer::new(pacer.clone()).unwrap() });
+    let polls = polls_in_an_idle_line(&line, &second);
+    let mut late = line.acquire_timeout(Duration::from_secs(7_200));
+    assert!(poll_once(&mut late).is_none());
+    pacer.pause();
+    let mut over = line.acquire_timeout(Duration::from_millis(10));
+    assert!(poll_once(&mut over).is_none());
+    std::thread::sleep(Duration::from_millis(60));
+    drop(first);
+    std::thread::sleep(Duration::from_millis(100));
+    let polled = polls.load(Ordering::Relaxed);
+    assert!(polled < 50, "{polled}");
+    pacer.resume();
+    pacer.set_rate(rate("1k/s"));
+    second.block_on(async { taken(&line, 2, 5).await });
+}
+
+#[test]
+fn a_future_that_has_completed_tells_the_same_again() {
     let [runtime, _] = runtimes();
     runtime.block_on(async {
-        let line = AsyncPacer::new(Pacer::new(rate("1k/s"))).unwrap();
-        let mut idle = line.acquire();
-        line.acquire().await.unwrap();
-        assert!(poll_once(&mut idle).is_none_or(|done| done.is_ok()));
-        // It leads, and nobody polls it: what is due goes to who asks.
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        assert!(line.try_acquire().is_ok());
+        let pacer = Pacer::new(rate("1k/s"));
+        let line = AsyncPacer::new(pacer.clone()).unwrap();
+        let mut acquire = line.acquire();
+        let grant = (&mut acquire).await;
+        assert_eq!(acquire.await, grant);
+        assert_eq!(pacer.ledger().granted, 1);
     });
+}
+
+struct Panics;
+
+impl std::task::Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        panic!("a waker that panics");
+    }
+}
+
+#[test]
+fn a_waker_that_panics_strands_nobody() {
+    let [_, runtime] = runtimes();
+    runtime.block_on(async {
+        let pacer = Pacer::new(rate("1/h"));
+        let line = AsyncPacer::new(pacer.clone()).unwrap();
+        line.acquire().await.unwrap();
+        let before = tokio::spawn(line.acquire());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        let mut bad = Box::pin(line.acquire());
+        let waker = Waker::from(Arc::new(Panics));
+        assert!(bad.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        let behind = tokio::spawn(line.acquire());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        let closing = tokio::task::spawn_blocking(move || pacer.close());
+        assert!(closing.await.unwrap_err().is_panic());
+        assert_eq!(before.await.unwrap(), Err(Refused::Closed));
+        assert_eq!(behind.await.unwrap(), Err(Refused::Closed));
+    });
+}
+
+/// It would take a second for each and more if a deadline cost what the others take.
+#[test]
+fn thousands_of_deadlines_stand_in_line() {
+    let line = AsyncPacer::with_timer(Pacer::new(rate("1/h")), Counting::default());
+    let _ = poll_once(&mut line.acquire());
+    let hours = Duration::from_secs(36_000);
+    let mut all: Vec<_> = (0..20_000).map(|_| line.acquire_timeout(hours)).collect();
+    assert!(all.iter_mut().all(|one| poll_once(one).is_none()));
+    drop(all);
 }
 
 /// A timer that goes off far too often.
@@ -289,12 +402,15 @@ fn a_polled_future_that_is_forgotten_in_line_is_passed_over() {
 struct Hasty;
 
 impl Timer for Hasty {
-    fn set(&self, _: Duration, waker: &Waker) {
-        waker.wake_by_ref();
+    fn set(&self, delay: Duration, _: Duration, waker: &Waker) {
+        let waker = waker.clone();
+        std::thread::spawn(move || {
+            (0..3).for_each(|_| waker.wake_by_ref());
+            std::thread::sleep(delay);
+            waker.wake();
+        });
     }
-    fn wake_another(&self, waker: &Waker) {
-        waker.wake_by_ref();
-    }
+    fn stop(&self) {}
 }
 
 #[test]
@@ -307,4 +423,29 @@ fn a_timer_that_wakes_too_early_makes_no_start_early() {
             assert!(grants.iter().all(|grant| grant.actual_start() >= grant.intended_start()));
         });
     }
+}
+
+/// A timer that counts how often it is set, and never goes off.
+#[derive(Debug, Default)]
+struct Counting(Arc<AtomicU32>);
+
+impl Timer for Counting {
+    fn set(&self, _: Duration, _: Duration, _: &Waker) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn stop(&self) {}
+}
+
+/// Otherwise it would be polled all the time.
+#[test]
+fn a_task_sleeps_between_slots_that_are_close() {
+    let timer = Counting::default();
+    let times_set = Arc::clone(&timer.0);
+    let pacer = Pacer::builder(rate("100k/s")).clock(ManualClock::new()).build();
+    let line = AsyncPacer::with_timer(pacer, timer);
+    assert!(poll_once(&mut line.acquire()).is_some_and(|slot| slot.is_ok()));
+
+    assert!(poll_once(&mut line.acquire()).is_none());
+    assert_eq!(times_set.load(Ordering::Relaxed), 1);
 }

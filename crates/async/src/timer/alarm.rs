@@ -6,6 +6,9 @@ use std::time::Duration;
 
 /// A timer with one alarm. A line of tasks has one to itself, whatever its length.
 ///
+/// The line calls it under its own lock, always with the same waker. A call must not wake that
+/// waker itself, but let a thread or the runtime do so.
+///
 /// ```
 /// use nanopace::{Pacer, Rate};
 /// use nanopace_async::AsyncPacer;
@@ -19,21 +22,30 @@ use std::time::Duration;
 /// # }
 /// ```
 pub trait Timer: fmt::Debug + Send + Sync + 'static {
-    /// Sets the alarm: wakes `waker` after `delay`, once, and forgets what it was set to before. It
-    /// may wake too often, at any time; it must never forget to.
-    fn set(&self, delay: Duration, waker: &Waker);
+    /// Sets the alarm: wakes `waker` after `delay`, and from then on every `again`, until it is set
+    /// anew or stopped. It may wake too often, at any time; it must never forget to.
+    fn set(&self, delay: Duration, again: Duration, waker: &Waker);
 
-    /// The alarm stays as it is set, and wakes `waker` instead. If it has gone off already, it
-    /// wakes `waker` at once.
-    fn wake_another(&self, waker: &Waker);
+    /// The waker has been woken, perhaps by this timer, which is to go on. For timers that have to
+    /// be asked after each time.
+    fn went_off(&self, waker: &Waker) {
+        let _ = waker;
+    }
+
+    /// Nothing is to be woken until it is set again.
+    fn stop(&self);
 }
 
 impl<T: Timer + ?Sized> Timer for Box<T> {
-    fn set(&self, delay: Duration, waker: &Waker) {
-        (**self).set(delay, waker);
+    fn set(&self, delay: Duration, again: Duration, waker: &Waker) {
+        (**self).set(delay, again, waker);
     }
 
-    fn wake_another(&self, waker: &Waker) {
-        (**self).wake_another(waker);
+    fn went_off(&self, waker: &Waker) {
+        (**self).went_off(waker);
+    }
+
+    fn stop(&self) {
+        (**self).stop();
     }
 }

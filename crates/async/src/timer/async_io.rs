@@ -3,9 +3,12 @@
 use super::alarm::Timer;
 use futures_core::Stream;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// The least that is tried for an alarm that is due at once.
+const LEAST: Duration = Duration::from_micros(10);
 
 /// A timer in the reactor of async-io, which smol and async-std run on.
 #[derive(Debug, Default)]
@@ -19,21 +22,39 @@ impl AsyncIoTimer {
     }
 }
 
+impl AsyncIoTimer {
+    fn lock(&self) -> MutexGuard<'_, Option<async_io::Timer>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Timer for AsyncIoTimer {
-    fn set(&self, delay: Duration, waker: &Waker) {
-        let mut timer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let timer = timer.insert(async_io::Timer::after(delay));
-        if Pin::new(timer).poll_next(&mut Context::from_waker(waker)).is_ready() {
-            waker.wake_by_ref();
+    fn set(&self, delay: Duration, again: Duration, waker: &Waker) {
+        let mut current = self.lock();
+        // Some decades are as good as never.
+        let mut delay = delay.min(Duration::from_secs(1 << 30));
+        loop {
+            let timer = current.insert(async_io::Timer::interval_at(Instant::now() + delay, again));
+            if !is_over(timer, waker) {
+                return;
+            }
+            // It was over before it could be waited for.
+            delay = delay.max(LEAST) * 2;
         }
     }
 
-    fn wake_another(&self, waker: &Waker) {
-        let mut timer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut context = Context::from_waker(waker);
-        let is_set = timer.as_mut().map(|timer| Pin::new(timer).poll_next(&mut context));
-        if is_set.is_none_or(|poll| poll.is_ready()) {
-            waker.wake_by_ref();
+    fn went_off(&self, waker: &Waker) {
+        if let Some(timer) = &mut *self.lock() {
+            while is_over(timer, waker) {}
         }
     }
+
+    fn stop(&self) {
+        *self.lock() = None;
+    }
+}
+
+/// Whether a time of the timer is over. If not, the reactor wakes the waker at the next.
+fn is_over(timer: &mut async_io::Timer, waker: &Waker) -> bool {
+    Pin::new(timer).poll_next(&mut Context::from_waker(waker)).is_ready()
 }

@@ -20,7 +20,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Alarm {
-    set: Option<(Instant, Waker)>,
+    set: Option<(Instant, Duration, Waker)>,
     is_over: bool,
 }
 
@@ -39,24 +39,29 @@ impl ThreadTimer {
 }
 
 impl Timer for ThreadTimer {
-    fn set(&self, delay: Duration, waker: &Waker) {
-        // A century is as good as never.
-        let at = Instant::now() + delay.min(Duration::from_secs(1 << 31));
-        self.0.change(|alarm| alarm.set = Some((at, waker.clone())));
+    fn set(&self, delay: Duration, again: Duration, waker: &Waker) {
+        // Some decades are as good as never.
+        let at = Instant::now() + delay.min(Duration::from_secs(1 << 30));
+        self.0.change(|alarm| alarm.set = Some((at, again, waker.clone())));
     }
 
-    fn wake_another(&self, waker: &Waker) {
-        self.0.change(|alarm| {
-            // Gone off already: at once.
-            let at = alarm.set.take().map_or_else(Instant::now, |(at, _)| at);
-            alarm.set = Some((at, waker.clone()));
-        });
+    fn stop(&self) {
+        self.0.change(|alarm| alarm.set = None);
     }
 }
 
 impl Drop for ThreadTimer {
     fn drop(&mut self) {
         self.0.change(|alarm| alarm.is_over = true);
+    }
+}
+
+impl Alarm {
+    /// It goes off, and again later.
+    fn next(&mut self, now: Instant) -> Option<Waker> {
+        let (at, again, waker) = self.set.as_mut()?;
+        *at = now + *again;
+        Some(waker.clone())
     }
 }
 
@@ -70,14 +75,12 @@ impl Shared {
         let mut alarm = self.alarm.lock().unwrap_or_else(PoisonError::into_inner);
         while !alarm.is_over {
             let now = Instant::now();
-            let left = alarm.set.as_ref().map(|(at, _)| at.saturating_duration_since(now));
+            let left = alarm.set.as_ref().map(|(at, ..)| at.saturating_duration_since(now));
             alarm = match left {
                 Some(Duration::ZERO) => {
-                    let set = alarm.set.take();
+                    let waker = alarm.next(now);
                     drop(alarm);
-                    if let Some((_, waker)) = set {
-                        waker.wake();
-                    }
+                    waker.into_iter().for_each(Waker::wake);
                     self.alarm.lock().unwrap_or_else(PoisonError::into_inner)
                 }
                 Some(left) => {

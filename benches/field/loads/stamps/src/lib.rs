@@ -1,0 +1,39 @@
+//! Records when operations start, for load generators that bring their operations as code.
+
+use std::fs::File;
+use std::io::{BufWriter, Result, Write};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant;
+
+const ROOM: usize = 4 << 20;
+
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+static STAMPS: LazyLock<Box<[AtomicU64]>> =
+    LazyLock::new(|| (0..ROOM).map(|_| AtomicU64::new(0)).collect());
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Before the first `stamp`: takes the memory.
+pub fn prepare() {
+    LazyLock::force(&START);
+    LazyLock::force(&STAMPS);
+}
+
+/// An operation starts now.
+pub fn stamp() {
+    let at = START.elapsed().as_nanos() as u64;
+    if let Some(slot) = STAMPS.get(COUNT.fetch_add(1, Ordering::Relaxed)) {
+        slot.store(at, Ordering::Relaxed);
+    }
+}
+
+/// Writes the stamps, in ns, to the file that `FIELD_STAMPS` names.
+pub fn write() -> Result<()> {
+    let Some(path) = std::env::var_os("FIELD_STAMPS") else { return Ok(()) };
+    let mut file = BufWriter::new(File::create(path)?);
+    let count = COUNT.load(Ordering::Relaxed).min(ROOM);
+    for stamp in &STAMPS[..count] {
+        file.write_all(&stamp.load(Ordering::Relaxed).to_le_bytes())?;
+    }
+    file.flush()
+}

@@ -1,0 +1,76 @@
+//! The load generators: how each is started, and where it says when its operations start.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+
+pub struct Tool {
+    pub name: &'static str,
+    program: &'static str,
+    /// True for an HTTP client, whose requests the witness sees; the others stamp starts themselves.
+    pub is_seen: bool,
+    arguments: fn(&Run) -> Vec<String>,
+}
+
+/// What a tool is asked for.
+pub struct Run<'r> {
+    pub rate: u32,
+    pub seconds: u32,
+    pub witness: SocketAddr,
+    pub stamps: &'r Path,
+}
+
+const CONNECTIONS: &str = "32";
+
+pub const TOOLS: [Tool; 4] = [
+    Tool {
+        name: "oha",
+        program: "oha",
+        is_seen: true,
+        arguments: |run| {
+            let (rate, seconds) = (run.rate.to_string(), format!("{}s", run.seconds));
+            let url = format!("http://{}/", run.witness);
+            words(&["--no-tui", "-c", CONNECTIONS, "-q", &rate, "-z", &seconds, &url])
+        },
+    },
+    Tool {
+        name: "goose",
+        program: "load-goose",
+        is_seen: true,
+        arguments: |run| {
+            let (rate, seconds) = (run.rate.to_string(), run.seconds.to_string());
+            let host = format!("http://{}/", run.witness);
+            let mut arguments = words(&["--host", &host, "--users", CONNECTIONS]);
+            arguments.extend(words(&["--increase-rate", "1000", "--run-time", &seconds]));
+            arguments.extend(words(&["--throttle-requests", &rate, "--quiet", "--quiet"]));
+            arguments
+        },
+    },
+    Tool {
+        name: "rlt",
+        program: "load-rlt",
+        is_seen: false,
+        arguments: |run| {
+            let (rate, seconds) = (run.rate.to_string(), format!("{}s", run.seconds));
+            words(&["-c", "8", "-r", &rate, "-d", &seconds, "-q", "--collector", "silent"])
+        },
+    },
+    Tool {
+        name: "balter",
+        program: "load-balter",
+        is_seen: false,
+        arguments: |run| vec![run.rate.to_string(), run.seconds.to_string()],
+    },
+];
+
+impl Tool {
+    pub fn command(&self, programs: &Path, run: &Run) -> Command {
+        let mut command = Command::new(programs.join(self.program));
+        command.args((self.arguments)(run)).env("FIELD_STAMPS", run.stamps);
+        command
+    }
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
