@@ -22,7 +22,7 @@ The report has, from top to bottom:
   a sleep costs       its processor time; above which rate starts come in clumps, and of how many
   highest rate with even gaps
                       the rate up to which 99 % of the starts are late by at most a quarter of
-                      the gap, unless the processor time of sleeping or spinning is the limit
+                      the gap, and less if the cost of sleeping, spinning or a start limits it
   recommended         the cheapest --pause with even gaps at 10 k/s
 
 If other programs, interrupts or a hypervisor took more than 5 % of the time, nothing is
