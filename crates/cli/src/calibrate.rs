@@ -19,6 +19,7 @@ mod thread;
 
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
+use anyhow::ensure;
 use args::CalibrateArgs;
 use measure::Bounds;
 use nanopace_console::{Output, create_file};
@@ -26,6 +27,7 @@ use report::Report;
 use results::Results;
 use std::fs::File;
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -41,6 +43,9 @@ pub(crate) struct Calibration {
 impl Calibration {
     /// Opens the files and listens for signals.
     pub(crate) fn new(args: &CalibrateArgs) -> anyhow::Result<Calibration> {
+        // The report is there already.
+        let to_stdout = args.svg.as_deref() == Some(Path::new("-"));
+        ensure!(!to_stdout, "--svg -: the plot needs a file; only --json goes to standard output");
         let output = Output::create(args.json.as_deref())?;
         let svg = args.svg.as_deref().map(create_file).transpose()?;
         // The measurements look at the interrupt themselves.

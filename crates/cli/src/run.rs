@@ -20,7 +20,7 @@ use keyboard::Keyboard;
 use load::client::Client;
 use load::cpu::CpuDemand;
 use load::shared::RunShared;
-use load::window::RunWindow;
+use load::span::RunSpan;
 use load::worker::Worker;
 use message::Message;
 use recording::hdr_log::HdrLog;
@@ -52,9 +52,9 @@ pub(crate) fn run(setup: &Setup, mut hdr: Option<HdrLog>) -> anyhow::Result<Summ
             // Workers that did start must not wait for a schedule that never starts.
             shared.pacer.close();
         }
-        let window = start_schedule(setup, &shared, sender);
+        let span = start_schedule(setup, &shared, sender);
         let workers = workers.context("cannot start the workers")?;
-        let mut controller = Controller::new(&shared, window, progress, hdr);
+        let mut controller = Controller::new(&shared, span, progress, hdr);
         let outcome = controller.run(&messages);
         let ending = controller.end();
         let demands: Vec<CpuDemand> = workers.into_iter().filter_map(join).collect();
@@ -85,12 +85,12 @@ fn start_schedule<'run>(
     setup: &Setup,
     shared: &'run RunShared,
     messages: Sender<Message>,
-) -> &'run RunWindow {
+) -> &'run RunSpan {
     // Read before the schedule starts, so that its first slot is not before the run.
     let start = shared.pacer.now();
     shared.pacer.resume();
     setup.target.iter().for_each(Target::schedule_starts);
-    shared.window.get_or_init(|| RunWindow::new(&shared.pacer, start, setup.length(), messages))
+    shared.span.get_or_init(|| RunSpan::new(&shared.pacer, start, setup.length(), messages))
 }
 
 /// What a worker needed of the CPU. A worker's panic continues here.

@@ -12,17 +12,23 @@ Examples:
   nanopace calibrate --json - | jq .recommended.pause
 
 The report has, from top to bottom:
-  oversleep    how much longer sleeps take than asked for, and their processor time
-  spinning     how often a thread that never sleeps is interrupted
-  lateness     how late starts are at 1 k/s and 10 k/s, for each --pause of nanopace run
-  clumps       the rate above which a sleeping thread starts several at a time, and how many
-  even gaps    the rate up to which 99 % of the starts are late by at most a quarter of the gap
-  recommended  the cheapest --pause with even gaps at 10 k/s
+  machine             how many cores there are
+  clock               how long a reading takes, of our clock and of the system's own
+  starts              how long a start takes at full speed
+  timers              how much later than asked for the system may end a sleep (its slack)
+  oversleep           how much longer sleeps take than asked for, and their processor time
+  a spinning thread   how often a thread that never sleeps is interrupted
+  lateness of starts  how late starts are at 1 k/s and 10 k/s, for each --pause of nanopace run
+  a sleep costs       its processor time; above which rate starts come in clumps, and of how many
+  highest rate with even gaps
+                      the rate up to which 99 % of the starts are late by at most a quarter of
+                      the gap, and less if the cost of sleeping, spinning or a start limits it
+  recommended         the cheapest --pause with even gaps at 10 k/s
 
-If more than 5 % of the time was taken by other programs, nothing is recommended; the exit
-status is still 0. Ctrl-C ends the measurements and reports what was measured so far.";
+If other programs, interrupts or a hypervisor took more than 5 % of the time, nothing is
+recommended; the exit status is still 0. Ctrl-C ends the measurements and reports what was
+measured so far.";
 
-/// The options of `nanopace calibrate`.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
     /// How many seconds to measure; shorter is less certain
@@ -34,21 +40,20 @@ pub(crate) struct CalibrateArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Write the percentiles as a plot
+    /// Write the percentiles as an SVG plot
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 }
 
-/// A day.
-const MOST_SECONDS: f64 = 86_400.0;
+/// The longest measurement: a day.
+const MAX_SECONDS: f64 = 86_400.0;
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if seconds > 0.0 && seconds <= MOST_SECONDS => {
-            Ok(Duration::from_secs_f64(seconds))
-        }
-        _ => Err("write a number of seconds above 0 and up to 86400".to_owned()),
-    }
+    let seconds = text.parse().ok().filter(|seconds| *seconds <= MAX_SECONDS);
+    seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| format!("must be more than 0 and at most {MAX_SECONDS}"))
 }
 
 #[cfg(test)]
@@ -56,11 +61,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_may_be_parts_of_one() {
-        for (text, parsed) in
-            [("0.5", Some(500)), ("24", Some(24_000)), ("0", None), ("-1", None), ("nan", None)]
-        {
+    fn fractions_of_a_second_are_allowed() {
+        for (text, parsed) in [
+            ("0.5", Some(500)),
+            ("24", Some(24_000)),
+            ("86400", Some(86_400_000)),
+            ("86400.1", None),
+            ("inf", None),
+            ("0", None),
+            // Less than a nanosecond.
+            ("1e-10", None),
+            ("-1", None),
+            ("nan", None),
+            ("soon", None),
+        ] {
             assert_eq!(seconds(text).ok(), parsed.map(Duration::from_millis), "{text}");
         }
+        assert_eq!(seconds("0").unwrap_err(), "must be more than 0 and at most 86400");
     }
 }

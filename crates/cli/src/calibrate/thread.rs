@@ -1,4 +1,8 @@
-//! What the operating system knows about a thread.
+//! What Linux tells about the calling thread and its clock, and lets us set; `None` or `false`
+//! elsewhere.
+//!
+//! The engine has the same calls in `pause/slack.rs` and `pause/processor.rs`. They are private to
+//! it, and not worth an interface.
 
 #[cfg(target_os = "linux")]
 mod platform {
@@ -12,7 +16,8 @@ mod platform {
         current_timer_slack().ok().map(Duration::from_nanos)
     }
 
-    /// Sets the least timer slack for the rest of the thread's life. Returns whether it worked.
+    /// Sets the calling thread's timer slack to 1 ns. It is not restored. Returns whether this
+    /// worked.
     pub(in crate::calibrate) fn set_fine_timers() -> bool {
         set_current_timer_slack(Some(NonZeroU64::MIN)).is_ok()
     }

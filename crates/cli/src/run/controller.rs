@@ -3,7 +3,7 @@
 use super::keys::{Action, Prompt};
 use super::load::cpu::CpuDemand;
 use super::load::shared::RunShared;
-use super::load::window::{RunEnd, RunWindow};
+use super::load::span::{RunEnd, RunSpan};
 use super::message::Message;
 use super::recording::collector::Collector;
 use super::recording::hdr_log::HdrLog;
@@ -25,7 +25,7 @@ const TICK: Duration = Duration::from_secs(1);
 pub(crate) struct Controller<'run> {
     pacer: Pacer,
     shared: &'run RunShared,
-    window: &'run RunWindow,
+    span: &'run RunSpan,
     rates: RateHistory,
     collector: Collector<'run>,
     progress: Progress,
@@ -53,7 +53,7 @@ impl<'run> Controller<'run> {
     /// The controller of a schedule that has just started.
     pub(crate) fn new(
         shared: &'run RunShared,
-        window: &'run RunWindow,
+        span: &'run RunSpan,
         progress: Progress,
         hdr: Option<HdrLog>,
     ) -> Controller<'run> {
@@ -61,14 +61,14 @@ impl<'run> Controller<'run> {
         Controller {
             pacer: pacer.clone(),
             shared,
-            window,
-            rates: RateHistory::new(window.start, pacer.rate().as_hz()),
+            span,
+            rates: RateHistory::new(span.start, pacer.rate().as_hz()),
             collector: Collector::new(pacer, &shared.recorders),
             progress,
             hdr,
             prompt: Prompt::default(),
             note: String::new(),
-            collected: window.start,
+            collected: span.start,
             granted: 0,
             recent: Recent::default(),
         }
@@ -77,11 +77,11 @@ impl<'run> Controller<'run> {
     /// Returns when the run should end.
     pub(crate) fn run(&mut self, messages: &Receiver<Message>) -> anyhow::Result<()> {
         loop {
-            let next = (self.collected + TICK).min(self.window.end);
+            let next = (self.collected + TICK).min(self.span.end);
             match messages.recv_timeout(next - self.pacer.now()) {
                 Ok(Message::Stop) => return Ok(()),
                 Ok(Message::Key(key)) => self.press(key),
-                Err(_) if self.pacer.now() >= self.window.end => return Ok(()),
+                Err(_) if self.pacer.now() >= self.span.end => return Ok(()),
                 Err(_) if self.pacer.now() >= next => {
                     self.collect()?;
                     self.progress.show(&self.status());
@@ -94,7 +94,7 @@ impl<'run> Controller<'run> {
 
     /// Ends the schedule, unless it has ended already.
     pub(crate) fn end(&self) -> Ending {
-        let run_end = self.window.end_run(self.pacer.now());
+        let run_end = self.span.end_run(self.pacer.now());
         let utilization = &self.shared.utilization;
         let Ledger { backlog_slots, backlog, idle, .. } = run_end.ledger;
         let unstarted = Lateness::of_unstarted(backlog_slots, backlog, utilization.all_busy());
@@ -114,7 +114,7 @@ impl<'run> Controller<'run> {
             hdr.end()?;
         }
         Ok(Summary::new(&RunResults {
-            recorded_from: self.window.recorded_from,
+            recorded_from: self.span.recorded_from,
             run_end: ending.run_end,
             rates: &self.rates,
             stats: self.collector.total(),
@@ -131,7 +131,7 @@ impl<'run> Controller<'run> {
         let (interval, length) = (self.collector.collect(), self.collected - since);
         self.recent = Recent::new(self.granted.saturating_sub(granted), interval, length);
         match &mut self.hdr {
-            Some(hdr) => hdr.write(since - self.window.start, length, interval),
+            Some(hdr) => hdr.write(since - self.span.start, length, interval),
             None => Ok(()),
         }
     }
@@ -186,7 +186,7 @@ impl<'run> Controller<'run> {
 
     fn status(&self) -> Status {
         Status {
-            elapsed: self.pacer.now() - self.window.start,
+            elapsed: self.pacer.now() - self.span.start,
             rate: self.pacer.rate(),
             paused: self.pacer.is_paused(),
             ledger: self.pacer.ledger(),

@@ -3,6 +3,6 @@
 pub(crate) mod client;
 pub(crate) mod cpu;
 pub(crate) mod shared;
+pub(crate) mod span;
 mod utilization;
-pub(crate) mod window;
 pub(crate) mod worker;

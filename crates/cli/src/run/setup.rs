@@ -2,7 +2,7 @@
 
 use super::args::RunArgs;
 use super::load::client::{Client, http_url};
-use super::load::window::RunLength;
+use super::load::span::RunLength;
 use super::recording::hdr_log::HdrLog;
 use super::recording::operation::Failure;
 use crate::target::{Behaviour, Target};
@@ -70,7 +70,7 @@ impl Setup {
         RunLength {
             warmup: args.warmup,
             duration: args.duration.unwrap_or(default),
-            requests: args.requests.unwrap_or(u64::MAX),
+            slots: args.requests.unwrap_or(u64::MAX),
         }
     }
 

@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 /// instead. The first clock of a process takes up to 0.2 s to calibrate. Clones are the same clock.
 ///
 /// Calibration in so short a time leaves the clock some tens of ppm fast or slow. So the first
-/// reading after 0.2 s compares it with the operating system's clock once more. From there on it
-/// runs within about 1 ppm, without a step.
+/// reading more than 0.2 s after the clock was made compares it with the operating system's clock
+/// once more. From there on it runs within about 1 ppm, without a step. If the two clocks disagree
+/// by a thousandth or more, the calibration of `quanta` is kept.
 ///
 /// ```
 /// use nanopace::{Clock, TscClock};
@@ -26,7 +27,8 @@ use std::time::{Duration, Instant};
 pub struct TscClock {
     clock: quanta::Clock,
     begun: Mark,
-    refined: Arc<OnceLock<Refined>>,
+    /// `Some(None)`: the two clocks disagreed, and the rough calibration stays.
+    refined: Arc<OnceLock<Option<Refined>>>,
 }
 
 /// The counter and the operating system's clock at one moment.
@@ -45,12 +47,16 @@ struct Refined {
     nanos_q32: u128,
 }
 
-/// Long enough for two readings that are 50 ns apart from the truth to show a quarter of a ppm.
+/// Over this time, two readings that are each up to 50 ns wrong misjudge the speed by at most 0.5
+/// ppm.
 const REFINED_AFTER_NS: u64 = 200_000_000;
 
+/// How often a mark is tried.
+const MARK_TRIES: usize = 8;
+
 impl Mark {
-    /// The closest pair of a few, because an interrupt between the two readings would look like a
-    /// difference in speed.
+    /// Of [`MARK_TRIES`] tries, the one with the least time between its two counter readings: an
+    /// interrupt in between would look like a difference in speed.
     fn new(clock: &quanta::Clock) -> Mark {
         let pair = || {
             let (before, time, after) = (clock.raw(), Instant::now(), clock.raw());
@@ -59,13 +65,13 @@ impl Mark {
         };
         let closer =
             |best: (u64, Mark), next: (u64, Mark)| if next.0 < best.0 { next } else { best };
-        (1..8).map(|_| pair()).fold(pair(), closer).1
+        (1..MARK_TRIES).map(|_| pair()).fold(pair(), closer).1
     }
 }
 
 impl Refined {
-    /// None if the two clocks do not agree to a thousandth: one of them stood still meanwhile, or
-    /// was set.
+    /// `None` if the two clocks disagree by a thousandth or more: one of them stood still
+    /// meanwhile, or was set.
     fn new(begun: Mark, mark: Mark, nanos: u64, rough: Duration) -> Option<Refined> {
         let elapsed = mark.time.duration_since(begun.time);
         let nanos_q32 =
@@ -74,7 +80,7 @@ impl Refined {
         agree.then_some(Refined { raw: mark.raw, nanos, nanos_q32 })
     }
 
-    /// None for a reading from before the refinement.
+    /// `None` for a reading from before the refinement.
     #[inline]
     fn nanos(&self, raw: u64) -> Option<u64> {
         let ticks = raw.checked_sub(self.raw)?;
@@ -121,16 +127,17 @@ impl TscClock {
         if rough < REFINED_AFTER_NS {
             return rough;
         }
-        self.refined.get_or_init(|| {
+        let refined = self.refined.get_or_init(|| {
             let mark = Mark::new(&self.clock);
             let nanos = self.rough(mark.raw);
-            let unrefined = Refined { raw: u64::MAX, nanos: 0, nanos_q32: 0 };
-            Refined::new(self.begun, mark, nanos, Duration::from_nanos(nanos)).unwrap_or(unrefined)
+            Refined::new(self.begun, mark, nanos, Duration::from_nanos(nanos))
         });
-        rough
+        // If this thread waited for another one, its reading may be later than the mark. Then the
+        // rough time could be later than its next reading.
+        refined.and_then(|refined| refined.nanos(raw)).unwrap_or(rough)
     }
 
-    /// Whether this reads a counter of the processor, and not the operating system's clock.
+    /// Whether this clock reads a counter of the processor, and not the operating system's clock.
     ///
     /// The answer comes from the ticks: a counter's ticks are converted to nanoseconds, while the
     /// operating system's are nanoseconds already. So a counter that was found to tick exactly once
@@ -162,7 +169,8 @@ impl Clock for TscClock {
     fn now(&self) -> Nanos {
         let raw = self.clock.raw();
         Nanos::from_nanos(match self.refined.get() {
-            Some(refined) => refined.nanos(raw).unwrap_or_else(|| self.rough(raw)),
+            Some(Some(refined)) => refined.nanos(raw).unwrap_or_else(|| self.rough(raw)),
+            Some(None) => self.rough(raw),
             None => self.refine(raw),
         })
     }
@@ -171,9 +179,10 @@ impl Clock for TscClock {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::{Clock, Duration, Instant, Mark, Refined, TscClock};
+    use std::thread;
 
-    /// 1000 ticks take 400 ns by the operating system's clock and were taken for 400.04 ns: from
-    /// tick 1000 on a tick is 0.4 ns.
+    /// 10^9 ticks took 400 ms by the operating system's clock; `quanta` took them for 400.04 ms.
+    /// From there on a tick counts 0.4 ns, and the time does not jump.
     #[test]
     fn refining_changes_the_speed_and_not_the_time() {
         let time = Instant::now();
@@ -197,17 +206,47 @@ mod tests {
     #[test]
     fn it_never_goes_back_while_it_is_refined() {
         let clock = TscClock::new();
-        let mut last = clock.now();
-        while clock.refined.get().is_none() {
-            let now = clock.now();
-            assert!(now >= last);
-            last = now;
-        }
-        assert!(clock.now() >= last);
-        assert!(clock.refined.get().is_some_and(|refined| refined.raw < u64::MAX), "{clock:?}");
+        let read = || {
+            let mut last = clock.now();
+            while clock.refined.get().is_none() {
+                let now = clock.now();
+                assert!(now >= last);
+                last = now;
+            }
+            assert!(clock.now() >= last);
+        };
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(read);
+            }
+        });
+        assert!(clock.refined.get().is_some_and(Option::is_some), "{clock:?}");
     }
 
-    /// `quanta` tells which of its clocks it chose only when debugged.
+    /// The thread read the counter after the mark of the thread that it waited for. By the refined
+    /// speed a tick is half a nanosecond; the rough time is another one.
+    #[test]
+    fn a_thread_that_waited_for_the_refinement_uses_it() {
+        let clock = TscClock::new();
+        let (mark, raw) = (clock.begun.raw + (1 << 39), clock.begun.raw + (1 << 40));
+        let refined = Refined { raw: mark, nanos: clock.rough(mark), nanos_q32: 1 << 31 };
+        clock.refined.set(Some(refined)).expect("it was made just now");
+        assert_eq!(clock.refine(raw), clock.rough(mark) + (1 << 38));
+        assert_eq!(clock.refine(mark - 1), clock.rough(mark - 1));
+    }
+
+    #[test]
+    fn clocks_that_disagree_leave_it_as_it_was() {
+        let clock = TscClock::new();
+        clock.refined.set(None).expect("it was made just now");
+        let (before, now, after) =
+            (clock.rough(clock.clock.raw()), clock.now(), clock.rough(clock.clock.raw()));
+        assert!((before..=after).contains(&now.as_nanos()));
+        let raw = clock.begun.raw + (1 << 40);
+        assert_eq!(clock.refine(raw), clock.rough(raw));
+    }
+
+    /// `quanta` tells which of its clocks it chose only in its `Debug` output.
     #[test]
     fn what_is_read_is_what_quanta_chose() {
         let clock = TscClock::new();

@@ -1,19 +1,19 @@
-//! Finds the paths that a file's code names: in `use` declarations, in code, and in macros.
+//! Finds the paths in a file: in `use` declarations, in other code, and in macros.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
-use syn::{Attribute, ItemMod, ItemUse, Macro, Meta, UseTree, VisRestricted, Visibility};
+use syn::{Attribute, Item, ItemMod, ItemUse, Macro, Meta, UseTree, VisRestricted, Visibility};
 
-/// A path that is named somewhere.
+/// A path in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Named {
-    /// The module that the path stands in.
+    /// The module whose code contains the path.
     pub(crate) scope: Vec<String>,
     /// The segments of the path.
     pub(crate) path: Vec<String>,
-    /// The name that a `use` declaration gives it in its scope.
+    /// The name that a `use` declaration gives it in `scope`. `None`: not a `use`, or a glob.
     pub(crate) import: Option<String>,
-    /// Whether it is a `use` declaration for others, such as `pub use`.
+    /// Whether other modules can use that name too, as with `pub use`.
     pub(crate) is_reexport: bool,
 }
 
@@ -42,19 +42,19 @@ impl Paths {
     }
 
     fn add_tree(&mut self, prefix: &[String], tree: &UseTree) {
-        let with = |name: String| [prefix, &[name]].concat();
+        let joined = |name: String| [prefix, &[name]].concat();
         match tree {
-            UseTree::Path(path) => self.add_tree(&with(path.ident.to_string()), &path.tree),
+            UseTree::Path(path) => self.add_tree(&joined(path.ident.to_string()), &path.tree),
             UseTree::Name(name) if name.ident == "self" => {
                 self.add(prefix.to_vec(), prefix.last().cloned());
             }
             UseTree::Name(name) => {
                 let name = name.ident.to_string();
-                self.add(with(name.clone()), Some(name));
+                self.add(joined(name.clone()), Some(name));
             }
             UseTree::Rename(rename) => {
                 let name = rename.ident.to_string();
-                let path = if name == "self" { prefix.to_vec() } else { with(name) };
+                let path = if name == "self" { prefix.to_vec() } else { joined(name) };
                 self.add(path, Some(rename.rename.to_string()));
             }
             UseTree::Glob(_) => self.add(prefix.to_vec(), None),
@@ -64,17 +64,25 @@ impl Paths {
         }
     }
 
-    /// Paths in tokens that are not parsed: names, joined by `::`.
+    /// Adds the paths in tokens that `syn` does not parse: names that are joined by `::`.
+    ///
+    /// `colons` counts the `:` since the last name; two join the next name to the path, anything
+    /// else ends it.
     fn add_tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;
         for token in tokens {
             match token {
+                // As in `::name` and `field: ::name`. The names behind it get here as well, because
+                // the path stays empty.
+                TokenTree::Ident(_) if colons == 3 || colons == 2 && path.is_empty() => {
+                    self.add_named(std::mem::take(&mut path));
+                }
                 TokenTree::Ident(name) if colons == 2 => path.push(name.to_string()),
                 TokenTree::Ident(name) => {
                     self.add_named(std::mem::replace(&mut path, vec![name.to_string()]));
                 }
-                TokenTree::Punct(mark) if mark.as_char() == ':' && !path.is_empty() => {
+                TokenTree::Punct(mark) if mark.as_char() == ':' => {
                     colons += 1;
                     continue;
                 }
@@ -97,9 +105,10 @@ impl Paths {
     }
 }
 
+/// A path that begins with `::` is skipped: its first name is another crate.
 impl<'ast> Visit<'ast> for Paths {
-    fn visit_item(&mut self, item: &'ast syn::Item) {
-        if !attributes(item).iter().any(is_test) {
+    fn visit_item(&mut self, item: &'ast Item) {
+        if !attributes(item).iter().any(is_cfg_test) {
             visit::visit_item(self, item);
         }
     }
@@ -143,19 +152,30 @@ impl<'ast> Visit<'ast> for Paths {
     fn visit_vis_restricted(&mut self, _: &'ast VisRestricted) {}
 }
 
-fn attributes(item: &syn::Item) -> &[Attribute] {
+fn attributes(item: &Item) -> &[Attribute] {
     match item {
-        syn::Item::Mod(item) => &item.attrs,
-        syn::Item::Use(item) => &item.attrs,
-        syn::Item::Fn(item) => &item.attrs,
-        syn::Item::Impl(item) => &item.attrs,
-        syn::Item::Macro(item) => &item.attrs,
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::ExternCrate(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::ForeignMod(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::TraitAlias(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Union(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        // What `syn` can't parse, and what later versions of it add.
         _ => &[],
     }
 }
 
 /// Whether it is `#[cfg(test)]`, or `#[cfg(all(test, ...))]`.
-fn is_test(attribute: &Attribute) -> bool {
+fn is_cfg_test(attribute: &Attribute) -> bool {
     let Meta::List(list) = &attribute.meta else { return false };
     let condition: String = list.tokens.to_string().split_whitespace().collect();
     list.path.is_ident("cfg") && (condition == "test" || condition.starts_with("all(test,"))
@@ -189,7 +209,19 @@ mod tests {
             ("mod inner { use super::a; }", &["here::inner: super::a"]),
             ("pub(in crate::a) fn f() {}", &[]),
             ("use ::std::fmt::Debug; fn f() { ::std::mem::drop(()); }", &[]),
+            (
+                "fn f() { m!(::std::mem::drop(1), x: ::std::f(a::g(2)), <T>::new); }",
+                &["here: a::g"],
+            ),
+            (
+                "fn f() { m!(a::b::<c::D>::e, x: super::g) }",
+                &["here: a::b", "here: c::D", "here: super::g"],
+            ),
             ("#[cfg(test)] mod tests { use crate::a::b; }", &[]),
+            ("#[cfg(test)] const C: a::B = a::B::C; #[cfg(test)] static S: a::B = a::B::C;", &[]),
+            ("#[cfg(test)] struct S(a::B); #[cfg(test)] enum E { B(a::B) }", &[]),
+            ("#[cfg(test)] trait T: a::B {} #[cfg(test)] type U = a::B;", &[]),
+            ("#[cfg(test)] fn f() { a::b() } #[cfg(test)] impl a::T for S {}", &[]),
             ("#[cfg(test)] use crate::a::b;", &[]),
             ("#[cfg(not(test))] use crate::a::b;", &["here: crate::a::b"]),
             ("/// [`crate::a::b`] \nfn f() { \"crate::a::b\"; }", &[]),

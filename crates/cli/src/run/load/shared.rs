@@ -1,7 +1,7 @@
 //! What the threads of a run share.
 
+use super::span::RunSpan;
 use super::utilization::Utilization;
-use super::window::RunWindow;
 use crate::run::recording::recorder::Recorder;
 use nanopace::Pacer;
 use std::sync::OnceLock;
@@ -16,7 +16,7 @@ pub(crate) struct RunShared {
     /// One recorder for each worker.
     pub(crate) recorders: Vec<Recorder>,
     /// Set when the schedule starts.
-    pub(crate) window: OnceLock<RunWindow>,
+    pub(crate) span: OnceLock<RunSpan>,
 }
 
 impl RunShared {
@@ -25,7 +25,7 @@ impl RunShared {
         RunShared {
             utilization: Utilization::new(workers),
             recorders: (0..workers).map(|_| Recorder::new(&pacer)).collect(),
-            window: OnceLock::new(),
+            span: OnceLock::new(),
             pacer,
         }
     }

@@ -3,7 +3,7 @@
 use super::client::Client;
 use super::cpu::{CpuDemand, CpuMeter};
 use super::shared::RunShared;
-use super::window::{Admission, RunWindow};
+use super::span::{Admission, RunSpan};
 use crate::run::recording::operation::{Failure, Operation};
 use crate::run::recording::recorder::Recorder;
 use core_affinity::CoreId;
@@ -35,16 +35,16 @@ impl Worker<'_> {
             core_affinity::set_for_current(core);
         }
         let lane = self.shared.pacer.lane();
-        let window = self.shared.window.wait();
+        let span = self.shared.span.wait();
         let meter = CpuMeter::start();
-        self.work(lane, window);
+        self.work(lane, span);
         meter.stop(self.busy)
     }
 
-    fn work(&mut self, mut lane: Lane, window: &RunWindow) {
+    fn work(&mut self, mut lane: Lane, span: &RunSpan) {
         let mut worker_free = self.shared.pacer.now();
         while let Ok(grant) = lane.acquire() {
-            match window.admit(&grant) {
+            match span.admit(&grant) {
                 Admission::Recorded => worker_free = self.recorded_request(grant, worker_free),
                 Admission::WarmUp => worker_free = self.warm_up_request(),
                 Admission::Over => break,

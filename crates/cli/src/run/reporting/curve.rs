@@ -1,6 +1,7 @@
 //! The uncorrected curve beside the corrected one: what a closed-loop tool would report, and what
 //! really happened.
 
+use super::verdict::Verdict;
 use crate::percentiles::at;
 use hdrhistogram::Histogram;
 use nanopace_console::human;
@@ -36,6 +37,8 @@ pub(crate) struct Curve<'run> {
     pub(crate) uncorrected: &'run Histogram<u64>,
     /// Response times.
     pub(crate) corrected: &'run Histogram<u64>,
+    /// The verdict on the run.
+    pub(crate) verdict: Verdict,
 }
 
 impl Display for Curve<'_> {
@@ -48,26 +51,33 @@ impl Display for Curve<'_> {
             let [uncorrected, corrected] = [uncorrected, corrected].map(human::time);
             writeln!(f, "{name:<7}{uncorrected:>8} {left:<WIDTH$} {corrected:>8} {right}")?;
         }
-        writeln!(f, "{}\n", self.hidden())
+        if let Some(sentence) = self.hidden() {
+            writeln!(f, "{sentence}")?;
+        }
+        writeln!(f)
     }
 }
 
 impl Curve<'_> {
-    /// What a closed-loop tool would have hidden, at the point where it hides most.
-    fn hidden(&self) -> String {
+    /// What a closed-loop tool would have hidden, at the point where it hides most. Nothing is said
+    /// if the generator was behind: then the corrected curve is not right either.
+    fn hidden(&self) -> Option<String> {
         let hidden =
             |quantile| at(self.corrected, quantile).saturating_sub(at(self.uncorrected, quantile));
         let (name, quantile) =
             POINTS.into_iter().max_by_key(|&(_, quantile)| hidden(quantile)).unwrap_or(POINTS[0]);
         let (reported, right) = (at(self.uncorrected, quantile), at(self.corrected, quantile));
         if hidden(quantile) * 10 <= right {
-            return "The curves agree to within 10 %: waiting hides little here.".to_owned();
+            return Some("The curves agree to within 10 %: waiting hides little here.".to_owned());
+        }
+        if self.verdict == Verdict::GeneratorBehind {
+            return None;
         }
         let share = human::percent(1.0 - reported.as_secs_f64() / right.as_secs_f64());
         let [reported, right] = [reported, right].map(human::time);
-        format!(
+        Some(format!(
             "At {name} a closed-loop tool would have reported {reported} where {right} is right: it hides {share}."
-        )
+        ))
     }
 }
 
@@ -102,24 +112,46 @@ mod tests {
         }
     }
 
+    /// One request of 100 takes 2 s, the others 1 ms; every third of them falls due in those 2 s.
+    fn stall() -> [Histogram<u64>; 2] {
+        [
+            histogram((0..100).map(|i| if i == 0 { 2_000 } else { 1 })),
+            histogram((0..100).map(|i| if i % 3 == 0 { 2_000 - 20 * i } else { 1 })),
+        ]
+    }
+
     #[test]
     fn the_sentence_names_the_point_that_hides_most() {
-        // One request of 100 takes 2 s, the others 1 ms; every third of them falls due in those 2
-        // s.
-        let uncorrected = histogram((0..100).map(|i| if i == 0 { 2_000 } else { 1 }));
-        let corrected = histogram((0..100).map(|i| if i % 3 == 0 { 2_000 - 20 * i } else { 1 }));
-        let sentence = Curve { uncorrected: &uncorrected, corrected: &corrected }.hidden();
-        assert!(
-            sentence
-                .starts_with("At p99 a closed-loop tool would have reported 1.00ms where 1.94s"),
-            "{sentence}"
-        );
+        let [uncorrected, corrected] = &stall();
+        for verdict in [Verdict::OnSchedule, Verdict::TargetBehind] {
+            let sentence = Curve { uncorrected, corrected, verdict }.hidden().unwrap();
+            assert!(
+                sentence.starts_with(
+                    "At p99 a closed-loop tool would have reported 1.00ms where 1.94s"
+                ),
+                "{sentence}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_said_to_be_right_if_the_generator_was_behind() {
+        let [uncorrected, corrected] = &stall();
+        let shown = |verdict| Curve { uncorrected, corrected, verdict }.to_string();
+        let (behind, followed) = (shown(Verdict::GeneratorBehind), shown(Verdict::TargetBehind));
+        assert!(!behind.contains("closed-loop"), "{behind}");
+        // Only the sentence and the end of its line are missing.
+        assert!(followed.starts_with(behind.trim_end()), "{behind}{followed}");
+        assert!(behind.ends_with("\n\n") && followed.ends_with("\n\n"), "{behind}{followed}");
     }
 
     #[test]
     fn equal_curves_hide_nothing() {
         for times in [histogram([]), histogram([5, 6, 7])] {
-            assert!(Curve { uncorrected: &times, corrected: &times }.hidden().contains("agree"));
+            for verdict in [Verdict::OnSchedule, Verdict::GeneratorBehind] {
+                let curve = Curve { uncorrected: &times, corrected: &times, verdict };
+                assert!(curve.hidden().is_some_and(|sentence| sentence.contains("agree")));
+            }
         }
     }
 }

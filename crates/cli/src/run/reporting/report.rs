@@ -22,7 +22,11 @@ impl Display for Report<'_> {
         write!(
             f,
             "{}",
-            Curve { uncorrected: &summary.stats.service, corrected: &summary.stats.response }
+            Curve {
+                uncorrected: &summary.stats.service,
+                corrected: &summary.stats.response,
+                verdict: summary.verdict,
+            }
         )?;
         gaps(f, summary)?;
         ledger(f, summary)?;

@@ -5,7 +5,7 @@ use super::verdict::{Evidence, Verdict};
 use crate::gaps::Quality;
 use crate::percentiles;
 use crate::run::load::cpu::CpuDemand;
-use crate::run::load::window::RunEnd;
+use crate::run::load::span::RunEnd;
 use crate::run::recording::lateness::Lateness;
 use crate::run::recording::stats::OperationStats;
 use nanopace::{Ledger, Nanos};

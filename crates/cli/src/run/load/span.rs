@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Decides which slots are started, and which of them are recorded.
 #[derive(Debug)]
-pub(crate) struct RunWindow {
+pub(crate) struct RunSpan {
     pacer: Pacer,
     /// Where the schedule starts.
     pub(crate) start: Nanos,
@@ -17,7 +17,7 @@ pub(crate) struct RunWindow {
     pub(crate) recorded_from: Nanos,
     /// Slots from here on are not started.
     pub(crate) end: Nanos,
-    /// How many recorded slots may still be started.
+    /// How many recorded slots may still start.
     left: AtomicU64,
     ended: OnceLock<RunEnd>,
     messages: Sender<Message>,
@@ -28,7 +28,8 @@ pub(crate) struct RunWindow {
 pub(crate) struct RunEnd {
     /// The end on the schedule.
     pub(crate) at: Nanos,
-    /// The pacer's ledger at that moment.
+    /// The pacer's ledger when the end was noticed: usually a few ms after `at`, or up to an
+    /// interval before it if the last recorded slot was admitted.
     pub(crate) ledger: Ledger,
     /// How long all workers together have spun on the clock.
     pub(crate) spun: Duration,
@@ -48,36 +49,36 @@ pub(crate) enum Admission {
 /// The length of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunLength {
-    /// Scheduled but not recorded, at the beginning.
+    /// Started but not recorded, at the beginning.
     pub(crate) warmup: Duration,
-    /// Scheduled and recorded.
+    /// For how long slots are started and recorded; `Duration::MAX` for no limit.
     pub(crate) duration: Duration,
-    /// How many recorded slots are started.
-    pub(crate) requests: u64,
+    /// How many recorded slots may start; `u64::MAX` for no limit.
+    pub(crate) slots: u64,
 }
 
-impl RunWindow {
-    /// A window of `length` from `start` on. When the last slot has been started, a message says
-    /// so.
+impl RunSpan {
+    /// A span of `length` from `start` on. When the last recorded slot has been admitted, or
+    /// `end_run` is called, [`Message::Stop`] is sent once.
     pub(crate) fn new(
         pacer: &Pacer,
         start: Nanos,
         length: RunLength,
         messages: Sender<Message>,
-    ) -> RunWindow {
+    ) -> RunSpan {
         let recorded_from = start + length.warmup;
-        RunWindow {
+        RunSpan {
             pacer: pacer.clone(),
             start,
             recorded_from,
             end: recorded_from + length.duration,
-            left: AtomicU64::new(length.requests),
+            left: AtomicU64::new(length.slots),
             ended: OnceLock::new(),
             messages,
         }
     }
 
-    /// Decides about a slot. Admitting the last one ends the run.
+    /// Decides about a slot. Admitting the last recorded one ends the run.
     pub(crate) fn admit(&self, grant: &Grant) -> Admission {
         let intended_start = grant.intended_start();
         if intended_start >= self.end {
@@ -86,8 +87,9 @@ impl RunWindow {
         if intended_start < self.recorded_from {
             return Admission::WarmUp;
         }
-        // Relaxed: a ticket must be unique, not ordered; nothing is published through the count. No
-        // model: it is one word.
+        // Relaxed: each decrement must be unique; nothing else is published through it. No loom
+        // model: one atomic, no second one to order against. `Ok` carries the count before this
+        // decrement.
         match self
             .left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
@@ -99,13 +101,15 @@ impl RunWindow {
     }
 
     fn admit_last(&self, intended_start: Nanos) -> Admission {
-        // N requests take N intervals of the schedule, so the interval of the last one counts too.
+        // The run ends one interval after the last intended start, or now if that is later. So N
+        // slots take N intervals.
         let interval = Duration::from_secs_f64(self.pacer.rate().interval_ns() * 1e-9);
         self.end_run((intended_start + interval).max(self.pacer.now()));
         Admission::Recorded
     }
 
-    /// Ends the run at `at` on the schedule, unless it has ended before. No more slots are granted.
+    /// Ends the run at `at`. No more slots are granted. `at` is capped at the scheduled end; only
+    /// the first call counts.
     pub(crate) fn end_run(&self, at: Nanos) -> RunEnd {
         *self.ended.get_or_init(|| {
             let (ledger, spun) = (self.pacer.ledger(), self.pacer.stats().spun());
@@ -127,46 +131,49 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    /// A window at 1/s whose slots are all due, and its messages.
-    fn window(warmup: u64, duration: u64, requests: u64) -> (RunWindow, Receiver<Message>) {
+    /// A span at 1/s whose slots are all due, and its messages.
+    fn span(warmup: u64, duration: u64, slots: u64) -> (RunSpan, Receiver<Message>) {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
         let (sender, messages) = mpsc::channel();
-        let length = RunLength { warmup: secs(warmup), duration: secs(duration), requests };
-        let window = RunWindow::new(&pacer, pacer.now(), length, sender);
+        let length = RunLength { warmup: secs(warmup), duration: secs(duration), slots };
+        let span = RunSpan::new(&pacer, pacer.now(), length, sender);
         clock.advance(secs(1_000));
-        (window, messages)
+        (span, messages)
     }
 
     /// The decisions about slots, one after the other, until the pacer is closed or there are
     /// `most`.
-    fn admissions(window: &RunWindow, most: usize) -> Vec<Admission> {
-        let grants = std::iter::from_fn(|| window.pacer.acquire().ok());
-        grants.take(most).map(|grant| window.admit(&grant)).collect()
+    fn admissions(span: &RunSpan, most: usize) -> Vec<Admission> {
+        let grants = std::iter::from_fn(|| span.pacer.acquire().ok());
+        grants.take(most).map(|grant| span.admit(&grant)).collect()
     }
 
     #[test]
     fn a_duration_is_warm_up_then_recorded_then_over() {
-        let (window, _messages) = window(2, 3, u64::MAX);
-        let [warm, take, over] = [Admission::WarmUp, Admission::Recorded, Admission::Over];
-        assert_eq!(admissions(&window, 7), [warm, warm, take, take, take, over, over]);
+        let (span, _messages) = span(2, 3, u64::MAX);
+        let [warm_up, recorded, over] = [Admission::WarmUp, Admission::Recorded, Admission::Over];
+        assert_eq!(
+            admissions(&span, 7),
+            [warm_up, warm_up, recorded, recorded, recorded, over, over]
+        );
     }
 
     #[test]
-    fn the_last_request_closes_the_pacer_and_ends_the_run() {
-        let (window, messages) = window(1, 1_000, 2);
+    fn the_last_slot_closes_the_pacer_and_ends_the_run() {
+        let (span, messages) = span(1, 1_000, 2);
         assert_eq!(
-            admissions(&window, 9),
+            admissions(&span, 9),
             [Admission::WarmUp, Admission::Recorded, Admission::Recorded]
         );
         assert!(matches!(messages.try_recv(), Ok(Message::Stop)));
     }
 
     #[test]
-    fn a_run_ends_once_and_not_after_its_end() {
-        let (window, _messages) = window(0, 10, u64::MAX);
-        let first = window.end_run(window.start + secs(60));
-        let second = window.end_run(window.start + secs(5));
-        assert_eq!((first.at, second.at), (window.start + secs(10), window.start + secs(10)));
+    fn the_first_end_counts_and_is_capped_at_the_schedule() {
+        let (span, _messages) = span(0, 10, u64::MAX);
+        let first = span.end_run(span.start + secs(60));
+        let second = span.end_run(span.start + secs(5));
+        assert_eq!((first.at, second.at), (span.start + secs(10), span.start + secs(10)));
     }
 }
