@@ -1,6 +1,5 @@
 //! Whole nanoseconds, which clocks of your own count in.
 
-use crate::clock::Reference;
 use std::fmt;
 use std::ops::{Add, Div, Mul};
 use std::time::Duration;
@@ -100,15 +99,5 @@ impl Div for Nanos {
     /// How often `other` fits in; zero if `other` is zero.
     fn div(self, other: Nanos) -> u64 {
         self.0.checked_div(other.0).unwrap_or(0)
-    }
-}
-
-impl Reference for Nanos {
-    fn duration_since(&self, earlier: Nanos) -> Nanos {
-        Nanos::saturating_sub(*self, earlier)
-    }
-
-    fn saturating_sub(&self, span: Nanos) -> Nanos {
-        Nanos::saturating_sub(*self, span)
     }
 }
