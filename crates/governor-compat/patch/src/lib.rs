@@ -1,0 +1,4 @@
+//! `nanopace-governor` under the name that tools ask for.
+
+// The dependency: its library is called governor too.
+pub use ::governor::*;

@@ -1,0 +1,52 @@
+//! A clock that is moved by hand.
+
+use super::Clock;
+use crate::nanos::Nanos;
+use nanopace::ManualClock;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A clock that stands still until it is moved, for tests. Clones are the same clock, and the
+/// schedule of a limiter runs on it.
+///
+/// ```
+/// use governor::clock::FakeRelativeClock;
+/// use governor::{Quota, RateLimiter};
+/// use std::num::NonZeroU32;
+/// use std::time::Duration;
+///
+/// let clock = FakeRelativeClock::default();
+/// let limiter = RateLimiter::direct_with_clock(Quota::per_hour(NonZeroU32::MIN), clock.clone());
+/// assert!(limiter.check().is_ok());
+/// assert!(limiter.check().is_err());
+/// clock.advance(Duration::from_secs(3_600));
+/// assert!(limiter.check().is_ok());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct FakeRelativeClock(Arc<ManualClock>);
+
+impl FakeRelativeClock {
+    /// Moves the clock on, to 292 years at most.
+    pub fn advance(&self, by: Duration) {
+        self.0.advance(by);
+    }
+}
+
+impl PartialEq for FakeRelativeClock {
+    /// Whether both show the same time.
+    fn eq(&self, other: &FakeRelativeClock) -> bool {
+        self.now() == other.now()
+    }
+}
+
+impl Clock for FakeRelativeClock {
+    type Instant = Nanos;
+
+    fn now(&self) -> Nanos {
+        Nanos::new(nanopace::Clock::now(&*self.0).as_nanos())
+    }
+
+    fn pacing(&self) -> Option<Arc<dyn nanopace::Clock>> {
+        Some(self.0.clone())
+    }
+}

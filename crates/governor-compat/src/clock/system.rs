@@ -1,0 +1,73 @@
+//! The operating system's clocks.
+
+use super::{Clock, ReasonablyRealtime, Reference};
+use crate::nanos::Nanos;
+use std::ops::Add;
+use std::time::{Duration, Instant, SystemTime};
+
+/// The standard library's [`Instant`].
+#[derive(Clone, Debug, Default)]
+pub struct MonotonicClock;
+
+/// The standard library's [`SystemTime`]. It shows moments of refusals; the schedule does not
+/// follow it when it is set.
+#[derive(Clone, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for MonotonicClock {
+    type Instant = Instant;
+
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+}
+
+impl Clock for SystemClock {
+    type Instant = SystemTime;
+
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+}
+
+impl ReasonablyRealtime for MonotonicClock {}
+
+impl ReasonablyRealtime for SystemClock {}
+
+impl Reference for Instant {
+    fn duration_since(&self, earlier: Instant) -> Nanos {
+        self.saturating_duration_since(earlier).into()
+    }
+
+    fn saturating_sub(&self, span: Nanos) -> Instant {
+        self.checked_sub(span.into()).unwrap_or(*self)
+    }
+}
+
+impl Add<Nanos> for Instant {
+    type Output = Instant;
+
+    /// A moment that the system can't represent becomes this one.
+    fn add(self, span: Nanos) -> Instant {
+        self.checked_add(span.into()).unwrap_or(self)
+    }
+}
+
+impl Reference for SystemTime {
+    fn duration_since(&self, earlier: SystemTime) -> Nanos {
+        SystemTime::duration_since(self, earlier).unwrap_or(Duration::ZERO).into()
+    }
+
+    fn saturating_sub(&self, span: Nanos) -> SystemTime {
+        self.checked_sub(span.into()).unwrap_or(*self)
+    }
+}
+
+impl Add<Nanos> for SystemTime {
+    type Output = SystemTime;
+
+    /// A moment that the system can't represent becomes this one.
+    fn add(self, span: Nanos) -> SystemTime {
+        self.checked_add(span.into()).unwrap_or(self)
+    }
+}

@@ -1,0 +1,94 @@
+//! What a clock is, and what a moment on it.
+
+use crate::nanos::Nanos;
+use std::fmt::Debug;
+use std::ops::Add;
+use std::sync::Arc;
+
+/// A moment on a clock.
+pub trait Reference: Sized + Add<Nanos, Output = Self> + Ord + Copy + Send + Sync + Debug {
+    /// The time from `earlier` to this moment; zero if `earlier` is later.
+    fn duration_since(&self, earlier: Self) -> Nanos;
+
+    /// The moment `span` earlier, or this moment if there is none so early.
+    #[must_use]
+    fn saturating_sub(&self, span: Nanos) -> Self;
+}
+
+/// Where a limiter's moments come from.
+///
+/// ```
+/// use governor::clock::{Clock, ReasonablyRealtime};
+/// use governor::{Quota, RateLimiter};
+/// use std::num::NonZeroU32;
+/// use std::time::Instant;
+///
+/// #[derive(Clone)]
+/// struct MyClock;
+///
+/// impl Clock for MyClock {
+///     type Instant = Instant;
+///
+///     fn now(&self) -> Instant {
+///         Instant::now()
+///     }
+/// }
+///
+/// impl ReasonablyRealtime for MyClock {}
+///
+/// let limiter = RateLimiter::direct_with_clock(Quota::per_hour(NonZeroU32::MIN), MyClock);
+/// assert!(limiter.check().is_ok());
+/// assert!(limiter.check().unwrap_err().earliest_possible() > MyClock.now());
+/// ```
+pub trait Clock {
+    /// A moment on this clock.
+    type Instant: Reference;
+
+    /// Now.
+    fn now(&self) -> Self::Instant;
+
+    /// The clock that the schedule of a limiter runs on; none, the default, for real time.
+    ///
+    /// Not in governor. It is for clocks of tests: see [`FakeRelativeClock`].
+    fn pacing(&self) -> Option<Arc<dyn nanopace::Clock>> {
+        None
+    }
+}
+
+/// A clock that runs like real time, so that tasks can wait by it.
+pub trait ReasonablyRealtime: Clock {
+    /// Now, at the start of an operation. This crate does not call it.
+    fn reference_point(&self) -> Self::Instant {
+        self.now()
+    }
+}
+
+/// A clock, by value as governor 0.10 takes it, or by reference as 0.6 does. There is nothing to
+/// implement.
+///
+/// ```
+/// use governor::clock::DefaultClock;
+/// use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+/// use std::num::NonZeroU32;
+///
+/// let (quota, clock) = (Quota::per_second(NonZeroU32::MIN), DefaultClock::default());
+/// let by_reference: DefaultDirectRateLimiter = RateLimiter::direct_with_clock(quota, &clock);
+/// let by_value: DefaultDirectRateLimiter = RateLimiter::direct_with_clock(quota, clock);
+/// # assert!(by_reference.check().is_ok() && by_value.check().is_ok());
+/// ```
+pub trait GivenClock<C> {
+    /// The clock itself.
+    fn into_clock(self) -> C;
+}
+
+impl<C: Clock> GivenClock<C> for C {
+    fn into_clock(self) -> C {
+        self
+    }
+}
+
+impl<C: Clock + Clone> GivenClock<C> for &C {
+    fn into_clock(self) -> C {
+        self.clone()
+    }
+}

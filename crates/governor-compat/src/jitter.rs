@@ -1,0 +1,67 @@
+//! Random time on top.
+
+use crate::nanos::Nanos;
+use std::ops::Add;
+use std::time::{Duration, Instant};
+
+/// A random span to add to a wait, from a minimum to less than a maximum.
+///
+/// ```
+/// use governor::Jitter;
+/// use std::time::Duration;
+///
+/// let ms = Duration::from_millis;
+/// let jitter = Jitter::new(ms(10), ms(5));
+/// assert!((ms(110)..ms(115)).contains(&(jitter + ms(100))));
+/// assert_eq!(Jitter::default() + ms(100), ms(100));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Jitter {
+    min: Nanos,
+    max: Nanos,
+}
+
+impl Jitter {
+    /// From zero to `max`.
+    #[must_use]
+    pub fn up_to(max: Duration) -> Jitter {
+        Jitter { min: Nanos::default(), max: max.into() }
+    }
+
+    /// From `min` to `min + interval`.
+    #[must_use]
+    pub fn new(min: Duration, interval: Duration) -> Jitter {
+        let min = Nanos::from(min);
+        Jitter { min, max: min + interval }
+    }
+
+    pub(crate) fn draw(self) -> Duration {
+        let (min, max) = (self.min.as_u64(), self.max.as_u64());
+        Duration::from_nanos(if min < max { fastrand::u64(min..max) } else { min })
+    }
+}
+
+impl Add<Duration> for Jitter {
+    type Output = Duration;
+
+    fn add(self, span: Duration) -> Duration {
+        span.saturating_add(self.draw())
+    }
+}
+
+impl Add<Nanos> for Jitter {
+    type Output = Nanos;
+
+    fn add(self, nanos: Nanos) -> Nanos {
+        nanos + self.draw()
+    }
+}
+
+impl Add<Instant> for Jitter {
+    type Output = Instant;
+
+    /// A moment that the system can't represent becomes `moment` itself.
+    fn add(self, moment: Instant) -> Instant {
+        moment.checked_add(self.draw()).unwrap_or(moment)
+    }
+}

@@ -1,0 +1,242 @@
+//! The limiter.
+
+#[cfg(feature = "jitter")]
+use crate::Jitter;
+use crate::clock::{Clock, DefaultClock, GivenClock, ReasonablyRealtime};
+use crate::kind::{InMemoryState, NotKeyed};
+use crate::middleware::NoOpMiddleware;
+use crate::pace::Pace;
+use crate::{InsufficientCapacity, NotUntil, Quota};
+#[cfg(feature = "jitter")]
+use futures_timer::Delay;
+#[cfg(feature = "jitter")]
+use std::future::poll_fn;
+use std::marker::PhantomData;
+use std::num::NonZeroU32;
+#[cfg(feature = "jitter")]
+use std::pin::Pin;
+use std::time::Duration;
+
+const ONE: NonZeroU32 = NonZeroU32::MIN;
+
+/// Lets cells through at a rate: by schedule, and nothing of the schedule is lost.
+///
+/// The schedule starts when a caller first wants a cell. From there on cells have their intended
+/// starts one interval apart. Callers that come early are refused or wait. Callers that come late
+/// may start at once until they are on schedule again; what is made up for like this is at most a
+/// burst, or 100 ms of the schedule if that is more.
+///
+/// It is shared by reference, and works from any number of threads and tasks.
+///
+/// ```
+/// use governor::{Quota, RateLimiter};
+/// use std::num::NonZeroU32;
+///
+/// const RATE: NonZeroU32 = NonZeroU32::new(2_000).unwrap();
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let limiter = RateLimiter::direct(Quota::per_second(RATE));
+/// for _ in 0..10 {
+///     limiter.until_ready().await;
+///     // ... the operation ...
+/// }
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct RateLimiter<K, S, C, MW = NoOpMiddleware> {
+    pace: Pace,
+    clock: C,
+    kind: PhantomData<(K, S, MW)>,
+}
+
+impl RateLimiter<NotKeyed, InMemoryState, DefaultClock, NoOpMiddleware> {
+    /// A limiter on the default clock.
+    ///
+    /// ```
+    /// use governor::{Quota, RateLimiter};
+    /// use std::num::NonZeroU32;
+    ///
+    /// let limiter = RateLimiter::direct(Quota::per_hour(NonZeroU32::MIN));
+    /// assert!(limiter.check().is_ok()); // the schedule starts here
+    /// assert!(limiter.check().is_err()); // the next cell is due in an hour
+    /// ```
+    #[must_use]
+    pub fn direct(quota: Quota) -> Self {
+        Self::direct_with_clock(quota, DefaultClock::default())
+    }
+}
+
+impl<C: Clock> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>> {
+    /// A limiter with a clock of the caller's choice, by value or by reference.
+    ///
+    /// Refusals show moments of that clock. The schedule runs in real time, unless the clock has a
+    /// [`pacing`](Clock::pacing) of its own.
+    ///
+    /// ```
+    /// use governor::clock::FakeRelativeClock;
+    /// use governor::{Quota, RateLimiter};
+    /// use std::num::NonZeroU32;
+    ///
+    /// let (quota, clock) = (Quota::per_second(NonZeroU32::MIN), FakeRelativeClock::default());
+    /// let as_in_0_6 = RateLimiter::direct_with_clock(quota, &clock);
+    /// let as_in_0_10 = RateLimiter::direct_with_clock(quota, clock);
+    /// # assert!(as_in_0_6.check().is_ok() && as_in_0_10.check().is_ok());
+    /// ```
+    pub fn direct_with_clock(quota: Quota, clock: impl GivenClock<C>) -> Self {
+        let clock = clock.into_clock();
+        RateLimiter { pace: Pace::new(quota, clock.pacing()), clock, kind: PhantomData }
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    /// Lets one cell through if it is due.
+    ///
+    /// # Errors
+    /// [`NotUntil`], which says when the cell is due. Nothing was taken.
+    ///
+    /// # Examples
+    /// ```
+    /// use governor::clock::FakeRelativeClock;
+    /// use governor::{Quota, RateLimiter};
+    /// use std::num::NonZeroU32;
+    /// use std::time::Duration;
+    ///
+    /// const TEN: NonZeroU32 = NonZeroU32::new(10).unwrap();
+    /// let clock = FakeRelativeClock::default();
+    /// let limiter = RateLimiter::direct_with_clock(Quota::per_second(TEN), clock.clone());
+    /// assert!(limiter.check().is_ok());
+    /// assert!(limiter.check().is_err());
+    ///
+    /// clock.advance(Duration::from_millis(350)); // three cells are due
+    /// assert!((0..3).all(|_| limiter.check().is_ok()));
+    /// assert!(limiter.check().is_err());
+    /// ```
+    pub fn check(&self) -> Result<(), NotUntil<C::Instant>> {
+        self.decide(ONE)
+    }
+
+    /// Lets `n` cells through as one operation if the first of them is due: all of them or none.
+    /// The next cell is due `n` intervals later.
+    ///
+    /// # Errors
+    /// [`InsufficientCapacity`] if `n` is more than the burst size; otherwise as
+    /// [`check`](RateLimiter::check).
+    ///
+    /// # Examples
+    /// ```
+    /// use governor::clock::{Clock, FakeRelativeClock};
+    /// use governor::{InsufficientCapacity, Quota, RateLimiter};
+    /// use std::num::NonZeroU32;
+    /// use std::time::Duration;
+    ///
+    /// const THREE: NonZeroU32 = NonZeroU32::new(3).unwrap();
+    /// const TEN: NonZeroU32 = NonZeroU32::new(10).unwrap();
+    /// let clock = FakeRelativeClock::default();
+    /// let limiter = RateLimiter::direct_with_clock(Quota::per_second(TEN), clock.clone());
+    /// assert_eq!(limiter.check_n(THREE), Ok(Ok(())));
+    /// let not_until = limiter.check().unwrap_err();
+    /// assert_eq!(not_until.wait_time_from(clock.now()), Duration::from_millis(300));
+    ///
+    /// let eleven = TEN.saturating_add(1);
+    /// assert_eq!(limiter.check_n(eleven), Err(InsufficientCapacity(10)));
+    /// ```
+    pub fn check_n(
+        &self,
+        n: NonZeroU32,
+    ) -> Result<Result<(), NotUntil<C::Instant>>, InsufficientCapacity> {
+        self.pace.fits(n)?;
+        Ok(self.decide(n))
+    }
+
+    fn decide(&self, n: NonZeroU32) -> Result<(), NotUntil<C::Instant>> {
+        self.pace.take(n).map_err(|left| self.not_until(left))
+    }
+
+    #[cold]
+    fn not_until(&self, left: Duration) -> NotUntil<C::Instant> {
+        NotUntil::new(self.clock.now() + left.into(), self.pace.quota)
+    }
+}
+
+impl<C: ReasonablyRealtime> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>> {
+    /// Waits until the next cell is due, and lets it through.
+    ///
+    /// Cancel-safe: a task that waits has taken nothing. The first one to wait makes the limiter's
+    /// timer, in the runtime that it runs in. After 64 cells in a row that were due at once, a task
+    /// lets others run.
+    pub async fn until_ready(&self) {
+        self.wait(ONE).await;
+    }
+
+    /// As [`until_ready`](RateLimiter::until_ready), and if the task had to wait, it goes on only
+    /// after a random time more. The schedule does not move by that.
+    ///
+    /// A task that is cancelled in that time has taken its cell.
+    ///
+    /// ```
+    /// use governor::{Jitter, Quota, RateLimiter};
+    /// use std::num::NonZeroU32;
+    /// use std::time::Duration;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let limiter = RateLimiter::direct(Quota::per_second(NonZeroU32::MAX));
+    /// limiter.until_ready_with_jitter(Jitter::up_to(Duration::from_micros(50))).await;
+    /// # }
+    /// ```
+    #[cfg(feature = "jitter")]
+    pub async fn until_ready_with_jitter(&self, jitter: Jitter) {
+        self.wait_with_jitter(ONE, jitter).await;
+    }
+
+    /// Waits until the first of the next `n` cells is due, and lets all of them through as one
+    /// operation. The next cell is due `n` intervals later.
+    ///
+    /// # Errors
+    /// [`InsufficientCapacity`] at once if `n` is more than the burst size.
+    pub async fn until_n_ready(&self, n: NonZeroU32) -> Result<(), InsufficientCapacity> {
+        self.pace.fits(n)?;
+        self.wait(n).await;
+        Ok(())
+    }
+
+    /// As [`until_n_ready`](RateLimiter::until_n_ready), with the jitter of
+    /// [`until_ready_with_jitter`](RateLimiter::until_ready_with_jitter).
+    ///
+    /// # Errors
+    /// As `until_n_ready`.
+    #[cfg(feature = "jitter")]
+    pub async fn until_n_ready_with_jitter(
+        &self,
+        n: NonZeroU32,
+        jitter: Jitter,
+    ) -> Result<(), InsufficientCapacity> {
+        self.pace.fits(n)?;
+        self.wait_with_jitter(n, jitter).await;
+        Ok(())
+    }
+
+    async fn wait(&self, n: NonZeroU32) {
+        // Refused only by a pacer that is closed, and nobody can close this one.
+        let _ = self.pace.wait(n).await;
+    }
+
+    #[cfg(feature = "jitter")]
+    async fn wait_with_jitter(&self, n: NonZeroU32, jitter: Jitter) {
+        let mut acquire = self.pace.wait(n);
+        let mut has_waited = false;
+        let _ = poll_fn(|context| {
+            let poll = Pin::new(&mut acquire).poll(context);
+            has_waited |= poll.is_pending();
+            poll
+        })
+        .await;
+        if has_waited {
+            Delay::new(jitter.draw()).await;
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What a caller that came too early is told.
+
+use crate::Quota;
+use crate::clock::Reference;
+use std::fmt;
+use std::time::Duration;
+
+/// Not yet: as things stand, the next cell is let through from a moment on. Nothing was taken.
+///
+/// ```
+/// use governor::clock::{Clock, FakeRelativeClock};
+/// use governor::{Quota, RateLimiter};
+/// use std::num::NonZeroU32;
+/// use std::time::Duration;
+///
+/// const FOUR: NonZeroU32 = NonZeroU32::new(4).unwrap();
+/// let clock = FakeRelativeClock::default();
+/// let limiter = RateLimiter::direct_with_clock(Quota::per_second(FOUR), clock.clone());
+/// assert!(limiter.check().is_ok());
+///
+/// let not_until = limiter.check().unwrap_err();
+/// let wait = not_until.wait_time_from(clock.now());
+/// assert_eq!(wait, Duration::from_millis(250));
+/// clock.advance(wait);
+/// assert!(limiter.check().is_ok());
+/// ```
+#[derive(Debug, PartialEq, Eq)]
+pub struct NotUntil<P: Reference> {
+    earliest: P,
+    quota: Quota,
+}
+
+impl<P: Reference> NotUntil<P> {
+    pub(crate) fn new(earliest: P, quota: Quota) -> NotUntil<P> {
+        NotUntil { earliest, quota }
+    }
+
+    /// The moment from which on the cell is let through, on the limiter's clock, unless other
+    /// callers take it first.
+    pub fn earliest_possible(&self) -> P {
+        self.earliest
+    }
+
+    /// The time from `from` to then; zero if that has passed.
+    pub fn wait_time_from(&self, from: P) -> Duration {
+        self.earliest.duration_since(self.earliest.min(from)).into()
+    }
+
+    /// The limiter's quota.
+    pub fn quota(&self) -> Quota {
+        self.quota
+    }
+}
+
+impl<P: Reference> fmt::Display for NotUntil<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not before {:?}", self.earliest)
+    }
+}
+
+impl<P: Reference> std::error::Error for NotUntil<P> {}

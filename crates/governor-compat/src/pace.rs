@@ -1,0 +1,112 @@
+//! A quota as a schedule: the pacer, and the line of tasks in front of it.
+
+use crate::{InsufficientCapacity, Quota};
+use nanopace::{Nanos, Pacer, Rate, RateError, Refused};
+use nanopace_async::timer::Timer;
+use nanopace_async::{Acquire, AsyncPacer};
+use std::num::NonZeroU32;
+use std::sync::{Arc, OnceLock};
+use std::task::Waker;
+use std::time::Duration;
+
+/// What may be made up for whatever the burst size: with bursts of one, a task that is woken late
+/// would otherwise lose the rate.
+const ALWAYS_MADE_UP_FOR: Duration = Duration::from_millis(100);
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+#[derive(Debug)]
+pub(crate) struct Pace {
+    pub(crate) quota: Quota,
+    pacer: Pacer,
+    /// More than one where a cell takes more than a day, because no rate is slower than that.
+    slots_per_cell: u32,
+    line: OnceLock<AsyncPacer>,
+}
+
+impl Pace {
+    pub(crate) fn new(quota: Quota, clock: Option<Arc<dyn nanopace::Clock>>) -> Pace {
+        let slots_per_cell = slots_per_cell(&quota);
+        let builder = Pacer::builder(rate(&quota, slots_per_cell))
+            .max_backlog(most_made_up_for(&quota))
+            .start_on_first_use();
+        let builder = match clock {
+            Some(clock) => builder.clock(clock),
+            None => builder,
+        };
+        Pace { quota, pacer: builder.build(), slots_per_cell, line: OnceLock::new() }
+    }
+
+    /// Takes `n` cells as one operation if the first of them is due; otherwise says how long until
+    /// then.
+    pub(crate) fn take(&self, n: NonZeroU32) -> Result<(), Duration> {
+        match self.pacer.try_acquire_many(self.slots(n)) {
+            Ok(_) => Ok(()),
+            Err(Refused::NotUntil(due)) => Err(due - self.pacer.now()),
+            // Nobody can pause or close this pacer.
+            Err(_) => Err(Nanos::MAX - self.pacer.now()),
+        }
+    }
+
+    /// As [`take`](Pace::take), but waits until the first cell is due.
+    pub(crate) fn wait(&self, n: NonZeroU32) -> Acquire {
+        let slots = self.slots(n);
+        match self.line() {
+            Some(line) => line.acquire_many(slots),
+            None => AsyncPacer::with_timer(self.pacer.clone(), Restless).acquire_many(slots),
+        }
+    }
+
+    pub(crate) fn fits(&self, n: NonZeroU32) -> Result<(), InsufficientCapacity> {
+        let most = self.quota.burst_size();
+        if n > most { Err(InsufficientCapacity(most.get())) } else { Ok(()) }
+    }
+
+    fn slots(&self, n: NonZeroU32) -> u32 {
+        n.get().saturating_mul(self.slots_per_cell)
+    }
+
+    /// Made where it is first wanted, so that its timer is in that runtime. None if the system has
+    /// nothing left to make a timer of.
+    fn line(&self) -> Option<&AsyncPacer> {
+        if self.line.get().is_none() {
+            let line = AsyncPacer::new(self.pacer.clone()).ok()?;
+            return Some(self.line.get_or_init(|| line));
+        }
+        self.line.get()
+    }
+}
+
+/// Has tasks look again and again: for a system that has nothing left to make a timer of.
+#[derive(Debug)]
+struct Restless;
+
+impl Timer for Restless {
+    fn set(&self, _delay: Duration, waker: &Waker) {
+        waker.wake_by_ref();
+    }
+
+    fn wake_another(&self, waker: &Waker) {
+        waker.wake_by_ref();
+    }
+}
+
+/// The burst's cells, which start together, are one interval less apart than they are many.
+fn most_made_up_for(quota: &Quota) -> Duration {
+    let apart = quota.burst_size().get() - 1;
+    quota.replenish_interval().saturating_mul(apart).max(ALWAYS_MADE_UP_FOR)
+}
+
+fn slots_per_cell(quota: &Quota) -> u32 {
+    let days = quota.replenish_interval().as_nanos().div_ceil(DAY.as_nanos());
+    u32::try_from(days).unwrap_or(u32::MAX).max(1)
+}
+
+fn rate(quota: &Quota, slots_per_cell: u32) -> Rate {
+    let (cells, period) = quota.cells_per_period();
+    let slots = u64::from(cells.get()) * u64::from(slots_per_cell);
+    Rate::per(slots, period).unwrap_or_else(|error| match error {
+        RateError::TooSlow => Rate::SLOWEST,
+        _ => Rate::FASTEST,
+    })
+}

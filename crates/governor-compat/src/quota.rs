@@ -1,0 +1,126 @@
+//! How many cells in how much time.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+/// A rate, and how many cells may start together.
+///
+/// The rate is kept as it was given: 3 per second stays 3 per second, though
+/// [`replenish_interval`](Quota::replenish_interval) shows whole nanoseconds. The burst size is
+/// what [`check_n`](crate::RateLimiter::check_n) takes at most, and bounds what is made up for
+/// after a stall. A limiter does not start with a burst.
+///
+/// ```
+/// use governor::Quota;
+/// use std::num::NonZeroU32;
+/// use std::time::Duration;
+///
+/// const FIFTY: NonZeroU32 = NonZeroU32::new(50).unwrap();
+/// let quota = Quota::per_second(FIFTY);
+/// assert_eq!(quota.replenish_interval(), Duration::from_millis(20));
+/// assert_eq!(quota.burst_size(), FIFTY);
+///
+/// let even = quota.allow_burst(NonZeroU32::MIN);
+/// assert_eq!(even, Quota::with_period(Duration::from_millis(20)).ok_or("zero")?);
+/// # Ok::<(), &str>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Quota {
+    cells: NonZeroU32,
+    period: Duration,
+    max_burst: NonZeroU32,
+}
+
+impl Quota {
+    /// So many cells per second, and as many in a burst.
+    #[must_use]
+    pub const fn per_second(max_burst: NonZeroU32) -> Quota {
+        Quota::per(max_burst, Duration::from_secs(1))
+    }
+
+    /// So many cells per minute, and as many in a burst.
+    #[must_use]
+    pub const fn per_minute(max_burst: NonZeroU32) -> Quota {
+        Quota::per(max_burst, Duration::from_secs(60))
+    }
+
+    /// So many cells per hour, and as many in a burst.
+    #[must_use]
+    pub const fn per_hour(max_burst: NonZeroU32) -> Quota {
+        Quota::per(max_burst, Duration::from_secs(3_600))
+    }
+
+    /// One cell per period, and bursts of one. None for a period of zero.
+    ///
+    /// ```
+    /// use governor::Quota;
+    /// use std::time::Duration;
+    ///
+    /// assert!(Quota::with_period(Duration::from_millis(90)).is_some());
+    /// assert!(Quota::with_period(Duration::ZERO).is_none());
+    /// ```
+    #[must_use]
+    pub const fn with_period(replenish_1_per: Duration) -> Option<Quota> {
+        if replenish_1_per.is_zero() {
+            return None;
+        }
+        Some(Quota::per(NonZeroU32::MIN, replenish_1_per))
+    }
+
+    /// A burst of `max_burst` cells per period. None for a period of zero.
+    #[deprecated(note = "the other constructors are clearer, with `allow_burst`")]
+    #[must_use]
+    pub const fn new(max_burst: NonZeroU32, replenish_all_per: Duration) -> Option<Quota> {
+        if replenish_all_per.is_zero() {
+            return None;
+        }
+        Some(Quota::per(max_burst, replenish_all_per))
+    }
+
+    /// The same rate with bursts of another size.
+    #[must_use]
+    pub const fn allow_burst(self, max_burst: NonZeroU32) -> Quota {
+        Quota { max_burst, ..self }
+    }
+
+    /// The time from one cell to the next, cut to whole nanoseconds.
+    #[must_use]
+    pub const fn replenish_interval(&self) -> Duration {
+        match self.period.checked_div(self.cells.get()) {
+            Some(interval) => interval,
+            None => self.period,
+        }
+    }
+
+    /// The most cells that may start together.
+    #[must_use]
+    pub const fn burst_size(&self) -> NonZeroU32 {
+        self.max_burst
+    }
+
+    /// The time that a whole burst takes at the rate.
+    #[must_use]
+    pub const fn burst_size_replenished_in(&self) -> Duration {
+        self.replenish_interval().saturating_mul(self.max_burst.get())
+    }
+
+    const fn per(cells: NonZeroU32, period: Duration) -> Quota {
+        Quota { cells, period, max_burst: cells }
+    }
+
+    /// The rate: so many cells per period.
+    pub(crate) fn cells_per_period(&self) -> (NonZeroU32, Duration) {
+        (self.cells, self.period)
+    }
+}
+
+impl PartialEq for Quota {
+    /// Whether rate and burst size are the same: 60 per minute is the rate of 1 per second.
+    fn eq(&self, other: &Quota) -> bool {
+        // Below 2^94 by below 2^32.
+        let product = |a: &Quota, b: &Quota| a.period.as_nanos() * u128::from(b.cells.get());
+        self.max_burst == other.max_burst && product(self, other) == product(other, self)
+    }
+}
+
+impl Eq for Quota {}
