@@ -64,6 +64,12 @@ pub const TOOLS: [Tool; 4] = [
 ];
 
 impl Tool {
+    pub fn is_built(&self, folder: &Path) -> bool {
+        ["before", "after"]
+            .iter()
+            .all(|state| folder.join("bin").join(state).join(self.program).exists())
+    }
+
     pub fn command(&self, programs: &Path, run: &Run) -> Command {
         let mut command = Command::new(programs.join(self.program));
         command.args((self.arguments)(run)).env("FIELD_STAMPS", run.stamps);
