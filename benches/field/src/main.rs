@@ -1,7 +1,7 @@
 //! Measures published load generators beside the same ones with nanopace inside.
 //!
-//! `build` makes both. Each run is one tool, asked for one rate for some seconds; the two builds take
-//! turns, and figures are medians of the rounds.
+//! `build` makes both. Each run is one tool, asked for one rate for some seconds; the two builds
+//! take turns, and figures are medians of the rounds.
 
 mod cost;
 mod gaps;

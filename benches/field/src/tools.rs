@@ -7,7 +7,7 @@ use std::process::Command;
 pub struct Tool {
     pub name: &'static str,
     program: &'static str,
-    /// True for an HTTP client, whose requests the witness sees; the others stamp starts themselves.
+    /// An HTTP client, whose requests the witness sees. The others stamp starts themselves.
     pub is_seen: bool,
     arguments: fn(&Run) -> Vec<String>,
 }
