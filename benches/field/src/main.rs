@@ -1,7 +1,7 @@
 //! Measures published load generators beside the same ones with nanopace inside.
 //!
-//! `build` makes both. Each run is one tool, asked for one rate for some seconds; the two builds take
-//! turns, and figures are medians of the rounds.
+//! `build` makes both. Each run is one tool, asked for one rate for some seconds; the two builds
+//! take turns, and figures are medians of the rounds.
 
 mod cost;
 mod gaps;
@@ -43,7 +43,8 @@ fn main() -> Result<()> {
     let options = Options::parse(std::env::args().skip(1))?;
     let witness = Witness::start()?;
     let chosen = |tool: &&Tool| {
-        options.tools.is_empty() || options.tools.iter().any(|name| name == tool.name)
+        let is_named = options.tools.iter().any(|name| name == tool.name);
+        is_named || options.tools.is_empty() && tool.is_built(&options.folder)
     };
     let mut report = Report::new(options.seconds, options.rounds);
     for tool in TOOLS.iter().filter(chosen) {

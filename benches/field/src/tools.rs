@@ -7,7 +7,7 @@ use std::process::Command;
 pub struct Tool {
     pub name: &'static str,
     program: &'static str,
-    /// True for an HTTP client, whose requests the witness sees; the others stamp starts themselves.
+    /// An HTTP client, whose requests the witness sees. The others stamp starts themselves.
     pub is_seen: bool,
     arguments: fn(&Run) -> Vec<String>,
 }
@@ -64,6 +64,12 @@ pub const TOOLS: [Tool; 4] = [
 ];
 
 impl Tool {
+    pub fn is_built(&self, folder: &Path) -> bool {
+        ["before", "after"]
+            .iter()
+            .all(|state| folder.join("bin").join(state).join(self.program).exists())
+    }
+
     pub fn command(&self, programs: &Path, run: &Run) -> Command {
         let mut command = Command::new(programs.join(self.program));
         command.args((self.arguments)(run)).env("FIELD_STAMPS", run.stamps);

@@ -1,12 +1,14 @@
 //! A quota as a schedule: the pacer, and the line of tasks in front of it.
 
 use crate::{InsufficientCapacity, Quota};
+use futures_timer::Delay;
 use nanopace::{Nanos, Pacer, Rate, RateError, Refused};
 use nanopace_async::timer::Timer;
 use nanopace_async::{Acquire, AsyncPacer};
 use std::num::NonZeroU32;
-use std::sync::{Arc, OnceLock};
-use std::task::Waker;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 /// What may be made up for whatever the burst size: with bursts of one, a task that is woken late
@@ -53,7 +55,9 @@ impl Pace {
         let slots = self.slots(n);
         match self.line() {
             Some(line) => line.acquire_many(slots),
-            None => AsyncPacer::with_timer(self.pacer.clone(), Restless).acquire_many(slots),
+            None => {
+                AsyncPacer::with_timer(self.pacer.clone(), Shared::default()).acquire_many(slots)
+            }
         }
     }
 
@@ -77,17 +81,35 @@ impl Pace {
     }
 }
 
-/// Has tasks look again and again: for a system that has nothing left to make a timer of.
-#[derive(Debug)]
-struct Restless;
+/// A timer that all futures of the process share: for a system that has nothing left to make one of.
+#[derive(Debug, Default)]
+struct Shared(Mutex<Option<(Delay, Duration)>>);
 
-impl Timer for Restless {
-    fn set(&self, _delay: Duration, waker: &Waker) {
-        waker.wake_by_ref();
+impl Shared {
+    fn start(&self, delay: Duration, again: Duration, waker: &Waker) {
+        let mut timer = Delay::new(delay);
+        // A time that is over at once is over again after as long.
+        while Pin::new(&mut timer).poll(&mut Context::from_waker(waker)).is_ready() {
+            timer = Delay::new(again);
+        }
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((timer, again));
+    }
+}
+
+impl Timer for Shared {
+    fn set(&self, delay: Duration, again: Duration, waker: &Waker) {
+        self.start(delay, again, waker);
     }
 
-    fn wake_another(&self, waker: &Waker) {
-        waker.wake_by_ref();
+    fn went_off(&self, waker: &Waker) {
+        let set = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((_, again)) = set {
+            self.start(again, again, waker);
+        }
+    }
+
+    fn stop(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 

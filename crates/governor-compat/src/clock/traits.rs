@@ -49,7 +49,7 @@ pub trait Clock {
 
     /// The clock that the schedule of a limiter runs on; none, the default, for real time.
     ///
-    /// Not in governor. It is for clocks of tests: see [`FakeRelativeClock`].
+    /// Not in governor. It is for clocks of tests: see [`FakeRelativeClock`](crate::clock::FakeRelativeClock).
     fn pacing(&self) -> Option<Arc<dyn nanopace::Clock>> {
         None
     }
