@@ -8,8 +8,10 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 impl Pacer {
-    /// When the next slot is due that nobody has taken; [`Nanos::MAX`] while the pacer is paused.
-    /// Nothing is taken: by then another caller may have it.
+    /// When the next slot is due that nobody has taken; [`Nanos::MAX`] while the pacer is paused,
+    /// and before the first use of one that [starts with
+    /// it](crate::PacerBuilder::start_on_first_use): asking is no use. Nothing is taken: by then
+    /// another caller may have it.
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos, Pacer, Rate};
@@ -103,7 +105,7 @@ impl Pacer {
 }
 
 /// Wakes a task when the schedule changes: when the rate or the late policy is changed, slots come
-/// back, the pacer is paused, resumed or closed.
+/// back, the pacer is resumed or closed. A pause wakes nobody, because it only makes slots later.
 ///
 /// A wake-up is only a hint to look again. None is lost: a task that first calls
 /// [`set`](Watch::set) and then looks at the schedule is woken by every change that it has not
