@@ -66,7 +66,7 @@ calibrate *options:
 publish-dry:
     #!/usr/bin/env bash
     set -euo pipefail
-    packages=(nanopace nanopace-async nanopace-limits nanopace-keyed)
+    packages=(nanopace nanopace-async nanopace-limits nanopace-keyed nanopace-governor)
     cargo package --allow-dirty --no-verify "${packages[@]/#/-p}"
     crates=$(realpath "{{ target }}")/package
     alone=$(realpath "{{ target }}")/publish-dry
@@ -90,7 +90,7 @@ publish-dry:
 deny:
     cargo deny check licenses bans sources
 
-# Mutation testing of the schedule, the timeline and the policies; an hour and more. docs/TESTING.md says what survives, and why.
+# Mutation testing of the schedule, the timeline and the policies; an hour and more. docs/TESTING.md says what a sample showed.
 mutants *options: (needs_cargo "mutants")
     cargo mutants --package nanopace {{ options }}
 

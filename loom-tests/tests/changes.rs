@@ -87,7 +87,7 @@ fn nothing_bursts_at_the_old_speed() {
     });
 }
 
-/// Nor does who was asleep when the rate changed.
+/// Nor does a caller that was asleep when the rate changed.
 ///
 /// Threads: one that sleeps for a slot that is due in half a microsecond; one that sets the rate
 /// from 1M/s to one per second and moves the clock on, by 10 us and then by 2 s. Edits: a sleeper
@@ -213,8 +213,8 @@ fn nothing_starts_while_paused() {
     });
 }
 
-/// A pause moves what has not started by its length, so that it is as late as it was; whoever comes
-/// or sleeps while it lasts starts when it ends.
+/// A pause moves what has not started by its length, so that it is as late as it was; a caller that
+/// comes or sleeps while it lasts starts when it ends.
 ///
 /// Threads: one that takes slots 0 and 1 as one operation, overdue by half a microsecond when the
 /// pause began; one that ends the pause after a second. Edits: `wake_moved` wakes nobody; `resume`
@@ -280,7 +280,7 @@ fn close_strands_nobody() {
     });
 }
 
-/// Closing ends the sleep of whoever has a deadline, too.
+/// Closing ends the sleep of a caller with a deadline, too.
 ///
 /// Threads: one that acquires by a deadline a slot due in an hour, one that closes.
 /// Edit: `close` wakes nobody.

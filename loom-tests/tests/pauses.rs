@@ -12,10 +12,10 @@ fn pacer(clock: &Watched, text: &str, pause: Pause) -> Pacer {
     Pacer::builder(rate(text)).clock(clock.clone()).pause(pause).build()
 }
 
-/// Closing ends the spinning of whoever is held back, and what that one had taken goes back.
+/// Closing ends the spinning of a caller that is held back, and what it had taken goes back.
 ///
 /// Threads: one that acquires a slot due in an hour, one that closes as soon as the other spins.
-/// Edit: whoever spins does not look whether the plan is current.
+/// Edit: a caller that spins does not look whether the plan is current.
 #[test]
 fn a_spinner_hears_of_a_close() {
     explore("a_spinner_hears_of_a_close", || {
@@ -34,11 +34,11 @@ fn a_spinner_hears_of_a_close() {
     });
 }
 
-/// A change of the rate reaches whoever yields the processor instead of sleeping.
+/// A change of the rate reaches a caller that yields the processor instead of sleeping.
 ///
 /// Threads: one that acquires a slot due in an hour, one that sets the rate to 1000/s as soon as
-/// the other yields, and moves the clock on by 1 ms. Edit: whoever spins does not look whether the
-/// plan is current.
+/// the other yields, and moves the clock on by 1 ms. Edit: a caller that spins does not look
+/// whether the plan is current.
 #[test]
 fn a_yielder_hears_of_a_rate_change() {
     explore("a_yielder_hears_of_a_rate_change", || {
@@ -58,11 +58,11 @@ fn a_yielder_hears_of_a_rate_change() {
     });
 }
 
-/// A change of the rate reaches whoever spins within a budget.
+/// A change of the rate reaches a caller that spins within a budget.
 ///
 /// Threads: one that acquires a slot due in half a microsecond, too soon to sleep; one that sets
 /// the rate from 1M/s to 10M/s as soon as the other spins, and moves the clock on by the 50 ns that
-/// are left. Edit: whoever spins does not look whether the plan is current.
+/// are left. Edit: a caller that spins does not look whether the plan is current.
 #[test]
 fn a_hybrid_spinner_hears_of_a_rate_change() {
     explore("a_hybrid_spinner_hears_of_a_rate_change", || {
@@ -83,10 +83,10 @@ fn a_hybrid_spinner_hears_of_a_rate_change() {
     });
 }
 
-/// Nobody spins while the pacer is paused, and its end wakes who sleeps instead.
+/// Nobody spins while the pacer is paused, and its end wakes callers that sleep instead.
 ///
 /// Threads: one that takes two slots from a pacer that spins, but is paused; one that resumes.
-/// Edits: who is held back by a pause spins; `wake_moved` wakes nobody.
+/// Edits: a caller that is held back by a pause spins; `wake_moved` wakes nobody.
 #[test]
 fn nobody_spins_while_paused() {
     explore("nobody_spins_while_paused", || {

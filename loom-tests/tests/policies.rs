@@ -30,7 +30,7 @@ fn start_late(builder: PacerBuilder, clock: &ManualClock) -> (Pacer, [Start; 2])
     (pacer, starts)
 }
 
-/// The intended starts, in milliseconds, and when who is held back may start.
+/// The intended starts, in milliseconds, and when a caller that is held back may start.
 fn starts_ms(starts: &[Start; 2]) -> [Result<u64, u64>; 2] {
     let ms = |nanos: u64| nanos / 1_000_000;
     [0, 1].map(|index| match starts[index].1 {
@@ -168,8 +168,8 @@ fn owed_time_is_paid_back_once() {
     });
 }
 
-/// Slots that are too late are skipped and counted once, and who held one goes on with the next
-/// that is not.
+/// Slots that are too late are skipped and counted once, and a caller that held one goes on with
+/// the next that is not.
 ///
 /// Threads: two that claim and start, 10 s late, where 3 s are allowed.
 /// Edit: `skip` does not count the slot that the caller holds.

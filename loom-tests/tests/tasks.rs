@@ -136,7 +136,7 @@ fn a_cancelled_leader_hands_over() {
 
 /// Closing ends the wait of the leader, and of the task behind it.
 ///
-/// Threads: two tasks that acquire; one that closes. Edits: `close` wakes nobody; those who watch
+/// Threads: two tasks that acquire; one that closes. Edits: `close` wakes nobody; tasks that watch
 /// are left out; the watch is not set.
 #[test]
 fn a_close_ends_the_line() {

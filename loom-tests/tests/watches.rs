@@ -43,7 +43,7 @@ fn beside(pacer: Pacer, change: impl FnOnce(Pacer)) -> (Result<Grant, Refused>, 
 ///
 /// Threads: one that sets its watch and asks for a slot that is due in an hour; one that sets the
 /// rate to 1000/s. Edits: `wake_moved` wakes nobody, or before it has withdrawn what was published;
-/// those who watch are left out.
+/// tasks that watch are left out.
 #[test]
 fn a_change_reaches_every_watch() {
     explore("a_change_reaches_every_watch", || {
@@ -61,7 +61,7 @@ fn a_change_reaches_every_watch() {
 /// A task that has not been told that the pacer is closed is woken by that.
 ///
 /// Threads: one that sets its watch and asks for a slot that is due in an hour; one that closes.
-/// Edits: `close` wakes nobody; those who watch are left out.
+/// Edits: `close` wakes nobody; tasks that watch are left out.
 #[test]
 fn a_close_reaches_every_watch() {
     explore("a_close_reaches_every_watch", || {
@@ -76,7 +76,7 @@ fn a_close_reaches_every_watch() {
 /// A task that has been told when a later slot is due is woken when an earlier one comes back.
 ///
 /// Threads: one that sets its watch and asks for a slot; one that drops its claim of the slot
-/// before. Edits: those who watch are left out when the latest claim is taken back.
+/// before. Edits: tasks that watch are left out when the latest claim is taken back.
 #[test]
 fn a_slot_that_comes_back_reaches_every_watch() {
     explore("a_slot_that_comes_back_reaches_every_watch", || {

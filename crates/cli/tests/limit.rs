@@ -263,6 +263,7 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         ("--compare --decisions --phases", "--decisions"),
         ("--json /nonexistent/file --phases", "/nonexistent/file"),
         ("--svg /nonexistent/file --phases", "/nonexistent/file"),
+        ("--svg - --phases", "--svg -: the plot needs a file"),
     ] {
         let output = output(line, b"");
         let stderr = String::from_utf8(output.stderr).unwrap();

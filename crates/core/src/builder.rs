@@ -253,7 +253,8 @@ impl PacerBuilder {
 
     /// How much of a core each thread may spend on going to sleep and waking up, from 0 to 1;
     /// [`Pause::DEFAULT_SLEEP_SHARE`], a tenth, by default. Values outside the range are brought
-    /// into it, and NaN counts as 0.
+    /// into it, and NaN counts as 0. Shares below 3e-6 count as that, so that no sleep is stretched
+    /// to more than some seconds.
     ///
     /// A thread measures the processor time that a sleep costs it: about 3 us on bare metal, and
     /// ten times as much on some virtual machines. If it would spend more than its share, its
@@ -288,8 +289,8 @@ impl PacerBuilder {
     /// [`Pause::DEFAULT_SPIN_SHARE`], a quarter, by default. Values outside the range are brought
     /// into it, and NaN counts as 0.
     ///
-    /// A thread can save up as much as 1 ms of spinning, which it also has at first. When its share
-    /// is used up it sleeps instead.
+    /// A thread can save up as much as 1 ms of spinning, which it also has at first, whatever the
+    /// share. When that is used up it sleeps instead.
     ///
     /// ```
     /// use nanopace::{Pacer, Pause};

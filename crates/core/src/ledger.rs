@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Accounts for every nanosecond of the schedule: `elapsed = allocated + idle + waiting + backlog`.
 ///
 /// It is exact when no thread is at work. While threads are at work it is exact to within one claim
-/// for each thread.
+/// for each thread, and a lane may claim many slots that are due in one go.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Strictness};

@@ -20,6 +20,7 @@ use nanopace_console::{Output, create_file};
 use nanopace_limits::Rejected;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -67,6 +68,8 @@ impl Trial {
         let settings = args.settings();
         let kinds = kinds(&args)?;
         check_options(&args, &kinds)?;
+        let to_stdout = args.svg.as_deref() == Some(Path::new("-"));
+        ensure!(!to_stdout, "--svg -: the plot needs a file; only --json goes to standard output");
         let (kinds, dropped) = try_out(&settings, &kinds)?;
         let output = Output::create(args.json.as_deref())?;
         let svg = args.svg.as_deref().map(create_file).transpose()?;
