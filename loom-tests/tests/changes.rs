@@ -6,7 +6,7 @@ use loom_tests::{
     MICRO, MILLI, SECOND, Watched, assert_balanced, at, drain, explore, explore_less, intended_ns,
     manual, rate, slots, span, spawn, wait_ns,
 };
-use nanopace::{Closed, Pacer, Refused};
+use nanopace::{Ended, Pacer, Refused};
 
 /// A reader without the lock sees the old piece of schedule or the new one, never a mixture.
 ///
@@ -274,7 +274,7 @@ fn close_strands_nobody() {
             move || pacer.acquire().map(drop)
         });
         pacer.close();
-        assert_eq!(sleeper.join().unwrap(), Err(Closed));
+        assert_eq!(sleeper.join().unwrap(), Err(Ended::Closed));
         assert_eq!(pacer.ledger().granted, 1);
         assert_balanced(&pacer);
     });
@@ -319,7 +319,7 @@ fn closed_out_has_taken_nothing() {
         pacer.close();
         let started = other.join().unwrap();
         assert_eq!(pacer.ledger().granted, 1 + started);
-        assert_eq!(pacer.acquire(), Err(Closed));
+        assert_eq!(pacer.acquire(), Err(Ended::Closed));
         assert_balanced(&pacer);
     });
 }

@@ -54,6 +54,31 @@ fn tried_claims_are_unique() {
     });
 }
 
+/// The last slot of a schedule that ends has one owner, and it is not lost when it comes back.
+///
+/// Threads: one that acquires; one that claims. There is one slot, and a claim of it is dropped in
+/// the end. Edits: a claim without the lock is not looked at; starts are not refused at the end;
+/// what was claimed behind the end does not go back.
+#[test]
+fn the_last_slot_has_one_owner() {
+    explore("the_last_slot_has_one_owner", || {
+        let (_, builder) = manual("1M/s");
+        let pacer = builder.slots(1).build();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.claim()
+        });
+        let mine = pacer.acquire();
+        let claim = other.join().unwrap();
+        assert_eq!(mine.is_ok(), claim.is_err());
+        drop(claim);
+        assert_eq!(drain(&pacer).len(), usize::from(mine.is_err()));
+        assert_eq!(pacer.ledger().granted, 1);
+        assert!(pacer.is_finished());
+        assert_balanced(&pacer);
+    });
+}
+
 /// A row of slots that one operation takes is nobody else's.
 ///
 /// Threads: one that takes two as one operation, one that acquires twice.

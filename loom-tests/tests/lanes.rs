@@ -7,7 +7,7 @@
 use loom_tests::{
     MICRO, assert_balanced, drain, explore, explore_less, manual, rate, slots, span, spawn,
 };
-use nanopace::Closed;
+use nanopace::Ended;
 
 /// A lane gives the rest of its run back, once, whoever claims meanwhile.
 ///
@@ -134,7 +134,7 @@ fn a_closed_lane_gives_back() {
         });
         pacer.close();
         let (started, after) = other.join().unwrap();
-        assert!(after.is_none_or(|after| after == Err(Closed)));
+        assert!(after.is_none_or(|after| after == Err(Ended::Closed)));
         let granted = started.iter().filter(|start| start.is_ok()).count();
         assert_eq!(pacer.ledger().granted, u64::try_from(granted).unwrap());
         assert_balanced(&pacer);

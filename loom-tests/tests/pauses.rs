@@ -5,7 +5,7 @@
 use loom_tests::{
     MICRO, MILLI, Watched, assert_balanced, explore, intended_ns, rate, span, spawn, wait_ns,
 };
-use nanopace::{Closed, Pacer, Pause};
+use nanopace::{Ended, Pacer, Pause};
 
 /// A pacer that starts now, on this clock.
 fn pacer(clock: &Watched, text: &str, pause: Pause) -> Pacer {
@@ -28,7 +28,7 @@ fn a_spinner_hears_of_a_close() {
         });
         clock.wait_for(Watched::spun, 1);
         pacer.close();
-        assert_eq!(spinner.join().unwrap(), Err(Closed));
+        assert_eq!(spinner.join().unwrap(), Err(Ended::Closed));
         assert_eq!(pacer.ledger().granted, 1);
         assert_balanced(&pacer);
     });

@@ -25,7 +25,7 @@
 
 use crate::sync::{Mutex, MutexGuard};
 use crate::timer::Timer;
-use nanopace::{Closed, Nanos, Pacer, Watch};
+use nanopace::{Nanos, Pacer, Watch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
@@ -235,7 +235,7 @@ impl Stay<'_> {
         self.call_expired(now);
         let Some(first) = self.queue.uncalled.first().copied() else { return false };
         match self.line.pacer.next_due() {
-            Err(Closed) => self.call_all(),
+            Err(_) => self.call_all(),
             Ok(due) if due <= now && asking == Some(first) => return true,
             Ok(due) if due <= now => self.call(first),
             Ok(due) => self.call_at(due, now, first),

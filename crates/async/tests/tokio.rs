@@ -163,6 +163,35 @@ fn a_close_ends_all_that_wait_and_the_stream() {
     }
 }
 
+/// Tasks that wait when the last slot is taken are told, and so is a stream.
+#[test]
+fn a_schedule_that_ends_ends_all_that_wait() {
+    for runtime in runtimes() {
+        runtime.block_on(async {
+            let pacer = Pacer::builder(rate("10k/s")).slots(200).build();
+            for line in lines(&pacer) {
+                let mut set = JoinSet::new();
+                for _ in 0..8 {
+                    let line = line.clone();
+                    set.spawn(async move {
+                        let mut started = 0;
+                        loop {
+                            match line.acquire().await {
+                                Ok(_) => started += 1,
+                                Err(refused) => return (started, refused),
+                            }
+                        }
+                    });
+                }
+                let ended = set.join_all().await;
+                assert!(ended.iter().all(|&(_, refused)| refused == Refused::Finished));
+                assert_eq!(line.slots().count().await, 0);
+            }
+            assert_eq!(pacer.ledger().granted, 200);
+        });
+    }
+}
+
 #[test]
 fn the_other_branches_of_a_select_are_not_starved() {
     for runtime in runtimes() {

@@ -4,7 +4,7 @@
 //! `cargo run --release -p nanopace --example open_loop`
 
 use hdrhistogram::Histogram;
-use nanopace::{Closed, Pacer, Rate};
+use nanopace::{Ended, Pacer, Rate};
 use std::error::Error;
 use std::thread;
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn operation(number: u32) {
 }
 
 /// The service and the response times of one worker's operations, in nanoseconds.
-fn work(pacer: &Pacer) -> Result<[Vec<Duration>; 2], Closed> {
+fn work(pacer: &Pacer) -> Result<[Vec<Duration>; 2], Ended> {
     let mut lane = pacer.lane();
     let (mut service, mut response) = (Vec::new(), Vec::new());
     for number in 0..OPERATIONS {

@@ -4,7 +4,7 @@ use crate::clock::{Clock, TscClock};
 use crate::engine::Engine;
 use crate::nanos::span_ns;
 use crate::pause::Pausing;
-use crate::schedule::{Policy, Schedule};
+use crate::schedule::{End, Policy, Schedule};
 use crate::stats::Statistics;
 use crate::timeline::Timeline;
 use crate::{Pacer, Pause, Rate, Strictness};
@@ -42,6 +42,8 @@ pub struct PacerBuilder {
     pausing: Pausing,
     lead_ns: i64,
     start: Start,
+    slots: Option<u64>,
+    until: Option<Duration>,
 }
 
 /// When slot 0 is intended to start.
@@ -102,6 +104,8 @@ impl PacerBuilder {
             pausing: Pausing::new(),
             lead_ns: 0,
             start: Start::Now,
+            slots: None,
+            until: None,
         }
     }
 
@@ -427,6 +431,62 @@ impl PacerBuilder {
         self
     }
 
+    /// The schedule ends after `n` slots: then callers get [`Ended::Finished`](crate::Ended). There
+    /// is no end by default.
+    ///
+    /// Skipped slots count. Slots that are given back are handed out again, also after others were
+    /// told that the schedule has finished. A row of slots that does not fit is refused, and takes
+    /// nothing.
+    ///
+    /// ```
+    /// use nanopace::{Ended, ManualClock, Pacer};
+    /// use std::thread;
+    ///
+    /// let clock = ManualClock::jumping();
+    /// let pacer = Pacer::builder("1k/s".parse()?).slots(1_000).clock(clock).build();
+    /// thread::scope(|scope| {
+    ///     for _ in 0..2 {
+    ///         scope.spawn(|| while pacer.acquire().is_ok() {});
+    ///     }
+    /// });
+    /// assert_eq!(pacer.acquire(), Err(Ended::Finished));
+    /// assert_eq!(pacer.ledger().granted, 1_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn slots(mut self, n: u64) -> PacerBuilder {
+        self.slots = Some(n);
+        self
+    }
+
+    /// The schedule ends after `time`, from 0 to 292 years: it has the slots that are intended to
+    /// start before that, and then callers get [`Ended::Finished`](crate::Ended). There is no end
+    /// by default.
+    ///
+    /// The time counts from slot 0, and pauses don't count. A slot that is late starts even after
+    /// that time, if it was due before: nothing that was due is left out.
+    ///
+    /// ```
+    /// use nanopace::{Ended, ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::jumping();
+    /// let half_a_minute = Duration::from_secs(30);
+    /// let pacer =
+    ///     Pacer::builder("10/s".parse()?).until(half_a_minute).clock(clock.clone()).build();
+    /// while let Ok(grant) = pacer.acquire() {
+    ///     assert!(grant.intended_start().as_nanos() < 30_000_000_000);
+    /// }
+    /// assert_eq!(pacer.acquire(), Err(Ended::Finished));
+    /// clock.advance(Duration::from_secs(3_600)); // the account of time has ended, too
+    /// assert_eq!(pacer.ledger().granted, 300);
+    /// assert_eq!(pacer.ledger().elapsed, half_a_minute);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn until(mut self, time: Duration) -> PacerBuilder {
+        self.until = Some(time);
+        self
+    }
+
     /// The pacer. Its slot 0 starts now, or at the first `resume` after
     /// [`start_paused`](PacerBuilder::start_paused).
     ///
@@ -445,7 +505,8 @@ impl PacerBuilder {
     pub fn build(self) -> Pacer {
         let clock = self.clock.unwrap_or_else(|| Box::new(TscClock::new()));
         let now = clock.now().signed();
-        let mut schedule = Schedule::new(self.rate, self.policy, now);
+        let end = End::new(self.slots, self.until.map(|until| now.saturating_add(span_ns(until))));
+        let mut schedule = Schedule::new(self.rate, self.policy, end, now);
         match self.start {
             Start::Now => {}
             Start::OnResume => schedule.pause(now),

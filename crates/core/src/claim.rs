@@ -1,7 +1,7 @@
 //! A slot that is taken ahead of its start, for callers with their own way to pause.
 
 use crate::timeline::{Claimed, Step};
-use crate::{Closed, Grant, Nanos, Pacer, Refused};
+use crate::{Ended, Grant, Nanos, Pacer, Refused};
 use std::time::Duration;
 
 /// A slot that is yours, to be started when it is due. If it is dropped before it has started, it
@@ -27,7 +27,7 @@ use std::time::Duration;
 #[must_use = "a claim that is dropped goes back"]
 pub struct Claim {
     pacer: Pacer,
-    /// None once it has started, or has been refused because the pacer is closed.
+    /// None once it has started, or has been refused for good.
     held: Option<Claimed>,
     started: Option<Grant>,
 }
@@ -37,7 +37,7 @@ impl Pacer {
     /// of their own.
     ///
     /// # Errors
-    /// [`Closed`].
+    /// [`Ended`].
     ///
     /// # Examples
     /// ```
@@ -52,9 +52,8 @@ impl Pacer {
     /// assert_eq!(second.due()?.as_nanos(), 100_000_000); // a claim keeps its slot
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn claim(&self) -> Result<Claim, Closed> {
-        // Nothing else can refuse a single slot.
-        self.claim_many(1).map_err(|_| Closed)
+    pub fn claim(&self) -> Result<Claim, Ended> {
+        self.claim_many(1).map_err(Refused::for_good)
     }
 
     /// Takes the next `n` slots in a row and returns without pausing, as
@@ -75,7 +74,8 @@ impl Pacer {
     /// ```
     ///
     /// # Errors
-    /// [`Refused::Closed`], or [`Refused::TooFarAhead`] when more than 2^44 slots are taken that
+    /// [`Refused::Closed`], [`Refused::Finished`] when the schedule has fewer slots left, or
+    /// [`Refused::TooFarAhead`] when more than 2^44 slots are taken that
     /// are not due yet.
     pub fn claim_many(&self, n: u32) -> Result<Claim, Refused> {
         if n == 0 {
@@ -96,7 +96,7 @@ impl Claim {
     /// the intended start.
     ///
     /// # Errors
-    /// [`Closed`].
+    /// [`Ended`].
     ///
     /// # Examples
     /// ```
@@ -113,12 +113,17 @@ impl Claim {
     /// assert_eq!(claim.due()?, Nanos::MAX);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn due(&self) -> Result<Nanos, Closed> {
+    pub fn due(&self) -> Result<Nanos, Ended> {
         match (&self.held, self.started) {
             (Some(claimed), _) => self.pacer.0.timeline.due(claimed).map(Nanos::from_signed),
             (None, Some(grant)) => Ok(grant.actual_start()),
-            (None, None) => Err(Closed),
+            (None, None) => Err(self.ended()),
         }
+    }
+
+    /// Why the slot that it had can't start any more.
+    fn ended(&self) -> Ended {
+        if self.pacer.is_closed() { Ended::Closed } else { Ended::Finished }
     }
 
     /// How long to hold back from now on. Zero when the slot is due, or is due so soon that the
@@ -127,7 +132,7 @@ impl Claim {
     /// While the pacer is paused it is the time to [`Nanos::MAX`].
     ///
     /// # Errors
-    /// [`Closed`].
+    /// [`Ended`].
     ///
     /// # Examples
     /// ```
@@ -144,7 +149,7 @@ impl Claim {
     /// assert_eq!(claim.delay()?, Duration::ZERO);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn delay(&self) -> Result<Duration, Closed> {
+    pub fn delay(&self) -> Result<Duration, Ended> {
         Ok(self.pacer.0.timeline.delay(self.due()?, &*self.pacer.0.clock))
     }
 
@@ -156,7 +161,8 @@ impl Claim {
     ///
     /// # Errors
     /// [`Refused::NotUntil`] and [`Refused::Paused`], after which the claim is still yours.
-    /// [`Refused::Closed`].
+    /// [`Refused::Closed`]. [`Refused::Finished`] when a slower rate has left no such slot before
+    /// the end of the schedule.
     ///
     /// # Examples
     /// ```
@@ -182,7 +188,7 @@ impl Claim {
         }
         let (timeline, clock) = (&self.pacer.0.timeline, &*self.pacer.0.clock);
         if self.held.is_none() {
-            return Err(Refused::Closed);
+            return Err(self.ended().into());
         }
         match timeline.begin(&mut self.held, 1, i64::MAX, None, clock)? {
             Step::Start(grant) => Ok(*self.started.insert(grant)),

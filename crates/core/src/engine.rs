@@ -6,7 +6,7 @@ use crate::pause::{self, Hold, Pausing};
 use crate::schedule::Schedule;
 use crate::stats::{StartTimes, Statistics};
 use crate::timeline::{Claimed, Plan, Step, Timeline};
-use crate::{Closed, Grant, Nanos, Refused};
+use crate::{Ended, Grant, Nanos, Refused};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 #[derive(Debug)]
@@ -25,13 +25,12 @@ impl RefUnwindSafe for Engine {}
 impl Engine {
     /// Starts a slot that has been claimed, or the next one there is.
     #[cold]
-    pub(crate) fn start(&self, claimed: Option<Claimed>) -> Result<Grant, Closed> {
+    pub(crate) fn start(&self, claimed: Option<Claimed>) -> Result<Grant, Ended> {
         self.start_one(claimed).map(|start| start.grant)
     }
 
-    pub(crate) fn start_one(&self, claimed: Option<Claimed>) -> Result<StartTimes, Closed> {
-        // Without a deadline only closing refuses.
-        self.start_by(claimed, 1, i64::MAX).map_err(|_| Closed)
+    pub(crate) fn start_one(&self, claimed: Option<Claimed>) -> Result<StartTimes, Ended> {
+        self.start_by(claimed, 1, i64::MAX).map_err(Refused::for_good)
     }
 
     /// Starts what has been claimed, or the next `slots` slots in a row, as soon as it may start;

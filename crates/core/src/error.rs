@@ -54,12 +54,33 @@ pub enum RateError {
 )]
 pub struct StrictnessError;
 
-/// The pacer has been closed: no operation starts any more.
+/// No operation starts any more, and why.
 ///
-/// It converts to [`Refused::Closed`].
+/// It converts to the [`Refused`] of the same name.
+///
+/// ```
+/// use nanopace::{Ended, ManualClock, Pacer};
+///
+/// let clock = ManualClock::jumping();
+/// let pacer = Pacer::builder("10/s".parse()?).slots(3).clock(clock).build();
+/// let started = std::iter::from_fn(|| pacer.acquire().ok()).count();
+/// assert_eq!(started, 3);
+/// assert_eq!(pacer.acquire(), Err(Ended::Finished));
+/// pacer.close();
+/// assert_eq!(pacer.acquire(), Err(Ended::Closed));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the pacer is closed")]
-pub struct Closed;
+#[non_exhaustive]
+pub enum Ended {
+    /// The pacer has been [closed](crate::Pacer::close).
+    #[error("the pacer is closed")]
+    Closed,
+    /// The schedule has no slot left: see [`PacerBuilder::slots`](crate::PacerBuilder::slots) and
+    /// [`PacerBuilder::until`](crate::PacerBuilder::until).
+    #[error("the schedule has no slot left")]
+    Finished,
+}
 
 /// Why a slot was refused. Nothing was taken.
 ///
@@ -82,6 +103,9 @@ pub enum Refused {
     /// The pacer has been closed; it will never grant again.
     #[error("the pacer is closed")]
     Closed,
+    /// The schedule has no slot left, or not as many as were asked for.
+    #[error("the schedule has no slot left")]
+    Finished,
     /// The pacer is paused. When it will grant again is unknown.
     #[error("the pacer is paused")]
     Paused,
@@ -95,8 +119,21 @@ pub enum Refused {
     TooFarAhead,
 }
 
-impl From<Closed> for Refused {
-    fn from(Closed: Closed) -> Refused {
-        Refused::Closed
+impl Refused {
+    /// Why a caller without a deadline is refused a single slot: there is none any more.
+    pub(crate) fn for_good(self) -> Ended {
+        match self {
+            Refused::Finished => Ended::Finished,
+            _ => Ended::Closed,
+        }
+    }
+}
+
+impl From<Ended> for Refused {
+    fn from(ended: Ended) -> Refused {
+        match ended {
+            Ended::Closed => Refused::Closed,
+            Ended::Finished => Refused::Finished,
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::stats::{LaneStatistics, StartTimes, Waits};
 use crate::timeline::{Pace, Run};
-use crate::{Closed, Grant, Pacer, Refused};
+use crate::{Ended, Grant, Pacer, Refused};
 
 /// One worker's handle to a [`Pacer`]. Make one in each worker thread, with [`Pacer::lane`].
 ///
@@ -30,7 +30,7 @@ use crate::{Closed, Grant, Pacer, Refused};
 ///                 let _grant = lane.acquire()?;
 ///                 // ... the operation ...
 ///             }
-///             Ok::<(), nanopace::Closed>(())
+///             Ok::<(), nanopace::Ended>(())
 ///         });
 ///     }
 /// });
@@ -91,7 +91,7 @@ impl Lane {
     /// A slot of a run that has been taken already costs no atomic addition.
     ///
     /// # Errors
-    /// [`Closed`] as soon as the pacer is closed.
+    /// [`Ended`] as soon as the pacer is closed or its schedule has no slot left.
     ///
     /// # Examples
     /// ```
@@ -109,7 +109,7 @@ impl Lane {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
-    pub fn acquire(&mut self) -> Result<Grant, Closed> {
+    pub fn acquire(&mut self) -> Result<Grant, Ended> {
         match self.run.next(self.pacer.0.timeline.version()) {
             Some(grant) => Ok(grant),
             None => self.acquire_slowly(),
@@ -131,7 +131,7 @@ impl Lane {
     /// ```
     ///
     /// # Errors
-    /// [`Refused::NotUntil`], [`Refused::Paused`] or [`Refused::Closed`].
+    /// [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
     #[inline]
     pub fn try_acquire(&mut self) -> Result<Grant, Refused> {
         match self.run.next(self.pacer.0.timeline.version()) {
@@ -195,7 +195,7 @@ impl Lane {
 
     /// The path without a run. Statistics are noted here, so the hot path counts nothing.
     #[cold]
-    fn acquire_slowly(&mut self) -> Result<Grant, Closed> {
+    fn acquire_slowly(&mut self) -> Result<Grant, Ended> {
         self.give_back();
         match self.take_run() {
             Some(grant) => Ok(grant),

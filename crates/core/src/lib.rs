@@ -32,7 +32,7 @@ mod watch;
 pub use builder::PacerBuilder;
 pub use claim::Claim;
 pub use clock::{Clock, ManualClock, StdClock, TscClock};
-pub use error::{Closed, RateError, Refused, StrictnessError};
+pub use error::{Ended, RateError, Refused, StrictnessError};
 pub use grant::Grant;
 pub use lane::Lane;
 pub use ledger::Ledger;

@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use crate::nanos::span_ns;
 use crate::schedule::Schedule;
 use crate::timeline::Fast;
-use crate::{Closed, Grant, Ledger, Nanos, Rate, Refused, Stats, Strictness};
+use crate::{Ended, Grant, Ledger, Nanos, Rate, Refused, Stats, Strictness};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,7 +47,8 @@ impl Pacer {
     /// late policy is set, each start is judged by a reading of its own, under a lock.
     ///
     /// # Errors
-    /// [`Closed`] as soon as the pacer is closed. Callers that are asleep wake up and get it too.
+    /// [`Ended`] as soon as the pacer is closed or its schedule has no slot left. Callers that are
+    /// asleep wake up and get it too.
     ///
     /// # Examples
     /// ```
@@ -69,7 +70,7 @@ impl Pacer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
-    pub fn acquire(&self) -> Result<Grant, Closed> {
+    pub fn acquire(&self) -> Result<Grant, Ended> {
         match self.0.timeline.claim_fast() {
             Fast::Granted(grant) => Ok(grant),
             Fast::Claimed(claimed) => self.0.start(Some(claimed)),
@@ -86,7 +87,8 @@ impl Pacer {
     /// nothing, and starts now even while the pacer is paused.
     ///
     /// # Errors
-    /// [`Refused::Closed`]. [`Refused::TooFarAhead`] if more than 2^44 slots that are not due yet
+    /// [`Refused::Closed`]. [`Refused::Finished`] if the schedule has fewer slots left.
+    /// [`Refused::TooFarAhead`] if more than 2^44 slots that are not due yet
     /// have been taken already.
     ///
     /// # Examples
@@ -116,8 +118,8 @@ impl Pacer {
     /// slot can be granted. Never blocks.
     ///
     /// # Errors
-    /// [`Refused::NotUntil`] with that moment on the pacer's clock, [`Refused::Paused`] or
-    /// [`Refused::Closed`].
+    /// [`Refused::NotUntil`] with that moment on the pacer's clock, [`Refused::Paused`],
+    /// [`Refused::Finished`] or [`Refused::Closed`].
     ///
     /// # Examples
     /// ```
@@ -201,7 +203,7 @@ impl Pacer {
     /// passed.
     ///
     /// # Errors
-    /// [`Refused::NotUntil`], [`Refused::Closed`], or [`Refused::Paused`] if the pacer is still
+    /// [`Refused::NotUntil`], [`Refused::Finished`], [`Refused::Closed`], or [`Refused::Paused`] if the pacer is still
     /// paused at the deadline.
     ///
     /// # Examples
@@ -443,20 +445,20 @@ impl Pacer {
     }
 
     /// Ends the schedule for good. Callers that are asleep wake, and they and all later callers get
-    /// [`Closed`]. There is no way back, and closing again does nothing.
+    /// [`Ended::Closed`]. There is no way back, and closing again does nothing.
     ///
     /// What has started goes on, and the ledger and the statistics can still be read.
     ///
     /// # Examples
     /// ```
-    /// use nanopace::{Closed, ManualClock, Pacer, Refused};
+    /// use nanopace::{Ended, ManualClock, Pacer, Refused};
     ///
     /// let pacer = Pacer::builder("1/d".parse()?).clock(ManualClock::new()).build();
     /// pacer.acquire()?; // slot 0; slot 1 is due tomorrow
     /// std::thread::scope(|scope| {
     ///     let worker = scope.spawn(|| pacer.acquire());
     ///     pacer.close(); // wakes the worker, if it sleeps already
-    ///     assert_eq!(worker.join().unwrap(), Err(Closed));
+    ///     assert_eq!(worker.join().unwrap(), Err(Ended::Closed));
     /// });
     /// assert_eq!(pacer.try_acquire(), Err(Refused::Closed));
     /// assert_eq!(pacer.ledger().granted, 1);
@@ -480,6 +482,24 @@ impl Pacer {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.0.timeline.is_closed()
+    }
+
+    /// Whether the schedule has no slot left: see [`PacerBuilder::slots`](crate::PacerBuilder::slots)
+    /// and [`PacerBuilder::until`](crate::PacerBuilder::until). Operations that were started may
+    /// still be under way.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    ///
+    /// let pacer = Pacer::builder("10/s".parse()?).slots(1).clock(ManualClock::new()).build();
+    /// assert!(!pacer.is_finished());
+    /// pacer.acquire()?;
+    /// assert!(pacer.is_finished());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.0.timeline.is_finished()
     }
 
     /// Now, on the pacer's clock, in nanoseconds. This is what intended starts are to be compared

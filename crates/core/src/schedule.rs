@@ -19,6 +19,7 @@
 //! that time runs along at the rate are virtual time, as in `VirtualClock` (Zhang, 1990).
 
 mod account;
+mod end;
 mod history;
 mod line;
 mod policy;
@@ -27,6 +28,7 @@ use crate::position::{RANGE, REACH, SLOT, after, before, earlier, later, ticks_b
 use crate::strictness::Rule;
 use crate::{Rate, Strictness};
 pub(crate) use account::Account;
+pub(crate) use end::End;
 use history::History;
 pub(crate) use history::Stretch;
 pub(crate) use line::Line;
@@ -38,6 +40,7 @@ pub(crate) struct Schedule {
     history: History,
     rate: Rate,
     policy: Policy,
+    end: End,
     /// The line that pays owed time back, while time is owed.
     catch_up: Option<Line>,
     /// Slots up to this position count as started and are judged no more. Kept up to date only
@@ -49,6 +52,8 @@ pub(crate) struct Schedule {
     starts_on_use: bool,
     paused: i64,
     idle: i64,
+    /// When the last idle time ended.
+    idle_until: i64,
 }
 
 /// What happens to a slot that is due.
@@ -62,11 +67,12 @@ pub(crate) enum Start {
 
 impl Schedule {
     /// A schedule whose slot 0 starts now.
-    pub(crate) fn new(rate: Rate, policy: Policy, now: i64) -> Schedule {
+    pub(crate) fn new(rate: Rate, policy: Policy, end: End, now: i64) -> Schedule {
         Schedule {
             history: History::new(Line { time: now, position: 0, scale: rate.scale() }),
             rate,
             policy,
+            end,
             catch_up: None,
             settled: before(0),
             started: now,
@@ -74,6 +80,7 @@ impl Schedule {
             starts_on_use: false,
             paused: 0,
             idle: 0,
+            idle_until: now,
         }
     }
 
@@ -89,9 +96,21 @@ impl Schedule {
         self.paused_since.is_some()
     }
 
-    /// The straight piece that the slot at `position` lies on.
+    /// The straight piece that the slot at `position` lies on, as far as there are slots.
     pub(crate) fn stretch(&self, position: u64) -> Stretch {
-        self.history.stretch(position)
+        let stretch = self.history.stretch(position);
+        let last = self.end().map_or(stretch.until, |end| end.wrapping_sub(1));
+        Stretch { until: earlier(stretch.until, last), ..stretch }
+    }
+
+    /// The first position at which there is no slot any more; none if it is nowhere in range.
+    fn end(&self) -> Option<u64> {
+        self.end.position(&self.history)
+    }
+
+    /// Whether the schedule ends before the slot at `position`.
+    pub(crate) fn is_over(&self, position: u64) -> bool {
+        self.end().is_some_and(|end| ticks_between(end, position) >= 0)
     }
 
     /// When the slot at `position` is intended to start.
@@ -109,6 +128,7 @@ impl Schedule {
     pub(crate) fn reached(&self, now: i64) -> u64 {
         let now = self.schedule_time(now);
         let due = self.history.current().position_at(now);
+        let due = self.end().map_or(due, |end| earlier(due, end.wrapping_sub(1)));
         self.catch_up.map_or(due, |line| earlier(line.position_at(now), due))
     }
 
@@ -120,6 +140,18 @@ impl Schedule {
     /// How long an interval lasts, in nanoseconds, rounded up.
     pub(crate) fn interval_ns(&self) -> i64 {
         self.history.current().scale.nanos(SLOT)
+    }
+
+    /// The schedule's time, which stands still when the schedule has ended: then nothing becomes
+    /// backlog any more. What the last starts forfeited may reach beyond the end, and belongs to
+    /// it.
+    fn time_until_end(&self, now: i64) -> i64 {
+        self.schedule_time(now).min(self.end.moment(&self.history).max(self.idle_until))
+    }
+
+    /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
+    pub(crate) fn see_claimed(&mut self, next: u64, claimed: u64) {
+        self.end.see(next, claimed);
     }
 
     /// From now on the schedule runs at `rate`. The part of the current interval that has passed
@@ -184,6 +216,8 @@ impl Schedule {
         let pause = now.saturating_sub(since).max(0);
         self.paused = self.paused.saturating_add(pause);
         self.history.shift(pause);
+        self.end.shift(pause);
+        self.idle_until = self.idle_until.saturating_add(pause);
         if let Some(line) = &mut self.catch_up {
             line.time = line.time.saturating_add(pause);
         }
@@ -221,6 +255,7 @@ impl Schedule {
         let idle = time.saturating_sub(self.history.passes(position));
         if idle > 0 {
             self.history.forfeit(position, time);
+            self.idle_until = time;
             self.idle = self.idle.saturating_add(idle);
         }
     }
@@ -239,8 +274,10 @@ impl Schedule {
     /// The first slot that is not too late to start, if the one at `position` is too late.
     pub(crate) fn skip_target(&self, position: u64, now: i64) -> Option<u64> {
         let oldest = now.saturating_sub(self.skip_limit()?);
-        let is_late = !self.is_paused() && self.intended(position) < oldest;
-        is_late.then(|| later(self.history.first_from(oldest), after(position, 1)))
+        let is_late =
+            !self.is_paused() && !self.is_over(position) && self.intended(position) < oldest;
+        let target = || later(self.history.first_from(oldest), after(position, 1));
+        is_late.then(|| self.end().map_or(target(), |end| earlier(target(), end)))
     }
 
     /// Claims now go on at `position`, and what was owed for slots before it is no longer owed.
@@ -264,7 +301,7 @@ impl Schedule {
         if let Some(line) = self.catch_up.as_mut().filter(|line| is_far(line)) {
             *line = line.continued(now, line.scale);
         }
-        if is_far(&current) {
+        if is_far(&current) && !self.is_over(next) {
             self.history.append(current.scale, now);
         }
         self.history.trim(open);
@@ -282,7 +319,7 @@ impl Schedule {
     pub(crate) fn cut_to_range(&mut self, next: u64, now: i64) {
         let late = self.schedule_time(now).saturating_sub(self.intended(next));
         let beyond = late.saturating_sub(self.range_ns());
-        if beyond > 0 {
+        if beyond > 0 && !self.is_over(next) {
             let last = before(next);
             self.move_behind(last, self.history.passes(last).saturating_add(beyond));
             self.settled = later(self.settled, last);

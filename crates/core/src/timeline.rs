@@ -27,7 +27,7 @@ use crate::position::{SLOT, after};
 use crate::schedule::{Account, Schedule};
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicU64, Mutex, Relaxed};
-use crate::{Closed, Grant, Nanos, Refused};
+use crate::{Ended, Grant, Nanos, Refused};
 use crossbeam_utils::CachePadded;
 use guarded::Locked;
 pub(crate) use open::Pace;
@@ -167,6 +167,7 @@ impl Timeline {
     }
 
     /// Now, reported to all threads, for a start that belongs to no slot.
+    #[cold]
     pub(crate) fn start_now(&self, clock: &dyn Clock) -> Grant {
         let now = self.now(clock).signed();
         self.published.see(now);
@@ -219,11 +220,20 @@ impl Timeline {
             return self.enter().claim(slots, clock);
         }
         // Relaxed: as in `claim_fast`.
-        Ok(Claimed::new(self.allocated.fetch_add(SLOT, Relaxed), 1))
+        let claimed = Claimed::new(self.allocated.fetch_add(SLOT, Relaxed), 1);
+        match self.published.snapshot().filter(|snapshot| snapshot.tells(claimed.position)) {
+            Some(_) => Ok(claimed),
+            None => self.enter().confirm(claimed, clock),
+        }
+    }
+
+    /// Whether the schedule has no slot left for a caller that comes now.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.enter().is_finished()
     }
 
     /// When the next slot that nobody has claimed may start; `i64::MAX` while paused.
-    pub(crate) fn next_due(&self) -> Result<i64, Closed> {
+    pub(crate) fn next_due(&self) -> Result<i64, Ended> {
         self.enter().next_due()
     }
 
@@ -247,7 +257,7 @@ impl Timeline {
     }
 
     /// When a slot that has been claimed may start, as things stand; `i64::MAX` while paused.
-    pub(crate) fn due(&self, claimed: &Claimed) -> Result<i64, Closed> {
+    pub(crate) fn due(&self, claimed: &Claimed) -> Result<i64, Ended> {
         match self.published.snapshot().filter(|snapshot| snapshot.tells(claimed.position)) {
             Some(snapshot) => Ok(snapshot.intended(claimed.position)),
             None => self.enter().due(claimed),
@@ -297,7 +307,7 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::Policy;
+    use crate::schedule::{End, Policy};
     use crate::{ManualClock, Strictness};
 
     /// 2^44 slots can be taken that are not due yet: after that a row is refused.
@@ -307,7 +317,7 @@ mod tests {
             let strictness = Strictness::AVERAGE;
             let policy =
                 Policy { strictness, tolerance: 0, max_backlog: None, skip_later_than: None };
-            let schedule = Schedule::new("10G/s".parse().unwrap(), policy, 0);
+            let schedule = Schedule::new("10G/s".parse().unwrap(), policy, End::default(), 0);
             let (timeline, clock) = (Timeline::new(schedule, 0, 0), ManualClock::new());
             let begin = |slots| timeline.begin(&mut None, slots, i64::MAX, None, &clock);
             assert!(matches!(begin(1), Ok(Step::Start(_))), "slot 0 is due");

@@ -3,7 +3,7 @@
 
 use crate::nanos::span_ns;
 use crate::sync::unique;
-use crate::{Closed, Nanos, Pacer};
+use crate::{Ended, Nanos, Pacer};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -26,8 +26,8 @@ impl Pacer {
     /// ```
     ///
     /// # Errors
-    /// [`Closed`].
-    pub fn next_due(&self) -> Result<Nanos, Closed> {
+    /// [`Ended`].
+    pub fn next_due(&self) -> Result<Nanos, Ended> {
         self.0.timeline.next_due().map(Nanos::from_signed)
     }
 

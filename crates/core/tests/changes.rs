@@ -7,7 +7,7 @@ use common::{
     HOUR, MICRO, MILLI, SECOND, actual_ns, assert_balanced, at, build, drain, finish, intended_ns,
     intended_starts, put_off_to, rate, sleepers, span, strictness, until, wait_ns,
 };
-use nanopace::{Closed, Grant, ManualClock, Pacer, Refused};
+use nanopace::{Ended, Grant, ManualClock, Pacer, Refused};
 use std::collections::VecDeque;
 use std::thread;
 use std::time::Duration;
@@ -204,7 +204,7 @@ fn closing_ends_all_calls() {
             let deadline = pacer.clone();
             threads.push(thread::spawn(move || {
                 match deadline.acquire_timeout(span(10 * 24 * HOUR)) {
-                    Err(Refused::Closed) => Err(Closed),
+                    Err(Refused::Closed) => Err(Ended::Closed),
                     other => panic!("{other:?}"),
                 }
             }));
@@ -212,7 +212,7 @@ fn closing_ends_all_calls() {
             threads.push(thread::spawn(move || lane.acquire()));
             let many = pacer.clone();
             threads.push(thread::spawn(move || match many.acquire_many(3) {
-                Err(Refused::Closed) => Err(Closed),
+                Err(Refused::Closed) => Err(Ended::Closed),
                 other => panic!("{other:?}"),
             }));
         }
@@ -225,9 +225,9 @@ fn closing_ends_all_calls() {
 
 fn assert_everything_says_closed(pacer: &Pacer) {
     assert!(pacer.is_closed());
-    assert_eq!(pacer.acquire(), Err(Closed));
-    assert_eq!(pacer.lane().acquire().map(intended_ns), Err(Closed));
-    assert_eq!(pacer.claim().map(drop), Err(Closed));
+    assert_eq!(pacer.acquire(), Err(Ended::Closed));
+    assert_eq!(pacer.lane().acquire().map(intended_ns), Err(Ended::Closed));
+    assert_eq!(pacer.claim().map(drop), Err(Ended::Closed));
     assert_eq!(pacer.acquire_many(0), Err(Refused::Closed));
     assert_eq!(pacer.acquire_many(5), Err(Refused::Closed));
     assert_eq!(pacer.try_acquire(), Err(Refused::Closed));
@@ -258,7 +258,7 @@ fn a_claim_outlives_changes_and_is_told_of_the_close() {
     let mut other = pacer.claim().expect("open");
     pacer.close();
     assert_eq!(other.start(), Err(Refused::Closed));
-    assert_eq!(other.due(), Err(Closed));
+    assert_eq!(other.due(), Err(Ended::Closed));
     assert_eq!(claim.start(), Ok(grant));
 }
 

@@ -9,7 +9,7 @@ mod common;
 
 use common::{assert_balanced, at, build, drain, finish, intended_ns, rate, span, strictness};
 use nanopace::clock::Parker;
-use nanopace::{Clock, Closed, ManualClock, Nanos, Pacer, Refused};
+use nanopace::{Clock, Ended, ManualClock, Nanos, Pacer, Refused};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, OnceLock};
 use std::thread::{self, JoinHandle, ThreadId};
@@ -234,7 +234,7 @@ fn a_close_in_the_middle_ends_all_calls() {
         assert_eq!(pacer.ledger().granted, starts.len() as u64);
         starts.sort_unstable();
         assert!(starts.windows(2).all(|pair| pair[0] < pair[1]), "a slot twice");
-        assert_eq!(pacer.acquire(), Err(Closed));
+        assert_eq!(pacer.acquire(), Err(Ended::Closed));
     }
 }
 

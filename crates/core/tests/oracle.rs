@@ -27,7 +27,7 @@ mod oracle_model;
 mod oracle_steps;
 
 use common::{rate, span, strictness};
-use nanopace::{Claim, Closed, Grant, Lane, ManualClock, Pacer, Refused};
+use nanopace::{Claim, Ended, Grant, Lane, ManualClock, Pacer, Refused};
 use oracle_model::{Answer, Oracle, Rules, Undecided};
 use oracle_steps::{Profile, STRICTNESSES, Setting, Step, sequence};
 use proptest::prelude::*;
@@ -72,6 +72,14 @@ impl Pair {
             .strictness(common::strictness(strictness))
             .tolerance(span(setting.tolerance_ns))
             .sleep_threshold(span(setting.sleep_threshold_ns));
+        let builder = match setting.slots {
+            Some(slots) => builder.slots(slots),
+            None => builder,
+        };
+        let builder = match setting.until_ns {
+            Some(until_ns) => builder.until(span(until_ns)),
+            None => builder,
+        };
         let pacer = if setting.start_paused { builder.start_paused() } else { builder }.build();
         pacer.set_max_backlog(setting.max_backlog_ns.map(span));
         pacer.set_skip_later_than(setting.skip_later_than_ns.map(span));
@@ -81,6 +89,8 @@ impl Pair {
             max_backlog: float_limit(setting.max_backlog_ns),
             skip_later_than: float_limit(setting.skip_later_than_ns),
             lead: float(setting.sleep_threshold_ns.saturating_sub(1)),
+            slots: setting.slots.unwrap_or(u64::MAX),
+            until: float_limit(setting.until_ns),
         };
         let oracle = Oracle::new(interval, rules);
         if setting.start_paused {
@@ -110,7 +120,7 @@ impl Pair {
             }
             Step::AcquireMany(slots) if self.comes_back() => return self.acquire_many(slots),
             Step::AcquireTimeout(nanos) => return self.acquire_timeout(nanos),
-            Step::Claim => self.claim(),
+            Step::Claim => return self.claim(),
             Step::Start(which) if !self.claims.is_empty() => {
                 return self.start(which % self.claims.len());
             }
@@ -233,13 +243,15 @@ impl Pair {
         self.oracle.give_back(slot);
     }
 
-    fn claim(&mut self) {
+    fn claim(&mut self) -> Result<(), Undecided> {
         let real = self.pacer.claim();
-        match (real, self.oracle.claim()) {
-            (Ok(claim), Some(slot)) => self.claims.push((claim, slot)),
-            (Err(Closed), None) => {}
+        match (real, self.oracle.claim()?) {
+            (Ok(claim), Ok(slot)) => self.claims.push((claim, slot)),
+            (Err(Ended::Closed), Err(Answer::Closed))
+            | (Err(Ended::Finished), Err(Answer::Finished)) => {}
             (real, plain) => panic!("claim: {real:?}, should be {plain:?}"),
         }
+        Ok(())
     }
 
     fn start(&mut self, which: usize) -> Result<(), Undecided> {
@@ -268,7 +280,9 @@ impl Pair {
             (Err(Refused::NotUntil(moment)), Answer::NotUntil(due)) => {
                 near(float(moment.as_nanos()), due.max(0.0))
             }
-            (Err(Refused::Paused), Answer::Paused) | (Err(Refused::Closed), Answer::Closed) => true,
+            (Err(Refused::Paused), Answer::Paused)
+            | (Err(Refused::Finished), Answer::Finished)
+            | (Err(Refused::Closed), Answer::Closed) => true,
             _ => false,
         };
         assert!(same, "{real:?}, should be {plain:?} within {} ns", self.oracle.slack());

@@ -7,7 +7,7 @@ use common::{
     HOUR, MICRO, MILLI, PAUSES, SECOND, at, intended_ns, put_off_to, rate, span, wait_ns,
 };
 use nanopace::clock::Parker;
-use nanopace::{Clock, Closed, Nanos, Pacer, PacerBuilder, Pause, Refused};
+use nanopace::{Clock, Ended, Nanos, Pacer, PacerBuilder, Pause, Refused};
 use std::collections::VecDeque;
 use std::fmt::{self, Debug, Formatter};
 use std::num::NonZero;
@@ -95,14 +95,14 @@ fn callers_of_a_paused_pacer_sleep_whatever_the_strategy() {
         assert_eq!(pacer.acquire_timeout(span(SECOND)), Err(Refused::Paused), "{pause}");
         let closed = pacer.clone();
         clock.then(move || closed.close());
-        assert_eq!(pacer.acquire(), Err(Closed), "{pause}");
+        assert_eq!(pacer.acquire(), Err(Ended::Closed), "{pause}");
         assert_eq!(clock.sleeps(), [at(SECOND), Nanos::MAX], "{pause}");
     }
 }
 
 /// What a caller gets that spins for a slot a microsecond away while `changes` come one by one, and
 /// when.
-fn spinning_meanwhile(pause: Pause, changes: &[fn(&Pacer)]) -> (Result<u64, Closed>, Nanos) {
+fn spinning_meanwhile(pause: Pause, changes: &[fn(&Pacer)]) -> (Result<u64, Ended>, Nanos) {
     let clock = Arc::new(Staged::default());
     let pacer = clock.pacer(Pacer::builder(rate("1/h")).pause(pause));
     clock.set(HOUR - MICRO);
@@ -118,7 +118,7 @@ fn a_change_reaches_callers_that_spin() {
     let begun = HOUR - MICRO;
     for pause in [Pause::Hybrid, Pause::Yield, Pause::Spin] {
         let meanwhile = |changes: &[fn(&Pacer)]| spinning_meanwhile(pause, changes);
-        assert_eq!(meanwhile(&[Pacer::close]), (Err(Closed), at(begun)), "{pause}");
+        assert_eq!(meanwhile(&[Pacer::close]), (Err(Ended::Closed), at(begun)), "{pause}");
         // At the new rate, the microsecond that was left of an hour is less than a nanosecond.
         let faster = begun + 1;
         assert_eq!(

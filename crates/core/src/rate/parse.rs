@@ -188,7 +188,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_shown_of_the_fastest_rates_is_read_back(missing in 1_u64..1 << 40, nanos in 1_u64 << 30..1 << 50) {
+        fn what_is_shown_of_the_fastest_rates_is_read_back(missing in 1_u64..1 << 33, nanos in 1_u64 << 30..1 << 50) {
             let rate = Rate::per((nanos * 10).saturating_sub(missing), Duration::from_nanos(nanos)).unwrap();
             let again: Rate = rate.to_string().parse().unwrap();
             prop_assert!((again.as_hz() / rate.as_hz() - 1.0).abs() < 1e-14);

@@ -26,13 +26,13 @@ impl Account {
 impl Schedule {
     /// Where the time went, when `next` is the next position to be claimed.
     pub(crate) fn account(&self, next: u64, now: i64) -> Account {
-        let now = self.schedule_time(now);
+        let released = self.history.passes(self.reached(now));
+        let now = self.time_until_end(now);
         let elapsed = now.saturating_sub(self.started).saturating_sub(self.paused);
         let passes = self.history.passes(next);
         let allocated = passes.min(now) - self.started - self.paused - self.idle;
         let late = elapsed - self.idle - allocated;
         // While time is owed, what is due and not yet released is waiting, and the rest is backlog.
-        let released = self.history.passes(self.reached(now));
         let backlog = if self.catch_up.is_some() {
             released.saturating_sub(passes).clamp(0, late)
         } else {
@@ -45,7 +45,7 @@ impl Schedule {
     /// were taken and given back.
     pub(crate) fn unused(&self, start: u64, end: u64, now: i64) -> i64 {
         debug_assert!(ticks_between(start, end) > 0, "a range has slots");
-        let now = self.schedule_time(now);
+        let now = self.time_until_end(now);
         (self.history.time_of(end).min(now) - self.history.passes(start).min(now)).max(0)
     }
 }

@@ -9,11 +9,11 @@ use super::published::State;
 use super::returned::Returned;
 use super::{Claimed, Plan, Reading, Step, Timeline};
 use crate::clock::Clock;
-use crate::position::{RANGE, first_after, slots_between, ticks_between};
+use crate::position::{RANGE, after, before, first_after, slots_between, ticks_between};
 use crate::schedule::{Schedule, Start};
 use crate::sleepers::Woken;
 use crate::sync::MutexGuard;
-use crate::{Closed, Refused};
+use crate::{Ended, Refused};
 
 /// What the lock guards.
 #[derive(Debug)]
@@ -86,6 +86,11 @@ impl Entry<'_> {
             self.prefer_returned(held);
             let position = held.map_or_else(|| self.first(slots), |claimed| claimed.position);
             let plan = self.plan(position, now);
+            let last = before(held.map_or(after(position, slots), |claimed| claimed.end()));
+            if self.locked.schedule.is_over(last) {
+                held.take().iter().for_each(|claimed| self.put_back(claimed));
+                break Err(Refused::Finished);
+            }
             if held.is_none() && slots > 1 && self.is_too_far(position) {
                 break Err(Refused::TooFarAhead);
             }
@@ -124,13 +129,13 @@ impl Entry<'_> {
         Step::Start(self.timeline.grant(&plan))
     }
 
-    fn refuse_if_closed(&mut self, held: &mut Option<Claimed>) -> Result<(), Closed> {
+    fn refuse_if_closed(&mut self, held: &mut Option<Claimed>) -> Result<(), Ended> {
         if !self.locked.closed {
             return Ok(());
         }
         held.take().iter().for_each(|claimed| self.put_back(claimed));
         self.publish(self.locked.latest);
-        Err(Closed)
+        Err(Ended::Closed)
     }
 
     fn now(&mut self, clock: &dyn Clock) -> i64 {
@@ -183,6 +188,9 @@ impl Entry<'_> {
         self.locked.schedule.used(now);
         let claimed = loop {
             let position = self.first(slots);
+            if self.locked.schedule.is_over(before(after(position, slots))) {
+                return Err(Refused::Finished);
+            }
             if slots > 1 && self.is_too_far(position) {
                 return Err(Refused::TooFarAhead);
             }
@@ -194,9 +202,37 @@ impl Entry<'_> {
         Ok(claimed)
     }
 
+    /// What has been claimed without the lock goes back if there is no such slot.
+    pub(super) fn confirm(
+        &mut self,
+        claimed: Claimed,
+        clock: &dyn Clock,
+    ) -> Result<Claimed, Refused> {
+        if let Err(ended) = self.check(claimed.position) {
+            self.give_back(&claimed, clock);
+            return Err(ended.into());
+        }
+        Ok(claimed)
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.locked.schedule.is_over(self.first(1))
+    }
+
     /// When the next slot that nobody has claimed may start; `i64::MAX` while paused.
-    pub(super) fn next_due(&self) -> Result<i64, Closed> {
-        if self.locked.closed { Err(Closed) } else { Ok(self.plan(self.first(1), 0).due) }
+    pub(super) fn next_due(&self) -> Result<i64, Ended> {
+        let first = self.first(1);
+        self.check(first)?;
+        Ok(self.plan(first, 0).due)
+    }
+
+    /// Whether the slot at `position` can still start.
+    fn check(&self, position: u64) -> Result<(), Ended> {
+        match &*self.locked {
+            locked if locked.closed => Err(Ended::Closed),
+            locked if locked.schedule.is_over(position) => Err(Ended::Finished),
+            _ => Ok(()),
+        }
     }
 
     /// Exchanges a slot that is held for an earlier one that was given back, if there is one.
@@ -294,8 +330,12 @@ impl Entry<'_> {
         // Before sleepers are looked at, so that a caller that is about to sleep looks again.
         self.timeline.published.withdraw();
         let schedule = &self.locked.schedule;
+        // Callers whose slots are now behind the end hear of it at once.
+        let release = |position| {
+            if schedule.is_over(position) { i64::MIN } else { schedule.release(position) }
+        };
         if !schedule.is_paused() {
-            self.woken.and(self.timeline.sleepers.moved(|position| schedule.release(position)));
+            self.woken.and(self.timeline.sleepers.moved(release));
         }
     }
 
@@ -306,8 +346,9 @@ impl Entry<'_> {
         self.woken.and(self.timeline.sleepers.all());
     }
 
-    pub(super) fn due(&self, claimed: &Claimed) -> Result<i64, Closed> {
-        if self.locked.closed { Err(Closed) } else { Ok(self.plan(claimed.position, 0).release) }
+    pub(super) fn due(&self, claimed: &Claimed) -> Result<i64, Ended> {
+        self.check(before(claimed.end()))?;
+        Ok(self.plan(claimed.position, 0).release)
     }
 
     pub(super) fn schedule(&self) -> &Schedule {
@@ -332,7 +373,7 @@ impl Entry<'_> {
         let is_open = locked.schedule.policy().is_open_loop() && !locked.schedule.is_paused();
         let state = if locked.closed {
             State::Closed
-        } else if is_open && locked.returned.is_empty() {
+        } else if is_open && locked.returned.is_empty() && !locked.schedule.is_over(next) {
             State::Open(locked.schedule.stretch(next))
         } else {
             State::Guarded
@@ -347,6 +388,7 @@ impl Entry<'_> {
     fn observe(&mut self, now: i64) -> u64 {
         let next = self.timeline.next();
         let claimed = self.locked.counter.count(next);
+        self.locked.schedule.see_claimed(next, claimed);
         if self.locked.samples.is_due(now) {
             let started = self.started(claimed, next, now);
             self.locked.samples.add(now, started);

@@ -4,7 +4,7 @@
 #![allow(dead_code, reason = "every test file uses its own part of it")]
 
 use nanopace::{
-    Clock, Closed, Grant, ManualClock, Nanos, Pacer, PacerBuilder, Pause, Rate, Refused, Strictness,
+    Clock, Ended, Grant, ManualClock, Nanos, Pacer, PacerBuilder, Pause, Rate, Refused, Strictness,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -101,7 +101,7 @@ pub(crate) fn finish<T>(what: &str, threads: Vec<JoinHandle<T>>, step: impl FnMu
 }
 
 /// Starts `n` threads that acquire once each; returns when each of them has taken its slot.
-pub(crate) fn sleepers(n: u64, pacer: &Pacer) -> Vec<JoinHandle<Result<Grant, Closed>>> {
+pub(crate) fn sleepers(n: u64, pacer: &Pacer) -> Vec<JoinHandle<Result<Grant, Ended>>> {
     let taken = pacer.ledger().granted;
     let threads = (0..n)
         .map(|_| {

@@ -41,6 +41,10 @@ pub(crate) struct Rules {
     pub(crate) skip_later_than: f64,
     /// A slot is due this long before its release.
     pub(crate) lead: f64,
+    /// There are so many slots,
+    pub(crate) slots: u64,
+    /// and none that is intended to start after so much schedule time.
+    pub(crate) until: f64,
 }
 
 impl Rules {
@@ -63,6 +67,7 @@ pub(crate) enum Answer {
     },
     NotUntil(f64),
     Paused,
+    Finished,
     Closed,
 }
 
@@ -100,6 +105,8 @@ struct State {
     /// The policy treats slots before this one as started.
     settled: u64,
     idle: f64,
+    /// When the last idle time ended.
+    idle_until: f64,
     paused_since: Option<f64>,
     paused: f64,
     skipped: u64,
@@ -124,6 +131,7 @@ impl Oracle {
             lanes: Vec::new(),
             settled: 0,
             idle: 0.0,
+            idle_until: 0.0,
             paused_since: None,
             paused: 0.0,
             skipped: 0,
@@ -167,10 +175,14 @@ impl Oracle {
         }
     }
 
-    /// Takes a slot, unless the pacer is closed.
-    pub(crate) fn claim(&self) -> Option<u64> {
+    /// Takes a slot, unless there is none any more.
+    pub(crate) fn claim(&self) -> Result<Result<u64, Answer>, Undecided> {
         let mut state = self.state();
-        (!state.closed).then(|| state.take())
+        if state.closed {
+            return Ok(Err(Answer::Closed));
+        }
+        let is_over = state.is_over(state.first(1))?;
+        Ok(if is_over { Err(Answer::Finished) } else { Ok(state.take()) })
     }
 
     /// Starts a slot that is held, if it is due. Also returns the slot that is held afterwards, if
@@ -253,6 +265,7 @@ impl Oracle {
         let Some(since) = state.paused_since.take() else { return };
         let pause = now - since;
         state.paused += pause;
+        state.idle_until += pause;
         for piece in &mut state.pieces {
             piece.time += pause;
             piece.since += pause;

@@ -91,7 +91,19 @@ impl State {
         self.next - self.skipped - self.returned.len() as u64
     }
 
-    fn first(&self, slots: u64) -> u64 {
+    /// Whether the schedule ends before this slot.
+    pub(super) fn is_over(&self, slot: u64) -> Result<bool, Undecided> {
+        let end = self.rules.until + self.paused;
+        if end.is_infinite() {
+            return Ok(slot >= self.rules.slots);
+        }
+        if self.off(slot) > 0.0 {
+            return Err(Undecided);
+        }
+        Ok(slot >= self.rules.slots || !self.less(self.intended(index(slot)), end)?)
+    }
+
+    pub(super) fn first(&self, slots: u64) -> u64 {
         let returned = self.returned.first().copied().filter(|_| slots == 1);
         returned.unwrap_or(self.next)
     }
@@ -156,6 +168,9 @@ impl State {
             if self.closed {
                 return Ok((Answer::Closed, now));
             }
+            if self.is_over(self.first(slots) + slots - 1)? {
+                return Ok((Answer::Finished, now));
+            }
             if self.paused_since.is_some() {
                 // The pacer might be resumed before the deadline.
                 return Ok((Answer::Paused, now.max(deadline)));
@@ -189,6 +204,10 @@ impl State {
             if self.closed {
                 self.give_back(slot);
                 return Ok((Answer::Closed, None));
+            }
+            if self.is_over(slot)? {
+                self.give_back(slot);
+                return Ok((Answer::Finished, None));
             }
             if self.paused_since.is_some() {
                 return Ok((Answer::Paused, Some(slot)));
@@ -269,6 +288,7 @@ impl State {
             self.append(piece.interval, piece.since);
         }
         self.idle += closed;
+        self.idle_until = time;
         self.slack.forfeit(closed);
     }
 
@@ -278,11 +298,12 @@ impl State {
         self.skipped += slots;
         let oldest = now - self.rules.skip_later_than;
         let before = self.next;
-        while self.less(self.intended(index(self.next)), oldest)? {
+        while !self.is_over(self.next)? && self.less(self.intended(index(self.next)), oldest)? {
             self.next += 1;
             self.skipped += 1;
         }
         while let Some(&first) = self.returned.first()
+            && !self.is_over(first)?
             && self.less(self.intended(index(first)), oldest)?
         {
             self.returned.pop_first();
@@ -302,14 +323,17 @@ impl State {
         }
         // Once for the beginning and once for the end of each slot.
         let off = self.returned.iter().map(|&slot| 2.0 * self.off(slot)).sum();
-        let now = self.schedule_time(now);
+        let overdue =
+            self.overdue(now - self.slack.get())?..=self.overdue(now + self.slack.get())?;
+        let reached = self.reached(self.schedule_time(now));
+        let now = self.schedule_time(now).min(self.ends().max(self.idle_until));
         let elapsed = now - self.paused;
         let unused: f64 = self.returned.iter().map(|&slot| self.unused(index(slot), now)).sum();
         let given = self.begins(index(self.next)).min(now);
         let allocated = given - self.paused - self.idle - unused;
         let late = elapsed - self.idle - allocated;
         // The part of the lateness that the pay-back line has not reached yet is owed.
-        let due = (self.begins(self.reached(now)) - given).clamp(0.0, (late - unused).max(0.0));
+        let due = (self.begins(reached) - given).clamp(0.0, (late - unused).max(0.0));
         let waiting = if self.pay_back.is_some() { late - unused - due } else { 0.0 };
         Ok(Books {
             elapsed,
@@ -321,14 +345,33 @@ impl State {
             skipped: self.skipped,
             early: self.early,
             off,
-            overdue: self.overdue(now - self.slack.get())..=self.overdue(now + self.slack.get()),
+            overdue,
         })
     }
 
-    fn overdue(&self, time: f64) -> u64 {
-        let reached = self.reached(time);
-        let returned = self.returned.iter().filter(|&&slot| index(slot) <= reached).count() as u64;
-        returned + count_up_to(reached).saturating_sub(self.next)
+    /// When the schedule ends.
+    fn ends(&self) -> f64 {
+        let by_count = (self.rules.slots < u64::MAX).then(|| self.begins(index(self.rules.slots)));
+        by_count.unwrap_or(f64::MAX).min(self.rules.until + self.paused)
+    }
+
+    fn overdue(&self, time: f64) -> Result<u64, Undecided> {
+        let reached = self.reached(self.schedule_time(time));
+        let mut overdue = 0;
+        for &slot in self.returned.iter().filter(|&&slot| index(slot) <= reached) {
+            overdue += u64::from(!self.is_over(slot)?);
+        }
+        // The first slot that is not due, or that there is no more.
+        let (mut first, mut end) = (self.next, count_up_to(reached).max(self.next));
+        while first < end {
+            let middle = first.midpoint(end);
+            if self.is_over(middle)? {
+                end = middle;
+            } else {
+                first = middle + 1;
+            }
+        }
+        Ok(overdue + end - self.next)
     }
 
     /// The interval of a slot that came back, up to now, without what its neighbours have

@@ -70,6 +70,8 @@ pub(crate) struct Setting {
     pub(crate) max_backlog_ns: Option<u64>,
     pub(crate) skip_later_than_ns: Option<u64>,
     pub(crate) start_paused: bool,
+    pub(crate) slots: Option<u64>,
+    pub(crate) until_ns: Option<u64>,
 }
 
 /// A setting and a sequence that fits it. Some are long and hold slots across hundreds of changes.
@@ -87,12 +89,14 @@ fn setting(profile: Profile) -> impl Strategy<Value = Setting> {
     let tolerance = prop_oneof![Just(0_u64), 10_007_u64..tolerance];
     let sleep_threshold = prop_oneof![3 => Just(0_u64), 1 => 1_u64..step / 4];
     let rule = (0..profile.rates().len(), strictness(), tolerance, sleep_threshold);
-    (rule, limit(profile), limit(profile), prop::bool::weighted(0.1)).prop_map(
+    let end = (prop::option::weighted(0.1, 0_u64..300), prop::option::weighted(0.1, 0..100 * step));
+    (rule, limit(profile), limit(profile), prop::bool::weighted(0.1), end).prop_map(
         move |(
             (rate, strictness, tolerance_ns, sleep_threshold_ns),
             max_backlog_ns,
             skip_later_than_ns,
             start_paused,
+            (slots, until_ns),
         )| {
             Setting {
                 profile,
@@ -103,6 +107,8 @@ fn setting(profile: Profile) -> impl Strategy<Value = Setting> {
                 max_backlog_ns,
                 skip_later_than_ns,
                 start_paused,
+                slots,
+                until_ns,
             }
         },
     )

@@ -1,0 +1,58 @@
+//! The end of a schedule that has one: after so many slots, or after so much time.
+//!
+//! There is no slot at the end or behind it, and the account of time ends there.
+
+use super::history::History;
+use crate::position::{RANGE, SLOT, after, earlier};
+
+/// An end that lies farther ahead than this can't be told from one that is past.
+const MOST_AHEAD: u64 = RANGE.unsigned_abs() / SLOT;
+
+/// Where the schedule ends; nowhere by default.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct End {
+    /// After so many slots.
+    slots: Option<u64>,
+    /// The position behind those, as soon as it is within range.
+    position: Option<u64>,
+    /// At this moment, which a pause moves.
+    time: Option<i64>,
+}
+
+impl End {
+    /// After `slots` slots and at the moment `time`, whichever comes first.
+    pub(crate) fn new(slots: Option<u64>, time: Option<i64>) -> End {
+        let mut end = End { slots, position: None, time };
+        end.see(0, 0);
+        end
+    }
+
+    /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
+    pub(super) fn see(&mut self, next: u64, claimed: u64) {
+        if let Some(left) = self.slots.and_then(|slots| slots.checked_sub(claimed))
+            && self.position.is_none()
+            && left <= MOST_AHEAD
+        {
+            self.position = Some(after(next, left));
+        }
+    }
+
+    pub(super) fn shift(&mut self, span_ns: i64) {
+        self.time = self.time.map(|time| time.saturating_add(span_ns));
+    }
+
+    /// The first position at which there is no slot any more; none if it is nowhere in range.
+    pub(super) fn position(&self, history: &History) -> Option<u64> {
+        let by_time = self.time.map(|time| history.first_from(time));
+        match (self.position, by_time) {
+            (Some(by_count), Some(by_time)) => Some(earlier(by_count, by_time)),
+            (by_count, by_time) => by_count.or(by_time),
+        }
+    }
+
+    /// The moment of the end.
+    pub(super) fn moment(&self, history: &History) -> i64 {
+        let by_count = self.position.map(|position| history.passes(position));
+        by_count.into_iter().chain(self.time).min().unwrap_or(i64::MAX)
+    }
+}

@@ -1,0 +1,196 @@
+//! Schedules that end: after so many slots, or after so much time.
+
+mod common;
+
+use common::{SECOND, assert_balanced, build, drain, intended_ns, rate, span, strictness};
+use nanopace::{Ended, ManualClock, Pacer, PacerBuilder, Refused};
+use std::thread;
+
+/// How many slots there are, taken one after the other as they come due.
+fn count(pacer: &Pacer) -> u64 {
+    let mut count = 0;
+    while pacer.acquire().is_ok() {
+        count += 1;
+    }
+    assert_eq!(pacer.acquire(), Err(Ended::Finished));
+    assert_eq!(pacer.next_due(), Err(Ended::Finished));
+    assert!(pacer.is_finished());
+    count
+}
+
+#[test]
+fn there_are_as_many_slots_as_were_asked_for_and_fit() {
+    for (text, slots, until_ns, expected) in [
+        ("10/s", Some(0), None, 0),
+        ("10/s", Some(7), None, 7),
+        ("10/s", None, Some(0), 0),
+        ("10/s", None, Some(1), 1),
+        ("10/s", None, Some(SECOND), 10),
+        ("10/s", None, Some(SECOND + 1), 11),
+        ("3/s", None, Some(SECOND), 3),
+        ("3/s", None, Some(333_333_333), 1),
+        ("3/s", None, Some(333_333_334), 1),
+        ("3/s", None, Some(333_333_335), 2),
+        // Intended starts are rounded up: slot 21 starts at 3 ns.
+        ("10G/s", None, Some(3), 21),
+        ("10/s", Some(7), Some(SECOND), 7),
+        ("10/s", Some(70), Some(SECOND), 10),
+    ] {
+        for strict in [0.0, 1.0, 1.5] {
+            let builder = build(text, &ManualClock::jumping()).strictness(strictness(strict));
+            let builder = slots.into_iter().fold(builder, PacerBuilder::slots);
+            let builder = until_ns.into_iter().fold(builder, |builder, ns| builder.until(span(ns)));
+            let pacer = builder.build();
+            assert_eq!(count(&pacer), expected, "{text}, {slots:?}, {until_ns:?}, {strict}");
+            assert_balanced(&pacer);
+        }
+    }
+}
+
+/// An end that is farther away than positions reach is found when it comes near.
+#[test]
+fn an_end_beyond_the_range_of_positions_is_kept() {
+    let slots = (1_u64 << 47) + 5;
+    let pacer = build("10G/s", &ManualClock::jumping()).slots(slots).build();
+    let row = u64::from(u32::MAX);
+    for _ in 0..slots / row {
+        pacer.acquire_many(u32::MAX).expect("a row fits");
+    }
+    assert_eq!(pacer.acquire_many(u32::MAX), Err(Refused::Finished));
+    let rest = u32::try_from(slots % row).expect("less than a row");
+    pacer.acquire_many(rest).expect("the rest fits");
+    assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
+    assert_eq!(pacer.ledger().granted, slots);
+}
+
+#[test]
+fn a_row_that_does_not_fit_takes_nothing() {
+    let pacer = build("10/s", &ManualClock::jumping()).slots(5).build();
+    pacer.acquire_many(3).expect("three of five");
+    assert_eq!(pacer.acquire_many(3), Err(Refused::Finished));
+    assert_eq!(pacer.try_acquire_many(3), Err(Refused::Finished));
+    assert!(matches!(pacer.claim_many(3), Err(Refused::Finished)));
+    pacer.acquire_many(2).expect("two are left");
+    assert_eq!(pacer.ledger().granted, 5);
+}
+
+/// A slot that is given back is there again, also when others have been told that there is none.
+#[test]
+fn what_comes_back_is_handed_out_again() {
+    let clock = ManualClock::jumping();
+    let pacer = build("10/s", &clock).slots(3).build();
+    let claims = [(); 3].map(|()| pacer.claim().expect("three slots"));
+    assert!(matches!(pacer.claim(), Err(Ended::Finished)));
+    assert_eq!(pacer.acquire(), Err(Ended::Finished));
+    let [first, second, third] = claims;
+    drop(second);
+    assert_eq!(pacer.acquire().map(intended_ns), Ok(SECOND / 10));
+    assert_eq!(pacer.acquire(), Err(Ended::Finished));
+    drop((first, third));
+    assert_eq!(count(&pacer), 2);
+}
+
+/// Time that the pacer was paused does not count, and the account of time stands still at the end.
+#[test]
+fn the_end_moves_with_a_pause_and_time_ends_there() {
+    let clock = ManualClock::jumping();
+    let pacer = build("10/s", &clock).until(span(SECOND)).start_paused().build();
+    clock.advance(span(5 * SECOND));
+    pacer.resume();
+    for _ in 0..5 {
+        pacer.acquire().expect("ten slots");
+    }
+    pacer.pause();
+    clock.advance(span(7 * SECOND));
+    pacer.resume();
+    assert_eq!(count(&pacer), 5);
+    clock.advance(span(3_600 * SECOND));
+    pacer.set_rate(rate("1k/s"));
+    assert_eq!(pacer.acquire(), Err(Ended::Finished), "it does not start again");
+    let ledger = pacer.ledger();
+    assert_eq!((ledger.elapsed, ledger.backlog_slots), (span(SECOND), 0));
+    assert_eq!((ledger.allocated, ledger.backlog), (span(SECOND), span(0)));
+    assert_balanced(&pacer);
+}
+
+/// What was due before the end starts, however late; what was too late is skipped up to the end.
+#[test]
+fn what_was_due_before_the_end_is_started_or_skipped() {
+    let clock = ManualClock::new();
+    let pacer = build("10/s", &clock).until(span(SECOND)).build();
+    clock.advance(span(60 * SECOND));
+    assert_eq!(pacer.ledger().backlog_slots, 10);
+    assert_eq!(drain(&pacer).len(), 10);
+
+    let clock = ManualClock::new();
+    let pacer = build("10/s", &clock).slots(50).skip_later_than(span(SECOND)).build();
+    clock.advance(span(60 * SECOND));
+    assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
+    assert_eq!((pacer.ledger().granted, pacer.ledger().skipped), (0, 50));
+    assert_balanced(&pacer);
+}
+
+/// A slower rate leaves fewer slots. A caller that sleeps for one that is no more is told at once.
+#[test]
+fn a_sleeper_whose_slot_is_no_more_is_told() {
+    let clock = ManualClock::new();
+    let pacer = build("1/s", &clock).until(span(10 * SECOND)).build();
+    pacer.acquire().expect("slot 0");
+    thread::scope(|scope| {
+        let sleeper = scope.spawn(|| pacer.acquire());
+        let claim = pacer.claim();
+        pacer.set_rate(rate("1/h"));
+        assert_eq!(sleeper.join().expect("no panic"), Err(Ended::Finished));
+        let mut claim = claim.expect("slot 1 or 2");
+        assert_eq!(claim.start(), Err(Refused::Finished));
+        assert_eq!(claim.due(), Err(Ended::Finished));
+    });
+    assert_eq!(pacer.ledger().granted, 1);
+}
+
+/// Whatever way threads take slots, they start each of them once, and no other.
+#[test]
+fn threads_start_each_slot_once_and_no_other() {
+    for strict in [0.0, 1.0] {
+        let clock = ManualClock::jumping();
+        let builder = build("1M/s", &clock).strictness(strictness(strict)).slots(20_000);
+        let pacer = builder.until(span(SECOND)).build();
+        let all = |pacer: &Pacer| {
+            let mut starts = Vec::new();
+            while let Ok(grant) = pacer.acquire() {
+                starts.push(intended_ns(grant));
+            }
+            starts
+        };
+        let by_lane = |pacer: &Pacer| {
+            let (mut lane, mut starts) = (pacer.lane(), Vec::new());
+            while let Ok(grant) = lane.acquire() {
+                starts.push(intended_ns(grant));
+            }
+            starts
+        };
+        let by_claim = |pacer: &Pacer| {
+            let mut starts = Vec::new();
+            while let Ok(mut claim) = pacer.claim() {
+                starts.extend(claim.start().map(intended_ns));
+            }
+            starts
+        };
+        let mut starts = thread::scope(|scope| {
+            let threads = [
+                scope.spawn(|| all(&pacer)),
+                scope.spawn(|| all(&pacer)),
+                scope.spawn(|| by_lane(&pacer)),
+                scope.spawn(|| by_claim(&pacer)),
+            ];
+            threads.map(|thread| thread.join().expect("no panic")).concat()
+        });
+        // Another worker's lane or claim may have come back after all others were done.
+        starts.extend(drain(&pacer).into_iter().map(intended_ns));
+        starts.sort_unstable();
+        assert_eq!(starts.len(), 20_000);
+        assert!(starts.windows(2).all(|pair| pair[0] < pair[1]));
+        assert_eq!(pacer.ledger().granted, 20_000);
+        assert!(pacer.is_finished());
+    }
+}
