@@ -2,12 +2,16 @@
 //!
 //! ```text
 //! cargo bench -p nanopace-benches --features rivals --bench tasks
-//! cargo bench -p nanopace-benches --features rivals --bench tasks -- --seconds 1 --tasks 64
+//! cargo bench -p nanopace-benches --features rivals --bench tasks -- --tasks 64 --rate 1M/s
+//! cargo bench -p nanopace-benches --features rivals --bench tasks -- --rounds 9 --way nanopace
 //! ```
 //!
-//! Every way has the same tasks, which do nothing but start. The lateness of the n-th start is that
-//! against the n-th interval, so a way that loses rate shows it there too; starts are counted in the
-//! order in which they came. The baseline is one task that waits for one timerfd, and nothing else.
+//! Each figure is the median of some rounds, in which every way takes its turn.
+//!
+//! Every way has the same tasks, which do nothing but start. A start's lateness is that against the
+//! moment for which its way meant it. Ways that don't tell that moment are late against the n-th
+//! interval, so one that loses rate shows it there too. The baseline is one task that waits for one
+//! timerfd, and nothing else.
 
 mod ways;
 
@@ -15,7 +19,7 @@ use nanopace::Rate;
 use nanopace_benches::os;
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
-use ways::Way;
+use ways::{Start, Way};
 
 /// What a row of starts came to.
 struct Seen {
@@ -27,17 +31,13 @@ struct Seen {
 
 impl Seen {
     /// From the starts of all tasks, since the beginning.
-    fn new(mut starts: Vec<Duration>, rate: Rate, cores: f64) -> Seen {
-        starts.sort_unstable();
-        let interval = 1.0 / rate.as_hz();
+    fn new(mut starts: Vec<Start>, rate: Rate, cores: f64) -> Seen {
+        starts.sort_unstable_by_key(|start| start.at);
+        let late = lateness(&starts, rate);
+        let quantile = |share: usize| late[late.len() * share / 1000] * 1e6;
+        let starts: Vec<Duration> = starts.iter().map(|start| start.at).collect();
         let first = starts[0].as_secs_f64();
-        let since = starts.iter().map(|start| start.as_secs_f64() - first);
-        let mut late: Vec<f64> =
-            since.zip(0_u32..).map(|(start, n)| start - f64::from(n) * interval).collect();
-        late.sort_unstable_by(f64::total_cmp);
-        // Against the earliest start, relative to its interval: nothing is early.
-        let earliest = late[0];
-        let quantile = |share: usize| (late[late.len() * share / 1000] - earliest) * 1e6;
+        let interval = 1.0 / rate.as_hz();
         let gaps = starts.windows(2).map(|pair| pair[1].as_secs_f64() - pair[0].as_secs_f64());
         let even = gaps.filter(|gap| (0.75..=1.25).contains(&(gap / interval))).count();
         let span = starts[starts.len() - 1].as_secs_f64() - first;
@@ -49,24 +49,60 @@ impl Seen {
             cores,
         }
     }
+
+    fn median(rounds: &[Seen]) -> Seen {
+        let of = |read: &dyn Fn(&Seen) -> f64| {
+            let mut values: Vec<f64> = rounds.iter().map(read).collect();
+            values.sort_unstable_by(f64::total_cmp);
+            values[values.len() / 2]
+        };
+        Seen {
+            achieved: of(&|seen| seen.achieved),
+            late_us: [of(&|seen| seen.late_us[0]), of(&|seen| seen.late_us[1])],
+            even: of(&|seen| seen.even),
+            cores: of(&|seen| seen.cores),
+        }
+    }
+}
+
+/// In seconds, sorted. A way that does not know when its starts were due is late against the n-th
+/// interval behind its earliest start.
+fn lateness(starts: &[Start], rate: Rate) -> Vec<f64> {
+    let first = starts[0].at.as_secs_f64();
+    let by_count =
+        |start: &Start, n: u32| start.at.as_secs_f64() - first - f64::from(n) / rate.as_hz();
+    let late = |(start, n): (&Start, u32)| {
+        start.late.map_or_else(|| by_count(start, n), |late| late.as_secs_f64())
+    };
+    let mut late: Vec<f64> = starts.iter().zip(0..).map(late).collect();
+    late.sort_unstable_by(f64::total_cmp);
+    let earliest = late[0].min(0.0);
+    late.iter().map(|late| late - earliest).collect()
 }
 
 struct Args {
     seconds: f64,
+    rounds: usize,
     tasks: usize,
     rates: Vec<Rate>,
+    ways: Vec<Way>,
 }
 
 fn args() -> Args {
-    let mut args = Args { seconds: 2.0, tasks: 8, rates: Vec::new() };
+    let mut args =
+        Args { seconds: 0.5, rounds: 5, tasks: 8, rates: Vec::new(), ways: Way::ALL.to_vec() };
     let mut words = std::env::args().skip(1).filter(|word| word != "--bench");
     while let Some(word) = words.next() {
         let value = words.next().unwrap_or_default();
         match word.as_str() {
             "--seconds" => args.seconds = value.parse().expect("a number of seconds"),
+            "--rounds" => args.rounds = value.parse().expect("a number of rounds"),
             "--tasks" => args.tasks = value.parse().expect("a number of tasks"),
             "--rate" => args.rates.push(value.parse().expect("a rate")),
-            _ => panic!("--seconds N, --tasks N or --rate RATE, not {word}"),
+            "--way" => args.ways.retain(|way| *way == Way::Bare || way.name().contains(&value)),
+            _ => {
+                panic!("--seconds N, --rounds N, --tasks N, --rate RATE or --way TEXT, not {word}")
+            }
         }
     }
     if args.rates.is_empty() {
@@ -82,8 +118,7 @@ fn main() {
         println!("| {:>26} | {:>7} | rate | p50 us | p99 us | even | cores |", "", "asked");
         println!("|---|---|---|---|---|---|---|");
         for &rate in &args.rates {
-            for way in Way::ALL {
-                let seen = measure(&runtime, way, rate, &args);
+            for (way, seen) in args.ways.iter().zip(medians(&runtime, rate, &args)) {
                 let Seen { achieved, late_us: [p50, p99], even, cores } = seen;
                 println!(
                     "| {:>26} | {:>7} | {achieved:.3} | {p50:>6.1} | {p99:>6.0} | {:>3.0} % | {cores:.3} |",
@@ -101,6 +136,17 @@ fn runtime(threads: usize) -> Runtime {
     let mut builder =
         if threads == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
     builder.worker_threads(threads).enable_all().build().expect("a runtime")
+}
+
+/// What the ways come to, side by side.
+fn medians(runtime: &Runtime, rate: Rate, args: &Args) -> Vec<Seen> {
+    let mut rounds: Vec<Vec<Seen>> = args.ways.iter().map(|_| Vec::new()).collect();
+    for _ in 0..args.rounds {
+        for (way, seen) in args.ways.iter().zip(&mut rounds) {
+            seen.push(measure(runtime, *way, rate, args));
+        }
+    }
+    rounds.iter().map(|seen| Seen::median(seen)).collect()
 }
 
 fn measure(runtime: &Runtime, way: Way, rate: Rate, args: &Args) -> Seen {

@@ -1,14 +1,26 @@
 //! The ways to pace tasks. Each has `tasks` tasks that start until `span` is over.
 
 use nanopace::{Grant, Pacer, Rate, Refused};
-use nanopace_async::timer::{Timer, TokioTimer};
 use nanopace_async::{AsyncLane, AsyncPacer};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::{Duration, Instant};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior, interval_at, sleep_until};
+
+/// When an operation started, and how late, as far as its way to wait knows.
+#[derive(Clone, Copy)]
+pub(crate) struct Start {
+    pub(crate) at: Duration,
+    pub(crate) late: Option<Duration>,
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -47,8 +59,8 @@ impl Way {
         }
     }
 
-    /// When each start came, since the beginning.
-    pub(crate) async fn starts(self, rate: Rate, tasks: usize, span: Duration) -> Vec<Duration> {
+    /// All starts, since the beginning.
+    pub(crate) async fn starts(self, rate: Rate, tasks: usize, span: Duration) -> Vec<Start> {
         if self == Way::Bare {
             return bare(rate, span).await;
         }
@@ -57,8 +69,10 @@ impl Way {
         for mut waiter in self.waiters(rate, tasks, span) {
             set.spawn(async move {
                 let mut starts = Vec::new();
-                while begun.elapsed() < span && waiter.start().await {
-                    starts.push(begun.elapsed());
+                while begun.elapsed() < span
+                    && let Some(late) = waiter.start().await
+                {
+                    starts.push(Start { at: begun.elapsed(), late });
                 }
                 starts
             });
@@ -86,8 +100,9 @@ impl Way {
                 repeat(&|| Waiter::Claim(pacer.clone()))
             }
             Way::Channel => {
-                let receiver = channel(pacer(), tasks, span);
-                repeat(&|| Waiter::Channel(Arc::clone(&receiver)))
+                let pacer = pacer();
+                let receiver = channel(pacer.clone(), tasks, span);
+                repeat(&|| Waiter::Channel(Arc::clone(&receiver), pacer.clone()))
             }
             Way::Interval => intervals(interval(rate), tasks),
             Way::Governor => {
@@ -107,31 +122,39 @@ enum Waiter {
     Line(AsyncPacer),
     Lane(AsyncLane),
     Claim(Pacer),
-    Channel(Arc<Mutex<mpsc::Receiver<Grant>>>),
+    Channel(Arc<Mutex<mpsc::Receiver<Grant>>>, Pacer),
     Interval(Interval),
     Governor(Arc<governor::DefaultDirectRateLimiter>),
     LeakyBucket(Arc<leaky_bucket::RateLimiter>),
 }
 
 impl Waiter {
-    /// One start; false when there are no more.
-    async fn start(&mut self) -> bool {
+    /// One start, and how late it is if that is known; none when there are no more.
+    async fn start(&mut self) -> Option<Option<Duration>> {
+        let lateness = |pacer: &Pacer, grant: Grant| Some(pacer.now() - grant.intended_start());
         match self {
-            Waiter::Line(line) => line.acquire().await.is_ok(),
-            Waiter::Lane(lane) => lane.acquire().await.is_ok(),
-            Waiter::Claim(pacer) => claimed(pacer).await,
-            Waiter::Channel(receiver) => receiver.lock().await.recv().await.is_some(),
+            Waiter::Line(line) => {
+                line.acquire().await.ok().map(|grant| lateness(line.pacer(), grant))
+            }
+            Waiter::Lane(lane) => {
+                let grant = lane.acquire().await.ok()?;
+                Some(lateness(lane.pacer(), grant))
+            }
+            Waiter::Claim(pacer) => claimed(pacer).await.map(|grant| lateness(pacer, grant)),
+            Waiter::Channel(receiver, pacer) => {
+                receiver.lock().await.recv().await.map(|grant| lateness(pacer, grant))
+            }
             Waiter::Interval(interval) => {
-                interval.tick().await;
-                true
+                let due = interval.tick().await;
+                Some(Some(due.elapsed()))
             }
             Waiter::Governor(limiter) => {
                 limiter.until_ready().await;
-                true
+                Some(None)
             }
             Waiter::LeakyBucket(limiter) => {
                 limiter.acquire_one().await;
-                true
+                Some(None)
             }
         }
     }
@@ -164,13 +187,13 @@ fn leaky_bucket(rate: Rate) -> leaky_bucket::RateLimiter {
 }
 
 /// The claim's own advice until there was a crate for tasks: a timer of the runtime.
-async fn claimed(pacer: &Pacer) -> bool {
-    let Ok(mut claim) = pacer.claim() else { return false };
+async fn claimed(pacer: &Pacer) -> Option<Grant> {
+    let mut claim = pacer.claim().ok()?;
     loop {
         match claim.start() {
-            Ok(_) => return true,
+            Ok(grant) => return Some(grant),
             Err(Refused::NotUntil(due)) => sleep_until(pacer.instant(due).into()).await,
-            Err(_) => return false,
+            Err(_) => return None,
         }
     }
 }
@@ -188,25 +211,34 @@ fn channel(pacer: Pacer, tasks: usize, span: Duration) -> Arc<Mutex<mpsc::Receiv
 }
 
 /// One task and one timer, set for each interval in turn.
-async fn bare(rate: Rate, span: Duration) -> Vec<Duration> {
-    let timer = TokioTimer::new().expect("a timer");
+async fn bare(rate: Rate, span: Duration) -> Vec<Start> {
+    let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+    let timer = timerfd_create(TimerfdClockId::Monotonic, flags).expect("a timer");
+    #[expect(deprecated, reason = "its successor is unsafe, for types that are no OwnedFd")]
+    let timer = AsyncFd::with_interest(timer, Interest::READABLE).expect("a reactor");
     let (begun, interval) = (Instant::now(), interval(rate));
     let mut starts = Vec::new();
-    for number in 1_u32.. {
+    for number in 0_u32.. {
         let due = interval * number;
         if due > span {
             break;
         }
-        std::future::poll_fn(|context| {
-            let left = due.saturating_sub(begun.elapsed());
-            if left.is_zero() {
-                return Poll::Ready(());
-            }
-            timer.set(left, context.waker());
-            Poll::Pending
-        })
-        .await;
-        starts.push(begun.elapsed());
+        let left = due.saturating_sub(begun.elapsed());
+        if !left.is_zero() {
+            settime(&timer, left);
+            timer.readable().await.expect("a reactor").clear_ready();
+        }
+        let at = begun.elapsed();
+        starts.push(Start { at, late: Some(at.saturating_sub(due)) });
     }
     starts
+}
+
+fn settime(timer: &AsyncFd<OwnedFd>, left: Duration) {
+    let span = |span: Duration| Timespec {
+        tv_sec: span.as_secs().try_into().expect("seconds"),
+        tv_nsec: span.subsec_nanos().into(),
+    };
+    let once = Itimerspec { it_interval: span(Duration::ZERO), it_value: span(left) };
+    timerfd_settime(timer.get_ref(), TimerfdTimerFlags::empty(), &once).expect("a time");
 }

@@ -3,9 +3,11 @@
 use crate::line::{Line, Ticket};
 use crate::sync::HAD;
 use nanopace::{Grant, Nanos, Refused};
+use std::hint;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 /// After so many slots in a row that were due at once a task yields to its runtime.
 const IN_A_ROW: u32 = 64;
@@ -84,9 +86,9 @@ impl Waiting {
             if self.is_final(refused) {
                 return Poll::Ready(self.finish(Err(refused)));
             }
-            if self.line.stand(&mut self.ticket, self.deadline, context.waker()) {
-                return Poll::Pending;
-            }
+            let stand = self.line.stand(&mut self.ticket, self.deadline, context.waker());
+            let Some(hold) = stand else { return Poll::Pending };
+            spin(hold);
             match take(&self.line) {
                 Ok(grant) => return Poll::Ready(self.finish(Ok(grant))),
                 Err(again) => refused = again,
@@ -127,4 +129,12 @@ fn has_had_enough() -> bool {
         count.set(if had == IN_A_ROW { 0 } else { had + 1 });
         had == IN_A_ROW
     })
+}
+
+/// By real time, whatever the pacer's clock does.
+fn spin(hold: Duration) {
+    let begun = Instant::now();
+    while begun.elapsed() < hold {
+        hint::spin_loop();
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::AsyncPacer;
 use crate::acquire::Waiting;
-use nanopace::{Grant, Lane, Nanos, Refused};
+use nanopace::{Grant, Lane, Nanos, Pacer, Refused};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -55,6 +55,22 @@ impl AsyncLane {
     pub fn acquire(&mut self) -> LaneAcquire<'_> {
         let waiting = Waiting::new(Arc::clone(&self.pacer.0), Nanos::MAX);
         LaneAcquire { waiting, lane: &mut self.lane }
+    }
+
+    /// As [`Lane::try_acquire`]: the next slot if it is due now. For tasks that start what is due in
+    /// one go.
+    ///
+    /// # Errors
+    /// [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
+    #[inline]
+    pub fn try_acquire(&mut self) -> Result<Grant, Refused> {
+        self.lane.try_acquire()
+    }
+
+    /// The pacer that this lane belongs to.
+    #[must_use]
+    pub fn pacer(&self) -> &Pacer {
+        self.lane.pacer()
     }
 
     /// Gives back what the lane has taken and not started. Worth calling before a long time without

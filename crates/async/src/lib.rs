@@ -7,6 +7,7 @@ mod pacer;
 mod slots;
 mod sync;
 pub mod timer;
+mod waking;
 
 pub use acquire::Acquire;
 pub use lane::{AsyncLane, LaneAcquire};

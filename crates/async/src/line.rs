@@ -10,6 +10,18 @@
 //! Nobody in line holds a slot, so nothing has to be given back when a task is cancelled, and a
 //! slot that is due goes to whichever task runs first.
 //!
+//! # On time
+//!
+//! Waking takes some ten microseconds. So the timer rings that much earlier ([`waking`]), and the
+//! task that is called holds on to the processor until its slot is due. On some virtual machines
+//! setting the timer takes as long again. It is set for the slot behind while the task holds on,
+//! where that delays nothing.
+//!
+//! If slots are closer than waking is worth, the timer rings for several of them together, and
+//! nobody holds on: see [`Pacer::wake_at`].
+//!
+//! [`waking`]: crate::waking
+//!
 //! # Nothing is forgotten
 //!
 //! * Whoever looks at the schedule for the line has set the watch before, so a change that it has
@@ -17,7 +29,7 @@
 //!   before it lets go.
 //! * A task that has been called is not called again until it comes: the next one is. A task that
 //!   is called and does not come, because nobody polls its future, holds up nobody for longer than
-//!   [`PATIENCE`]: the bell rings again then.
+//!   twice [`PATIENCE`]: the bell rings again by then.
 //!
 //! Models: `the_lead_is_handed_over`, `a_cancelled_leader_hands_over`, `a_close_ends_the_line`,
 //! `a_change_reaches_the_leader`, `a_change_reaches_the_next_leader`,
@@ -25,17 +37,17 @@
 
 use crate::sync::{Mutex, MutexGuard};
 use crate::timer::Timer;
+use crate::waking::Waking;
 use nanopace::{Nanos, Pacer, Watch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-/// With less than this left a task yields to its runtime instead of having the timer set: setting
-/// it and waking take longer.
-const YIELD_WITHIN: Duration = Duration::from_micros(20);
+/// With less than this left a task does not leave the processor: waking it would take longer.
+const HOLD_WITHIN: Duration = Duration::from_micros(30);
 
-/// How long a task that has been called may take to come.
+/// A task that has been called may take this long to come, and not twice as long.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// The timer is set again so often, should that take longer than it may.
@@ -78,6 +90,7 @@ struct Queue {
     alarm: Nanos,
     /// What setting the timer takes, smoothed.
     set_cost: Duration,
+    waking: Waking,
 }
 
 #[derive(Debug)]
@@ -147,6 +160,7 @@ impl Line {
             started: Nanos::ZERO,
             alarm: Nanos::ZERO,
             set_cost: SET_COST_AT_FIRST,
+            waking: Waking::default(),
         };
         Arc::new_cyclic(|line| Line {
             watch: pacer.watch(),
@@ -157,19 +171,19 @@ impl Line {
         })
     }
 
-    /// Stands in line, or comes back to its place with another waker. False when a slot is due for
-    /// it right now.
+    /// Stands in line, or comes back to its place with another waker. If a slot is due for it right
+    /// now or so soon that it had best hold on, how long to hold on.
     pub(crate) fn stand(
         &self,
         ticket: &mut Option<Ticket>,
         deadline: Nanos,
         waker: &Waker,
-    ) -> bool {
+    ) -> Option<Duration> {
         let mut stay = self.enter();
         let Ticket(number) = *ticket.get_or_insert_with(|| stay.queue.admit());
         stay.dropped = stay.queue.insert(number, Waiting { waker: waker.clone(), deadline });
         let has_to_look = stay.queue.leads(number) || deadline != Nanos::MAX;
-        !(has_to_look && stay.look(Some(number)))
+        if has_to_look { stay.look(Some(number)) } else { None }
     }
 
     /// Leaves the line, with a slot that has started or without.
@@ -194,10 +208,7 @@ impl Line {
             return;
         }
         self.timer.went_off(&self.bell);
-        let now = self.pacer.now();
-        if stay.queue.alarm <= now {
-            stay.queue.alarm = now + PATIENCE;
-        }
+        stay.queue.rang(self.pacer.now());
         stay.look(None);
     }
 
@@ -212,7 +223,7 @@ impl Line {
         for _ in 0..SETS {
             let now = self.pacer.now();
             self.timer.set(at - now, PATIENCE, &self.bell);
-            if self.pacer.now() - now < YIELD_WITHIN {
+            if self.pacer.now() - now < HOLD_WITHIN {
                 return;
             }
         }
@@ -220,11 +231,11 @@ impl Line {
 }
 
 impl Stay<'_> {
-    /// Looks at the schedule, and sees to it that the task that is to come next comes in time. True
-    /// when a slot is due for `asking`, the task that looks.
-    fn look(&mut self, asking: Option<u64>) -> bool {
+    /// Looks at the schedule, and sees to it that the task that is to come next comes in time. If
+    /// that is `asking`, the task that looks, and it need not wait for a call: how long to hold on.
+    fn look(&mut self, asking: Option<u64>) -> Option<Duration> {
         if self.queue.uncalled.is_empty() {
-            return false;
+            return None;
         }
         if !self.queue.is_watched {
             // Before the look: a change that comes behind it rings the bell.
@@ -233,34 +244,71 @@ impl Stay<'_> {
         }
         let now = self.line.pacer.now();
         self.call_expired(now);
-        let Some(first) = self.queue.uncalled.first().copied() else { return false };
+        let first = self.queue.uncalled.first().copied()?;
         match self.line.pacer.next_due() {
             Err(_) => self.call_all(),
-            Ok(due) if due <= now && asking == Some(first) => return true,
+            Ok(due) if asking == Some(first) && self.holds_on(due, now) => {
+                self.set_ahead(due, now);
+                return Some(due - self.line.pacer.now());
+            }
             Ok(due) if due <= now => self.call(first),
             Ok(due) => self.call_at(due, now, first),
         }
-        false
+        None
     }
 
     /// Has the first task come when the slot is due, later to save wake-ups if slots are close,
     /// earlier for a deadline.
     fn call_at(&mut self, due: Nanos, now: Nanos, first: u64) {
-        let cost = self.queue.set_cost * WAKE_PER_SET;
-        let at = self.line.pacer.wake_at(due, self.queue.started, cost).min(self.queue.deadline());
+        let at = self.wake_at(due, self.queue.started).min(self.queue.deadline());
         if at == Nanos::MAX {
             return; // paused: a change rings the bell
         }
-        // If slots are so close that the pause is stretched, a task that yields would never wait.
-        if at - now < YIELD_WITHIN && at <= due {
+        if at <= now || self.holds_on(due, now) {
             self.call(first);
-        } else if self.queue.alarm <= now || at < self.queue.alarm {
+        } else {
+            self.set_timer(at, now);
+        }
+    }
+
+    /// Whether a task need not leave the processor for a slot. If slots are so close that the pause
+    /// is stretched, a task that holds on would never wait.
+    fn holds_on(&self, due: Nanos, now: Nanos) -> bool {
+        due <= now || due - now < HOLD_WITHIN && self.wake_at(due, self.queue.started) <= due
+    }
+
+    /// While a task holds on for its slot there is time to set the timer for the slot behind it.
+    /// Later that would delay the task's operation.
+    fn set_ahead(&mut self, due: Nanos, now: Nanos) {
+        let is_last = self.queue.waiting.len() == 1;
+        if !is_last
+            && due - now > self.queue.set_cost
+            && let Ok(next) = self.line.pacer.due_after(1)
+        {
+            let at = self.wake_at(next, due);
+            self.set_timer(at, now);
+        }
+    }
+
+    /// When the timer had best ring for a slot that is due at `due`, if a task in line has started
+    /// at `started`.
+    fn wake_at(&self, due: Nanos, started: Nanos) -> Nanos {
+        let cost = self.queue.set_cost * WAKE_PER_SET;
+        let at = self.line.pacer.wake_at(due, started, cost);
+        if at > due {
+            return at;
+        }
+        due - self.queue.waking.lead(due - started) - self.queue.set_cost
+    }
+
+    fn set_timer(&mut self, at: Nanos, now: Nanos) {
+        // If it rings earlier: setting it again takes longer than to be woken too early.
+        if self.queue.alarm <= now || at < self.queue.alarm {
             self.line.set_timer(at);
             self.queue.alarm = at;
             let took = (self.line.pacer.now() - now).min(MOST_SET_COST);
             self.queue.set_cost = (self.queue.set_cost * 7 + took) / 8;
         }
-        // Otherwise it rings in time. Setting it again takes longer than to be woken too early.
     }
 
     fn call_expired(&mut self, now: Nanos) {
@@ -308,6 +356,14 @@ impl Queue {
         let waiting = self.waiting.get(&number)?;
         self.deadlines.remove(&(waiting.deadline, number));
         Some(waiting)
+    }
+
+    /// The bell has rung: by the timer, if that was to ring by now.
+    fn rang(&mut self, now: Nanos) {
+        if self.alarm != Nanos::ZERO && self.alarm <= now {
+            self.waking.learn(now - self.alarm);
+            self.alarm = Nanos::ZERO;
+        }
     }
 
     fn leads(&self, number: u64) -> bool {

@@ -86,6 +86,15 @@ impl Add<Duration> for Nanos {
     }
 }
 
+impl Sub<Duration> for Nanos {
+    type Output = Nanos;
+
+    /// Stops at zero.
+    fn sub(self, span: Duration) -> Nanos {
+        Nanos::from_nanos(self.0.saturating_sub(span_ns(span).unsigned_abs()))
+    }
+}
+
 impl Sub for Nanos {
     type Output = Duration;
 

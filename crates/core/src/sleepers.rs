@@ -57,8 +57,20 @@ pub(crate) struct Woken {
 
 impl Drop for Woken {
     fn drop(&mut self) {
-        self.threads.iter().for_each(Unparker::unpark);
-        self.tasks.drain(..).for_each(Waker::wake);
+        self.threads.drain(..).for_each(|thread| thread.unpark());
+        // If a waker panics, the others are woken while the panic goes on.
+        let rest = WokenAnyway(&mut self.tasks);
+        while let Some(task) = rest.0.pop() {
+            task.wake();
+        }
+    }
+}
+
+struct WokenAnyway<'w>(&'w mut Vec<Waker>);
+
+impl Drop for WokenAnyway<'_> {
+    fn drop(&mut self) {
+        self.0.drain(..).for_each(Waker::wake);
     }
 }
 

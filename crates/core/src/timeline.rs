@@ -232,9 +232,10 @@ impl Timeline {
         self.enter().is_finished()
     }
 
-    /// When the next slot that nobody has claimed may start; `i64::MAX` while paused.
-    pub(crate) fn next_due(&self) -> Result<i64, Ended> {
-        self.enter().next_due()
+    /// When the slot may start that is `slots` behind the next one that nobody has claimed;
+    /// `i64::MAX` while paused.
+    pub(crate) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
+        self.enter().due_after(slots)
     }
 
     /// Goes on with a slot that has been claimed, or claims one, or `slots` in a row. Starts it if

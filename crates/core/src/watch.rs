@@ -28,7 +28,28 @@ impl Pacer {
     /// # Errors
     /// [`Ended`].
     pub fn next_due(&self) -> Result<Nanos, Ended> {
-        self.0.timeline.next_due().map(Nanos::from_signed)
+        self.due_after(0)
+    }
+
+    /// When the slot is due that has `slots` others before it which nobody has taken; otherwise as
+    /// [`next_due`](Pacer::next_due). For callers that set a timer ahead of time.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Rate};
+    /// use std::time::Duration;
+    ///
+    /// let pacer = Pacer::builder(Rate::per_second(10)?).clock(ManualClock::new()).build();
+    /// assert_eq!(pacer.due_after(0)?, pacer.next_due()?);
+    /// assert_eq!(pacer.due_after(3)?, pacer.now() + Duration::from_millis(300));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// Slots that were given back may come before it.
+    ///
+    /// # Errors
+    /// [`Ended`].
+    pub fn due_after(&self, slots: u32) -> Result<Nanos, Ended> {
+        self.0.timeline.due_after(slots.into()).map(Nanos::from_signed)
     }
 
     /// A watch for changes of the schedule, for one task at a time.

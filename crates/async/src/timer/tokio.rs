@@ -12,11 +12,11 @@ use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
 
-/// A timerfd in the reactor of the tokio runtime that it was made in.
+/// A timer in the reactor of the tokio runtime that it was made in.
 ///
 /// It wakes tasks of any runtime, as long as its own is driven. When that one has ended, the timer
 /// goes on in the runtime from which it is set next, or in a thread of its own.
@@ -25,8 +25,19 @@ pub struct TokioTimer(Mutex<Place>);
 
 #[derive(Debug)]
 enum Place {
-    Reactor(AsyncFd<OwnedFd>),
+    Reactor(Reactor),
     Thread(ThreadTimer),
+}
+
+/// Setting the timer of the system that goes off next takes longer than anything else here, so each
+/// start sets one once. A second one goes off again and again, in case nobody comes; it is set so
+/// far ahead that this is seldom needed.
+#[derive(Debug)]
+struct Reactor {
+    alarm: AsyncFd<OwnedFd>,
+    again: AsyncFd<OwnedFd>,
+    /// When `again` goes off; none if it is not set.
+    again_at: Option<Instant>,
 }
 
 impl TokioTimer {
@@ -36,22 +47,102 @@ impl TokioTimer {
     /// When the caller runs in no tokio runtime, when the runtime does no I/O (`enable_io` was not
     /// called), or when the system has no file descriptor left.
     pub fn new() -> io::Result<TokioTimer> {
-        Ok(TokioTimer(Mutex::new(Place::Reactor(timerfd()?))))
+        Ok(TokioTimer(Mutex::new(Place::Reactor(Reactor::new()?))))
     }
 
     /// Does something in the place where the timer is; and if that has ended, in another.
-    fn at_place(&self, waker: &Waker, act: impl Fn(&Place) -> io::Result<()>) {
+    fn at_place(&self, waker: &Waker, act: impl Fn(&mut Place) -> io::Result<()>) {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if act(&place).is_ok() {
+        if act(&mut place).is_ok() {
             return;
         }
         let moved =
-            timerfd().map(Place::Reactor).or_else(|_| ThreadTimer::new().map(Place::Thread));
+            Reactor::new().map(Place::Reactor).or_else(|_| ThreadTimer::new().map(Place::Thread));
         let Ok(moved) = moved else { return };
         *place = moved;
         // Whatever it was set to is forgotten: the line sets it again when it rings.
         let soon = Duration::from_millis(1);
-        let _ = act(&place).and_then(|()| set(&place, soon, soon, waker));
+        let _ = act(&mut place).and_then(|()| place.set(soon, soon, waker));
+    }
+}
+
+impl Timer for TokioTimer {
+    fn set(&self, delay: Duration, again: Duration, waker: &Waker) {
+        self.at_place(waker, |place| place.set(delay, again, waker));
+    }
+
+    fn went_off(&self, waker: &Waker) {
+        self.at_place(waker, |place| match place {
+            Place::Reactor(reactor) => reactor.listen(waker),
+            Place::Thread(_) => Ok(()),
+        });
+    }
+
+    fn stop(&self) {
+        match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Place::Reactor(reactor) => reactor.stop(),
+            Place::Thread(timer) => timer.stop(),
+        }
+    }
+}
+
+impl Place {
+    fn set(&mut self, delay: Duration, again: Duration, waker: &Waker) -> io::Result<()> {
+        match self {
+            Place::Reactor(reactor) => reactor.set(delay, again, waker),
+            Place::Thread(timer) => {
+                timer.set(delay, again, waker);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Reactor {
+    fn new() -> io::Result<Reactor> {
+        Ok(Reactor { alarm: timerfd()?, again: timerfd()?, again_at: None })
+    }
+
+    fn set(&mut self, delay: Duration, again: Duration, waker: &Waker) -> io::Result<()> {
+        self.listen(waker)?;
+        // Zero would stop it.
+        settime(&self.alarm, delay.max(Duration::from_nanos(1)), Duration::ZERO)?;
+        let delay = delay.saturating_add(again);
+        let now = Instant::now();
+        let is_far = |at: Instant| {
+            let left = at.saturating_duration_since(now);
+            delay <= left && left <= delay.saturating_add(again)
+        };
+        if !self.again_at.is_some_and(is_far) {
+            let later = delay.saturating_add(again);
+            settime(&self.again, later, again)?;
+            self.again_at = now.checked_add(later);
+        }
+        Ok(())
+    }
+
+    /// Has the reactor wake the waker the next time that a timer goes off.
+    fn listen(&mut self, waker: &Waker) -> io::Result<()> {
+        let mut context = Context::from_waker(waker);
+        // Ready is what is left of the time before.
+        while let Poll::Ready(ready) = self.alarm.poll_read_ready(&mut context) {
+            ready?.clear_ready();
+        }
+        while let Poll::Ready(ready) = self.again.poll_read_ready(&mut context) {
+            ready?.clear_ready();
+            // Having been read it goes off again. An error only says that it has not gone off.
+            let _ = rustix::io::read(self.again.get_ref(), &mut [0; 8]);
+            self.again_at = None;
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        self.again_at = None;
+        for timer in [&self.alarm, &self.again] {
+            // Fails for no timer that exists.
+            let _ = settime(timer, Duration::ZERO, Duration::ZERO);
+        }
     }
 }
 
@@ -66,62 +157,12 @@ fn timerfd() -> io::Result<AsyncFd<OwnedFd>> {
     registered.unwrap_or_else(|_| Err(io::Error::other("the runtime does no I/O: enable_io()")))
 }
 
-impl Timer for TokioTimer {
-    fn set(&self, delay: Duration, again: Duration, waker: &Waker) {
-        self.at_place(waker, |place| set(place, delay, again, waker));
-    }
-
-    fn went_off(&self, waker: &Waker) {
-        self.at_place(waker, |place| match place {
-            Place::Reactor(fd) => {
-                listen(fd, waker)?;
-                // Having been read it goes off again. An error only says that it has not gone off.
-                let _ = rustix::io::read(fd.get_ref(), &mut [0; 8]);
-                Ok(())
-            }
-            Place::Thread(_) => Ok(()),
-        });
-    }
-
-    fn stop(&self) {
-        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            // Fails for no timer that exists.
-            Place::Reactor(fd) => drop(settime(fd, Duration::ZERO, Duration::ZERO)),
-            Place::Thread(timer) => timer.stop(),
-        }
-    }
-}
-
-fn set(place: &Place, delay: Duration, again: Duration, waker: &Waker) -> io::Result<()> {
-    match place {
-        Place::Reactor(fd) => {
-            listen(fd, waker)?;
-            // Zero would stop it.
-            settime(fd, delay.max(Duration::from_nanos(1)), again)
-        }
-        Place::Thread(timer) => {
-            timer.set(delay, again, waker);
-            Ok(())
-        }
-    }
-}
-
-/// Has the reactor wake the waker the next time that the timer goes off.
-fn listen(fd: &AsyncFd<OwnedFd>, waker: &Waker) -> io::Result<()> {
-    let mut context = Context::from_waker(waker);
-    // Ready is what is left of the time before.
-    while let Poll::Ready(ready) = fd.poll_read_ready(&mut context) {
-        ready?.clear_ready();
-    }
-    Ok(())
-}
-
-fn settime(fd: &AsyncFd<OwnedFd>, delay: Duration, again: Duration) -> io::Result<()> {
+fn settime(timer: &AsyncFd<OwnedFd>, delay: Duration, again: Duration) -> io::Result<()> {
     let timespec = |span: Duration| Timespec {
         tv_sec: i64::try_from(span.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: span.subsec_nanos().into(),
     };
     let spec = Itimerspec { it_interval: timespec(again), it_value: timespec(delay) };
-    timerfd_settime(fd.get_ref(), TimerfdTimerFlags::empty(), &spec)?;
+    timerfd_settime(timer.get_ref(), TimerfdTimerFlags::empty(), &spec)?;
     Ok(())
 }

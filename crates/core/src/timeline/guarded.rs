@@ -219,11 +219,11 @@ impl Entry<'_> {
         self.locked.schedule.is_over(self.first(1))
     }
 
-    /// When the next slot that nobody has claimed may start; `i64::MAX` while paused.
-    pub(super) fn next_due(&self) -> Result<i64, Ended> {
-        let first = self.first(1);
-        self.check(first)?;
-        Ok(self.plan(first, 0).due)
+    /// See [`Timeline::due_after`].
+    pub(super) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
+        let position = after(self.first(1), slots);
+        self.check(position)?;
+        Ok(self.plan(position, 0).due)
     }
 
     /// Whether the slot at `position` can still start.
