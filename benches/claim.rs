@@ -6,7 +6,7 @@
 use criterion::{
     BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime,
 };
-use nanopace::{Grant, ManualClock, Pacer, Refused};
+use nanopace::{Grant, ManualClock, Pacer, Refused, Slot};
 use nanopace_benches::pacers::{behind, overrun, rate};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -44,6 +44,12 @@ fn due(criterion: &mut Criterion) {
         pacer.acquire().map(Grant::wait_nanos)
     });
     bench(&mut group, "average, try_acquire", &average, |pacer| pacer.try_acquire().is_ok());
+    bench(&mut group, "average, acquire_or_claim", &average, |pacer| {
+        matches!(pacer.acquire_or_claim(), Ok(Slot::Started(_)))
+    });
+    bench(&mut group, "average, claim and start", &average, |pacer| {
+        pacer.claim().is_ok_and(|mut claim| claim.start().is_ok())
+    });
     group.finish();
 }
 
@@ -69,6 +75,8 @@ fn ahead(criterion: &mut Criterion) {
     group.bench_function("try_acquire, refused", |bencher| {
         bencher.iter(|| assert!(matches!(pacer.try_acquire(), Err(Refused::NotUntil(_)))));
     });
+    group.bench_function("claim, and drop it", |bencher| bencher.iter(|| pacer.claim().is_ok()));
+    group.bench_function("next_due", |bencher| bencher.iter(|| pacer.next_due().is_ok()));
     assert_eq!(pacer.ledger().granted, 1, "a slot was granted early");
     // Its sleeps take no time, so that only the pacer's own work is left.
     let jumping = Pacer::builder(rate("1k/s")).clock(ManualClock::jumping()).build();

@@ -1,6 +1,6 @@
 //! A slot that is taken ahead of its start, for callers with their own way to pause.
 
-use crate::timeline::{Claimed, Step};
+use crate::timeline::{Claimed, Fast, Step};
 use crate::{Ended, Grant, Nanos, Pacer, Refused};
 use std::time::Duration;
 
@@ -56,6 +56,47 @@ impl Pacer {
         self.claim_many(1).map_err(Refused::for_good)
     }
 
+    /// Takes the next slot, and starts it if it is due; otherwise it is a claim. Costs no more than
+    /// [`acquire`](Pacer::acquire) if the slot is due.
+    ///
+    /// # Errors
+    /// [`Ended`].
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Slot};
+    /// use std::time::Duration;
+    ///
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(ManualClock::new()).build();
+    /// assert!(matches!(pacer.acquire_or_claim()?, Slot::Started(_))); // slot 0
+    /// match pacer.acquire_or_claim()? {
+    ///     Slot::Started(_grant) => unreachable!("slot 1 is due in 100 ms"),
+    ///     Slot::Claimed(claim) => assert_eq!(claim.delay()?, Duration::from_millis(100)),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn acquire_or_claim(&self) -> Result<Slot, Ended> {
+        match self.0.timeline.claim_fast() {
+            Fast::Granted(grant) => Ok(Slot::Started(grant)),
+            Fast::Claimed(claimed) => self.start_or_keep(claimed),
+            Fast::Ask => {
+                let claimed = self.0.timeline.claim(1, &*self.0.clock);
+                self.start_or_keep(claimed.map_err(Refused::for_good)?)
+            }
+        }
+    }
+
+    #[cold]
+    fn start_or_keep(&self, claimed: Claimed) -> Result<Slot, Ended> {
+        let mut claim = Claim::new(self, claimed);
+        match claim.start() {
+            Ok(grant) => Ok(Slot::Started(grant)),
+            Err(Refused::NotUntil(_) | Refused::Paused) => Ok(Slot::Claimed(claim)),
+            Err(refused) => Err(refused.for_good()),
+        }
+    }
+
     /// Takes the next `n` slots in a row and returns without pausing, as
     /// [`acquire_many`](Pacer::acquire_many) does for callers that block. They start as one
     /// operation, and go back together. Zero slots have started already.
@@ -82,13 +123,26 @@ impl Pacer {
             let started = Some(self.acquire_many(0)?);
             return Ok(Claim { pacer: self.clone(), held: None, started });
         }
-        let claimed = self.0.timeline.claim(n.into(), &*self.0.clock)?;
-        let held = Some(Claimed { is_fixed: true, ..claimed });
-        Ok(Claim { pacer: self.clone(), held, started: None })
+        Ok(Claim::new(self, self.0.timeline.claim(n.into(), &*self.0.clock)?))
     }
 }
 
+/// What [`Pacer::acquire_or_claim`] returns.
+#[derive(Debug)]
+#[must_use = "a claim that is dropped goes back"]
+pub enum Slot {
+    /// The slot was due, and starts now.
+    Started(Grant),
+    /// The slot is yours, and is to be started when it is due.
+    Claimed(Claim),
+}
+
 impl Claim {
+    fn new(pacer: &Pacer, claimed: Claimed) -> Claim {
+        let held = Some(Claimed { is_fixed: true, ..claimed });
+        Claim { pacer: pacer.clone(), held, started: None }
+    }
+
     /// When the schedule lets the slot start, as things stand now; [`Nanos::MAX`] while the pacer
     /// is paused. After it has started: when it did.
     ///

@@ -1,8 +1,9 @@
 //! The handle of one worker: it takes slots in runs and records statistics.
 
-use crate::stats::{LaneStatistics, StartTimes, Waits};
+use crate::stats::{Notebook, StartTimes, Waits};
 use crate::timeline::{Pace, Run};
 use crate::{Ended, Grant, Pacer, Refused};
+use std::iter::FusedIterator;
 
 /// One worker's handle to a [`Pacer`]. Make one in each worker thread, with [`Pacer::lane`].
 ///
@@ -49,7 +50,7 @@ pub struct Lane {
     /// start and its operation.
     started: Option<StartTimes>,
     pace: Pace,
-    statistics: LaneStatistics,
+    notebook: Notebook,
 }
 
 impl Pacer {
@@ -74,14 +75,14 @@ impl Pacer {
 
 impl Lane {
     pub(crate) fn new(pacer: Pacer) -> Lane {
-        let statistics = LaneStatistics::new(&pacer.0.statistics);
+        let notebook = Notebook::new(&pacer.0.statistics);
         Lane {
             pacer,
             run: Run::default(),
             taken: 0,
             started: None,
             pace: Pace::default(),
-            statistics,
+            notebook,
         }
     }
 
@@ -140,6 +141,34 @@ impl Lane {
         }
     }
 
+    /// All slots that are due, one after the other, and at most `most`: for producers that fill
+    /// queues. Blocks until the first of them is due.
+    ///
+    /// Each slot is taken and stamped when it is drawn from the iterator, so one that is not drawn
+    /// is not lost.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::jumping();
+    /// let pacer = Pacer::builder("1k/s".parse()?).clock(clock.clone()).build();
+    /// let mut lane = pacer.lane();
+    /// assert_eq!(lane.acquire_due(64)?.count(), 1); // slot 0
+    /// clock.advance(Duration::from_millis(5));
+    /// assert_eq!(lane.acquire_due(64)?.count(), 5); // slots 1 to 5
+    /// clock.advance(Duration::from_millis(5));
+    /// assert_eq!(lane.acquire_due(3)?.count(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`acquire`](Lane::acquire).
+    pub fn acquire_due(&mut self, most: usize) -> Result<DueSlots<'_>, Ended> {
+        let first = if most > 0 { Some(self.acquire()?) } else { None };
+        Ok(DueSlots { lane: self, first, left: most.saturating_sub(1) })
+    }
+
     /// Gives back what the lane has taken and not started, and notes its statistics.
     ///
     /// Call it before a long time without acquiring, so that other workers can start those slots.
@@ -164,13 +193,13 @@ impl Lane {
     /// ```
     pub fn give_back(&mut self) {
         if let Some(start) = self.started.take() {
-            self.statistics.record(&start);
+            self.notebook.record(&start);
         }
         let left = self.run.left();
         let granted = std::mem::take(&mut self.taken) - left;
         if granted > 0 {
             let (first_ns, last_ns) = self.run.waits_of_last(granted);
-            self.statistics.record_run(&Waits { first_ns, last_ns, slots: granted });
+            self.notebook.record_run(&Waits { first_ns, last_ns, slots: granted });
             self.pace.used = granted;
         }
         let run = std::mem::take(&mut self.run);
@@ -230,6 +259,33 @@ impl Lane {
         start.grant
     }
 }
+
+/// The slots that are due; see [`Lane::acquire_due`].
+#[derive(Debug)]
+#[must_use = "slots are taken when they are drawn"]
+pub struct DueSlots<'l> {
+    lane: &'l mut Lane,
+    first: Option<Grant>,
+    left: usize,
+}
+
+impl Iterator for DueSlots<'_> {
+    type Item = Grant;
+
+    fn next(&mut self) -> Option<Grant> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        self.left = self.left.checked_sub(1)?;
+        let grant = self.lane.try_acquire().ok();
+        if grant.is_none() {
+            self.left = 0;
+        }
+        grant
+    }
+}
+
+impl FusedIterator for DueSlots<'_> {}
 
 impl Drop for Lane {
     fn drop(&mut self) {

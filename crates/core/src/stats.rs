@@ -1,9 +1,9 @@
 //! Statistics: one set of histograms for a pacer, made when there is something to record.
 //!
-//! A lane notes its values behind a lock of its own. It enters them into the histograms when it has
-//! a page of them, and when it is dropped. A caller that asks for statistics first enters what all
-//! lanes have noted; it holds a lane's lock only while it takes the notes away. So a lane stays
-//! small, and so do a thousand of them.
+//! A lane or a recorder notes its values behind a lock of its own. It enters them into the
+//! histograms when it has a page of them, and when it is dropped. A caller that asks for statistics
+//! first enters what all have noted; it holds a notebook's lock only while it takes the notes away.
+//! So a lane stays small, and so do a thousand of them.
 
 use crate::Grant;
 use crate::sync::Mutex;
@@ -13,11 +13,12 @@ use hdrhistogram::Histogram;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the lanes have recorded so far. All values are nanoseconds, in [`hdrhistogram`] histograms
-/// of three significant digits.
+/// What the lanes and [recorders](crate::Recorder) have recorded so far. All values are
+/// nanoseconds, in [`hdrhistogram`] histograms of three significant digits.
 ///
 /// Starts through [`Pacer::acquire`](crate::Pacer::acquire) and its relatives are counted only in
-/// the [`Ledger`](crate::Ledger). A lane's last run may be missing while the lane is at work.
+/// the [`Ledger`](crate::Ledger), unless a recorder is told of them. A lane's last run may be
+/// missing while the lane is at work.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer};
@@ -45,6 +46,8 @@ pub struct Stats {
     wait_time: Histogram<u64>,
     delay: Histogram<u64>,
     oversleep: Histogram<u64>,
+    service_time: Histogram<u64>,
+    response_time: Histogram<u64>,
     achieved_rate: f64,
     spun: Duration,
     early_starts: u64,
@@ -118,6 +121,37 @@ impl Stats {
     #[must_use]
     pub fn oversleep(&self) -> &Histogram<u64> {
         &self.oversleep
+    }
+
+    /// How long operations took from their actual start, in nanoseconds: one value for each
+    /// operation that a [`Recorder`](crate::Recorder) was told of. It hides stalls of the target.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// let mut recorder = pacer.recorder();
+    /// clock.advance(Duration::from_millis(30)); // the operation starts late,
+    /// let grant = pacer.acquire()?;
+    /// clock.advance(Duration::from_millis(5)); // and takes 5 ms
+    /// recorder.completed(grant, pacer.now());
+    /// assert!(pacer.stats().service_time().max().abs_diff(5_000_000) < 10_000);
+    /// assert!(pacer.stats().response_time().max().abs_diff(35_000_000) < 70_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn service_time(&self) -> &Histogram<u64> {
+        &self.service_time
+    }
+
+    /// How long operations took from their intended start, in nanoseconds: service time and wait
+    /// time. One value for each operation that a [`Recorder`](crate::Recorder) was told of. This is
+    /// the time to report; see [`service_time`](Stats::service_time) for an example.
+    #[must_use]
+    pub fn response_time(&self) -> &Histogram<u64> {
+        &self.response_time
     }
 
     /// Starts per second over the last second, or since the schedule began if that is less. Starts
@@ -207,6 +241,8 @@ enum Kind {
     WaitTime,
     Delay,
     Oversleep,
+    ServiceTime,
+    ResponseTime,
 }
 
 /// A value that is still to be entered, and how often.
@@ -265,7 +301,7 @@ impl Waits {
     }
 }
 
-/// A lane's notes, on cache lines of their own, so that lanes do not slow each other down.
+/// On cache lines of their own, so that lanes do not slow each other down.
 type Notes = Arc<CachePadded<Mutex<Vec<Note>>>>;
 
 /// A pacer's statistics.
@@ -277,8 +313,10 @@ struct Totals {
     wait_time: Lazy,
     delay: Lazy,
     oversleep: Lazy,
-    /// The notes of all lanes that exist.
-    lanes: Vec<Notes>,
+    service_time: Lazy,
+    response_time: Lazy,
+    /// The notebooks that are in use.
+    notebooks: Vec<Notes>,
 }
 
 impl Totals {
@@ -288,6 +326,8 @@ impl Totals {
                 Kind::WaitTime => &mut self.wait_time,
                 Kind::Delay => &mut self.delay,
                 Kind::Oversleep => &mut self.oversleep,
+                Kind::ServiceTime => &mut self.service_time,
+                Kind::ResponseTime => &mut self.response_time,
             };
             histogram.record(nanos, count.into());
         }
@@ -297,29 +337,36 @@ impl Totals {
 impl Statistics {
     pub(crate) fn collect(&self, achieved_rate: f64, spun: Duration, early_starts: u64) -> Stats {
         let mut totals = self.0.lock();
-        for index in 0..totals.lanes.len() {
-            // The lane has to wait only for this. Entering the notes comes after it.
-            let notes = std::mem::take(&mut *totals.lanes[index].lock());
+        for index in 0..totals.notebooks.len() {
+            // Its owner has to wait only for this. Entering the notes comes after it.
+            let notes = std::mem::take(&mut *totals.notebooks[index].lock());
             totals.enter(&notes);
         }
-        let [wait_time, delay, oversleep] =
-            [&totals.wait_time, &totals.delay, &totals.oversleep].map(Lazy::histogram);
-        Stats { wait_time, delay, oversleep, achieved_rate, spun, early_starts }
+        Stats {
+            wait_time: totals.wait_time.histogram(),
+            delay: totals.delay.histogram(),
+            oversleep: totals.oversleep.histogram(),
+            service_time: totals.service_time.histogram(),
+            response_time: totals.response_time.histogram(),
+            achieved_rate,
+            spun,
+            early_starts,
+        }
     }
 }
 
-/// What one lane records.
+/// What one lane or recorder notes.
 #[derive(Debug)]
-pub(crate) struct LaneStatistics {
+pub(crate) struct Notebook {
     totals: Arc<Mutex<Totals>>,
     notes: Notes,
 }
 
-impl LaneStatistics {
-    pub(crate) fn new(statistics: &Statistics) -> LaneStatistics {
+impl Notebook {
+    pub(crate) fn new(statistics: &Statistics) -> Notebook {
         let notes = Notes::default();
-        statistics.0.lock().lanes.push(Arc::clone(&notes));
-        LaneStatistics { totals: Arc::clone(&statistics.0), notes }
+        statistics.0.lock().notebooks.push(Arc::clone(&notes));
+        Notebook { totals: Arc::clone(&statistics.0), notes }
     }
 
     pub(crate) fn record(&self, start: &StartTimes) {
@@ -334,6 +381,11 @@ impl LaneStatistics {
         } else {
             self.note([wait_time]);
         }
+    }
+
+    pub(crate) fn record_times(&self, service_ns: u64, response_ns: u64) {
+        let note = |kind, nanos| Note { nanos, count: 1, kind };
+        self.note([note(Kind::ServiceTime, service_ns), note(Kind::ResponseTime, response_ns)]);
     }
 
     pub(crate) fn record_run(&self, waits: &Waits) {
@@ -351,10 +403,10 @@ impl LaneStatistics {
     }
 }
 
-impl Drop for LaneStatistics {
+impl Drop for Notebook {
     fn drop(&mut self) {
         let mut totals = self.totals.lock();
-        totals.lanes.retain(|lane| !Arc::ptr_eq(lane, &self.notes));
+        totals.notebooks.retain(|notes| !Arc::ptr_eq(notes, &self.notes));
         totals.enter(&self.notes.lock());
     }
 }

@@ -27,7 +27,7 @@ mod oracle_model;
 mod oracle_steps;
 
 use common::{rate, span, strictness};
-use nanopace::{Claim, Ended, Grant, Lane, ManualClock, Pacer, Refused};
+use nanopace::{Claim, Ended, Grant, Lane, ManualClock, Pacer, Refused, Slot};
 use oracle_model::{Answer, Oracle, Rules, Undecided};
 use oracle_steps::{Profile, STRICTNESSES, Setting, Step, sequence};
 use proptest::prelude::*;
@@ -121,6 +121,7 @@ impl Pair {
             Step::AcquireMany(slots) if self.comes_back() => return self.acquire_many(slots),
             Step::AcquireTimeout(nanos) => return self.acquire_timeout(nanos),
             Step::Claim => return self.claim(),
+            Step::AcquireOrClaim => return self.acquire_or_claim(),
             Step::Start(which) if !self.claims.is_empty() => {
                 return self.start(which % self.claims.len());
             }
@@ -251,6 +252,24 @@ impl Pair {
             | (Err(Ended::Finished), Err(Answer::Finished)) => {}
             (real, plain) => panic!("claim: {real:?}, should be {plain:?}"),
         }
+        Ok(())
+    }
+
+    /// The same as a claim that is started at once, and kept if it is not due.
+    fn acquire_or_claim(&mut self) -> Result<(), Undecided> {
+        let now = self.now();
+        let (real, claim) = match self.pacer.acquire_or_claim() {
+            Ok(Slot::Started(grant)) => (Ok(grant), None),
+            Ok(Slot::Claimed(mut claim)) => (claim.start(), Some(claim)),
+            Err(ended) => (Err(ended.into()), None),
+        };
+        let (plain, held) = match self.oracle.claim()? {
+            Ok(slot) => self.oracle.start(slot, now)?,
+            Err(ended) => (ended, None),
+        };
+        self.compare(real, (plain, now));
+        assert_eq!(claim.is_some(), held.is_some());
+        self.claims.extend(claim.zip(held));
         Ok(())
     }
 

@@ -45,6 +45,7 @@ pub(crate) enum Step {
     AcquireMany(u32),
     AcquireTimeout(u64),
     Claim,
+    AcquireOrClaim,
     Start(usize),
     Drop(usize),
     OpenLane,
@@ -135,7 +136,8 @@ fn step(profile: Profile, changes_weight: u32) -> impl Strategy<Value = Step> {
         4 => (1_u8..10).prop_map(Step::Acquire),
         3 => (0_u32..40).prop_map(Step::AcquireMany),
         3 => (0..5 * span / 2).prop_map(Step::AcquireTimeout),
-        8 => Just(Step::Claim),
+        6 => Just(Step::Claim),
+        4 => Just(Step::AcquireOrClaim),
         6 => any::<usize>().prop_map(Step::Start),
         4 => any::<usize>().prop_map(Step::Drop),
     ];
