@@ -51,7 +51,7 @@ impl AsyncLane {
     /// As [`AsyncPacer::acquire`].
     ///
     /// # Errors
-    /// [`Refused::Closed`], and nothing else.
+    /// [`Refused::Closed`] and [`Refused::Finished`], and nothing else.
     pub fn acquire(&mut self) -> LaneAcquire<'_> {
         let waiting = Waiting::new(Arc::clone(&self.pacer.0), Nanos::MAX);
         LaneAcquire { waiting, lane: &mut self.lane }

@@ -181,7 +181,7 @@ impl Line {
     ) -> Option<Duration> {
         let mut stay = self.enter();
         let Ticket(number) = *ticket.get_or_insert_with(|| stay.queue.admit());
-        stay.dropped = stay.queue.insert(number, Waiting { waker: waker.clone(), deadline });
+        stay.dropped = stay.queue.stand(number, deadline, waker);
         let has_to_look = stay.queue.leads(number) || deadline != Nanos::MAX;
         if has_to_look { stay.look(Some(number)) } else { None }
     }
@@ -337,12 +337,16 @@ impl Queue {
         Ticket(self.last_ticket)
     }
 
-    fn insert(&mut self, number: u64, waiting: Waiting) -> Option<Waiting> {
+    /// Returns what stood there with another waker.
+    fn stand(&mut self, number: u64, deadline: Nanos, waker: &Waker) -> Option<Waiting> {
         self.uncalled.insert(number);
-        if waiting.deadline != Nanos::MAX {
-            self.deadlines.insert((waiting.deadline, number));
+        if deadline != Nanos::MAX {
+            self.deadlines.insert((deadline, number));
         }
-        self.waiting.insert(number, waiting)
+        match self.waiting.get(&number) {
+            Some(waiting) if waiting.waker.will_wake(waker) => None,
+            _ => self.waiting.insert(number, Waiting { waker: waker.clone(), deadline }),
+        }
     }
 
     fn remove(&mut self, number: u64) -> Option<Waiting> {

@@ -43,7 +43,7 @@ impl AsyncPacer {
     /// # Errors
     /// When the system has no thread left for the timer.
     pub fn new(pacer: Pacer) -> io::Result<AsyncPacer> {
-        Ok(AsyncPacer::with_timer(pacer, best_timer()?))
+        Ok(AsyncPacer(Line::new(pacer, best_timer()?)))
     }
 
     /// A line in front of `pacer`, with a timer of the caller's choice.
@@ -59,7 +59,7 @@ impl AsyncPacer {
     /// [`try_acquire`](AsyncPacer::try_acquire).
     ///
     /// # Errors
-    /// [`Refused::Closed`], and nothing else.
+    /// [`Refused::Closed`] and [`Refused::Finished`], and nothing else.
     pub fn acquire(&self) -> Acquire {
         self.acquire_many(1)
     }
@@ -68,8 +68,8 @@ impl AsyncPacer {
     /// [`Pacer::acquire_many`].
     ///
     /// # Errors
-    /// [`Refused::Closed`], or [`Refused::TooFarAhead`] when more than 2^44 slots are taken that
-    /// are not due yet.
+    /// [`Refused::Closed`], [`Refused::Finished`] when the schedule has fewer slots left, or
+    /// [`Refused::TooFarAhead`] when more than 2^44 slots are taken that are not due yet.
     pub fn acquire_many(&self, n: u32) -> Acquire {
         Acquire::new(Arc::clone(&self.0), n, Nanos::MAX)
     }
@@ -78,7 +78,7 @@ impl AsyncPacer {
     /// the pacer's clock: at once if the next one can't, or at the deadline. Nothing is taken then.
     ///
     /// # Errors
-    /// [`Refused::NotUntil`], [`Refused::Paused`] or [`Refused::Closed`].
+    /// [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
     pub fn acquire_deadline(&self, deadline: Nanos) -> Acquire {
         Acquire::new(Arc::clone(&self.0), 1, deadline)
     }
@@ -94,7 +94,7 @@ impl AsyncPacer {
     /// Takes the next slot if it is due now; see [`Pacer::try_acquire`].
     ///
     /// # Errors
-    /// [`Refused::NotUntil`], [`Refused::Paused`] or [`Refused::Closed`].
+    /// [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
     pub fn try_acquire(&self) -> Result<Grant, Refused> {
         self.0.pacer.try_acquire()
     }

@@ -55,9 +55,8 @@ impl Pace {
         let slots = self.slots(n);
         match self.line() {
             Some(line) => line.acquire_many(slots),
-            None => {
-                AsyncPacer::with_timer(self.pacer.clone(), Shared::default()).acquire_many(slots)
-            }
+            None => AsyncPacer::with_timer(self.pacer.clone(), FallbackTimer::default())
+                .acquire_many(slots),
         }
     }
 
@@ -81,11 +80,12 @@ impl Pace {
     }
 }
 
-/// A timer that all futures of the process share: for a system that has nothing left to make one of.
+/// A timer on the one thread that futures-timer has for the whole process: for a system that has
+/// nothing left to make one of.
 #[derive(Debug, Default)]
-struct Shared(Mutex<Option<(Delay, Duration)>>);
+struct FallbackTimer(Mutex<Option<(Delay, Duration)>>);
 
-impl Shared {
+impl FallbackTimer {
     fn start(&self, delay: Duration, again: Duration, waker: &Waker) {
         let mut timer = Delay::new(delay);
         // A time that is over at once is over again after as long.
@@ -96,7 +96,7 @@ impl Shared {
     }
 }
 
-impl Timer for Shared {
+impl Timer for FallbackTimer {
     fn set(&self, delay: Duration, again: Duration, waker: &Waker) {
         self.start(delay, again, waker);
     }

@@ -20,9 +20,7 @@ impl AsyncIoTimer {
     pub fn new() -> AsyncIoTimer {
         AsyncIoTimer::default()
     }
-}
 
-impl AsyncIoTimer {
     fn lock(&self) -> MutexGuard<'_, Option<async_io::Timer>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
