@@ -308,15 +308,18 @@ fn a_future_that_nobody_polls_holds_up_nobody() {
         runtime.block_on(async {
             let pacer = Pacer::new(rate("100/s"));
             for line in lines(&pacer) {
-                line.acquire().await.unwrap();
+                pacer.set_rate(rate("1/h"));
+                while pacer.try_acquire().is_ok() {}
                 let mut kept = line.acquire();
                 assert!(poll_once(&mut kept).is_none());
-                let mut forgotten = Box::new(line.acquire_timeout(Duration::from_millis(5)));
-                let _ = poll_once(&mut forgotten);
+                let mut forgotten = Box::new(line.acquire_timeout(Duration::from_secs(7_200)));
+                assert!(poll_once(&mut forgotten).is_none());
                 std::mem::forget(forgotten);
+                pacer.set_rate(rate("100/s"));
                 assert_eq!(taken(&line, 4, 2).await.len(), 8);
 
                 pacer.set_rate(rate("1/h"));
+                while pacer.try_acquire().is_ok() {}
                 let waiting = tokio::spawn(line.acquire());
                 let late = line.acquire_timeout(Duration::from_millis(20));
                 assert!(matches!(late.await, Err(Refused::NotUntil(_))));
@@ -330,6 +333,7 @@ fn a_future_that_nobody_polls_holds_up_nobody() {
             }
             let line = &lines(&pacer)[0];
             pacer.set_rate(rate("1/h"));
+            while pacer.try_acquire().is_ok() {}
             let mut kept = line.acquire();
             assert!(poll_once(&mut kept).is_none());
             let waiting = tokio::spawn(line.acquire());
