@@ -15,8 +15,10 @@
 
 mod ways;
 
-use nanopace::Rate;
+use nanopace::{Pacer, Rate};
+use nanopace_async::AsyncPacer;
 use nanopace_benches::os;
+use std::hint::black_box;
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use ways::{Start, Way};
@@ -128,8 +130,25 @@ fn main() {
                 );
             }
         }
-        println!();
+        let [shared, lane] = runtime.block_on(runtime.spawn(due())).expect("no panic");
+        println!("\nA slot that is due: {shared:.1} ns, by a lane {lane:.1} ns.\n");
     }
+}
+
+/// What one task takes for a slot that is due, in nanoseconds.
+async fn due() -> [f64; 2] {
+    const SLOTS: u32 = 5_000_000;
+    let line = AsyncPacer::new(Pacer::new(Rate::FASTEST)).expect("a timer");
+    let begun = Instant::now();
+    for _ in 0..SLOTS {
+        black_box(line.acquire().await).expect("open");
+    }
+    let shared = begun.elapsed();
+    let (mut lane, begun) = (line.lane(), Instant::now());
+    for _ in 0..SLOTS {
+        black_box(lane.acquire().await).expect("open");
+    }
+    [shared, begun.elapsed()].map(|span| span.as_secs_f64() * 1e9 / f64::from(SLOTS))
 }
 
 fn runtime(threads: usize) -> Runtime {

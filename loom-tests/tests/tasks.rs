@@ -87,7 +87,7 @@ impl Wake for Token {
     }
 }
 
-fn poll_once(acquire: &mut Acquire, waker: &Waker) -> Poll<Result<Grant, Refused>> {
+fn poll_once(acquire: &mut Acquire<'_>, waker: &Waker) -> Poll<Result<Grant, Refused>> {
     Pin::new(acquire).poll(&mut Context::from_waker(waker))
 }
 
@@ -104,8 +104,8 @@ fn the_lead_is_handed_over() {
     explore_less(1, "the_lead_is_handed_over", || {
         let (alarm, line) = line("1k/s");
         let tasks = [(); 2].map(|()| {
-            let (alarm, acquire) = (alarm.clone(), line.acquire());
-            spawn(move || alarm.block_on(acquire).unwrap())
+            let (alarm, line) = (alarm.clone(), line.clone());
+            spawn(move || alarm.block_on(line.acquire()).unwrap())
         });
         alarm.advance(2 * MILLI);
         let [first, second] = tasks.map(|task| task.join().unwrap().intended_start());
@@ -125,8 +125,8 @@ fn a_cancelled_leader_hands_over() {
         let (alarm, line) = line("1k/s");
         let mut leader = line.acquire();
         assert!(poll_once(&mut leader, Waker::noop()).is_pending());
-        let (driver, acquire) = (alarm.clone(), line.acquire());
-        let task = spawn(move || driver.block_on(acquire).unwrap());
+        let (driver, its_line) = (alarm.clone(), line.clone());
+        let task = spawn(move || driver.block_on(its_line.acquire()).unwrap());
         drop(leader);
         alarm.advance(MILLI);
         assert_eq!(task.join().unwrap().intended_start(), at(MILLI));
@@ -143,8 +143,8 @@ fn a_close_ends_the_line() {
     explore_less(1, "a_close_ends_the_line", || {
         let (alarm, line) = line("1/h");
         let tasks = [(); 2].map(|()| {
-            let (alarm, acquire) = (alarm.clone(), line.acquire());
-            spawn(move || alarm.block_on(acquire))
+            let (alarm, line) = (alarm.clone(), line.clone());
+            spawn(move || alarm.block_on(line.acquire()))
         });
         line.pacer().close();
         for task in tasks {
@@ -161,8 +161,8 @@ fn a_close_ends_the_line() {
 fn a_change_reaches_the_leader() {
     explore_less(1, "a_change_reaches_the_leader", || {
         let (alarm, line) = line("1/h");
-        let (driver, acquire) = (alarm.clone(), line.acquire());
-        let task = spawn(move || driver.block_on(acquire).unwrap());
+        let (driver, its_line) = (alarm.clone(), line.clone());
+        let task = spawn(move || driver.block_on(its_line.acquire()).unwrap());
         line.pacer().set_rate(rate("1k/s"));
         alarm.advance(MILLI);
         assert_eq!(task.join().unwrap().intended_start(), at(MILLI));
@@ -180,8 +180,8 @@ fn a_change_reaches_the_next_leader() {
         let (alarm, line) = line("1/h");
         let mut leader = line.acquire();
         assert!(poll_once(&mut leader, Waker::noop()).is_pending());
-        let (driver, acquire) = (alarm.clone(), line.acquire());
-        let task = spawn(move || driver.block_on(acquire).unwrap());
+        let (driver, its_line) = (alarm.clone(), line.clone());
+        let task = spawn(move || driver.block_on(its_line.acquire()).unwrap());
         drop(leader);
         line.pacer().set_rate(rate("1k/s"));
         alarm.advance(MILLI);
@@ -199,8 +199,8 @@ fn a_task_that_does_not_come_is_passed_over() {
         let (alarm, line) = line("1k/s");
         let mut leader = line.acquire();
         assert!(poll_once(&mut leader, Waker::noop()).is_pending());
-        let (driver, acquire) = (alarm.clone(), line.acquire());
-        let task = spawn(move || driver.block_on(acquire).unwrap());
+        let (driver, its_line) = (alarm.clone(), line.clone());
+        let task = spawn(move || driver.block_on(its_line.acquire()).unwrap());
         alarm.advance(MILLI);
         alarm.advance(10 * MILLI);
         assert_eq!(task.join().unwrap().intended_start(), at(MILLI));

@@ -4,8 +4,8 @@ use crate::line::{Line, Ticket};
 use crate::sync::HAD;
 use nanopace::{Grant, Nanos, Refused};
 use std::hint;
+use std::ops::Deref;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -20,37 +20,40 @@ const TRIES: usize = 8;
 /// Polled again after it has completed, it tells the same again.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
-pub struct Acquire {
-    waiting: Waiting,
+pub struct Acquire<'l> {
+    waiting: Waiting<&'l Line>,
     n: u32,
 }
 
 /// A task's way through the line, whatever it takes there.
 #[derive(Debug)]
-pub(crate) struct Waiting {
-    line: Arc<Line>,
+pub(crate) struct Waiting<L: Deref<Target = Line>> {
+    line: L,
     deadline: Nanos,
     ticket: Option<Ticket>,
     done: Option<Result<Grant, Refused>>,
 }
 
-impl Acquire {
-    pub(crate) fn new(line: Arc<Line>, n: u32, deadline: Nanos) -> Acquire {
+impl<'l> Acquire<'l> {
+    #[inline]
+    pub(crate) fn new(line: &'l Line, n: u32, deadline: Nanos) -> Acquire<'l> {
         Acquire { waiting: Waiting::new(line, deadline), n }
     }
 }
 
-impl Future for Acquire {
+impl Future for Acquire<'_> {
     type Output = Result<Grant, Refused>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let n = self.n;
         self.waiting.poll(context, |line| line.pacer.try_acquire_many(n))
     }
 }
 
-impl Waiting {
-    pub(crate) fn new(line: Arc<Line>, deadline: Nanos) -> Waiting {
+impl<L: Deref<Target = Line>> Waiting<L> {
+    #[inline]
+    pub(crate) fn new(line: L, deadline: Nanos) -> Waiting<L> {
         Waiting { line, deadline, ticket: None, done: None }
     }
 
@@ -107,6 +110,7 @@ impl Waiting {
         }
     }
 
+    #[inline]
     fn finish(&mut self, done: Result<Grant, Refused>) -> Result<Grant, Refused> {
         if self.ticket.is_some() {
             let started = done.as_ref().ok().map(|grant| grant.actual_start());
@@ -117,12 +121,16 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl<L: Deref<Target = Line>> Drop for Waiting<L> {
+    #[inline]
     fn drop(&mut self) {
-        self.line.leave(&mut self.ticket, None);
+        if self.ticket.is_some() {
+            self.line.leave(&mut self.ticket, None);
+        }
     }
 }
 
+#[inline]
 fn has_had_enough() -> bool {
     HAD.with(|count| {
         let had = count.get();

@@ -2,9 +2,9 @@
 
 use crate::AsyncPacer;
 use crate::acquire::Waiting;
+use crate::line::Line;
 use nanopace::{Grant, Lane, Nanos, Pacer, Refused};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// A task's handle on an [`AsyncPacer`]; see [`nanopace::Lane`], which it works by.
@@ -52,8 +52,9 @@ impl AsyncLane {
     ///
     /// # Errors
     /// [`Refused::Closed`] and [`Refused::Finished`], and nothing else.
+    #[inline]
     pub fn acquire(&mut self) -> LaneAcquire<'_> {
-        let waiting = Waiting::new(Arc::clone(&self.pacer.0), Nanos::MAX);
+        let waiting = Waiting::new(&*self.pacer.0, Nanos::MAX);
         LaneAcquire { waiting, lane: &mut self.lane }
     }
 
@@ -84,13 +85,14 @@ impl AsyncLane {
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct LaneAcquire<'l> {
-    waiting: Waiting,
+    waiting: Waiting<&'l Line>,
     lane: &'l mut Lane,
 }
 
 impl Future for LaneAcquire<'_> {
     type Output = Result<Grant, Refused>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let LaneAcquire { waiting, lane } = &mut *self;
         waiting.poll(context, |_| lane.try_acquire())

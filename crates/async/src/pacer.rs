@@ -58,9 +58,13 @@ impl AsyncPacer {
     /// starves the other branches of a `select!`; to ask without waiting there is
     /// [`try_acquire`](AsyncPacer::try_acquire).
     ///
+    /// The future borrows the pacer. A task that outlives the caller takes a clone of it: `async
+    /// move { pacer.acquire().await }`.
+    ///
     /// # Errors
     /// [`Refused::Closed`] and [`Refused::Finished`], and nothing else.
-    pub fn acquire(&self) -> Acquire {
+    #[inline]
+    pub fn acquire(&self) -> Acquire<'_> {
         self.acquire_many(1)
     }
 
@@ -70,8 +74,9 @@ impl AsyncPacer {
     /// # Errors
     /// [`Refused::Closed`], [`Refused::Finished`] when the schedule has fewer slots left, or
     /// [`Refused::TooFarAhead`] when more than 2^44 slots are taken that are not due yet.
-    pub fn acquire_many(&self, n: u32) -> Acquire {
-        Acquire::new(Arc::clone(&self.0), n, Nanos::MAX)
+    #[inline]
+    pub fn acquire_many(&self, n: u32) -> Acquire<'_> {
+        Acquire::new(&self.0, n, Nanos::MAX)
     }
 
     /// As [`acquire`](AsyncPacer::acquire), but gives up where no slot can start by `deadline` on
@@ -79,15 +84,15 @@ impl AsyncPacer {
     ///
     /// # Errors
     /// [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
-    pub fn acquire_deadline(&self, deadline: Nanos) -> Acquire {
-        Acquire::new(Arc::clone(&self.0), 1, deadline)
+    pub fn acquire_deadline(&self, deadline: Nanos) -> Acquire<'_> {
+        Acquire::new(&self.0, 1, deadline)
     }
 
     /// As [`acquire_deadline`](AsyncPacer::acquire_deadline), `timeout` from now.
     ///
     /// # Errors
     /// As `acquire_deadline`.
-    pub fn acquire_timeout(&self, timeout: Duration) -> Acquire {
+    pub fn acquire_timeout(&self, timeout: Duration) -> Acquire<'_> {
         self.acquire_deadline(self.0.pacer.now() + timeout)
     }
 

@@ -1,11 +1,13 @@
 //! Slots as a stream.
 
 use crate::AsyncPacer;
-use crate::acquire::Acquire;
+use crate::acquire::Waiting;
+use crate::line::Line;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
-use nanopace::Grant;
+use nanopace::{Grant, Nanos};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 /// All slots from here on; see [`AsyncPacer::slots`].
@@ -30,13 +32,13 @@ use std::task::{Context, Poll, ready};
 #[derive(Debug)]
 #[must_use = "streams do nothing unless polled"]
 pub struct Slots {
-    pacer: AsyncPacer,
-    /// None once the pacer has been closed.
-    next: Option<Acquire>,
+    line: Arc<Line>,
+    /// None once there are no more slots.
+    next: Option<Waiting<Arc<Line>>>,
 }
 
 impl AsyncPacer {
-    /// All slots from here on, as a stream that ends when the pacer is closed.
+    /// All slots from here on, as a stream that ends when the pacer is closed, or the schedule has no slot left.
     pub fn slots(&self) -> Slots {
         Slots::new(self.clone())
     }
@@ -44,7 +46,7 @@ impl AsyncPacer {
 
 impl Slots {
     pub(crate) fn new(pacer: AsyncPacer) -> Slots {
-        Slots { next: Some(pacer.acquire()), pacer }
+        Slots { next: Some(waiting(&pacer.0)), line: pacer.0 }
     }
 }
 
@@ -53,10 +55,14 @@ impl Stream for Slots {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Grant>> {
         let Some(next) = &mut self.next else { return Poll::Ready(None) };
-        let grant = ready!(Pin::new(next).poll(context)).ok();
-        self.next = grant.map(|_| self.pacer.acquire());
+        let grant = ready!(next.poll(context, |line| line.pacer.try_acquire())).ok();
+        self.next = grant.map(|_| waiting(&self.line));
         Poll::Ready(grant)
     }
+}
+
+fn waiting(line: &Arc<Line>) -> Waiting<Arc<Line>> {
+    Waiting::new(Arc::clone(line), Nanos::MAX)
 }
 
 impl FusedStream for Slots {

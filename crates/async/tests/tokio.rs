@@ -29,8 +29,14 @@ fn lines(pacer: &Pacer) -> [AsyncPacer; 2] {
     [own, AsyncPacer::with_timer(pacer.clone(), ThreadTimer::new().unwrap())]
 }
 
+/// For a task of its own.
+fn start(line: &AsyncPacer) -> impl Future<Output = Result<Grant, Refused>> + 'static {
+    let line = line.clone();
+    async move { line.acquire().await }
+}
+
 /// Polls once, outside of any task.
-fn poll_once(acquire: &mut Acquire) -> Option<Result<Grant, Refused>> {
+fn poll_once(acquire: &mut Acquire<'_>) -> Option<Result<Grant, Refused>> {
     let poll = Pin::new(acquire).poll(&mut Context::from_waker(Waker::noop()));
     match poll {
         std::task::Poll::Ready(done) => Some(done),
@@ -128,7 +134,7 @@ fn a_change_of_rate_reaches_a_task_that_waits_for_an_hour() {
                 let pacer = Pacer::new(rate("1/h"));
                 let line = lines(&pacer)[timer].clone();
                 line.acquire().await.unwrap();
-                let waiting = [(); 3].map(|()| tokio::spawn(line.acquire()));
+                let waiting = [(); 3].map(|()| tokio::spawn(start(&line)));
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 pacer.set_rate(rate("1k/s"));
                 for task in waiting {
@@ -149,7 +155,7 @@ fn a_close_ends_all_that_wait_and_the_stream() {
                 assert_eq!(line.try_acquire(), Err(Refused::Paused));
             }
             let line = &lines(&pacer)[0];
-            let mut waiting: Vec<_> = (0..3).map(|_| tokio::spawn(line.acquire())).collect();
+            let mut waiting: Vec<_> = (0..3).map(|_| tokio::spawn(start(&line))).collect();
             let stream = line.slots();
             let ended = tokio::spawn(async move { stream.count().await });
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -226,7 +232,7 @@ fn a_deadline_that_is_out_of_reach_is_told_at_once_or_when_it_comes() {
             let soon = Duration::from_millis(10);
             assert!(matches!(line.acquire_timeout(soon).await, Err(Refused::NotUntil(_))));
             // Behind a leader that waits for the hour to pass.
-            let leader = tokio::spawn(line.acquire());
+            let leader = tokio::spawn(start(&line));
             tokio::time::sleep(soon).await;
             assert!(matches!(line.acquire_timeout(soon).await, Err(Refused::NotUntil(_))));
             pacer.pause();
@@ -320,7 +326,7 @@ fn a_future_that_nobody_polls_holds_up_nobody() {
 
                 pacer.set_rate(rate("1/h"));
                 while pacer.try_acquire().is_ok() {}
-                let waiting = tokio::spawn(line.acquire());
+                let waiting = tokio::spawn(start(&line));
                 let late = line.acquire_timeout(Duration::from_millis(20));
                 assert!(matches!(late.await, Err(Refused::NotUntil(_))));
                 pacer.set_rate(rate("100/s"));
@@ -336,7 +342,7 @@ fn a_future_that_nobody_polls_holds_up_nobody() {
             while pacer.try_acquire().is_ok() {}
             let mut kept = line.acquire();
             assert!(poll_once(&mut kept).is_none());
-            let waiting = tokio::spawn(line.acquire());
+            let waiting = tokio::spawn(start(&line));
             tokio::time::sleep(Duration::from_millis(5)).await;
             pacer.close();
             assert_eq!(waiting.await.unwrap(), Err(Refused::Closed));
@@ -347,7 +353,7 @@ fn a_future_that_nobody_polls_holds_up_nobody() {
 /// Polls of a task that waits for an hour.
 fn polls_in_an_idle_line(line: &AsyncPacer, runtime: &Runtime) -> Arc<AtomicU32> {
     let polls = Arc::new(AtomicU32::new(0));
-    let (counted, mut acquire) = (Arc::clone(&polls), Box::pin(line.acquire()));
+    let (counted, mut acquire) = (Arc::clone(&polls), Box::pin(start(&line)));
     drop(runtime.spawn(std::future::poll_fn(move |context| {
         counted.fetch_add(1, Ordering::Relaxed);
         acquire.as_mut().poll(context)
@@ -405,12 +411,12 @@ fn a_waker_that_panics_strands_nobody() {
         let pacer = Pacer::new(rate("1/h"));
         let line = AsyncPacer::new(pacer.clone()).unwrap();
         line.acquire().await.unwrap();
-        let before = tokio::spawn(line.acquire());
+        let before = tokio::spawn(start(&line));
         tokio::time::sleep(Duration::from_millis(5)).await;
-        let mut bad = Box::pin(line.acquire());
+        let mut bad = Box::pin(start(&line));
         let waker = Waker::from(Arc::new(Panics));
         assert!(bad.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        let behind = tokio::spawn(line.acquire());
+        let behind = tokio::spawn(start(&line));
         tokio::time::sleep(Duration::from_millis(5)).await;
         let closing = tokio::task::spawn_blocking(move || pacer.close());
         assert!(closing.await.unwrap_err().is_panic());

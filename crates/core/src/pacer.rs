@@ -136,6 +136,7 @@ impl Pacer {
     /// assert!(pacer.try_acquire().is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn try_acquire(&self) -> Result<Grant, Refused> {
         match self.0.timeline.try_claim_fast() {
             Some(grant) => Ok(grant),
@@ -158,6 +159,7 @@ impl Pacer {
     ///
     /// # Errors
     /// As [`try_acquire`](Pacer::try_acquire), and [`Refused::TooFarAhead`] as `acquire_many`.
+    #[inline]
     pub fn try_acquire_many(&self, n: u32) -> Result<Grant, Refused> {
         match n {
             0 => self.acquire_many(0),

@@ -14,7 +14,7 @@ use std::future::poll_fn;
 use std::marker::PhantomData;
 use std::num::NonZeroU32;
 #[cfg(feature = "jitter")]
-use std::pin::Pin;
+use std::pin::pin;
 use std::time::Duration;
 
 const ONE: NonZeroU32 = NonZeroU32::MIN;
@@ -221,16 +221,15 @@ impl<C: ReasonablyRealtime> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddlewa
     }
 
     async fn wait(&self, n: NonZeroU32) {
-        // Refused only by a pacer that is closed, and nobody can close this one.
-        let _ = self.pace.wait(n).await;
+        self.pace.wait(n).await;
     }
 
     #[cfg(feature = "jitter")]
     async fn wait_with_jitter(&self, n: NonZeroU32, jitter: Jitter) {
-        let mut acquire = self.pace.wait(n);
+        let mut wait = pin!(self.pace.wait(n));
         let mut has_waited = false;
-        let _ = poll_fn(|context| {
-            let poll = Pin::new(&mut acquire).poll(context);
+        poll_fn(|context| {
+            let poll = wait.as_mut().poll(context);
             has_waited |= poll.is_pending();
             poll
         })

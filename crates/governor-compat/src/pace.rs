@@ -3,8 +3,8 @@
 use crate::{InsufficientCapacity, Quota};
 use futures_timer::Delay;
 use nanopace::{Nanos, Pacer, Rate, RateError, Refused};
+use nanopace_async::AsyncPacer;
 use nanopace_async::timer::Timer;
-use nanopace_async::{Acquire, AsyncPacer};
 use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -51,13 +51,15 @@ impl Pace {
     }
 
     /// As [`take`](Pace::take), but waits until the first cell is due.
-    pub(crate) fn wait(&self, n: NonZeroU32) -> Acquire {
-        let slots = self.slots(n);
-        match self.line() {
-            Some(line) => line.acquire_many(slots),
-            None => AsyncPacer::with_timer(self.pacer.clone(), FallbackTimer::default())
-                .acquire_many(slots),
-        }
+    pub(crate) async fn wait(&self, n: NonZeroU32) {
+        // Refused only by a pacer that is closed, and nobody can close this one.
+        let _ = match self.line() {
+            Some(line) => line.acquire_many(self.slots(n)).await,
+            None => {
+                let line = AsyncPacer::with_timer(self.pacer.clone(), FallbackTimer::default());
+                line.acquire_many(self.slots(n)).await
+            }
+        };
     }
 
     pub(crate) fn fits(&self, n: NonZeroU32) -> Result<(), InsufficientCapacity> {
