@@ -52,14 +52,10 @@ impl Pace {
 
     /// As [`take`](Pace::take), but waits until the first cell is due.
     pub(crate) async fn wait(&self, n: NonZeroU32) {
+        let fallback = || AsyncPacer::with_timer(self.pacer.clone(), FallbackTimer::default());
+        let line = self.line().cloned().unwrap_or_else(fallback);
         // Refused only by a pacer that is closed, and nobody can close this one.
-        let _ = match self.line() {
-            Some(line) => line.acquire_many(self.slots(n)).await,
-            None => {
-                let line = AsyncPacer::with_timer(self.pacer.clone(), FallbackTimer::default());
-                line.acquire_many(self.slots(n)).await
-            }
-        };
+        let _ = line.acquire_many(self.slots(n)).await;
     }
 
     pub(crate) fn fits(&self, n: NonZeroU32) -> Result<(), InsufficientCapacity> {
