@@ -138,13 +138,13 @@ fn main() {
 /// What one task takes for a slot that is due, in nanoseconds.
 async fn due() -> [f64; 2] {
     const SLOTS: u32 = 5_000_000;
-    let line = AsyncPacer::new(Pacer::new(Rate::FASTEST)).expect("a timer");
+    let pacer = AsyncPacer::new(Pacer::new(Rate::FASTEST)).expect("a timer");
     let begun = Instant::now();
     for _ in 0..SLOTS {
-        black_box(line.acquire().await).expect("open");
+        black_box(pacer.acquire().await).expect("open");
     }
     let shared = begun.elapsed();
-    let (mut lane, begun) = (line.lane(), Instant::now());
+    let (mut lane, begun) = (pacer.lane(), Instant::now());
     for _ in 0..SLOTS {
         black_box(lane.acquire().await).expect("open");
     }

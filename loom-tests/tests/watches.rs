@@ -91,3 +91,22 @@ fn a_slot_that_comes_back_reaches_every_watch() {
         }
     });
 }
+
+/// A task that has been told when the last slot is due is woken when another caller takes it.
+///
+/// Threads: one that sets its watch and asks for a slot; one that claims the last one. Edits: tasks
+/// are not told of the end; a claim without the lock is not looked at.
+#[test]
+fn the_last_claim_reaches_every_watch() {
+    explore("the_last_claim_reaches_every_watch", || {
+        let (_clock, builder) = manual("1/h");
+        let pacer = builder.slots(2).build();
+        pacer.acquire().unwrap();
+        let mut claim = None;
+        let (told, woken) = beside(pacer, |pacer| claim = pacer.claim().ok());
+        match told {
+            Err(Refused::NotUntil(due)) if due == at(HOUR) => assert!(woken),
+            told => assert_eq!(told, Err(Refused::Finished)),
+        }
+    });
+}

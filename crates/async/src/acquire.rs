@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// After so many slots in a row that were due at once a task yields to its runtime.
 const IN_A_ROW: u32 = 64;
 
+/// Or after it has held on to the processor so often.
+const HOLDS_IN_A_ROW: u32 = 4;
+
 /// A task that finds slots due and never gets them tries so often before it yields.
 const TRIES: usize = 8;
 
@@ -67,7 +70,7 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         if let Some(done) = self.done {
             return Poll::Ready(done);
         }
-        if self.ticket.is_none() && has_had_enough() {
+        if has_had_enough() {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -84,13 +87,15 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         context: &mut Context<'_>,
         mut take: impl FnMut(&Line) -> Result<Grant, Refused>,
     ) -> Poll<Result<Grant, Refused>> {
-        HAD.with(|had| had.set(0));
         for _ in 0..TRIES {
             if self.is_final(refused) {
                 return Poll::Ready(self.finish(Err(refused)));
             }
             let stand = self.line.stand(&mut self.ticket, self.deadline, context.waker());
-            let Some(hold) = stand else { return Poll::Pending };
+            let Some(hold) = stand else {
+                HAD.with(|had| had.set(0));
+                return Poll::Pending;
+            };
             spin(hold);
             match take(&self.line) {
                 Ok(grant) => return Poll::Ready(self.finish(Ok(grant))),
@@ -139,10 +144,14 @@ fn has_had_enough() -> bool {
     })
 }
 
-/// By real time, whatever the pacer's clock does.
+/// By real time, whatever the pacer's clock does. It counts as many slots, because it takes as
+/// long.
 fn spin(hold: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < hold {
         hint::spin_loop();
+    }
+    if !hold.is_zero() {
+        HAD.with(|had| had.set((had.get() + IN_A_ROW / HOLDS_IN_A_ROW).min(IN_A_ROW)));
     }
 }

@@ -37,18 +37,20 @@
 
 use crate::sync::{Mutex, MutexGuard};
 use crate::timer::Timer;
-use crate::waking::Waking;
+use crate::waking::{Holding, Waking};
 use nanopace::{Nanos, Pacer, Watch};
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
+use std::thread;
 use std::time::Duration;
 
 /// With less than this left a task does not leave the processor: waking it would take longer.
 const HOLD_WITHIN: Duration = Duration::from_micros(30);
 
 /// A task that has been called may take this long to come, and not twice as long.
-const PATIENCE: Duration = Duration::from_millis(10);
+const PATIENCE: Duration = Duration::from_millis(2);
 
 /// The timer is set again so often, should that take longer than it may.
 const SETS: usize = 3;
@@ -91,6 +93,7 @@ struct Queue {
     /// What setting the timer takes, smoothed.
     set_cost: Duration,
     waking: Waking,
+    holding: Holding,
 }
 
 #[derive(Debug)]
@@ -113,7 +116,8 @@ impl Wake for Bell {
 
     fn wake_by_ref(self: &Arc<Self>) {
         if let Some(line) = self.0.upgrade() {
-            line.ring();
+            // A waker's panic must not end the thread or the reactor that the timer is in.
+            let _ = catch_unwind(AssertUnwindSafe(|| line.ring()));
         }
     }
 }
@@ -133,19 +137,16 @@ struct Called(Vec<Waker>);
 
 impl Drop for Called {
     fn drop(&mut self) {
-        // If a waker panics, the others are woken while the panic goes on.
-        let rest = WokenAnyway(&mut self.0);
-        while let Some(waker) = rest.0.pop() {
-            waker.wake();
+        let mut panic = None;
+        for waker in self.0.drain(..) {
+            // If a waker panics, the others are woken all the same.
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+                panic.get_or_insert(payload);
+            }
         }
-    }
-}
-
-struct WokenAnyway<'c>(&'c mut Vec<Waker>);
-
-impl Drop for WokenAnyway<'_> {
-    fn drop(&mut self) {
-        self.0.drain(..).for_each(Waker::wake);
+        if let Some(payload) = panic.filter(|_| !thread::panicking()) {
+            resume_unwind(payload);
+        }
     }
 }
 
@@ -161,6 +162,7 @@ impl Line {
             alarm: Nanos::ZERO,
             set_cost: SET_COST_AT_FIRST,
             waking: Waking::default(),
+            holding: Holding::default(),
         };
         Arc::new_cyclic(|line| Line {
             watch: pacer.watch(),
@@ -208,7 +210,10 @@ impl Line {
             return;
         }
         self.timer.went_off(&self.bell);
-        stay.queue.rang(self.pacer.now());
+        let was_meant = stay.queue.rang(self.pacer.now());
+        if !was_meant {
+            stay.call_in_place_of_others();
+        }
         stay.look(None);
     }
 
@@ -243,38 +248,48 @@ impl Stay<'_> {
             self.queue.is_watched = true;
         }
         let now = self.line.pacer.now();
-        self.call_expired(now);
+        self.queue.holding.pass(now);
+        let due = self.line.pacer.next_due();
+        self.call_expired(now, due.unwrap_or(Nanos::MAX));
         let first = self.queue.uncalled.first().copied()?;
-        match self.line.pacer.next_due() {
+        match due {
             Err(_) => self.call_all(),
-            Ok(due) if asking == Some(first) && self.holds_on(due, now) => {
-                self.set_ahead(due, now);
-                return Some(due - self.line.pacer.now());
-            }
-            Ok(due) if due <= now => self.call(first),
-            Ok(due) => self.call_at(due, now, first),
+            Ok(due) if !self.holds_on(due, now) => self.call_at(due, now),
+            Ok(due) if asking == Some(first) => return Some(self.hold(due, now)),
+            Ok(_) => self.call(first),
         }
         None
     }
 
     /// Has the first task come when the slot is due, later to save wake-ups if slots are close,
     /// earlier for a deadline.
-    fn call_at(&mut self, due: Nanos, now: Nanos, first: u64) {
-        let at = self.wake_at(due, self.queue.started).min(self.queue.deadline());
-        if at == Nanos::MAX {
-            return; // paused: a change rings the bell
-        }
-        if at <= now || self.holds_on(due, now) {
-            self.call(first);
-        } else {
+    fn call_at(&mut self, due: Nanos, now: Nanos) {
+        let later = if due - now > HOLD_WITHIN { due - HOLD_WITHIN } else { due };
+        let wake = self.wake_at(due, self.queue.started);
+        let at = if wake > now { wake } else { later };
+        let at = at.min(self.queue.deadline());
+        if at < Nanos::MAX {
             self.set_timer(at, now);
         }
+        // Otherwise it is paused, and a change rings the bell.
     }
 
     /// Whether a task need not leave the processor for a slot. If slots are so close that the pause
     /// is stretched, a task that holds on would never wait.
     fn holds_on(&self, due: Nanos, now: Nanos) -> bool {
-        due <= now || due - now < HOLD_WITHIN && self.wake_at(due, self.queue.started) <= due
+        let left = due - now;
+        let is_near = left < HOLD_WITHIN && self.queue.holding.affords(left);
+        left.is_zero() || is_near && self.wake_at(due, self.queue.started) <= due
+    }
+
+    /// For how long the task holds on.
+    fn hold(&mut self, due: Nanos, now: Nanos) -> Duration {
+        if due > now {
+            self.set_ahead(due, now);
+        }
+        let left = due - self.line.pacer.now();
+        self.queue.holding.spend(left);
+        left
     }
 
     /// While a task holds on for its slot there is time to set the timer for the slot behind it.
@@ -311,11 +326,25 @@ impl Stay<'_> {
         }
     }
 
-    fn call_expired(&mut self, now: Nanos) {
+    /// Calls the tasks whose deadlines are over, or will be when the next slot is due.
+    fn call_expired(&mut self, now: Nanos, due: Nanos) {
+        let is_known = due < Nanos::MAX; // not paused
         while let Some(&(deadline, number)) = self.queue.deadlines.first()
-            && deadline <= now
+            && (deadline <= now || is_known && deadline < due)
         {
             self.call(number);
+        }
+    }
+
+    /// Tasks that have been called do not come. Twice as many are called the next time, so that
+    /// many such tasks do not hold up the others for long.
+    fn call_in_place_of_others(&mut self) {
+        let now = self.line.pacer.now();
+        let is_due = self.line.pacer.next_due().is_ok_and(|due| due <= now);
+        let called = self.queue.waiting.len() - self.queue.uncalled.len();
+        for _ in 0..if is_due { called } else { 0 } {
+            let Some(&first) = self.queue.uncalled.first() else { break };
+            self.call(first);
         }
     }
 
@@ -362,12 +391,14 @@ impl Queue {
         Some(waiting)
     }
 
-    /// The bell has rung: by the timer, if that was to ring by now.
-    fn rang(&mut self, now: Nanos) {
-        if self.alarm != Nanos::ZERO && self.alarm <= now {
+    /// The bell has rung. True if the timer was to ring by now.
+    fn rang(&mut self, now: Nanos) -> bool {
+        let was_meant = self.alarm != Nanos::ZERO && self.alarm <= now;
+        if was_meant {
             self.waking.learn(now - self.alarm);
             self.alarm = Nanos::ZERO;
         }
+        was_meant
     }
 
     fn leads(&self, number: u64) -> bool {

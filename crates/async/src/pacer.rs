@@ -40,6 +40,10 @@ impl AsyncPacer {
     /// A line in front of `pacer`, with the timer that is best where the caller runs: on Linux
     /// inside a tokio runtime a timerfd in its reactor, else a thread.
     ///
+    /// A tokio runtime without I/O (`enable_io` or `enable_all`) can't be told from one with it: tokio
+    /// panics, which is caught where panics unwind and shown by the panic hook, and a thread is used.
+    /// Use [`with_timer`](AsyncPacer::with_timer) and a [`ThreadTimer`] there.
+    ///
     /// # Errors
     /// When the system has no thread left for the timer.
     pub fn new(pacer: Pacer) -> io::Result<AsyncPacer> {

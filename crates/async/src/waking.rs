@@ -1,12 +1,20 @@
-//! How long waking takes, and so how much earlier than a slot the timer had best ring.
+//! How long waking takes, and so how much earlier than a slot the timer had best ring; and how much
+//! of the time tasks may hold on to the processor when they have been woken early.
 
+use nanopace::Nanos;
 use std::time::Duration;
 
 /// The timer rings at most so much early.
-const MOST: Duration = Duration::from_micros(80);
+const MOST: Duration = Duration::from_micros(250);
 
-/// The share of the time that tasks may hold on to the processor, having been woken early.
-const HOLDING: u32 = 8;
+/// Tasks that have been woken early are to hold on for this part of the time, on average.
+const USUAL_SHARE: u32 = 8;
+
+/// They may hold on for this part of the time at most,
+const MOST_SHARE: u32 = 4;
+
+/// and can save up this much.
+const MOST_SAVED: Duration = Duration::from_micros(200);
 
 /// If waking took longer than the lead, the lead grows by nine of these, otherwise it shrinks by
 /// one: so a tenth of all wake-ups take longer.
@@ -31,7 +39,30 @@ impl Waking {
 
     /// How much earlier than a slot the timer had best ring, if there is one every `interval`.
     pub(crate) fn lead(&self, interval: Duration) -> Duration {
-        self.most.min(self.usual + interval / HOLDING)
+        self.most.min(self.usual + interval / USUAL_SHARE).min(interval / 2)
+    }
+}
+
+/// What tasks may hold on to the processor for.
+#[derive(Debug, Default)]
+pub(crate) struct Holding {
+    saved: Duration,
+    /// When that was brought up to date.
+    at: Nanos,
+}
+
+impl Holding {
+    pub(crate) fn pass(&mut self, now: Nanos) {
+        self.saved = (self.saved + (now - self.at) / MOST_SHARE).min(MOST_SAVED);
+        self.at = self.at.max(now);
+    }
+
+    pub(crate) fn affords(&self, span: Duration) -> bool {
+        span <= self.saved
+    }
+
+    pub(crate) fn spend(&mut self, span: Duration) {
+        self.saved = self.saved.saturating_sub(span);
     }
 }
 
@@ -51,8 +82,23 @@ mod tests {
             (Duration::from_micros(34)..=Duration::from_micros(40)).contains(&lead),
             "{lead:?}"
         );
-        let usual = waking.lead(Duration::ZERO);
-        assert!(usual < lead, "slots that are close leave no time to hold on for");
-        assert!(waking.lead(Duration::from_micros(8)) <= usual + Duration::from_micros(1));
+        assert!(waking.lead(Duration::from_micros(100)) <= Duration::from_micros(50));
+        assert_eq!(waking.lead(Duration::from_micros(8)), Duration::from_micros(4));
+    }
+
+    /// However it is asked, tasks never hold on for more than their part of the time.
+    #[test]
+    fn holding_on_is_bounded() {
+        let (mut holding, mut held) = (Holding::default(), Duration::ZERO);
+        let span = Duration::from_micros(7);
+        for step in 0..100_000 {
+            holding.pass(Nanos::from_nanos(step * 1_000));
+            if holding.affords(span) {
+                holding.spend(span);
+                held += span;
+            }
+        }
+        let all = Duration::from_micros(100_000);
+        assert!(held <= all / MOST_SHARE + MOST_SAVED && held > all / MOST_SHARE - MOST_SAVED);
     }
 }

@@ -155,7 +155,7 @@ fn a_close_ends_all_that_wait_and_the_stream() {
                 assert_eq!(line.try_acquire(), Err(Refused::Paused));
             }
             let line = &lines(&pacer)[0];
-            let mut waiting: Vec<_> = (0..3).map(|_| tokio::spawn(start(&line))).collect();
+            let mut waiting: Vec<_> = (0..3).map(|_| tokio::spawn(start(line))).collect();
             let stream = line.slots();
             let ended = tokio::spawn(async move { stream.count().await });
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -217,6 +217,64 @@ fn the_other_branches_of_a_select_are_not_starved() {
                     done = &mut other => { done.unwrap(); break; }
                 }
                 assert!(had < 1_000_000, "the other branch was never polled");
+            }
+        });
+    }
+}
+
+/// Nor are other tasks, where slots come so soon that tasks hold on to the processor for them.
+#[test]
+fn other_tasks_run_while_tasks_hold_on() {
+    const STARTS: u32 = 3_000;
+    for (text, strictness) in [("33k/s", Strictness::AVERAGE), ("100k/s", Strictness::STRICT)] {
+        for runtime in runtimes() {
+            runtime.block_on(async {
+                let pacer = Pacer::builder(rate(text)).strictness(strictness).build();
+                let line = AsyncPacer::new(pacer).unwrap();
+                let turns = Arc::new(AtomicU32::new(0));
+                let other = tokio::spawn({
+                    let turns = Arc::clone(&turns);
+                    async move {
+                        loop {
+                            turns.fetch_add(1, Ordering::Relaxed);
+                            tokio::task::yield_now().await;
+                        }
+                    }
+                });
+                for _ in 0..STARTS {
+                    line.acquire().await.unwrap();
+                }
+                let turns = turns.load(Ordering::Relaxed);
+                assert!(turns >= STARTS / 66, "{text}: {turns} turns in {STARTS} starts");
+                other.abort();
+            });
+        }
+    }
+}
+
+/// The last slot may be taken by a caller that does not stand in line.
+#[test]
+fn a_task_that_waits_is_told_when_the_last_slot_is_taken_elsewhere() {
+    for runtime in runtimes() {
+        runtime.block_on(async {
+            for way in 0..3 {
+                let pacer = Pacer::builder(rate("1/h")).slots(2).build();
+                let line = AsyncPacer::new(pacer.clone()).unwrap();
+                line.acquire().await.unwrap();
+                let waiting = tokio::spawn(start(&line));
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                let taken = match way {
+                    0 => pacer.claim().ok(),
+                    1 => pacer.claim_many(1).ok(),
+                    _ => {
+                        let pacer = pacer.clone();
+                        std::thread::spawn(move || pacer.acquire());
+                        None
+                    }
+                };
+                assert_eq!(waiting.await.unwrap(), Err(Refused::Finished));
+                drop(taken);
+                pacer.close();
             }
         });
     }
@@ -342,7 +400,7 @@ fn a_future_that_nobody_polls_holds_up_nobody() {
             while pacer.try_acquire().is_ok() {}
             let mut kept = line.acquire();
             assert!(poll_once(&mut kept).is_none());
-            let waiting = tokio::spawn(start(&line));
+            let waiting = tokio::spawn(start(line));
             tokio::time::sleep(Duration::from_millis(5)).await;
             pacer.close();
             assert_eq!(waiting.await.unwrap(), Err(Refused::Closed));
@@ -353,7 +411,7 @@ fn a_future_that_nobody_polls_holds_up_nobody() {
 /// Polls of a task that waits for an hour.
 fn polls_in_an_idle_line(line: &AsyncPacer, runtime: &Runtime) -> Arc<AtomicU32> {
     let polls = Arc::new(AtomicU32::new(0));
-    let (counted, mut acquire) = (Arc::clone(&polls), Box::pin(start(&line)));
+    let (counted, mut acquire) = (Arc::clone(&polls), Box::pin(start(line)));
     drop(runtime.spawn(std::future::poll_fn(move |context| {
         counted.fetch_add(1, Ordering::Relaxed);
         acquire.as_mut().poll(context)
@@ -413,13 +471,14 @@ fn a_waker_that_panics_strands_nobody() {
         line.acquire().await.unwrap();
         let before = tokio::spawn(start(&line));
         tokio::time::sleep(Duration::from_millis(5)).await;
-        let mut bad = Box::pin(start(&line));
+        let mut bad = [(); 3].map(|()| Box::pin(start(&line)));
         let waker = Waker::from(Arc::new(Panics));
-        assert!(bad.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        for bad in &mut bad {
+            assert!(bad.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        }
         let behind = tokio::spawn(start(&line));
         tokio::time::sleep(Duration::from_millis(5)).await;
-        let closing = tokio::task::spawn_blocking(move || pacer.close());
-        assert!(closing.await.unwrap_err().is_panic());
+        pacer.close();
         assert_eq!(before.await.unwrap(), Err(Refused::Closed));
         assert_eq!(behind.await.unwrap(), Err(Refused::Closed));
     });

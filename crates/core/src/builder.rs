@@ -463,7 +463,9 @@ impl PacerBuilder {
     /// by default.
     ///
     /// The time counts from slot 0, and pauses don't count. A slot that is late starts even after
-    /// that time, if it was due before: nothing that was due is left out.
+    /// that time, if it is intended before. In an open loop nothing that was due is left out. A late
+    /// policy that gives up time moves slots behind the end, and a slower rate does too. With
+    /// [`slots`](PacerBuilder::slots) as well, the end that comes first counts.
     ///
     /// ```
     /// use nanopace::{Ended, ManualClock, Pacer};

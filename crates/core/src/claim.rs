@@ -146,8 +146,9 @@ impl Claim {
     /// When the schedule lets the slot start, as things stand now; [`Nanos::MAX`] while the pacer
     /// is paused. After it has started: when it did.
     ///
-    /// Ask again after a change of the schedule. A burst ratio that owes time makes this later than
-    /// the intended start.
+    /// Ask again after a change of the schedule: even [`Ended::Finished`] may be taken back by one,
+    /// as long as [`start`](Claim::start) has not said so. A burst ratio that owes time makes this
+    /// later than the intended start.
     ///
     /// # Errors
     /// [`Ended`].

@@ -144,8 +144,9 @@ impl Lane {
     /// All slots that are due, one after the other, and at most `most`: for producers that fill
     /// queues. Blocks until the first of them is due.
     ///
-    /// Each slot is taken and stamped when it is drawn from the iterator, so one that is not drawn
-    /// is not lost.
+    /// The first slot is taken, and starts, when this returns. Each of the others is taken and
+    /// stamped when it is drawn from the iterator, so one that is not drawn is not lost. Zero takes
+    /// nothing.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -262,7 +263,7 @@ impl Lane {
 
 /// The slots that are due; see [`Lane::acquire_due`].
 #[derive(Debug)]
-#[must_use = "slots are taken when they are drawn"]
+#[must_use = "the first slot has started"]
 pub struct DueSlots<'l> {
     lane: &'l mut Lane,
     first: Option<Grant>,

@@ -53,7 +53,8 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ledger {
-    /// Schedule time since the start: the clock's time, less the time that the pacer was paused.
+    /// Schedule time since the start: the clock's time, less the time that the pacer was paused. It
+    /// stands still when the schedule has ended.
     pub elapsed: Duration,
     /// Time that went to slots, up to now.
     pub allocated: Duration,

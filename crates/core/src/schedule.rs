@@ -52,8 +52,6 @@ pub(crate) struct Schedule {
     starts_on_use: bool,
     paused: i64,
     idle: i64,
-    /// When the last idle time ended.
-    idle_until: i64,
 }
 
 /// What happens to a slot that is due.
@@ -80,7 +78,6 @@ impl Schedule {
             starts_on_use: false,
             paused: 0,
             idle: 0,
-            idle_until: now,
         }
     }
 
@@ -104,7 +101,7 @@ impl Schedule {
     }
 
     /// The first position at which there is no slot any more; none if it is nowhere in range.
-    fn end(&self) -> Option<u64> {
+    pub(crate) fn end(&self) -> Option<u64> {
         self.end.position(&self.history)
     }
 
@@ -143,10 +140,9 @@ impl Schedule {
     }
 
     /// The schedule's time, which stands still when the schedule has ended: then nothing becomes
-    /// backlog any more. What the last starts forfeited may reach beyond the end, and belongs to
-    /// it.
+    /// backlog any more.
     fn time_until_end(&self, now: i64) -> i64 {
-        self.schedule_time(now).min(self.end.moment(&self.history).max(self.idle_until))
+        self.schedule_time(now).min(self.end.moment(&self.history))
     }
 
     /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
@@ -217,7 +213,6 @@ impl Schedule {
         self.paused = self.paused.saturating_add(pause);
         self.history.shift(pause);
         self.end.shift(pause);
-        self.idle_until = self.idle_until.saturating_add(pause);
         if let Some(line) = &mut self.catch_up {
             line.time = line.time.saturating_add(pause);
         }
@@ -252,11 +247,11 @@ impl Schedule {
     /// The slots behind the one at `position` start as if that one started at `time`, unless they
     /// start later than that already. The time between is idle time.
     fn move_behind(&mut self, position: u64, time: i64) {
-        let idle = time.saturating_sub(self.history.passes(position));
-        if idle > 0 {
-            self.history.forfeit(position, time);
-            self.idle_until = time;
+        let passes = self.history.passes(position);
+        if time > passes {
+            let idle = self.end.before(time).saturating_sub(self.end.before(passes));
             self.idle = self.idle.saturating_add(idle);
+            self.history.forfeit(position, time);
         }
     }
 
@@ -317,11 +312,10 @@ impl Schedule {
     /// Slots from `next` on, the next to be claimed, are late by the range at most, because later
     /// ones can't be told from early ones. Lateness beyond the range is forfeited.
     pub(crate) fn cut_to_range(&mut self, next: u64, now: i64) {
-        let late = self.schedule_time(now).saturating_sub(self.intended(next));
-        let beyond = late.saturating_sub(self.range_ns());
-        if beyond > 0 && !self.is_over(next) {
+        let oldest = self.time_until_end(now).saturating_sub(self.range_ns());
+        if self.intended(next) < oldest && !self.is_over(next) {
             let last = before(next);
-            self.move_behind(last, self.history.passes(last).saturating_add(beyond));
+            self.move_behind(last, oldest.saturating_sub(self.interval_ns()));
             self.settled = later(self.settled, last);
         }
     }

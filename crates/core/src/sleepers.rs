@@ -19,7 +19,9 @@
 use crate::position::ticks_between;
 use crate::sync::{HERD, Mutex, Unparker};
 use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
+use std::thread;
 
 /// A caller that is held back, asleep or about to be.
 #[derive(Clone, Debug)]
@@ -58,19 +60,16 @@ pub(crate) struct Woken {
 impl Drop for Woken {
     fn drop(&mut self) {
         self.threads.drain(..).for_each(|thread| thread.unpark());
-        // If a waker panics, the others are woken while the panic goes on.
-        let rest = WokenAnyway(&mut self.tasks);
-        while let Some(task) = rest.0.pop() {
-            task.wake();
+        let mut panic = None;
+        for task in self.tasks.drain(..) {
+            // If a waker panics, the others are woken all the same.
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.wake())) {
+                panic.get_or_insert(payload);
+            }
         }
-    }
-}
-
-struct WokenAnyway<'w>(&'w mut Vec<Waker>);
-
-impl Drop for WokenAnyway<'_> {
-    fn drop(&mut self) {
-        self.0.drain(..).for_each(Waker::wake);
+        if let Some(payload) = panic.filter(|_| !thread::panicking()) {
+            resume_unwind(payload);
+        }
     }
 }
 

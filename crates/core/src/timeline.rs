@@ -31,8 +31,8 @@ use crate::{Ended, Grant, Nanos, Refused};
 use crossbeam_utils::CachePadded;
 use guarded::Locked;
 pub(crate) use open::Pace;
-use published::Published;
 pub(crate) use published::Run;
+use published::{Published, Snapshot};
 use std::time::Duration;
 
 #[derive(Debug)]
@@ -221,10 +221,14 @@ impl Timeline {
         }
         // Relaxed: as in `claim_fast`.
         let claimed = Claimed::new(self.allocated.fetch_add(SLOT, Relaxed), 1);
-        match self.published.snapshot().filter(|snapshot| snapshot.tells(claimed.position)) {
-            Some(_) => Ok(claimed),
-            None => self.enter().confirm(claimed, clock),
+        let snapshot = self.published.snapshot();
+        // If it is the last slot, tasks that wait have to know.
+        let is_known =
+            |snapshot: Snapshot| snapshot.tells(claimed.position) && snapshot.tells(claimed.end());
+        if snapshot.is_some_and(is_known) {
+            return Ok(claimed);
         }
+        self.enter().confirm(claimed, clock)
     }
 
     /// Whether the schedule has no slot left for a caller that comes now.

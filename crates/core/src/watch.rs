@@ -91,8 +91,8 @@ impl Pacer {
         Nanos::from_signed(spared.min(latest).max(due.signed()))
     }
 
-    /// The moment `at` of the pacer's clock as an [`Instant`], as far as both clocks run alike; the
-    /// farthest instant there is where it lies beyond.
+    /// The moment `at` of the pacer's clock as an [`Instant`], as far as both clocks run alike. More
+    /// than 34 years ahead count as that.
     ///
     /// ```
     /// use nanopace::Pacer;
@@ -126,7 +126,8 @@ impl Pacer {
 }
 
 /// Wakes a task when the schedule changes: when the rate or the late policy is changed, slots come
-/// back, the pacer is resumed or closed. A pause wakes nobody, because it only makes slots later.
+/// back, the last slot of a schedule that ends is taken, or the pacer is resumed or closed. A pause
+/// wakes nobody, because it only makes slots later.
 ///
 /// A wake-up is only a hint to look again. None is lost: a task that first calls
 /// [`set`](Watch::set) and then looks at the schedule is woken by every change that it has not

@@ -194,3 +194,71 @@ fn threads_start_each_slot_once_and_no_other() {
         assert!(pacer.is_finished());
     }
 }
+
+/// A schedule that has ended has no more backlog than its slots, however long ago that was. What is
+/// refused changes nothing.
+#[test]
+fn what_is_due_at_the_end_outlives_the_range_of_positions() {
+    for refused in [false, true] {
+        let clock = ManualClock::new();
+        let pacer = build("1k/s", &clock).slots(500).build();
+        pacer.set_rate(rate("10G/s"));
+        clock.advance(span(3_600 * SECOND));
+        let before = pacer.ledger();
+        if refused {
+            assert_eq!(pacer.try_acquire_many(u32::MAX), Err(Refused::Finished));
+            assert_eq!(pacer.ledger(), before);
+        }
+        assert_eq!(drain(&pacer).len(), 500);
+        assert_eq!(pacer.ledger().idle, span(0));
+        assert_balanced(&pacer);
+    }
+    let clock = ManualClock::new();
+    let pacer = build("10G/s", &clock).until(span(SECOND / 2)).build();
+    clock.advance(span(3_600 * SECOND));
+    let due = pacer.ledger().backlog_slots;
+    pacer.try_acquire().expect("billions of slots are due");
+    assert_eq!(pacer.ledger().backlog_slots, due - 1);
+    assert_eq!(pacer.ledger().elapsed, span(SECOND / 2));
+    assert_balanced(&pacer);
+}
+
+/// A schedule without a slot has no time either, whatever the rate becomes.
+#[test]
+fn a_schedule_of_nothing_has_no_backlog() {
+    for by_time in [false, true] {
+        let clock = ManualClock::new();
+        let builder = build("1k/s", &clock);
+        let pacer = if by_time { builder.until(span(0)) } else { builder.slots(0) }.build();
+        clock.advance(span(1));
+        pacer.set_rate(rate("123/s"));
+        clock.advance(span(SECOND));
+        let ledger = pacer.ledger();
+        assert_eq!((ledger.elapsed, ledger.backlog), (span(0), span(0)));
+        assert_balanced(&pacer);
+    }
+}
+
+/// Time that a late start forfeits moves slots behind the end. The account of time still ends there,
+/// and callers that sleep for those slots are told, and tasks that watch.
+#[test]
+fn slots_that_are_forfeited_behind_the_end_are_no_more() {
+    let clock = ManualClock::new();
+    let pacer = build("10/s", &clock).until(span(SECOND)).strictness(strictness(1.0)).build();
+    let mut claims: Vec<_> = (0..8).map(|_| pacer.claim().expect("ten slots")).collect();
+    thread::scope(|scope| {
+        let sleepers = [scope.spawn(|| pacer.acquire()), scope.spawn(|| pacer.acquire())];
+        common::until("both sleep", || pacer.ledger().granted == 10, || {});
+        clock.advance(span(3 * SECOND / 10));
+        claims[0].start().expect("late");
+        for sleeper in sleepers {
+            assert_eq!(sleeper.join().expect("no panic"), Err(Ended::Finished));
+        }
+    });
+    assert_eq!(claims[7].due(), Err(Ended::Finished));
+    drop(claims);
+    clock.advance(span(9 * SECOND));
+    while pacer.try_acquire().is_ok() {}
+    assert_eq!(pacer.ledger().elapsed, span(SECOND));
+    assert_balanced(&pacer);
+}

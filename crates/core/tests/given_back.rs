@@ -178,3 +178,16 @@ fn a_slot_that_comes_back_is_stamped_by_a_new_reading() {
     let grant = pacer.acquire().expect("due");
     assert_eq!((intended_ns(grant), grant.wait_nanos()), (1_000, SECOND + 2_500));
 }
+
+/// A row that is too late is replaced by as many slots, and started or held as one operation.
+#[test]
+fn a_row_that_is_skipped_is_replaced_by_a_row() {
+    let clock = ManualClock::new();
+    let pacer = build("1k/s", &clock).skip_later_than(span(100 * MILLI)).build();
+    let mut claim = pacer.claim_many(500).expect("open");
+    clock.advance(span(2_000 * MILLI));
+    let grant = claim.start().expect("the first slot that is not too late is due");
+    assert_eq!(intended_ns(grant), 1_900 * MILLI);
+    assert_eq!((pacer.ledger().granted, pacer.ledger().skipped), (500, 1_900));
+    common::assert_balanced(&pacer);
+}

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{assert_balanced, at, build, span, strictness};
+use common::{SECOND, assert_balanced, at, build, rate, span, strictness};
 use nanopace::{Grant, ManualClock, Nanos, Refused};
 
 /// At 2^24 slots per second the range of 2^44 slots is 2^20 seconds, or 12 days. At a year of
@@ -141,4 +141,49 @@ fn a_slot_beyond_the_end_of_time_is_not_said_to_be_paused() {
     assert_eq!(pacer.acquire_timeout(span(5)), Err(Refused::NotUntil(Nanos::MAX)));
     pacer.pause();
     assert_eq!(pacer.try_acquire(), Err(Refused::Paused));
+}
+
+/// A slow piece of schedule before a fast one, and more lateness than positions reach: calls come
+/// back.
+#[test]
+fn skipping_over_a_slow_piece_and_beyond_the_range_comes_back() {
+    for late_s in [100, 2_000, 10_000, 100_000, 5_000_000] {
+        let clock = ManualClock::new();
+        let pacer = build("1/d", &clock).skip_later_than(span(41_687_392)).build();
+        clock.advance(span(5_852_315_264_804));
+        pacer.set_rate(rate("10G/s"));
+        let mut claim = pacer.claim().expect("open");
+        clock.advance(span(late_s * SECOND));
+        claim.start().expect("due");
+        pacer.try_acquire().expect("due");
+        assert_balanced(&pacer);
+    }
+}
+
+/// Slots that have come back, and a backlog beyond the range behind them.
+#[test]
+fn slots_that_came_back_are_counted_beyond_the_range() {
+    let clock = ManualClock::new();
+    let pacer = build("10G/s", &clock).build();
+    clock.advance(span(235_397_855_840_841));
+    let row = pacer.claim_many(u32::MAX).expect("open");
+    let _behind = pacer.claim_many(2).expect("open");
+    drop(row);
+    pacer.set_rate(rate("1/d"));
+    let _ = pacer.try_acquire();
+    pacer.set_rate(rate("10G/s"));
+    clock.advance(span(10_000 * SECOND));
+    assert_balanced(&pacer);
+}
+
+/// The last moment there is.
+#[test]
+fn the_account_of_time_holds_at_the_end_of_time() {
+    let clock = ManualClock::new();
+    let pacer = build("7/min", &clock).build();
+    clock.advance(span(1_829));
+    pacer.set_rate(rate("1/d"));
+    clock.advance(std::time::Duration::MAX);
+    assert_balanced(&pacer);
+    let _ = pacer.stats();
 }

@@ -23,8 +23,8 @@ use std::time::Duration;
 /// ```
 pub trait Timer: fmt::Debug + Send + Sync + 'static {
     /// Sets the alarm: wakes `waker` after `delay`. Wakes it again before three times `again` have
-    /// passed since then, and so on, until it is set anew or stopped. It may wake too often, at any
-    /// time; it must never forget to.
+    /// passed since then, and so on, until it is set anew or stopped. It may also wake at other
+    /// times, but that does not replace the wake-up after `delay`.
     fn set(&self, delay: Duration, again: Duration, waker: &Waker);
 
     /// The waker has been woken, perhaps by this timer, which is to go on. For timers that have to

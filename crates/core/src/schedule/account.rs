@@ -30,8 +30,11 @@ impl Schedule {
         let now = self.time_until_end(now);
         let elapsed = now.saturating_sub(self.started).saturating_sub(self.paused);
         let passes = self.history.passes(next);
-        let allocated = passes.min(now) - self.started - self.paused - self.idle;
-        let late = elapsed - self.idle - allocated;
+        let given = passes.min(now).saturating_sub(self.started).saturating_sub(self.paused);
+        // A change of the rate within the first tick begins a piece before the start.
+        let given = given.max(0);
+        let allocated = given.saturating_sub(self.idle);
+        let late = elapsed.saturating_sub(given);
         // While time is owed, what is due and not yet released is waiting, and the rest is backlog.
         let backlog = if self.catch_up.is_some() {
             released.saturating_sub(passes).clamp(0, late)
@@ -46,6 +49,8 @@ impl Schedule {
     pub(crate) fn unused(&self, start: u64, end: u64, now: i64) -> i64 {
         debug_assert!(ticks_between(start, end) > 0, "a range has slots");
         let now = self.time_until_end(now);
-        (self.history.time_of(end).min(now) - self.history.passes(start).min(now)).max(0)
+        let (ends, begins) =
+            (self.history.time_of(end).min(now), self.history.passes(start).min(now));
+        ends.saturating_sub(begins).max(0)
     }
 }

@@ -50,6 +50,11 @@ impl End {
         }
     }
 
+    /// The moment, or that of the end if that comes before it and is known.
+    pub(super) fn before(&self, moment: i64) -> i64 {
+        self.time.map_or(moment, |end| moment.min(end))
+    }
+
     /// The moment of the end.
     pub(super) fn moment(&self, history: &History) -> i64 {
         let by_count = self.position.map(|position| history.passes(position));

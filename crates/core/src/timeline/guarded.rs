@@ -21,6 +21,8 @@ pub(super) struct Locked {
     schedule: Schedule,
     returned: Returned,
     closed: bool,
+    /// Whether all slots had been claimed when the schedule was last published.
+    is_over: bool,
     skipped: u64,
     counter: SlotCounter,
     samples: Samples,
@@ -35,6 +37,7 @@ impl Locked {
             schedule,
             returned: Returned::default(),
             closed: false,
+            is_over: false,
             skipped: 0,
             counter: SlotCounter::default(),
             samples: Samples::new(),
@@ -80,8 +83,10 @@ impl Entry<'_> {
         let now = self.now(clock);
         self.locked.schedule.used(now);
         self.tidy(now);
-        // A slot that takes the place of a skipped one is held as that one was.
+        // What takes the place of skipped slots is held as they were, and is as many.
         let is_fixed = held.is_some_and(|claimed| claimed.is_fixed);
+        let slots = held.map_or(slots, |claimed| claimed.slots);
+        let end = self.locked.schedule.end();
         let step = loop {
             self.prefer_returned(held);
             let position = held.map_or_else(|| self.first(slots), |claimed| claimed.position);
@@ -115,6 +120,9 @@ impl Entry<'_> {
             }
         };
         self.locked.schedule.cut_to_range(self.timeline.next(), now);
+        if self.locked.schedule.end() != end {
+            self.wake_moved();
+        }
         self.publish(now);
         step.map(|plan| self.step(plan, held.is_none()))
     }
@@ -212,6 +220,7 @@ impl Entry<'_> {
             self.give_back(&claimed, clock);
             return Err(ended.into());
         }
+        self.publish(self.locked.latest);
         Ok(claimed)
     }
 
@@ -369,11 +378,18 @@ impl Entry<'_> {
 
     /// Publishes the schedule as it is, unless it is published already.
     pub(super) fn publish(&mut self, now: i64) {
-        let (next, locked) = (self.timeline.next(), &*self.locked);
+        let next = self.timeline.next();
+        let is_over = self.locked.schedule.is_over(next);
+        let was_over = std::mem::replace(&mut self.locked.is_over, is_over);
+        if is_over && !was_over {
+            // Tasks that wait for a slot have to know that there is none.
+            self.woken.and(self.timeline.sleepers.watching());
+        }
+        let locked = &*self.locked;
         let is_open = locked.schedule.policy().is_open_loop() && !locked.schedule.is_paused();
         let state = if locked.closed {
             State::Closed
-        } else if is_open && locked.returned.is_empty() && !locked.schedule.is_over(next) {
+        } else if is_open && locked.returned.is_empty() && !is_over {
             State::Open(locked.schedule.stretch(next))
         } else {
             State::Guarded

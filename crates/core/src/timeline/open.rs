@@ -52,6 +52,10 @@ impl Timeline {
                 self.published.note(claimed.end(), now);
                 // There is time for it here, so that the start does not have to do it.
                 self.keep_up(plan.due.saturating_sub(plan.interval_ns)..plan.due, now);
+                if !snapshot.tells(claimed.end()) {
+                    // It may have been the last slot, and tasks that wait have to know.
+                    self.enter().keep_up(now);
+                }
                 return Some(Ok(Step::Hold(plan)));
             }
             *held = None;

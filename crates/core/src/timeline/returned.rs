@@ -26,8 +26,8 @@ impl Returned {
     /// How many of them are at positions up to `reached`.
     pub(super) fn due_slots(&self, reached: u64) -> u64 {
         let due = |(start, end): (u64, u64)| {
-            let ticks =
-                (ticks_between(start, reached) + SLOT.cast_signed()).min(ticks_between(start, end));
+            let reached = ticks_between(start, reached).saturating_add(SLOT.cast_signed());
+            let ticks = reached.min(ticks_between(start, end));
             ticks.max(0).unsigned_abs() / SLOT
         };
         self.ranges().map(due).sum()

@@ -105,8 +105,6 @@ struct State {
     /// The policy treats slots before this one as started.
     settled: u64,
     idle: f64,
-    /// When the last idle time ended.
-    idle_until: f64,
     paused_since: Option<f64>,
     paused: f64,
     skipped: u64,
@@ -131,7 +129,6 @@ impl Oracle {
             lanes: Vec::new(),
             settled: 0,
             idle: 0.0,
-            idle_until: 0.0,
             paused_since: None,
             paused: 0.0,
             skipped: 0,
@@ -265,7 +262,6 @@ impl Oracle {
         let Some(since) = state.paused_since.take() else { return };
         let pause = now - since;
         state.paused += pause;
-        state.idle_until += pause;
         for piece in &mut state.pieces {
             piece.time += pause;
             piece.since += pause;

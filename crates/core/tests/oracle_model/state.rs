@@ -287,8 +287,9 @@ impl State {
             self.slack.change(self.current().interval, piece.interval);
             self.append(piece.interval, piece.since);
         }
-        self.idle += closed;
-        self.idle_until = time;
+        // Behind the end there is no time to be idle.
+        let end = self.rules.until + self.paused;
+        self.idle += time.min(end) - (time - closed).min(end);
         self.slack.forfeit(closed);
     }
 
@@ -326,7 +327,7 @@ impl State {
         let overdue =
             self.overdue(now - self.slack.get())?..=self.overdue(now + self.slack.get())?;
         let reached = self.reached(self.schedule_time(now));
-        let now = self.schedule_time(now).min(self.ends().max(self.idle_until));
+        let now = self.schedule_time(now).min(self.ends());
         let elapsed = now - self.paused;
         let unused: f64 = self.returned.iter().map(|&slot| self.unused(index(slot), now)).sum();
         let given = self.begins(index(self.next)).min(now);
