@@ -73,7 +73,8 @@ publish-dry:
     rm -rf "$alone/crates" && mkdir -p "$alone/crates" && cd "$alone"
     printf '[workspace]\nresolver = "3"\nmembers = ["crates/*"]\n\n[patch.crates-io]\n' > Cargo.toml
     for package in "${packages[@]}"; do
-        tar -xzf "$crates/$package"-[0-9]*.crate -C crates
+        # As new: the archive's times are those of no file, and cargo would build nothing again.
+        tar -xzmf "$crates/$package"-[0-9]*.crate -C crates
         printf '%s = { path = "%s" }\n' "$package" crates/"$package"-[0-9]* >> Cargo.toml
     done
     CARGO_TARGET_DIR=target cargo test --workspace

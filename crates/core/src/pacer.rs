@@ -136,7 +136,6 @@ impl Pacer {
     /// assert!(pacer.try_acquire().is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[inline]
     pub fn try_acquire(&self) -> Result<Grant, Refused> {
         match self.0.timeline.try_claim_fast() {
             Some(grant) => Ok(grant),

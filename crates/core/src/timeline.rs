@@ -167,7 +167,7 @@ impl Timeline {
     }
 
     /// Now, reported to all threads, for a start that belongs to no slot.
-    #[cold]
+    #[inline(never)]
     pub(crate) fn start_now(&self, clock: &dyn Clock) -> Grant {
         let now = self.now(clock).signed();
         self.published.see(now);
