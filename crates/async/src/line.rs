@@ -211,10 +211,10 @@ impl Line {
         }
         self.timer.went_off(&self.bell);
         let was_meant = stay.queue.rang(self.pacer.now());
-        if !was_meant {
-            stay.call_in_place_of_others();
-        }
         stay.look(None);
+        if !was_meant && !stay.called.0.is_empty() {
+            stay.call_as_many_again();
+        }
     }
 
     fn enter(&self) -> Stay<'_> {
@@ -264,9 +264,12 @@ impl Stay<'_> {
     /// Has the first task come when the slot is due, later to save wake-ups if slots are close,
     /// earlier for a deadline.
     fn call_at(&mut self, due: Nanos, now: Nanos) {
-        let later = if due - now > HOLD_WITHIN { due - HOLD_WITHIN } else { due };
-        let wake = self.wake_at(due, self.queue.started);
-        let at = if wake > now { wake } else { later };
+        let at = match self.wake_at(due, self.queue.started) {
+            wake if wake > now => wake,
+            // It has been woken too early to hold on, or may not.
+            _ if due - now > HOLD_WITHIN => due - HOLD_WITHIN,
+            _ => due,
+        };
         let at = at.min(self.queue.deadline());
         if at < Nanos::MAX {
             self.set_timer(at, now);
@@ -284,9 +287,7 @@ impl Stay<'_> {
 
     /// For how long the task holds on.
     fn hold(&mut self, due: Nanos, now: Nanos) -> Duration {
-        if due > now {
-            self.set_ahead(due, now);
-        }
+        self.set_ahead(due, now);
         let left = due - self.line.pacer.now();
         self.queue.holding.spend(left);
         left
@@ -310,7 +311,9 @@ impl Stay<'_> {
     fn wake_at(&self, due: Nanos, started: Nanos) -> Nanos {
         let cost = self.queue.set_cost * WAKE_PER_SET;
         let at = self.line.pacer.wake_at(due, started, cost);
-        if at > due {
+        // Not earlier where the pause is stretched, or nothing is known because the pacer is
+        // paused.
+        if at > due || due == Nanos::MAX {
             return at;
         }
         due - self.queue.waking.lead(due - started) - self.queue.set_cost
@@ -336,13 +339,11 @@ impl Stay<'_> {
         }
     }
 
-    /// Tasks that have been called do not come. Twice as many are called the next time, so that
-    /// many such tasks do not hold up the others for long.
-    fn call_in_place_of_others(&mut self) {
-        let now = self.line.pacer.now();
-        let is_due = self.line.pacer.next_due().is_ok_and(|due| due <= now);
+    /// Tasks that were called before have not come. With each round twice as many are called, so
+    /// that many such tasks do not hold up the others for long.
+    fn call_as_many_again(&mut self) {
         let called = self.queue.waiting.len() - self.queue.uncalled.len();
-        for _ in 0..if is_due { called } else { 0 } {
+        for _ in 1..called {
             let Some(&first) = self.queue.uncalled.first() else { break };
             self.call(first);
         }

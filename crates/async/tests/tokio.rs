@@ -547,3 +547,13 @@ fn a_task_sleeps_between_slots_that_are_close() {
     assert!(poll_once(&mut line.acquire()).is_none());
     assert_eq!(times_set.load(Ordering::Relaxed), 1);
 }
+
+/// While the pacer is paused nobody knows when to wake: a change does.
+#[test]
+fn no_timer_is_set_while_the_pacer_is_paused() {
+    let timer = Counting::default();
+    let times_set = Arc::clone(&timer.0);
+    let line = AsyncPacer::with_timer(Pacer::builder(rate("1/s")).start_paused().build(), timer);
+    assert!(poll_once(&mut line.acquire()).is_none());
+    assert_eq!(times_set.load(Ordering::Relaxed), 0);
+}

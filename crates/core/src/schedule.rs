@@ -96,13 +96,17 @@ impl Schedule {
     /// The straight piece that the slot at `position` lies on, as far as there are slots.
     pub(crate) fn stretch(&self, position: u64) -> Stretch {
         let stretch = self.history.stretch(position);
-        let last = self.end().map_or(stretch.until, |end| end.wrapping_sub(1));
-        Stretch { until: earlier(stretch.until, last), ..stretch }
+        Stretch { until: self.before_end(stretch.until), ..stretch }
     }
 
     /// The first position at which there is no slot any more; none if it is nowhere in range.
     pub(crate) fn end(&self) -> Option<u64> {
         self.end.position(&self.history)
+    }
+
+    /// The position, or the last one before the end if that comes first.
+    fn before_end(&self, position: u64) -> u64 {
+        self.end().map_or(position, |end| earlier(position, end.wrapping_sub(1)))
     }
 
     /// Whether the schedule ends before the slot at `position`.
@@ -124,8 +128,7 @@ impl Schedule {
     /// The last position that may have started by now.
     pub(crate) fn reached(&self, now: i64) -> u64 {
         let now = self.schedule_time(now);
-        let due = self.history.current().position_at(now);
-        let due = self.end().map_or(due, |end| earlier(due, end.wrapping_sub(1)));
+        let due = self.before_end(self.history.current().position_at(now));
         self.catch_up.map_or(due, |line| earlier(line.position_at(now), due))
     }
 
@@ -269,10 +272,11 @@ impl Schedule {
     /// The first slot that is not too late to start, if the one at `position` is too late.
     pub(crate) fn skip_target(&self, position: u64, now: i64) -> Option<u64> {
         let oldest = now.saturating_sub(self.skip_limit()?);
-        let is_late =
-            !self.is_paused() && !self.is_over(position) && self.intended(position) < oldest;
-        let target = || later(self.history.first_from(oldest), after(position, 1));
-        is_late.then(|| self.end().map_or(target(), |end| earlier(target(), end)))
+        if self.is_paused() || self.intended(position) >= oldest || self.is_over(position) {
+            return None;
+        }
+        let target = later(self.history.first_from(oldest), after(position, 1));
+        Some(self.end().map_or(target, |end| earlier(target, end)))
     }
 
     /// Claims now go on at `position`, and what was owed for slots before it is no longer owed.

@@ -107,16 +107,13 @@ impl Reactor {
         self.listen(waker)?;
         // Zero would stop it.
         settime(&self.alarm, delay.max(Duration::from_nanos(1)), Duration::ZERO)?;
-        let delay = delay.saturating_add(again);
+        let least = delay.saturating_add(again);
+        let most = least.saturating_add(again);
         let now = Instant::now();
-        let is_far = |at: Instant| {
-            let left = at.saturating_duration_since(now);
-            delay <= left && left <= delay.saturating_add(again)
-        };
-        if !self.again_at.is_some_and(is_far) {
-            let later = delay.saturating_add(again);
-            settime(&self.again, later, again)?;
-            self.again_at = now.checked_add(later);
+        let serves = |at: Instant| (least..=most).contains(&at.saturating_duration_since(now));
+        if !self.again_at.is_some_and(serves) {
+            settime(&self.again, most, again)?;
+            self.again_at = now.checked_add(most);
         }
         Ok(())
     }

@@ -91,8 +91,7 @@ impl Entry<'_> {
             self.prefer_returned(held);
             let position = held.map_or_else(|| self.first(slots), |claimed| claimed.position);
             let plan = self.plan(position, now);
-            let last = before(held.map_or(after(position, slots), |claimed| claimed.end()));
-            if self.locked.schedule.is_over(last) {
+            if self.locked.schedule.is_over(before(after(position, slots))) {
                 held.take().iter().for_each(|claimed| self.put_back(claimed));
                 break Err(Refused::Finished);
             }
