@@ -11,7 +11,7 @@ tests_with_threads := "--lib --test changes --test clocks --test contention --te
 default:
     @just --list --unsorted
 
-# Runs the main job: the embedded target, 2 workers, 5 000 requests/s, 10 s.
+# Runs the main job: the embedded target, 16 connections, 5 000 requests/s, 10 s.
 run *options:
     cargo run --release -- run {{ options }}
 

@@ -8,7 +8,7 @@ use nanopace_trial::LimitArgs;
 const EXAMPLES: &str = "\
 Examples:
   nanopace                                     same as nanopace run: embedded target, 5000/s, 10 s
-  nanopace run --url http://127.0.0.1:8080/ --rate 2k/s --workers 8 --duration 1min
+  nanopace run --url http://127.0.0.1:8080/ --rate 2k/s --connections 64 --duration 1min
   nanopace run --rate 100 --duration 6s --target-stall 2s@2s
                                                what a stall does to response times
   nanopace run --requests 1000 --json - | jq .response_time_ns.p99
@@ -75,15 +75,15 @@ mod tests {
         for line in ["nanopace", "nanopace run"] {
             let args = run_args(line).unwrap();
             assert_eq!(args.rate, Rate::per_second(5_000).unwrap());
-            assert_eq!((args.workers, args.duration, args.requests), (2, None, None));
-            assert_eq!(args.timeout, Duration::from_secs(10));
+            assert_eq!((args.client.connections, args.duration, args.requests), (16, None, None));
+            assert_eq!(args.client.timeout, Duration::from_secs(10));
         }
     }
 
     #[test]
     fn options_may_follow_the_command_or_stand_alone() {
-        for line in ["nanopace run --workers 3", "nanopace --workers 3"] {
-            assert_eq!(run_args(line).unwrap().workers, 3);
+        for line in ["nanopace run --workers 3", "nanopace --connections 3", "nanopace -c 3"] {
+            assert_eq!(run_args(line).unwrap().client.connections, 3);
         }
     }
 
@@ -93,7 +93,14 @@ mod tests {
             "--rate 0",
             "--rate nan",
             "--rate fast",
-            "--workers 0",
+            "--connections 0",
+            "--threads 0",
+            "--proxy http://localhost:3128/",
+            "--method G=T",
+            "--header nonsense",
+            "--cacert a.pem --insecure",
+            "--http2 --disable-keepalive",
+            "--body x --body-file y",
             "--requests 0",
             "--duration 0s",
             "--duration 5",

@@ -49,7 +49,7 @@ impl Calibration {
         let output = Output::create(args.json.as_deref())?;
         let svg = args.svg.as_deref().map(create_file).transpose()?;
         // The measurements look at the interrupt themselves.
-        let interrupt = Interrupt::on_signals(|| ())?;
+        let interrupt = Interrupt::on_signals(1, || ())?;
         Ok(Calibration { seconds: args.seconds, output, svg, interrupt })
     }
 

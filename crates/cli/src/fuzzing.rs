@@ -30,7 +30,7 @@ pub fn press_keys(typed: &str) {
             '\x1b' => KeyCode::Esc,
             other => KeyCode::Char(other),
         };
-        let asked = prompt.press(key);
+        let asked = prompt.press(key.into());
         assert!(
             asked.is_ok() || prompt.typed().is_empty(),
             "`{}` is left in the prompt",

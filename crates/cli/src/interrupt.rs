@@ -5,23 +5,31 @@ use crossterm::terminal;
 use std::fmt::{self, Debug, Formatter};
 use std::process;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The status of a process that was interrupted.
 const INTERRUPTED: i32 = 130;
 
-/// Ends the job the first time, and the process the second time.
+/// Ends the job the first time, and the process when it has been asked more often than the job can
+/// be told.
 pub(crate) struct Interrupt {
     asked: Arc<AtomicBool>,
+    /// How often the job can still be told.
+    tells: AtomicUsize,
     end_job: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Interrupt {
-    /// An interrupt that Ctrl-C and SIGTERM trigger. The first time it calls `end_job`.
+    /// An interrupt that Ctrl-C and SIGTERM trigger. The first `tells` times it calls `end_job`.
     pub(crate) fn on_signals(
+        tells: usize,
         end_job: impl Fn() + Send + Sync + 'static,
     ) -> anyhow::Result<Arc<Interrupt>> {
-        let interrupt = Interrupt { asked: Arc::default(), end_job: Box::new(end_job) };
+        let interrupt = Interrupt {
+            asked: Arc::default(),
+            tells: AtomicUsize::new(tells),
+            end_job: Box::new(end_job),
+        };
         let interrupt = Arc::new(interrupt);
         let handler = Arc::clone(&interrupt);
         ctrlc::set_handler(move || handler.trigger()).context("cannot listen for Ctrl-C")?;
@@ -39,11 +47,15 @@ impl Interrupt {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// The first time ends the job, which may still wait for requests in flight. The second time
-    /// exits.
+    /// Tells the job to end, or exits if it has been told often enough.
     pub(crate) fn trigger(&self) {
-        // Relaxed: only the flag's own order counts. No model: one flag, set once.
-        if self.asked.swap(true, Ordering::Relaxed) {
+        // Relaxed: nothing is published through the flag. No model: one flag, set once.
+        self.asked.store(true, Ordering::Relaxed);
+        // Relaxed: each decrement must be unique. No model: one atomic.
+        let left = self
+            .tells
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        if left.is_err() {
             // Keys may have been read one by one; the terminal must not stay like that.
             let _ = terminal::disable_raw_mode();
             process::exit(INTERRUPTED);

@@ -91,7 +91,7 @@ fn calibrate(args: &CalibrateArgs) -> Done {
 }
 
 fn limit(args: LimitArgs) -> Done {
-    let interrupt = Interrupt::on_signals(|| ()).map_err(|error| (REFUSED, error))?;
+    let interrupt = Interrupt::on_signals(1, || ()).map_err(|error| (REFUSED, error))?;
     match nanopace_trial::run(args, interrupt.flag()) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(nanopace_trial::Error::Input(error)) => Err((REFUSED, error)),

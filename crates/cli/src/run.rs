@@ -1,6 +1,7 @@
 //! A run from its first thread to its summary.
 
 pub(crate) mod args;
+pub(crate) mod client;
 mod controller;
 mod keyboard;
 pub(crate) mod keys;
@@ -17,28 +18,28 @@ use crate::target::Target;
 use anyhow::Context;
 use controller::Controller;
 use keyboard::Keyboard;
-use load::client::Client;
-use load::cpu::CpuDemand;
 use load::shared::RunShared;
 use load::span::RunSpan;
-use load::worker::Worker;
+use load::threads::{self, Threads};
 use message::Message;
 use recording::hdr_log::HdrLog;
 use reporting::summary::Summary;
 use setup::Setup;
-use std::io;
-use std::panic;
-use std::sync::mpsc::{self, Sender};
-use std::thread::{self, Scope, ScopedJoinHandle};
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::SystemTime;
+
+/// The first interrupt ends the schedule, the second one the waiting for answers.
+const INTERRUPTS: usize = 2;
 
 /// Runs what is set up, to its end.
 pub(crate) fn run(setup: &Setup, mut hdr: Option<HdrLog>) -> anyhow::Result<Summary> {
-    let shared = RunShared::new(setup.pacer(), setup.args.workers);
+    let connections = setup.connections();
+    let shared = Arc::new(RunShared::new(setup.pacer(), Arc::clone(&setup.plan), &connections));
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();
     // The receiver is gone only when the run has ended.
-    let interrupt = Interrupt::on_signals(move || drop(stop.send(Message::Stop)))?;
+    let interrupt = Interrupt::on_signals(INTERRUPTS, move || drop(stop.send(Message::Stop)))?;
     // Dropped at the end of this function, so the report is printed on an ordinary terminal.
     let keyboard = Keyboard::listen(sender.clone(), interrupt);
     let progress = Progress::new();
@@ -46,38 +47,30 @@ pub(crate) fn run(setup: &Setup, mut hdr: Option<HdrLog>) -> anyhow::Result<Summ
     if let Some(hdr) = &mut hdr {
         hdr.begin(SystemTime::now())?;
     }
-    thread::scope(|scope| {
-        let workers = start_workers(scope, setup, &shared);
-        if workers.is_err() {
-            // Workers that did start must not wait for a schedule that never starts.
-            shared.pacer.close();
-        }
-        let span = start_schedule(setup, &shared, sender);
-        let workers = workers.context("cannot start the workers")?;
-        let mut controller = Controller::new(&shared, span, progress, hdr);
-        let outcome = controller.run(&messages);
-        let ending = controller.end();
-        let demands: Vec<CpuDemand> = workers.into_iter().filter_map(join).collect();
-        outcome?;
-        controller.sum_up(ending, demands)
-    })
+    let threads = Threads::start(&shared, &connections, &setup.cores, &sender)?;
+    let is_wanted = wait_until_ready(&messages, &threads);
+    let span = start_schedule(setup, &shared, sender)?;
+    let mut controller = Controller::new(&shared, span, progress, hdr, setup.args.skip_later_than);
+    let outcome = if is_wanted { controller.run(&messages) } else { Ok(()) };
+    let run_end = controller.end();
+    controller.wait_for_answers(&messages, &threads)?;
+    threads.join()?;
+    outcome?;
+    controller.sum_up(run_end)
 }
 
-type WorkerThread<'scope> = ScopedJoinHandle<'scope, Option<CpuDemand>>;
-
-/// Starts the worker threads, which wait for the schedule to start.
-fn start_workers<'scope, 'run: 'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    setup: &Setup,
-    shared: &'run RunShared,
-) -> io::Result<Vec<WorkerThread<'scope>>> {
-    let start = |(index, recorder)| {
-        let client = Client::new(&setup.url, setup.args.timeout);
-        let core = setup.core(index);
-        let worker = Worker { shared, recorder, client, core, busy: Duration::ZERO };
-        thread::Builder::new().name("worker".to_owned()).spawn_scoped(scope, || worker.run())
-    };
-    shared.recorders.iter().enumerate().map(start).collect()
+/// Waits until all threads have opened their connections. False if the run should end already.
+fn wait_until_ready(messages: &Receiver<Message>, threads: &Threads) -> bool {
+    let mut ready = 0;
+    while ready < threads.count() {
+        match messages.recv_timeout(threads::GLANCE) {
+            Ok(Message::Ready) => ready += 1,
+            Ok(Message::Stop) => return false,
+            Err(_) if threads.ended() > 0 => return false,
+            _ => {}
+        }
+    }
+    true
 }
 
 /// Starts the schedule, and tells the target and the workers.
@@ -85,15 +78,14 @@ fn start_schedule<'run>(
     setup: &Setup,
     shared: &'run RunShared,
     messages: Sender<Message>,
-) -> &'run RunSpan {
-    // Read before the schedule starts, so that its first slot is not before the run.
-    let start = shared.pacer.now();
+) -> anyhow::Result<&'run RunSpan> {
+    // The run starts with the first slot, exactly. It goes back, and a worker gets it.
+    let first = shared.pacer.claim()?;
     shared.pacer.resume();
+    let span = RunSpan::new(&shared.pacer, first.due()?, setup.length(), messages);
     setup.target.iter().for_each(Target::schedule_starts);
-    shared.span.get_or_init(|| RunSpan::new(&shared.pacer, start, setup.length(), messages))
-}
-
-/// What a worker needed of the CPU. A worker's panic continues here.
-fn join(worker: WorkerThread<'_>) -> Option<CpuDemand> {
-    worker.join().unwrap_or_else(|payload| panic::resume_unwind(payload))
+    // It is not set anywhere else.
+    let _ = shared.span.set(span);
+    drop(first);
+    shared.span.get().context("the schedule has not started")
 }

@@ -37,13 +37,18 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
     for (line, told) in [
         ("run --rate 0", "--rate"),
         ("run --rate nan", "--rate"),
-        ("run --workers 0", "--workers"),
+        ("run --workers 0", "--connections"),
         ("run --nonsense", "--nonsense"),
         ("nonsense", "nonsense"),
         ("run --json /nonexistent/file", "/nonexistent/file"),
         ("run --hdr /nonexistent/file", "/nonexistent/file"),
         ("run --url localhost:1", "http://"),
-        ("run --url https://localhost/", "https is not supported"),
+        ("run --url ftp://localhost/", "http://"),
+        ("run --url http:///path", "URL"),
+        ("run --proxy http://localhost:3128/", "connects to the server itself"),
+        ("run --cacert /nonexistent/file --url https://127.0.0.1:1/", "/nonexistent/file"),
+        ("run --body-file /nonexistent/file", "/nonexistent/file"),
+        ("run --unix-socket /nonexistent/socket --url http://localhost/", "not found"),
         // Nothing listens on port 1.
         ("run --url http://127.0.0.1:1/", "refused"),
         ("run --url http://no-such-host.invalid/", "no-such-host"),
@@ -98,15 +103,17 @@ fn the_json_object_has_the_promised_names_and_no_others() {
     let results = results("run --rate 200 --requests 10");
     assert_eq!(
         names(&results),
-        "achieved_rate completed duration_seconds failed gaps ledger response_time_ns service_time_ns skipped \
-         spun_ns started target_rate verdict wait_time_ns"
+        "achieved_rate bytes_read bytes_written completed connect_time_ns due duration_seconds errors failed \
+         failures gaps lateness ledger processor ratio resolve_time_ns response_time_ns \
+         response_times_at_least service_time_ns skipped spun_ns started statuses target_rate \
+         tls_time_ns unfinished unstarted verdict wait_time_ns"
     );
     for times in ["wait_time_ns", "service_time_ns", "response_time_ns"] {
         assert_eq!(names(&results[times]), "count max mean p50 p90 p99 p99_9 p99_99");
     }
     assert_eq!(names(&results["gaps"]), "coefficient_of_variation within_25_percent");
     assert_eq!(names(&results["ledger"]), "allocated_ns backlog_ns elapsed_ns idle_ns waiting_ns");
-    let verdicts = ["on-schedule", "target-behind", "generator-behind"];
+    let verdicts = ["on-schedule", "target-behind", "generator-behind", "target-failing"];
     assert!(verdicts.contains(&results["verdict"].as_str().unwrap()), "{results}");
     assert_eq!(results["target_rate"], 200.0);
 }
@@ -143,7 +150,7 @@ fn a_run_that_spun_reports_for_how_long() {
         let has_spun = results["spun_ns"].as_u64().unwrap() > 0;
         assert!(!(has_spun && pause == "sleep"), "{results}");
         let report = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(report.contains("of a core, all workers together"), has_spun, "{report}");
+        assert_eq!(report.contains("of a core, all threads together"), has_spun, "{report}");
     }
 }
 
@@ -156,27 +163,55 @@ fn a_missed_rate_is_status_3() {
     assert_eq!(results(behind)["verdict"], "target-behind");
 }
 
-#[test]
-fn every_slot_is_started_or_skipped_or_left_behind() {
-    let results =
-        results("run --rate 1k/s --target-latency 5ms --skip-later-than 20ms --duration 400ms");
-    let [started, skipped] = ["started", "skipped"].map(|name| results[name].as_u64().unwrap());
-    assert!(skipped > 0 && started > 0 && started + skipped <= 400, "{results}");
+/// The sums that every report must have.
+fn assert_adds_up(results: &Value) {
+    let count = |name: &str| results[name].as_u64().unwrap_or_else(|| panic!("{name}: {results}"));
+    assert_eq!(count("due"), count("started") + count("skipped") + count("unstarted"), "{results}");
+    assert_eq!(
+        count("started"),
+        count("completed") + count("failed") + count("unfinished"),
+        "{results}"
+    );
+    assert_eq!(results["wait_time_ns"]["count"], results["started"], "{results}");
+    assert_eq!(results["service_time_ns"]["count"], results["completed"], "{results}");
+    assert_eq!(results["response_time_ns"]["count"], results["due"], "{results}");
+    assert_eq!(count("response_times_at_least"), count("due") - count("completed"), "{results}");
 }
 
 #[test]
-fn failed_requests_are_counted_and_not_timed() {
+fn every_slot_that_was_due_is_counted_once() {
+    for (line, due) in [
+        ("run --rate 1k/s --duration 400ms", 400),
+        ("run --rate 200k/s --duration 400ms", 80_000),
+        ("run --rate 1k/s --duration 400ms --target-latency 5ms -c 2", 400),
+        ("run --rate 1k/s --duration 400ms --target-latency 5ms -c 2 --skip-later-than 20ms", 400),
+        ("run --rate 1k/s --duration 400ms --warmup 200ms --target-latency 5ms -c 2", 400),
+        ("run --rate 1k/s --duration 400ms --target-stall 300ms@300ms -c 64", 400),
+        ("run --rate 1k/s --duration 400ms --timeout 50ms --target-stall 1s@200ms -c 4", 400),
+    ] {
+        let results = results(line);
+        assert_adds_up(&results);
+        assert_eq!(results["due"], due, "{line}: {results}");
+    }
+}
+
+#[test]
+fn a_burst_ratio_counts_what_it_still_holds_back() {
+    let line = "run --rate 1k/s --duration 500ms --target-stall 300ms@100ms -c 2 --strictness 1.1";
+    let results = results(line);
+    assert_adds_up(&results);
+    assert_eq!(results["due"], 500, "{results}");
+    assert!(results["unstarted"].as_u64().unwrap() > 0, "{results}");
+}
+
+#[test]
+fn failed_requests_are_counted_and_not_timed_as_successes() {
     // The stall begins when the schedule does, and lasts longer than any request may take.
     let results = results("run --rate 100 --requests 6 --timeout 40ms --target-stall 1min@0s");
-    assert_eq!(
-        (&results["started"], &results["completed"], &results["failed"]),
-        (&6.into(), &0.into(), &6.into())
-    );
-    assert_eq!(
-        (&results["service_time_ns"]["count"], &results["response_time_ns"]["count"]),
-        (&0.into(), &0.into())
-    );
-    assert_eq!(results["wait_time_ns"]["count"], 6);
+    assert_adds_up(&results);
+    assert_eq!((&results["started"], &results["failed"]), (&6.into(), &6.into()));
+    assert_eq!(results["failures"]["timeout"], 6);
+    assert_eq!(results["verdict"], "target-failing");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The options of `nanopace run`; the texts here are its `--help` page.
 
+use super::client::args::ClientArgs;
 use crate::target::stall::Stall;
 use clap::Args;
 use nanopace::{Pause, Rate, Strictness};
@@ -10,7 +11,7 @@ use std::time::Duration;
 /// The options of `nanopace run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// URL of the server, http only; by default an embedded target on a loopback port is used
+    /// URL of the server, http or https; by default an embedded target on a loopback port is used
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
 
@@ -26,9 +27,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) requests: Option<u64>,
 
-    /// Threads that send requests, each on its own connection and one request at a time
-    #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=4096))]
-    pub(crate) workers: u16,
+    /// Threads that send requests, each with connections of its own [default: one for each core]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
 
     /// How to catch up when late: 0 at once, 1 never, 1.1 at up to 110 % of the rate
     #[arg(long, value_name = "NUMBER", default_value_t)]
@@ -42,17 +43,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) skip_later_than: Option<Duration>,
 
-    /// How an early worker pauses: sleep, hybrid (sleep, then spin briefly), yield or spin
+    /// How an early thread pauses: sleep, hybrid (sleep, then spin briefly), yield or spin
     #[arg(long, value_name = "HOW", default_value_t)]
     pub(crate) pause: Pause,
 
-    /// Pin worker i to core i, starting over after the last core
+    /// Pin thread i to core i, starting over after the last core
     #[arg(long)]
     pub(crate) pin: bool,
-
-    /// Abort a request after this time; it counts as failed
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration)]
-    pub(crate) timeout: Duration,
 
     /// Run this long before recording starts
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
@@ -69,6 +66,9 @@ pub(crate) struct RunArgs {
     /// Exit with status 3 if less than this share of the scheduled requests is started, e.g. 0.99
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) fail_below: Option<f64>,
+
+    #[command(flatten)]
+    pub(crate) client: ClientArgs,
 
     /// Write the results as one JSON object; with - it goes to standard output, and the report to
     /// standard error

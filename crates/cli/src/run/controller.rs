@@ -1,26 +1,31 @@
 //! Controls a run: acts on keys and signals, collects and shows once a second, and ends the run.
 
 use super::keys::{Action, Prompt};
-use super::load::cpu::CpuDemand;
+use super::load::processor::ProcessorTime;
 use super::load::shared::RunShared;
-use super::load::span::{RunEnd, RunSpan};
+use super::load::span::{Admission, RunEnd, RunSpan};
+use super::load::threads::{self, Threads};
 use super::message::Message;
-use super::recording::collector::Collector;
+use super::recording::collector::{Beside, Collector};
 use super::recording::hdr_log::HdrLog;
-use super::recording::lateness::Lateness;
 use super::reporting::rate_history::RateHistory;
 use super::reporting::summary::{RunResults, Summary};
 use super::status::{Recent, Status};
 use crate::progress::Progress;
 use crossterm::event::KeyEvent;
-use nanopace::{Ledger, Nanos, Pacer, Rate};
+use nanopace::{Nanos, Pacer, Rate, Strictness};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 /// How often progress is shown and the interval log is written.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Changes the rate, and collects what the workers record.
+/// A share of the time at which load threads have nothing left, and a delay of this one that says
+/// that the process was stopped.
+const FULL: f64 = 0.9;
+const STOPPED: Duration = Duration::from_millis(200);
+
+/// Changes the rate, and collects what the load threads record.
 #[derive(Debug)]
 pub(crate) struct Controller<'run> {
     pacer: Pacer,
@@ -33,20 +38,21 @@ pub(crate) struct Controller<'run> {
     prompt: Prompt,
     /// What the last key did, for the status.
     note: String,
-    /// When the last collection was.
-    collected: Nanos,
-    /// Slots granted by then.
-    granted: u64,
-    /// What it found, to show again when a key changes something.
+    /// What the last collection found; to show again when a key changes something.
+    last: Collected,
     recent: Recent,
+    /// The processor time of the recorded part.
+    processor: Option<ProcessorTime>,
+    skip_limit: Duration,
 }
 
-/// The end of the schedule. Requests in flight may still go on.
+/// Where things stood at a collection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ending {
-    run_end: RunEnd,
-    /// The lateness that is in no operation's wait time.
-    unrecorded: Lateness,
+struct Collected {
+    at: Nanos,
+    skipped: u64,
+    idle: Duration,
+    processor: Option<ProcessorTime>,
 }
 
 impl<'run> Controller<'run> {
@@ -56,8 +62,10 @@ impl<'run> Controller<'run> {
         span: &'run RunSpan,
         progress: Progress,
         hdr: Option<HdrLog>,
+        skip_limit: Option<Duration>,
     ) -> Controller<'run> {
         let pacer = &shared.pacer;
+        let processor = shared.threads.time();
         Controller {
             pacer: pacer.clone(),
             shared,
@@ -68,46 +76,85 @@ impl<'run> Controller<'run> {
             hdr,
             prompt: Prompt::default(),
             note: String::new(),
-            collected: span.start,
-            granted: 0,
+            last: Collected { at: span.start, skipped: 0, idle: Duration::ZERO, processor },
             recent: Recent::default(),
+            processor,
+            skip_limit: skip_limit.unwrap_or_default(),
         }
     }
 
-    /// Returns when the run should end.
+    /// Returns when the schedule should end.
     pub(crate) fn run(&mut self, messages: &Receiver<Message>) -> anyhow::Result<()> {
         loop {
-            let next = (self.collected + TICK).min(self.span.end);
+            let next = self.next_tick().min(self.span.end());
             match messages.recv_timeout(next - self.pacer.now()) {
-                Ok(Message::Stop) => return Ok(()),
+                Ok(Message::Stop | Message::LastSlot) => return Ok(()),
                 Ok(Message::Key(key)) => self.press(key),
-                Err(_) if self.pacer.now() >= self.span.end => return Ok(()),
-                Err(_) if self.pacer.now() >= next => {
-                    self.collect()?;
-                    self.progress.show(&self.status());
-                }
-                // The channel's clock and the pacer's may differ slightly.
-                Err(_) => {}
+                Ok(Message::Ready) => {}
+                Err(_) if self.pacer.now() >= self.span.end() => return Ok(()),
+                Err(_) => self.tick()?,
             }
         }
     }
 
-    /// Ends the schedule, unless it has ended already.
-    pub(crate) fn end(&self) -> Ending {
-        let run_end = self.span.end_run(self.pacer.now());
-        let utilization = &self.shared.utilization;
-        let Ledger { backlog_slots, backlog, idle, .. } = run_end.ledger;
-        let unstarted = Lateness::of_unstarted(backlog_slots, backlog, utilization.all_busy());
-        let forfeited = Lateness::of_forfeited(idle, utilization.all_busy_time());
-        Ending { run_end, unrecorded: unstarted.plus(forfeited) }
+    /// A tick also ends the warm-up, so that what follows is collected apart.
+    fn next_tick(&self) -> Nanos {
+        let (next, warm) = (self.last.at + TICK, self.span.recorded_from);
+        if self.last.at < warm { next.min(warm) } else { next }
     }
 
-    /// The results, once the workers are done.
-    pub(crate) fn sum_up(
-        mut self,
-        ending: Ending,
-        workers: Vec<CpuDemand>,
-    ) -> anyhow::Result<Summary> {
+    /// Collects and shows, if it is time.
+    fn tick(&mut self) -> anyhow::Result<()> {
+        // The channel's clock and the pacer's may differ slightly.
+        if self.pacer.now() >= self.next_tick() {
+            self.collect()?;
+            self.progress.show(&self.status());
+        }
+        Ok(())
+    }
+
+    /// Ends the schedule, unless it has ended already, and counts the slots that were due.
+    pub(crate) fn end(&self) -> RunEnd {
+        let run_end = self.span.end_run(self.pacer.now());
+        // A pause and a burst ratio hold back slots that were due.
+        self.pacer.set_strictness(Strictness::AVERAGE);
+        self.pacer.resume();
+        let mut recorders = self.shared.recorders.iter().cycle();
+        while let (Ok(grant), Some(recorder)) = (self.pacer.try_acquire(), recorders.next()) {
+            let intended_start = grant.intended_start();
+            match self.span.admit(intended_start, self.pacer.now().max(run_end.at)) {
+                Admission::Unstarted => recorder.unstarted(intended_start, run_end.at),
+                _ if intended_start < self.span.recorded_from => {}
+                _ => break,
+            }
+        }
+        self.pacer.close();
+        run_end
+    }
+
+    /// Waits until all answers are there, or nobody wants to wait for them.
+    pub(crate) fn wait_for_answers(
+        &mut self,
+        messages: &Receiver<Message>,
+        threads: &Threads,
+    ) -> anyhow::Result<()> {
+        while threads.ended() < threads.count() {
+            match messages.recv_timeout(threads::GLANCE) {
+                Ok(Message::Stop) => drop(self.shared.give_up.send(true)),
+                Err(_) if self.pacer.now() >= self.next_tick() => {
+                    self.collect()?;
+                    let missing = self.collector.total().in_flight();
+                    self.note = format!("waiting for {missing} answers; Ctrl-C gives them up");
+                    self.progress.show(&self.status());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The results, once the threads are done.
+    pub(crate) fn sum_up(mut self, run_end: RunEnd) -> anyhow::Result<Summary> {
         self.collect()?;
         self.progress.end();
         if let Some(hdr) = self.hdr {
@@ -115,29 +162,39 @@ impl<'run> Controller<'run> {
         }
         Ok(Summary::new(&RunResults {
             recorded_from: self.span.recorded_from,
-            run_end: ending.run_end,
+            run_end,
             rates: &self.rates,
             stats: self.collector.total(),
             gaps: self.collector.gap_quality(),
-            unrecorded: ending.unrecorded,
-            workers,
+            spun: self.pacer.stats().spun(),
+            processor: self.last.processor.zip(self.processor).map(|(now, then)| now.since(then)),
+            endpoints: &self.shared.plan.endpoints,
         }))
     }
 
     fn collect(&mut self) -> anyhow::Result<()> {
-        let (since, granted) = (self.collected, self.granted);
-        self.collected = self.pacer.now();
-        self.granted = self.pacer.ledger().granted;
-        let (interval, length) = (self.collector.collect(), self.collected - since);
-        self.recent = Recent::new(self.granted.saturating_sub(granted), interval, length);
+        let (before, ledger) = (self.last, self.pacer.ledger());
+        self.last = Collected {
+            at: self.pacer.now(),
+            skipped: ledger.skipped,
+            idle: ledger.idle,
+            processor: self.shared.threads.time(),
+        };
+        if self.last.at <= self.span.recorded_from {
+            // What is before is warm-up.
+            self.processor = self.last.processor;
+        }
+        let length = self.last.at - before.at;
+        let interval = self.collector.collect(self.last.beside(&before, self.skip_limit));
+        self.recent = Recent::new(interval, length);
         match &mut self.hdr {
-            Some(hdr) => hdr.write(since - self.span.start, length, interval),
+            Some(hdr) => hdr.write(before.at - self.span.start, length, interval),
             None => Ok(()),
         }
     }
 
     fn press(&mut self, key: KeyEvent) {
-        self.note = match self.prompt.press(key.code) {
+        self.note = match self.prompt.press(key) {
             Ok(Some(action)) => {
                 self.act(action);
                 String::new()
@@ -152,7 +209,7 @@ impl<'run> Controller<'run> {
         match action {
             Action::SetRate(rate) => self.set_rate(rate),
             Action::Faster => self.scale_rate(1.1),
-            Action::Slower => self.scale_rate(0.9),
+            Action::Slower => self.scale_rate(1.0 / 1.1),
             Action::TogglePause if self.pacer.is_paused() => {
                 self.pacer.resume();
                 self.record_rate(self.pacer.rate().as_hz());
@@ -196,6 +253,22 @@ impl<'run> Controller<'run> {
     }
 }
 
+impl Collected {
+    /// What happened beside the operations since `before`.
+    fn beside(&self, before: &Collected, skip_limit: Duration) -> Beside {
+        let length = self.at - before.at;
+        let time = self.processor.zip(before.processor);
+        let wanted = time.map_or(Duration::ZERO, |(now, then)| now.since(then).wanted);
+        Beside {
+            skipped: self.skipped - before.skipped,
+            skip_limit,
+            forfeited: self.idle.saturating_sub(before.idle),
+            lacks_processor: length > TICK + STOPPED
+                || wanted.as_secs_f64() > FULL * length.as_secs_f64(),
+        }
+    }
+}
+
 /// Four digits of a rate: after a few steps of 10 % it is still easy to read.
 fn rounded(hz: f64) -> f64 {
     format!("{hz:.3e}").parse().unwrap_or(hz)
@@ -212,6 +285,14 @@ mod tests {
             [(5_500.000_000_000_001, 5_500.0), (7_320.5, 7_320.0), (0.123_456, 0.123_5), (1e9, 1e9)]
         {
             assert_eq!(rounded(hz), round);
+        }
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "a rounded rate is the number as it is written")]
+    fn a_step_up_and_a_step_down_end_where_they_began() {
+        for hz in [5_000.0, 333.3, 0.5, 1e6, 7.0] {
+            assert_eq!(rounded(rounded(hz * 1.1) / 1.1), hz);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What typed keys mean.
 
-use crossterm::event::KeyCode;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use nanopace::{Rate, RateError};
 
 /// What a key asks for.
@@ -25,8 +25,12 @@ pub(crate) struct Prompt {
 impl Prompt {
     /// What `key` asks for, after the keys before it. An error means that a text was entered that
     /// is not a rate.
-    pub(crate) fn press(&mut self, key: KeyCode) -> Result<Option<Action>, RateError> {
-        match key {
+    pub(crate) fn press(&mut self, key: KeyEvent) -> Result<Option<Action>, RateError> {
+        // With Ctrl or Alt, a key is not the character that it is printed with.
+        if key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
+            return Ok(None);
+        }
+        match key.code {
             KeyCode::Char('+' | '=') => return Ok(Some(Action::Faster)),
             KeyCode::Char('-') => return Ok(Some(Action::Slower)),
             KeyCode::Char(' ') => return Ok(Some(Action::TogglePause)),
@@ -67,7 +71,7 @@ mod tests {
             '\x1b' => KeyCode::Esc,
             c => KeyCode::Char(c),
         };
-        text.chars().filter_map(|c| prompt.press(key(c)).ok().flatten()).collect()
+        text.chars().filter_map(|c| prompt.press(key(c).into()).ok().flatten()).collect()
     }
 
     fn set(rate: &str) -> Action {
@@ -103,11 +107,23 @@ mod tests {
     }
 
     #[test]
+    fn a_key_with_ctrl_or_alt_is_another_key() {
+        // Terminals send Ctrl-\\ as Ctrl-4.
+        for modifiers in [KeyModifiers::CONTROL, KeyModifiers::ALT] {
+            let mut prompt = Prompt::default();
+            for c in ['4', '+', ' '] {
+                assert_eq!(prompt.press(KeyEvent::new(KeyCode::Char(c), modifiers)), Ok(None));
+            }
+            assert_eq!(prompt.press(KeyCode::Enter.into()), Ok(None));
+        }
+    }
+
+    #[test]
     fn what_is_no_rate_is_an_error_and_forgotten() {
         let mut prompt = Prompt::default();
-        assert_eq!(prompt.press(KeyCode::Char('0')), Ok(None));
+        assert_eq!(prompt.press(KeyCode::Char('0').into()), Ok(None));
         assert_eq!(prompt.typed(), "0");
-        assert!(prompt.press(KeyCode::Enter).is_err());
+        assert!(prompt.press(KeyCode::Enter.into()).is_err());
         assert_eq!(prompt.typed(), "");
     }
 }

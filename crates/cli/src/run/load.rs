@@ -1,8 +1,7 @@
-//! Load: workers take slots from the pacer and send requests.
+//! Load: threads that take slots from the pacer and send requests.
 
-pub(crate) mod client;
-pub(crate) mod cpu;
+pub(crate) mod processor;
 pub(crate) mod shared;
 pub(crate) mod span;
-mod utilization;
-pub(crate) mod worker;
+pub(crate) mod threads;
+mod worker;

@@ -5,8 +5,12 @@ use crossterm::event::KeyEvent;
 /// A message to the controller.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// End the run and report.
+    /// End the schedule; when it has ended already, give up the answers that are missing.
     Stop,
+    /// The last slot has started.
+    LastSlot,
+    /// A load thread has opened its connections.
+    Ready,
     /// A key was pressed.
     Key(KeyEvent),
 }

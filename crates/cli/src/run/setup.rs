@@ -1,17 +1,21 @@
 //! The set-up of a run. Everything that can be wrong is found here, before any load.
 
 use super::args::RunArgs;
-use super::load::client::{Client, http_url};
+use super::client::failure::Failure;
+use super::client::plan::{self, Plan};
+use super::client::session::Session;
+use super::client::tls::Trust;
 use super::load::span::RunLength;
+use super::load::threads;
 use super::recording::hdr_log::HdrLog;
-use super::recording::operation::Failure;
 use crate::target::{Behaviour, Target};
 use anyhow::{Context, bail};
 use core_affinity::CoreId;
 use nanopace::Pacer;
 use nanopace_console::Output;
+use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Duration;
-use ureq::http::Uri;
 
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
@@ -20,12 +24,14 @@ const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 pub(crate) struct Setup {
     /// The options as given.
     pub(crate) args: RunArgs,
-    /// Where requests go.
-    pub(crate) url: Uri,
-    /// The embedded target, if that is where they go.
+    /// Where requests go; the first one, if there are several.
+    pub(crate) url: String,
+    /// What is sent.
+    pub(crate) plan: Arc<Plan>,
+    /// The embedded target, if that is where requests go.
     pub(crate) target: Option<Target>,
-    /// Cores to pin workers to; empty if they are not pinned.
-    cores: Vec<CoreId>,
+    /// Cores to pin threads to; empty if they are not pinned.
+    pub(crate) cores: Vec<CoreId>,
     /// Where the results go.
     pub(crate) output: Output,
     /// The open file for the interval log.
@@ -40,8 +46,19 @@ impl Setup {
         let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
         let cores = if args.pin { cores()? } else { Vec::new() };
         let (target, url) = endpoint(&args)?;
-        probe(&url, args.timeout)?;
-        Ok(Setup { args, url, target, cores, output, hdr })
+        let spec = plan::target_of(&url, &args.client)?;
+        let plan = Arc::new(Plan::new(&[spec], &args.client, trust(&args))?);
+        allow_open_files(args.client.connections)?;
+        probe(&url, &plan)?;
+        Ok(Setup { args, url, plan, target, cores, output, hdr })
+    }
+
+    /// How many connections each thread has.
+    pub(crate) fn connections(&self) -> Vec<usize> {
+        let connections = self.args.client.connections as usize;
+        let cores = available_parallelism().map_or(1, usize::from);
+        let threads = self.args.threads.map_or(cores, usize::from);
+        threads::spread(connections, threads.min(connections))
     }
 
     /// A pacer as asked for, paused until the schedule starts.
@@ -56,11 +73,6 @@ impl Setup {
             builder = builder.skip_later_than(limit);
         }
         builder.build()
-    }
-
-    /// The core that the worker is pinned to, if any.
-    pub(crate) fn core(&self, worker: usize) -> Option<CoreId> {
-        self.cores.iter().cycle().nth(worker).copied()
     }
 
     /// The length of the run. What is not limited has the largest number there is.
@@ -79,21 +91,34 @@ impl Setup {
         let args = &self.args;
         let target = if self.target.is_some() { " (embedded target)" } else { "" };
         format!(
-            "{}{target}: {}, {} workers, strictness {}, pause {}",
-            self.url, args.rate, args.workers, args.strictness, args.pause
+            "{}{target}: {}, {} connections on {} threads, strictness {}, pause {}",
+            self.url,
+            args.rate,
+            args.client.connections,
+            self.connections().len(),
+            args.strictness,
+            args.pause
         )
     }
 }
 
 /// The server asked for, or an embedded target that has been started.
-fn endpoint(args: &RunArgs) -> anyhow::Result<(Option<Target>, Uri)> {
+fn endpoint(args: &RunArgs) -> anyhow::Result<(Option<Target>, String)> {
     if let Some(url) = &args.url {
-        return Ok((None, http_url(url)?));
+        return Ok((None, url.clone()));
     }
     let behaviour = Behaviour { latency: args.target_latency, stall: args.target_stall };
     let target = Target::start(behaviour).context("cannot start the embedded target")?;
-    let url = http_url(&target.url())?;
+    let url = target.url();
     Ok((Some(target), url))
+}
+
+fn trust(args: &RunArgs) -> Trust<'_> {
+    match &args.client.cacert {
+        _ if args.client.insecure => Trust::Anyone,
+        Some(path) => Trust::File(path),
+        None => Trust::System,
+    }
 }
 
 fn cores() -> anyhow::Result<Vec<CoreId>> {
@@ -103,11 +128,50 @@ fn cores() -> anyhow::Result<Vec<CoreId>> {
     }
 }
 
-/// Sends one request. An answer with an error status is fine: the server works, and the run will
-/// count such failures.
-fn probe(url: &Uri, timeout: Duration) -> anyhow::Result<()> {
-    match Client::new(url, timeout).get() {
+/// Sends one request, which no figure includes. An answer with an error status is fine: the server
+/// works, and the run will count such failures.
+fn probe(url: &str, plan: &Arc<Plan>) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Its rate does not matter: it is the clock.
+    let clock = Pacer::new(nanopace::Rate::per_second(1)?);
+    let outcome = runtime.block_on(async { Session::new(plan, &clock, 0).send().await.outcome() });
+    match outcome {
         Ok(()) | Err(Failure::Status(_)) => Ok(()),
-        Err(failure) => bail!("no answer from {url}: {failure}"),
+        Err(failure) => bail!("no answer from {url}: {failure}{}", advice(failure)),
     }
+}
+
+fn advice(failure: Failure) -> &'static str {
+    match failure {
+        Failure::Tls => "; trust its certificate by --cacert FILE, or any by --insecure",
+        Failure::Protocol => "; does it speak this version of HTTP?",
+        _ => "",
+    }
+}
+
+/// Raises the limit of open files, if it is too low for so many connections.
+#[cfg(unix)]
+fn allow_open_files(connections: u32) -> anyhow::Result<()> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    // The embedded target has the other end of each connection, and files and timers are open too.
+    let wanted = u64::from(connections) * 2 + 100;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= wanted) {
+        return Ok(());
+    }
+    let current = Some(limit.maximum.map_or(wanted, |maximum| maximum.min(wanted)));
+    setrlimit(Resource::Nofile, Rlimit { current, ..limit })?;
+    match limit.maximum {
+        Some(maximum) if maximum < u64::from(connections) + 50 => bail!(
+            "{connections} connections need more open files than the {maximum} that are allowed: \
+             raise the limit (ulimit -n), or use fewer --connections"
+        ),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere there is a limit to raise")]
+fn allow_open_files(_: u32) -> anyhow::Result<()> {
+    Ok(())
 }

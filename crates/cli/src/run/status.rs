@@ -48,9 +48,9 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    /// `granted` slots and the operations in `stats`, within `length`.
-    pub(crate) fn new(granted: u64, stats: &OperationStats, length: Duration) -> Recent {
-        let hz = human::float(granted) / length.as_secs_f64();
+    /// The operations in `stats`, within `length`.
+    pub(crate) fn new(stats: &OperationStats, length: Duration) -> Recent {
+        let hz = human::float(stats.started()) / length.as_secs_f64();
         Recent { hz, wait: spread(&stats.wait), response: spread(&stats.response) }
     }
 }

@@ -1,31 +1,41 @@
 //! What the threads of a run share.
 
+use super::processor::LoadThreads;
 use super::span::RunSpan;
-use super::utilization::Utilization;
+use crate::run::client::plan::Plan;
 use crate::run::recording::recorder::Recorder;
 use nanopace::Pacer;
-use std::sync::OnceLock;
+use std::sync::Arc;
+use tokio::sync::{SetOnce, watch};
 
-/// Shared by all workers and the controller.
+/// Shared by all load threads and the controller.
 #[derive(Debug)]
 pub(crate) struct RunShared {
     /// Grants the slots.
     pub(crate) pacer: Pacer,
-    /// Knows whether any worker is free.
-    pub(crate) utilization: Utilization,
-    /// One recorder for each worker.
-    pub(crate) recorders: Vec<Recorder>,
+    /// What is sent.
+    pub(crate) plan: Arc<Plan>,
+    /// One recorder for each thread.
+    pub(crate) recorders: Vec<Arc<Recorder>>,
     /// Set when the schedule starts.
-    pub(crate) span: OnceLock<RunSpan>,
+    pub(crate) span: SetOnce<RunSpan>,
+    /// True when answers that are still missing are given up.
+    pub(crate) give_up: watch::Sender<bool>,
+    /// The load threads, as the system knows them.
+    pub(crate) threads: LoadThreads,
 }
 
 impl RunShared {
-    /// What `workers` paced by `pacer` share. The schedule has not started yet.
-    pub(crate) fn new(pacer: Pacer, workers: u16) -> RunShared {
+    /// What threads paced by `pacer` share: as many as there are numbers of `connections`. The
+    /// schedule has not started yet.
+    pub(crate) fn new(pacer: Pacer, plan: Arc<Plan>, connections: &[usize]) -> RunShared {
+        let recorder = |connections: &usize| Arc::new(Recorder::new(&pacer, *connections));
         RunShared {
-            utilization: Utilization::new(workers),
-            recorders: (0..workers).map(|_| Recorder::new(&pacer)).collect(),
-            span: OnceLock::new(),
+            recorders: connections.iter().map(recorder).collect(),
+            plan,
+            span: SetOnce::new(),
+            give_up: watch::Sender::new(false),
+            threads: LoadThreads::default(),
             pacer,
         }
     }

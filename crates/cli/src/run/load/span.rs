@@ -1,7 +1,7 @@
 //! The part of the schedule that is run and recorded, and its end.
 
 use crate::run::message::Message;
-use nanopace::{Grant, Ledger, Nanos, Pacer};
+use nanopace::{Ledger, Nanos, Pacer};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
@@ -15,15 +15,15 @@ pub(crate) struct RunSpan {
     pub(crate) start: Nanos,
     /// Slots before this belong to the warm-up.
     pub(crate) recorded_from: Nanos,
-    /// Slots from here on are not started.
-    pub(crate) end: Nanos,
+    /// The planned end.
+    end: Nanos,
     /// How many recorded slots may still start.
     left: AtomicU64,
     ended: OnceLock<RunEnd>,
     messages: Sender<Message>,
 }
 
-/// The state at the end of a run.
+/// The state at the end of the schedule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunEnd {
     /// The end on the schedule.
@@ -31,18 +31,18 @@ pub(crate) struct RunEnd {
     /// The pacer's ledger when the end was noticed: usually a few ms after `at`, or up to an
     /// interval before it if the last recorded slot was admitted.
     pub(crate) ledger: Ledger,
-    /// How long all workers together have spun on the clock.
-    pub(crate) spun: Duration,
 }
 
-/// What a worker does with a slot.
+/// What becomes of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// Start it and record it.
     Recorded,
     /// Start it and record nothing.
     WarmUp,
-    /// Leave it: the run is over.
+    /// It was due in the run, which has ended meanwhile. Count it.
+    Unstarted,
+    /// It is not part of the run.
     Over,
 }
 
@@ -58,8 +58,8 @@ pub(crate) struct RunLength {
 }
 
 impl RunSpan {
-    /// A span of `length` from `start` on. When the last recorded slot has been admitted, or
-    /// `end_run` is called, [`Message::Stop`] is sent once.
+    /// A span of `length` from `start` on. When the last recorded slot has been admitted,
+    /// [`Message::LastSlot`] is sent.
     pub(crate) fn new(
         pacer: &Pacer,
         start: Nanos,
@@ -78,13 +78,19 @@ impl RunSpan {
         }
     }
 
-    /// Decides about a slot. Admitting the last recorded one ends the run.
-    pub(crate) fn admit(&self, grant: &Grant) -> Admission {
-        let intended_start = grant.intended_start();
-        if intended_start >= self.end {
+    /// Slots from here on are not started, and no slot is started from then on.
+    pub(crate) fn end(&self) -> Nanos {
+        self.ended.get().map_or(self.end, |ended| ended.at)
+    }
+
+    /// Decides about a slot at `now`. Admitting the last recorded one ends the run.
+    pub(crate) fn admit(&self, intended_start: Nanos, now: Nanos) -> Admission {
+        let end = self.end();
+        let is_warm_up = intended_start < self.recorded_from;
+        if intended_start >= end || (is_warm_up && now >= end) {
             return Admission::Over;
         }
-        if intended_start < self.recorded_from {
+        if is_warm_up {
             return Admission::WarmUp;
         }
         // Relaxed: each decrement must be unique; nothing else is published through it. No loom
@@ -94,30 +100,27 @@ impl RunSpan {
             .left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
         {
-            Ok(1) => self.admit_last(intended_start),
+            Ok(_) if now >= end => Admission::Unstarted,
+            Ok(1) => self.admit_last(intended_start, now),
             Ok(_) => Admission::Recorded,
             Err(_) => Admission::Over,
         }
     }
 
-    fn admit_last(&self, intended_start: Nanos) -> Admission {
+    fn admit_last(&self, intended_start: Nanos, now: Nanos) -> Admission {
         // The run ends one interval after the last intended start, or now if that is later. So N
         // slots take N intervals.
         let interval = Duration::from_secs_f64(self.pacer.rate().interval_ns() * 1e-9);
-        self.end_run((intended_start + interval).max(self.pacer.now()));
+        self.end_run((intended_start + interval).max(now));
+        // The receiver is gone only when the run has ended.
+        let _ = self.messages.send(Message::LastSlot);
         Admission::Recorded
     }
 
-    /// Ends the run at `at`. No more slots are granted. `at` is capped at the scheduled end; only
-    /// the first call counts.
+    /// Ends the schedule at `at`, which is capped at the end that was planned. Only the first call
+    /// counts.
     pub(crate) fn end_run(&self, at: Nanos) -> RunEnd {
-        *self.ended.get_or_init(|| {
-            let (ledger, spun) = (self.pacer.ledger(), self.pacer.stats().spun());
-            self.pacer.close();
-            // The receiver is gone only when the run has ended.
-            let _ = self.messages.send(Message::Stop);
-            RunEnd { at: at.min(self.end), ledger, spun }
-        })
+        *self.ended.get_or_init(|| RunEnd { at: at.min(self.end), ledger: self.pacer.ledger() })
     }
 }
 
@@ -130,6 +133,9 @@ mod tests {
     const fn secs(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
     }
+
+    /// Before any end.
+    const NOW: Nanos = Nanos::ZERO;
 
     /// A span at 1/s whose slots are all due, and its messages.
     fn span(warmup: u64, duration: u64, slots: u64) -> (RunSpan, Receiver<Message>) {
@@ -146,7 +152,7 @@ mod tests {
     /// `most`.
     fn admissions(span: &RunSpan, most: usize) -> Vec<Admission> {
         let grants = std::iter::from_fn(|| span.pacer.acquire().ok());
-        grants.take(most).map(|grant| span.admit(&grant)).collect()
+        grants.take(most).map(|grant| span.admit(grant.intended_start(), NOW)).collect()
     }
 
     #[test]
@@ -160,13 +166,23 @@ mod tests {
     }
 
     #[test]
-    fn the_last_slot_closes_the_pacer_and_ends_the_run() {
+    fn the_last_slot_ends_the_run() {
         let (span, messages) = span(1, 1_000, 2);
-        assert_eq!(
-            admissions(&span, 9),
-            [Admission::WarmUp, Admission::Recorded, Admission::Recorded]
-        );
-        assert!(matches!(messages.try_recv(), Ok(Message::Stop)));
+        let [warm_up, recorded, over] = [Admission::WarmUp, Admission::Recorded, Admission::Over];
+        assert_eq!(admissions(&span, 5), [warm_up, recorded, recorded, over, over]);
+        assert!(matches!(messages.try_recv(), Ok(Message::LastSlot)));
+        assert_eq!(span.end(), span.start + secs(3));
+    }
+
+    #[test]
+    fn what_was_due_when_the_run_ended_is_unstarted() {
+        let (span, _messages) = span(1, 3, u64::MAX);
+        let admit = |intended, now| span.admit(span.start + secs(intended), span.start + secs(now));
+        assert_eq!(admit(2, 3), Admission::Recorded);
+        assert_eq!(admit(2, 4), Admission::Unstarted);
+        assert_eq!(admit(0, 4), Admission::Over);
+        span.end_run(span.start + secs(3));
+        assert_eq!((admit(2, 3), admit(3, 3)), (Admission::Unstarted, Admission::Over));
     }
 
     #[test]

@@ -1,80 +1,57 @@
-//! A worker: takes a slot, sends a request and records it, until there are no more slots.
+//! A worker: a task that takes a slot, sends a request and records it, until there are no more
+//! slots.
 
-use super::client::Client;
-use super::cpu::{CpuDemand, CpuMeter};
 use super::shared::RunShared;
-use super::span::{Admission, RunSpan};
-use crate::run::recording::operation::{Failure, Operation};
+use super::span::Admission;
+use crate::run::client::session::Session;
 use crate::run::recording::recorder::Recorder;
-use core_affinity::CoreId;
-use nanopace::{Grant, Lane, Nanos};
-use std::time::Duration;
+use nanopace::Nanos;
+use nanopace_async::AsyncPacer;
+use std::sync::Arc;
 
-/// What one worker thread owns.
-#[derive(Debug)]
-pub(crate) struct Worker<'run> {
+/// What a worker owns.
+pub(crate) struct Worker {
     /// What all workers share.
-    pub(crate) shared: &'run RunShared,
-    /// Its record.
-    pub(crate) recorder: &'run Recorder,
-    /// Its connection.
-    pub(crate) client: Client,
-    /// The core it is pinned to, if any.
-    pub(crate) core: Option<CoreId>,
-    /// How long it was inside requests.
-    pub(crate) busy: Duration,
+    pub(crate) shared: Arc<RunShared>,
+    /// The record of its thread.
+    pub(crate) recorder: Arc<Recorder>,
+    /// The line of its thread.
+    pub(crate) line: AsyncPacer,
+    /// Its connections.
+    pub(crate) session: Session,
+    /// Since when it has asked for a slot.
+    pub(crate) free_since: Nanos,
 }
 
-impl Worker<'_> {
-    /// Works from the schedule's start until the run is over. Returns what the thread needed of the
-    /// CPU.
-    pub(crate) fn run(mut self) -> Option<CpuDemand> {
-        if let Some(core) = self.core {
-            // If it cannot be pinned, the worker runs where the scheduler puts it. Its starts may
-            // be less even, but they are not wrong.
-            core_affinity::set_for_current(core);
+impl Worker {
+    /// Opens the connections. If one cannot be opened now, the first request that needs it tries
+    /// again.
+    pub(crate) async fn prepare(&mut self) {
+        for set_up in self.session.open_all().await.into_iter().flatten() {
+            self.recorder.set_up(set_up);
         }
-        let lane = self.shared.pacer.lane();
-        let span = self.shared.span.wait();
-        let meter = CpuMeter::start();
-        self.work(lane, span);
-        meter.stop(self.busy)
     }
 
-    fn work(&mut self, mut lane: Lane, span: &RunSpan) {
-        let mut worker_free = self.shared.pacer.now();
-        while let Ok(grant) = lane.acquire() {
-            match span.admit(&grant) {
-                Admission::Recorded => worker_free = self.recorded_request(grant, worker_free),
-                Admission::WarmUp => worker_free = self.warm_up_request(),
+    /// Works from the schedule's start until there are no more slots. A worker has a slot only
+    /// while it sends the request for it: with a request in flight, it keeps none from the others.
+    pub(crate) async fn work(mut self) {
+        let shared = Arc::clone(&self.shared);
+        let span = shared.span.wait().await;
+        self.free_since = shared.pacer.now();
+        while let Ok(grant) = self.line.acquire().await {
+            let intended_start = grant.intended_start();
+            match span.admit(intended_start, shared.pacer.now()) {
+                Admission::Recorded => self.request(intended_start, true).await,
+                Admission::WarmUp => self.request(intended_start, false).await,
+                Admission::Unstarted => self.recorder.unstarted(intended_start, span.end()),
                 Admission::Over => break,
             }
         }
     }
 
-    /// Sends a request that is recorded, and returns when it was done.
-    fn recorded_request(&mut self, grant: Grant, worker_free: Nanos) -> Nanos {
-        // Stamped here and not in `acquire`: wait time is all the time between the intended start
-        // and the request.
-        let start = self.recorder.start();
-        let (outcome, end) = self.request(start);
-        let intended_start = grant.intended_start();
-        self.recorder.finish(&Operation { intended_start, worker_free, start, end, outcome });
-        end
-    }
-
-    fn warm_up_request(&mut self) -> Nanos {
-        // A failure is not counted either. If the server stays broken, recorded requests show it.
-        self.request(self.shared.pacer.now()).1
-    }
-
-    /// Sends a request. Returns how it went, and when it was done.
-    fn request(&mut self, start: Nanos) -> (Result<(), Failure>, Nanos) {
-        self.shared.utilization.request_starts(start);
-        let outcome = self.client.get();
-        let end = self.shared.pacer.now();
-        self.shared.utilization.request_ends(end);
-        self.busy += end - start;
-        (outcome, end)
+    async fn request(&mut self, intended_start: Nanos, is_recorded: bool) {
+        let flight = self.recorder.start(intended_start, self.free_since, is_recorded);
+        let answer = self.session.send().await;
+        self.free_since = flight.end(answer);
     }
 }

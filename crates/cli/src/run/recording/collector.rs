@@ -1,14 +1,16 @@
-//! Collects what all workers record, while they go on.
+//! Collects what all threads record, while they go on.
 
 use super::recorder::Recorder;
 use super::stats::OperationStats;
 use crate::gaps::{Gaps, Quality};
 use nanopace::{Nanos, Pacer, Rate};
+use std::sync::Arc;
+use std::time::Duration;
 
-/// Collects from the recorders of all workers.
+/// Collects from the recorders of all threads.
 #[derive(Debug)]
 pub(crate) struct Collector<'run> {
-    recorders: &'run [Recorder],
+    recorders: &'run [Arc<Recorder>],
     clock: Pacer,
     /// What was collected last.
     interval: OperationStats,
@@ -21,9 +23,22 @@ pub(crate) struct Collector<'run> {
     starts: Vec<Nanos>,
 }
 
+/// What happened beside the operations since the last collection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Beside {
+    /// Slots that were skipped.
+    pub(crate) skipped: u64,
+    /// They were later than this.
+    pub(crate) skip_limit: Duration,
+    /// Time that a policy gave up: no slot has it, but starts were late by it.
+    pub(crate) forfeited: Duration,
+    /// Whether the load threads had too little processor time.
+    pub(crate) lacks_processor: bool,
+}
+
 impl<'run> Collector<'run> {
-    /// A collector for the workers of `recorders`, who are paced by `pacer`.
-    pub(crate) fn new(pacer: &Pacer, recorders: &'run [Recorder]) -> Collector<'run> {
+    /// A collector for the threads of `recorders`, which are paced by `pacer`.
+    pub(crate) fn new(pacer: &Pacer, recorders: &'run [Arc<Recorder>]) -> Collector<'run> {
         Collector {
             recorders,
             clock: pacer.clone(),
@@ -35,8 +50,8 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// Collects what was recorded since the last time, and returns it.
-    pub(crate) fn collect(&mut self) -> &OperationStats {
+    /// Collects what was recorded since the last time.
+    pub(crate) fn collect(&mut self, beside: Beside) -> &OperationStats {
         self.judge_starts();
         self.interval.clear();
         for recorder in self.recorders {
@@ -44,6 +59,10 @@ impl<'run> Collector<'run> {
             self.interval.add(&self.spare);
             self.spare.clear();
         }
+        self.interval.skipped(beside.skipped, beside.skip_limit);
+        let lateness = self.interval.lateness.stretched_by(beside.forfeited.as_secs_f64());
+        self.interval.lateness =
+            if beside.lacks_processor { lateness.all_generator() } else { lateness };
         self.total.add(&self.interval);
         &self.interval
     }
@@ -64,7 +83,7 @@ impl<'run> Collector<'run> {
         self.gaps.quality()
     }
 
-    /// Judges the gaps between the starts of all workers, in order.
+    /// Judges the gaps between the starts of all threads, in order.
     fn judge_starts(&mut self) {
         // A start is stamped and recorded in one step, so no start up to this moment can come
         // later.
@@ -81,31 +100,53 @@ impl<'run> Collector<'run> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::recording::operation::Operation;
 
-    fn record(recorder: &Recorder, clock: &Pacer) {
-        let start = recorder.start();
-        let operation = Operation {
-            intended_start: start,
-            worker_free: start,
-            start,
-            end: clock.now(),
-            outcome: Ok(()),
-        };
-        recorder.finish(&operation);
+    const RATE: u64 = 1_000;
+
+    fn recorders(pacer: &Pacer) -> [Arc<Recorder>; 2] {
+        [1, 2].map(|connections| Arc::new(Recorder::new(pacer, connections)))
     }
 
     #[test]
     fn every_operation_is_collected_once() {
-        let pacer = Pacer::new(Rate::per_second(1_000).unwrap());
-        let recorders = [Recorder::new(&pacer), Recorder::new(&pacer)];
+        let pacer = Pacer::new(Rate::per_second(RATE).unwrap());
+        let recorders = recorders(&pacer);
         let mut collector = Collector::new(&pacer, &recorders);
         for (first, second) in [(3, 1), (0, 0), (0, 5)] {
-            (0..first).for_each(|_| record(&recorders[0], &pacer));
-            (0..second).for_each(|_| record(&recorders[1], &pacer));
-            assert_eq!(collector.collect().started(), first + second);
+            (0..first).for_each(|_| drop(recorders[0].start(pacer.now(), pacer.now(), true)));
+            (0..second).for_each(|_| drop(recorders[1].start(pacer.now(), pacer.now(), true)));
+            (0..7).for_each(|_| drop(recorders[1].start(pacer.now(), pacer.now(), false)));
+            let stats = collector.collect(Beside::default());
+            assert_eq!((stats.started(), stats.unfinished), (first + second, first + second));
         }
-        assert_eq!(collector.total().started(), 9);
+        assert_eq!((collector.total().started(), collector.total().due()), (9, 9));
         assert_eq!(collector.starts, []);
+    }
+
+    #[test]
+    fn what_policies_gave_up_is_put_down_to_who_was_late() {
+        let pacer = Pacer::new(Rate::per_second(RATE).unwrap());
+        let recorders = recorders(&pacer);
+        let mut collector = Collector::new(&pacer, &recorders);
+        recorders[0].unstarted(Nanos::ZERO, Nanos::ZERO + Duration::from_secs(1));
+        let second = Duration::from_secs(1);
+        let beside =
+            Beside { skipped: 2, skip_limit: second, forfeited: second, ..Beside::default() };
+        let lateness = collector.collect(beside).lateness;
+        assert!((lateness.generator - 4.0).abs() < 1e-9, "{lateness:?}");
+        assert_eq!(collector.total().due(), 3);
+    }
+
+    #[test]
+    fn without_processor_time_nobody_else_is_to_blame() {
+        let pacer = Pacer::new(Rate::per_second(RATE).unwrap());
+        let recorders = recorders(&pacer);
+        let mut collector = Collector::new(&pacer, &recorders);
+        let flight = recorders[0].start(pacer.now(), pacer.now(), true);
+        recorders[0].unstarted(Nanos::ZERO, Nanos::ZERO + Duration::from_secs(1));
+        drop(flight);
+        let beside = Beside { lacks_processor: true, ..Beside::default() };
+        let lateness = collector.collect(beside).lateness;
+        assert!(lateness.generator >= 1.0 && lateness.target == 0.0, "{lateness:?}");
     }
 }

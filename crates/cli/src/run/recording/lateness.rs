@@ -1,53 +1,132 @@
-//! Lateness, and how much of it was spent inside requests.
+//! Lateness, split between the target and the generator.
+//!
+//! A slot that starts late has waited for a connection and for this program. A generator without
+//! any delay of its own would have started it as soon as a connection was free for it. So each
+//! thread keeps, beside its real connections, **ideal** ones: those of such a generator, which is
+//! given the same slots and the same service times. What a slot waits until an ideal connection is
+//! free is the target's doing, and the rest is the generator's.
+//!
+//! Under a burst ratio the schedule itself holds slots back, to make up for lost time slowly. So what
+//! a slot waits although a worker has asked for it is counted apart.
+//!
+//! The ideal connections follow the recursion of Kiefer and Wolfowitz for queues with several
+//! servers (*On the theory of queues with many servers*, 1955): a slot takes the connection that is
+//! free first, and keeps it for its service time.
 
-use nanopace_console::human::float;
+use nanopace::Nanos;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::time::Duration;
 
-/// Seconds of wait time, summed over operations.
+/// Seconds of lateness, summed over slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Lateness {
-    /// All of it.
-    pub(crate) total: f64,
-    /// The part in which the worker that started the operation was still busy with the operation
-    /// before it.
-    pub(crate) in_requests: f64,
+    /// Spent waiting for a free connection.
+    pub(crate) target: f64,
+    /// Spent by this program and its machine.
+    pub(crate) generator: f64,
+    /// Held back by a burst ratio, which spreads what was late before.
+    pub(crate) held: f64,
 }
 
 impl Lateness {
-    /// Adds the `wait` of one operation, whose worker was in the request before for `in_request` of
-    /// it.
-    pub(crate) fn add(&mut self, wait: Duration, in_request: Duration) {
-        self.total += wait.as_secs_f64();
-        self.in_requests += in_request.min(wait).as_secs_f64();
-    }
-
-    /// The lateness of `slots` that no worker has started. The oldest has been due for `backlog`.
-    pub(crate) fn of_unstarted(slots: u64, backlog: Duration, all_workers_busy: bool) -> Lateness {
-        // They fell due evenly over the backlog, so on average they are late by half of it.
-        let total = float(slots) * backlog.as_secs_f64() / 2.0;
-        Lateness { total, in_requests: if all_workers_busy { total } else { 0.0 } }
-    }
-
-    /// The lateness that a policy has forgiven, `idle` in total. It is in no wait time, but starts
-    /// were late by it.
-    pub(crate) fn of_forfeited(idle: Duration, all_workers_busy: Duration) -> Lateness {
-        Lateness {
-            total: idle.as_secs_f64(),
-            in_requests: all_workers_busy.min(idle).as_secs_f64(),
-        }
+    /// All of it.
+    pub(crate) fn total(&self) -> f64 {
+        self.target + self.generator + self.held
     }
 
     /// Both together.
     pub(crate) fn plus(self, other: Lateness) -> Lateness {
         Lateness {
-            total: self.total + other.total,
-            in_requests: self.in_requests + other.in_requests,
+            target: self.target + other.target,
+            generator: self.generator + other.generator,
+            held: self.held + other.held,
         }
     }
 
-    /// The share of the lateness that passed inside requests; 0 if nothing was late.
-    pub(crate) fn share_in_requests(&self) -> f64 {
-        if self.total > 0.0 { self.in_requests / self.total } else { 0.0 }
+    /// `seconds` more, of which the generator's part is as large as it has been so far.
+    pub(crate) fn stretched_by(self, seconds: f64) -> Lateness {
+        let caused = self.target + self.generator;
+        let generator = if caused > 0.0 { seconds * self.generator / caused } else { 0.0 };
+        self.plus(Lateness { target: seconds - generator, generator, held: 0.0 })
+    }
+
+    /// The same lateness, but all of it the generator's: it was short of processor time.
+    pub(crate) fn all_generator(self) -> Lateness {
+        Lateness { generator: self.total(), ..Lateness::default() }
+    }
+}
+
+/// The connections of a generator without delays.
+#[derive(Debug)]
+pub(crate) struct IdealConnections {
+    /// When those became free that are not in use.
+    free_since: BinaryHeap<Reverse<Nanos>>,
+    /// Whether the schedule may hold slots back that are late.
+    has_burst_ratio: bool,
+    /// How much later than by the ideal generator the last slot was started.
+    behind: Duration,
+}
+
+/// A start as it was, and as it would have been.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    /// When it was.
+    pub(crate) actual: Nanos,
+    /// When a connection was free for it.
+    pub(crate) free: Nanos,
+    /// How long the schedule held it back from then on.
+    pub(crate) held: Duration,
+}
+
+impl IdealConnections {
+    /// `connections`, all free.
+    pub(crate) fn new(connections: usize, has_burst_ratio: bool) -> IdealConnections {
+        let free_since = vec![Reverse(Nanos::ZERO); connections].into();
+        IdealConnections { free_since, has_burst_ratio, behind: Duration::ZERO }
+    }
+
+    /// A slot with this intended start starts now, by a worker that has `asked` for it.
+    pub(crate) fn start(&mut self, intended: Nanos, asked: Nanos, now: Nanos) -> Start {
+        let free = self.free_since.pop().map_or(now, |Reverse(since)| since);
+        let free = intended.max(free).min(now);
+        let held = if self.has_burst_ratio { now - asked.max(free) } else { Duration::ZERO };
+        let start = Start { actual: now, free, held };
+        self.behind = start.by_generator();
+        start
+    }
+
+    /// What was started at `start` is done after `busy`.
+    pub(crate) fn end(&mut self, start: Start, busy: Duration) {
+        self.free_since.push(Reverse(start.free + start.held + busy));
+    }
+
+    /// The lateness, at `now`, of a slot that has not been started.
+    pub(crate) fn unstarted(&self, intended: Nanos, now: Nanos) -> Lateness {
+        let all = now - intended;
+        let generator = match self.free_since.peek() {
+            Some(_) if self.has_burst_ratio => self.behind,
+            Some(Reverse(since)) => now - intended.max(*since),
+            // All connections are in use. A generator without delays would be ahead by so much.
+            None => self.behind,
+        };
+        let generator = generator.min(all).as_secs_f64();
+        Lateness { target: all.as_secs_f64() - generator, generator, held: 0.0 }
+    }
+}
+
+impl Start {
+    fn by_generator(&self) -> Duration {
+        (self.actual - self.free).saturating_sub(self.held)
+    }
+
+    /// How late it was, and why.
+    pub(crate) fn lateness(&self, intended: Nanos) -> Lateness {
+        Lateness {
+            target: (self.free - intended).as_secs_f64(),
+            generator: self.by_generator().as_secs_f64(),
+            held: self.held.as_secs_f64(),
+        }
     }
 }
 
@@ -55,21 +134,93 @@ impl Lateness {
 mod tests {
     use super::*;
 
-    #[test]
-    fn unstarted_slots_are_put_down_to_busy_workers() {
-        for (busy, share) in [(true, 1.0), (false, 0.0)] {
-            let lateness = Lateness::of_unstarted(10, Duration::from_secs(2), busy);
-            assert!((lateness.total - 10.0).abs() < 1e-9);
-            assert!((lateness.share_in_requests() - share).abs() < 1e-9);
+    fn at(ms: u64) -> Nanos {
+        Nanos::from_nanos(ms * 1_000_000)
+    }
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// Runs slots, given as (intended start, actual start, service time) in ms, over connections,
+    /// each until its end before the next that needs it. Returns the sums in ms, rounded.
+    fn sums(connections: usize, slots: &[(u64, u64, u64)]) -> (u64, u64) {
+        let mut ideal = IdealConnections::new(connections, false);
+        let mut in_use: Vec<(u64, Start, u64)> = Vec::new();
+        let mut lateness = Lateness::default();
+        for &(intended, actual, service) in slots {
+            in_use.retain(|&(end, start, busy)| {
+                let ended = end <= actual;
+                if ended {
+                    ideal.end(start, ms(busy));
+                }
+                !ended
+            });
+            let start = ideal.start(at(intended), Nanos::ZERO, at(actual));
+            lateness = lateness.plus(start.lateness(at(intended)));
+            in_use.push((actual + service, start, service));
         }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+        let round = |seconds: f64| (seconds * 1e3).round() as u64;
+        (round(lateness.target), round(lateness.generator))
     }
 
     #[test]
-    fn forfeited_time_is_put_down_to_requests_as_far_as_nobody_was_free() {
-        for (busy_ms, share) in [(0, 0.0), (500, 0.25), (2_000, 1.0), (5_000, 1.0)] {
-            let lateness =
-                Lateness::of_forfeited(Duration::from_secs(2), Duration::from_millis(busy_ms));
-            assert!((lateness.share_in_requests() - share).abs() < 1e-9, "{busy_ms}");
-        }
+    fn a_stall_of_the_target_is_the_targets() {
+        // One connection is held for 500 ms; the slots behind it start one after the other.
+        let slots: Vec<_> =
+            [(0, 0, 500)].into_iter().chain((1..=10).map(|i| (i * 10, 500 + (i - 1), 1))).collect();
+        let waits: u64 = slots.iter().map(|(intended, actual, _)| actual - intended).sum();
+        assert_eq!(sums(1, &slots), (waits, 0));
+    }
+
+    #[test]
+    fn a_stall_of_the_generator_is_its_own_although_connections_are_busy_afterwards() {
+        // Nothing starts for 500 ms. Then the slots follow each other on one connection.
+        let slots: Vec<_> = (1..=10).map(|i| (i * 10, 500 + (i - 1) * 5, 5)).collect();
+        let waits: u64 = slots.iter().map(|(intended, actual, _)| actual - intended).sum();
+        assert_eq!(sums(1, &slots), (0, waits));
+    }
+
+    #[test]
+    fn each_has_its_part() {
+        // The connection is free at 30. The slot due at 10 starts at 50.
+        assert_eq!(sums(1, &[(0, 0, 30), (10, 50, 1)]), (20, 20));
+        // With a second connection nothing was in the way.
+        assert_eq!(sums(2, &[(0, 0, 30), (10, 50, 1)]), (0, 40));
+    }
+
+    #[test]
+    fn a_burst_ratio_holds_slots_back_for_nobody() {
+        let mut ideal = IdealConnections::new(1, true);
+        let start = ideal.start(at(0), at(0), at(0));
+        ideal.end(start, ms(30));
+        // Due at 10; the worker is free at 30, asks at 32, and gets the slot at 50.
+        let lateness = ideal.start(at(10), at(32), at(50)).lateness(at(10));
+        let ms = |seconds: f64| (seconds * 1e3).round();
+        let parts = [lateness.target, lateness.generator, lateness.held].map(ms);
+        assert_eq!(parts.map(f64::to_bits), [20.0, 2.0, 18.0].map(f64::to_bits));
+    }
+
+    #[test]
+    fn what_never_started_waits_for_whoever_was_missing() {
+        let mut ideal = IdealConnections::new(1, false);
+        let waiting = Lateness { generator: 0.09, ..Lateness::default() };
+        assert_eq!(ideal.unstarted(at(10), at(100)), waiting);
+        let start = ideal.start(at(0), at(0), at(0));
+        let waiting = Lateness { target: 0.09, ..Lateness::default() };
+        assert_eq!(ideal.unstarted(at(10), at(100)), waiting);
+        ideal.end(start, ms(70));
+        let lateness = ideal.unstarted(at(10), at(100));
+        assert!((lateness.target - 0.06).abs() < 1e-12, "{lateness:?}");
+    }
+
+    #[test]
+    fn further_lateness_is_split_as_before() {
+        let lateness = Lateness { target: 1.0, generator: 3.0, held: 5.0 };
+        let stretched = Lateness { target: 2.0, generator: 6.0, held: 5.0 };
+        assert_eq!(lateness.stretched_by(4.0), stretched);
+        let own = Lateness { generator: 9.0, ..Lateness::default() };
+        assert_eq!(lateness.all_generator(), own);
     }
 }

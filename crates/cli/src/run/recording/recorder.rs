@@ -1,12 +1,15 @@
-//! What a worker records during the run.
+//! What a load thread records during the run.
 
+use super::lateness::{IdealConnections, Start};
 use super::operation::Operation;
 use super::stats::OperationStats;
-use nanopace::{Nanos, Pacer};
+use crate::run::client::connection::SetUp;
+use crate::run::client::session::Answer;
+use nanopace::{Nanos, Pacer, Strictness};
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The record of one worker. Only the collector looks at it too, once in a while.
+/// The record of one thread. Only the collector looks at it too, once in a while.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     clock: Pacer,
@@ -17,28 +20,50 @@ pub(crate) struct Recorder {
 struct Record {
     stats: OperationStats,
     starts: Vec<Nanos>,
+    connections: IdealConnections,
 }
 
 impl Recorder {
-    /// An empty record, with times by the clock of `pacer`.
-    pub(crate) fn new(pacer: &Pacer) -> Recorder {
-        let record = Record { stats: OperationStats::new(), starts: Vec::new() };
+    /// An empty record of a thread with so many connections, with times by the clock of `pacer`.
+    pub(crate) fn new(pacer: &Pacer, connections: usize) -> Recorder {
+        let has_burst_ratio = pacer.strictness().get() > Strictness::STRICT.get();
+        let record = Record {
+            stats: OperationStats::new(),
+            starts: Vec::new(),
+            connections: IdealConnections::new(connections, has_burst_ratio),
+        };
         Recorder { clock: pacer.clone(), record: Mutex::new(record) }
     }
 
-    /// Records that an operation starts, and returns when.
-    pub(crate) fn start(&self) -> Nanos {
+    /// An operation starts now, by a worker that has `asked` for a slot. Nothing is counted of it
+    /// during the warm-up.
+    pub(crate) fn start(
+        &self,
+        intended_start: Nanos,
+        asked: Nanos,
+        is_recorded: bool,
+    ) -> Flight<'_> {
         let mut record = self.record();
         // Read under the lock: a collector that reads the clock first and takes the starts then has
         // all starts up to its reading.
-        let start = self.clock.now();
-        record.starts.push(start);
-        start
+        let start = record.connections.start(intended_start, asked, self.clock.now());
+        if is_recorded {
+            record.starts.push(start.actual);
+            record.stats.start(intended_start, start);
+        }
+        Flight { recorder: self, intended_start, start, is_recorded, has_ended: false }
     }
 
-    /// Records how an operation went.
-    pub(crate) fn finish(&self, operation: &Operation) {
-        self.record().stats.record(operation);
+    /// A slot was due and had not been started when the schedule ended at `end`.
+    pub(crate) fn unstarted(&self, intended_start: Nanos, end: Nanos) {
+        let mut record = self.record();
+        let lateness = record.connections.unstarted(intended_start, end);
+        record.stats.unstarted(end - intended_start, lateness);
+    }
+
+    /// A connection was opened before the schedule started.
+    pub(crate) fn set_up(&self, set_up: SetUp) {
+        self.record().stats.set_up(set_up);
     }
 
     /// Moves the starts recorded so far to the end of `starts`.
@@ -46,13 +71,48 @@ impl Recorder {
         starts.append(&mut self.record().starts);
     }
 
-    /// Swaps the stats of finished operations for others.
+    /// Swaps the stats for others.
     pub(crate) fn swap_stats(&self, stats: &mut OperationStats) {
         mem::swap(stats, &mut self.record().stats);
     }
 
     fn record(&self) -> MutexGuard<'_, Record> {
-        // A worker that panics ends the run with its own message; its record must not add another.
+        // A thread that panics ends the run with its own message; its record must not add another.
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An operation that has started. It is counted as unfinished if this is dropped.
+#[derive(Debug)]
+#[must_use = "an operation that is dropped is unfinished"]
+pub(crate) struct Flight<'run> {
+    recorder: &'run Recorder,
+    intended_start: Nanos,
+    start: Start,
+    is_recorded: bool,
+    has_ended: bool,
+}
+
+impl Flight<'_> {
+    /// The operation has ended, now. Returns when.
+    pub(crate) fn end(mut self, answer: Answer) -> Nanos {
+        self.has_ended = true;
+        let mut record = self.recorder.record();
+        let end = self.recorder.clock.now();
+        record.connections.end(self.start, end - self.start.actual);
+        if self.is_recorded {
+            let (intended_start, sent) = (self.intended_start, answer.sent);
+            record.stats.end(&Operation { intended_start, sent, end, answer });
+        }
+        end
+    }
+}
+
+impl Drop for Flight<'_> {
+    fn drop(&mut self) {
+        if self.is_recorded && !self.has_ended {
+            let age = self.recorder.clock.now() - self.intended_start;
+            self.recorder.record().stats.unfinished(age);
+        }
     }
 }

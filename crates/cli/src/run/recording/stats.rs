@@ -1,26 +1,58 @@
-//! What is counted about operations, by one worker or by all of them.
+//! What is counted about operations, by one thread or by all of them.
 
-use super::lateness::Lateness;
-use super::operation::{Failure, Operation};
+use super::lateness::{Lateness, Start};
+use super::operation::Operation;
+use crate::run::client::connection::SetUp;
+use crate::run::client::failure::Failure;
 use hdrhistogram::Histogram;
+use nanopace::Nanos;
+use nanopace_console::human::float;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 const GROWS: &str = "a histogram without a given range grows as needed";
 
-/// Times in nanoseconds and counts, for any number of operations.
+/// Times in nanoseconds and counts, for any number of slots.
+///
+/// Each slot is counted once as started, skipped or unstarted; each that was started is counted
+/// once more when it has completed, failed, or was given up unfinished.
 #[derive(Clone, Debug)]
 pub(crate) struct OperationStats {
     /// How late each operation started.
     pub(crate) wait: Histogram<u64>,
-    /// How long each completed operation took. This is what a closed-loop tool reports.
+    /// How long each completed operation took, from when it was sent. This is what a closed-loop
+    /// tool reports.
     pub(crate) service: Histogram<u64>,
-    /// How long after its intended start each completed operation was done.
+    /// How long after its intended start each operation was done. What did not complete is in it
+    /// with the age at which it was given up: its response time would have been at least that.
     pub(crate) response: Histogram<u64>,
-    /// How many operations failed, and why. They have a wait time, but no other time.
+    /// How many of the response times are such lower bounds.
+    pub(crate) at_least: u64,
+    /// How many operations failed, and why.
     pub(crate) failures: BTreeMap<Failure, u64>,
+    /// How many operations had no end when the run was over.
+    pub(crate) unfinished: u64,
+    /// Slots that were due and had not been started when the schedule ended.
+    pub(crate) unstarted: u64,
+    /// Slots that were too late to be started.
+    pub(crate) skipped: u64,
+    /// How many answers had which status.
+    pub(crate) statuses: BTreeMap<u16, u64>,
+    /// Connections that were opened.
+    pub(crate) set_ups: SetUps,
+    /// Bytes of HTTP read and written.
+    pub(crate) traffic: (u64, u64),
     /// What the lateness was spent on.
     pub(crate) lateness: Lateness,
+}
+
+/// How long it took to open connections.
+#[derive(Clone, Debug)]
+pub(crate) struct SetUps {
+    /// TCP or a Unix socket.
+    pub(crate) connect: Histogram<u64>,
+    /// The TLS handshake.
+    pub(crate) tls: Histogram<u64>,
 }
 
 impl OperationStats {
@@ -31,48 +63,125 @@ impl OperationStats {
         OperationStats {
             wait: histogram.clone(),
             service: histogram.clone(),
-            response: histogram,
+            response: histogram.clone(),
+            at_least: 0,
             failures: BTreeMap::new(),
+            unfinished: 0,
+            unstarted: 0,
+            skipped: 0,
+            statuses: BTreeMap::new(),
+            set_ups: SetUps { connect: histogram.clone(), tls: histogram },
+            traffic: (0, 0),
             lateness: Lateness::default(),
         }
     }
 
-    /// Counts a finished operation.
-    pub(crate) fn record(&mut self, operation: &Operation) {
-        let wait = operation.start - operation.intended_start;
-        record(&mut self.wait, wait);
-        self.lateness.add(wait, operation.worker_free - operation.intended_start);
-        match operation.outcome {
-            Ok(()) => {
-                record(&mut self.service, operation.end - operation.start);
-                record(&mut self.response, operation.end - operation.intended_start);
-            }
-            Err(failure) => *self.failures.entry(failure).or_default() += 1,
+    /// Counts a start.
+    pub(crate) fn start(&mut self, intended_start: Nanos, start: Start) {
+        record(&mut self.wait, start.actual - intended_start, 1);
+        self.lateness = self.lateness.plus(start.lateness(intended_start));
+    }
+
+    /// Counts the end of an operation that was started.
+    pub(crate) fn end(&mut self, operation: &Operation) {
+        self.traffic.0 += operation.answer.traffic.0;
+        self.traffic.1 += operation.answer.traffic.1;
+        if let Ok(status) = operation.answer.status {
+            *self.statuses.entry(status.as_u16()).or_default() += 1;
         }
+        if let Some(set_up) = operation.answer.set_up {
+            self.set_up(set_up);
+        }
+        match operation.outcome() {
+            Ok(()) => {
+                record(&mut self.service, operation.service_time(), 1);
+                record(&mut self.response, operation.response_time(), 1);
+            }
+            Err(failure) => {
+                *self.failures.entry(failure).or_default() += 1;
+                self.lower_bound(operation.response_time(), 1);
+            }
+        }
+    }
+
+    /// Counts an operation that is given up at this age.
+    pub(crate) fn unfinished(&mut self, age: Duration) {
+        self.unfinished += 1;
+        self.lower_bound(age, 1);
+    }
+
+    /// Counts a slot that had this age at the end of the schedule, and why it had not started.
+    pub(crate) fn unstarted(&mut self, age: Duration, lateness: Lateness) {
+        self.unstarted += 1;
+        self.lower_bound(age, 1);
+        self.lateness = self.lateness.plus(lateness);
+    }
+
+    /// Counts slots that were skipped because they were later than `limit`. The reason is the same
+    /// as for the slots that were started in that time.
+    pub(crate) fn skipped(&mut self, slots: u64, limit: Duration) {
+        self.skipped += slots;
+        self.lower_bound(limit, slots);
+        self.lateness = self.lateness.stretched_by(float(slots) * limit.as_secs_f64());
+    }
+
+    /// Counts a connection that was opened.
+    pub(crate) fn set_up(&mut self, set_up: SetUp) {
+        record(&mut self.set_ups.connect, set_up.connect, 1);
+        if let Some(tls) = set_up.tls {
+            record(&mut self.set_ups.tls, tls, 1);
+        }
+    }
+
+    fn lower_bound(&mut self, age: Duration, slots: u64) {
+        record(&mut self.response, age, slots);
+        self.at_least += slots;
     }
 
     /// Adds what `other` has counted.
     pub(crate) fn add(&mut self, other: &OperationStats) {
-        for (sum, part) in [
-            (&mut self.wait, &other.wait),
-            (&mut self.service, &other.service),
-            (&mut self.response, &other.response),
-        ] {
+        for (sum, part) in self.histograms().into_iter().zip([
+            &other.wait,
+            &other.service,
+            &other.response,
+            &other.set_ups.connect,
+            &other.set_ups.tls,
+        ]) {
             sum.add(part).expect(GROWS);
         }
         for (failure, count) in &other.failures {
             *self.failures.entry(*failure).or_default() += count;
         }
+        for (status, count) in &other.statuses {
+            *self.statuses.entry(*status).or_default() += count;
+        }
+        self.at_least += other.at_least;
+        self.unfinished += other.unfinished;
+        self.unstarted += other.unstarted;
+        self.skipped += other.skipped;
+        self.traffic.0 += other.traffic.0;
+        self.traffic.1 += other.traffic.1;
         self.lateness = self.lateness.plus(other.lateness);
     }
 
     /// Forgets everything and keeps the memory.
     pub(crate) fn clear(&mut self) {
-        for times in [&mut self.wait, &mut self.service, &mut self.response] {
-            times.reset();
-        }
+        self.histograms().into_iter().for_each(Histogram::reset);
         self.failures.clear();
+        self.statuses.clear();
+        (self.at_least, self.unfinished, self.unstarted, self.skipped) = (0, 0, 0, 0);
+        self.traffic = (0, 0);
         self.lateness = Lateness::default();
+    }
+
+    fn histograms(&mut self) -> [&mut Histogram<u64>; 5] {
+        let SetUps { connect, tls } = &mut self.set_ups;
+        [&mut self.wait, &mut self.service, &mut self.response, connect, tls]
+    }
+
+    /// Slots that were due.
+    pub(crate) fn due(&self) -> u64 {
+        self.started() + self.skipped + self.unstarted
     }
 
     /// Operations that were started.
@@ -82,49 +191,52 @@ impl OperationStats {
 
     /// Operations that succeeded.
     pub(crate) fn completed(&self) -> u64 {
-        self.response.len()
+        self.service.len()
     }
 
     /// Operations that failed, for any reason.
     pub(crate) fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
+
+    /// Operations that were started and have no end yet.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.started().saturating_sub(self.completed() + self.failed() + self.unfinished)
+    }
 }
 
-fn record(histogram: &mut Histogram<u64>, time: Duration) {
+fn record(histogram: &mut Histogram<u64>, time: Duration, count: u64) {
     // 584 years fit. A longer time counts as that.
     let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    histogram.record(nanos).expect(GROWS);
+    histogram.record_n(nanos, count).expect(GROWS);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nanopace::Nanos;
+    use crate::run::client::session::Answer;
+    use hyper::StatusCode;
 
-    /// Milliseconds to an operation's moments; the intended start is at 100 ms.
-    fn operation(
-        worker_free: u64,
-        start: u64,
-        end: u64,
-        outcome: Result<(), Failure>,
-    ) -> Operation {
-        let at = |ms: u64| Nanos::from_nanos(ms * 1_000_000);
-        Operation {
-            intended_start: at(100),
-            worker_free: at(worker_free),
-            start: at(start),
-            end: at(end),
-            outcome,
-        }
+    fn at(ms: u64) -> Nanos {
+        Nanos::from_nanos(ms * 1_000_000)
     }
 
-    fn stats(operations: &[Operation]) -> OperationStats {
-        let mut stats = OperationStats::new();
-        for operation in operations {
-            stats.record(operation);
-        }
-        stats
+    /// Counts an operation that was due at 100 ms, was started at `start`, sent at `sent`, and ended
+    /// at `end`.
+    fn count(
+        stats: &mut OperationStats,
+        [start, sent, end]: [u64; 3],
+        outcome: Result<u16, Failure>,
+    ) {
+        let answer = Answer {
+            status: outcome.map(|code| StatusCode::from_u16(code).unwrap()),
+            sent: at(sent),
+            set_up: None,
+            traffic: (10, 20),
+        };
+        stats.start(at(100), Start { actual: at(start), free: at(100), held: Duration::ZERO });
+        let operation = Operation { intended_start: at(100), sent: at(sent), end: at(end), answer };
+        stats.end(&operation);
     }
 
     fn is_ms(histogram: &Histogram<u64>, ms: u64) -> bool {
@@ -132,40 +244,53 @@ mod tests {
     }
 
     #[test]
-    fn response_is_wait_plus_service() {
-        let stats = stats(&[operation(0, 130, 150, Ok(()))]);
-        assert!(is_ms(&stats.wait, 30) && is_ms(&stats.service, 20) && is_ms(&stats.response, 50));
+    fn response_is_wait_and_set_up_and_service() {
+        let mut stats = OperationStats::new();
+        count(&mut stats, [130, 135, 150], Ok(200));
+        assert!(is_ms(&stats.wait, 30) && is_ms(&stats.service, 15) && is_ms(&stats.response, 50));
+        assert_eq!((stats.at_least, stats.traffic), (0, (10, 20)));
     }
 
     #[test]
     fn a_failure_is_never_timed_as_a_success() {
-        let stats =
-            stats(&[operation(0, 130, 150, Err(Failure::Timeout)), operation(0, 100, 101, Ok(()))]);
-        assert_eq!((stats.started(), stats.completed(), stats.failed()), (2, 1, 1));
-        assert_eq!((stats.service.len(), stats.response.len()), (1, 1));
-        assert_eq!(stats.failures[&Failure::Timeout], 1);
+        let mut stats = OperationStats::new();
+        count(&mut stats, [130, 130, 150], Err(Failure::Timeout));
+        assert_eq!((stats.started(), stats.completed(), stats.failed()), (1, 0, 1));
+        assert_eq!((stats.service.len(), stats.at_least), (0, 1));
+        assert!(is_ms(&stats.response, 50));
+        count(&mut stats, [130, 130, 150], Ok(503));
+        assert_eq!((stats.failures[&Failure::Status(503)], stats.statuses[&503]), (1, 1));
+        assert_eq!((stats.service.len(), stats.at_least), (0, 2));
     }
 
     #[test]
-    fn lateness_is_put_down_to_the_request_before_as_far_as_that_lasted() {
-        for (worker_free, in_requests) in [(0, 0.0), (100, 0.0), (115, 0.5), (130, 1.0)] {
-            let share =
-                stats(&[operation(worker_free, 130, 150, Ok(()))]).lateness.share_in_requests();
-            assert!((share - in_requests).abs() < 1e-9, "free at {worker_free}: {share}");
-        }
+    fn every_slot_that_was_due_has_a_response_time() {
+        let mut stats = OperationStats::new();
+        count(&mut stats, [100, 100, 101], Ok(200));
+        stats.start(at(100), Start { actual: at(110), free: at(100), held: Duration::ZERO });
+        assert_eq!((stats.due(), stats.in_flight(), stats.response.len()), (2, 1, 1));
+        stats.unfinished(Duration::from_millis(7));
+        stats.unstarted(Duration::from_millis(8), Lateness::default());
+        stats.skipped(3, Duration::from_millis(9));
+        assert_eq!((stats.due(), stats.in_flight(), stats.response.len()), (6, 0, 6));
+        assert_eq!(stats.at_least, 5);
+        assert_eq!(stats.response.count_between(8_999_000, u64::MAX), 3);
     }
 
     #[test]
     fn sums_hold_what_their_parts_hold() {
-        let a = stats(&[
-            operation(0, 130, 150, Ok(())),
-            operation(0, 100, 101, Err(Failure::Status(500))),
-        ]);
-        let mut sum = a.clone();
-        sum.add(&a);
+        let mut stats = OperationStats::new();
+        count(&mut stats, [130, 130, 150], Ok(200));
+        count(&mut stats, [100, 100, 101], Ok(500));
+        stats.unstarted(Duration::from_millis(8), Lateness::default());
+        stats.skipped(2, Duration::from_millis(8));
+        let mut sum = stats.clone();
+        sum.add(&stats);
         assert_eq!((sum.started(), sum.completed(), sum.failed()), (4, 2, 2));
+        assert_eq!((sum.due(), sum.skipped, sum.unstarted, sum.at_least), (10, 4, 2, 8));
+        assert_eq!((sum.response.len(), sum.traffic, sum.statuses[&500]), (10, (40, 80), 2));
         sum.clear();
-        assert_eq!((sum.started(), sum.completed(), sum.failed()), (0, 0, 0));
-        assert_eq!(sum.lateness, Lateness::default());
+        assert_eq!((sum.due(), sum.at_least, sum.traffic), (0, 0, (0, 0)));
+        assert_eq!((sum.lateness, sum.statuses.len()), (Lateness::default(), 0));
     }
 }

@@ -73,10 +73,10 @@ impl Curve<'_> {
         if self.verdict == Verdict::GeneratorBehind {
             return None;
         }
-        let share = human::percent(1.0 - reported.as_secs_f64() / right.as_secs_f64());
+        let times = right.as_secs_f64() / reported.as_secs_f64().max(1e-9);
         let [reported, right] = [reported, right].map(human::time);
         Some(format!(
-            "At {name} a closed-loop tool would have reported {reported} where {right} is right: it hides {share}."
+            "At {name} a closed-loop tool would have reported {reported} where {right} is right, {times:.1} times as much."
         ))
     }
 }

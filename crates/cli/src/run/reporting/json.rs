@@ -4,6 +4,7 @@ use super::summary::Summary;
 use super::verdict::Verdict;
 use crate::percentiles::Percentiles;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The object. Its names are a promise to the programs that read it.
@@ -15,14 +16,45 @@ pub(crate) struct Object {
     completed: u64,
     failed: u64,
     skipped: u64,
+    due: u64,
+    ratio: f64,
+    errors: f64,
+    unstarted: u64,
+    unfinished: u64,
+    failures: BTreeMap<String, u64>,
+    statuses: BTreeMap<u16, u64>,
     duration_seconds: f64,
     wait_time_ns: Percentiles,
     service_time_ns: Percentiles,
     response_time_ns: Percentiles,
+    response_times_at_least: u64,
+    connect_time_ns: Percentiles,
+    tls_time_ns: Percentiles,
+    resolve_time_ns: u64,
+    bytes_read: u64,
+    bytes_written: u64,
+    lateness: Lateness,
+    processor: Option<Processor>,
     gaps: Gaps,
     ledger: Ledger,
     spun_ns: u64,
     verdict: Verdict,
+}
+
+/// Seconds, summed over slots.
+#[derive(Debug, Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names are a promise")]
+struct Lateness {
+    target_seconds: f64,
+    generator_seconds: f64,
+    held_seconds: f64,
+}
+
+/// Null where the system does not tell.
+#[derive(Debug, Serialize)]
+struct Processor {
+    had_ns: u64,
+    wanted_ns: u64,
 }
 
 /// Both null when there were too few starts to judge.
@@ -52,11 +84,32 @@ impl Object {
             started: stats.started(),
             completed: stats.completed(),
             failed: stats.failed(),
-            skipped: summary.ledger.skipped,
+            skipped: stats.skipped,
+            due: stats.due(),
+            ratio: summary.ratio,
+            errors: summary.failed_share,
+            unstarted: stats.unstarted,
+            unfinished: stats.unfinished,
+            failures: stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
+            statuses: stats.statuses.clone(),
             duration_seconds: summary.duration.as_secs_f64(),
             wait_time_ns: Percentiles::new(&stats.wait),
             service_time_ns: Percentiles::new(&stats.service),
             response_time_ns: Percentiles::new(&stats.response),
+            response_times_at_least: stats.at_least,
+            connect_time_ns: Percentiles::new(&stats.set_ups.connect),
+            tls_time_ns: Percentiles::new(&stats.set_ups.tls),
+            resolve_time_ns: nanos(summary.resolved_in),
+            bytes_read: stats.traffic.0,
+            bytes_written: stats.traffic.1,
+            lateness: Lateness {
+                target_seconds: stats.lateness.target,
+                generator_seconds: stats.lateness.generator,
+                held_seconds: stats.lateness.held,
+            },
+            processor: summary
+                .processor
+                .map(|time| Processor { had_ns: nanos(time.had), wanted_ns: nanos(time.wanted) }),
             gaps: Gaps {
                 within_25_percent: summary.gaps.map(|gaps| gaps.within_25_percent),
                 coefficient_of_variation: summary.gaps.map(|gaps| gaps.coefficient_of_variation),

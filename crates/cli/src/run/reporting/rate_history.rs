@@ -1,11 +1,6 @@
 //! The rates that were asked for over time: the run is measured against them.
 
 use nanopace::Nanos;
-use std::time::Duration;
-
-/// How much of the beginning of a stretch is not counted. The schedule starts a little after the
-/// clock was read for it, and 10.0001 intervals would otherwise count as eleven slots.
-const GRACE: Duration = Duration::from_micros(10);
 
 /// The rate over time. During a pause it is zero.
 #[derive(Debug)]
@@ -29,12 +24,6 @@ impl RateHistory {
     /// The rate is `hz` from `from` on.
     pub(crate) fn change(&mut self, from: Nanos, hz: f64) {
         self.segments.push(Segment { from, hz });
-    }
-
-    /// The number of slots with an intended start in `from..to`.
-    pub(crate) fn slots(&self, from: Nanos, to: Nanos) -> f64 {
-        // The first slot of a stretch is due at its very start: 1.5 intervals hold two starts.
-        self.area(from + GRACE, to).ceil()
     }
 
     /// The mean rate over `from..to`, in requests per second.
@@ -62,26 +51,10 @@ impl RateHistory {
 #[expect(clippy::float_cmp, reason = "the numbers are exact in binary")]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn at(seconds: f64) -> Nanos {
         Nanos::ZERO + Duration::from_secs_f64(seconds)
-    }
-
-    #[test]
-    fn a_constant_rate_counts_every_slot_due_before_the_end() {
-        for (hz, seconds, slots) in [
-            (5_000.0, 10.0, 50_000.0),
-            (3.0, 0.5, 2.0),
-            (1.0, 10.0, 10.0),
-            (0.5, 1.0, 1.0),
-            (333.3, 10.0, 3_333.0),
-        ] {
-            assert_eq!(
-                RateHistory::new(at(1.0), hz).slots(at(1.0), at(1.0 + seconds)),
-                slots,
-                "{hz}/s for {seconds} s"
-            );
-        }
     }
 
     #[test]
@@ -89,17 +62,22 @@ mod tests {
         let mut rates = RateHistory::new(at(0.0), 100.0);
         rates.change(at(2.0), 0.0);
         rates.change(at(5.0), 1_000.0);
-        assert_eq!(rates.slots(at(0.0), at(6.0)), 200.0 + 1_000.0);
-        assert_eq!(rates.slots(at(1.0), at(4.0)), 100.0);
-        assert_eq!(rates.slots(at(5.5), at(6.0)), 500.0);
         assert_eq!(rates.mean_hz(at(0.0), at(6.0)), 200.0);
+        assert_eq!(rates.mean_hz(at(1.0), at(5.0)), 25.0);
+        assert_eq!(rates.mean_hz(at(5.5), at(6.0)), 1_000.0);
     }
 
     #[test]
-    fn an_empty_stretch_has_no_slots() {
+    fn a_constant_rate_is_its_own_mean() {
+        for hz in [333.3, 0.5, 5_000.0] {
+            assert_eq!(RateHistory::new(at(1.0), hz).mean_hz(at(3.0), at(3.1)), hz);
+        }
+    }
+
+    #[test]
+    fn an_empty_stretch_has_no_rate() {
         let mut rates = RateHistory::new(at(0.0), 333.3);
-        assert_eq!((rates.slots(at(3.0), at(3.0)), rates.mean_hz(at(3.0), at(3.1))), (0.0, 333.3));
         rates.change(at(5.0), 100.0);
-        assert_eq!((rates.slots(at(3.0), at(3.0)), rates.mean_hz(at(3.0), at(3.0))), (0.0, 0.0));
+        assert_eq!(rates.mean_hz(at(3.0), at(3.0)), 0.0);
     }
 }

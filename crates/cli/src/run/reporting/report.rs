@@ -3,7 +3,7 @@
 use super::curve::Curve;
 use super::summary::Summary;
 use crate::percentiles;
-use crate::run::recording::stats::OperationStats;
+use crate::run::recording::stats::{OperationStats, SetUps};
 use hdrhistogram::Histogram;
 use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
@@ -31,6 +31,9 @@ impl Display for Report<'_> {
         gaps(f, summary)?;
         ledger(f, summary)?;
         spinning(f, summary)?;
+        lateness(f, summary)?;
+        processor(f, summary)?;
+        connections(f, summary)?;
         writeln!(f, "verdict   {}", summary.verdict.sentence())
     }
 }
@@ -41,13 +44,15 @@ fn counts(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     writeln!(f, "rate      target {target}, achieved {achieved} over {duration}")?;
     writeln!(
         f,
-        "slots     {} due, {} started: ratio {:.4}",
-        summary.due,
+        "slots     {} due = {} started + {} skipped + {} unstarted: ratio {:.4}",
+        stats.due(),
         stats.started(),
+        stats.skipped,
+        stats.unstarted,
         summary.ratio
     )?;
-    let (completed, failed, skipped) = (stats.completed(), stats.failed(), summary.ledger.skipped);
-    writeln!(f, "requests  {completed} completed, {failed} failed, {skipped} skipped")
+    let (completed, failed, unfinished) = (stats.completed(), stats.failed(), stats.unfinished);
+    writeln!(f, "requests  {completed} completed, {failed} failed, {unfinished} unfinished")
 }
 
 fn failures(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
@@ -63,6 +68,9 @@ fn table(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
     writeln!(f, "\n{:>18} {:>12} {:>12}", "wait", "service", "response")?;
     writeln!(f, "{:>18} {:>12} {:>12}", "", "uncorrected", "corrected")?;
     row(f, "count", columns.map(|times| times.len().to_string()))?;
+    if stats.at_least > 0 {
+        row(f, "at least", ["", "", &stats.at_least.to_string()].map(str::to_owned))?;
+    }
     row(f, "mean", columns.map(mean))?;
     for (name, quantile) in [
         ("p50", 0.5),
@@ -78,7 +86,7 @@ fn table(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
 }
 
 fn row(f: &mut Formatter<'_>, name: &str, [wait, service, response]: [String; 3]) -> fmt::Result {
-    writeln!(f, "{name:<6}{wait:>12} {service:>12} {response:>12}")
+    writeln!(f, "{name:<8}{wait:>10} {service:>12} {response:>12}")
 }
 
 fn mean(times: &Histogram<u64>) -> String {
@@ -110,11 +118,44 @@ fn ledger(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     )
 }
 
-/// Writes nothing if no worker spun.
+/// Whose lateness it was, summed over slots.
+fn lateness(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
+    let lateness = &summary.stats.lateness;
+    let [target, generator, held] = [lateness.target, lateness.generator, lateness.held]
+        .map(|seconds| human::time(Duration::from_secs_f64(seconds)));
+    write!(f, "lateness  by the target {target}, by the generator {generator}")?;
+    if lateness.held > 0.0 {
+        write!(f, ", held back by the burst ratio {held}")?;
+    }
+    writeln!(f, "; summed over slots")
+}
+
+fn processor(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
+    let Some(time) = summary.processor else { return Ok(()) };
+    let [had, wanted] = [time.had, time.wanted].map(human::time);
+    writeln!(f, "processor {had} of the {wanted} that the load threads wanted")
+}
+
+fn connections(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
+    let SetUps { connect, tls } = &summary.stats.set_ups;
+    let spread = |times: &Histogram<u64>| {
+        let [median, most] = [0.5, 1.0].map(|q| human::time(percentiles::at(times, q)));
+        format!("p50 {median}, max {most}")
+    };
+    let (read, written) = summary.stats.traffic;
+    writeln!(f, "bytes     {read} read, {written} written")?;
+    write!(f, "set-up    {} connections: {}", connect.len(), spread(connect))?;
+    if !tls.is_empty() {
+        write!(f, "; TLS {}", spread(tls))?;
+    }
+    writeln!(f, "; names resolved in {}", human::time(summary.resolved_in))
+}
+
+/// Writes nothing if no thread spun.
 fn spinning(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     if summary.spun.is_zero() {
         return Ok(());
     }
     let share = human::percent(summary.spun.as_secs_f64() / summary.ledger.elapsed.as_secs_f64());
-    writeln!(f, "spinning  {}: {share} of a core, all workers together", human::time(summary.spun))
+    writeln!(f, "spinning  {}: {share} of a core, all threads together", human::time(summary.spun))
 }

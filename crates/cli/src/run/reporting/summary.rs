@@ -4,9 +4,9 @@ use super::rate_history::RateHistory;
 use super::verdict::{Evidence, Verdict};
 use crate::gaps::Quality;
 use crate::percentiles;
-use crate::run::load::cpu::CpuDemand;
+use crate::run::client::endpoint::Endpoint;
+use crate::run::load::processor::ProcessorTime;
 use crate::run::load::span::RunEnd;
-use crate::run::recording::lateness::Lateness;
 use crate::run::recording::stats::OperationStats;
 use nanopace::{Ledger, Nanos};
 use nanopace_console::human::float;
@@ -19,10 +19,10 @@ pub(crate) struct Summary {
     pub(crate) target_hz: f64,
     /// Operations started per second.
     pub(crate) achieved_hz: f64,
-    /// Slots that fell due.
-    pub(crate) due: f64,
     /// Operations started per slot that fell due.
     pub(crate) ratio: f64,
+    /// Operations failed per operation started.
+    pub(crate) failed_share: f64,
     /// How long the recorded part of the schedule was.
     pub(crate) duration: Duration,
     /// The operations that were recorded.
@@ -31,8 +31,12 @@ pub(crate) struct Summary {
     pub(crate) gaps: Option<Quality>,
     /// The pacer's ledger at the end.
     pub(crate) ledger: Ledger,
-    /// How long all workers together have spun on the clock, warm-up included.
+    /// How long all threads together have spun on the clock, warm-up included.
     pub(crate) spun: Duration,
+    /// What the load threads had of the processor, where the system says it.
+    pub(crate) processor: Option<ProcessorTime>,
+    /// How long it took to resolve all names.
+    pub(crate) resolved_in: Duration,
     /// Whether the run was on schedule, and what was too slow if not.
     pub(crate) verdict: Verdict,
 }
@@ -50,44 +54,44 @@ pub(crate) struct RunResults<'run> {
     pub(crate) stats: &'run OperationStats,
     /// How even the starts were, if there were enough.
     pub(crate) gaps: Option<Quality>,
-    /// The lateness that is in no operation's wait time.
-    pub(crate) unrecorded: Lateness,
-    /// What the workers needed of the CPU.
-    pub(crate) workers: Vec<CpuDemand>,
+    /// How long all threads together have spun on the clock.
+    pub(crate) spun: Duration,
+    /// What the load threads had of the processor.
+    pub(crate) processor: Option<ProcessorTime>,
+    /// The servers.
+    pub(crate) endpoints: &'run [Endpoint],
 }
 
 impl Summary {
     /// Sums up a run that is over.
     pub(crate) fn new(results: &RunResults<'_>) -> Summary {
-        let RunResults {
-            recorded_from: from,
-            run_end: RunEnd { at: to, ledger, spun },
-            rates,
-            stats,
-            ..
-        } = *results;
-        let due = rates.slots(from, to);
-        let started = float(stats.started());
+        let RunResults { recorded_from: from, run_end, rates, stats, .. } = *results;
+        let (started, duration) = (float(stats.started()), run_end.at - from);
         let evidence = Evidence {
-            ratio: if due > 0.0 { started / due } else { 1.0 },
+            ratio: share(started, float(stats.due()), 1.0),
             wait_p99: percentiles::at(&stats.wait, 0.99),
             service_p99: percentiles::at(&stats.service, 0.99),
-            lateness_in_requests: stats.lateness.plus(results.unrecorded).share_in_requests(),
-            cpu_share: CpuDemand::share(&results.workers),
+            lateness: stats.lateness,
+            failed: share(float(stats.failed()), started, 0.0),
         };
-        let duration = to - from;
-        let seconds = duration.as_secs_f64();
         Summary {
-            target_hz: rates.mean_hz(from, to),
-            achieved_hz: if seconds > 0.0 { started / seconds } else { 0.0 },
-            due,
+            target_hz: rates.mean_hz(from, run_end.at),
+            achieved_hz: share(started, duration.as_secs_f64(), 0.0),
             ratio: evidence.ratio,
+            failed_share: evidence.failed,
             duration,
             stats: stats.clone(),
             gaps: results.gaps,
-            ledger,
-            spun,
+            ledger: run_end.ledger,
+            spun: results.spun,
+            processor: results.processor,
+            resolved_in: results.endpoints.iter().map(|endpoint| endpoint.resolved_in).sum(),
             verdict: Verdict::new(&evidence),
         }
     }
+}
+
+/// `part` of `whole`; `otherwise` if there is nothing to have a part of.
+fn share(part: f64, whole: f64, otherwise: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { otherwise }
 }

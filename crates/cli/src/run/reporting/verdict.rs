@@ -5,15 +5,15 @@
 //! 99th percentile of the wait time is at most 10 ms (about what a busy scheduler takes at a time)
 //! or at most a tenth of the 99th percentile of the service time.
 //!
-//! Otherwise the cause of the lateness decides. If a slot fell due while its worker was still
-//! inside the request before, that request held it back. If not, the generator held it back: it
-//! woke up late or got no CPU. (For slots that were never started, and for time that a policy
-//! forfeited, it matters whether any worker was free.)
+//! Otherwise whoever caused most of the lateness was behind: the **target**, as far as slots waited
+//! for a free connection, and else the **generator**: see
+//! [`lateness`](crate::run::recording::lateness). Seconds in which the load threads were out of
+//! processor time are put down to the generator as a whole.
 //!
-//! The **target was behind** if most of the lateness passed inside requests. There is one
-//! exception: if the workers ran or waited for a CPU for most of their time inside requests, the
-//! requests took so long because of this machine, and the **generator was behind**.
+//! If more than 1 % of the requests failed, the **target is failing**, whatever the load was: the
+//! times of the others say little.
 
+use crate::run::recording::lateness::Lateness;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -26,11 +26,10 @@ pub(crate) struct Evidence {
     pub(crate) wait_p99: Duration,
     /// 99th percentile of the service time.
     pub(crate) service_p99: Duration,
-    /// The share of the lateness that passed inside requests.
-    pub(crate) lateness_in_requests: f64,
-    /// The share of the time inside requests in which the workers ran or were ready to run, if it
-    /// is known.
-    pub(crate) cpu_share: Option<f64>,
+    /// What the lateness was spent on.
+    pub(crate) lateness: Lateness,
+    /// Operations failed per operation started.
+    pub(crate) failed: f64,
 }
 
 /// Whether the run was on schedule, and what was too slow if not.
@@ -43,21 +42,23 @@ pub(crate) enum Verdict {
     TargetBehind,
     /// This program or its machine was too slow.
     GeneratorBehind,
+    /// Too many requests failed.
+    TargetFailing,
 }
 
 const LEAST_RATIO: f64 = 0.99;
 const SCHEDULER_HICCUP: Duration = Duration::from_millis(10);
-const MOST: f64 = 0.5;
+const MOST_FAILED: f64 = 0.01;
 
 impl Verdict {
     /// The verdict on a run.
     pub(crate) fn new(evidence: &Evidence) -> Verdict {
         let small = SCHEDULER_HICCUP.max(evidence.service_p99 / 10);
-        if evidence.ratio >= LEAST_RATIO && evidence.wait_p99 <= small {
+        if evidence.failed > MOST_FAILED {
+            Verdict::TargetFailing
+        } else if evidence.ratio >= LEAST_RATIO && evidence.wait_p99 <= small {
             Verdict::OnSchedule
-        } else if evidence.lateness_in_requests > MOST
-            && evidence.cpu_share.is_none_or(|share| share < MOST)
-        {
+        } else if evidence.lateness.target > evidence.lateness.generator {
             Verdict::TargetBehind
         } else {
             Verdict::GeneratorBehind
@@ -69,12 +70,16 @@ impl Verdict {
         match self {
             Verdict::OnSchedule => "on schedule: the load is the one that was asked for.",
             Verdict::TargetBehind => {
-                "the target could not keep up: slots fell due while all workers were waiting for answers. \
-                 If it should be able to, try more --workers."
+                "the target could not keep up: slots fell due while all connections were waiting for answers. \
+                 If it should be able to, try more --connections."
             }
             Verdict::GeneratorBehind => {
-                "the generator could not keep up: slots fell due and its workers had no CPU or woke up late. \
+                "the generator could not keep up: slots fell due and its threads had no processor time or woke up late. \
                  The results say more about this machine than about the target."
+            }
+            Verdict::TargetFailing => {
+                "the target is failing: more than 1 % of the requests had no good answer. \
+                 The times of the others say little."
             }
         }
     }
@@ -83,34 +88,34 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Verdict::{GeneratorBehind, OnSchedule, TargetBehind};
+    use Verdict::{GeneratorBehind, OnSchedule, TargetBehind, TargetFailing};
 
     #[test]
     fn the_table() {
-        // ratio, p99 of wait and service in ms, lateness in requests, CPU share
-        for (ratio, wait_p99, service_p99, in_requests, cpu_share, verdict) in [
-            (1.00, 0, 1, 0.0, Some(0.1), OnSchedule),
-            (1.00, 10, 1, 1.0, Some(1.0), OnSchedule),
-            (0.99, 0, 1, 1.0, None, OnSchedule),
+        // ratio, p99 of wait and service in ms, seconds of lateness by target and generator, failed
+        for (ratio, wait_p99, service_p99, target, generator, failed, verdict) in [
+            (1.00, 0, 1, 0.0, 0.1, 0.0, OnSchedule),
+            (1.00, 10, 1, 1.0, 1.0, 0.01, OnSchedule),
+            (0.99, 0, 1, 1.0, 0.0, 0.0, OnSchedule),
             // Late by a twentieth of the service time.
-            (1.00, 50, 1_000, 1.0, None, OnSchedule),
+            (1.00, 50, 1_000, 1.0, 0.0, 0.0, OnSchedule),
             // A stall: all started in the end, but late.
-            (1.00, 1_900, 1, 0.99, Some(0.1), TargetBehind),
-            (1.00, 11, 1, 0.51, None, TargetBehind),
-            (0.98, 0, 1, 0.9, None, TargetBehind),
-            (0.50, 5_000, 1, 1.0, Some(0.49), TargetBehind),
-            // Inside requests, but only because the requests themselves got no CPU.
-            (0.50, 5_000, 1, 1.0, Some(0.51), GeneratorBehind),
-            // Workers were free and still late.
-            (1.00, 11, 1, 0.1, None, GeneratorBehind),
-            (0.98, 0, 1, 0.0, None, GeneratorBehind),
+            (1.00, 1_900, 1, 99.0, 1.0, 0.0, TargetBehind),
+            (1.00, 11, 1, 0.51, 0.49, 0.0, TargetBehind),
+            (0.98, 0, 1, 0.9, 0.1, 0.0, TargetBehind),
+            // Connections were free and slots still late.
+            (0.50, 5_000, 1, 0.49, 0.51, 0.0, GeneratorBehind),
+            (1.00, 11, 1, 0.0, 0.1, 0.0, GeneratorBehind),
+            (0.98, 0, 1, 0.0, 0.0, 0.0, GeneratorBehind),
+            (1.00, 0, 1, 0.0, 0.0, 0.011, TargetFailing),
+            (0.50, 5_000, 1, 0.0, 1.0, 1.0, TargetFailing),
         ] {
             let evidence = Evidence {
                 ratio,
                 wait_p99: Duration::from_millis(wait_p99),
                 service_p99: Duration::from_millis(service_p99),
-                lateness_in_requests: in_requests,
-                cpu_share,
+                lateness: Lateness { target, generator, held: 100.0 },
+                failed,
             };
             assert_eq!(Verdict::new(&evidence), verdict, "{evidence:?}");
         }

@@ -1,0 +1,187 @@
+//! One connection, which carries one request after the other.
+
+use super::deadline::Deadline;
+use super::failure::Failure;
+use super::plan::{Plan, Prepared};
+use super::stream::{Counted, Io, Traffic};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::{http1, http2};
+use hyper::{Response, StatusCode};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::pki_types::ServerName;
+use std::future::poll_fn;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+/// How long it took to open a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SetUp {
+    /// TCP, or the Unix socket.
+    pub(crate) connect: Duration,
+    /// The TLS handshake, if there was one.
+    pub(crate) tls: Option<Duration>,
+}
+
+/// A connection to one of the plan's servers.
+pub(crate) struct Connection {
+    sender: Sender,
+    traffic: Arc<Traffic>,
+    /// What of the traffic has been told.
+    told: (u64, u64),
+}
+
+type Driver = http1::Connection<TokioIo<Counted>, Full<Bytes>>;
+
+enum Sender {
+    /// The connection makes progress only while it is polled; none once it is closed.
+    Http1(http1::SendRequest<Full<Bytes>>, Option<Box<Driver>>),
+    /// The connection is a task of its own.
+    Http2(http2::SendRequest<Full<Bytes>>),
+}
+
+impl Connection {
+    /// Opens a connection to a server of the plan.
+    pub(crate) async fn open(
+        plan: &Plan,
+        endpoint: usize,
+        turn: usize,
+    ) -> Result<(Connection, SetUp), Failure> {
+        timeout(plan.connect_timeout, Connection::open_at_leisure(plan, endpoint, turn))
+            .await
+            .unwrap_or(Err(Failure::ConnectTimeout))
+    }
+
+    async fn open_at_leisure(
+        plan: &Plan,
+        endpoint: usize,
+        turn: usize,
+    ) -> Result<(Connection, SetUp), Failure> {
+        let endpoint = &plan.endpoints[endpoint];
+        let begin = Instant::now();
+        let io = endpoint.connect(turn).await.map_err(|error| Failure::Connection(error.kind()))?;
+        let connect = begin.elapsed();
+        let (io, tls) = match (&endpoint.tls_name, &plan.tls) {
+            (Some(name), Some(config)) => {
+                let connector = TlsConnector::from(Arc::clone(config));
+                let io = shake_hands(&connector, name, io, plan.http2).await?;
+                (io, Some(begin.elapsed().saturating_sub(connect)))
+            }
+            _ => (io, None),
+        };
+        let traffic = Arc::<Traffic>::default();
+        let io = TokioIo::new(Counted::new(io, Arc::clone(&traffic)));
+        let sender = Sender::new(io, plan.http2).await.map_err(|error| Failure::from(&error))?;
+        Ok((Connection { sender, traffic, told: (0, 0) }, SetUp { connect, tls }))
+    }
+
+    /// Whether a request can be sent. False when the server has closed the connection.
+    pub(crate) async fn is_ready(&mut self, deadline: &mut Deadline) -> bool {
+        match &mut self.sender {
+            Sender::Http1(sender, driver) => {
+                matches!(driven(driver, deadline, sender.ready()).await, Ok(Ok(())))
+            }
+            Sender::Http2(sender) => matches!(bounded(deadline, sender.ready()).await, Ok(Ok(()))),
+        }
+    }
+
+    /// Sends a request and reads the whole answer.
+    pub(crate) async fn exchange(
+        &mut self,
+        request: &Prepared,
+        deadline: &mut Deadline,
+    ) -> Result<StatusCode, Failure> {
+        let request = request.request();
+        match &mut self.sender {
+            Sender::Http1(sender, driver) => {
+                let answer = sender.send_request(request);
+                let answer = driven(driver, deadline, answer).await?.map_err(of)?;
+                driven(driver, deadline, whole(answer)).await?
+            }
+            Sender::Http2(sender) => {
+                let answer = sender.send_request(request);
+                bounded(deadline, async { whole(answer.await.map_err(of)?).await }).await?
+            }
+        }
+    }
+
+    /// Bytes read and written since the last time that this was asked.
+    pub(crate) fn traffic(&mut self) -> (u64, u64) {
+        let (read, written) = self.traffic.so_far();
+        let before = std::mem::replace(&mut self.told, (read, written));
+        (read - before.0, written - before.1)
+    }
+}
+
+impl Sender {
+    async fn new(io: TokioIo<Counted>, http2: bool) -> hyper::Result<Sender> {
+        if http2 {
+            let (sender, driver) = http2::handshake(TokioExecutor::new(), io).await?;
+            // What ends the connection is told to the request that is on it.
+            tokio::spawn(async { drop(driver.await) });
+            return Ok(Sender::Http2(sender));
+        }
+        let (sender, driver) = http1::handshake(io).await?;
+        Ok(Sender::Http1(sender, Some(Box::new(driver))))
+    }
+}
+
+async fn shake_hands(
+    connector: &TlsConnector,
+    name: &ServerName<'static>,
+    io: Box<dyn Io>,
+    http2: bool,
+) -> Result<Box<dyn Io>, Failure> {
+    let stream = connector.connect(name.clone(), io).await.map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => Failure::Tls,
+        io::ErrorKind::UnexpectedEof => Failure::HungUp,
+        kind => Failure::Connection(kind),
+    })?;
+    // A server that does not answer the offer speaks HTTP/1.1.
+    if http2 && stream.get_ref().1.alpn_protocol() != Some(b"h2") {
+        return Err(Failure::Protocol);
+    }
+    Ok(Box::new(stream))
+}
+
+/// Reads the body to its end.
+async fn whole(mut answer: Response<Incoming>) -> Result<StatusCode, Failure> {
+    while let Some(frame) = answer.body_mut().frame().await {
+        frame.map_err(of)?;
+    }
+    Ok(answer.status())
+}
+
+/// `future`, together with the connection that it waits for.
+async fn driven<F: Future>(
+    driver: &mut Option<Box<Driver>>,
+    deadline: &mut Deadline,
+    future: F,
+) -> Result<F::Output, Failure> {
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        if driver.as_mut().is_some_and(|driver| Pin::new(driver).poll(cx).is_ready()) {
+            *driver = None;
+        }
+        match future.as_mut().poll(cx) {
+            Poll::Ready(output) => Poll::Ready(Ok(output)),
+            Poll::Pending => deadline.poll_passed(cx).map(|()| Err(Failure::Timeout)),
+        }
+    })
+    .await
+}
+
+/// `future`, until the deadline.
+async fn bounded<F: Future>(deadline: &mut Deadline, future: F) -> Result<F::Output, Failure> {
+    driven(&mut None, deadline, future).await
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it maps the error of a result")]
+fn of(error: hyper::Error) -> Failure {
+    Failure::from(&error)
+}

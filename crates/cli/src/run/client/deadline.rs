@@ -1,0 +1,67 @@
+//! The timeout of requests that follow each other, at next to no cost for each.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// The moment at which the current request is given up.
+///
+/// The runtime's timer is only moved when it rings, which is once in a timeout, and not for each
+/// request.
+#[derive(Debug)]
+pub(crate) struct Deadline {
+    at: Instant,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl Deadline {
+    /// A deadline that is `timeout` away. To be made inside a runtime.
+    pub(crate) fn new(timeout: Duration) -> Deadline {
+        let at = after(timeout);
+        Deadline { at, timer: Box::pin(sleep_until(at)) }
+    }
+
+    /// A request starts, and has `timeout`.
+    pub(crate) fn set(&mut self, timeout: Duration) {
+        self.at = after(timeout);
+    }
+
+    /// Ready when the current request is to be given up.
+    pub(crate) fn poll_passed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while self.timer.as_mut().poll(cx).is_ready() {
+            if self.timer.deadline() >= self.at {
+                return Poll::Ready(());
+            }
+            self.timer.as_mut().reset(self.at);
+        }
+        Poll::Pending
+    }
+}
+
+fn after(timeout: Duration) -> Instant {
+    let now = Instant::now();
+    // As far away as a timer can be set: 30 years.
+    now.checked_add(timeout).unwrap_or_else(|| now + Duration::from_secs(1_000_000_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::poll_fn;
+
+    #[tokio::test(start_paused = true)]
+    async fn only_the_current_request_is_given_up() {
+        let second = Duration::from_secs(1);
+        let begin = Instant::now();
+        let mut deadline = Deadline::new(second);
+        for _ in 0..3 {
+            // Answered in time.
+            tokio::time::sleep(second / 2).await;
+            deadline.set(second);
+        }
+        poll_fn(|cx| deadline.poll_passed(cx)).await;
+        let passed = begin.elapsed();
+        assert!((second * 5 / 2..second * 13 / 5).contains(&passed), "{passed:?}");
+    }
+}

@@ -1,0 +1,103 @@
+//! A server: where its connections go.
+
+use super::args::ClientArgs;
+use super::stream::Io;
+use anyhow::{Context, bail};
+use hyper::Uri;
+use rustls::pki_types::ServerName;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use tokio::net::TcpStream;
+
+/// A server, its name resolved.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    /// Host and port as in the URL: the value of the header Host.
+    pub(crate) authority: String,
+    /// The name that the server's certificate must have; none without TLS.
+    pub(crate) tls_name: Option<ServerName<'static>>,
+    route: Route,
+    /// How long it took to resolve the name.
+    pub(crate) resolved_in: Duration,
+}
+
+#[derive(Debug)]
+enum Route {
+    Tcp(Vec<SocketAddr>),
+    #[cfg(unix)]
+    Unix(PathBuf),
+}
+
+impl Endpoint {
+    /// The server of `url`.
+    pub(crate) fn new(url: &Uri, args: &ClientArgs) -> anyhow::Result<Endpoint> {
+        let is_tls = match url.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => bail!("write the URL as http://HOST:PORT/PATH or https://..., not {url:?}"),
+        };
+        let (Some(authority), Some(host)) = (url.authority(), url.host().filter(|h| !h.is_empty()))
+        else {
+            bail!("write the URL as http://HOST:PORT/PATH, not {url:?}")
+        };
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let port = url.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+        let begin = Instant::now();
+        Ok(Endpoint {
+            route: route(bare, port, args)?,
+            resolved_in: begin.elapsed(),
+            // Name and password in a URL are no part of the host.
+            authority: authority.as_str().rsplit('@').next().unwrap_or_default().to_owned(),
+            tls_name: is_tls.then(|| tls_name(bare)).transpose()?,
+        })
+    }
+
+    /// A stream to the server, by the address that is `turn`th, round and round.
+    pub(crate) async fn connect(&self, turn: usize) -> io::Result<Box<dyn Io>> {
+        match &self.route {
+            Route::Tcp(addresses) => {
+                let stream = TcpStream::connect(addresses[turn % addresses.len()]).await?;
+                stream.set_nodelay(true)?;
+                Ok(Box::new(stream))
+            }
+            #[cfg(unix)]
+            Route::Unix(path) => Ok(Box::new(tokio::net::UnixStream::connect(path).await?)),
+        }
+    }
+}
+
+fn tls_name(host: &str) -> anyhow::Result<ServerName<'static>> {
+    ServerName::try_from(host.to_owned())
+        .with_context(|| format!("{host:?} is not a name that a certificate can have"))
+}
+
+fn route(host: &str, port: u16, args: &ClientArgs) -> anyhow::Result<Route> {
+    if let Some(path) = &args.unix_socket {
+        return unix(path.clone());
+    }
+    let given = args.resolve.iter().find(|r| r.port == port && r.host.eq_ignore_ascii_case(host));
+    let addresses: Vec<SocketAddr> = match given {
+        Some(resolve) => resolve.addresses.iter().map(|ip| (*ip, port).into()).collect(),
+        None => (host, port)
+            .to_socket_addrs()
+            .with_context(|| format!("cannot resolve {host:?}"))?
+            .collect(),
+    };
+    if addresses.is_empty() {
+        bail!("{host:?} has no address");
+    }
+    Ok(Route::Tcp(addresses))
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere there are no Unix sockets")]
+fn unix(path: PathBuf) -> anyhow::Result<Route> {
+    Ok(Route::Unix(path))
+}
+
+#[cfg(not(unix))]
+fn unix(_: PathBuf) -> anyhow::Result<Route> {
+    bail!("--unix-socket: this system has no Unix sockets")
+}

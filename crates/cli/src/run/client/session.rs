@@ -1,0 +1,109 @@
+//! One place for a request in flight, and its connections.
+
+use super::connection::{Connection, SetUp};
+use super::deadline::Deadline;
+use super::failure::Failure;
+use super::plan::Plan;
+use hyper::StatusCode;
+use nanopace::{Nanos, Pacer};
+use std::sync::Arc;
+
+/// Sends one request at a time, and keeps a connection to each server open.
+pub(crate) struct Session {
+    plan: Arc<Plan>,
+    clock: Pacer,
+    /// One place for each of the plan's servers.
+    connections: Vec<Option<Connection>>,
+    deadline: Deadline,
+    /// Which of a server's addresses is next.
+    turn: usize,
+}
+
+/// How a request went.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    /// Its status, or why there is none.
+    pub(crate) status: Result<StatusCode, Failure>,
+    /// When it was sent: later than its start if a connection had to be opened.
+    pub(crate) sent: Nanos,
+    /// The connection that was opened for it, if one was.
+    pub(crate) set_up: Option<SetUp>,
+    /// Bytes that went over the connection.
+    pub(crate) traffic: (u64, u64),
+}
+
+impl Answer {
+    /// Success, or why it is none.
+    pub(crate) fn outcome(&self) -> Result<(), Failure> {
+        match self.status? {
+            status if status.is_success() || status.is_redirection() => Ok(()),
+            status => Err(Failure::Status(status.as_u16())),
+        }
+    }
+}
+
+impl Session {
+    /// The session that is `index`th: its connections begin with that address. To be made inside a
+    /// runtime.
+    pub(crate) fn new(plan: &Arc<Plan>, clock: &Pacer, index: usize) -> Session {
+        Session {
+            connections: plan.endpoints.iter().map(|_| None).collect(),
+            deadline: Deadline::new(plan.timeout),
+            clock: clock.clone(),
+            plan: Arc::clone(plan),
+            turn: index,
+        }
+    }
+
+    /// Opens a connection to each server, so that no request has to wait for it.
+    pub(crate) async fn open_all(&mut self) -> Vec<Result<SetUp, Failure>> {
+        let mut opened = Vec::new();
+        for endpoint in 0..self.connections.len() {
+            opened.push(self.open(endpoint).await);
+        }
+        opened
+    }
+
+    async fn open(&mut self, endpoint: usize) -> Result<SetUp, Failure> {
+        self.turn = self.turn.wrapping_add(1);
+        let (connection, set_up) = Connection::open(&self.plan, endpoint, self.turn).await?;
+        self.connections[endpoint] = Some(connection);
+        Ok(set_up)
+    }
+
+    /// Sends the plan's next request and reads the answer.
+    pub(crate) async fn send(&mut self) -> Answer {
+        let plan = Arc::clone(&self.plan);
+        let request = plan.next();
+        self.deadline.set(plan.timeout);
+        let set_up = match self.make_ready(request.endpoint).await {
+            Ok(set_up) => set_up,
+            Err(failure) => return self.unsent(failure),
+        };
+        let sent = self.clock.now();
+        let Some(connection) = &mut self.connections[request.endpoint] else {
+            return self.unsent(Failure::HungUp);
+        };
+        let status = connection.exchange(request, &mut self.deadline).await;
+        let traffic = connection.traffic();
+        if status.is_err() || plan.one_request_each {
+            self.connections[request.endpoint] = None;
+        }
+        Answer { status, sent, set_up, traffic }
+    }
+
+    /// Opens a connection, unless one is open. A server may close one that is idle; that is no
+    /// failure.
+    async fn make_ready(&mut self, endpoint: usize) -> Result<Option<SetUp>, Failure> {
+        if let Some(connection) = &mut self.connections[endpoint]
+            && connection.is_ready(&mut self.deadline).await
+        {
+            return Ok(None);
+        }
+        self.open(endpoint).await.map(Some)
+    }
+
+    fn unsent(&self, failure: Failure) -> Answer {
+        Answer { status: Err(failure), sent: self.clock.now(), set_up: None, traffic: (0, 0) }
+    }
+}

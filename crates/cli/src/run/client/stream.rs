@@ -1,0 +1,96 @@
+//! The byte stream of a connection, counted.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// A stream to a server: TCP or a Unix socket, with TLS or without.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
+
+/// Bytes of HTTP that went over a connection, without TLS.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    read: AtomicU64,
+    written: AtomicU64,
+}
+
+impl Traffic {
+    /// Bytes read and written so far.
+    pub(crate) fn so_far(&self) -> (u64, u64) {
+        // Relaxed: a count, read by the thread that counts. No model: nothing is ordered by it.
+        (self.read.load(Ordering::Relaxed), self.written.load(Ordering::Relaxed))
+    }
+}
+
+/// Counts what passes.
+pub(crate) struct Counted {
+    io: Box<dyn Io>,
+    traffic: Arc<Traffic>,
+}
+
+impl Counted {
+    /// Counts what passes through `io` in `traffic`.
+    pub(crate) fn new(io: Box<dyn Io>, traffic: Arc<Traffic>) -> Counted {
+        Counted { io, traffic }
+    }
+
+    fn wrote(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = written {
+            // Relaxed: as in `so_far`.
+            self.traffic.written.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
+        written
+    }
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.io).poll_read(cx, buf))?;
+        let bytes = buf.filled().len() - before;
+        // Relaxed: as in `so_far`.
+        self.traffic.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Counted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.io).poll_write(cx, buf);
+        self.wrote(written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.io).poll_write_vectored(cx, bufs);
+        self.wrote(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}
