@@ -98,20 +98,20 @@ impl IdealConnections {
 
     /// What was started at `start` is done after `busy`.
     pub(crate) fn end(&mut self, start: Start, busy: Duration) {
-        self.free_since.push(Reverse(start.free + start.held + busy));
+        self.free_since.push(Reverse(start.free + busy));
     }
 
     /// The lateness, at `now`, of a slot that has not been started.
     pub(crate) fn unstarted(&self, intended: Nanos, now: Nanos) -> Lateness {
-        let all = now - intended;
-        let generator = match self.free_since.peek() {
-            Some(_) if self.has_burst_ratio => self.behind,
-            Some(Reverse(since)) => now - intended.max(*since),
+        let Some(Reverse(since)) = self.free_since.peek() else {
             // All connections are in use. A generator without delays would be ahead by so much.
-            None => self.behind,
+            let all = (now - intended).as_secs_f64();
+            let generator = self.behind.as_secs_f64().min(all);
+            return Lateness { target: all - generator, generator, held: 0.0 };
         };
-        let generator = generator.min(all).as_secs_f64();
-        Lateness { target: all.as_secs_f64() - generator, generator, held: 0.0 }
+        let free = intended.max(*since).min(now);
+        let held = if self.has_burst_ratio { now - free } else { Duration::ZERO };
+        Start { actual: now, free, held }.lateness(intended)
     }
 }
 

@@ -41,15 +41,18 @@ impl Display for Report<'_> {
 fn counts(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     let (stats, duration) = (&summary.stats, human::time(summary.duration));
     let (target, achieved) = (human::hz(summary.target_hz), human::hz(summary.achieved_hz));
-    writeln!(f, "rate      target {target}, achieved {achieved} over {duration}")?;
+    let ratio = summary.ratio;
     writeln!(
         f,
-        "slots     {} due = {} started + {} skipped + {} unstarted: ratio {:.4}",
+        "rate      target {target}, achieved {achieved} over {duration}: ratio {ratio:.4}"
+    )?;
+    writeln!(
+        f,
+        "slots     {} due = {} started + {} skipped + {} unstarted",
         stats.due(),
         stats.started(),
         stats.skipped,
-        stats.unstarted,
-        summary.ratio
+        stats.unstarted
     )?;
     let (completed, failed, unfinished) = (stats.completed(), stats.failed(), stats.unfinished);
     writeln!(f, "requests  {completed} completed, {failed} failed, {unfinished} unfinished")

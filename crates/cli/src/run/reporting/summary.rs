@@ -19,7 +19,7 @@ pub(crate) struct Summary {
     pub(crate) target_hz: f64,
     /// Operations started per second.
     pub(crate) achieved_hz: f64,
-    /// Operations started per slot that fell due.
+    /// The rate achieved as a share of the one that was asked for; at most 1.
     pub(crate) ratio: f64,
     /// Operations failed per operation started.
     pub(crate) failed_share: f64,
@@ -67,16 +67,18 @@ impl Summary {
     pub(crate) fn new(results: &RunResults<'_>) -> Summary {
         let RunResults { recorded_from: from, run_end, rates, stats, .. } = *results;
         let (started, duration) = (float(stats.started()), run_end.at - from);
+        let target_hz = rates.mean_hz(from, run_end.at);
+        let achieved_hz = share(started, duration.as_secs_f64(), 0.0);
         let evidence = Evidence {
-            ratio: share(started, float(stats.due()), 1.0),
+            ratio: share(achieved_hz, target_hz, 1.0).min(1.0),
             wait_p99: percentiles::at(&stats.wait, 0.99),
             service_p99: percentiles::at(&stats.service, 0.99),
             lateness: stats.lateness,
             failed: share(float(stats.failed()), started, 0.0),
         };
         Summary {
-            target_hz: rates.mean_hz(from, run_end.at),
-            achieved_hz: share(started, duration.as_secs_f64(), 0.0),
+            target_hz,
+            achieved_hz,
             ratio: evidence.ratio,
             failed_share: evidence.failed,
             duration,

@@ -1,7 +1,7 @@
 //! The verdict: did the load follow the schedule, and if not, was the target or the generator too
 //! slow?
 //!
-//! The load was **on schedule** if at least 99 % of the slots that fell due were started, and the
+//! The load was **on schedule** if at least 99 % of the rate that was asked for was achieved, and the
 //! 99th percentile of the wait time is at most 10 ms (about what a busy scheduler takes at a time)
 //! or at most a tenth of the 99th percentile of the service time.
 //!
@@ -20,7 +20,7 @@ use std::time::Duration;
 /// What the verdict is based on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
-    /// Operations started per slot that fell due.
+    /// The rate achieved as a share of the one that was asked for.
     pub(crate) ratio: f64,
     /// 99th percentile of the wait time.
     pub(crate) wait_p99: Duration,
