@@ -14,6 +14,7 @@ use super::status::{Recent, Status};
 use crate::progress::Progress;
 use crossterm::event::KeyEvent;
 use nanopace::{Nanos, Pacer, Rate, Strictness};
+use std::iter;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
@@ -119,17 +120,23 @@ impl<'run> Controller<'run> {
         // A pause and a burst ratio hold back slots that were due.
         self.pacer.set_strictness(Strictness::AVERAGE);
         self.pacer.resume();
-        let mut recorders = self.shared.recorders.iter().cycle();
-        while let (Ok(grant), Some(recorder)) = (self.pacer.try_acquire(), recorders.next()) {
-            let intended_start = grant.intended_start();
-            match self.span.admit(intended_start, self.pacer.now().max(run_end.at)) {
-                Admission::Unstarted => recorder.unstarted(intended_start, run_end.at),
-                _ if intended_start < self.span.recorded_from => {}
-                _ => break,
-            }
+        if let Some(recorder) = self.shared.recorders.first() {
+            recorder.unstarted(iter::from_fn(|| self.unstarted(run_end.at)), run_end.at);
         }
         self.pacer.close();
         run_end
+    }
+
+    /// The next slot that was due in the run and has not started.
+    fn unstarted(&self, end: Nanos) -> Option<Nanos> {
+        loop {
+            let intended_start = self.pacer.try_acquire().ok()?.intended_start();
+            match self.span.admit(intended_start, end) {
+                Admission::Unstarted => return Some(intended_start),
+                _ if intended_start < self.span.recorded_from => {}
+                _ => return None,
+            }
+        }
     }
 
     /// Waits until all answers are there, or nobody wants to wait for them.

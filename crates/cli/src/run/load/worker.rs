@@ -43,8 +43,10 @@ impl Worker {
             match span.admit(intended_start, shared.pacer.now()) {
                 Admission::Recorded => self.request(intended_start, true).await,
                 Admission::WarmUp => self.request(intended_start, false).await,
-                Admission::Unstarted => self.recorder.unstarted(intended_start, span.end()),
-                Admission::Over => break,
+                Admission::Unstarted => {
+                    return self.recorder.unstarted([intended_start], span.end());
+                }
+                Admission::Over => return,
             }
         }
     }

@@ -128,7 +128,7 @@ mod tests {
         let pacer = Pacer::new(Rate::per_second(RATE).unwrap());
         let recorders = recorders(&pacer);
         let mut collector = Collector::new(&pacer, &recorders);
-        recorders[0].unstarted(Nanos::ZERO, Nanos::ZERO + Duration::from_secs(1));
+        recorders[0].unstarted([Nanos::ZERO], Nanos::ZERO + Duration::from_secs(1));
         let second = Duration::from_secs(1);
         let beside =
             Beside { skipped: 2, skip_limit: second, forfeited: second, ..Beside::default() };
@@ -143,7 +143,7 @@ mod tests {
         let recorders = recorders(&pacer);
         let mut collector = Collector::new(&pacer, &recorders);
         let flight = recorders[0].start(pacer.now(), pacer.now(), true);
-        recorders[0].unstarted(Nanos::ZERO, Nanos::ZERO + Duration::from_secs(1));
+        recorders[0].unstarted([Nanos::ZERO], Nanos::ZERO + Duration::from_secs(1));
         drop(flight);
         let beside = Beside { lacks_processor: true, ..Beside::default() };
         let lateness = collector.collect(beside).lateness;

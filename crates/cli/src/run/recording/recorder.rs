@@ -54,11 +54,13 @@ impl Recorder {
         Flight { recorder: self, intended_start, start, is_recorded, has_ended: false }
     }
 
-    /// A slot was due and had not been started when the schedule ended at `end`.
-    pub(crate) fn unstarted(&self, intended_start: Nanos, end: Nanos) {
-        let mut record = self.record();
-        let lateness = record.connections.unstarted(intended_start, end);
-        record.stats.unstarted(end - intended_start, lateness);
+    /// Slots with these intended starts were due and had not been started when the schedule ended at
+    /// `end`.
+    pub(crate) fn unstarted(&self, intended_starts: impl IntoIterator<Item = Nanos>, end: Nanos) {
+        let Record { stats, connections, .. } = &mut *self.record();
+        for intended in intended_starts {
+            stats.unstarted(end - intended, connections.unstarted(intended, end));
+        }
     }
 
     /// A connection was opened before the schedule started.
