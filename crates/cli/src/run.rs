@@ -2,6 +2,8 @@
 
 pub(crate) mod args;
 mod controller;
+#[cfg_attr(not(test), expect(dead_code, reason = "the run will check its criteria"))]
+pub(crate) mod criteria;
 mod keyboard;
 pub(crate) mod keys;
 mod load;
