@@ -5,19 +5,20 @@
 
 mod args;
 mod calibrate;
+mod config;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gaps;
 mod interrupt;
 mod percentiles;
 mod progress;
+mod refusal;
 mod run;
 mod target;
 
 use args::{Cli, Command};
 use calibrate::Calibration;
 use calibrate::args::CalibrateArgs;
-use clap::Parser;
 use interrupt::Interrupt;
 use nanopace_console::Output;
 use nanopace_trial::LimitArgs;
@@ -26,6 +27,7 @@ use run::reporting::json;
 use run::reporting::report::Report;
 use run::reporting::summary::Summary;
 use run::setup::Setup;
+use std::env;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
@@ -40,12 +42,11 @@ const RATE_MISSED: u8 = 3;
 /// by `--fail-below`, and 130 after a second interrupt.
 #[must_use]
 pub fn main() -> ExitCode {
-    let done = match Cli::try_parse() {
-        Ok(cli) => match cli.into_command() {
-            Command::Run(args) => run(*args),
-            Command::Calibrate(args) => calibrate(&args),
-            Command::Limit(args) => limit(*args),
-        },
+    let done = match Cli::read(env::args_os()) {
+        Ok(Command::Run(args)) => run(*args),
+        Ok(Command::Calibrate(args)) => calibrate(&args),
+        Ok(Command::Limit(args)) => limit(*args),
+        Ok(Command::PrintConfig(config)) => print(&config),
         Err(error) => usage(&error),
     };
     done.unwrap_or_else(|(status, error)| {
@@ -65,13 +66,12 @@ fn usage(error: &clap::Error) -> Done {
             .map(|()| ExitCode::SUCCESS)
             .map_err(|error| (FAILED, error.into()));
     }
-    let text = error.to_string();
-    let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
-    let told: Vec<_> = lines
-        .filter(|line| !line.is_empty() && !line.starts_with("For more information"))
-        .collect();
-    let told = told.join("; ");
-    Err((REFUSED, anyhow::Error::msg(told.trim_start_matches("error: ").to_owned())))
+    Err((REFUSED, anyhow::Error::msg(refusal::one_line(error))))
+}
+
+fn print(text: &str) -> Done {
+    quietly(io::stdout().write_all(text.as_bytes())).map_err(|error| (FAILED, error.into()))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn run(args: RunArgs) -> Done {
