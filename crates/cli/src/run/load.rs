@@ -4,5 +4,7 @@ pub(crate) mod client;
 pub(crate) mod cpu;
 pub(crate) mod shared;
 pub(crate) mod span;
+#[cfg_attr(not(test), expect(dead_code, reason = "the run will read its targets"))]
+pub(crate) mod targets;
 mod utilization;
 pub(crate) mod worker;
