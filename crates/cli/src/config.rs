@@ -225,13 +225,14 @@ mod tests {
 
     #[test]
     fn what_one_place_needs_may_be_in_the_other() {
-        let file = "certificate = 'c'";
-        assert_eq!(
-            values("test --config FILE --key k", file),
-            ["key = \"k\"", "certificate = \"c\""]
-        );
-        assert_eq!(values("test --config FILE --certificate d", "key = 'k'").len(), 2);
-        assert!(told("test --config FILE --key k", "").starts_with("FILE: the following required"));
+        let both = ["key = \"k\"", "certificate = \"c\""];
+        for command in ["test run", "test"] {
+            let values = |line, file| values(&format!("{command} --config FILE {line}"), file);
+            assert_eq!(values("--key k", "certificate = 'c'"), both, "{command}");
+            assert_eq!(values("--certificate c", "key = 'k'"), both, "{command}");
+            let told = told(&format!("{command} --config FILE --key k"), "");
+            assert!(told.starts_with("FILE: the following required"), "{told}");
+        }
     }
 
     #[test]
