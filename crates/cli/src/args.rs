@@ -1,9 +1,12 @@
 //! The command line: its commands, and the text of their help.
 
 use crate::calibrate::args::{self as calibrate_args, CalibrateArgs};
+use crate::config;
 use crate::run::args::RunArgs;
-use clap::{Parser, Subcommand};
+use clap::error::Result;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use nanopace_trial::LimitArgs;
+use std::ffi::OsString;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -13,6 +16,7 @@ Examples:
                                                what a stall does to response times
   nanopace run --requests 1000 --json - | jq .response_time_ns.p99
   nanopace run --fail-below 0.99               exit status 3 if the rate is missed
+  nanopace run --config run.toml --rate 10k/s  options from a file; those given here win
   nanopace calibrate                           which rates and pauses suit this machine
   nanopace limit --compare --phases            how limiters decide about the same requests
 
@@ -42,9 +46,27 @@ pub(crate) enum Command {
     /// Try limiters on requests from standard input or on a generated load: which get in, and when.
     #[command(after_help = nanopace_trial::EXAMPLES)]
     Limit(Box<LimitArgs>),
+    /// Print this configuration of a run.
+    #[command(skip)]
+    PrintConfig(String),
 }
 
 impl Cli {
+    /// Reads a command line, the program's own name first, and the configuration file that it
+    /// names.
+    pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Result<Command> {
+        let definition = Cli::command();
+        let matches = config::matches(&definition, words.into_iter().collect())?;
+        if let Some(config) = config::asked_for(&definition, &matches)? {
+            return Ok(Command::PrintConfig(config));
+        }
+        let mut command = Cli::from_arg_matches(&matches).map(Cli::into_command)?;
+        if let Command::Run(args) = &mut command {
+            args.settings = config::settings(&definition, &matches);
+        }
+        Ok(command)
+    }
+
     /// The command that was given; `run` by default.
     pub(crate) fn into_command(self) -> Command {
         self.command.unwrap_or_else(|| Command::Run(Box::new(self.run)))
@@ -61,7 +83,7 @@ mod tests {
     fn run_args(line: &str) -> Result<RunArgs, clap::Error> {
         match Cli::try_parse_from(line.split_whitespace())?.into_command() {
             Command::Run(args) => Ok(*args),
-            Command::Calibrate(_) | Command::Limit(_) => panic!("{line} is a run"),
+            _ => panic!("{line} is a run"),
         }
     }
 

@@ -3,6 +3,7 @@
 pub(crate) mod args;
 pub(crate) mod client;
 mod controller;
+pub(crate) mod criteria;
 mod keyboard;
 pub(crate) mod keys;
 mod load;
@@ -23,7 +24,7 @@ use load::span::RunSpan;
 use load::threads::{self, Threads};
 use message::Message;
 use recording::hdr_log::HdrLog;
-use reporting::summary::Summary;
+use reporting::summary::{Summary, Title};
 use setup::Setup;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -44,11 +45,12 @@ pub(crate) fn run(setup: &Setup, mut hdr: Option<HdrLog>) -> anyhow::Result<Summ
     let keyboard = Keyboard::listen(sender.clone(), interrupt);
     let progress = Progress::new();
     status::introduce(&progress, &setup.title(), keyboard.is_some());
-    if let Some(hdr) = &mut hdr {
-        hdr.begin(SystemTime::now())?;
-    }
     let threads = Threads::start(&shared, &connections, &setup.cores, &sender)?;
     let is_wanted = wait_until_ready(&messages, &threads);
+    let start = SystemTime::now();
+    if let Some(hdr) = &mut hdr {
+        hdr.begin(start)?;
+    }
     let span = start_schedule(setup, &shared, sender)?;
     let mut controller = Controller::new(&shared, span, progress, hdr, setup.args.skip_later_than);
     let outcome = if is_wanted { controller.run(&messages) } else { Ok(()) };
@@ -56,7 +58,10 @@ pub(crate) fn run(setup: &Setup, mut hdr: Option<HdrLog>) -> anyhow::Result<Summ
     controller.wait_for_answers(&messages, &threads)?;
     threads.join()?;
     outcome?;
-    controller.sum_up(run_end)
+    let (url, settings) = (setup.url.clone(), setup.args.settings.clone());
+    let mut summary = controller.sum_up(run_end, Title { url, start, settings })?;
+    summary.require(&setup.args.criteria());
+    Ok(summary)
 }
 
 /// Waits until all threads have opened their connections. False if the run should end already.

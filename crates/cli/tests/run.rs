@@ -103,10 +103,11 @@ fn the_json_object_has_the_promised_names_and_no_others() {
     let results = results("run --rate 200 --requests 10");
     assert_eq!(
         names(&results),
-        "achieved_rate bytes_read bytes_written completed connect_time_ns due duration_seconds errors failed \
-         failures gaps lateness ledger processor ratio resolve_time_ns response_time_ns \
-         response_times_at_least service_time_ns skipped spun_ns started statuses target_rate \
-         tls_time_ns unfinished unstarted verdict wait_time_ns"
+        "achieved_rate bytes_read bytes_written completed connect_time_ns due duration_seconds errors \
+         failed failures gaps lateness ledger missed processor ratio resolve_time_ns \
+         response_time_ns response_times_at_least service_time_ns set_up_time_ns settings skipped \
+         spun_ns start started statuses target_rate tls_time_ns unfinished unstarted url verdict \
+         version wait_time_ns"
     );
     for times in ["wait_time_ns", "service_time_ns", "response_time_ns"] {
         assert_eq!(names(&results[times]), "count max mean p50 p90 p99 p99_9 p99_99");
@@ -155,12 +156,38 @@ fn a_run_that_spun_reports_for_how_long() {
 }
 
 #[test]
-fn a_missed_rate_is_status_3() {
-    // One worker cannot start a request every millisecond if each takes 100 ms.
-    let behind = "run --rate 1k/s --workers 1 --target-latency 100ms --duration 500ms";
+fn what_is_required_and_missed_is_named_with_status_3() {
+    // Two connections cannot start a request every millisecond if each takes 100 ms.
+    let behind = "run --rate 1k/s -c 2 --target-latency 100ms --duration 500ms";
     assert_eq!(output(behind).status.code(), Some(0));
-    assert_eq!(output(&format!("{behind} --fail-below 0.99")).status.code(), Some(3));
     assert_eq!(results(behind)["verdict"], "target-behind");
+    for (option, missed) in [
+        ("--fail-below=0.99", "ratio is "),
+        ("--fail-if=ratio>0.99", "ratio is "),
+        ("--require=p99 response<50ms", "p99 response is "),
+        ("--fail-if=unstarted=0", "unstarted is "),
+    ] {
+        let output = nanopace(behind).arg(option).output().unwrap();
+        let report = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{option}: {report}");
+        assert!(report.contains(&format!("missed    {missed}")), "{option}: {report}");
+    }
+    let held = nanopace(behind).arg("--fail-if=mean service>=100ms").output().unwrap();
+    assert_eq!(held.status.code(), Some(0), "{held:?}");
+}
+
+#[test]
+fn a_failing_target_is_status_3() {
+    let failing = "run --rate 100 --requests 5 --timeout 20ms --target-stall 1min@0s";
+    let output = output(failing);
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{report}");
+    assert!(
+        report.contains("5 failed: timeout") && report.contains("target is failing"),
+        "{report}"
+    );
+    let allowed = nanopace(failing).arg("--fail-if=errors<=100%").output().unwrap();
+    assert_eq!(allowed.status.code(), Some(0));
 }
 
 /// The sums that every report must have.

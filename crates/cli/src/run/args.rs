@@ -1,12 +1,14 @@
 //! The options of `nanopace run`; the texts here are its `--help` page.
 
 use super::client::args::ClientArgs;
+use super::criteria::Criterion;
 use crate::target::stall::Stall;
 use clap::Args;
 use nanopace::{Pause, Rate, Strictness};
 use nanopace_console::human::positive_duration;
 use std::path::PathBuf;
 use std::time::Duration;
+use toml::Table;
 
 /// The options of `nanopace run`.
 #[derive(Debug, Args)]
@@ -14,6 +16,10 @@ pub(crate) struct RunArgs {
     /// URL of the server, http or https; by default an embedded target on a loopback port is used
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
+
+    /// File of requests to send, round and round, in one of vegeta's formats
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method", "body", "body_file"])]
+    pub(crate) targets: Option<PathBuf>,
 
     /// Requests to start, per second unless another unit follows: 5000, 50k/s, 3/min, 1.5/h
     #[arg(long, default_value = "5000/s")]
@@ -63,9 +69,18 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME@TIME", conflicts_with = "url")]
     pub(crate) target_stall: Option<Stall>,
 
+    /// Exit with status 3 unless this holds, as in "p99 response < 50ms" or "ratio > 0.99"; may be
+    /// given again [default: errors <= 1%]
+    #[arg(long, visible_alias = "require", value_name = "REQUIREMENT")]
+    pub(crate) fail_if: Vec<Criterion>,
+
     /// Exit with status 3 if less than this share of the scheduled requests is started, e.g. 0.99
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) fail_below: Option<f64>,
+
+    /// All options by name, as they are written.
+    #[arg(skip)]
+    pub(crate) settings: Table,
 
     #[command(flatten)]
     pub(crate) client: ClientArgs,
@@ -78,6 +93,18 @@ pub(crate) struct RunArgs {
     /// Write an interval log of HDR histograms, with one line per second and kind of time
     #[arg(long, value_name = "FILE")]
     pub(crate) hdr: Option<PathBuf>,
+}
+
+impl RunArgs {
+    /// What the results must be like. If nothing is said about errors, few of them are allowed.
+    pub(crate) fn criteria(&self) -> Vec<Criterion> {
+        let mut criteria = self.fail_if.clone();
+        criteria.extend(self.fail_below.map(Criterion::at_least_ratio));
+        if !criteria.iter().any(Criterion::names_errors) {
+            criteria.push(Criterion::default_errors());
+        }
+        criteria
+    }
 }
 
 fn share(text: &str) -> Result<f64, String> {

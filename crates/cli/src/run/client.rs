@@ -12,4 +12,5 @@ pub(crate) mod failure;
 pub(crate) mod plan;
 pub(crate) mod session;
 mod stream;
+pub(crate) mod targets;
 pub(crate) mod tls;

@@ -9,7 +9,7 @@ use super::message::Message;
 use super::recording::collector::{Beside, Collector};
 use super::recording::hdr_log::HdrLog;
 use super::reporting::rate_history::RateHistory;
-use super::reporting::summary::{RunResults, Summary};
+use super::reporting::summary::{RunResults, Summary, Title};
 use super::status::{Recent, Status};
 use crate::progress::Progress;
 use crossterm::event::KeyEvent;
@@ -161,13 +161,14 @@ impl<'run> Controller<'run> {
     }
 
     /// The results, once the threads are done.
-    pub(crate) fn sum_up(mut self, run_end: RunEnd) -> anyhow::Result<Summary> {
+    pub(crate) fn sum_up(mut self, run_end: RunEnd, title: Title) -> anyhow::Result<Summary> {
         self.collect()?;
         self.progress.end();
         if let Some(hdr) = self.hdr {
             hdr.end()?;
         }
-        Ok(Summary::new(&RunResults {
+        Ok(Summary::new(RunResults {
+            title,
             recorded_from: self.span.recorded_from,
             run_end,
             rates: &self.rates,

@@ -4,6 +4,7 @@ use super::args::RunArgs;
 use super::client::failure::Failure;
 use super::client::plan::{self, Plan};
 use super::client::session::Session;
+use super::client::targets;
 use super::client::tls::Trust;
 use super::load::span::RunLength;
 use super::load::threads;
@@ -46,8 +47,11 @@ impl Setup {
         let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
         let cores = if args.pin { cores()? } else { Vec::new() };
         let (target, url) = endpoint(&args)?;
-        let spec = plan::target_of(&url, &args.client)?;
-        let plan = Arc::new(Plan::new(&[spec], &args.client, trust(&args))?);
+        let specs = match &args.targets {
+            Some(path) => targets::read(path)?,
+            None => vec![plan::target_of(&url, &args.client)?],
+        };
+        let plan = Arc::new(Plan::new(&specs, &args.client, trust(&args))?);
         allow_open_files(args.client.connections)?;
         probe(&url, &plan)?;
         Ok(Setup { args, url, plan, target, cores, output, hdr })

@@ -42,14 +42,19 @@ impl Endpoint {
         else {
             bail!("write the URL as http://HOST:PORT/PATH, not {url:?}")
         };
+        if authority.as_str().contains('@') {
+            bail!(
+                "leave name and password out of the URL, and give \
+                 --header \"Authorization: Basic ...\" instead"
+            );
+        }
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let port = url.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
         let begin = Instant::now();
         Ok(Endpoint {
             route: route(bare, port, args)?,
             resolved_in: begin.elapsed(),
-            // Name and password in a URL are no part of the host.
-            authority: authority.as_str().rsplit('@').next().unwrap_or_default().to_owned(),
+            authority: authority.as_str().to_owned(),
             tls_name: is_tls.then(|| tls_name(bare)).transpose()?,
         })
     }

@@ -2,30 +2,18 @@
 
 use super::args::{ClientArgs, Header};
 use super::endpoint::Endpoint;
+use super::targets::TargetSpec;
 use super::tls::{self, Trust};
 use anyhow::{Context, bail};
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, Uri, Version};
 use rustls::ClientConfig;
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-
-/// A request as it was asked for.
-#[derive(Clone, Debug)]
-pub(crate) struct TargetSpec {
-    /// Its method.
-    pub(crate) method: Method,
-    /// Its URL, with scheme and host.
-    pub(crate) url: Uri,
-    /// Headers of its own.
-    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
-    /// Its body.
-    pub(crate) body: Bytes,
-}
 
 /// Requests, the servers they go to, and how.
 #[derive(Debug)]
@@ -138,7 +126,8 @@ impl Prepared {
         // What was given takes the place of what would be sent otherwise.
         headers.extend(given);
         let path = target.url.path_and_query().map_or("/", |path| path.as_str());
-        let uri = if args.http2 { absolute(&target.url, authority)? } else { path.parse()? };
+        // HTTP/2 sends the host with the path.
+        let uri = if args.http2 { target.url.clone() } else { path.parse()? };
         let version = if args.http2 { Version::HTTP_2 } else { Version::HTTP_11 };
         let (method, body) = (target.method.clone(), target.body.clone());
         Ok(Prepared { endpoint, method, uri, version, headers, body })
@@ -153,13 +142,6 @@ impl Prepared {
         *request.headers_mut() = self.headers.clone();
         request
     }
-}
-
-/// The URL without name and password: HTTP/2 sends the host with each request.
-fn absolute(url: &Uri, authority: &str) -> anyhow::Result<Uri> {
-    let mut parts = url.clone().into_parts();
-    parts.authority = Some(authority.parse()?);
-    Ok(Uri::from_parts(parts)?)
 }
 
 /// The one request that the options describe.

@@ -49,6 +49,8 @@ pub(crate) struct OperationStats {
 /// How long it took to open connections.
 #[derive(Clone, Debug)]
 pub(crate) struct SetUps {
+    /// All of it.
+    pub(crate) all: Histogram<u64>,
     /// TCP or a Unix socket.
     pub(crate) connect: Histogram<u64>,
     /// The TLS handshake.
@@ -70,7 +72,7 @@ impl OperationStats {
             unstarted: 0,
             skipped: 0,
             statuses: BTreeMap::new(),
-            set_ups: SetUps { connect: histogram.clone(), tls: histogram },
+            set_ups: SetUps { all: histogram.clone(), connect: histogram.clone(), tls: histogram },
             traffic: (0, 0),
             lateness: Lateness::default(),
         }
@@ -127,6 +129,8 @@ impl OperationStats {
 
     /// Counts a connection that was opened.
     pub(crate) fn set_up(&mut self, set_up: SetUp) {
+        let all = set_up.connect + set_up.tls.unwrap_or_default();
+        record(&mut self.set_ups.all, all, 1);
         record(&mut self.set_ups.connect, set_up.connect, 1);
         if let Some(tls) = set_up.tls {
             record(&mut self.set_ups.tls, tls, 1);
@@ -144,6 +148,7 @@ impl OperationStats {
             &other.wait,
             &other.service,
             &other.response,
+            &other.set_ups.all,
             &other.set_ups.connect,
             &other.set_ups.tls,
         ]) {
@@ -174,9 +179,9 @@ impl OperationStats {
         self.lateness = Lateness::default();
     }
 
-    fn histograms(&mut self) -> [&mut Histogram<u64>; 5] {
-        let SetUps { connect, tls } = &mut self.set_ups;
-        [&mut self.wait, &mut self.service, &mut self.response, connect, tls]
+    fn histograms(&mut self) -> [&mut Histogram<u64>; 6] {
+        let SetUps { all, connect, tls } = &mut self.set_ups;
+        [&mut self.wait, &mut self.service, &mut self.response, all, connect, tls]
     }
 
     /// Slots that were due.

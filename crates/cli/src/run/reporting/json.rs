@@ -6,10 +6,15 @@ use crate::percentiles::Percentiles;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use toml::Table;
 
 /// The object. Its names are a promise to the programs that read it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object {
+    version: &'static str,
+    url: String,
+    start: String,
+    settings: Table,
     target_rate: f64,
     achieved_rate: f64,
     started: u64,
@@ -28,6 +33,7 @@ pub(crate) struct Object {
     service_time_ns: Percentiles,
     response_time_ns: Percentiles,
     response_times_at_least: u64,
+    set_up_time_ns: Percentiles,
     connect_time_ns: Percentiles,
     tls_time_ns: Percentiles,
     resolve_time_ns: u64,
@@ -39,6 +45,7 @@ pub(crate) struct Object {
     ledger: Ledger,
     spun_ns: u64,
     verdict: Verdict,
+    missed: Vec<String>,
 }
 
 /// Seconds, summed over slots.
@@ -78,7 +85,12 @@ impl Object {
     /// The object for a summary.
     pub(crate) fn new(summary: &Summary) -> Object {
         let stats = &summary.stats;
+        let title = &summary.title;
         Object {
+            version: env!("CARGO_PKG_VERSION"),
+            url: title.url.clone(),
+            start: humantime::format_rfc3339_millis(title.start).to_string(),
+            settings: title.settings.clone(),
             target_rate: summary.target_hz,
             achieved_rate: summary.achieved_hz,
             started: stats.started(),
@@ -97,6 +109,7 @@ impl Object {
             service_time_ns: Percentiles::new(&stats.service),
             response_time_ns: Percentiles::new(&stats.response),
             response_times_at_least: stats.at_least,
+            set_up_time_ns: Percentiles::new(&stats.set_ups.all),
             connect_time_ns: Percentiles::new(&stats.set_ups.connect),
             tls_time_ns: Percentiles::new(&stats.set_ups.tls),
             resolve_time_ns: nanos(summary.resolved_in),
@@ -117,6 +130,7 @@ impl Object {
             ledger: Ledger::new(&summary.ledger),
             spun_ns: nanos(summary.spun),
             verdict: summary.verdict,
+            missed: summary.missed.clone(),
         }
     }
 }

@@ -34,7 +34,8 @@ impl Display for Report<'_> {
         lateness(f, summary)?;
         processor(f, summary)?;
         connections(f, summary)?;
-        writeln!(f, "verdict   {}", summary.verdict.sentence())
+        writeln!(f, "verdict   {}", summary.verdict.sentence())?;
+        summary.missed.iter().try_for_each(|missed| writeln!(f, "missed    {missed}"))
     }
 }
 
@@ -140,7 +141,7 @@ fn processor(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
 }
 
 fn connections(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
-    let SetUps { connect, tls } = &summary.stats.set_ups;
+    let SetUps { connect, tls, .. } = &summary.stats.set_ups;
     let spread = |times: &Histogram<u64>| {
         let [median, most] = [0.5, 1.0].map(|q| human::time(percentiles::at(times, q)));
         format!("p50 {median}, max {most}")

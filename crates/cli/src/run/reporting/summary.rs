@@ -5,16 +5,20 @@ use super::verdict::{Evidence, Verdict};
 use crate::gaps::Quality;
 use crate::percentiles;
 use crate::run::client::endpoint::Endpoint;
+use crate::run::criteria::{Criterion, Figures};
 use crate::run::load::processor::ProcessorTime;
 use crate::run::load::span::RunEnd;
 use crate::run::recording::stats::OperationStats;
 use nanopace::{Ledger, Nanos};
 use nanopace_console::human::float;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
+use toml::Table;
 
 /// The numbers of a run. The warm-up is in the ledger and in the time spun, and nowhere else.
 #[derive(Debug)]
 pub(crate) struct Summary {
+    /// What was run, where, and when it began.
+    pub(crate) title: Title,
     /// The rate that was asked for; its mean, if it was changed.
     pub(crate) target_hz: f64,
     /// Operations started per second.
@@ -39,11 +43,26 @@ pub(crate) struct Summary {
     pub(crate) resolved_in: Duration,
     /// Whether the run was on schedule, and what was too slow if not.
     pub(crate) verdict: Verdict,
+    /// What was required of the run and does not hold.
+    pub(crate) missed: Vec<String>,
+}
+
+/// What tells a run from others.
+#[derive(Clone, Debug)]
+pub(crate) struct Title {
+    /// Where requests went.
+    pub(crate) url: String,
+    /// When the schedule started.
+    pub(crate) start: SystemTime,
+    /// All options by name, as they are written.
+    pub(crate) settings: Table,
 }
 
 /// What is known when a run is over.
 #[derive(Debug)]
 pub(crate) struct RunResults<'run> {
+    /// What was run.
+    pub(crate) title: Title,
     /// The end of the warm-up.
     pub(crate) recorded_from: Nanos,
     /// The end of the schedule.
@@ -64,8 +83,8 @@ pub(crate) struct RunResults<'run> {
 
 impl Summary {
     /// Sums up a run that is over.
-    pub(crate) fn new(results: &RunResults<'_>) -> Summary {
-        let RunResults { recorded_from: from, run_end, rates, stats, .. } = *results;
+    pub(crate) fn new(results: RunResults<'_>) -> Summary {
+        let RunResults { recorded_from: from, run_end, rates, stats, .. } = results;
         let (started, duration) = (float(stats.started()), run_end.at - from);
         let target_hz = rates.mean_hz(from, run_end.at);
         let achieved_hz = share(started, duration.as_secs_f64(), 0.0);
@@ -77,6 +96,7 @@ impl Summary {
             failed: share(float(stats.failed()), started, 0.0),
         };
         Summary {
+            title: results.title,
             target_hz,
             achieved_hz,
             ratio: evidence.ratio,
@@ -89,6 +109,36 @@ impl Summary {
             processor: results.processor,
             resolved_in: results.endpoints.iter().map(|endpoint| endpoint.resolved_in).sum(),
             verdict: Verdict::new(&evidence),
+            missed: Vec::new(),
+        }
+    }
+
+    /// Notes which of the criteria are missed.
+    pub(crate) fn require(&mut self, criteria: &[Criterion]) {
+        let figures = self.figures();
+        let missed = criteria.iter().filter_map(|criterion| criterion.check(&figures));
+        self.missed = missed.map(|missed| missed.to_string()).collect();
+    }
+
+    fn figures(&self) -> Figures<'_> {
+        let stats = &self.stats;
+        Figures {
+            wait: &stats.wait,
+            service: &stats.service,
+            response: &stats.response,
+            setup: &stats.set_ups.all,
+            due: stats.due(),
+            started: stats.started(),
+            completed: stats.completed(),
+            failed: stats.failed(),
+            skipped: stats.skipped,
+            unfinished: stats.unfinished,
+            unstarted: stats.unstarted,
+            ratio: self.ratio,
+            achieved_hz: self.achieved_hz,
+            gaps_within_25_percent: self.gaps.map(|gaps| gaps.within_25_percent),
+            target_lateness: Duration::from_secs_f64(stats.lateness.target),
+            generator_lateness: Duration::from_secs_f64(stats.lateness.generator),
         }
     }
 }

@@ -1,0 +1,388 @@
+//! Targets: the requests of a run, from a file in vegeta's formats.
+//!
+//! The http format has a request line, headers and a body file. Blank lines separate targets;
+//! lines that begin with `#` are comments.
+//!
+//! ```text
+//! # Two targets.
+//! GET http://127.0.0.1:8080/
+//!
+//! POST http://127.0.0.1:8080/items
+//! Content-Type: application/json
+//! @item.json
+//! ```
+//!
+//! The path of a body starts from the working directory, as in vegeta. Whatever follows a body
+//! begins a new target. The blank line before a request line may be left out.
+//!
+//! The JSON format has one object a line: `{"method": "GET", "url": "http://127.0.0.1/"}`, with
+//! `header` (an object of lists) and `body` (base64) if they are needed. A file whose first target
+//! begins with a brace is in this format.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use hyper::body::Bytes;
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::{Method, Uri};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs;
+use std::path::Path;
+
+/// A request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TargetSpec {
+    pub(crate) method: Method,
+    /// With a scheme, `http` or `https`, and a host.
+    pub(crate) url: Uri,
+    /// In the order of the file. A name may be there more than once.
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(crate) body: Bytes,
+}
+
+/// What is wrong with a line, and what to write instead.
+type Told<T> = Result<T, String>;
+
+const REQUEST: &str = "write METHOD URL, as in GET http://127.0.0.1:8080/";
+const OBJECT: &str = r#"write for example {"method": "GET", "url": "http://127.0.0.1:8080/"}"#;
+const URL: &str = "write for example http://127.0.0.1:8080/";
+const HEADER: &str = "write Name: value";
+
+/// Reads a file of targets. There is at least one in it.
+///
+/// The error is one line, and names the file and the line.
+pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<TargetSpec>> {
+    let file = path.display();
+    let text =
+        fs::read_to_string(path).map_err(|error| anyhow::anyhow!("cannot read {file}: {error}"))?;
+    let targets =
+        parse(&text).map_err(|(line, told)| anyhow::anyhow!("{file} line {line}: {told}"))?;
+    anyhow::ensure!(!targets.is_empty(), "{file}: there is no target in it; {REQUEST}");
+    Ok(targets)
+}
+
+/// The targets in a text; or the line that is wrong, and why.
+fn parse(text: &str) -> Result<Vec<TargetSpec>, (usize, String)> {
+    let text = text.trim_start_matches('\u{feff}');
+    let lines = (1..).zip(text.lines().map(str::trim));
+    let mut lines = lines.filter(|(_, line)| !line.starts_with('#')).peekable();
+    let mut reader = Reader::default();
+    while lines.next_if(|(_, line)| line.is_empty()).is_some() {}
+    let json = lines.peek().is_some_and(|(_, line)| line.starts_with('{'));
+    for (number, line) in lines {
+        let read = if json { reader.json(line) } else { reader.line(line) };
+        read.map_err(|told| (number, told))?;
+    }
+    Ok(reader.targets)
+}
+
+/// The targets so far, and whether more lines can belong to the last one.
+#[derive(Debug, Default)]
+struct Reader {
+    targets: Vec<TargetSpec>,
+    open: bool,
+}
+
+impl Reader {
+    /// Reads a line of the http format.
+    fn line(&mut self, line: &str) -> Told<()> {
+        if line.is_empty() {
+            self.open = false;
+            return Ok(());
+        }
+        match self.targets.last_mut().filter(|_| self.open && !is_request(line)) {
+            Some(target) if line.starts_with('@') => {
+                target.body = body(&line[1..])?;
+                self.open = false;
+            }
+            Some(target) => target.headers.push(header_line(line)?),
+            None => {
+                self.targets.push(request(line)?);
+                self.open = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a line of the JSON format.
+    fn json(&mut self, line: &str) -> Told<()> {
+        if !line.is_empty() {
+            let target: JsonTarget =
+                serde_json::from_str(line).map_err(|error| not_json(&error))?;
+            self.targets.push(target.spec()?);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a line begins with a word in capitals and a blank, and is no header with a blank before
+/// its colon.
+fn is_request(line: &str) -> bool {
+    let first = line.split_once(char::is_whitespace).map_or("", |(first, _)| first);
+    !first.is_empty() && first.chars().all(|c| c.is_ascii_uppercase()) && !is_part(line)
+}
+
+/// Whether a line looks like a header or a body.
+fn is_part(line: &str) -> bool {
+    let is_header = |(name, value): (&str, &str)| {
+        HeaderName::from_bytes(name.trim_end().as_bytes()).is_ok() && !value.starts_with("//")
+    };
+    line.starts_with('@') || line.split_once(':').is_some_and(is_header)
+}
+
+fn request(line: &str) -> Told<TargetSpec> {
+    if is_part(line) {
+        return Err(format!("{line:?} has no request line directly above; {REQUEST}"));
+    }
+    let (name, address) = line
+        .split_once(char::is_whitespace)
+        .ok_or_else(|| format!("{line:?} is not a target; {REQUEST}"))?;
+    let (method, url) = (method(name)?, url(address.trim())?);
+    Ok(TargetSpec { method, url, headers: Vec::new(), body: Bytes::new() })
+}
+
+fn method(name: &str) -> Told<Method> {
+    let capitals = !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase());
+    let method = Method::from_bytes(name.as_bytes()).ok().filter(|_| capitals);
+    method.ok_or_else(|| format!("{name:?} is not a method; write one in capitals, as in GET"))
+}
+
+fn url(address: &str) -> Told<Uri> {
+    let wrong = |why: &dyn Display| format!("{address:?} {why}; {URL}");
+    let url: Uri = address.parse().map_err(|error| wrong(&format!("is not a URL ({error})")))?;
+    match (url.scheme_str(), url.host()) {
+        (Some("http" | "https"), Some(host)) if !host.is_empty() => {}
+        _ => return Err(wrong(&"is not a URL with http:// or https:// and a host")),
+    }
+    if has_port(&url) && url.port_u16().is_none() {
+        return Err(wrong(&"has no port from 0 to 65535 behind its host"));
+    }
+    Ok(url)
+}
+
+/// Whether anything follows the host. What does may be no port; then hyper would leave it out.
+fn has_port(url: &Uri) -> bool {
+    let authority = url.authority().map_or("", |authority| authority.as_str());
+    let place = authority.rsplit('@').next().unwrap_or_default();
+    place.len() > url.host().map_or(0, str::len)
+}
+
+fn header_line(line: &str) -> Told<(HeaderName, HeaderValue)> {
+    let (name, value) =
+        line.split_once(':').ok_or_else(|| format!("{line:?} is not a header; {HEADER}"))?;
+    header(name.trim(), value.trim())
+}
+
+fn header(name: &str, value: &str) -> Told<(HeaderName, HeaderValue)> {
+    let wrong = |text: &str, what| format!("{text:?} is not the {what} of a header; {HEADER}");
+    Ok((
+        HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong(name, "name"))?,
+        HeaderValue::from_bytes(value.as_bytes()).map_err(|_| wrong(value, "value"))?,
+    ))
+}
+
+fn body(path: &str) -> Told<Bytes> {
+    if path.is_empty() {
+        return Err("the path of the body is missing; write @ and a path".to_owned());
+    }
+    fs::read(path).map(Bytes::from).map_err(|error| {
+        format!("cannot read {path:?}: {error}; write a path from the working directory")
+    })
+}
+
+/// A target in JSON.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JsonTarget {
+    method: String,
+    url: String,
+    #[serde(default)]
+    header: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    body: String,
+}
+
+impl JsonTarget {
+    fn spec(self) -> Told<TargetSpec> {
+        let named = |(name, values): (String, Vec<String>)| {
+            values.into_iter().map(move |value| header(&name, &value)).collect::<Vec<_>>()
+        };
+        let body = BASE64_STANDARD.decode(&self.body);
+        Ok(TargetSpec {
+            method: method(&self.method)?,
+            url: url(&self.url)?,
+            headers: self.header.into_iter().flat_map(named).collect::<Told<_>>()?,
+            body: body.map_err(|error| format!("body: {error}; write it in base64"))?.into(),
+        })
+    }
+}
+
+/// The error of serde ends with its place, which begins with line 1.
+fn not_json(error: &serde_json::Error) -> String {
+    let (told, column) = (error.to_string(), error.column());
+    let told = told.rsplit_once(" at line ").map_or("", |(told, _)| told).replace('\n', " ");
+    format!("column {column}: {told}; {OBJECT}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use tempfile::TempDir;
+
+    /// Targets in short: method, URL, headers, body.
+    fn short(text: &str) -> Vec<String> {
+        let targets = parse(text).unwrap_or_else(|error| panic!("{text:?}: {error:?}"));
+        let header = |(name, value): &(HeaderName, HeaderValue)| {
+            format!(" {name}={}", String::from_utf8_lossy(value.as_bytes()))
+        };
+        let one = |target: &TargetSpec| {
+            let headers: String = target.headers.iter().map(header).collect();
+            let body = String::from_utf8_lossy(&target.body);
+            format!("{} {}{headers} {body}", target.method, target.url)
+        };
+        targets.iter().map(|target| one(target).trim_end().to_owned()).collect()
+    }
+
+    #[test]
+    fn texts_and_their_targets() {
+        for (text, expected) in [
+            ("GET http://a/", &["GET http://a/"][..]),
+            ("\n\n  GET   http://a/b?c=d  \n\n", &["GET http://a/b?c=d"]),
+            (
+                "GET http://a/\r\nX: 1\r\n\r\nPUT https://b:8443/\r\n",
+                &["GET http://a/ x=1", "PUT https://b:8443/"],
+            ),
+            ("GET http://a/\nPOST http://b/\n", &["GET http://a/", "POST http://b/"]),
+            ("GET http://a/\nX: 1\nHEAD http://b/\n", &["GET http://a/ x=1", "HEAD http://b/"]),
+            ("# one\nGET http://a/\n# two\nX: # 3\n#\n", &["GET http://a/ x=# 3"]),
+            (
+                "GET http://a/\nX:1\nx : 2\nHost: c:1\nEmpty:\n",
+                &["GET http://a/ x=1 x=2 host=c:1 empty="],
+            ),
+            ("GET http://a/\nX-Name: größe\n", &["GET http://a/ x-name=größe"]),
+            ("\u{feff}GET http://[::1]:8080/", &["GET http://[::1]:8080/"]),
+            ("GET http://a/\nDNT : 1", &["GET http://a/ dnt=1"]),
+            ("GET http://u:p@[::1]/", &["GET http://u:p@[::1]/"]),
+            ("PURGE http://a/", &["PURGE http://a/"]),
+            ("", &[]),
+            ("# nothing\n\n", &[]),
+        ] {
+            assert_eq!(short(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn objects_and_their_targets() {
+        for (text, expected) in [
+            (r#"{"method": "GET", "url": "http://a/"}"#, &["GET http://a/"][..]),
+            (
+                "\n# one\n{\"method\":\"PUT\",\"url\":\"http://a/\",\"body\":\"aMOp\",\
+                 \"header\":{\"X\":[\"1\",\"2\"]}}\r\n\r\n\
+                 {\"method\":\"GET\",\"url\":\"http://b/\"}",
+                &["PUT http://a/ x=1 x=2 hé", "GET http://b/"],
+            ),
+        ] {
+            assert_eq!(short(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_has_its_line_and_says_what_to_write() {
+        for (text, line, expected) in [
+            (
+                "GET",
+                1,
+                r#""GET" is not a target; write METHOD URL, as in GET http://127.0.0.1:8080/"#,
+            ),
+            ("http://a/", 1, r#""http://a/" is not a target; write METHOD URL"#),
+            ("get http://a/", 1, r#""get" is not a method; write one in capitals"#),
+            ("\nX: 1", 2, r#""X: 1" has no request line directly above; write METHOD URL"#),
+            ("GET /a", 1, r#""/a" is not a URL with http:// or https:// and a host; write"#),
+            ("GET ftp://a/", 1, r#""ftp://a/" is not a URL with http:// or https://"#),
+            ("GET http:///a", 1, r#""http:///a" is not a URL"#),
+            ("GET http://a/ HTTP/1.1", 1, r#""http://a/ HTTP/1.1" is not a URL (invalid uri"#),
+            ("GET http://größe/", 1, r#""http://größe/" is not a URL (invalid uri"#),
+            ("GET http://a:99999/", 1, r#""http://a:99999/" has no port from 0"#),
+            ("GET http://a/\nAccept x", 2, r#""Accept x" is not a header; write Name: value"#),
+            ("GET http://a/\r\n: 1", 2, r#""" is not the name of a header; write Name: value"#),
+            ("GET http://a/\nx Y: 1", 2, r#""x Y" is not the name of a header"#),
+            ("GET http://a/\nX: \u{1}", 2, r#""\u{1}" is not the value of a header"#),
+            ("GET http://a/\n\nX: 1", 3, r#""X: 1" has no request line directly above"#),
+            ("GET http://user@a:x/", 1, r#""http://user@a:x/" has no port from 0"#),
+            ("GET http://9:99999/", 1, r#""http://9:99999/" has no port from 0"#),
+            ("GET http://a:/", 1, r#""http://a:/" has no port from 0 to 65535"#),
+            ("GET http://a/\n@", 2, "the path of the body is missing; write @ and a path"),
+            ("GET http://a/\n@/nonexistent", 2, r#"cannot read "/nonexistent": No such file"#),
+            ("GET http://a/\n\n@x", 3, r#""@x" has no request line directly above"#),
+            (r#"{"method": "GET"}"#, 1, "column 17: missing field `url`; write for example {"),
+            (
+                "{\"method\": \"GET\", \"url\": \"http://a/\"}\nGET http://a/",
+                2,
+                "column 1: expected value",
+            ),
+            (
+                "{\"method\": \"GET\", \"url\": \"http://a/\", \"x\": 1}",
+                1,
+                "column 41: unknown field `x`",
+            ),
+            (r#"{"a\n at line b": 1}"#, 1, "column 16: unknown field `a  at line b`"),
+            ("{\"method\": \"GET\", \"url\": \"a\"}", 1, r#""a" is not a URL"#),
+            ("{\"method\": \"\", \"url\": \"http://a/\"}", 1, r#""" is not a method"#),
+            ("{\"method\": \"GET\", \"url\": \"http://a/\", \"body\": \"?\"}", 1, "body: "),
+            (
+                "{\"method\": \"GET\", \"url\": \"http://a/\", \"header\": {\"X\": [\"\\n\"]}}",
+                1,
+                r#""\n" is not the value"#,
+            ),
+        ] {
+            let (number, told) = parse(text).expect_err(text);
+            assert!(number == line && told.starts_with(expected), "{text:?}: {number}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_body_comes_from_its_file_and_ends_the_target() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("a body.bin");
+        fs::write(&path, b"a\xff\n").unwrap();
+        let path = path.display();
+        let targets = parse(&format!("PUT http://a/\nX: 1\n@{path}\nGET http://b/\n")).unwrap();
+        assert_eq!(targets[0].body, &b"a\xff\n"[..]);
+        assert_eq!((targets[0].headers.len(), targets[1].body.len()), (1, 0));
+        let (line, told) = parse(&format!("PUT http://a/\n@{path}\nX: 1")).unwrap_err();
+        assert!(line == 3 && told.starts_with(r#""X: 1" has no request"#), "{line}: {told}");
+    }
+
+    #[test]
+    fn an_error_names_the_file() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("targets.txt");
+        let told = || read(&path).unwrap_err().to_string().replace(path.to_str().unwrap(), "FILE");
+        assert!(told().starts_with("cannot read FILE: "), "{}", told());
+        for (text, expected) in [
+            (&b"# none\n"[..], "FILE: there is no target in it; write METHOD URL"),
+            (b"\xff", "cannot read FILE: "),
+            (b"GET http://a/\n\nGET", "FILE line 3: \"GET\" is not a target"),
+        ] {
+            fs::write(&path, text).unwrap();
+            assert!(told().starts_with(expected) && told().lines().count() == 1, "{}", told());
+        }
+        fs::write(&path, "GET http://a/").unwrap();
+        assert_eq!(read(&path).unwrap().len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics_and_every_error_is_one_line_of_the_text(text in prop_oneof![
+            "(?s).*",
+            "((GET|PUT|get|http://|/|a|:| |\n|\r\n|\n\n|#|@|X: 1|\\{|\\}|\"|é|\u{feff})){0,16}",
+        ]) {
+            if let Err((line, told)) = parse(&text) {
+                prop_assert!((1..=text.lines().count()).contains(&line));
+                prop_assert_eq!(told.lines().count(), 1, "{}", told);
+            }
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! Criteria: what `--fail-if` requires of a run.
+//!
+//! A criterion is a requirement that must hold: `p99 response < 50ms`. It is a figure, an operator
+//! and a limit. Blanks are free, and the names of figures may be in capitals.
+//!
+//! - `p99`, `p99.9`, any percentile from `p0` to `p100`, `mean`, `min` or `max`, of `wait`,
+//!   `service`, `response` or `setup` times (those of connections), in this order or the other.
+//!   The limit is a time: `50ms`, `1.5s`.
+//! - `count`, of the same times. The limit is a count.
+//! - `due`, `started`, `completed`, `failed`, `skipped`, `unfinished`, `unstarted`: counts.
+//! - `errors` (failed per started), `ratio` (achieved rate per asked), `gaps` (the share of them within
+//!   25 % of nominal). The limit is a share: `0.1%`, `0.001`.
+//! - `achieved`: started per second. The limit is a rate: `4.9k/s`.
+//! - `lateness target`, `lateness generator`: times.
+//!
+//! Times are as exact as the histograms they come from, in which every value is the largest of its
+//! bucket (the smallest for `min`). A message about a miss shows as many digits as it takes to see
+//! it.
+//!
+//! The operators are `<`, `<=`, `>`, `>=` and `=`, also written `==`.
+//!
+//! A figure that a run doesn't have misses every criterion. Who asks for a p99 of response times
+//! wants to know that nothing was answered.
+
+mod figure;
+mod misnamed;
+mod operator;
+mod unit;
+mod words;
+
+pub(crate) use figure::Figures;
+pub(crate) use words::CriterionError;
+
+use figure::{Figure, Single};
+use operator::Operator;
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+use unit::Limit;
+use words::Parts;
+
+/// A requirement on a figure of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Criterion {
+    figure: Figure,
+    operator: Operator,
+    limit: Limit,
+}
+
+/// A criterion that did not hold, and the figure.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Missed<'run> {
+    criterion: &'run Criterion,
+    actual: Option<f64>,
+}
+
+impl Criterion {
+    /// At least this share of the rate that was asked for is achieved.
+    pub(crate) fn at_least_ratio(share: f64) -> Criterion {
+        let limit = Limit { value: share, text: share.to_string() };
+        Criterion { figure: Figure::Single(Single::Ratio), operator: Operator::AtLeast, limit }
+    }
+
+    /// What a run requires if no criterion [names errors](Criterion::names_errors): at most one
+    /// request in a hundred fails.
+    pub(crate) fn default_errors() -> Criterion {
+        let limit = Limit { value: 0.01, text: "1%".to_owned() };
+        Criterion { figure: Figure::Single(Single::Errors), operator: Operator::AtMost, limit }
+    }
+
+    /// Whether the criterion is about `errors` or `failed`.
+    pub(crate) fn names_errors(&self) -> bool {
+        matches!(self.figure, Figure::Single(Single::Errors | Single::Failed))
+    }
+
+    /// Nothing if the criterion holds.
+    pub(crate) fn check(&self, figures: &Figures<'_>) -> Option<Missed<'_>> {
+        let actual = self.figure.value(figures);
+        let holds = actual.is_some_and(|actual| self.admits(actual));
+        (!holds).then_some(Missed { criterion: self, actual })
+    }
+
+    fn admits(&self, value: f64) -> bool {
+        self.operator.holds(value, self.limit.value)
+    }
+}
+
+impl FromStr for Criterion {
+    type Err = CriterionError;
+
+    fn from_str(text: &str) -> Result<Criterion, CriterionError> {
+        let Parts { figure: words, operator, limit } = Parts::split(text)?;
+        let names: Vec<_> = words.iter().map(|word| word.text.to_ascii_lowercase()).collect();
+        let figure = Figure::named(&names.join(" ")).ok_or_else(|| misnamed::misnamed(&words))?;
+        let operator = Operator::read(&operator)?;
+        Ok(Criterion { figure, operator, limit: figure.unit().limit(&limit)? })
+    }
+}
+
+/// The criterion as it is read; its limit as it was written.
+impl Display for Criterion {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.figure, self.operator, self.limit.text)
+    }
+}
+
+impl Display for Missed<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Criterion { figure, operator, limit } = self.criterion;
+        match self.actual {
+            Some(actual) => {
+                let misses = |shown| !self.criterion.admits(shown);
+                let shown = figure.unit().show(actual, limit, misses);
+                write!(f, "{figure} {} {shown}", figure.verb())?;
+            }
+            None => write!(f, "{figure} {} unknown ({})", figure.verb(), figure.absence())?,
+        }
+        write!(f, ", wanted {operator} {}", limit.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::Histogram;
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    fn read(text: &str) -> Criterion {
+        text.parse().unwrap_or_else(|error| panic!("{text:?}: {error}"))
+    }
+
+    fn told(text: &str) -> String {
+        text.parse::<Criterion>().expect_err(text).to_string()
+    }
+
+    /// Histograms of whole milliseconds, exact to a thousandth.
+    fn times(ms: impl IntoIterator<Item = u64>) -> Histogram<u64> {
+        let mut times = Histogram::new(3).unwrap();
+        ms.into_iter().for_each(|ms| times.record(ms * 1_000_000).unwrap());
+        times
+    }
+
+    /// What is wanted, in a run of 1000 slots over 10 s. 990 requests started; 980 were answered
+    /// well, the service times being 1 to 980 ms; 7 failed and 3 had no answer yet.
+    fn check(criterion: &str) -> Option<String> {
+        let (none, service) = (times([]), times(1..=980));
+        let figures = Figures {
+            wait: &times([0, 0, 2_000]),
+            service: &service,
+            response: &service,
+            setup: &none,
+            due: 1000,
+            started: 990,
+            completed: 980,
+            failed: 7,
+            skipped: 4,
+            unfinished: 3,
+            unstarted: 6,
+            ratio: 0.99,
+            achieved_hz: 99.0,
+            gaps_within_25_percent: Some(0.95),
+            target_lateness: Duration::from_millis(1_100),
+            generator_lateness: Duration::ZERO,
+        };
+        read(criterion).check(&figures).map(|missed| missed.to_string())
+    }
+
+    #[test]
+    fn texts_and_what_they_mean() {
+        for (text, meaning) in [
+            ("p99 response < 50ms", "p99 response < 50ms"),
+            ("response p99<50ms", "p99 response < 50ms"),
+            ("  P99.90\tWait  <=  1s   500ms ", "p99.9 wait <= 1s 500ms"),
+            ("ERRORS<0.1 %", "errors < 0.1 %"),
+            ("ratio>0.99", "ratio > 0.99"),
+            ("max wait <= 2s", "max wait <= 2s"),
+            ("mean service < 3ms", "mean service < 3ms"),
+            ("skipped == 0", "skipped = 0"),
+            ("skipped = 0", "skipped = 0"),
+            ("count setup = 16", "count setup = 16"),
+            ("achieved > 4.9k/s", "achieved > 4.9k/s"),
+            ("gaps > 95%", "gaps > 95%"),
+            ("lateness  Generator < 1s", "lateness generator < 1s"),
+        ] {
+            assert_eq!(read(text).to_string(), meaning, "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_point_at_the_column_and_say_what_to_write() {
+        for (text, expected) in [
+            ("", "column 1: it is empty; write for example p99 response < 50ms"),
+            ("   ", "column 1: it is empty; write for example"),
+            ("< 5ms", r#"column 1: nothing stands before "<"; write for example"#),
+            ("p99 response", "column 5: there is no operator; write <, <=, >, >= or ="),
+            (
+                "p99 respnse < 50ms",
+                r#"column 5: "respnse" is not a figure; write wait, service, response or setup"#,
+            ),
+            ("p101 wait < 1s", r#"column 1: "p101" is not a figure; write mean, min, max, count"#),
+            ("wait p101 < 1s", r#"column 6: "p101" is not a figure; write mean, min, max, count"#),
+            ("respnse p99 < 1s", r#"column 1: "respnse" is not a figure; write wait,"#),
+            ("p99 < 1s", r#"column 1: "p99" needs a second word; write for example p99 response"#),
+            ("wait < 1s", r#"column 1: "wait" needs a second word; write for example p99"#),
+            ("lateness < 1s", r#"column 1: "lateness" needs a second word; write lateness target"#),
+            ("lateness us < 1s", r#"column 10: "us" is not a figure; write lateness target or"#),
+            ("error < 1%", r#"column 1: "error" is not a figure; write p99 response, mean wait,"#),
+            (
+                "failed requests < 5",
+                r#"column 8: "requests" is a word too many; write only failed"#,
+            ),
+            ("requests failed < 5", r#"column 1: "requests" is not a figure; write only failed"#),
+            ("p99 response is < 5ms", r#"column 14: "is" is a word too many; write for example"#),
+            ("skipped != 0", r#"column 9: "!=" is not an operator; write <, <=, >, >= or ="#),
+            ("skipped =< 0", r#"column 9: "=<" is not an operator"#),
+            ("skipped ≤ 0", r#"column 9: "≤" is not an operator"#),
+            ("skipped <", "column 9: nothing follows the operator; write a whole number"),
+            ("max wait < 50", r#"column 12: "50" is not a time; write a number and its unit"#),
+            ("errors < 5", r#"column 10: "5" is not a share of at most 1; write for example 0.1%"#),
+            ("failed < 1%", r#"column 10: "1%" is not a count; write a whole number"#),
+            ("achieved > 0", r#"column 12: "0" is not a rate; write for example 500/s"#),
+            ("p99 wait < 5ms < 6ms", r#"column 12: "5ms < 6ms" is not a time"#),
+            ("p99 größe < 5ms", r#"column 5: "größe" is not a figure"#),
+            ("größe < 5\nms", r#"column 1: "größe" is not a figure"#),
+            ("skipped < 5\nms", r#"column 11: "5 ms" is not a count"#),
+        ] {
+            assert!(told(text).starts_with(expected), "{text:?}: {}", told(text));
+        }
+    }
+
+    #[test]
+    fn figures_are_compared_with_their_limits() {
+        for holds in [
+            "p50 service <= 491ms",
+            "p99 response < 972ms",
+            "max wait < 2.01s",
+            "min service > 999us",
+            "mean service < 491ms",
+            "count wait = 3",
+            "count setup = 0",
+            "due = 1000",
+            "started = 990",
+            "completed >= 980",
+            "failed = 7",
+            "skipped = 4",
+            "unfinished = 3",
+            "unstarted <= 6",
+            "errors < 0.71%",
+            "ratio >= 99%",
+            "ratio = 0.99",
+            "achieved = 99/s",
+            "gaps >= 95%",
+            "lateness target = 1.1s",
+            "lateness generator = 0s",
+        ] {
+            assert_eq!(check(holds), None, "{holds}");
+        }
+    }
+
+    #[test]
+    fn what_is_missed_says_what_was_and_what_was_wanted() {
+        for (text, missed) in [
+            ("p50 service < 50ms", "p50 service is 490ms, wanted < 50ms"),
+            ("mean wait < 50ms", "mean wait is 667ms, wanted < 50ms"),
+            ("errors < 0.1%", "errors are 0.71%, wanted < 0.1%"),
+            ("failed < 7", "failed is 7, wanted < 7"),
+            ("ratio > 0.99", "ratio is 0.99, wanted > 0.99"),
+            ("skipped == 0", "skipped is 4, wanted = 0"),
+            ("gaps > 95%", "gaps are 95.0%, wanted > 95%"),
+            ("achieved > 4.9k/s", "achieved is 99.0/s, wanted > 4.9k/s"),
+            ("lateness target < 1s", "lateness target is 1.10s, wanted < 1s"),
+            ("max setup < 1s", "max setup is unknown (no such time was recorded), wanted < 1s"),
+        ] {
+            assert_eq!(check(text).as_deref(), Some(missed), "{text}");
+        }
+    }
+
+    #[test]
+    fn each_operator_at_its_limit() {
+        for (operator, holds) in [
+            ("<", [true, false, false]),
+            ("<=", [true, true, false]),
+            (">", [false, false, true]),
+            (">=", [false, true, true]),
+            ("=", [false, true, false]),
+        ] {
+            for (limit, holds) in ["8", "7", "6"].into_iter().zip(holds) {
+                let text = format!("failed {operator} {limit}");
+                assert_eq!(check(&text).is_none(), holds, "{text}, and 7 failed");
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_without_a_figure_misses_every_criterion_about_it() {
+        let none = times([]);
+        let figures = Figures {
+            wait: &none,
+            service: &none,
+            response: &none,
+            setup: &none,
+            due: 0,
+            started: 0,
+            completed: 0,
+            failed: 0,
+            skipped: 0,
+            unfinished: 0,
+            unstarted: 0,
+            ratio: f64::NAN,
+            achieved_hz: f64::NAN,
+            gaps_within_25_percent: None,
+            target_lateness: Duration::ZERO,
+            generator_lateness: Duration::ZERO,
+        };
+        for (figure, limit, unknown) in [
+            ("p99 response", "1s", "p99 response is unknown (no such time was recorded)"),
+            ("mean wait", "1s", "mean wait is unknown (no such time was recorded)"),
+            ("errors", "1%", "errors are unknown (no request was started)"),
+            ("ratio", "1", "ratio is unknown (no slot fell due)"),
+            ("gaps", "1", "gaps are unknown (too few requests were started)"),
+            ("achieved", "1/s", "achieved is unknown (too few requests were started)"),
+        ] {
+            for operator in ["<", "<=", ">", ">=", "="] {
+                let criterion = read(&format!("{figure} {operator} {limit}"));
+                let missed = criterion.check(&figures).map(|missed| missed.to_string());
+                assert_eq!(missed, Some(format!("{unknown}, wanted {operator} {limit}")));
+            }
+        }
+        assert_eq!(read("failed = 0").check(&figures), None);
+    }
+
+    #[test]
+    fn the_criteria_of_options_are_those_that_could_be_written() {
+        assert_eq!(Criterion::at_least_ratio(0.99), read("ratio >= 0.99"));
+        assert_eq!(Criterion::at_least_ratio(1.0), read("ratio >= 1"));
+        assert_eq!(Criterion::default_errors(), read("errors <= 1%"));
+    }
+
+    #[test]
+    fn errors_and_failures_are_about_errors() {
+        for (text, names) in [
+            ("errors < 1%", true),
+            ("failed < 5", true),
+            ("completed > 5", false),
+            ("ratio > 0.9", false),
+            ("p99 wait < 1s", false),
+        ] {
+            assert_eq!(read(text).names_errors(), names, "{text}");
+        }
+    }
+
+    /// Pieces of texts that are nearly criteria.
+    const PIECES: &str = "p99 p99.9 response wait errors ratio failed lateness target achieved x \
+                          < <= = ! 50ms 0.1% 5k/s 7 nan 1e999 é ≤ µs % - . 99999999999999999999";
+
+    fn nearly() -> impl Strategy<Value = String> {
+        let pieces: Vec<_> = PIECES.split(' ').chain([" ", " ", "\t", "\n"]).collect();
+        let piece = prop_oneof![proptest::sample::select(pieces).prop_map(str::to_owned), ".?"];
+        proptest::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn every_text_is_a_criterion_or_has_an_error_inside_it(
+            text in prop_oneof![nearly(), ".*"],
+        ) {
+            match text.parse::<Criterion>() {
+                Ok(criterion) => {
+                    prop_assert_eq!(criterion.to_string().parse(), Ok(criterion));
+                }
+                Err(error) => {
+                    let columns = 1..=text.chars().count().max(1);
+                    prop_assert!(columns.contains(&error.column()), "{}", error);
+                    prop_assert_eq!(error.to_string().lines().count(), 1);
+                    prop_assert!(error.to_string().contains("; write "), "{}", error);
+                }
+            }
+        }
+
+        #[test]
+        fn what_is_written_is_read_back(
+            figure in proptest::sample::select(&["p99 response", "setup p0.1", "max wait"][..]),
+            operator in proptest::sample::select(&["<", "<=", ">", ">=", "=", "=="][..]),
+            ns in any::<u64>(),
+        ) {
+            let limit = humantime::format_duration(Duration::from_nanos(ns));
+            let criterion = read(&format!("{figure}{operator}{limit}"));
+            prop_assert_eq!(read(&criterion.to_string()), criterion);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What to write instead of words that name no figure.
+
+use super::figure::{Single, Statistic, Times};
+use super::words::{CriterionError, Word};
+
+const ANY: &str = "write p99 response, mean wait, max service, count setup, errors, ratio, gaps, \
+                   achieved, due, started, completed, failed, skipped, unfinished, unstarted, \
+                   lateness target or lateness generator";
+const A_TIME: &str = "write wait, service, response or setup";
+const A_STATISTIC: &str = "write mean, min, max, count or a percentile from p0 to p100, as p99.9";
+const A_CAUSE: &str = "write lateness target or lateness generator";
+const TWO_WORDS: &str = "write for example p99 response";
+
+/// What a word can be.
+enum Kind {
+    Statistic,
+    Times,
+    Lateness,
+    /// With its name.
+    Single(String),
+    Unknown,
+}
+
+impl Kind {
+    fn of(word: &Word) -> Kind {
+        let name = word.text.to_ascii_lowercase();
+        if Statistic::named(&name).is_some() {
+            Kind::Statistic
+        } else if Times::named(&name).is_some() {
+            Kind::Times
+        } else if name == "lateness" {
+            Kind::Lateness
+        } else if Single::named(&name).is_some() {
+            Kind::Single(name)
+        } else {
+            Kind::Unknown
+        }
+    }
+}
+
+/// The error of words that name no figure. There is at least one.
+pub(crate) fn misnamed(words: &[Word]) -> CriterionError {
+    match words {
+        [word] => alone(word),
+        [first, second, rest @ ..] => match (Kind::of(first), rest) {
+            (Kind::Single(name), _) => superfluous(second, &format!("write only {name}")),
+            (_, [third, ..]) => superfluous(third, TWO_WORDS),
+            (Kind::Statistic, []) => unknown(second, A_TIME),
+            (Kind::Times, []) => unknown(second, A_STATISTIC),
+            (Kind::Lateness, []) => unknown(second, A_CAUSE),
+            (Kind::Unknown, []) => before(first, second),
+        },
+        [] => unreachable!("a criterion without words is refused before"),
+    }
+}
+
+fn alone(word: &Word) -> CriterionError {
+    let incomplete =
+        |advice| CriterionError::at(word, format!("{:?} needs a second word; {advice}", word.text));
+    match Kind::of(word) {
+        Kind::Statistic | Kind::Times => incomplete(TWO_WORDS),
+        Kind::Lateness => incomplete(A_CAUSE),
+        Kind::Single(_) | Kind::Unknown => unknown(word, ANY),
+    }
+}
+
+/// The error of an unknown word before `second`.
+fn before(word: &Word, second: &Word) -> CriterionError {
+    match Kind::of(second) {
+        Kind::Statistic => unknown(word, A_TIME),
+        Kind::Times => unknown(word, A_STATISTIC),
+        Kind::Lateness => unknown(word, A_CAUSE),
+        Kind::Single(name) => unknown(word, &format!("write only {name}")),
+        Kind::Unknown => unknown(word, ANY),
+    }
+}
+
+fn unknown(word: &Word, advice: &str) -> CriterionError {
+    CriterionError::at(word, format!("{:?} is not a figure; {advice}", word.text))
+}
+
+fn superfluous(word: &Word, advice: &str) -> CriterionError {
+    CriterionError::at(word, format!("{:?} is a word too many; {advice}", word.text))
+}

@@ -1,0 +1,56 @@
+//! The operators between a figure and its limit.
+
+use super::words::{CriterionError, Word};
+use std::fmt::{self, Display, Formatter};
+
+/// How a figure must compare with its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operator {
+    Below,
+    AtMost,
+    Above,
+    AtLeast,
+    Equal,
+}
+
+impl Operator {
+    /// Reads `<`, `<=`, `>`, `>=`, `=` or `==`.
+    pub(crate) fn read(word: &Word) -> Result<Operator, CriterionError> {
+        Ok(match &word.text[..] {
+            "<" => Operator::Below,
+            "<=" => Operator::AtMost,
+            ">" => Operator::Above,
+            ">=" => Operator::AtLeast,
+            "=" | "==" => Operator::Equal,
+            other => {
+                let told = format!("{other:?} is not an operator; write <, <=, >, >= or =");
+                return Err(CriterionError::at(word, told));
+            }
+        })
+    }
+
+    /// Whether `figure` compares with `limit` in this way. Nothing compares with what is not a
+    /// number.
+    #[expect(clippy::float_cmp, reason = "both sides are rounded from exact numbers in one way")]
+    pub(crate) fn holds(self, figure: f64, limit: f64) -> bool {
+        match self {
+            Operator::Below => figure < limit,
+            Operator::AtMost => figure <= limit,
+            Operator::Above => figure > limit,
+            Operator::AtLeast => figure >= limit,
+            Operator::Equal => figure == limit,
+        }
+    }
+}
+
+impl Display for Operator {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Operator::Below => "<",
+            Operator::AtMost => "<=",
+            Operator::Above => ">",
+            Operator::AtLeast => ">=",
+            Operator::Equal => "=",
+        })
+    }
+}

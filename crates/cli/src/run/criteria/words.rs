@@ -1,0 +1,127 @@
+//! The words of a criterion and where they stand.
+
+use std::fmt::{self, Display, Formatter};
+
+/// A piece of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Word {
+    /// Its characters, with single blanks between them.
+    pub(crate) text: String,
+    /// Where it begins in the whole text; the first character is in column 1.
+    pub(crate) column: usize,
+}
+
+/// A criterion in three parts, none of them understood yet.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    /// What stands before the operator: one word or more.
+    pub(crate) figure: Vec<Word>,
+    /// The characters that operators are made of.
+    pub(crate) operator: Word,
+    /// All that follows. If nothing does, it is empty and stands where the operator does.
+    pub(crate) limit: Word,
+}
+
+/// What is wrong with a criterion, and where. The message ends with what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CriterionError {
+    column: usize,
+    told: String,
+}
+
+const EXAMPLE: &str = "write for example p99 response < 50ms";
+
+impl CriterionError {
+    /// An error at `word`.
+    pub(crate) fn at(word: &Word, told: impl Into<String>) -> CriterionError {
+        CriterionError { column: word.column, told: told.into() }
+    }
+
+    /// Where it is: the first character is in column 1.
+    #[cfg(test)]
+    pub(crate) fn column(&self) -> usize {
+        self.column
+    }
+}
+
+impl Display for CriterionError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "column {}: {}", self.column, self.told)
+    }
+}
+
+impl std::error::Error for CriterionError {}
+
+impl Parts {
+    /// Cuts a criterion at its operator.
+    pub(crate) fn split(text: &str) -> Result<Parts, CriterionError> {
+        let Some(at) = text.find(is_operator) else { return Err(no_operator(text)) };
+        let length = text[at..].find(|c| !is_operator(c)).unwrap_or(text.len() - at);
+        let operator = piece(text, at, at + length);
+        let figure = words(&text[..at]);
+        if figure.is_empty() {
+            let told = format!("nothing stands before {:?}; {EXAMPLE}", operator.text);
+            return Err(CriterionError::at(&operator, told));
+        }
+        let mut limit = piece(text, at + length, text.len());
+        if limit.text.is_empty() {
+            limit.column = operator.column;
+        }
+        Ok(Parts { figure, operator, limit })
+    }
+}
+
+fn is_operator(c: char) -> bool {
+    "<>=!~≤≥≠".contains(c)
+}
+
+fn no_operator(text: &str) -> CriterionError {
+    match words(text).last() {
+        Some(last) => {
+            let told = "there is no operator; write <, <=, >, >= or =, as in p99 response < 50ms";
+            CriterionError::at(last, told)
+        }
+        None => CriterionError { column: 1, told: format!("it is empty; {EXAMPLE}") },
+    }
+}
+
+/// What the blanks separate.
+fn words(text: &str) -> Vec<Word> {
+    let begins = |at: usize| !text[..at].ends_with(|c: char| !c.is_whitespace());
+    let indices = text.char_indices();
+    let starts = indices.filter(|&(at, c)| !c.is_whitespace() && begins(at));
+    let end = |at: usize| text[at..].find(char::is_whitespace).map_or(text.len(), |n| at + n);
+    starts.map(|(at, _)| piece(text, at, end(at))).collect()
+}
+
+/// The characters from byte `from` to byte `to`, without blanks around them.
+fn piece(text: &str, from: usize, to: usize) -> Word {
+    let inside = &text[from..to];
+    let blanks = inside.len() - inside.trim_start().len();
+    Word {
+        text: inside.split_whitespace().collect::<Vec<_>>().join(" "),
+        column: text[..from + blanks].chars().count() + 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters_from_one() {
+        let parts = Parts::split("  größe  x\t<=  1s  500ms ").unwrap();
+        let word = |text: &str, column| Word { text: text.to_owned(), column };
+        assert_eq!(parts.figure, [word("größe", 3), word("x", 10)]);
+        assert_eq!(parts.operator, word("<=", 12));
+        assert_eq!(parts.limit, word("1s 500ms", 16));
+    }
+
+    #[test]
+    fn no_blank_is_needed_at_the_operator() {
+        let parts = Parts::split("skipped=0").unwrap();
+        let pieces = [&parts.figure[0], &parts.operator, &parts.limit];
+        assert_eq!(pieces.map(|word| &word.text[..]), ["skipped", "=", "0"]);
+        assert_eq!(pieces.map(|word| word.column), [1, 8, 9]);
+    }
+}

@@ -1,0 +1,123 @@
+//! `nanopace run --config` and `--print-config` as their users see them.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// Runs the program in a folder.
+fn nanopace(folder: &Path, line: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.args(line.split_whitespace()).current_dir(folder).stdin(Stdio::null());
+    command.output().unwrap()
+}
+
+/// A folder with one file in it.
+fn folder(file: &str, text: &str) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join(file), text).unwrap();
+    folder
+}
+
+fn stdout(output: &Output) -> &str {
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    str::from_utf8(&output.stdout).unwrap()
+}
+
+const OPTIONS: &str =
+    "rate = '1k/s'\nrequests = 20\nduration = '1min'\npin = true\nfail-below = 0.5\n";
+
+#[test]
+fn a_run_takes_its_options_from_a_file_and_the_command_line_wins() {
+    let folder = folder("run.toml", OPTIONS);
+    for (line, started) in [
+        ("run --config run.toml --json -", 20),
+        ("run --json - --config run.toml --requests 7", 7),
+        ("--config run.toml --requests 7 --json - --no-pin", 7),
+    ] {
+        let output = nanopace(folder.path(), line);
+        let results: serde_json::Value = serde_json::from_str(stdout(&output)).unwrap();
+        assert_eq!(results["started"], started, "{line}");
+    }
+}
+
+#[test]
+fn what_is_printed_is_read_back_and_printed_again() {
+    let folder = folder("run.toml", OPTIONS);
+    let line = "run --config run.toml --rate 2/min --target-stall 2s@3s --print-config";
+    let printed = nanopace(folder.path(), line);
+    for value in ["rate = \"2/min\"\n", "requests = 20\n", "target-stall = \"2s@3s\"\n"] {
+        assert!(stdout(&printed).contains(value), "{printed:?}");
+    }
+    assert!(stdout(&printed).contains("\n# timeout = \"10s\"\n"), "{printed:?}");
+    fs::write(folder.path().join("again.toml"), &printed.stdout).unwrap();
+    let again = nanopace(folder.path(), "run --config again.toml --print-config");
+    assert_eq!(stdout(&again), stdout(&printed));
+}
+
+#[test]
+fn the_defaults_are_printed_as_comments_only() {
+    let output = nanopace(Path::new("."), "--print-config");
+    assert!(stdout(&output).lines().all(|line| line.starts_with("# ")), "{output:?}");
+}
+
+#[test]
+fn a_path_in_a_file_starts_from_the_working_directory() {
+    let folder = folder("results.json", "");
+    fs::create_dir(folder.path().join("configs")).unwrap();
+    fs::write(folder.path().join("configs/run.toml"), "json = 'results.json'\nrequests = 1\n")
+        .unwrap();
+    stdout(&nanopace(folder.path(), "run --config configs/run.toml"));
+    assert_ne!(fs::read_to_string(folder.path().join("results.json")).unwrap(), "");
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_one_line_and_status_2() {
+    for (text, told) in [
+        ("\nduraton = '1s'\n", "run.toml line 2: \"duraton\" is not an option; write duration\n"),
+        ("fail_below = 1", "run.toml line 1: \"fail_below\" is not an option; write fail-below\n"),
+        ("pin = 'yes'", "run.toml line 1: pin is true or false, not a text\n"),
+        ("rate = 0", "run.toml line 1: invalid value '0' for '--rate <RATE>': "),
+        ("url = 'http://x/'\ntarget-latency = '1s'", "run.toml: the argument '--url <URL>'"),
+        ("rate = 5k", "run.toml line 1: this is not TOML: "),
+        ("rate = 5\r\npin = 1", "run.toml line 2: pin is true or false, not a number\n"),
+    ] {
+        let folder = folder("run.toml", text);
+        let output = nanopace(folder.path(), "run --config run.toml");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.starts_with(&format!("error: {told}")), "{text:?}: {stderr}");
+        assert_eq!((output.status.code(), stderr.lines().count()), (Some(2), 1), "{stderr}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let folder = folder("bytes.toml", "");
+    fs::write(folder.path().join("bytes.toml"), b"rate = \xff").unwrap();
+    for file in ["nonexistent.toml", ".", "bytes.toml"] {
+        let output = nanopace(folder.path(), &format!("run --config {file}"));
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.starts_with(&format!("error: cannot read {file}: ")), "{stderr}");
+        assert_eq!((output.status.code(), stderr.lines().count()), (Some(2), 1), "{stderr}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_path_that_is_not_unicode_cannot_be_printed() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.args(["run", "--print-config", "--json"]).arg(OsStr::from_bytes(b"a\xffb"));
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("--json: "));
+}
+
+#[test]
+fn help_and_version_are_told_whatever_the_file_is() {
+    for line in ["run --config nonexistent.toml --help", "--config nonexistent.toml --version"] {
+        assert!(!stdout(&nanopace(Path::new("."), line)).is_empty(), "{line}");
+    }
+}
