@@ -57,6 +57,11 @@ field *tools:
     cargo run --release --manifest-path benches/field/Cargo.toml --target-dir "{{ target }}/field/target" -- "{{ target }}/field" \
         --json benches/results/field.json --plot docs/figures/field.svg {{ tools }}
 
+# `nanopace run` beside wrk and oha, against one nginx: requests/s and processor time (needs nginx and wrk).
+clients rounds="5": (needs "/usr/sbin/nginx" "nginx-light") (needs "/usr/bin/wrk" "wrk")
+    cargo build --release
+    cargo run --release -p nanopace-benches --bin clients -- {{ rounds }}
+
 # How exactly starts happen on this machine, and which way to pause suits it.
 calibrate *options:
     cargo run --release -- calibrate {{ options }}

@@ -77,8 +77,9 @@ fn print(text: &str) -> Done {
 fn run(args: RunArgs) -> Done {
     let mut setup = Setup::new(args).map_err(|error| (REFUSED, error))?;
     let hdr = setup.hdr.take();
-    let summary = run::run(&setup, hdr).map_err(|error| (FAILED, error))?;
+    let (summary, lost) = run::run(&setup, hdr).map_err(|error| (FAILED, error))?;
     quietly(publish(&setup.output, &summary)).map_err(|error| (FAILED, error.into()))?;
+    lost.map_err(|error| (FAILED, error))?;
     let is_as_required = summary.missed.is_empty();
     Ok(if is_as_required { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
@@ -101,9 +102,11 @@ fn limit(args: LimitArgs) -> Done {
     }
 }
 
+/// Writes the results to both places. What one does not take, the other still gets.
 fn publish(output: &Output, summary: &Summary) -> io::Result<()> {
-    output.write_json(|| json::Object::new(summary))?;
-    output.write_text(&Report(summary))
+    let json = output.write_json(|| json::Object::new(summary));
+    let text = output.write_text(&Report(summary));
+    quietly(json).and(text)
 }
 
 /// A reader that closes the pipe has seen enough. This is not an error.

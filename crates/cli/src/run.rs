@@ -33,8 +33,11 @@ use std::time::SystemTime;
 /// The first interrupt ends the schedule, the second one the waiting for answers.
 const INTERRUPTS: usize = 2;
 
-/// Runs what is set up, to its end.
-pub(crate) fn run(setup: &Setup, mut hdr: Option<HdrLog>) -> anyhow::Result<Summary> {
+/// Runs what is set up, to its end. Returns the results, and whether the interval log is complete.
+pub(crate) fn run(
+    setup: &Setup,
+    mut hdr: Option<HdrLog>,
+) -> anyhow::Result<(Summary, anyhow::Result<()>)> {
     let connections = setup.connections();
     let shared = Arc::new(RunShared::new(setup.pacer(), Arc::clone(&setup.plan), &connections));
     let (sender, messages) = mpsc::channel();
@@ -53,15 +56,16 @@ pub(crate) fn run(setup: &Setup, mut hdr: Option<HdrLog>) -> anyhow::Result<Summ
     }
     let span = start_schedule(setup, &shared, sender)?;
     let mut controller = Controller::new(&shared, span, progress, hdr, setup.args.skip_later_than);
-    let outcome = if is_wanted { controller.run(&messages) } else { Ok(()) };
+    if is_wanted {
+        controller.run(&messages);
+    }
     let run_end = controller.end();
-    controller.wait_for_answers(&messages, &threads)?;
+    controller.wait_for_answers(&messages, &threads);
     threads.join()?;
-    outcome?;
     let (url, settings) = (setup.url.clone(), setup.args.settings.clone());
-    let mut summary = controller.sum_up(run_end, Title { url, start, settings })?;
+    let (mut summary, lost) = controller.sum_up(run_end, Title { url, start, settings });
     summary.require(&setup.args.criteria());
-    Ok(summary)
+    Ok((summary, lost))
 }
 
 /// Waits until all threads have opened their connections. False if the run should end already.

@@ -36,6 +36,8 @@ pub(crate) struct Controller<'run> {
     collector: Collector<'run>,
     progress: Progress,
     hdr: Option<HdrLog>,
+    /// Why the interval log is not complete.
+    lost: anyhow::Result<()>,
     prompt: Prompt,
     /// What the last key did, for the status.
     note: String,
@@ -75,6 +77,7 @@ impl<'run> Controller<'run> {
             collector: Collector::new(pacer, &shared.recorders),
             progress,
             hdr,
+            lost: Ok(()),
             prompt: Prompt::default(),
             note: String::new(),
             last: Collected { at: span.start, skipped: 0, idle: Duration::ZERO, processor },
@@ -85,15 +88,15 @@ impl<'run> Controller<'run> {
     }
 
     /// Returns when the schedule should end.
-    pub(crate) fn run(&mut self, messages: &Receiver<Message>) -> anyhow::Result<()> {
+    pub(crate) fn run(&mut self, messages: &Receiver<Message>) {
         loop {
             let next = self.next_tick().min(self.span.end());
             match messages.recv_timeout(next - self.pacer.now()) {
-                Ok(Message::Stop | Message::LastSlot) => return Ok(()),
+                Ok(Message::Stop | Message::LastSlot) => return,
                 Ok(Message::Key(key)) => self.press(key),
                 Ok(Message::Ready) => {}
-                Err(_) if self.pacer.now() >= self.span.end() => return Ok(()),
-                Err(_) => self.tick()?,
+                Err(_) if self.pacer.now() >= self.span.end() => return,
+                Err(_) => self.tick(),
             }
         }
     }
@@ -105,13 +108,12 @@ impl<'run> Controller<'run> {
     }
 
     /// Collects and shows, if it is time.
-    fn tick(&mut self) -> anyhow::Result<()> {
+    fn tick(&mut self) {
         // The channel's clock and the pacer's may differ slightly.
         if self.pacer.now() >= self.next_tick() {
-            self.collect()?;
+            self.collect();
             self.progress.show(&self.status());
         }
-        Ok(())
     }
 
     /// Ends the schedule, unless it has ended already, and counts the slots that were due.
@@ -140,16 +142,12 @@ impl<'run> Controller<'run> {
     }
 
     /// Waits until all answers are there, or nobody wants to wait for them.
-    pub(crate) fn wait_for_answers(
-        &mut self,
-        messages: &Receiver<Message>,
-        threads: &Threads,
-    ) -> anyhow::Result<()> {
+    pub(crate) fn wait_for_answers(&mut self, messages: &Receiver<Message>, threads: &Threads) {
         while threads.ended() < threads.count() {
             match messages.recv_timeout(threads::GLANCE) {
                 Ok(Message::Stop) => drop(self.shared.give_up.send(true)),
                 Err(_) if self.pacer.now() >= self.next_tick() => {
-                    self.collect()?;
+                    self.collect();
                     let missing = self.collector.total().in_flight();
                     self.note = format!("waiting for {missing} answers; Ctrl-C gives them up");
                     self.progress.show(&self.status());
@@ -157,17 +155,14 @@ impl<'run> Controller<'run> {
                 _ => {}
             }
         }
-        Ok(())
     }
 
-    /// The results, once the threads are done.
-    pub(crate) fn sum_up(mut self, run_end: RunEnd, title: Title) -> anyhow::Result<Summary> {
-        self.collect()?;
+    /// The results, once the threads are done, and whether the interval log is complete.
+    pub(crate) fn sum_up(mut self, run_end: RunEnd, title: Title) -> (Summary, anyhow::Result<()>) {
+        self.collect();
         self.progress.end();
-        if let Some(hdr) = self.hdr {
-            hdr.end()?;
-        }
-        Ok(Summary::new(RunResults {
+        let lost = self.lost.and_then(|()| self.hdr.map_or(Ok(()), HdrLog::end));
+        let summary = Summary::new(RunResults {
             title,
             recorded_from: self.span.recorded_from,
             run_end,
@@ -177,10 +172,11 @@ impl<'run> Controller<'run> {
             spun: self.pacer.stats().spun(),
             processor: self.last.processor.zip(self.processor).map(|(now, then)| now.since(then)),
             endpoints: &self.shared.plan.endpoints,
-        }))
+        });
+        (summary, lost)
     }
 
-    fn collect(&mut self) -> anyhow::Result<()> {
+    fn collect(&mut self) {
         let (before, ledger) = (self.last, self.pacer.ledger());
         self.last = Collected {
             at: self.pacer.now(),
@@ -195,9 +191,11 @@ impl<'run> Controller<'run> {
         let length = self.last.at - before.at;
         let interval = self.collector.collect(self.last.beside(&before, self.skip_limit));
         self.recent = Recent::new(interval, length);
-        match &mut self.hdr {
-            Some(hdr) => hdr.write(before.at - self.span.start, length, interval),
-            None => Ok(()),
+        // A full disk ends the log, and not the run.
+        if let Some(hdr) = &mut self.hdr
+            && let Err(error) = hdr.write(before.at - self.span.start, length, interval)
+        {
+            (self.hdr, self.lost) = (None, Err(error));
         }
     }
 

@@ -43,10 +43,23 @@ fn forward(messages: &Sender<Message>, interrupt: &Interrupt) {
         match event {
             Event::Key(key) if key.kind == KeyEventKind::Release => {}
             Event::Key(key) if stops(key) => interrupt.trigger(),
+            Event::Key(key) if suspends(key) => suspend(),
             Event::Key(key) => drop(messages.send(Message::Key(key))),
             _ => {}
         }
     }
+}
+
+fn suspends(key: KeyEvent) -> bool {
+    key.code == KeyCode::Char('z') && key.modifiers.contains(KeyModifiers::CONTROL)
+}
+
+/// Stops this process until its shell continues it. Slots fall due meanwhile.
+fn suspend() {
+    let _ = terminal::disable_raw_mode();
+    #[cfg(unix)]
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP);
+    let _ = terminal::enable_raw_mode();
 }
 
 /// Whether the key ends the run. In raw mode, Ctrl-C is a key like any other.

@@ -66,11 +66,13 @@ impl fmt::Display for Status {
         let paused = if self.paused { " (paused)" } else { "" };
         let (slots, backlog) = (self.ledger.backlog_slots, human::time(self.ledger.backlog));
         let Recent { wait, response, .. } = &self.recent;
+        // What is being typed must be seen, however narrow the terminal is.
+        let note = if self.note.is_empty() { String::new() } else { format!("{}  ", self.note) };
         write!(
             f,
-            "{elapsed:3.0}s  {achieved} of {}{paused}  backlog {slots} ({backlog})  ",
+            "{elapsed:3.0}s  {note}{achieved} of {}{paused}  backlog {slots} ({backlog})  ",
             self.rate
         )?;
-        write!(f, "wait {wait}  response {response}  {}", self.note)
+        write!(f, "wait {wait}  response {response}")
     }
 }

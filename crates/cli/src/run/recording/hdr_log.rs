@@ -15,6 +15,9 @@ const FORMAT: &str = "[Histogram log format version 1.3]";
 const LEGEND: &str =
     r#""StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram""#;
 
+/// Readers of such logs expect the largest value of an interval in milliseconds.
+const NANOS_PER_MILLI: f64 = 1e6;
+
 const CANNOT_WRITE: &str = "cannot write the interval log";
 
 /// A log being written.
@@ -32,10 +35,12 @@ impl HdrLog {
         IntervalLogWriterBuilder::new()
             .add_comment(FORMAT)
             .add_comment(
-                "Times in nanoseconds; tags: wait, service (uncorrected), response (corrected)",
+                "Times in nanoseconds, Interval_Max in milliseconds; tags: wait, service (uncorrected), \
+                 response (corrected)",
             )
             .with_start_time(start)
             .with_base_time(start)
+            .with_max_value_divisor(NANOS_PER_MILLI)
             .begin_log_with(&mut self.0, &mut V2DeflateSerializer::new())
             .map(drop)
             .and_then(|()| writeln!(self.0, "{LEGEND}"))
@@ -53,6 +58,7 @@ impl HdrLog {
         // A new writer for each interval, without a head: a writer that is kept would borrow the
         // file for good.
         let mut log = IntervalLogWriterBuilder::new()
+            .with_max_value_divisor(NANOS_PER_MILLI)
             .begin_log_with(&mut self.0, &mut serializer)
             .context(CANNOT_WRITE)?;
         for (tag, times) in

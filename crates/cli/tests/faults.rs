@@ -1,0 +1,163 @@
+//! What goes wrong around a run: full disks, signals, a target that dies. Nothing is lost, and every
+//! report adds up.
+
+#![cfg(unix)]
+
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+fn nanopace(line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.args(line.split_whitespace()).stdin(Stdio::null());
+    command
+}
+
+fn scratch(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+fn object(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+fn assert_adds_up(results: &Value) {
+    let count = |name: &str| results[name].as_u64().unwrap_or_else(|| panic!("{name}: {results}"));
+    assert_eq!(count("due"), count("started") + count("skipped") + count("unstarted"), "{results}");
+    assert_eq!(
+        count("started"),
+        count("completed") + count("failed") + count("unfinished"),
+        "{results}"
+    );
+    assert_eq!(results["response_time_ns"]["count"], results["due"], "{results}");
+}
+
+/// A run, its standard error read up to its first status: the schedule is at work.
+fn at_work(line: &str) -> (Child, BufReader<ChildStderr>) {
+    let mut child = nanopace(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut progress = BufReader::new(child.stderr.take().unwrap());
+    let mut read = String::new();
+    while !read.contains(" of ") || !read.contains("backlog ") {
+        read.clear();
+        assert_ne!(progress.read_line(&mut read).unwrap(), 0, "{line} has ended");
+    }
+    (child, progress)
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    assert!(status.success(), "{name}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_loses_only_what_was_to_be_on_it() {
+    let run = "run --rate 500 --requests 20";
+    let output = nanopace(&format!("{run} --json /dev/full")).output().unwrap();
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(report.contains("20 completed") && report.contains("verdict"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("No space left"), "{output:?}");
+
+    let output = nanopace(&format!("{run} --hdr /dev/full --json -")).output().unwrap();
+    assert_eq!((output.status.code(), &object(&output)["completed"]), (Some(1), &20.into()));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("interval log"), "{output:?}");
+
+    let json = scratch("kept.json");
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = nanopace(&format!("{run} --json"));
+    let status = command.arg(&json).stdout(full).status().unwrap();
+    let kept: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    assert_eq!((status.code(), &kept["completed"]), (Some(1), &20.into()));
+}
+
+#[test]
+fn signals_end_it_with_its_report() {
+    for name in ["-INT", "-TERM", "-HUP"] {
+        let (child, mut progress) = at_work("run --rate 200 --duration 10min --json -");
+        signal(&child, name);
+        progress.read_to_string(&mut String::new()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{name}: {output:?}");
+        assert_adds_up(&object(&output));
+    }
+}
+
+#[test]
+fn two_signals_give_up_the_answers() {
+    let stalled = "run --rate 200 -c 4 --duration 10min --timeout 10min --target-stall 10min@0s";
+    let (child, mut progress) = at_work(&format!("{stalled} --json -"));
+    signal(&child, "-INT");
+    let mut read = String::new();
+    while !read.contains("waiting for 4 answers") {
+        read.clear();
+        assert_ne!(progress.read_line(&mut read).unwrap(), 0, "it has ended");
+    }
+    signal(&child, "-INT");
+    progress.read_to_string(&mut String::new()).unwrap();
+    let results = object(&child.wait_with_output().unwrap());
+    assert_adds_up(&results);
+    assert_eq!((&results["started"], &results["unfinished"]), (&4.into(), &4.into()));
+}
+
+/// While the process is stopped, slots fall due and nobody starts them. It is not the target's
+/// fault, whatever the schedule does about it.
+#[test]
+fn a_stopped_generator_blames_itself() {
+    for policy in [
+        "--skip-later-than 50ms",
+        "--max-backlog 50ms",
+        "--strictness 1",
+        "--strictness 1.5",
+        "--strictness 0",
+    ] {
+        let line = format!("run --rate 500 --duration 4s --json - {policy}");
+        let (child, mut progress) = at_work(&line);
+        signal(&child, "-STOP");
+        thread::sleep(Duration::from_secs(2));
+        signal(&child, "-CONT");
+        progress.read_to_string(&mut String::new()).unwrap();
+        let results = object(&child.wait_with_output().unwrap());
+        assert_adds_up(&results);
+        assert_eq!(results["verdict"], "generator-behind", "{policy}: {results}");
+    }
+}
+
+/// A server that hangs up on everybody after so many answers, and is then gone.
+fn mortal(answers: usize) -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        let mut left = answers;
+        while left > 0 {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 1024];
+            while left > 0 && stream.read(&mut request).is_ok_and(|read| read > 0) {
+                left -= 1;
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
+            }
+        }
+    });
+    url
+}
+
+#[test]
+fn a_target_that_dies_fails_the_run() {
+    let url = mortal(20);
+    let line = format!("run --url {url} --rate 200 -c 1 --requests 60 --json -");
+    let output = nanopace(&line).output().unwrap();
+    let results = object(&output);
+    assert_adds_up(&results);
+    // One answer was for the probe.
+    assert_eq!((&results["completed"], &results["failed"]), (&19.into(), &41.into()));
+    assert_eq!(
+        results["failures"].as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>(),
+        41
+    );
+    assert_eq!((output.status.code(), &results["verdict"]), (Some(3), &"target-failing".into()));
+}

@@ -1,0 +1,86 @@
+//! Keys, as they are typed at a terminal.
+
+#![cfg(unix)]
+
+use rexpect::session::{PtyReplSession, PtySession};
+use rexpect::{spawn, spawn_bash};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// More than any answer takes.
+const TIMEOUT_MS: Option<u64> = Some(60_000);
+
+fn scratch(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+fn line(options: &str, json: &Path) -> String {
+    format!("{} run {options} --json {}", env!("CARGO_BIN_EXE_nanopace"), json.display())
+}
+
+/// Waits for the run's first status, and thus for its keyboard.
+fn begin(session: &mut PtySession) {
+    session.exp_string("keys: ").unwrap();
+    session.exp_string(" of ").unwrap();
+}
+
+/// Types keys, and waits for a status that shows this.
+fn type_and_see(session: &mut PtySession, keys: &str, shown: &str) {
+    session.send(keys).unwrap();
+    session.flush().unwrap();
+    session.exp_string(shown).unwrap_or_else(|error| panic!("{keys:?}: no {shown:?}: {error}"));
+}
+
+#[test]
+fn keys_change_the_rate_and_end_the_run() {
+    let json = scratch("keys.json");
+    let mut session = spawn(&line("--rate 1k/s --duration 10min", &json), TIMEOUT_MS).unwrap();
+    begin(&mut session);
+    type_and_see(&mut session, "+", "of 1100/s");
+    type_and_see(&mut session, "-", "of 1000/s");
+    type_and_see(&mut session, "2", "> 2");
+    type_and_see(&mut session, "50\r", "of 250/s");
+    type_and_see(&mut session, " ", "(paused)");
+    type_and_see(&mut session, " ", "of 250/s  backlog");
+    // Terminals send Ctrl-\ as Ctrl-4. It is no digit, and Enter then sets nothing.
+    type_and_see(&mut session, "\x1c\r", "of 250/s");
+    type_and_see(&mut session, "0\r", "rate");
+    type_and_see(&mut session, "q", "verdict");
+    session.exp_eof().unwrap();
+    let results: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    assert_eq!(results["settings"]["rate"], "1k/s");
+}
+
+#[test]
+fn a_second_interrupt_gives_up_the_answers() {
+    let json = scratch("given-up.json");
+    let options = "--rate 100 -c 3 --duration 10min --timeout 10min --target-stall 10min@0s";
+    let mut session = spawn(&line(options, &json), TIMEOUT_MS).unwrap();
+    begin(&mut session);
+    type_and_see(&mut session, "\x03", "waiting for 3 answers");
+    type_and_see(&mut session, "\x03", "3 unfinished");
+    session.exp_eof().unwrap();
+    let results: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    assert_eq!((&results["started"], &results["unfinished"]), (&3.into(), &3.into()));
+    assert_eq!(results["response_time_ns"]["count"], results["due"]);
+}
+
+#[test]
+fn a_shell_can_suspend_and_continue_it() {
+    let json = scratch("suspended.json");
+    let mut shell: PtyReplSession = spawn_bash(TIMEOUT_MS).unwrap();
+    shell.send_line(&line("--rate 100 --duration 10min", &json)).unwrap();
+    shell.exp_string("keys: ").unwrap();
+    shell.exp_string(" of 100/s").unwrap();
+    shell.send_control('z').unwrap();
+    shell.exp_string("Stopped").unwrap();
+    shell.send_line("fg").unwrap();
+    // Keys are read one by one again.
+    shell.send("+").unwrap();
+    shell.flush().unwrap();
+    shell.exp_string("of 110/s").unwrap();
+    shell.send("q").unwrap();
+    shell.flush().unwrap();
+    shell.exp_string("verdict").unwrap();
+}
