@@ -57,8 +57,9 @@ fn suspends(key: KeyEvent) -> bool {
 /// Stops this process until its shell continues it. Slots fall due meanwhile.
 fn suspend() {
     let _ = terminal::disable_raw_mode();
+    // To this thread: it must not go on before the process has stopped.
     #[cfg(unix)]
-    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP);
+    let _ = signal_hook::low_level::raise(signal_hook::consts::SIGTSTP);
     let _ = terminal::enable_raw_mode();
 }
 
