@@ -5,7 +5,7 @@ use super::load::client::{Client, http_url};
 use super::load::span::RunLength;
 use super::recording::hdr_log::HdrLog;
 use super::recording::operation::Failure;
-use crate::target::{Behaviour, Target};
+use crate::target::Target;
 use anyhow::{Context, bail};
 use core_affinity::CoreId;
 use nanopace::Pacer;
@@ -90,8 +90,8 @@ fn endpoint(args: &RunArgs) -> anyhow::Result<(Option<Target>, Uri)> {
     if let Some(url) = &args.url {
         return Ok((None, http_url(url)?));
     }
-    let behaviour = Behaviour { latency: args.target_latency, stall: args.target_stall };
-    let target = Target::start(behaviour).context("cannot start the embedded target")?;
+    let target =
+        Target::start(&args.target.behaviour()).context("cannot start the embedded target")?;
     let url = http_url(&target.url())?;
     Ok((Some(target), url))
 }
