@@ -2,7 +2,7 @@
 
 use super::client::args::ClientArgs;
 use super::criteria::Criterion;
-use crate::target::stall::Stall;
+use crate::target::args::TargetArgs;
 use clap::Args;
 use nanopace::{Pause, Rate, Strictness};
 use nanopace_console::human::positive_duration;
@@ -61,13 +61,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
     pub(crate) warmup: Duration,
 
-    /// How long the embedded target takes for each answer
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration, conflicts_with = "url")]
-    pub(crate) target_latency: Duration,
-
-    /// Stop the embedded target from answering: 2s@3s is for 2 s, beginning 3 s after the start
-    #[arg(long, value_name = "TIME@TIME", conflicts_with = "url")]
-    pub(crate) target_stall: Option<Stall>,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
 
     /// Exit with status 3 unless this holds, as in "p99 response < 50ms" or "ratio > 0.99"; may be
     /// given again [default: errors <= 1%]

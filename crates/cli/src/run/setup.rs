@@ -4,12 +4,12 @@ use super::args::RunArgs;
 use super::client::failure::Failure;
 use super::client::plan::{self, Plan};
 use super::client::session::Session;
-use super::client::targets;
+use super::client::targets::{self, TargetSpec};
 use super::client::tls::Trust;
 use super::load::span::RunLength;
 use super::load::threads;
 use super::recording::hdr_log::HdrLog;
-use crate::target::{Behaviour, Target};
+use crate::target::Target;
 use anyhow::{Context, bail};
 use core_affinity::CoreId;
 use nanopace::Pacer;
@@ -46,12 +46,9 @@ impl Setup {
         let output = Output::create(args.json.as_deref())?;
         let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
         let cores = if args.pin { cores()? } else { Vec::new() };
-        let (target, url) = endpoint(&args)?;
-        let specs = match &args.targets {
-            Some(path) => targets::read(path)?,
-            None => vec![plan::target_of(&url, &args.client)?],
-        };
-        let plan = Arc::new(Plan::new(&specs, &args.client, trust(&args))?);
+        let (target, specs) = what(&args)?;
+        let url = specs[0].url.to_string();
+        let plan = Arc::new(Plan::new(&specs, &args.client, trust(&args, target.as_ref()))?);
         allow_open_files(args.client.connections)?;
         probe(&url, &plan)?;
         Ok(Setup { args, url, plan, target, cores, output, hdr })
@@ -106,22 +103,26 @@ impl Setup {
     }
 }
 
-/// The server asked for, or an embedded target that has been started.
-fn endpoint(args: &RunArgs) -> anyhow::Result<(Option<Target>, String)> {
-    if let Some(url) = &args.url {
-        return Ok((None, url.clone()));
+/// The requests that were asked for; or one for an embedded target, which has been started.
+fn what(args: &RunArgs) -> anyhow::Result<(Option<Target>, Vec<TargetSpec>)> {
+    if let Some(path) = &args.targets {
+        return Ok((None, targets::read(path)?));
     }
-    let behaviour = Behaviour { latency: args.target_latency, stall: args.target_stall };
-    let target = Target::start(behaviour).context("cannot start the embedded target")?;
-    let url = target.url();
-    Ok((Some(target), url))
+    if let Some(url) = &args.url {
+        return Ok((None, vec![plan::target_of(url, &args.client)?]));
+    }
+    let target =
+        Target::start(&args.target.behaviour()).context("cannot start the embedded target")?;
+    let spec = plan::target_of(&target.url(), &args.client)?;
+    Ok((Some(target), vec![spec]))
 }
 
-fn trust(args: &RunArgs) -> Trust<'_> {
-    match &args.client.cacert {
+fn trust<'a>(args: &'a RunArgs, target: Option<&'a Target>) -> Trust<'a> {
+    match (&args.client.cacert, target.and_then(Target::certificate_pem)) {
         _ if args.client.insecure => Trust::Anyone,
-        Some(path) => Trust::File(path),
-        None => Trust::System,
+        (Some(path), _) => Trust::File(path),
+        (None, Some(certificate)) => Trust::Only(certificate),
+        (None, None) => Trust::System,
     }
 }
 

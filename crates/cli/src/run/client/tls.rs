@@ -16,9 +16,8 @@ pub(crate) enum Trust<'a> {
     System,
     /// Those in a PEM file.
     File(&'a Path),
-    /// This one: the embedded target's.
-    #[expect(dead_code, reason = "the embedded target has no TLS yet")]
-    Only(&'a CertificateDer<'static>),
+    /// This one, as PEM: the embedded target's.
+    Only(&'a str),
     /// Everybody's.
     Anyone,
 }
@@ -44,7 +43,7 @@ fn roots(trust: Trust<'_>) -> anyhow::Result<RootCertStore> {
     match trust {
         Trust::File(path) => roots_of(path, &mut roots)
             .with_context(|| format!("--cacert: cannot use {}", path.display()))?,
-        Trust::Only(certificate) => roots.add(certificate.clone())?,
+        Trust::Only(pem) => roots.add(CertificateDer::from_pem_slice(pem.as_bytes())?)?,
         Trust::System | Trust::Anyone => {
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             if roots.is_empty() {

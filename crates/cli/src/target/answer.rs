@@ -1,0 +1,120 @@
+//! What the embedded target answers, and when.
+
+use super::Behaviour;
+use super::sleep::Sleepers;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::{Request, Response, StatusCode};
+use rand::SeedableRng;
+use rand::rngs::Xoshiro256PlusPlus;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Answers the requests of all connections.
+#[derive(Debug)]
+pub(super) struct Answerer {
+    behaviour: Behaviour,
+    body: Bytes,
+    sleepers: Arc<Sleepers>,
+    schedule_start: OnceLock<Instant>,
+    /// One for all, so that it is the order of the requests alone that decides how each is
+    /// answered, and not the connection or the thread that it comes by.
+    rng: Mutex<Xoshiro256PlusPlus>,
+}
+
+impl Answerer {
+    /// An answerer that waits among these sleepers.
+    pub(super) fn new(behaviour: &Behaviour, sleepers: Arc<Sleepers>) -> Answerer {
+        Answerer {
+            behaviour: *behaviour,
+            body: b"ok\n".iter().copied().cycle().take(behaviour.body as usize).collect(),
+            sleepers,
+            schedule_start: OnceLock::new(),
+            rng: Mutex::new(Xoshiro256PlusPlus::seed_from_u64(behaviour.seed)),
+        }
+    }
+
+    /// A planned stall counts from the first call.
+    pub(super) fn schedule_starts(&self) {
+        // A second start would move a stall that may have begun.
+        let _ = self.schedule_start.set(Instant::now());
+    }
+
+    /// Answers a request when its time has come.
+    pub(super) async fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+    ) -> hyper::Result<Response<Full<Bytes>>> {
+        read_to_end(request.into_body()).await?;
+        let (status, latency) = self.draw();
+        self.wait(latency).await;
+        self.wait(self.held_back()).await;
+        let mut response = Response::new(Full::new(self.body.clone()));
+        *response.status_mut() = status;
+        Ok(response)
+    }
+
+    /// How to answer the next request, and how long that takes.
+    fn draw(&self) -> (StatusCode, Duration) {
+        let Behaviour { errors, latency, .. } = self.behaviour;
+        let rng = &mut *self.rng.lock().unwrap_or_else(PoisonError::into_inner);
+        let status =
+            if errors.draw(rng) { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK };
+        (status, latency.sample(rng))
+    }
+
+    fn held_back(&self) -> Duration {
+        match (self.behaviour.stall, self.schedule_start.get()) {
+            (Some(stall), Some(start)) => stall.hold(start.elapsed()),
+            _ => Duration::ZERO,
+        }
+    }
+
+    async fn wait(&self, time: Duration) {
+        if time > Duration::ZERO {
+            self.sleepers.sleep(time).await;
+        }
+    }
+}
+
+/// Until a request has been read, its connection takes no other.
+async fn read_to_end(mut body: Incoming) -> hyper::Result<()> {
+    while !body.is_end_stream() {
+        match body.frame().await {
+            Some(frame) => drop(frame?),
+            None => break,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::runtime;
+    use super::*;
+
+    impl Answerer {
+        pub(in super::super) fn sleepers(&self) -> Arc<Sleepers> {
+            Arc::clone(&self.sleepers)
+        }
+    }
+
+    fn draws(behaviour: &Behaviour) -> Vec<(StatusCode, Duration)> {
+        let runtime = runtime().unwrap();
+        let _inside = runtime.enter();
+        let answerer = Answerer::new(behaviour, Sleepers::start().unwrap());
+        (0..1_000).map(|_| answerer.draw()).collect()
+    }
+
+    #[test]
+    fn the_seed_decides_how_each_request_is_answered() {
+        let behaviour = Behaviour {
+            latency: "exp 1ms".parse().unwrap(),
+            errors: "10%".parse().unwrap(),
+            ..Behaviour::default()
+        };
+        let drawn = draws(&behaviour);
+        assert_eq!(drawn, draws(&behaviour));
+        assert_ne!(drawn, draws(&Behaviour { seed: 1, ..behaviour }));
+    }
+}

@@ -1,0 +1,104 @@
+//! The options of the embedded target; the texts here are part of the `--help` page.
+
+use super::Behaviour;
+use super::latency::Latency;
+use super::share::Share;
+use super::stall::Stall;
+use clap::Args;
+use clap::value_parser;
+
+/// The longest body of an answer in bytes. Each target keeps it in memory once.
+const LONGEST_BODY: i64 = 1 << 30;
+
+/// How the embedded target answers. With `--url` there is none.
+#[derive(Args, Clone, Copy, Debug)]
+#[expect(clippy::struct_field_names, reason = "they are the names of the options")]
+pub(crate) struct TargetArgs {
+    /// How long the embedded target takes for each answer: 1ms always, or drawn anew for each one,
+    /// in quotes: 'exp MEAN', 'uniform MIN MAX', 'normal MEAN DEVIATION' (zero where negative),
+    /// 'lognormal MEDIAN SIGMA' (with 0.5 the 99th percentile is 3 x the median, with 1 it is
+    /// 10 x), 'pareto MIN SHAPE' (with 2, one in 100 takes 10 x MIN, one in 10 000 100 x)
+    #[arg(long, value_name = "LATENCY", default_value_t, conflicts_with_all = ["url", "targets"])]
+    pub(crate) target_latency: Latency,
+
+    /// Stop the embedded target from answering: 2s@3s is for 2 s, beginning 3 s after the start
+    #[arg(long, value_name = "TIME@TIME", conflicts_with_all = ["url", "targets"])]
+    pub(crate) target_stall: Option<Stall>,
+
+    /// Answer this share of the requests with status 500, chosen at random: 1%, 0.5%, 0.01
+    #[arg(long, value_name = "SHARE", default_value_t, conflicts_with_all = ["url", "targets"])]
+    pub(crate) target_errors: Share,
+
+    /// Have the embedded target speak TLS, with a certificate of its own that only this run trusts
+    #[arg(long, conflicts_with_all = ["url", "targets"])]
+    pub(crate) target_tls: bool,
+
+    /// Length of the embedded target's answers, without their headers
+    #[arg(long, value_name = "BYTES", default_value_t = 3, conflicts_with_all = ["url", "targets"],
+        value_parser = value_parser!(u32).range(..=LONGEST_BODY))]
+    pub(crate) target_body: u32,
+
+    /// Where the embedded target's latencies and errors are drawn from: with the same seed, the
+    /// n-th request is answered alike in each run
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, conflicts_with_all = ["url", "targets"])]
+    pub(crate) target_seed: u64,
+}
+
+impl TargetArgs {
+    /// How a target so asked for answers.
+    pub(crate) fn behaviour(self) -> Behaviour {
+        Behaviour {
+            latency: self.target_latency,
+            stall: self.target_stall,
+            errors: self.target_errors,
+            seed: self.target_seed,
+            body: self.target_body,
+            tls: self.target_tls,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    #[command(no_binary_name = true)]
+    struct Line {
+        #[arg(long)]
+        url: Option<String>,
+        #[command(flatten)]
+        target: TargetArgs,
+    }
+
+    #[test]
+    fn by_default_it_answers_ok_at_once() {
+        let Line { url, target } = Line::try_parse_from([""; 0]).unwrap();
+        let Behaviour { latency, stall, errors, body, tls, .. } = target.behaviour();
+        assert_eq!((latency, errors), (Latency::default(), Share::default()));
+        assert_eq!((url, stall, body, tls), (None, None, 3, false));
+    }
+
+    #[test]
+    fn each_option_is_refused_beside_a_url() {
+        for options in [
+            &["--target-latency", "exp 1ms"][..],
+            &["--target-stall", "2s@3s"],
+            &["--target-errors", "1%"],
+            &["--target-tls"],
+            &["--target-body", "1024"],
+            &["--target-seed", "7"],
+        ] {
+            assert!(Line::try_parse_from(options).is_ok(), "{options:?}");
+            let beside_url = options.iter().chain(&["--url", "http://localhost/"]);
+            assert!(Line::try_parse_from(beside_url).is_err(), "{options:?}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_fills_the_memory_is_refused() {
+        assert!(Line::try_parse_from(["--target-body", "1073741824"]).is_ok());
+        assert!(Line::try_parse_from(["--target-body", "1073741825"]).is_err());
+    }
+}

@@ -1,0 +1,117 @@
+//! A share of all requests.
+
+use rand::{Rng, RngExt};
+use std::fmt;
+use std::str::FromStr;
+
+/// A share from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Share(f64);
+
+impl Share {
+    /// Whether this one belongs to the share, drawn at random.
+    pub(crate) fn draw(self, rng: &mut impl Rng) -> bool {
+        rng.random_bool(self.0)
+    }
+}
+
+impl FromStr for Share {
+    type Err = String;
+
+    /// Reads `1%` or `0.01`. A bare 1 is refused, because it could be meant as either of 1% and
+    /// 100%.
+    fn from_str(text: &str) -> Result<Share, String> {
+        let share = match text.strip_suffix('%') {
+            Some(percent) => number(percent.trim_end())? / 100.0,
+            None => fraction(text)?,
+        };
+        if (0.0..=1.0).contains(&share) {
+            Ok(Share(share))
+        } else {
+            Err("a share lies between 0% and 100%".to_owned())
+        }
+    }
+}
+
+fn fraction(text: &str) -> Result<f64, String> {
+    match number(text)? {
+        number if number >= 1.0 => {
+            Err(format!("is it {number}%? A share without % is less than 1"))
+        }
+        fraction => Ok(fraction),
+    }
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "write a share of the requests as 1%, 0.5% or 0.01".to_owned())
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%", self.0 * 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand::rngs::Xoshiro256PlusPlus;
+
+    #[test]
+    fn reads_percent_and_fractions() {
+        for (text, share) in [
+            ("0%", 0.0),
+            ("0", 0.0),
+            ("1%", 0.01),
+            ("0.5%", 0.005),
+            ("0.5 %", 0.005),
+            ("0.01", 0.01),
+            ("1e-3", 0.001),
+            ("100%", 1.0),
+        ] {
+            assert_eq!(text.parse(), Ok(Share(share)), "{text}");
+        }
+    }
+
+    #[test]
+    fn refuses_everything_else_and_says_why() {
+        for (text, why) in [
+            ("", "as 1%"),
+            ("%", "as 1%"),
+            ("few", "as 1%"),
+            ("1%%", "as 1%"),
+            ("1", "is it 1%?"),
+            ("5", "is it 5%?"),
+            ("inf", "without %"),
+            ("101%", "between"),
+            ("-1%", "between"),
+            ("-0.1", "between"),
+            ("nan", "between"),
+        ] {
+            let error = text.parse::<Share>().unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_it_displays_can_be_read() {
+        for text in ["0%", "1%", "0.5%", "12.5%", "100%"] {
+            assert_eq!(text.parse::<Share>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn draws_so_many() {
+        const DRAWS: u32 = 1_000_000;
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        for share in [0.0, 0.001, 0.01, 0.5, 1.0] {
+            let drawn = (0..DRAWS).filter(|_| Share(share).draw(&mut rng)).count();
+            let expected = f64::from(DRAWS) * share;
+            // Five standard deviations of a binomial count.
+            let tolerance = 5.0 * (expected * (1.0 - share)).sqrt();
+            let drawn = f64::from(u32::try_from(drawn).unwrap());
+            assert!((drawn - expected).abs() <= tolerance, "{share}: {drawn}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Exact waits for thousands of tasks.
+//!
+//! tokio's own timers round up to milliseconds. Those of async-io go off in a thread of their own,
+//! which takes twice the processor time of what is here.
+
+use nanopace_async::timer::Timer;
+use std::collections::BTreeMap;
+use std::future::{pending, poll_fn};
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// When the timer is to go off again if the ringer has not come, which it always does.
+const AGAIN: Duration = Duration::from_secs(3600);
+
+/// Tasks that wait. One timer wakes a task, the ringer, and this one wakes those that are due.
+#[derive(Debug)]
+pub(super) struct Sleepers {
+    numbers: AtomicU64,
+    line: Mutex<Line>,
+}
+
+#[derive(Debug)]
+struct Line {
+    timer: Box<dyn Timer>,
+    ringer: Waker,
+    waiting: BTreeMap<Place, Waker>,
+}
+
+/// When a task is to be woken. The number tells it from others of the same moment.
+type Place = (Instant, u64);
+
+impl Sleepers {
+    /// Starts the ringer in the runtime that the caller runs in.
+    pub(super) fn start() -> io::Result<Arc<Sleepers>> {
+        let line =
+            Line { timer: timer()?, ringer: Waker::noop().clone(), waiting: BTreeMap::new() };
+        let sleepers = Arc::new(Sleepers { numbers: AtomicU64::new(0), line: Mutex::new(line) });
+        let ringer = Arc::clone(&sleepers);
+        tokio::spawn(poll_fn(move |context| {
+            ringer.line().ring(context.waker());
+            Poll::<()>::Pending
+        }));
+        Ok(sleepers)
+    }
+
+    /// Waits this long. Dropped, it leaves nothing behind.
+    pub(super) async fn sleep(&self, time: Duration) {
+        match Instant::now().checked_add(time) {
+            Some(end) => {
+                let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+                let sleeper = Sleeper { sleepers: self, place: (end, number) };
+                poll_fn(|context| sleeper.poll(context)).await;
+            }
+            None => pending().await,
+        }
+    }
+
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Line {
+    /// Wakes all that are due, and sets the timer for the next.
+    fn ring(&mut self, ringer: &Waker) {
+        self.ringer.clone_from(ringer);
+        self.timer.went_off(ringer);
+        let now = Instant::now();
+        while let Some(first) = self.waiting.first_entry() {
+            let (due, _) = *first.key();
+            if due > now {
+                self.timer.set(due - now, AGAIN, ringer);
+                break;
+            }
+            first.remove().wake();
+        }
+    }
+
+    /// Adds a task, and sets the timer for it if it is the next.
+    fn join(&mut self, place: Place, left: Duration, task: &Waker) {
+        self.waiting.insert(place, task.clone());
+        if self.waiting.first_key_value().is_some_and(|(first, _)| *first == place) {
+            self.timer.set(left, AGAIN, &self.ringer);
+        }
+    }
+}
+
+struct Sleeper<'a> {
+    sleepers: &'a Sleepers,
+    place: Place,
+}
+
+impl Sleeper<'_> {
+    fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut line = self.sleepers.line();
+        let left = self.place.0.saturating_duration_since(Instant::now());
+        if left == Duration::ZERO {
+            return Poll::Ready(());
+        }
+        line.join(self.place, left, context.waker());
+        Poll::Pending
+    }
+}
+
+impl Drop for Sleeper<'_> {
+    fn drop(&mut self) {
+        self.sleepers.line().waiting.remove(&self.place);
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn timer() -> io::Result<Box<dyn Timer>> {
+    Ok(Box::new(nanopace_async::timer::TokioTimer::new()?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn timer() -> io::Result<Box<dyn Timer>> {
+    Ok(Box::new(nanopace_async::timer::ThreadTimer::new()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::task::JoinSet;
+    use tokio::time::timeout;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    impl Sleepers {
+        /// How many wait.
+        pub(in super::super) fn waiting(&self) -> usize {
+            self.line().waiting.len()
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_wakes_early_and_everybody_wakes() {
+        let sleepers = Sleepers::start().unwrap();
+        let mut tasks = JoinSet::new();
+        for time in (0..500).map(|n| Duration::from_micros(n * 7919 % 20_000)) {
+            let sleepers = Arc::clone(&sleepers);
+            tasks.spawn(async move {
+                let start = Instant::now();
+                sleepers.sleep(time).await;
+                assert!(start.elapsed() >= time, "{time:?}");
+            });
+        }
+        timeout(MINUTE, tasks.join_all()).await.unwrap();
+        assert_eq!(sleepers.waiting(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_long_sleep_holds_up_no_shorter_one() {
+        let sleepers = Sleepers::start().unwrap();
+        for long in [HOUR, Duration::MAX] {
+            let short = async {
+                for _ in 0..10 {
+                    sleepers.sleep(Duration::from_millis(1)).await;
+                }
+            };
+            tokio::select! {
+                biased;
+                () = sleepers.sleep(long) => panic!("{long:?} have not passed"),
+                all = timeout(MINUTE, short) => all.unwrap(),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn dropped_it_leaves_nothing_behind() {
+        let sleepers = Sleepers::start().unwrap();
+        assert!(timeout(Duration::from_millis(1), sleepers.sleep(HOUR)).await.is_err());
+        assert_eq!(sleepers.waiting(), 0);
+    }
+}

@@ -1,0 +1,34 @@
+//! The TLS side of the embedded target.
+
+use anyhow::Context;
+use rcgen::CertifiedKey;
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::PrivateKeyDer;
+use std::sync::Arc;
+use tokio_rustls::TlsAcceptor;
+
+/// What the certificate vouches for.
+const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// A certificate made for one target, and what accepts connections in its name.
+pub(super) struct Identity {
+    pub(super) acceptor: TlsAcceptor,
+    pub(super) certificate_pem: String,
+}
+
+impl Identity {
+    /// Makes a new key and certificate. Both HTTP/2 and HTTP/1.1 are offered to clients.
+    pub(super) fn new() -> anyhow::Result<Identity> {
+        let CertifiedKey { cert, signing_key } =
+            rcgen::generate_simple_self_signed(NAMES.map(str::to_owned))
+                .context("cannot make a certificate")?;
+        let key = PrivateKeyDer::Pkcs8(signing_key.serialize_der().into());
+        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(vec![cert.der().clone()], key)?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(Identity { acceptor: Arc::new(config).into(), certificate_pem: cert.pem() })
+    }
+}
