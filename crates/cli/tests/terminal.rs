@@ -2,8 +2,8 @@
 
 #![cfg(unix)]
 
-use rexpect::session::{PtyReplSession, PtySession};
-use rexpect::{spawn, spawn_bash};
+use rexpect::session::PtySession;
+use rexpect::spawn;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ fn a_second_interrupt_gives_up_the_answers() {
 #[test]
 fn a_shell_can_suspend_and_continue_it() {
     let json = scratch("suspended.json");
-    let mut shell: PtyReplSession = spawn_bash(TIMEOUT_MS).unwrap();
+    let mut shell = spawn("bash --norc --noprofile -i", TIMEOUT_MS).unwrap();
     shell.send_line(&line("--rate 100 --duration 10min", &json)).unwrap();
     shell.exp_string("keys: ").unwrap();
     shell.exp_string(" of 100/s").unwrap();
@@ -83,4 +83,6 @@ fn a_shell_can_suspend_and_continue_it() {
     shell.send("q").unwrap();
     shell.flush().unwrap();
     shell.exp_string("verdict").unwrap();
+    shell.send_line("exit").unwrap();
+    shell.exp_eof().unwrap();
 }

@@ -104,12 +104,15 @@ impl Load {
     fn run(self, runtime: &Runtime, messages: &Sender<Message>) -> anyhow::Result<()> {
         self.shared.threads.add_current();
         let mut give_up = self.shared.give_up.subscribe();
-        runtime.block_on(async {
+        let worked = runtime.block_on(async {
             tokio::select! {
                 worked = self.work(messages) => worked,
                 _ = give_up.wait_for(|given_up| *given_up) => Ok(()),
             }
-        })
+        });
+        // The last time at which the system knows this thread.
+        self.shared.threads.time();
+        worked
     }
 
     async fn work(&self, messages: &Sender<Message>) -> anyhow::Result<()> {

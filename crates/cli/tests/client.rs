@@ -1,0 +1,230 @@
+//! What the client sends, and to whom: headers, bodies, TLS, HTTP/2, sockets, files of requests.
+
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
+fn nanopace(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.arg("run").args(args).stdin(Stdio::null()).output().unwrap()
+}
+
+/// The results of a run of a few requests that must all succeed.
+fn results(args: &[&str]) -> Value {
+    let few = ["--rate", "1k/s", "--requests", "12", "--json", "-"];
+    let output = nanopace(&[args, &few].concat());
+    let results: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{args:?}: {error}: {output:?}"));
+    assert_eq!(results["completed"], 12, "{args:?}: {results}");
+    results
+}
+
+fn scratch(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// Reads one request: its head, and a body of the length that it gives.
+fn request(stream: &mut impl BufRead) -> Option<String> {
+    let mut text = String::new();
+    while !text.ends_with("\r\n\r\n") {
+        if stream.read_line(&mut text).ok()? == 0 {
+            return None;
+        }
+    }
+    let length = text.to_ascii_lowercase().lines().find_map(|line| {
+        line.strip_prefix("content-length:").map(|length| length.trim().parse().unwrap())
+    });
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body).ok()?;
+    text.push_str(std::str::from_utf8(&body).unwrap());
+    Some(text)
+}
+
+/// A server that tells which requests it got, and how many connections there were.
+fn server() -> (String, Receiver<(usize, String)>) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (sender, requests) = mpsc::channel();
+    thread::spawn(move || {
+        for (number, stream) in listener.incoming().flatten().enumerate() {
+            let sender = sender.clone();
+            thread::spawn(move || {
+                let mut answers = stream.try_clone().unwrap();
+                let mut stream = BufReader::new(stream);
+                while let Some(text) = request(&mut stream) {
+                    let _ = sender.send((number, text));
+                    answers.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+                }
+            });
+        }
+    });
+    (address, requests)
+}
+
+#[test]
+fn method_headers_and_body_are_sent_as_given() {
+    let (address, requests) = server();
+    let url = format!("http://{address}/a/b?c=d");
+    results(&[
+        "--url",
+        &url,
+        "-X",
+        "PUT",
+        "-H",
+        "Accept: text/x",
+        "-H",
+        "X-Two: 1",
+        "-H",
+        "X-Two: 2",
+        "--body",
+        "hello",
+        "-H",
+        "User-Agent: me",
+    ]);
+    // The probe is one more.
+    let requests: Vec<_> = requests.try_iter().map(|(_, text)| text.to_lowercase()).collect();
+    assert_eq!(requests.len(), 13);
+    for text in requests {
+        assert!(text.starts_with("put /a/b?c=d http/1.1\r\n"), "{text}");
+        assert!(text.ends_with("\r\n\r\nhello"), "{text}");
+        for line in
+            ["accept: text/x", "x-two: 1", "x-two: 2", "content-length: 5", "user-agent: me"]
+        {
+            assert_eq!(text.matches(&format!("\r\n{line}\r\n")).count(), 1, "{line}: {text}");
+        }
+        assert!(text.contains(&format!("\r\nhost: {address}\r\n")), "{text}");
+        assert_eq!(text.matches("user-agent").count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn connections_are_kept_or_not() {
+    // 12 requests and the probe; a connection may be open that was not needed.
+    for (option, connections) in [("--connections=2", 1..=3), ("--disable-keepalive", 13..=30)] {
+        let (address, requests) = server();
+        results(&["--url", &format!("http://{address}/"), option]);
+        let opened = requests.try_iter().map(|(number, _)| number).max().unwrap() + 1;
+        assert!(connections.contains(&opened), "{option}: {opened}");
+    }
+}
+
+#[test]
+fn names_are_resolved_as_told() {
+    let (address, requests) = server();
+    let port = address.rsplit(':').next().unwrap();
+    let url = format!("http://example.invalid:{port}/");
+    results(&["--url", &url, "--resolve", &format!("example.invalid:{port}:127.0.0.1")]);
+    let (_, text) = requests.try_iter().last().unwrap();
+    assert!(text.contains(&format!("host: example.invalid:{port}\r\n")), "{text}");
+}
+
+#[test]
+fn a_file_of_targets_is_sent_round_and_round() {
+    let ((one, first), (two, second)) = (server(), server());
+    let (path, body) = (scratch("targets.txt"), scratch("body.txt"));
+    fs::write(&body, "from a file").unwrap();
+    let text = format!(
+        "GET http://{one}/x\nX-Own: yes\n\nPOST http://{two}/y\n@{}\n\nGET http://{one}/z\n",
+        body.display()
+    );
+    fs::write(&path, text).unwrap();
+    results(&["--targets", path.to_str().unwrap(), "-H", "X-All: yes"]);
+    let count = |requests: &[String], part: &str| {
+        requests.iter().filter(|text| text.contains(part)).count()
+    };
+    let first: Vec<String> = first.try_iter().map(|(_, text)| text).collect();
+    let second: Vec<String> = second.try_iter().map(|(_, text)| text).collect();
+    // 12 and the probe, which is the first one.
+    assert_eq!((count(&first, "GET /x"), count(&first, "GET /z"), second.len()), (5, 4, 4));
+    assert_eq!((count(&first, "x-own: yes"), count(&second, "x-own: yes")), (5, 0));
+    assert_eq!((count(&first, "x-all: yes"), count(&second, "x-all: yes")), (9, 4));
+    assert_eq!(count(&second, "\r\n\r\nfrom a file"), 4);
+}
+
+#[test]
+fn the_embedded_target_speaks_everything() {
+    for options in [
+        &["--target-tls"][..],
+        &["--target-tls", "--http2"],
+        &["--http2"],
+        &["--target-tls", "--insecure", "--disable-keepalive"],
+    ] {
+        let results = results(options);
+        let tls = results["tls_time_ns"]["count"].as_u64().unwrap();
+        assert_eq!(tls > 0, options.contains(&"--target-tls"), "{results}");
+        assert_eq!(results["statuses"]["200"], 12, "{results}");
+        assert!(results["bytes_read"].as_u64().unwrap() > 12 * 3, "{results}");
+    }
+}
+
+#[test]
+fn a_certificate_that_nobody_trusts_is_refused() {
+    // A target of another process, whose certificate is its own.
+    let options = ["run", "--target-tls", "--rate", "10", "--duration", "10min"];
+    let mut target = Command::new(env!("CARGO_BIN_EXE_nanopace"))
+        .args(options)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut title = String::new();
+    BufReader::new(target.stderr.take().unwrap()).read_line(&mut title).unwrap();
+    let url = title.split_whitespace().next().unwrap();
+    let refused = nanopace(&["--url", url, "--requests", "1"]);
+    results(&["--url", url, "--insecure"]);
+    target.kill().unwrap();
+    target.wait().unwrap();
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{told}");
+    assert!(told.contains("--cacert") || told.contains("no trusted certificates"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_unix_socket_takes_the_place_of_the_address() {
+    use std::os::unix::net::UnixListener;
+    let path = std::env::temp_dir().join(format!("nanopace-{}.sock", std::process::id()));
+    let listener = UnixListener::bind(&path).unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let mut answers = stream.try_clone().unwrap();
+                let mut stream = BufReader::new(stream);
+                while request(&mut stream).is_some_and(|text| text.contains("host: here\r\n")) {
+                    answers.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
+                }
+            });
+        }
+    });
+    results(&["--url", "http://here/", "--unix-socket", path.to_str().unwrap()]);
+    fs::remove_file(path).unwrap();
+}
+
+/// Hangs up on each connection after its first answer, without a word about it.
+#[test]
+fn a_server_that_closes_idle_connections_costs_no_failure() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                if request(&mut reader).is_some() {
+                    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
+                }
+            });
+        }
+    });
+    // Slow enough that the end of a connection arrives before the next request on it.
+    let few = ["--url", &url, "--rate", "20/s", "-c", "1", "--requests", "8", "--json", "-"];
+    let output = nanopace(&few);
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&results["completed"], &results["failed"]), (&8.into(), &0.into()), "{results}");
+    assert_eq!(results["set_up_time_ns"]["count"], 8, "{results}");
+}
