@@ -159,7 +159,7 @@ fn oha(_: &Path, connections: u32) -> Fallible<Run> {
 }
 
 fn nanopace(bin: &Path, connections: u32) -> Fallible<Run> {
-    let object = run_nanopace(bin, &["--rate", "1M/s", "-c", &connections.to_string()])?;
+    let object = run_nanopace(bin, &["--rate", "200k/s", "-c", &connections.to_string()])?;
     let processor = number(&object, "/clients_processor")?;
     Ok(Run { requests: number(&object, "/completed")?, processor })
 }

@@ -139,7 +139,8 @@ fn probe(url: &str, plan: &Arc<Plan>) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Its rate does not matter: it is the clock.
     let clock = Pacer::new(nanopace::Rate::per_second(1)?);
-    let outcome = runtime.block_on(async { Session::new(plan, &clock, 0).send().await.outcome() });
+    let outcome =
+        runtime.block_on(async { Session::new(plan, &clock, 0).send(clock.now()).await.outcome() });
     match outcome {
         Ok(()) | Err(Failure::Status(_)) => Ok(()),
         Err(failure) => bail!("no answer from {url}: {failure}{}", advice(failure)),

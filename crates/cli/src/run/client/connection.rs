@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::plan::{Plan, Prepared};
 use super::stream::{Counted, Io, Traffic};
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::{http1, http2};
 use hyper::{Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -14,7 +14,7 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -82,11 +82,21 @@ impl Connection {
 
     /// Whether a request can be sent. False when the server has closed the connection.
     pub(crate) async fn is_ready(&mut self, deadline: &mut Deadline) -> bool {
-        match &mut self.sender {
+        let ready = match &mut self.sender {
             Sender::Http1(sender, driver) => {
-                matches!(driven(driver, deadline, sender.ready()).await, Ok(Ok(())))
+                poll_once(driver).await;
+                driven(driver, deadline, pin!(sender.ready())).await
             }
-            Sender::Http2(sender) => matches!(bounded(deadline, sender.ready()).await, Ok(Ok(()))),
+            Sender::Http2(sender) => driven(&mut None, deadline, pin!(sender.ready())).await,
+        };
+        matches!(ready, Ok(Ok(())))
+    }
+
+    /// Whether a request can be sent, as far as it is known without looking at the connection.
+    pub(crate) fn seems_ready(&self) -> bool {
+        match &self.sender {
+            Sender::Http1(sender, _) => sender.is_ready(),
+            Sender::Http2(sender) => sender.is_ready(),
         }
     }
 
@@ -99,13 +109,13 @@ impl Connection {
         let request = request.request();
         match &mut self.sender {
             Sender::Http1(sender, driver) => {
-                let answer = sender.send_request(request);
-                let answer = driven(driver, deadline, answer).await?.map_err(of)?;
-                driven(driver, deadline, whole(answer)).await?
+                let answer = driven(driver, deadline, pin!(sender.send_request(request))).await?;
+                whole(answer.map_err(of)?, driver, deadline).await
             }
             Sender::Http2(sender) => {
-                let answer = sender.send_request(request);
-                bounded(deadline, async { whole(answer.await.map_err(of)?).await }).await?
+                let answer = pin!(sender.send_request(request));
+                let answer = driven(&mut None, deadline, answer).await?;
+                whole(answer.map_err(of)?, &mut None, deadline).await
             }
         }
     }
@@ -150,9 +160,16 @@ async fn shake_hands(
 }
 
 /// Reads the body to its end.
-async fn whole(mut answer: Response<Incoming>) -> Result<StatusCode, Failure> {
-    while let Some(frame) = answer.body_mut().frame().await {
-        frame.map_err(of)?;
+async fn whole(
+    mut answer: Response<Incoming>,
+    driver: &mut Option<Box<Driver>>,
+    deadline: &mut Deadline,
+) -> Result<StatusCode, Failure> {
+    while !answer.body().is_end_stream() {
+        match driven(driver, deadline, pin!(answer.body_mut().frame())).await? {
+            Some(frame) => drop(frame.map_err(of)?),
+            None => break,
+        }
     }
     Ok(answer.status())
 }
@@ -161,13 +178,14 @@ async fn whole(mut answer: Response<Incoming>) -> Result<StatusCode, Failure> {
 async fn driven<F: Future>(
     driver: &mut Option<Box<Driver>>,
     deadline: &mut Deadline,
-    future: F,
+    mut future: Pin<&mut F>,
 ) -> Result<F::Output, Failure> {
-    let mut future = pin!(future);
     poll_fn(|cx| {
-        if driver.as_mut().is_some_and(|driver| Pin::new(driver).poll(cx).is_ready()) {
-            *driver = None;
+        // The connection is only looked at if what is known does not do.
+        if let Poll::Ready(output) = future.as_mut().poll(cx) {
+            return Poll::Ready(Ok(output));
         }
+        poll_driver(driver, cx);
         match future.as_mut().poll(cx) {
             Poll::Ready(output) => Poll::Ready(Ok(output)),
             Poll::Pending => deadline.poll_passed(cx).map(|()| Err(Failure::Timeout)),
@@ -176,9 +194,19 @@ async fn driven<F: Future>(
     .await
 }
 
-/// `future`, until the deadline.
-async fn bounded<F: Future>(deadline: &mut Deadline, future: F) -> Result<F::Output, Failure> {
-    driven(&mut None, deadline, future).await
+/// Lets a connection that nobody waits for notice that it is closed.
+async fn poll_once(driver: &mut Option<Box<Driver>>) {
+    poll_fn(|cx| {
+        poll_driver(driver, cx);
+        Poll::Ready(())
+    })
+    .await;
+}
+
+fn poll_driver(driver: &mut Option<Box<Driver>>, cx: &mut Context<'_>) {
+    if driver.as_mut().is_some_and(|driver| Pin::new(driver).poll(cx).is_ready()) {
+        *driver = None;
+    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it maps the error of a result")]

@@ -7,6 +7,11 @@ use super::plan::Plan;
 use hyper::StatusCode;
 use nanopace::{Nanos, Pacer};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// A connection that was used so short a time ago is not looked at before the next request. A server
+/// that closes it sends that with the answer, or waits for longer.
+const IDLE: Duration = Duration::from_micros(100);
 
 /// Sends one request at a time, and keeps a connection to each server open.
 pub(crate) struct Session {
@@ -17,6 +22,8 @@ pub(crate) struct Session {
     deadline: Deadline,
     /// Which of a server's addresses is next.
     turn: usize,
+    /// When the last answer was there.
+    answered: Nanos,
 }
 
 /// How a request went.
@@ -52,6 +59,7 @@ impl Session {
             clock: clock.clone(),
             plan: Arc::clone(plan),
             turn: index,
+            answered: Nanos::ZERO,
         }
     }
 
@@ -71,16 +79,16 @@ impl Session {
         Ok(set_up)
     }
 
-    /// Sends the plan's next request and reads the answer.
-    pub(crate) async fn send(&mut self) -> Answer {
+    /// Sends the plan's next request, from `now` on, and reads the answer.
+    pub(crate) async fn send(&mut self, now: Nanos) -> Answer {
         let plan = Arc::clone(&self.plan);
         let request = plan.next();
         self.deadline.set(plan.timeout);
-        let set_up = match self.make_ready(request.endpoint).await {
+        let set_up = match self.make_ready(request.endpoint, now).await {
             Ok(set_up) => set_up,
             Err(failure) => return self.unsent(failure),
         };
-        let sent = self.clock.now();
+        let sent = if set_up.is_some() { self.clock.now() } else { now };
         let Some(connection) = &mut self.connections[request.endpoint] else {
             return self.unsent(Failure::HungUp);
         };
@@ -94,13 +102,19 @@ impl Session {
 
     /// Opens a connection, unless one is open. A server may close one that is idle; that is no
     /// failure.
-    async fn make_ready(&mut self, endpoint: usize) -> Result<Option<SetUp>, Failure> {
+    async fn make_ready(&mut self, endpoint: usize, now: Nanos) -> Result<Option<SetUp>, Failure> {
         if let Some(connection) = &mut self.connections[endpoint]
-            && connection.is_ready(&mut self.deadline).await
+            && (now - self.answered < IDLE && connection.seems_ready()
+                || connection.is_ready(&mut self.deadline).await)
         {
             return Ok(None);
         }
         self.open(endpoint).await.map(Some)
+    }
+
+    /// The answer was there at `now`.
+    pub(crate) fn answered(&mut self, now: Nanos) {
+        self.answered = now;
     }
 
     fn unsent(&self, failure: Failure) -> Answer {

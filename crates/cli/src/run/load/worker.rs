@@ -53,7 +53,8 @@ impl Worker {
 
     async fn request(&mut self, intended_start: Nanos, is_recorded: bool) {
         let flight = self.recorder.start(intended_start, self.free_since, is_recorded);
-        let answer = self.session.send().await;
+        let answer = self.session.send(flight.started()).await;
         self.free_since = flight.end(answer);
+        self.session.answered(self.free_since);
     }
 }

@@ -96,6 +96,11 @@ pub(crate) struct Flight<'run> {
 }
 
 impl Flight<'_> {
+    /// When the operation started.
+    pub(crate) fn started(&self) -> Nanos {
+        self.start.actual
+    }
+
     /// The operation has ended, now. Returns when.
     pub(crate) fn end(mut self, answer: Answer) -> Nanos {
         self.has_ended = true;
