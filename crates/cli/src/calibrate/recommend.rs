@@ -5,9 +5,10 @@
 //! sleeping has a share of a core, and beyond it starts come in clumps; hybrid has a budget for
 //! spinning, and beyond it sleeps; and no way can start faster than a single start takes.
 //!
-//! **Recommended** is the cheapest way that keeps gaps even at 10 k/s in one thread, in the order
-//! sleep, hybrid, spin, yield. If none does, it is the way that comes closest. Spinning and
-//! yielding take a whole core, so they are recommended only if there is a second one.
+//! **Recommended** is the cheapest way that keeps gaps even at 10 k/s in one thread. Sleep costs
+//! least, then hybrid. Spinning and yielding take a whole core, so they are recommended only if
+//! there is a second one, and of the two the one that goes further. If no way keeps gaps even, it is
+//! the one that comes closest.
 
 use super::sleeping::Sleeping;
 use nanopace::Pause;
@@ -114,8 +115,11 @@ pub(crate) fn recommend(rates: &[EvenRate], cores: usize) -> Option<Recommendati
         .filter(|&pause| cores > 1 || !takes_a_core(pause))
         .filter_map(of)
         .collect();
-    let cheapest = candidates.iter().find(|rate| rate.hz >= REFERENCE_HZ);
-    let best = candidates.iter().max_by(|a, b| a.hz.total_cmp(&b.hz))?;
+    let best = candidates.iter().copied().max_by(|a, b| a.hz.total_cmp(&b.hz))?;
+    let is_good = |rate: &EvenRate| rate.hz >= REFERENCE_HZ;
+    let spares_cores = |rate: &EvenRate| !takes_a_core(rate.pause);
+    let sparing = candidates.iter().copied().find(|rate| spares_cores(rate) && is_good(rate));
+    let cheapest = sparing.or(Some(best).filter(|rate| is_good(rate)));
     let reason = match cheapest {
         Some(rate) => reason(rate, best, of(Pause::Sleep)),
         None => format!(
@@ -230,6 +234,7 @@ mod tests {
             ),
             ([4e3, 4e3, 1e6, 5e6], 2, Pause::Spin, "core of its own"),
             ([4e3, 4e3, 1e6, 5e3], 2, Pause::Yield, "core of its own"),
+            ([4e3, 4e3, 5e6, 1e6], 2, Pause::Yield, "core of its own"),
             // With one core, nothing may take all of it.
             ([4e3, 5e3, 1e6, 5e6], 1, Pause::Hybrid, "nothing keeps gaps even at 10.0k/s here"),
             ([60.0, 50.0, 40.0, 30.0], 64, Pause::Sleep, "this one up to 60.0/s"),

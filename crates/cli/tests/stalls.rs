@@ -1,0 +1,77 @@
+//! A target that stalls, against the closed form: what a queue with one server for each connection
+//! would report, slot by slot.
+
+use serde_json::Value;
+use std::process::{Command, Stdio};
+
+/// Milliseconds of the run, of the stall, and between them.
+const END: u64 = 2_400;
+const STALL: u64 = 1_000;
+const START: u64 = 600;
+const RATE: u64 = 1_000;
+
+fn results(connections: u32, duration: u64) -> Value {
+    let line = format!(
+        "run --rate {RATE} -c {connections} --duration {duration}ms --timeout 1min \
+         --target-stall {STALL}ms@{START}ms --json -"
+    );
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    let output = command.args(line.split_whitespace()).stdin(Stdio::null()).output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+/// The response times in ms of a target that answers at once, but not during the stall: slots are
+/// started in their order, each as soon as a connection is free.
+fn closed_form(end: u64) -> Vec<u64> {
+    let answered =
+        |due: u64| if (START..START + STALL).contains(&due) { START + STALL } else { due };
+    let slots = (0..RATE * end / 1_000).map(|slot| slot * 1_000 / RATE);
+    // What has no answer at the end has this age.
+    let mut times: Vec<u64> = slots.map(|due| answered(due).min(end) - due).collect();
+    times.sort_unstable();
+    times
+}
+
+/// The response time in ms that the share `quantile` of all slots does not exceed.
+fn expected(times: &[u64], per_10_000: usize) -> u64 {
+    times[(times.len() * per_10_000).div_ceil(10_000) - 1]
+}
+
+#[test]
+fn every_slot_of_a_stall_has_its_response_time() {
+    for connections in [2, 64, 1_100] {
+        let results = results(connections, END);
+        let times = closed_form(END);
+        assert_eq!(results["due"], RATE * END / 1_000, "{connections}: {results}");
+        assert_eq!(results["response_time_ns"]["count"], results["due"], "{results}");
+        for (name, per_10_000) in [("p90", 9_000), ("p99", 9_900), ("max", 10_000)] {
+            let reported = results["response_time_ns"][name].as_u64().unwrap() / 1_000_000;
+            let expected = expected(&times, per_10_000);
+            // Nothing is answered earlier, except for what a histogram rounds. A busy machine is
+            // later by what it takes to send what has gathered.
+            assert!(
+                reported + 3 >= expected,
+                "{connections}: {name} is {reported} ms, not {expected}: {results}"
+            );
+        }
+        // With a connection for each slot of the stall, all of them start on time.
+        if u64::from(connections) < RATE * STALL / 1_000 {
+            assert_ne!(results["verdict"], "on-schedule", "{results}");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_ends_in_a_stall_does_not_hide_it() {
+    // The schedule ends 700 ms into the stall. What is due then, and has not started, is as late as
+    // it is old; on two connections the rest is answered when the stall is over.
+    let results = results(2, START + 700);
+    let times = closed_form(START + 700);
+    for (name, per_10_000) in [("p90", 9_000), ("p99", 9_900)] {
+        let reported = results["response_time_ns"][name].as_u64().unwrap() / 1_000_000;
+        let expected = expected(&times, per_10_000);
+        assert!(reported + 3 >= expected, "{name} is {reported} ms, not {expected}: {results}");
+    }
+    assert!(results["unstarted"].as_u64().unwrap() >= 690, "{results}");
+    assert_eq!(results["verdict"], "target-behind", "{results}");
+}
