@@ -18,12 +18,12 @@ The report has, from top to bottom:
   timers              how much later than asked for the system may end a sleep (its slack)
   oversleep           how much longer sleeps take than asked for, and their processor time
   a spinning thread   how often a thread that never sleeps is interrupted
-  lateness of starts  how late starts are at 1 k/s and 10 k/s, for each --pause of nanopace run
+  lateness of starts  how late starts are at 1 k/s and 10 k/s, for each way to pause
   a sleep costs       its processor time; above which rate starts come in clumps, and of how many
   highest rate with even gaps
                       the rate up to which 99 % of the starts are late by at most a quarter of
                       the gap, and less if the cost of sleeping, spinning or a start limits it
-  recommended         the cheapest --pause with even gaps at 10 k/s
+  recommended         the cheapest way to pause with even gaps at 10 k/s
 
 If other programs, interrupts or a hypervisor took more than 5 % of the time, nothing is
 recommended; the exit status is still 0. Ctrl-C ends the measurements and reports what was

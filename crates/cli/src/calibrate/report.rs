@@ -135,7 +135,7 @@ fn even_rates(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
 fn recommendation(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
     let disturbance = results.disturbance();
     match results.recommendation() {
-        Some(found) => writeln!(f, "\nrecommended: --pause {}: {}.", found.pause, found.reason),
+        Some(found) => writeln!(f, "\nrecommended: pause {}: {}.", found.pause, found.reason),
         None if disturbance.is_too_much() => writeln!(
             f,
             "\ntoo busy to recommend: {disturbance}. The results show how busy the machine was, not what it can do: \

@@ -77,9 +77,9 @@ pub(crate) fn sleeps_name(asked: Duration, fine: bool) -> String {
     format!("sleep of {}, {slack} slack", human::time(asked))
 }
 
-/// As in `--pause hybrid at 1.00k/s`.
+/// As in `pause hybrid at 1.00k/s`.
 pub(crate) fn starts_name(pause: Pause, hz: u32) -> String {
-    format!("--pause {pause} at {}", human::short_hz(f64::from(hz)))
+    format!("pause {pause} at {}", human::short_hz(f64::from(hz)))
 }
 
 #[cfg(test)]

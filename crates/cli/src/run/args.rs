@@ -4,7 +4,7 @@ use super::client::args::ClientArgs;
 use super::criteria::Criterion;
 use crate::target::args::TargetArgs;
 use clap::Args;
-use nanopace::{Pause, Rate, Strictness};
+use nanopace::{Rate, Strictness};
 use nanopace_console::human::positive_duration;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -48,10 +48,6 @@ pub(crate) struct RunArgs {
     /// Skip requests that would start later than this, and count them [default: skip none]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) skip_later_than: Option<Duration>,
-
-    /// How an early thread pauses: sleep, hybrid (sleep, then spin briefly), yield or spin
-    #[arg(long, value_name = "HOW", default_value_t)]
-    pub(crate) pause: Pause,
 
     /// Pin thread i to core i, starting over after the last core
     #[arg(long)]

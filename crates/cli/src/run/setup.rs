@@ -65,8 +65,7 @@ impl Setup {
     /// A pacer as asked for, paused until the schedule starts.
     pub(crate) fn pacer(&self) -> Pacer {
         let args = &self.args;
-        let mut builder =
-            Pacer::builder(args.rate).strictness(args.strictness).pause(args.pause).start_paused();
+        let mut builder = Pacer::builder(args.rate).strictness(args.strictness).start_paused();
         if let Some(limit) = args.max_backlog {
             builder = builder.max_backlog(limit);
         }
@@ -92,13 +91,12 @@ impl Setup {
         let args = &self.args;
         let target = if self.target.is_some() { " (embedded target)" } else { "" };
         format!(
-            "{}{target}: {}, {} connections on {} threads, strictness {}, pause {}",
+            "{}{target}: {}, {} connections on {} threads, strictness {}",
             self.url,
             args.rate,
             args.client.connections,
             self.connections().len(),
-            args.strictness,
-            args.pause
+            args.strictness
         )
     }
 }
