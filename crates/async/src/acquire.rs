@@ -67,43 +67,62 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         context: &mut Context<'_>,
         mut take: impl FnMut(&Line) -> Result<Grant, Refused>,
     ) -> Poll<Result<Grant, Refused>> {
-        if let Some(done) = self.done {
-            return Poll::Ready(done);
-        }
-        if has_had_enough() {
-            context.waker().wake_by_ref();
-            return Poll::Pending;
+        if self.done.is_some() || has_had_enough() {
+            return self.pass(context)?.map(Ok);
         }
         match take(&self.line) {
-            Ok(grant) => Poll::Ready(self.finish(Ok(grant))),
-            Err(refused) => self.wait(refused, context, take),
+            Ok(grant) => {
+                self.finish(Ok(grant));
+                // Both results are put together anew. A copy of what was stored just now would take
+                // longer than all the rest.
+                Poll::Ready(Ok(grant))
+            }
+            Err(refused) => self.wait(refused, context, take)?.map(Ok),
         }
+    }
+
+    /// Tells again what it has told, or lets others run.
+    #[cold]
+    fn pass(&self, context: &Context<'_>) -> Poll<Result<Grant, Refused>> {
+        if self.done.is_none() {
+            context.waker().wake_by_ref();
+        }
+        self.done.map_or(Poll::Pending, Poll::Ready)
     }
 
     #[cold]
     fn wait(
         &mut self,
+        refused: Refused,
+        context: &mut Context<'_>,
+        take: impl FnMut(&Line) -> Result<Grant, Refused>,
+    ) -> Poll<Result<Grant, Refused>> {
+        self.stand_in_line(refused, context, take);
+        self.done.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    fn stand_in_line(
+        &mut self,
         mut refused: Refused,
         context: &mut Context<'_>,
         mut take: impl FnMut(&Line) -> Result<Grant, Refused>,
-    ) -> Poll<Result<Grant, Refused>> {
+    ) {
         for _ in 0..TRIES {
             if self.is_final(refused) {
-                return Poll::Ready(self.finish(Err(refused)));
+                return self.finish(Err(refused));
             }
             let stand = self.line.stand(&mut self.ticket, self.deadline, context.waker());
             let Some(hold) = stand else {
                 HAD.with(|had| had.set(0));
-                return Poll::Pending;
+                return;
             };
             spin(hold);
             match take(&self.line) {
-                Ok(grant) => return Poll::Ready(self.finish(Ok(grant))),
+                Ok(grant) => return self.finish(Ok(grant)),
                 Err(again) => refused = again,
             }
         }
         context.waker().wake_by_ref();
-        Poll::Pending
     }
 
     /// Whether waiting brings nothing.
@@ -116,13 +135,12 @@ impl<L: Deref<Target = Line>> Waiting<L> {
     }
 
     #[inline]
-    fn finish(&mut self, done: Result<Grant, Refused>) -> Result<Grant, Refused> {
+    fn finish(&mut self, done: Result<Grant, Refused>) {
         if self.ticket.is_some() {
             let started = done.as_ref().ok().map(|grant| grant.actual_start());
             self.line.leave(&mut self.ticket, started);
         }
         self.done = Some(done);
-        done
     }
 }
 

@@ -134,10 +134,11 @@ impl Lane {
     /// # Errors
     /// [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
     #[inline]
+    #[expect(clippy::needless_question_mark, reason = "a grant stays in registers by this")]
     pub fn try_acquire(&mut self) -> Result<Grant, Refused> {
         match self.run.next(self.pacer.0.timeline.version()) {
             Some(grant) => Ok(grant),
-            None => self.try_acquire_slowly(),
+            None => Ok(self.try_acquire_slowly()?),
         }
     }
 

@@ -167,7 +167,6 @@ impl Timeline {
     }
 
     /// Now, reported to all threads, for a start that belongs to no slot.
-    #[inline(never)]
     pub(crate) fn start_now(&self, clock: &dyn Clock) -> Grant {
         let now = self.now(clock).signed();
         self.published.see(now);
@@ -202,6 +201,7 @@ impl Timeline {
         window.grant(position).filter(|_| self.exchange(position, after(position, 1)))
     }
 
+    #[inline]
     fn next(&self) -> u64 {
         // Relaxed: as in `claim_fast`; what acts on it does so by compare-and-swap. Model:
         // `tried_claims_are_unique`.
@@ -209,6 +209,7 @@ impl Timeline {
     }
 
     /// Moves the word from what was seen there; false if another thread has moved it.
+    #[inline]
     fn exchange(&self, seen: u64, new: u64) -> bool {
         // Relaxed: as in `claim_fast`. Models: `tried_claims_are_unique`, `a_skip_loses_no_slot`.
         self.allocated.compare_exchange(seen, new, Relaxed, Relaxed).is_ok()
