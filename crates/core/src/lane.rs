@@ -134,10 +134,10 @@ impl Lane {
     /// # Errors
     /// [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
     #[inline]
-    #[expect(clippy::needless_question_mark, reason = "a grant stays in registers by this")]
     pub fn try_acquire(&mut self) -> Result<Grant, Refused> {
         match self.run.next(self.pacer.0.timeline.version()) {
             Some(grant) => Ok(grant),
+            // Taken apart and put together, so that a grant of the run stays in registers.
             None => Ok(self.try_acquire_slowly()?),
         }
     }
@@ -205,7 +205,7 @@ impl Lane {
             self.pace.used = granted;
         }
         let run = std::mem::take(&mut self.run);
-        self.pacer.0.timeline.give_back(&run.rest(left), &*self.pacer.0.clock);
+        self.pacer.0.timeline.give_back(&run.rest(left));
     }
 
     /// The pacer that this lane belongs to.

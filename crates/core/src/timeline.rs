@@ -229,7 +229,7 @@ impl Timeline {
         if snapshot.is_some_and(is_known) {
             return Ok(claimed);
         }
-        self.enter().confirm(claimed, clock)
+        self.enter().confirm(claimed)
     }
 
     /// Whether the schedule has no slot left for a caller that comes now.
@@ -240,7 +240,22 @@ impl Timeline {
     /// When the slot may start that is `slots` behind the next one that nobody has claimed;
     /// `i64::MAX` while paused.
     pub(crate) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
-        self.enter().due_after(slots)
+        let snapshot = self.published.snapshot();
+        let position = after(self.next(), slots);
+        match snapshot.filter(|snapshot| snapshot.tells(position)) {
+            Some(snapshot) => Ok(snapshot.intended(position).saturating_sub(self.lead_ns)),
+            None => self.enter().due_after(slots),
+        }
+    }
+
+    /// The interval between slots, and how much lateness is made up for freely, in nanoseconds.
+    pub(crate) fn spacing(&self) -> (i64, i64) {
+        match self.published.snapshot() {
+            Some(snapshot) => (snapshot.interval_ns(), i64::MAX),
+            None => self.with_schedule(|schedule| {
+                (schedule.interval_ns(), schedule.policy().made_up_for())
+            }),
+        }
     }
 
     /// Goes on with a slot that has been claimed, or claims one, or `slots` in a row. Starts it if
@@ -271,9 +286,9 @@ impl Timeline {
     }
 
     /// Gives back what was claimed and not started.
-    pub(crate) fn give_back(&self, claimed: &Claimed, clock: &dyn Clock) {
+    pub(crate) fn give_back(&self, claimed: &Claimed) {
         if claimed.slots > 0 {
-            self.enter().give_back(claimed, clock);
+            self.enter().give_back(claimed);
         }
     }
 

@@ -83,9 +83,8 @@ impl Pacer {
     /// ```
     #[must_use]
     pub fn wake_at(&self, due: Nanos, woken: Nanos, cost: Duration) -> Nanos {
-        let stretch_ns = self.0.timeline.with_schedule(|schedule| {
-            self.0.pausing.stretch_ns(schedule.interval_ns(), schedule.policy().made_up_for())
-        });
+        let (interval_ns, made_up_for) = self.0.timeline.spacing();
+        let stretch_ns = self.0.pausing.stretch_ns(interval_ns, made_up_for);
         let latest = due.signed().saturating_add(stretch_ns);
         let spared = self.0.pausing.wakes_again(woken.signed(), cost);
         Nanos::from_signed(spared.min(latest).max(due.signed()))

@@ -210,13 +210,9 @@ impl Entry<'_> {
     }
 
     /// What has been claimed without the lock goes back if there is no such slot.
-    pub(super) fn confirm(
-        &mut self,
-        claimed: Claimed,
-        clock: &dyn Clock,
-    ) -> Result<Claimed, Refused> {
+    pub(super) fn confirm(&mut self, claimed: Claimed) -> Result<Claimed, Refused> {
         if let Err(ended) = self.check(claimed.position) {
-            self.give_back(&claimed, clock);
+            self.give_back(&claimed);
             return Err(ended.into());
         }
         self.publish(self.locked.latest);
@@ -279,10 +275,9 @@ impl Entry<'_> {
     }
 
     /// See [`Timeline::give_back`].
-    pub(super) fn give_back(&mut self, claimed: &Claimed, clock: &dyn Clock) {
-        let now = self.now(clock);
+    pub(super) fn give_back(&mut self, claimed: &Claimed) {
         self.put_back(claimed);
-        self.publish(now);
+        self.publish(self.locked.latest);
     }
 
     /// The latest claims are taken back from the word. Others wait to be handed out again.
