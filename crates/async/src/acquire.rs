@@ -16,7 +16,7 @@ const IN_A_ROW: u32 = 64;
 const HOLDS_IN_A_ROW: u32 = 4;
 
 /// A task that finds slots due and never gets them tries so often before it yields.
-const TRIES: usize = 8;
+pub(crate) const TRIES: usize = 8;
 
 /// A slot in the making; see [`AsyncPacer::acquire`](crate::AsyncPacer::acquire).
 ///
@@ -154,7 +154,7 @@ impl<L: Deref<Target = Line>> Drop for Waiting<L> {
 }
 
 #[inline]
-fn has_had_enough() -> bool {
+pub(crate) fn has_had_enough() -> bool {
     HAD.with(|count| {
         let had = count.get();
         count.set(if had == IN_A_ROW { 0 } else { had + 1 });
@@ -164,7 +164,7 @@ fn has_had_enough() -> bool {
 
 /// By real time, whatever the pacer's clock does. It counts as many slots, because it takes as
 /// long.
-fn spin(hold: Duration) {
+pub(crate) fn spin(hold: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < hold {
         hint::spin_loop();

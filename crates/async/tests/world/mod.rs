@@ -1,0 +1,159 @@
+//! A runtime of one thread with a clock and a timer that are moved by hand.
+
+use nanopace::{ManualClock, Nanos, Pacer, PacerBuilder, Rate};
+use nanopace_async::AsyncPacer;
+use nanopace_async::timer::Timer;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+pub const MILLI: u64 = 1_000_000;
+
+pub fn rate(text: &str) -> Rate {
+    text.parse().unwrap()
+}
+
+pub fn ms(millis: u64) -> Nanos {
+    Nanos::from_nanos(millis * MILLI)
+}
+
+/// When it goes off, how soon again, and what it wakes.
+type Alarm = Option<(Nanos, Duration, Waker)>;
+
+/// A timer on the manual clock, which rings as late as it may where it has to ring again.
+#[derive(Clone, Debug)]
+struct ManualTimer {
+    clock: ManualClock,
+    alarm: Arc<Mutex<Alarm>>,
+}
+
+impl Timer for ManualTimer {
+    fn set(&self, delay: Duration, again: Duration, waker: &Waker) {
+        let at = nanopace::Clock::now(&self.clock) + delay;
+        *self.alarm.lock().unwrap() = Some((at, again, waker.clone()));
+    }
+
+    fn stop(&self) {
+        *self.alarm.lock().unwrap() = None;
+    }
+}
+
+pub struct World {
+    pub clock: ManualClock,
+    pub pacer: Pacer,
+    pub line: AsyncPacer,
+    timer: ManualTimer,
+}
+
+impl World {
+    /// At this rate, and with what `build` adds.
+    pub fn new(text: &str, build: impl FnOnce(PacerBuilder) -> PacerBuilder) -> World {
+        let clock = ManualClock::new();
+        let pacer = build(Pacer::builder(rate(text)).clock(clock.clone())).build();
+        let timer = ManualTimer { clock: clock.clone(), alarm: Arc::default() };
+        let line = AsyncPacer::with_timer(pacer.clone(), timer.clone());
+        World { clock, pacer, line, timer }
+    }
+
+    /// Moves the clock to `end`, from one ring of the timer to the next, and lets `tasks` run at
+    /// each. They run once more at the end.
+    pub fn run_to(&self, end: Nanos, tasks: &mut [&mut dyn Run]) {
+        tasks.iter_mut().for_each(|task| task.run());
+        while let Some(waker) = self.next_ring(end) {
+            waker.wake();
+            tasks.iter_mut().for_each(|task| task.run());
+        }
+        self.clock.set(end);
+        tasks.iter_mut().for_each(|task| task.run());
+    }
+
+    fn next_ring(&self, end: Nanos) -> Option<Waker> {
+        let mut alarm = self.timer.alarm.lock().unwrap();
+        let (at, again, waker) = alarm.as_mut().filter(|(at, ..)| *at <= end)?;
+        self.clock.set(nanopace::Clock::now(&self.clock).max(*at));
+        *at = *at + 2 * *again;
+        Some(waker.clone())
+    }
+
+    /// Whether the timer is set.
+    pub fn will_ring(&self) -> bool {
+        self.timer.alarm.lock().unwrap().is_some()
+    }
+}
+
+/// A future that is polled whenever it has been woken.
+pub struct Task<F: Future> {
+    future: Option<Pin<Box<F>>>,
+    wakes: Arc<Wakes>,
+    polled_at: u32,
+    pub polls: u32,
+    pub done: Option<F::Output>,
+}
+
+#[derive(Default)]
+struct Wakes(AtomicU32);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A task that yields is polled again so often before others run, and the clock is moved.
+const POLLS: usize = 3;
+
+pub trait Run {
+    /// Polls it if it has been woken since it was polled.
+    fn run(&mut self);
+}
+
+impl<F: Future> Task<F> {
+    /// It has not been polled yet.
+    pub fn new(future: F) -> Task<F> {
+        let wakes = Arc::new(Wakes(AtomicU32::new(1)));
+        Task { future: Some(Box::pin(future)), wakes, polled_at: 0, polls: 0, done: None }
+    }
+
+    pub fn is_woken(&self) -> bool {
+        self.future.is_some() && self.wakes.0.load(Ordering::Relaxed) != self.polled_at
+    }
+
+    /// Drops the future.
+    pub fn cancel(&mut self) {
+        self.future = None;
+    }
+}
+
+impl<F: Future> Run for Task<F> {
+    fn run(&mut self) {
+        for _ in 0..POLLS {
+            self.poll();
+        }
+    }
+}
+
+impl<F: Future> Task<F> {
+    fn poll(&mut self) {
+        if !self.is_woken() {
+            return;
+        }
+        self.polled_at = self.wakes.0.load(Ordering::Relaxed);
+        self.polls += 1;
+        let waker = Waker::from(Arc::clone(&self.wakes));
+        let future = self.future.as_mut().expect("it is woken");
+        if let Poll::Ready(done) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            self.done = Some(done);
+            self.future = None;
+        }
+    }
+}
+
+/// Polls once, outside of any task.
+pub fn poll_once<F: Future>(future: F) -> Option<F::Output> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(done) => Some(done),
+        Poll::Pending => None,
+    }
+}
