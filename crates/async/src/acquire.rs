@@ -1,6 +1,6 @@
 //! The future of one slot.
 
-use crate::line::{Line, Ticket};
+use crate::line::{Line, Ticket, Wish};
 use crate::sync::HAD;
 use nanopace::{Grant, Nanos, Refused};
 use std::hint;
@@ -23,15 +23,13 @@ pub(crate) const TRIES: usize = 8;
 /// Polled again after it has completed, it tells the same again.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
-pub struct Acquire<'l> {
-    waiting: Waiting<&'l Line>,
-    n: u32,
-}
+pub struct Acquire<'l>(Waiting<&'l Line>);
 
 /// A task's way through the line, whatever it takes there.
 #[derive(Debug)]
 pub(crate) struct Waiting<L: Deref<Target = Line>> {
     line: L,
+    slots: u32,
     deadline: Nanos,
     ticket: Option<Ticket>,
     done: Option<Result<Grant, Refused>>,
@@ -40,7 +38,7 @@ pub(crate) struct Waiting<L: Deref<Target = Line>> {
 impl<'l> Acquire<'l> {
     #[inline]
     pub(crate) fn new(line: &'l Line, n: u32, deadline: Nanos) -> Acquire<'l> {
-        Acquire { waiting: Waiting::new(line, deadline), n }
+        Acquire(Waiting::new(line, n, deadline))
     }
 }
 
@@ -49,15 +47,15 @@ impl Future for Acquire<'_> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let n = self.n;
-        self.waiting.poll(context, |line| line.pacer.try_acquire_many(n))
+        let n = self.0.slots;
+        self.0.poll(context, |line| line.pacer.try_acquire_many(n))
     }
 }
 
 impl<L: Deref<Target = Line>> Waiting<L> {
     #[inline]
-    pub(crate) fn new(line: L, deadline: Nanos) -> Waiting<L> {
-        Waiting { line, deadline, ticket: None, done: None }
+    pub(crate) fn new(line: L, slots: u32, deadline: Nanos) -> Waiting<L> {
+        Waiting { line, slots, deadline, ticket: None, done: None }
     }
 
     /// Tries to take what is due, by `take`; stands in line if nothing is.
@@ -111,8 +109,8 @@ impl<L: Deref<Target = Line>> Waiting<L> {
             if self.is_final(refused) {
                 return self.finish(Err(refused));
             }
-            let stand = self.line.stand(&mut self.ticket, self.deadline, context.waker());
-            let Some(hold) = stand else {
+            let wish = Wish { slots: self.slots, deadline: self.deadline };
+            let Some(hold) = self.line.stand(&mut self.ticket, wish, context.waker()) else {
                 HAD.with(|had| had.set(0));
                 return;
             };

@@ -42,7 +42,7 @@ use crate::sync::{Mutex, MutexGuard};
 use crate::timer::Timer;
 use nanopace::{Nanos, Pacer, Watch};
 use queue::Queue;
-pub(crate) use queue::{Call, Ticket};
+pub(crate) use queue::{Call, Ticket, Wish};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
@@ -146,13 +146,13 @@ impl Line {
     pub(crate) fn stand(
         &self,
         ticket: &mut Option<Ticket>,
-        deadline: Nanos,
+        wish: Wish,
         waker: &Waker,
     ) -> Option<Duration> {
         let mut stay = self.enter();
         let Ticket(number) = *ticket.get_or_insert_with(|| stay.queue.admit());
-        stay.dropped = stay.queue.stand(number, deadline, waker);
-        let has_to_look = stay.queue.leads(number) || deadline != Nanos::MAX;
+        stay.dropped = stay.queue.stand(number, wish, waker);
+        let has_to_look = stay.queue.leads(number) || wish.deadline != Nanos::MAX;
         if has_to_look { stay.look(Some(number)) } else { None }
     }
 
@@ -224,6 +224,7 @@ impl Stay<'_> {
         }
         let due = self.line.pacer.next_due();
         self.call_expired(now, due.unwrap_or(Nanos::MAX));
+        self.call_rows_that_do_not_fit();
         let first = self.queue.uncalled.first().copied()?;
         match due {
             Err(_) => self.call_all(),
@@ -317,6 +318,15 @@ impl Stay<'_> {
         let is_known = due < Nanos::MAX; // not paused
         while let Some(&(deadline, number)) = self.queue.deadlines.first()
             && (deadline <= now || is_known && deadline < due)
+        {
+            self.call(number);
+        }
+    }
+
+    /// Calls the tasks that wait for more slots than the schedule has left.
+    fn call_rows_that_do_not_fit(&mut self) {
+        while let Some(&(slots, number)) = self.queue.rows.last()
+            && self.line.pacer.due_after(slots - 1).is_err()
         {
             self.call(number);
         }

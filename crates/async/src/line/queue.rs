@@ -17,6 +17,8 @@ pub(super) struct Queue {
     pub(super) uncalled: BTreeSet<u64>,
     /// The deadlines of those, if they have one.
     pub(super) deadlines: BTreeSet<(Nanos, u64)>,
+    /// Those of them that want several slots, by how many.
+    pub(super) rows: BTreeSet<(u32, u64)>,
     /// Tasks that have claims, by when they are to be called.
     pub(super) claims: BTreeMap<Call, Waker>,
     pub(super) last_ticket: u64,
@@ -35,7 +37,14 @@ pub(super) struct Queue {
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) waker: Waker,
-    pub(super) deadline: Nanos,
+    wish: Wish,
+}
+
+/// What a task waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wish {
+    pub(crate) slots: u32,
+    pub(crate) deadline: Nanos,
 }
 
 /// When a task that has a claim is to be called, and a number that no other one has.
@@ -51,6 +60,7 @@ impl Queue {
             waiting: BTreeMap::new(),
             uncalled: BTreeSet::new(),
             deadlines: BTreeSet::new(),
+            rows: BTreeSet::new(),
             claims: BTreeMap::new(),
             last_ticket: 0,
             is_watched: false,
@@ -78,15 +88,18 @@ impl Queue {
     }
 
     /// Returns another waker that stood there.
-    pub(super) fn stand(&mut self, number: u64, deadline: Nanos, waker: &Waker) -> Option<Waker> {
+    pub(super) fn stand(&mut self, number: u64, wish: Wish, waker: &Waker) -> Option<Waker> {
         self.uncalled.insert(number);
-        if deadline != Nanos::MAX {
-            self.deadlines.insert((deadline, number));
+        if wish.deadline != Nanos::MAX {
+            self.deadlines.insert((wish.deadline, number));
+        }
+        if wish.slots > 1 {
+            self.rows.insert((wish.slots, number));
         }
         match self.waiting.get(&number) {
             Some(waiting) if waiting.waker.will_wake(waker) => None,
             _ => {
-                let waiting = Waiting { waker: waker.clone(), deadline };
+                let waiting = Waiting { waker: waker.clone(), wish };
                 self.waiting.insert(number, waiting).map(|earlier| earlier.waker)
             }
         }
@@ -101,7 +114,8 @@ impl Queue {
     pub(super) fn called(&mut self, number: u64) -> Option<&Waiting> {
         self.uncalled.remove(&number);
         let waiting = self.waiting.get(&number)?;
-        self.deadlines.remove(&(waiting.deadline, number));
+        self.deadlines.remove(&(waiting.wish.deadline, number));
+        self.rows.remove(&(waiting.wish.slots, number));
         Some(waiting)
     }
 

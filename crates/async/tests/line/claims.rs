@@ -1,10 +1,9 @@
-//! Claims that tasks await, on a clock and a timer that are moved by hand.
+//! Claims that tasks await.
 
-mod world;
-
+use crate::world::{Run, Task, World, ms, poll_once, rate};
 use nanopace::{Ended, Grant, Nanos, Refused};
 use nanopace_async::AsyncClaim;
-use world::{Run, Task, World, ms, poll_once, rate};
+use std::time::Duration;
 
 /// A task for each of the next `tasks` slots; slot 0 has been taken.
 fn waiting(world: &World, tasks: usize) -> Vec<Task<AsyncClaim>> {
@@ -29,7 +28,7 @@ fn intended(task: &Task<AsyncClaim>) -> Option<Nanos> {
 fn a_claim_completes_when_it_is_due_and_not_before() {
     let world = world("10/s");
     let mut task = Task::new(world.line.claim().unwrap());
-    world.run_to(ms(100) - std::time::Duration::from_nanos(1), &mut [&mut task]);
+    world.run_to(ms(100) - Duration::from_nanos(1), &mut [&mut task]);
     assert!(task.done.is_none());
     world.run_to(ms(100), &mut [&mut task]);
     let grant = task.done.unwrap().unwrap();
@@ -124,7 +123,7 @@ fn a_close_ends_claims() {
 /// A slower rate may leave a slot behind the end of the schedule.
 #[test]
 fn a_claim_that_comes_behind_the_end_is_told_so() {
-    let second = std::time::Duration::from_secs(1);
+    let second = Duration::from_secs(1);
     let world = World::new("10/s", |builder| builder.until(second));
     world.pacer.acquire().unwrap();
     let mut tasks = waiting(&world, 2);

@@ -1,6 +1,6 @@
 //! A runtime of one thread with a clock and a timer that are moved by hand.
 
-use nanopace::{ManualClock, Nanos, Pacer, PacerBuilder, Rate};
+use nanopace::{Clock, ManualClock, Nanos, Pacer, PacerBuilder, Rate};
 use nanopace_async::AsyncPacer;
 use nanopace_async::timer::Timer;
 use std::pin::{Pin, pin};
@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-pub const MILLI: u64 = 1_000_000;
+const MILLI: u64 = 1_000_000;
 
-pub fn rate(text: &str) -> Rate {
+pub(crate) fn rate(text: &str) -> Rate {
     text.parse().unwrap()
 }
 
-pub fn ms(millis: u64) -> Nanos {
+pub(crate) fn ms(millis: u64) -> Nanos {
     Nanos::from_nanos(millis * MILLI)
 }
 
@@ -31,7 +31,7 @@ struct ManualTimer {
 
 impl Timer for ManualTimer {
     fn set(&self, delay: Duration, again: Duration, waker: &Waker) {
-        let at = nanopace::Clock::now(&self.clock) + delay;
+        let at = self.clock.now() + delay;
         *self.alarm.lock().unwrap() = Some((at, again, waker.clone()));
     }
 
@@ -40,16 +40,16 @@ impl Timer for ManualTimer {
     }
 }
 
-pub struct World {
-    pub clock: ManualClock,
-    pub pacer: Pacer,
-    pub line: AsyncPacer,
+pub(crate) struct World {
+    pub(crate) clock: ManualClock,
+    pub(crate) pacer: Pacer,
+    pub(crate) line: AsyncPacer,
     timer: ManualTimer,
 }
 
 impl World {
     /// At this rate, and with what `build` adds.
-    pub fn new(text: &str, build: impl FnOnce(PacerBuilder) -> PacerBuilder) -> World {
+    pub(crate) fn new(text: &str, build: impl FnOnce(PacerBuilder) -> PacerBuilder) -> World {
         let clock = ManualClock::new();
         let pacer = build(Pacer::builder(rate(text)).clock(clock.clone())).build();
         let timer = ManualTimer { clock: clock.clone(), alarm: Arc::default() };
@@ -59,37 +59,43 @@ impl World {
 
     /// Moves the clock to `end`, from one ring of the timer to the next, and lets `tasks` run at
     /// each. They run once more at the end.
-    pub fn run_to(&self, end: Nanos, tasks: &mut [&mut dyn Run]) {
-        tasks.iter_mut().for_each(|task| task.run());
+    pub(crate) fn run_to(&self, end: Nanos, tasks: &mut [&mut dyn Run]) {
+        run_all(tasks);
         while let Some(waker) = self.next_ring(end) {
             waker.wake();
-            tasks.iter_mut().for_each(|task| task.run());
+            run_all(tasks);
         }
         self.clock.set(end);
-        tasks.iter_mut().for_each(|task| task.run());
+        run_all(tasks);
     }
 
     fn next_ring(&self, end: Nanos) -> Option<Waker> {
         let mut alarm = self.timer.alarm.lock().unwrap();
         let (at, again, waker) = alarm.as_mut().filter(|(at, ..)| *at <= end)?;
-        self.clock.set(nanopace::Clock::now(&self.clock).max(*at));
+        self.clock.set(self.clock.now().max(*at));
         *at = *at + 2 * *again;
         Some(waker.clone())
     }
 
     /// Whether the timer is set.
-    pub fn will_ring(&self) -> bool {
+    pub(crate) fn will_ring(&self) -> bool {
         self.timer.alarm.lock().unwrap().is_some()
     }
 }
 
+fn run_all(tasks: &mut [&mut dyn Run]) {
+    for task in tasks {
+        task.run();
+    }
+}
+
 /// A future that is polled whenever it has been woken.
-pub struct Task<F: Future> {
+pub(crate) struct Task<F: Future> {
     future: Option<Pin<Box<F>>>,
     wakes: Arc<Wakes>,
     polled_at: u32,
-    pub polls: u32,
-    pub done: Option<F::Output>,
+    pub(crate) polls: u32,
+    pub(crate) done: Option<F::Output>,
 }
 
 #[derive(Default)]
@@ -104,24 +110,24 @@ impl Wake for Wakes {
 /// A task that yields is polled again so often before others run, and the clock is moved.
 const POLLS: usize = 3;
 
-pub trait Run {
+pub(crate) trait Run {
     /// Polls it if it has been woken since it was polled.
     fn run(&mut self);
 }
 
 impl<F: Future> Task<F> {
     /// It has not been polled yet.
-    pub fn new(future: F) -> Task<F> {
+    pub(crate) fn new(future: F) -> Task<F> {
         let wakes = Arc::new(Wakes(AtomicU32::new(1)));
         Task { future: Some(Box::pin(future)), wakes, polled_at: 0, polls: 0, done: None }
     }
 
-    pub fn is_woken(&self) -> bool {
+    pub(crate) fn is_woken(&self) -> bool {
         self.future.is_some() && self.wakes.0.load(Ordering::Relaxed) != self.polled_at
     }
 
     /// Drops the future.
-    pub fn cancel(&mut self) {
+    pub(crate) fn cancel(&mut self) {
         self.future = None;
     }
 }
@@ -151,7 +157,7 @@ impl<F: Future> Task<F> {
 }
 
 /// Polls once, outside of any task.
-pub fn poll_once<F: Future>(future: F) -> Option<F::Output> {
+pub(crate) fn poll_once<F: Future>(future: F) -> Option<F::Output> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(done) => Some(done),
         Poll::Pending => None,
