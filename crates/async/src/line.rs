@@ -40,7 +40,7 @@ mod queue;
 
 use crate::sync::{Mutex, MutexGuard};
 use crate::timer::Timer;
-use nanopace::{Nanos, Pacer, Watch};
+use nanopace::{Ended, Nanos, Pacer, Watch};
 use queue::Queue;
 pub(crate) use queue::{Call, Ticket, Wish};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -152,7 +152,8 @@ impl Line {
         let mut stay = self.enter();
         let Ticket(number) = *ticket.get_or_insert_with(|| stay.queue.admit());
         stay.dropped = stay.queue.stand(number, wish, waker);
-        let has_to_look = stay.queue.leads(number) || wish.deadline != Nanos::MAX;
+        let has_to_look =
+            stay.queue.leads(number) || wish.deadline != Nanos::MAX || !stay.queue.rows.is_empty();
         if has_to_look { stay.look(Some(number)) } else { None }
     }
 
@@ -225,7 +226,7 @@ impl Stay<'_> {
         let due = self.line.pacer.next_due();
         self.call_expired(now, due.unwrap_or(Nanos::MAX));
         self.call_rows_that_do_not_fit();
-        let first = self.queue.uncalled.first().copied()?;
+        let (first, due) = self.next_to_come(due)?;
         match due {
             Err(_) => self.call_all(),
             Ok(due) if !self.holds_on(due, now) => self.call_at(due, now),
@@ -233,6 +234,22 @@ impl Stay<'_> {
             Ok(_) => self.call(first),
         }
         None
+    }
+
+    /// The task that is to come next, and when its slot is due, if the next slot is at `due`. A slot
+    /// that came back is for none that wants several.
+    fn next_to_come(&self, due: Result<Nanos, Ended>) -> Option<(u64, Result<Nanos, Ended>)> {
+        let first = *self.queue.uncalled.first()?;
+        let slots = self.queue.slots(first);
+        if slots <= 1 {
+            return Some((first, due));
+        }
+        let row_due = self.line.pacer.next_due_many(slots);
+        let comes_before = due.is_ok_and(|due| row_due.is_ok_and(|row_due| due < row_due));
+        match self.queue.first_of_one().filter(|_| comes_before) {
+            Some(other) => Some((other, due)),
+            None => Some((first, row_due)),
+        }
     }
 
     /// To be called before each look: a change that comes behind it rings the bell.
@@ -326,7 +343,7 @@ impl Stay<'_> {
     /// Calls the tasks that wait for more slots than the schedule has left.
     fn call_rows_that_do_not_fit(&mut self) {
         while let Some(&(slots, number)) = self.queue.rows.last()
-            && self.line.pacer.due_after(slots - 1).is_err()
+            && self.line.pacer.next_due_many(slots).is_err()
         {
             self.call(number);
         }

@@ -248,6 +248,11 @@ impl Timeline {
         }
     }
 
+    /// When the next `slots` slots in a row may start; `i64::MAX` while paused.
+    pub(crate) fn row_due(&self, slots: u64) -> Result<i64, Ended> {
+        self.enter().row_due(slots)
+    }
+
     /// The interval between slots, and how much lateness is made up for freely, in nanoseconds.
     pub(crate) fn spacing(&self) -> (i64, i64) {
         match self.published.snapshot() {

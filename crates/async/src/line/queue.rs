@@ -129,6 +129,16 @@ impl Queue {
         was_meant
     }
 
+    /// How many slots the task wants.
+    pub(super) fn slots(&self, number: u64) -> u32 {
+        self.waiting.get(&number).map_or(1, |waiting| waiting.wish.slots)
+    }
+
+    /// The first task that wants one slot.
+    pub(super) fn first_of_one(&self) -> Option<u64> {
+        self.uncalled.iter().copied().find(|&number| self.slots(number) <= 1)
+    }
+
     pub(super) fn leads(&self, number: u64) -> bool {
         self.uncalled.first() == Some(&number)
     }

@@ -61,3 +61,25 @@ fn a_clock_that_stands_before_a_slot_keeps_no_task_busy() {
     world.run_to(ms(200), &mut [&mut in_line, &mut claim]);
     assert!(in_line.done.is_some() && claim.done.is_some());
 }
+
+/// A slot that came back is for none that wants several in a row: the task behind has it at once,
+/// and the row waits for its own without being busy.
+#[test]
+fn a_slot_that_came_back_goes_past_a_row() {
+    let world = World::new("10/s", |builder| builder);
+    world.pacer.acquire().unwrap();
+    let claims = [(); 3].map(|()| world.pacer.claim().unwrap());
+    let mut row = Task::new(world.line.acquire_many(2));
+    let mut behind = Task::new(world.line.acquire());
+    world.run_to(ms(50), &mut [&mut row, &mut behind]);
+    let [first, second, _third] = claims;
+    drop(first); // slot 1, due at 100 ms
+    world.run_to(ms(100), &mut [&mut row, &mut behind]);
+    assert_eq!(behind.done.unwrap().map(Grant::intended_start), Ok(ms(100)));
+    assert!(row.done.is_none() && row.polls < 10);
+    drop(second); // slot 2, due at 200 ms, which nobody wants
+    world.run_to(ms(399), &mut [&mut row]);
+    assert!(row.done.is_none() && !row.is_woken() && row.polls < 20);
+    world.run_to(ms(400), &mut [&mut row]);
+    assert_eq!(row.done.unwrap().map(Grant::intended_start), Ok(ms(400)));
+}
