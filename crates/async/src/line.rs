@@ -219,7 +219,12 @@ impl Stay<'_> {
         self.watch();
         let now = self.line.pacer.now();
         self.queue.holding.pass(now);
+        let hold = self.look_for_line(asking, now);
         self.call_claims(now);
+        hold
+    }
+
+    fn look_for_line(&mut self, asking: Option<u64>, now: Nanos) -> Option<Duration> {
         if self.queue.uncalled.is_empty() {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Tasks that have claims. Each is called when its own slot is due, by the timer of the line, and
 //! when the schedule changes, to look again. Nobody depends on whether it comes.
 
-use super::{Call, Line, Stay};
+use super::{Call, Line, PATIENCE, Stay};
 use nanopace::{Ended, Nanos};
 use std::task::Waker;
 use std::time::Duration;
@@ -31,7 +31,7 @@ impl Line {
         let number = stay.queue.last_ticket;
         stay.queue.claims.insert((at, number), waker.clone());
         *call = Some((at, number));
-        stay.set_timer(at, now);
+        stay.set_timer_for_claims(at, now);
         None
     }
 
@@ -50,10 +50,18 @@ impl Stay<'_> {
         while let Some(first) = self.queue.claims.first_entry() {
             let at = first.key().0;
             if at > now {
-                self.set_timer(at, now);
+                self.set_timer_for_claims(at, now);
                 return;
             }
             self.called.0.push(first.remove());
+        }
+    }
+
+    /// While others wait for a task in line to come, the timer is to ring again soon, and setting it
+    /// would put that off.
+    fn set_timer_for_claims(&mut self, at: Nanos, now: Nanos) {
+        if at - now <= 2 * PATIENCE || !self.queue.waits_for_a_task() {
+            self.set_timer(at, now);
         }
     }
 

@@ -82,6 +82,11 @@ impl Queue {
         self.alarm == Nanos::ZERO && self.uncalled.len() == self.waiting.len()
     }
 
+    /// Whether a task has been called and has not come, and others are behind it.
+    pub(super) fn waits_for_a_task(&self) -> bool {
+        !self.uncalled.is_empty() && self.uncalled.len() < self.waiting.len()
+    }
+
     pub(super) fn admit(&mut self) -> Ticket {
         self.last_ticket += 1;
         Ticket(self.last_ticket)

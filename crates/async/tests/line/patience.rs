@@ -26,6 +26,30 @@ fn tasks_that_do_not_come_hold_up_others_for_4_ms_and_twice_as_many_for_4_more()
     }
 }
 
+/// Whether the claim waits already when the task is called that does not come, or only then.
+#[test]
+fn a_claim_that_waits_for_long_does_not_put_that_off() {
+    for is_early in [false, true] {
+        let world = World::new("10/s", |builder| builder);
+        world.pacer.acquire().unwrap();
+        let first = world.pacer.claim().unwrap();
+        let _others = world.pacer.claim_many(8).unwrap();
+        let mut claim = Task::new(world.line.claim().unwrap()); // due at 1 s
+        drop(first); // due at 100 ms
+        let mut kept = world.line.acquire();
+        assert!(poll_once(&mut kept).is_none());
+        let mut task = Task::new(world.line.acquire());
+        if is_early {
+            claim.run();
+        }
+        world.run_to(ms(100), &mut [&mut task]);
+        world.run_to(ms(104), &mut [&mut claim, &mut task]);
+        assert!(task.done.is_some_and(|grant| grant.is_ok()), "early: {is_early}");
+        world.run_to(ms(1_000), &mut [&mut claim]);
+        assert!(claim.done.is_some());
+    }
+}
+
 /// Told when a slot is taken, and not when the next one is due.
 #[test]
 fn a_row_that_no_longer_fits_is_told_at_once() {
