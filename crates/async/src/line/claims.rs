@@ -26,13 +26,12 @@ impl Line {
             stay.queue.holding.spend(due - now);
             return Some(due - now);
         }
-        let at = stay.call_time(due, now);
         stay.queue.last_ticket += 1;
-        let number = stay.queue.last_ticket;
-        stay.queue.claims.insert((at, number), waker.clone());
-        *call = Some((at, number));
-        stay.set_timer_for_claims(at, now);
-        None
+        let key = (due, stay.queue.last_ticket);
+        stay.queue.claims.insert(key, waker.clone());
+        *call = Some(key);
+        // For all, because setting the timer takes back a ring that is under way.
+        stay.look(None)
     }
 
     /// The task is not to be called any more: its claim has started, or it goes back.
@@ -47,13 +46,13 @@ impl Line {
 impl Stay<'_> {
     /// Calls the tasks whose time has come, and sets the timer for the next.
     pub(super) fn call_claims(&mut self, now: Nanos) {
-        while let Some(first) = self.queue.claims.first_entry() {
-            let at = first.key().0;
-            if at > now {
-                self.set_timer_for_claims(at, now);
+        while let Some(&(due, _)) = self.queue.claims.keys().next() {
+            if !self.holds_on(due, now) {
+                self.set_timer_for_claims(self.call_time(due, now), now);
                 return;
             }
-            self.called.0.push(first.remove());
+            let first = self.queue.claims.pop_first();
+            self.called.0.extend(first.map(|(_, waker)| waker));
         }
     }
 

@@ -19,7 +19,7 @@ pub(super) struct Queue {
     pub(super) deadlines: BTreeSet<(Nanos, u64)>,
     /// Those of them that want several slots, by how many.
     pub(super) rows: BTreeSet<(u32, u64)>,
-    /// Tasks that have claims, by when they are to be called.
+    /// Tasks that have claims.
     pub(super) claims: BTreeMap<Call, Waker>,
     pub(super) last_ticket: u64,
     /// Whether the next change rings the bell.
@@ -47,7 +47,7 @@ pub(crate) struct Wish {
     pub(crate) deadline: Nanos,
 }
 
-/// When a task that has a claim is to be called, and a number that no other one has.
+/// When a claim is due whose task is to be called then, and a number that no other one has.
 pub(crate) type Call = (Nanos, u64);
 
 /// A task's place in line.

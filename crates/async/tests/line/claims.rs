@@ -167,3 +167,23 @@ fn claims_and_tasks_in_line_wait_side_by_side() {
     starts.sort_unstable();
     assert_eq!(starts, (1..=20).map(ms).collect::<Vec<_>>());
 }
+
+/// A runtime may take long to pass on that the timer has gone off. Setting it for a later claim
+/// takes that back.
+#[test]
+fn a_ring_that_is_under_way_is_not_forgotten() {
+    let world = world("10/s");
+    let [first, mut early, mut late] = [(); 3].map(|()| Task::new(world.line.claim().unwrap()));
+    drop(first); // slot 1 goes back
+    let mut in_line = Task::new(world.line.acquire());
+    in_line.run();
+    world.clock.set(ms(150));
+    early.run();
+    assert!(in_line.is_woken() && !early.is_woken());
+    in_line.run();
+    world.clock.set(ms(250));
+    late.run();
+    assert!(early.is_woken() && !late.is_woken());
+    world.run_to(ms(300), &mut [&mut early, &mut late]);
+    assert!(in_line.done.is_some() && early.done.is_some() && late.done.is_some());
+}
