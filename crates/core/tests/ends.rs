@@ -73,6 +73,8 @@ fn a_row_that_does_not_fit_takes_nothing() {
     assert_eq!(pacer.acquire_many(3), Err(Refused::Finished));
     assert_eq!(pacer.try_acquire_many(3), Err(Refused::Finished));
     assert!(matches!(pacer.claim_many(3), Err(Refused::Finished)));
+    assert_eq!(pacer.next_due_many(3), Err(Ended::Finished));
+    assert_eq!(pacer.next_due_many(2), pacer.next_due());
     pacer.acquire_many(2).expect("two are left");
     assert_eq!(pacer.ledger().granted, 5);
 }

@@ -58,8 +58,11 @@ fn a_claim_that_is_dropped_goes_back() {
     let world = world("10/s");
     let mut tasks = waiting(&world, 3);
     world.run_to(ms(1), &mut all(&mut tasks));
-    tasks[0].cancel();
     tasks[2].cancel();
+    world.run_to(ms(2), &mut all(&mut tasks));
+    let wakes = tasks[0].wakes();
+    tasks[0].cancel();
+    assert_eq!(tasks[0].wakes(), wakes, "it has gone on to something else");
     assert_eq!(world.pacer.next_due(), Ok(ms(100)));
     world.run_to(ms(200), &mut all(&mut tasks));
     assert_eq!(intended(&tasks[1]), Some(ms(200)));

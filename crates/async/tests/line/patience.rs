@@ -50,6 +50,22 @@ fn a_claim_that_waits_for_long_does_not_put_that_off() {
     }
 }
 
+/// Nobody is behind it, and the claim has a ring of its own.
+#[test]
+fn a_task_that_does_not_come_keeps_no_timer_busy() {
+    let world = World::new("10/s", |builder| builder);
+    world.pacer.acquire().unwrap();
+    let first = world.pacer.claim().unwrap();
+    let _others = world.pacer.claim_many(8).unwrap();
+    let mut claim = Task::new(world.line.claim().unwrap()); // due at 1 s
+    drop(first);
+    let mut kept = world.line.acquire();
+    assert!(poll_once(&mut kept).is_none());
+    world.run_to(ms(1_000), &mut [&mut claim]);
+    assert!(claim.done.is_some());
+    assert!(world.rings.get() < 10, "{}", world.rings.get());
+}
+
 /// Told when a slot is taken, and not when the next one is due.
 #[test]
 fn a_row_that_no_longer_fits_is_told_at_once() {

@@ -3,6 +3,7 @@
 use nanopace::{Clock, ManualClock, Nanos, Pacer, PacerBuilder, Rate};
 use nanopace_async::AsyncPacer;
 use nanopace_async::timer::Timer;
+use std::cell::Cell;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -45,6 +46,8 @@ pub(crate) struct World {
     pub(crate) pacer: Pacer,
     pub(crate) line: AsyncPacer,
     timer: ManualTimer,
+    /// How often the timer has gone off.
+    pub(crate) rings: Cell<u32>,
 }
 
 impl World {
@@ -54,7 +57,7 @@ impl World {
         let pacer = build(Pacer::builder(rate(text)).clock(clock.clone())).build();
         let timer = ManualTimer { clock: clock.clone(), alarm: Arc::default() };
         let line = AsyncPacer::with_timer(pacer.clone(), timer.clone());
-        World { clock, pacer, line, timer }
+        World { clock, pacer, line, timer, rings: Cell::new(0) }
     }
 
     /// Moves the clock to `end`, from one ring of the timer to the next, and lets `tasks` run at
@@ -74,6 +77,7 @@ impl World {
         let (at, again, waker) = alarm.as_mut().filter(|(at, ..)| *at <= end)?;
         self.clock.set(self.clock.now().max(*at));
         *at = *at + 2 * *again;
+        self.rings.set(self.rings.get() + 1);
         Some(waker.clone())
     }
 
@@ -122,8 +126,12 @@ impl<F: Future> Task<F> {
         Task { future: Some(Box::pin(future)), wakes, polled_at: 0, polls: 0, done: None }
     }
 
+    pub(crate) fn wakes(&self) -> u32 {
+        self.wakes.0.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn is_woken(&self) -> bool {
-        self.future.is_some() && self.wakes.0.load(Ordering::Relaxed) != self.polled_at
+        self.future.is_some() && self.wakes() != self.polled_at
     }
 
     /// Drops the future.
@@ -145,7 +153,7 @@ impl<F: Future> Task<F> {
         if !self.is_woken() {
             return;
         }
-        self.polled_at = self.wakes.0.load(Ordering::Relaxed);
+        self.polled_at = self.wakes();
         self.polls += 1;
         let waker = Waker::from(Arc::clone(&self.wakes));
         let future = self.future.as_mut().expect("it is woken");
