@@ -7,6 +7,8 @@
 //! future was dropped, calls the next one if a slot is due, and otherwise sets the timer for it. So
 //! a start takes one wake-up, and a line has one timer whatever its length.
 //!
+//! Tasks that await claims are not in line, but are called by the same timer ([`claims`]).
+//!
 //! Nobody in line holds a slot, so nothing has to be given back when a task is cancelled, and a
 //! slot that is due goes to whichever task runs first.
 //!
@@ -241,8 +243,8 @@ impl Stay<'_> {
         None
     }
 
-    /// The task that is to come next, and when its slot is due, if the next slot is at `due`. A slot
-    /// that came back is for none that wants several.
+    /// The task that is to come next, and when its slot is due, if the next slot is at `due`. A
+    /// slot that came back is for none that wants several.
     fn next_to_come(&self, due: Result<Nanos, Ended>) -> Option<(u64, Result<Nanos, Ended>)> {
         let first = *self.queue.uncalled.first()?;
         let slots = self.queue.slots(first);
