@@ -141,12 +141,12 @@ async fn due() -> [f64; 2] {
     let pacer = AsyncPacer::new(Pacer::new(Rate::FASTEST)).expect("a timer");
     let begun = Instant::now();
     for _ in 0..SLOTS {
-        black_box(pacer.acquire().await).expect("open");
+        black_box(pacer.acquire().await.expect("open"));
     }
     let shared = begun.elapsed();
     let (mut lane, begun) = (pacer.lane(), Instant::now());
     for _ in 0..SLOTS {
-        black_box(lane.acquire().await).expect("open");
+        black_box(lane.acquire().await.expect("open"));
     }
     [shared, begun.elapsed()].map(|span| span.as_secs_f64() * 1e9 / f64::from(SLOTS))
 }

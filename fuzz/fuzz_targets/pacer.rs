@@ -71,7 +71,7 @@ struct World {
     clock: ManualClock,
     pacer: Pacer,
     lane: Lane,
-    claims: Vec<Claim>,
+    claims: Vec<Claim<'static>>,
     started: u64,
     threshold: Duration,
     /// Slots that were asked for in rows.
@@ -102,7 +102,9 @@ impl World {
             Step::AcquireMany(slots) => self.acquire_many(slots),
             Step::Lane(times) => self.each(times, |world| Ok(world.lane.acquire()?)),
             Step::GiveBack => self.lane.give_back(),
-            Step::Claim(times) => (0..times).for_each(|_| self.claims.extend(self.pacer.claim())),
+            Step::Claim(times) => (0..times).for_each(|_| {
+                self.claims.extend(self.pacer.claim().map(Claim::into_owned));
+            }),
             Step::StartClaim(which) => self.start_claim(usize::from(which)),
             Step::DropClaim(which) => {
                 let kept = usize::from(which).min(self.claims.len());

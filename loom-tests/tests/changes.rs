@@ -21,7 +21,7 @@ fn a_snapshot_is_read_whole() {
         let (clock, builder) = manual("1/s");
         let pacer = builder.build();
         clock.advance(span(SECOND / 2));
-        let [_first, _second, third] = [(); 3].map(|()| pacer.claim().unwrap());
+        let [_first, _second, third] = [(); 3].map(|()| pacer.claim().unwrap().into_owned());
         let other = spawn(move || {
             let seen = [(); 2].map(|()| third.due().unwrap());
             (third, seen)
@@ -74,7 +74,7 @@ fn nothing_bursts_at_the_old_speed() {
         let pacer = builder.build();
         pacer.acquire().unwrap();
         clock.advance(span(MICRO / 2));
-        let mut claim = pacer.claim().unwrap();
+        let mut claim = pacer.claim().unwrap().into_owned();
         let other = spawn(move || {
             let start = claim.start();
             (claim, start)

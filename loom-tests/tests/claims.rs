@@ -6,7 +6,7 @@ use loom_tests::{
     MICRO, SECOND, assert_balanced, drain, explore, explore_less, intended_ns, manual, rate, slots,
     span, spawn, wait_ns,
 };
-use nanopace::Refused;
+use nanopace::{Claim, Refused};
 
 /// Slots are unique and leave no gap, claimed without a lock by two threads at once.
 ///
@@ -66,7 +66,7 @@ fn the_last_slot_has_one_owner() {
         let pacer = builder.slots(1).build();
         let other = spawn({
             let pacer = pacer.clone();
-            move || pacer.claim()
+            move || pacer.claim().map(Claim::into_owned)
         });
         let mine = pacer.acquire();
         let claim = other.join().unwrap();

@@ -8,12 +8,12 @@ use loom_tests::{
 use nanopace::{Claim, Grant, ManualClock, Pacer, PacerBuilder, Refused, Strictness};
 
 /// A claim, and what its start came to.
-type Start = (Claim, Result<Grant, Refused>);
+type Start = (Claim<'static>, Result<Grant, Refused>);
 
 fn claim_and_start(pacer: &Pacer) -> Start {
     let mut claim = pacer.claim().unwrap();
     let start = claim.start();
-    (claim, start)
+    (claim.into_owned(), start)
 }
 
 /// Two threads claim and start at once, 10 s after the start of a schedule of one per second; the

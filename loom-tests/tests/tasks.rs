@@ -207,3 +207,22 @@ fn a_task_that_does_not_come_is_passed_over() {
         drop(leader);
     });
 }
+
+/// A change of the rate reaches a task that awaits a claim, whenever it has looked at when that is
+/// due.
+///
+/// Threads: a task that awaits a slot that is due in an hour; one that sets the rate to 1000/s and
+/// moves the clock on by 1 ms. Edits: a task with a claim looks before it watches; a change calls
+/// no such task.
+#[test]
+fn a_change_reaches_a_claim() {
+    explore_less(1, "a_change_reaches_a_claim", || {
+        let (alarm, line) = line("1/h");
+        let (driver, claim) = (alarm.clone(), line.claim().unwrap());
+        let task = spawn(move || driver.block_on(claim).unwrap());
+        line.pacer().set_rate(rate("1k/s"));
+        alarm.advance(MILLI);
+        assert_eq!(task.join().unwrap().intended_start(), at(MILLI));
+        has_started(&line, 2);
+    });
+}

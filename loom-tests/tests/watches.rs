@@ -5,7 +5,7 @@
 use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use loom_tests::{MILLI, SECOND};
 use loom_tests::{at, explore, manual, rate, spawn};
-use nanopace::{Grant, Pacer, Refused};
+use nanopace::{Claim, Grant, Pacer, Refused};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
@@ -83,7 +83,7 @@ fn a_slot_that_comes_back_reaches_every_watch() {
         let (_clock, builder) = manual("1/h");
         let pacer = builder.build();
         pacer.acquire().unwrap();
-        let claim = pacer.claim().unwrap();
+        let claim = pacer.claim().unwrap().into_owned();
         let (told, woken) = beside(pacer, |_| drop(claim));
         match told {
             Err(Refused::NotUntil(due)) if due == at(2 * HOUR) => assert!(woken),
@@ -103,7 +103,8 @@ fn the_last_claim_reaches_every_watch() {
         let pacer = builder.slots(2).build();
         pacer.acquire().unwrap();
         let mut claim = None;
-        let (told, woken) = beside(pacer, |pacer| claim = pacer.claim().ok());
+        let (told, woken) =
+            beside(pacer, |pacer| claim = pacer.claim().map(Claim::into_owned).ok());
         match told {
             Err(Refused::NotUntil(due)) if due == at(HOUR) => assert!(woken),
             told => assert_eq!(told, Err(Refused::Finished)),

@@ -1,6 +1,6 @@
 //! The future of one slot.
 
-use crate::line::{Line, Ticket};
+use crate::line::{Line, Ticket, Wish};
 use crate::sync::HAD;
 use nanopace::{Grant, Nanos, Refused};
 use std::hint;
@@ -16,22 +16,20 @@ const IN_A_ROW: u32 = 64;
 const HOLDS_IN_A_ROW: u32 = 4;
 
 /// A task that finds slots due and never gets them tries so often before it yields.
-const TRIES: usize = 8;
+pub(crate) const TRIES: usize = 8;
 
 /// A slot in the making; see [`AsyncPacer::acquire`](crate::AsyncPacer::acquire).
 ///
 /// Polled again after it has completed, it tells the same again.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
-pub struct Acquire<'l> {
-    waiting: Waiting<&'l Line>,
-    n: u32,
-}
+pub struct Acquire<'l>(Waiting<&'l Line>);
 
 /// A task's way through the line, whatever it takes there.
 #[derive(Debug)]
 pub(crate) struct Waiting<L: Deref<Target = Line>> {
     line: L,
+    slots: u32,
     deadline: Nanos,
     ticket: Option<Ticket>,
     done: Option<Result<Grant, Refused>>,
@@ -40,7 +38,7 @@ pub(crate) struct Waiting<L: Deref<Target = Line>> {
 impl<'l> Acquire<'l> {
     #[inline]
     pub(crate) fn new(line: &'l Line, n: u32, deadline: Nanos) -> Acquire<'l> {
-        Acquire { waiting: Waiting::new(line, deadline), n }
+        Acquire(Waiting::new(line, n, deadline))
     }
 }
 
@@ -49,15 +47,15 @@ impl Future for Acquire<'_> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let n = self.n;
-        self.waiting.poll(context, |line| line.pacer.try_acquire_many(n))
+        let n = self.0.slots;
+        self.0.poll(context, |line| line.pacer.try_acquire_many(n))
     }
 }
 
 impl<L: Deref<Target = Line>> Waiting<L> {
     #[inline]
-    pub(crate) fn new(line: L, deadline: Nanos) -> Waiting<L> {
-        Waiting { line, deadline, ticket: None, done: None }
+    pub(crate) fn new(line: L, slots: u32, deadline: Nanos) -> Waiting<L> {
+        Waiting { line, slots, deadline, ticket: None, done: None }
     }
 
     /// Tries to take what is due, by `take`; stands in line if nothing is.
@@ -67,43 +65,62 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         context: &mut Context<'_>,
         mut take: impl FnMut(&Line) -> Result<Grant, Refused>,
     ) -> Poll<Result<Grant, Refused>> {
-        if let Some(done) = self.done {
-            return Poll::Ready(done);
-        }
-        if has_had_enough() {
-            context.waker().wake_by_ref();
-            return Poll::Pending;
+        if self.done.is_some() || has_had_enough() {
+            return self.pass(context)?.map(Ok);
         }
         match take(&self.line) {
-            Ok(grant) => Poll::Ready(self.finish(Ok(grant))),
-            Err(refused) => self.wait(refused, context, take),
+            Ok(grant) => {
+                self.finish(Ok(grant));
+                // Both results are put together anew. A copy of what was stored just now would take
+                // longer than all the rest.
+                Poll::Ready(Ok(grant))
+            }
+            Err(refused) => self.wait(refused, context, take)?.map(Ok),
         }
+    }
+
+    /// Tells again what it has told, or lets others run.
+    #[cold]
+    fn pass(&self, context: &Context<'_>) -> Poll<Result<Grant, Refused>> {
+        if self.done.is_none() {
+            context.waker().wake_by_ref();
+        }
+        self.done.map_or(Poll::Pending, Poll::Ready)
     }
 
     #[cold]
     fn wait(
         &mut self,
+        refused: Refused,
+        context: &mut Context<'_>,
+        take: impl FnMut(&Line) -> Result<Grant, Refused>,
+    ) -> Poll<Result<Grant, Refused>> {
+        self.stand_in_line(refused, context, take);
+        self.done.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    fn stand_in_line(
+        &mut self,
         mut refused: Refused,
         context: &mut Context<'_>,
         mut take: impl FnMut(&Line) -> Result<Grant, Refused>,
-    ) -> Poll<Result<Grant, Refused>> {
+    ) {
         for _ in 0..TRIES {
             if self.is_final(refused) {
-                return Poll::Ready(self.finish(Err(refused)));
+                return self.finish(Err(refused));
             }
-            let stand = self.line.stand(&mut self.ticket, self.deadline, context.waker());
-            let Some(hold) = stand else {
+            let wish = Wish { slots: self.slots, deadline: self.deadline };
+            let Some(hold) = self.line.stand(&mut self.ticket, wish, context.waker()) else {
                 HAD.with(|had| had.set(0));
-                return Poll::Pending;
+                return;
             };
             spin(hold);
             match take(&self.line) {
-                Ok(grant) => return Poll::Ready(self.finish(Ok(grant))),
+                Ok(grant) => return self.finish(Ok(grant)),
                 Err(again) => refused = again,
             }
         }
         context.waker().wake_by_ref();
-        Poll::Pending
     }
 
     /// Whether waiting brings nothing.
@@ -116,13 +133,12 @@ impl<L: Deref<Target = Line>> Waiting<L> {
     }
 
     #[inline]
-    fn finish(&mut self, done: Result<Grant, Refused>) -> Result<Grant, Refused> {
+    fn finish(&mut self, done: Result<Grant, Refused>) {
         if self.ticket.is_some() {
             let started = done.as_ref().ok().map(|grant| grant.actual_start());
             self.line.leave(&mut self.ticket, started);
         }
         self.done = Some(done);
-        done
     }
 }
 
@@ -136,7 +152,7 @@ impl<L: Deref<Target = Line>> Drop for Waiting<L> {
 }
 
 #[inline]
-fn has_had_enough() -> bool {
+pub(crate) fn has_had_enough() -> bool {
     HAD.with(|count| {
         let had = count.get();
         count.set(if had == IN_A_ROW { 0 } else { had + 1 });
@@ -146,7 +162,7 @@ fn has_had_enough() -> bool {
 
 /// By real time, whatever the pacer's clock does. It counts as many slots, because it takes as
 /// long.
-fn spin(hold: Duration) {
+pub(crate) fn spin(hold: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < hold {
         hint::spin_loop();

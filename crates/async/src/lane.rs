@@ -9,7 +9,8 @@ use std::task::{Context, Poll};
 
 /// A task's handle on an [`AsyncPacer`]; see [`nanopace::Lane`], which it works by.
 ///
-/// Wait times are in [`Pacer::stats`](nanopace::Pacer::stats).
+/// Wait times are in [`Pacer::stats`](nanopace::Pacer::stats). Delays and oversleep are not: the
+/// line waits, and not the lane, and what it is late by is part of the wait time.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -24,7 +25,8 @@ use std::task::{Context, Poll};
 ///     // ... the operation ...
 /// }
 /// drop(lane);
-/// assert_eq!(pacer.pacer().stats().wait_time().len(), 100);
+/// let stats = pacer.pacer().stats();
+/// assert_eq!((stats.wait_time().len(), stats.delay().len()), (100, 0));
 /// # Ok(())
 /// # }
 /// ```
@@ -54,7 +56,7 @@ impl AsyncLane {
     /// [`Refused::Closed`] and [`Refused::Finished`], and nothing else.
     #[inline]
     pub fn acquire(&mut self) -> LaneAcquire<'_> {
-        let waiting = Waiting::new(&*self.pacer.0, Nanos::MAX);
+        let waiting = Waiting::new(&*self.pacer.0, 1, Nanos::MAX);
         LaneAcquire { waiting, lane: &mut self.lane }
     }
 

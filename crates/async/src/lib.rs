@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod acquire;
+mod claim;
 mod lane;
 mod line;
 mod pacer;
@@ -10,6 +11,7 @@ pub mod timer;
 mod waking;
 
 pub use acquire::Acquire;
+pub use claim::AsyncClaim;
 pub use lane::{AsyncLane, LaneAcquire};
 pub use pacer::AsyncPacer;
 pub use slots::Slots;

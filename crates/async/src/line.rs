@@ -7,6 +7,8 @@
 //! future was dropped, calls the next one if a slot is due, and otherwise sets the timer for it. So
 //! a start takes one wake-up, and a line has one timer whatever its length.
 //!
+//! Tasks that await claims are not in line, but are called by the same timer ([`claims`]).
+//!
 //! Nobody in line holds a slot, so nothing has to be given back when a task is cancelled, and a
 //! slot that is due goes to whichever task runs first.
 //!
@@ -33,13 +35,16 @@
 //!
 //! Models: `the_lead_is_handed_over`, `a_cancelled_leader_hands_over`, `a_close_ends_the_line`,
 //! `a_change_reaches_the_leader`, `a_change_reaches_the_next_leader`,
-//! `a_task_that_does_not_come_is_passed_over`.
+//! `a_task_that_does_not_come_is_passed_over`, `a_change_reaches_a_claim`.
+
+mod claims;
+mod queue;
 
 use crate::sync::{Mutex, MutexGuard};
 use crate::timer::Timer;
-use crate::waking::{Holding, Waking};
-use nanopace::{Nanos, Pacer, Watch};
-use std::collections::{BTreeMap, BTreeSet};
+use nanopace::{Ended, Nanos, Pacer, Watch};
+use queue::Queue;
+pub(crate) use queue::{Call, Ticket, Wish};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
@@ -60,9 +65,6 @@ const SETS: usize = 3;
 /// 1 ms where this was 3, 7 % where it was 6 or 12, and 2 % where it was 24.
 const WAKE_PER_SET: u32 = 12;
 
-/// What setting the timer takes, until that has been measured.
-const SET_COST_AT_FIRST: Duration = Duration::from_micros(5);
-
 /// What took longer to set was not set all the time: the thread had lost the processor.
 const MOST_SET_COST: Duration = Duration::from_micros(20);
 
@@ -71,43 +73,19 @@ pub(crate) struct Line {
     pub(crate) pacer: Pacer,
     watch: Watch,
     timer: Box<dyn Timer>,
+    /// For the timer.
     bell: Waker,
+    /// For the watch.
+    change: Waker,
     queue: Mutex<Queue>,
 }
 
-#[derive(Debug)]
-struct Queue {
-    /// By ticket: all tasks that wait.
-    waiting: BTreeMap<u64, Waiting>,
-    /// The tickets of those that have not been called since they last came: the first one leads.
-    uncalled: BTreeSet<u64>,
-    /// The deadlines of those, if they have one.
-    deadlines: BTreeSet<(Nanos, u64)>,
-    last_ticket: u64,
-    /// Whether the next change rings the bell.
-    is_watched: bool,
-    /// When a task in line last had its slot.
-    started: Nanos,
-    /// When the timer rings next; the origin if it does not.
-    alarm: Nanos,
-    /// What setting the timer takes, smoothed.
-    set_cost: Duration,
-    waking: Waking,
-    holding: Holding,
-}
-
-#[derive(Debug)]
-struct Waiting {
-    waker: Waker,
-    deadline: Nanos,
-}
-
-/// A task's place in line.
-#[derive(Debug)]
-pub(crate) struct Ticket(u64);
-
 /// Rings: see the essay above. It does not keep the line alive.
-struct Bell(Weak<Line>);
+struct Bell {
+    line: Weak<Line>,
+    /// Whether it rings for changes of the schedule.
+    tells_changes: bool,
+}
 
 impl Wake for Bell {
     fn wake(self: Arc<Self>) {
@@ -115,9 +93,9 @@ impl Wake for Bell {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if let Some(line) = self.0.upgrade() {
+        if let Some(line) = self.line.upgrade() {
             // A waker's panic must not end the thread or the reactor that the timer is in.
-            let _ = catch_unwind(AssertUnwindSafe(|| line.ring()));
+            let _ = catch_unwind(AssertUnwindSafe(|| line.ring(self.tells_changes)));
         }
     }
 }
@@ -129,7 +107,7 @@ struct Stay<'l> {
     // Dropped in this order.
     queue: MutexGuard<'l, Queue>,
     called: Called,
-    dropped: Option<Waiting>,
+    dropped: Option<Waker>,
 }
 
 #[derive(Default)]
@@ -152,24 +130,16 @@ impl Drop for Called {
 
 impl Line {
     pub(crate) fn new(pacer: Pacer, timer: Box<dyn Timer>) -> Arc<Line> {
-        let queue = Queue {
-            waiting: BTreeMap::new(),
-            uncalled: BTreeSet::new(),
-            deadlines: BTreeSet::new(),
-            last_ticket: 0,
-            is_watched: false,
-            started: Nanos::ZERO,
-            alarm: Nanos::ZERO,
-            set_cost: SET_COST_AT_FIRST,
-            waking: Waking::default(),
-            holding: Holding::default(),
-        };
-        Arc::new_cyclic(|line| Line {
-            watch: pacer.watch(),
-            pacer,
-            timer,
-            bell: Waker::from(Arc::new(Bell(Weak::clone(line)))),
-            queue: Mutex::new(queue),
+        Arc::new_cyclic(|line| {
+            let bell = |tells_changes| Bell { line: Weak::clone(line), tells_changes };
+            Line {
+                watch: pacer.watch(),
+                pacer,
+                timer,
+                bell: Waker::from(Arc::new(bell(false))),
+                change: Waker::from(Arc::new(bell(true))),
+                queue: Mutex::new(Queue::new()),
+            }
         })
     }
 
@@ -178,13 +148,14 @@ impl Line {
     pub(crate) fn stand(
         &self,
         ticket: &mut Option<Ticket>,
-        deadline: Nanos,
+        wish: Wish,
         waker: &Waker,
     ) -> Option<Duration> {
         let mut stay = self.enter();
         let Ticket(number) = *ticket.get_or_insert_with(|| stay.queue.admit());
-        stay.dropped = stay.queue.stand(number, deadline, waker);
-        let has_to_look = stay.queue.leads(number) || deadline != Nanos::MAX;
+        stay.dropped = stay.queue.stand(number, wish, waker);
+        let has_to_look =
+            stay.queue.leads(number) || wish.deadline != Nanos::MAX || !stay.queue.rows.is_empty();
         if has_to_look { stay.look(Some(number)) } else { None }
     }
 
@@ -200,11 +171,13 @@ impl Line {
         }
     }
 
-    fn ring(&self) {
+    fn ring(&self, is_change: bool) {
         let mut stay = self.enter();
-        // It may have been the watch, which rings once.
-        stay.queue.is_watched = false;
-        if stay.queue.uncalled.is_empty() {
+        if is_change {
+            stay.queue.is_watched = false; // it rings once
+            stay.call_all_claims();
+        }
+        if stay.queue.is_idle() {
             stay.queue.alarm = Nanos::ZERO;
             self.timer.stop();
             return;
@@ -214,6 +187,9 @@ impl Line {
         stay.look(None);
         if !was_meant && !stay.called.0.is_empty() {
             stay.call_as_many_again();
+        }
+        if stay.queue.waits_for_a_change() {
+            self.timer.stop();
         }
     }
 
@@ -239,19 +215,25 @@ impl Stay<'_> {
     /// Looks at the schedule, and sees to it that the task that is to come next comes in time. If
     /// that is `asking`, the task that looks, and it need not wait for a call: how long to hold on.
     fn look(&mut self, asking: Option<u64>) -> Option<Duration> {
+        if self.queue.is_idle() {
+            return None;
+        }
+        self.watch();
+        let now = self.line.pacer.now();
+        self.queue.holding.pass(now);
+        let hold = self.look_for_line(asking, now);
+        self.call_claims(now);
+        hold
+    }
+
+    fn look_for_line(&mut self, asking: Option<u64>, now: Nanos) -> Option<Duration> {
         if self.queue.uncalled.is_empty() {
             return None;
         }
-        if !self.queue.is_watched {
-            // Before the look: a change that comes behind it rings the bell.
-            self.line.watch.set(&self.line.bell);
-            self.queue.is_watched = true;
-        }
-        let now = self.line.pacer.now();
-        self.queue.holding.pass(now);
         let due = self.line.pacer.next_due();
         self.call_expired(now, due.unwrap_or(Nanos::MAX));
-        let first = self.queue.uncalled.first().copied()?;
+        self.call_rows_that_do_not_fit();
+        let (first, due) = self.next_to_come(due)?;
         match due {
             Err(_) => self.call_all(),
             Ok(due) if !self.holds_on(due, now) => self.call_at(due, now),
@@ -261,20 +243,45 @@ impl Stay<'_> {
         None
     }
 
+    /// The task that is to come next, and when its slot is due, if the next slot is at `due`. A
+    /// slot that came back is for none that wants several.
+    fn next_to_come(&self, due: Result<Nanos, Ended>) -> Option<(u64, Result<Nanos, Ended>)> {
+        let first = *self.queue.uncalled.first()?;
+        let slots = self.queue.slots(first);
+        if slots <= 1 {
+            return Some((first, due));
+        }
+        let row_due = self.line.pacer.next_due_many(slots);
+        let comes_before = due.is_ok_and(|due| row_due.is_ok_and(|row_due| due < row_due));
+        match self.queue.first_of_one().filter(|_| comes_before) {
+            Some(other) => Some((other, due)),
+            None => Some((first, row_due)),
+        }
+    }
+
+    /// To be called before each look: a change that comes behind it rings the bell.
+    fn watch(&mut self) {
+        if !self.queue.is_watched {
+            self.line.watch.set(&self.line.change);
+            self.queue.is_watched = true;
+        }
+    }
+
     /// Has the first task come when the slot is due, later to save wake-ups if slots are close,
     /// earlier for a deadline.
     fn call_at(&mut self, due: Nanos, now: Nanos) {
-        let at = match self.wake_at(due, self.queue.started) {
+        let at = self.call_time(due, now).min(self.queue.deadline());
+        self.set_timer(at, now);
+    }
+
+    /// When a task had best be called for a slot that is due at `due`, after `now`.
+    fn call_time(&self, due: Nanos, now: Nanos) -> Nanos {
+        match self.wake_at(due, self.queue.started) {
             wake if wake > now => wake,
             // It has been woken too early to hold on, or may not.
             _ if due - now > HOLD_WITHIN => due - HOLD_WITHIN,
             _ => due,
-        };
-        let at = at.min(self.queue.deadline());
-        if at < Nanos::MAX {
-            self.set_timer(at, now);
         }
-        // Otherwise it is paused, and a change rings the bell.
     }
 
     /// Whether a task need not leave the processor for a slot. If slots are so close that the pause
@@ -320,8 +327,9 @@ impl Stay<'_> {
     }
 
     fn set_timer(&mut self, at: Nanos, now: Nanos) {
-        // If it rings earlier: setting it again takes longer than to be woken too early.
-        if self.queue.alarm <= now || at < self.queue.alarm {
+        // At no time if it is paused: then a change rings the bell. If it rings earlier: setting it
+        // again takes longer than to be woken too early.
+        if at < Nanos::MAX && (self.queue.alarm <= now || at < self.queue.alarm) {
             self.line.set_timer(at);
             self.queue.alarm = at;
             let took = (self.line.pacer.now() - now).min(MOST_SET_COST);
@@ -334,6 +342,15 @@ impl Stay<'_> {
         let is_known = due < Nanos::MAX; // not paused
         while let Some(&(deadline, number)) = self.queue.deadlines.first()
             && (deadline <= now || is_known && deadline < due)
+        {
+            self.call(number);
+        }
+    }
+
+    /// Calls the tasks that wait for more slots than the schedule has left.
+    fn call_rows_that_do_not_fit(&mut self) {
+        while let Some(&(slots, number)) = self.queue.rows.last()
+            && self.line.pacer.next_due_many(slots).is_err()
         {
             self.call(number);
         }
@@ -358,56 +375,5 @@ impl Stay<'_> {
     fn call(&mut self, number: u64) {
         let waiting = self.queue.called(number).map(|waiting| waiting.waker.clone());
         self.called.0.extend(waiting);
-    }
-}
-
-impl Queue {
-    fn admit(&mut self) -> Ticket {
-        self.last_ticket += 1;
-        Ticket(self.last_ticket)
-    }
-
-    /// Returns what stood there with another waker.
-    fn stand(&mut self, number: u64, deadline: Nanos, waker: &Waker) -> Option<Waiting> {
-        self.uncalled.insert(number);
-        if deadline != Nanos::MAX {
-            self.deadlines.insert((deadline, number));
-        }
-        match self.waiting.get(&number) {
-            Some(waiting) if waiting.waker.will_wake(waker) => None,
-            _ => self.waiting.insert(number, Waiting { waker: waker.clone(), deadline }),
-        }
-    }
-
-    fn remove(&mut self, number: u64) -> Option<Waiting> {
-        self.called(number);
-        self.waiting.remove(&number)
-    }
-
-    /// It is not called again until it comes.
-    fn called(&mut self, number: u64) -> Option<&Waiting> {
-        self.uncalled.remove(&number);
-        let waiting = self.waiting.get(&number)?;
-        self.deadlines.remove(&(waiting.deadline, number));
-        Some(waiting)
-    }
-
-    /// The bell has rung. True if the timer was to ring by now.
-    fn rang(&mut self, now: Nanos) -> bool {
-        let was_meant = self.alarm != Nanos::ZERO && self.alarm <= now;
-        if was_meant {
-            self.waking.learn(now - self.alarm);
-            self.alarm = Nanos::ZERO;
-        }
-        was_meant
-    }
-
-    fn leads(&self, number: u64) -> bool {
-        self.uncalled.first() == Some(&number)
-    }
-
-    /// The earliest deadline of all tasks that have not been called.
-    fn deadline(&self) -> Nanos {
-        self.deadlines.first().map_or(Nanos::MAX, |&(deadline, _)| deadline)
     }
 }

@@ -62,7 +62,7 @@ impl Stream for Slots {
 }
 
 fn waiting(line: &Arc<Line>) -> Waiting<Arc<Line>> {
-    Waiting::new(Arc::clone(line), Nanos::MAX)
+    Waiting::new(Arc::clone(line), 1, Nanos::MAX)
 }
 
 impl FusedStream for Slots {

@@ -360,6 +360,12 @@ fn a_line_outlives_the_runtime_of_its_timer() {
 fn a_runtime_without_io_has_a_thread_for_a_timer() {
     let runtime = Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
+        #[cfg(target_os = "linux")]
+        {
+            let refused = nanopace_async::timer::TokioTimer::new().expect_err("no I/O");
+            assert_eq!(refused.kind(), std::io::ErrorKind::Unsupported);
+            assert!(refused.to_string().contains("enable_io"), "{refused}");
+        }
         let line = AsyncPacer::new(Pacer::new(rate("1k/s"))).unwrap();
         assert_eq!(taken(&line, 2, 5).await.len(), 10);
     });

@@ -2,12 +2,14 @@
 
 use crate::timeline::{Claimed, Fast, Step};
 use crate::{Ended, Grant, Nanos, Pacer, Refused};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// A slot that is yours, to be started when it is due. If it is dropped before it has started, it
 /// goes back and another caller gets it.
 ///
-/// A claim keeps its slot, even if an earlier one is given back meanwhile.
+/// A claim keeps its slot, even if an earlier one is given back meanwhile. It borrows the pacer;
+/// [`into_owned`](Claim::into_owned) makes one that can be kept beside it.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Rate, Refused};
@@ -25,8 +27,8 @@ use std::time::Duration;
 /// ```
 #[derive(Debug)]
 #[must_use = "a claim that is dropped goes back"]
-pub struct Claim {
-    pacer: Pacer,
+pub struct Claim<'p> {
+    pacer: Cow<'p, Pacer>,
     /// None once it has started, or has been refused for good.
     held: Option<Claimed>,
     started: Option<Grant>,
@@ -52,7 +54,7 @@ impl Pacer {
     /// assert_eq!(second.due()?.as_nanos(), 100_000_000); // a claim keeps its slot
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn claim(&self) -> Result<Claim, Ended> {
+    pub fn claim(&self) -> Result<Claim<'_>, Ended> {
         self.claim_many(1).map_err(Refused::for_good)
     }
 
@@ -76,7 +78,7 @@ impl Pacer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
-    pub fn acquire_or_claim(&self) -> Result<Slot, Ended> {
+    pub fn acquire_or_claim(&self) -> Result<Slot<'_>, Ended> {
         match self.0.timeline.claim_fast() {
             Fast::Granted(grant) => Ok(Slot::Started(grant)),
             Fast::Claimed(claimed) => self.start_or_keep(claimed),
@@ -88,7 +90,7 @@ impl Pacer {
     }
 
     #[cold]
-    fn start_or_keep(&self, claimed: Claimed) -> Result<Slot, Ended> {
+    fn start_or_keep(&self, claimed: Claimed) -> Result<Slot<'_>, Ended> {
         let mut claim = Claim::new(self, claimed);
         match claim.start() {
             Ok(grant) => Ok(Slot::Started(grant)),
@@ -118,10 +120,10 @@ impl Pacer {
     /// [`Refused::Closed`], [`Refused::Finished`] when the schedule has fewer slots left, or
     /// [`Refused::TooFarAhead`] when more than 2^44 slots are taken that
     /// are not due yet.
-    pub fn claim_many(&self, n: u32) -> Result<Claim, Refused> {
+    pub fn claim_many(&self, n: u32) -> Result<Claim<'_>, Refused> {
         if n == 0 {
             let started = Some(self.acquire_many(0)?);
-            return Ok(Claim { pacer: self.clone(), held: None, started });
+            return Ok(Claim { pacer: Cow::Borrowed(self), held: None, started });
         }
         Ok(Claim::new(self, self.0.timeline.claim(n.into(), &*self.0.clock)?))
     }
@@ -130,17 +132,41 @@ impl Pacer {
 /// What [`Pacer::acquire_or_claim`] returns.
 #[derive(Debug)]
 #[must_use = "a claim that is dropped goes back"]
-pub enum Slot {
+pub enum Slot<'p> {
     /// The slot was due, and starts now.
     Started(Grant),
     /// The slot is yours, and is to be started when it is due.
-    Claimed(Claim),
+    Claimed(Claim<'p>),
 }
 
-impl Claim {
-    fn new(pacer: &Pacer, claimed: Claimed) -> Claim {
+impl<'p> Claim<'p> {
+    fn new(pacer: &'p Pacer, claimed: Claimed) -> Claim<'p> {
         let held = Some(Claimed { is_fixed: true, ..claimed });
-        Claim { pacer: pacer.clone(), held, started: None }
+        Claim { pacer: Cow::Borrowed(pacer), held, started: None }
+    }
+
+    /// The same claim with a handle of its own to the pacer: for a struct that has both, and for
+    /// threads and tasks that outlive the caller.
+    ///
+    /// ```
+    /// use nanopace::{Claim, ManualClock, Pacer, Rate};
+    ///
+    /// struct Client {
+    ///     pacer: Pacer,
+    ///     next: Claim<'static>,
+    /// }
+    ///
+    /// let pacer = Pacer::builder(Rate::per_second(100)?).clock(ManualClock::new()).build();
+    /// let next = pacer.claim()?.into_owned();
+    /// let mut client = Client { pacer, next };
+    /// client.next.start()?; // slot 0 is due
+    /// client.next = client.pacer.claim()?.into_owned();
+    /// assert_eq!(client.next.due()?.as_nanos(), 10_000_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn into_owned(mut self) -> Claim<'static> {
+        let held = self.held.take(); // this one has nothing to give back any more
+        Claim { pacer: Cow::Owned(Pacer::clone(&self.pacer)), held, started: self.started }
     }
 
     /// When the schedule lets the slot start, as things stand now; [`Nanos::MAX`] while the pacer
@@ -252,10 +278,10 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for Claim<'_> {
     fn drop(&mut self) {
         if let Some(claimed) = self.held.take() {
-            self.pacer.0.timeline.give_back(&claimed, &*self.pacer.0.clock);
+            self.pacer.0.timeline.give_back(&claimed);
         }
     }
 }

@@ -137,7 +137,8 @@ impl Lane {
     pub fn try_acquire(&mut self) -> Result<Grant, Refused> {
         match self.run.next(self.pacer.0.timeline.version()) {
             Some(grant) => Ok(grant),
-            None => self.try_acquire_slowly(),
+            // Taken apart and put together, so that a grant of the run stays in registers.
+            None => Ok(self.try_acquire_slowly()?),
         }
     }
 
@@ -204,7 +205,7 @@ impl Lane {
             self.pace.used = granted;
         }
         let run = std::mem::take(&mut self.run);
-        self.pacer.0.timeline.give_back(&run.rest(left), &*self.pacer.0.clock);
+        self.pacer.0.timeline.give_back(&run.rest(left));
     }
 
     /// The pacer that this lane belongs to.

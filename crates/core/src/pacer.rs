@@ -107,11 +107,18 @@ impl Pacer {
     /// ```
     pub fn acquire_many(&self, n: u32) -> Result<Grant, Refused> {
         match n {
-            0 if self.is_closed() => Err(Refused::Closed),
-            0 => Ok(self.0.timeline.start_now(&*self.0.clock)),
+            0 => Ok(self.start_nothing()?),
             1 => Ok(self.acquire()?),
             _ => Ok(self.0.start_by(None, n.into(), i64::MAX)?.grant),
         }
+    }
+
+    #[cold]
+    fn start_nothing(&self) -> Result<Grant, Ended> {
+        if self.is_closed() {
+            return Err(Ended::Closed);
+        }
+        Ok(self.0.timeline.start_now(&*self.0.clock))
     }
 
     /// Takes the next slot if it is due now. Otherwise takes nothing, and says from when on the
@@ -136,6 +143,7 @@ impl Pacer {
     /// assert!(pacer.try_acquire().is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn try_acquire(&self) -> Result<Grant, Refused> {
         match self.0.timeline.try_claim_fast() {
             Some(grant) => Ok(grant),
@@ -161,7 +169,7 @@ impl Pacer {
     #[inline]
     pub fn try_acquire_many(&self, n: u32) -> Result<Grant, Refused> {
         match n {
-            0 => self.acquire_many(0),
+            0 => Ok(self.start_nothing()?),
             1 => self.try_acquire(),
             _ => Ok(self.0.start_by(None, n.into(), i64::MIN)?.grant),
         }

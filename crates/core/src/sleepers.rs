@@ -19,6 +19,7 @@
 use crate::position::ticks_between;
 use crate::sync::{HERD, Mutex, Unparker};
 use std::collections::{BTreeMap, VecDeque};
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 use std::thread;
@@ -59,9 +60,9 @@ pub(crate) struct Woken {
 
 impl Drop for Woken {
     fn drop(&mut self) {
-        self.threads.drain(..).for_each(|thread| thread.unpark());
+        mem::take(&mut self.threads).iter().for_each(Unparker::unpark);
         let mut panic = None;
-        for task in self.tasks.drain(..) {
+        for task in mem::take(&mut self.tasks) {
             // If a waker panics, the others are woken all the same.
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.wake())) {
                 panic.get_or_insert(payload);
@@ -168,6 +169,9 @@ impl Registry {
     }
 
     fn take_watching(&mut self) -> Vec<Waker> {
-        std::mem::take(&mut self.watching).into_values().collect()
+        if self.watching.is_empty() {
+            return Vec::new(); // what follows takes a while, also for none
+        }
+        mem::take(&mut self.watching).into_values().collect()
     }
 }

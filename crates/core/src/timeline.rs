@@ -167,7 +167,6 @@ impl Timeline {
     }
 
     /// Now, reported to all threads, for a start that belongs to no slot.
-    #[inline(never)]
     pub(crate) fn start_now(&self, clock: &dyn Clock) -> Grant {
         let now = self.now(clock).signed();
         self.published.see(now);
@@ -202,6 +201,7 @@ impl Timeline {
         window.grant(position).filter(|_| self.exchange(position, after(position, 1)))
     }
 
+    #[inline]
     fn next(&self) -> u64 {
         // Relaxed: as in `claim_fast`; what acts on it does so by compare-and-swap. Model:
         // `tried_claims_are_unique`.
@@ -209,6 +209,7 @@ impl Timeline {
     }
 
     /// Moves the word from what was seen there; false if another thread has moved it.
+    #[inline]
     fn exchange(&self, seen: u64, new: u64) -> bool {
         // Relaxed: as in `claim_fast`. Models: `tried_claims_are_unique`, `a_skip_loses_no_slot`.
         self.allocated.compare_exchange(seen, new, Relaxed, Relaxed).is_ok()
@@ -228,7 +229,7 @@ impl Timeline {
         if snapshot.is_some_and(is_known) {
             return Ok(claimed);
         }
-        self.enter().confirm(claimed, clock)
+        self.enter().confirm(claimed)
     }
 
     /// Whether the schedule has no slot left for a caller that comes now.
@@ -239,7 +240,27 @@ impl Timeline {
     /// When the slot may start that is `slots` behind the next one that nobody has claimed;
     /// `i64::MAX` while paused.
     pub(crate) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
-        self.enter().due_after(slots)
+        let snapshot = self.published.snapshot();
+        let position = after(self.next(), slots);
+        match snapshot.filter(|snapshot| snapshot.tells(position)) {
+            Some(snapshot) => Ok(snapshot.intended(position).saturating_sub(self.lead_ns)),
+            None => self.enter().due_after(slots),
+        }
+    }
+
+    /// When the next `slots` slots in a row may start; `i64::MAX` while paused.
+    pub(crate) fn row_due(&self, slots: u64) -> Result<i64, Ended> {
+        self.enter().row_due(slots)
+    }
+
+    /// The interval between slots, and how much lateness is made up for freely, in nanoseconds.
+    pub(crate) fn spacing(&self) -> (i64, i64) {
+        match self.published.snapshot() {
+            Some(snapshot) => (snapshot.interval_ns(), i64::MAX),
+            None => self.with_schedule(|schedule| {
+                (schedule.interval_ns(), schedule.policy().made_up_for())
+            }),
+        }
     }
 
     /// Goes on with a slot that has been claimed, or claims one, or `slots` in a row. Starts it if
@@ -270,9 +291,9 @@ impl Timeline {
     }
 
     /// Gives back what was claimed and not started.
-    pub(crate) fn give_back(&self, claimed: &Claimed, clock: &dyn Clock) {
+    pub(crate) fn give_back(&self, claimed: &Claimed) {
         if claimed.slots > 0 {
-            self.enter().give_back(claimed, clock);
+            self.enter().give_back(claimed);
         }
     }
 

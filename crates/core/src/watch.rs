@@ -52,6 +52,31 @@ impl Pacer {
         self.0.timeline.due_after(slots.into()).map(Nanos::from_signed)
     }
 
+    /// When the next `n` slots in a row are due, as one operation; otherwise as
+    /// [`next_due`](Pacer::next_due). Two or more slots are new ones: those that were given back are
+    /// left to other callers.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Rate};
+    /// use std::time::Duration;
+    ///
+    /// let pacer = Pacer::builder(Rate::per_second(10)?).clock(ManualClock::new()).build();
+    /// let (first, _second) = (pacer.claim()?, pacer.claim()?);
+    /// drop(first); // slot 0 goes back
+    /// assert_eq!(pacer.next_due_many(1)?, pacer.now());
+    /// assert_eq!(pacer.next_due_many(2)?, pacer.now() + Duration::from_millis(200));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Ended::Closed`], or [`Ended::Finished`] when the schedule has fewer slots left.
+    pub fn next_due_many(&self, n: u32) -> Result<Nanos, Ended> {
+        match n {
+            0 | 1 => self.next_due(),
+            _ => self.0.timeline.row_due(n.into()).map(Nanos::from_signed),
+        }
+    }
+
     /// A watch for changes of the schedule, for one task at a time.
     #[must_use]
     pub fn watch(&self) -> Watch {
@@ -83,9 +108,8 @@ impl Pacer {
     /// ```
     #[must_use]
     pub fn wake_at(&self, due: Nanos, woken: Nanos, cost: Duration) -> Nanos {
-        let stretch_ns = self.0.timeline.with_schedule(|schedule| {
-            self.0.pausing.stretch_ns(schedule.interval_ns(), schedule.policy().made_up_for())
-        });
+        let (interval_ns, made_up_for) = self.0.timeline.spacing();
+        let stretch_ns = self.0.pausing.stretch_ns(interval_ns, made_up_for);
         let latest = due.signed().saturating_add(stretch_ns);
         let spared = self.0.pausing.wakes_again(woken.signed(), cost);
         Nanos::from_signed(spared.min(latest).max(due.signed()))

@@ -526,8 +526,9 @@ fn late_ns(index: u64) -> u64 {
 #[test]
 fn strict_keeps_an_interval_between_slots_that_are_held_for_a_while() {
     for held_over in 0..3 {
-        let (clock, mut held, mut starts) = (ManualClock::new(), VecDeque::new(), Vec::new());
+        let clock = ManualClock::new();
         let pacer = build("1000/s", &clock).strictness(strictness(1.0)).build();
+        let (mut held, mut starts) = (VecDeque::new(), Vec::new());
         for index in 0..400 {
             held.push_back(pacer.claim().expect("open"));
             let mut claim = pacer.claim().expect("open");
@@ -549,8 +550,9 @@ fn strict_keeps_an_interval_between_slots_that_are_held_for_a_while() {
 /// It also stays over the last dozens of changes of the rate, however many came before them.
 #[test]
 fn a_held_slot_is_exact_over_the_last_thirty_changes() {
-    let (clock, mut held) = (ManualClock::new(), VecDeque::new());
+    let clock = ManualClock::new();
     let pacer = build("1000/s", &clock).build();
+    let mut held = VecDeque::new();
     for index in 0..400_u64 {
         let claim = pacer.claim().expect("open");
         let due = claim.due().expect("open");

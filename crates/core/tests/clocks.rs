@@ -315,7 +315,7 @@ fn handles_may_be_carried_through_a_panic() {
     fn is_unwind_safe<T: UnwindSafe + RefUnwindSafe + Send + Sync>() {}
     is_unwind_safe::<Pacer>();
     is_unwind_safe::<Lane>();
-    is_unwind_safe::<Claim>();
+    is_unwind_safe::<Claim<'_>>();
     is_unwind_safe::<Stats>();
 }
 

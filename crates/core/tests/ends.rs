@@ -4,6 +4,9 @@ mod common;
 
 use common::{SECOND, assert_balanced, build, drain, intended_ns, rate, span, strictness};
 use nanopace::{Ended, ManualClock, Pacer, PacerBuilder, Refused};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::task::{Wake, Waker};
 use std::thread;
 
 /// How many slots there are, taken one after the other as they come due.
@@ -70,6 +73,8 @@ fn a_row_that_does_not_fit_takes_nothing() {
     assert_eq!(pacer.acquire_many(3), Err(Refused::Finished));
     assert_eq!(pacer.try_acquire_many(3), Err(Refused::Finished));
     assert!(matches!(pacer.claim_many(3), Err(Refused::Finished)));
+    assert_eq!(pacer.next_due_many(3), Err(Ended::Finished));
+    assert_eq!(pacer.next_due_many(2), pacer.next_due());
     pacer.acquire_many(2).expect("two are left");
     assert_eq!(pacer.ledger().granted, 5);
 }
@@ -261,4 +266,31 @@ fn slots_that_are_forfeited_behind_the_end_are_no_more() {
     while pacer.try_acquire().is_ok() {}
     assert_eq!(pacer.ledger().elapsed, span(SECOND));
     assert_balanced(&pacer);
+}
+
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// A slot that came back is one more for whoever waits, until it is taken again.
+#[test]
+fn the_end_is_told_again_when_a_slot_that_came_back_is_taken() {
+    let pacer = build("1/h", &ManualClock::new()).slots(3).build();
+    pacer.acquire().expect("slot 0");
+    let [first, _second] = [(); 2].map(|()| pacer.claim().expect("a slot"));
+    assert!(pacer.is_finished());
+    drop(first);
+    assert!(!pacer.is_finished());
+
+    let (watch, flag) = (pacer.watch(), Arc::new(Flag(AtomicBool::new(false))));
+    watch.set(&Waker::from(Arc::clone(&flag)));
+    assert!(matches!(pacer.try_acquire(), Err(Refused::NotUntil(_))));
+    assert!(!flag.0.load(Relaxed));
+    let _third = pacer.claim().expect("the one that came back");
+    assert!(flag.0.load(Relaxed), "nothing is left to wait for");
+    assert_eq!(pacer.next_due(), Err(Ended::Finished));
 }

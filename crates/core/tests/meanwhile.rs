@@ -68,7 +68,7 @@ fn a_second_stall_while_time_is_owed_holds_back_a_caller_that_sleeps_already() {
     pacer.try_acquire().expect("due at once");
     clock.set(10 * SECOND);
     pacer.try_acquire().expect("late");
-    let claims = [(); 2].map(|()| pacer.claim().expect("open"));
+    let claims = [(); 2].map(|()| pacer.claim().expect("open").into_owned());
     clock.then(move || claims.into_iter().for_each(drop));
     let (meanwhile, other) = (clock.clone(), pacer.clone());
     clock.then(move || {

@@ -44,7 +44,7 @@ struct Pair {
     clock: ManualClock,
     pacer: Pacer,
     oracle: Oracle,
-    claims: Vec<(Claim, u64)>,
+    claims: Vec<(Claim<'static>, u64)>,
     lanes: Vec<Lane>,
     lane_starts: u64,
 }
@@ -247,7 +247,7 @@ impl Pair {
     fn claim(&mut self) -> Result<(), Undecided> {
         let real = self.pacer.claim();
         match (real, self.oracle.claim()?) {
-            (Ok(claim), Ok(slot)) => self.claims.push((claim, slot)),
+            (Ok(claim), Ok(slot)) => self.claims.push((claim.into_owned(), slot)),
             (Err(Ended::Closed), Err(Answer::Closed))
             | (Err(Ended::Finished), Err(Answer::Finished)) => {}
             (real, plain) => panic!("claim: {real:?}, should be {plain:?}"),
@@ -260,7 +260,7 @@ impl Pair {
         let now = self.now();
         let (real, claim) = match self.pacer.acquire_or_claim() {
             Ok(Slot::Started(grant)) => (Ok(grant), None),
-            Ok(Slot::Claimed(mut claim)) => (claim.start(), Some(claim)),
+            Ok(Slot::Claimed(mut claim)) => (claim.start(), Some(claim.into_owned())),
             Err(ended) => (Err(ended.into()), None),
         };
         let (plain, held) = match self.oracle.claim()? {

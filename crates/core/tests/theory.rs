@@ -177,14 +177,14 @@ fn the_even_schedule_at_random_services_is_d_m_1() {
 }
 
 /// What waits for a strict pacer, and when it arrived.
-struct Waiting {
+struct Waiting<'p> {
     clock: ManualClock,
-    claims: VecDeque<(Claim, Nanos)>,
+    claims: VecDeque<(Claim<'p>, Nanos)>,
     complete: Nanos,
     responses: Vec<f64>,
 }
 
-impl Waiting {
+impl Waiting<'_> {
     /// Starts everything that may start up to that moment, at the moment it may.
     fn serve_until(&mut self, moment: Nanos) {
         while let Some((claim, arrival)) = self.claims.front_mut() {

@@ -7,7 +7,7 @@ use common::{
     MICRO, MILLI, SECOND, actual_ns, assert_balanced, at, build, drain, intended_ns, rate, span,
     strictness, wait_ns,
 };
-use nanopace::{ManualClock, Pacer, Refused};
+use nanopace::{ManualClock, Nanos, Pacer, Refused};
 
 /// 1000/s with slot 0 taken, `left_ns` before slot 1.
 fn before_slot_1(left_ns: u64, threshold_ns: u64) -> (ManualClock, Pacer) {
@@ -63,6 +63,17 @@ fn a_refusal_has_the_moment_from_which_it_is_granted() {
     assert_eq!(claim.delay(), Ok(span(0)), "too short to pause for");
     assert_eq!(claim.start().map(actual_ns), Ok(moment));
     assert_eq!(pacer.stats().early_starts(), 1);
+}
+
+/// The threshold makes no moment of a pause that nobody knows the end of.
+#[test]
+fn nothing_is_due_while_the_pacer_is_paused() {
+    let (_clock, pacer) = before_slot_1(MILLI / 2, 100 * MICRO);
+    assert_eq!(pacer.next_due(), Ok(at(MILLI - 100 * MICRO + 1)));
+    assert_eq!(pacer.next_due_many(2), pacer.next_due());
+    pacer.pause();
+    assert_eq!(pacer.next_due(), Ok(Nanos::MAX));
+    assert_eq!(pacer.next_due_many(2), Ok(Nanos::MAX));
 }
 
 /// A thousand starts, each early by 99.999 us, at moments that are never far enough away to sleep.

@@ -55,10 +55,11 @@ fn begin(
         born.1 = pacer.now();
     }
     let origin = claim.due().map_err(|closed| closed.to_string())?;
+    drop(claim);
     Ok((pacer, born, origin))
 }
 
-fn still_paused(pacer: &Pacer, claim: &Claim) -> Result<(), String> {
+fn still_paused(pacer: &Pacer, claim: &Claim<'_>) -> Result<(), String> {
     let same = claim.due() == Ok(Nanos::MAX) && pacer.try_acquire() == Err(Refused::Paused);
     if same { Ok(()) } else { Err("a pacer that starts paused".to_owned()) }
 }

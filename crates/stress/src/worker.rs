@@ -32,7 +32,7 @@ pub(crate) struct Worker<'a> {
     shared: &'a RoundShared<'a>,
     rng: Rng,
     lane: Option<(u64, Lane)>,
-    claims: Vec<Claim>,
+    claims: Vec<Claim<'a>>,
     records: Vec<Record>,
 }
 
@@ -132,7 +132,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn start(&mut self, mut claim: Claim) {
+    fn start(&mut self, mut claim: Claim<'a>) {
         let due = claim.due().unwrap_or(Nanos::MAX);
         let mut answer = Err(Refused::Closed);
         self.note(Call::Claim, 1, due, |_| {

@@ -1,9 +1,10 @@
 //! The project's own commands, for a machine that has nothing but Rust.
 //!
 //! ```text
-//! cargo xtask test        every test: unit, integration and documentation tests; 60 random rounds of
-//!                         real threads in debug, and 60 in release; the loom models at depth 2; and
-//!                         whether the stored edits, which show that the models can fail, still apply
+//! cargo xtask test        every test: unit, integration and documentation tests, those of a feature
+//!                         that is off by default too; 60 random rounds of real threads in debug, and
+//!                         60 in release; the loom models at depth 2; and whether the stored edits,
+//!                         which show that the models can fail, still apply
 //! cargo xtask stress [N]  only random rounds of real threads, N in debug and N in release (60 by
 //!                         default)
 //! cargo xtask loom [N]    only the loom models, at N preemptions (2 by default)
@@ -48,6 +49,10 @@ fn test() -> Vec<Step> {
     let mut steps = vec![Step::new("unit, integration and documentation tests", || {
         cargo(&["test", "--workspace", "--no-fail-fast"], &[])
     })];
+    steps.push(Step::new("the timer of async-io", || {
+        let async_io = ["--package", "nanopace-async", "--features", "async-io"];
+        cargo(&[&["test", "--test", "async_io"], &async_io[..]].concat(), &[])
+    }));
     steps.extend(stress("60"));
     steps.push(Step::new("stored edits still apply", || {
         let mutants = ["--package", "loom-tests", "--bin", "mutants", "--", "--check"];
@@ -85,8 +90,8 @@ fn lint() -> Vec<Step> {
         Step::new("format", || cargo(&["fmt", "--all", "--check"], &[])),
         structure(),
         Step::new("clippy", || {
-            let rivals = "--features=nanopace-benches/rivals";
-            let options = ["clippy", "--workspace", "--all-targets", rivals];
+            let features = "--features=nanopace-benches/rivals,nanopace-async/async-io";
+            let options = ["clippy", "--workspace", "--all-targets", features];
             cargo(&[&options[..], &["--", "--deny", "warnings"]].concat(), &[])
         }),
         Step::new("documentation", || {

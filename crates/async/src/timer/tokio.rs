@@ -44,8 +44,9 @@ impl TokioTimer {
     /// A timer in the runtime that the caller runs in.
     ///
     /// # Errors
-    /// When the caller runs in no tokio runtime, when the runtime does no I/O (`enable_io` was not
-    /// called), or when the system has no file descriptor left.
+    /// When the caller runs in no tokio runtime, when the system has no file descriptor left, or
+    /// [`Unsupported`](io::ErrorKind::Unsupported) when the runtime does no I/O: `enable_io` was not
+    /// called.
     pub fn new() -> io::Result<TokioTimer> {
         Ok(TokioTimer(Mutex::new(Place::Reactor(Reactor::new()?))))
     }
@@ -151,7 +152,9 @@ fn timerfd() -> io::Result<AsyncFd<OwnedFd>> {
     let register = || AsyncFd::new(fd);
     // Panics where the runtime was built without I/O, and there is no way to ask for that.
     let registered = catch_unwind(AssertUnwindSafe(register));
-    registered.unwrap_or_else(|_| Err(io::Error::other("the runtime does no I/O: enable_io()")))
+    let no_io =
+        || io::Error::new(io::ErrorKind::Unsupported, "the runtime does no I/O: enable_io()");
+    registered.unwrap_or_else(|_| Err(no_io()))
 }
 
 fn settime(timer: &AsyncFd<OwnedFd>, delay: Duration, again: Duration) -> io::Result<()> {

@@ -21,7 +21,7 @@ pub(super) struct Locked {
     schedule: Schedule,
     returned: Returned,
     closed: bool,
-    /// Whether all slots had been claimed when the schedule was last published.
+    /// Whether no slot was left when the schedule was last published.
     is_over: bool,
     skipped: u64,
     counter: SlotCounter,
@@ -154,13 +154,14 @@ impl Entry<'_> {
     fn plan(&self, position: u64, now: i64) -> Plan {
         let schedule = &self.locked.schedule;
         let is_paused = schedule.is_paused();
+        let lead_ns = if is_paused { 0 } else { self.timeline.lead_ns };
         let release = if is_paused { i64::MAX } else { schedule.release(position) };
         Plan {
             version: 0,
             now,
             intended: schedule.intended(position),
             release,
-            due: release.saturating_sub(self.timeline.lead_ns),
+            due: release.saturating_sub(lead_ns),
             is_paused,
             interval_ns: schedule.interval_ns(),
             made_up_for: schedule.policy().made_up_for(),
@@ -210,13 +211,9 @@ impl Entry<'_> {
     }
 
     /// What has been claimed without the lock goes back if there is no such slot.
-    pub(super) fn confirm(
-        &mut self,
-        claimed: Claimed,
-        clock: &dyn Clock,
-    ) -> Result<Claimed, Refused> {
+    pub(super) fn confirm(&mut self, claimed: Claimed) -> Result<Claimed, Refused> {
         if let Err(ended) = self.check(claimed.position) {
-            self.give_back(&claimed, clock);
+            self.give_back(&claimed);
             return Err(ended.into());
         }
         self.publish(self.locked.latest);
@@ -231,6 +228,13 @@ impl Entry<'_> {
     pub(super) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
         let position = after(self.first(1), slots);
         self.check(position)?;
+        Ok(self.plan(position, 0).due)
+    }
+
+    /// See [`Timeline::row_due`].
+    pub(super) fn row_due(&self, slots: u64) -> Result<i64, Ended> {
+        let position = self.first(slots);
+        self.check(before(after(position, slots)))?;
         Ok(self.plan(position, 0).due)
     }
 
@@ -279,10 +283,9 @@ impl Entry<'_> {
     }
 
     /// See [`Timeline::give_back`].
-    pub(super) fn give_back(&mut self, claimed: &Claimed, clock: &dyn Clock) {
-        let now = self.now(clock);
+    pub(super) fn give_back(&mut self, claimed: &Claimed) {
         self.put_back(claimed);
-        self.publish(now);
+        self.publish(self.locked.latest);
     }
 
     /// The latest claims are taken back from the word. Others wait to be handed out again.
@@ -378,7 +381,7 @@ impl Entry<'_> {
     /// Publishes the schedule as it is, unless it is published already.
     pub(super) fn publish(&mut self, now: i64) {
         let next = self.timeline.next();
-        let is_over = self.locked.schedule.is_over(next);
+        let is_over = self.is_finished();
         let was_over = std::mem::replace(&mut self.locked.is_over, is_over);
         if is_over && !was_over {
             // Tasks that wait for a slot have to know that there is none.

@@ -40,7 +40,7 @@ impl Timeline {
             let plan = self.plan_open(&snapshot, position, now)?;
             if !plan.can_start_by(deadline) {
                 if let Some(claimed) = held.take() {
-                    self.give_back(&claimed, clock);
+                    self.give_back(&claimed);
                 }
                 return Some(Err(plan.refusal()));
             }

@@ -1,0 +1,97 @@
+//! A slot that a task has taken ahead of its start.
+
+use crate::AsyncPacer;
+use crate::acquire::{TRIES, has_had_enough, spin};
+use crate::line::Call;
+use crate::sync::HAD;
+use nanopace::{Claim, Ended, Grant, Nanos, Refused};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// A slot that is yours. It completes when the slot is due; dropped before that, the slot goes back
+/// and another task gets it.
+///
+/// For operations that are prepared ahead of their start, and for a slot that must not go to
+/// another task meanwhile. Any number of them may wait at a time: each is woken for its own slot.
+/// A change of the schedule, and a slot that goes back, wake all that wait, to look again.
+///
+/// ```
+/// use nanopace::{Pacer, Rate};
+/// use nanopace_async::AsyncPacer;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let pacer = AsyncPacer::new(Pacer::new(Rate::per_second(1_000)?))?;
+/// let (first, second) = (pacer.claim()?, pacer.claim()?);
+/// let due = second.due()?;
+/// // ... what the operation needs at hand ...
+/// let sent = tokio::spawn(async move { second.await });
+/// drop(first); // slot 0 goes back
+/// assert_eq!(sent.await??.intended_start(), due);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Polled again after it has completed, it tells the same again.
+#[derive(Debug)]
+#[must_use = "a claim that is dropped goes back"]
+pub struct AsyncClaim {
+    claim: Claim<'static>,
+    pacer: AsyncPacer,
+    /// When the line calls this task, if it does.
+    call: Option<Call>,
+}
+
+impl AsyncPacer {
+    /// Takes the next slot, whenever it is due, for the task that awaits it; see
+    /// [`Pacer::claim`](nanopace::Pacer::claim).
+    ///
+    /// # Errors
+    /// [`Ended`].
+    pub fn claim(&self) -> Result<AsyncClaim, Ended> {
+        let claim = self.pacer().claim()?.into_owned();
+        Ok(AsyncClaim { claim, pacer: self.clone(), call: None })
+    }
+}
+
+impl AsyncClaim {
+    /// When the slot is due, as things stand; see [`Claim::due`].
+    ///
+    /// # Errors
+    /// [`Ended`].
+    pub fn due(&self) -> Result<Nanos, Ended> {
+        self.claim.due()
+    }
+}
+
+impl Future for AsyncClaim {
+    /// Refused as [`Refused::Closed`] or [`Refused::Finished`], and nothing else.
+    type Output = Result<Grant, Refused>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let AsyncClaim { claim, pacer, call } = &mut *self;
+        let tries = if has_had_enough() { 0 } else { TRIES };
+        for _ in 0..tries {
+            match claim.start() {
+                Err(Refused::NotUntil(_) | Refused::Paused) => {}
+                done => {
+                    pacer.0.forget(call, done.ok().map(Grant::actual_start));
+                    return Poll::Ready(done);
+                }
+            }
+            let Some(hold) = pacer.0.keep(call, context.waker(), || claim.due()) else {
+                HAD.with(|had| had.set(0));
+                return Poll::Pending;
+            };
+            spin(hold);
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl Drop for AsyncClaim {
+    fn drop(&mut self) {
+        self.pacer.0.forget(&mut self.call, None);
+    }
+}

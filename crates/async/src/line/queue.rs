@@ -1,0 +1,155 @@
+//! Who waits in line, and what the line has measured.
+
+use crate::waking::{Holding, Waking};
+use nanopace::Nanos;
+use std::collections::{BTreeMap, BTreeSet};
+use std::task::Waker;
+use std::time::Duration;
+
+/// What setting the timer takes, until that has been measured.
+const SET_COST_AT_FIRST: Duration = Duration::from_micros(5);
+
+#[derive(Debug)]
+pub(super) struct Queue {
+    /// By ticket: all tasks that wait.
+    pub(super) waiting: BTreeMap<u64, Waiting>,
+    /// The tickets of those that have not been called since they last came: the first one leads.
+    pub(super) uncalled: BTreeSet<u64>,
+    /// The deadlines of those, if they have one.
+    pub(super) deadlines: BTreeSet<(Nanos, u64)>,
+    /// Those of them that want several slots, by how many.
+    pub(super) rows: BTreeSet<(u32, u64)>,
+    /// Tasks that have claims.
+    pub(super) claims: BTreeMap<Call, Waker>,
+    pub(super) last_ticket: u64,
+    /// Whether the next change rings the bell.
+    pub(super) is_watched: bool,
+    /// When a task in line last had its slot.
+    pub(super) started: Nanos,
+    /// When the timer rings next; the origin if it does not.
+    pub(super) alarm: Nanos,
+    /// What setting the timer takes, smoothed.
+    pub(super) set_cost: Duration,
+    pub(super) waking: Waking,
+    pub(super) holding: Holding,
+}
+
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) waker: Waker,
+    wish: Wish,
+}
+
+/// What a task waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wish {
+    pub(crate) slots: u32,
+    pub(crate) deadline: Nanos,
+}
+
+/// When a claim is due whose task is to be called then, and a number that no other one has.
+pub(crate) type Call = (Nanos, u64);
+
+/// A task's place in line.
+#[derive(Debug)]
+pub(crate) struct Ticket(pub(super) u64);
+
+impl Queue {
+    pub(super) fn new() -> Queue {
+        Queue {
+            waiting: BTreeMap::new(),
+            uncalled: BTreeSet::new(),
+            deadlines: BTreeSet::new(),
+            rows: BTreeSet::new(),
+            claims: BTreeMap::new(),
+            last_ticket: 0,
+            is_watched: false,
+            started: Nanos::ZERO,
+            alarm: Nanos::ZERO,
+            set_cost: SET_COST_AT_FIRST,
+            waking: Waking::default(),
+            holding: Holding::default(),
+        }
+    }
+
+    /// Whether nobody waits to be called.
+    pub(super) fn is_idle(&self) -> bool {
+        self.uncalled.is_empty() && self.claims.is_empty()
+    }
+
+    /// Whether no time is known to call anybody at, as while the pacer is paused.
+    pub(super) fn waits_for_a_change(&self) -> bool {
+        self.alarm == Nanos::ZERO && self.uncalled.len() == self.waiting.len()
+    }
+
+    /// Whether a task has been called and has not come, and others are behind it.
+    pub(super) fn waits_for_a_task(&self) -> bool {
+        !self.uncalled.is_empty() && self.uncalled.len() < self.waiting.len()
+    }
+
+    pub(super) fn admit(&mut self) -> Ticket {
+        self.last_ticket += 1;
+        Ticket(self.last_ticket)
+    }
+
+    /// Returns another waker that stood there.
+    pub(super) fn stand(&mut self, number: u64, wish: Wish, waker: &Waker) -> Option<Waker> {
+        self.uncalled.insert(number);
+        if wish.deadline != Nanos::MAX {
+            self.deadlines.insert((wish.deadline, number));
+        }
+        if wish.slots > 1 {
+            self.rows.insert((wish.slots, number));
+        }
+        match self.waiting.get(&number) {
+            Some(waiting) if waiting.waker.will_wake(waker) => None,
+            _ => {
+                let waiting = Waiting { waker: waker.clone(), wish };
+                self.waiting.insert(number, waiting).map(|earlier| earlier.waker)
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, number: u64) -> Option<Waker> {
+        self.called(number);
+        self.waiting.remove(&number).map(|waiting| waiting.waker)
+    }
+
+    /// It is not called again until it comes.
+    pub(super) fn called(&mut self, number: u64) -> Option<&Waiting> {
+        self.uncalled.remove(&number);
+        let waiting = self.waiting.get(&number)?;
+        self.deadlines.remove(&(waiting.wish.deadline, number));
+        self.rows.remove(&(waiting.wish.slots, number));
+        Some(waiting)
+    }
+
+    /// The bell has rung. True if the timer was to ring by now.
+    pub(super) fn rang(&mut self, now: Nanos) -> bool {
+        let was_meant = self.alarm != Nanos::ZERO && self.alarm <= now;
+        if was_meant {
+            self.waking.learn(now - self.alarm);
+            self.alarm = Nanos::ZERO;
+        }
+        was_meant
+    }
+
+    /// How many slots the task wants.
+    pub(super) fn slots(&self, number: u64) -> u32 {
+        self.waiting.get(&number).map_or(1, |waiting| waiting.wish.slots)
+    }
+
+    /// The first task that wants one slot.
+    pub(super) fn first_of_one(&self) -> Option<u64> {
+        self.uncalled.iter().copied().find(|&number| self.slots(number) <= 1)
+    }
+
+    pub(super) fn leads(&self, number: u64) -> bool {
+        self.uncalled.first() == Some(&number)
+    }
+
+    /// The earliest deadline of all tasks that have not been called.
+    pub(super) fn deadline(&self) -> Nanos {
+        self.deadlines.first().map_or(Nanos::MAX, |&(deadline, _)| deadline)
+    }
+}

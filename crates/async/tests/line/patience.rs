@@ -1,0 +1,125 @@
+//! Who waits for whom in line.
+
+use crate::world::{Run, Task, World, ms, poll_once};
+use nanopace::{Grant, Nanos, Refused};
+use std::time::Duration;
+
+/// Slot 1 is due at 100 ms. Its task is called, and another 4 ms later, and from then on twice as
+/// many each time.
+#[test]
+fn tasks_that_do_not_come_hold_up_others_for_4_ms_and_twice_as_many_for_4_more() {
+    for kept in [0_u64, 1, 2, 3, 6, 7, 64] {
+        let world = World::new("10/s", |builder| builder);
+        world.pacer.acquire().unwrap();
+        let mut waiting: Vec<_> = (0..kept).map(|_| world.line.acquire()).collect();
+        assert!(waiting.iter_mut().all(|kept| poll_once(kept).is_none()));
+        let mut task = Task::new(world.line.acquire());
+        let rounds = u64::from((kept + 1).ilog2());
+        let latest = ms(100 + 4 * rounds);
+        if rounds > 0 {
+            world.run_to(latest - Duration::from_millis(3), &mut [&mut task]);
+            assert!(task.done.is_none(), "{kept} that do not come");
+        }
+        world.run_to(latest, &mut [&mut task]);
+        let grant = task.done.expect("it has been called").unwrap();
+        assert_eq!(grant.intended_start(), ms(100), "{kept} that do not come");
+    }
+}
+
+/// Whether the claim waits already when the task is called that does not come, or only then.
+#[test]
+fn a_claim_that_waits_for_long_does_not_put_that_off() {
+    for is_early in [false, true] {
+        let world = World::new("10/s", |builder| builder);
+        world.pacer.acquire().unwrap();
+        let first = world.pacer.claim().unwrap();
+        let _others = world.pacer.claim_many(8).unwrap();
+        let mut claim = Task::new(world.line.claim().unwrap()); // due at 1 s
+        drop(first); // due at 100 ms
+        let mut kept = world.line.acquire();
+        assert!(poll_once(&mut kept).is_none());
+        let mut task = Task::new(world.line.acquire());
+        if is_early {
+            claim.run();
+        }
+        world.run_to(ms(100), &mut [&mut task]);
+        world.run_to(ms(104), &mut [&mut claim, &mut task]);
+        assert!(task.done.is_some_and(|grant| grant.is_ok()), "early: {is_early}");
+        world.run_to(ms(1_000), &mut [&mut claim]);
+        assert!(claim.done.is_some());
+    }
+}
+
+/// Nobody is behind it, and the claim has a ring of its own.
+#[test]
+fn a_task_that_does_not_come_keeps_no_timer_busy() {
+    let world = World::new("10/s", |builder| builder);
+    world.pacer.acquire().unwrap();
+    let first = world.pacer.claim().unwrap();
+    let _others = world.pacer.claim_many(8).unwrap();
+    let mut claim = Task::new(world.line.claim().unwrap()); // due at 1 s
+    drop(first);
+    let mut kept = world.line.acquire();
+    assert!(poll_once(&mut kept).is_none());
+    world.run_to(ms(1_000), &mut [&mut claim]);
+    assert!(claim.done.is_some());
+    assert!(world.rings.get() < 10, "{}", world.rings.get());
+}
+
+/// Told when a slot is taken, and not when the next one is due.
+#[test]
+fn a_row_that_no_longer_fits_is_told_at_once() {
+    let world = World::new("1/h", |builder| builder.slots(5));
+    world.pacer.acquire().unwrap();
+    let hour = Duration::from_secs(3_600);
+    let mut first = Task::new(world.line.acquire());
+    let mut rows = [3, 4].map(|slots| Task::new(world.line.acquire_many(slots)));
+    let [three, four] = &mut rows;
+    world.run_to(ms(1), &mut [&mut first, three, four]);
+    world.run_to(Nanos::ZERO + hour, &mut [&mut first, three, four]);
+    assert!(first.done.is_some_and(|first| first.is_ok()));
+    assert_eq!(four.done, Some(Err(Refused::Finished)));
+    assert!(three.done.is_none());
+    world.run_to(Nanos::ZERO + 2 * hour, &mut [three]);
+    assert_eq!(three.done.unwrap().map(Grant::intended_start), Ok(Nanos::ZERO + 2 * hour));
+    assert_eq!(world.pacer.ledger().granted, 5);
+}
+
+/// A task that holds on spends what it may hold on for, and then leaves the processor.
+#[test]
+fn a_clock_that_stands_before_a_slot_keeps_no_task_busy() {
+    let world = World::new("10/s", |builder| builder);
+    world.pacer.acquire().unwrap();
+    let mut in_line = Task::new(world.line.acquire());
+    let mut claim = Task::new(world.line.claim().unwrap());
+    world.run_to(ms(100) - Duration::from_micros(5), &mut [&mut in_line, &mut claim]);
+    for _ in 0..1_000 {
+        in_line.run();
+        claim.run();
+    }
+    assert!(!in_line.is_woken() && !claim.is_woken());
+    world.run_to(ms(200), &mut [&mut in_line, &mut claim]);
+    assert!(in_line.done.is_some() && claim.done.is_some());
+}
+
+/// A slot that came back is for none that wants several in a row: the task behind has it at once,
+/// and the row waits for its own without being busy.
+#[test]
+fn a_slot_that_came_back_goes_past_a_row() {
+    let world = World::new("10/s", |builder| builder);
+    world.pacer.acquire().unwrap();
+    let claims = [(); 3].map(|()| world.pacer.claim().unwrap());
+    let mut row = Task::new(world.line.acquire_many(2));
+    let mut behind = Task::new(world.line.acquire());
+    world.run_to(ms(50), &mut [&mut row, &mut behind]);
+    let [first, second, _third] = claims;
+    drop(first); // slot 1, due at 100 ms
+    world.run_to(ms(100), &mut [&mut row, &mut behind]);
+    assert_eq!(behind.done.unwrap().map(Grant::intended_start), Ok(ms(100)));
+    assert!(row.done.is_none() && row.polls < 10);
+    drop(second); // slot 2, due at 200 ms, which nobody wants
+    world.run_to(ms(399), &mut [&mut row]);
+    assert!(row.done.is_none() && !row.is_woken() && row.polls < 20);
+    world.run_to(ms(400), &mut [&mut row]);
+    assert_eq!(row.done.unwrap().map(Grant::intended_start), Ok(ms(400)));
+}

@@ -1,0 +1,173 @@
+//! A runtime of one thread with a clock and a timer that are moved by hand.
+
+use nanopace::{Clock, ManualClock, Nanos, Pacer, PacerBuilder, Rate};
+use nanopace_async::AsyncPacer;
+use nanopace_async::timer::Timer;
+use std::cell::Cell;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+const MILLI: u64 = 1_000_000;
+
+pub(crate) fn rate(text: &str) -> Rate {
+    text.parse().unwrap()
+}
+
+pub(crate) fn ms(millis: u64) -> Nanos {
+    Nanos::from_nanos(millis * MILLI)
+}
+
+/// When it goes off, how soon again, and what it wakes.
+type Alarm = Option<(Nanos, Duration, Waker)>;
+
+/// A timer on the manual clock, which rings as late as it may where it has to ring again.
+#[derive(Clone, Debug)]
+struct ManualTimer {
+    clock: ManualClock,
+    alarm: Arc<Mutex<Alarm>>,
+}
+
+impl Timer for ManualTimer {
+    fn set(&self, delay: Duration, again: Duration, waker: &Waker) {
+        let at = self.clock.now() + delay;
+        *self.alarm.lock().unwrap() = Some((at, again, waker.clone()));
+    }
+
+    fn stop(&self) {
+        *self.alarm.lock().unwrap() = None;
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) clock: ManualClock,
+    pub(crate) pacer: Pacer,
+    pub(crate) line: AsyncPacer,
+    timer: ManualTimer,
+    /// How often the timer has gone off.
+    pub(crate) rings: Cell<u32>,
+}
+
+impl World {
+    /// At this rate, and with what `build` adds.
+    pub(crate) fn new(text: &str, build: impl FnOnce(PacerBuilder) -> PacerBuilder) -> World {
+        let clock = ManualClock::new();
+        let pacer = build(Pacer::builder(rate(text)).clock(clock.clone())).build();
+        let timer = ManualTimer { clock: clock.clone(), alarm: Arc::default() };
+        let line = AsyncPacer::with_timer(pacer.clone(), timer.clone());
+        World { clock, pacer, line, timer, rings: Cell::new(0) }
+    }
+
+    /// Moves the clock to `end`, from one ring of the timer to the next, and lets `tasks` run at
+    /// each. They run once more at the end.
+    pub(crate) fn run_to(&self, end: Nanos, tasks: &mut [&mut dyn Run]) {
+        run_all(tasks);
+        while let Some(waker) = self.next_ring(end) {
+            waker.wake();
+            run_all(tasks);
+        }
+        self.clock.set(end);
+        run_all(tasks);
+    }
+
+    fn next_ring(&self, end: Nanos) -> Option<Waker> {
+        let mut alarm = self.timer.alarm.lock().unwrap();
+        let (at, again, waker) = alarm.as_mut().filter(|(at, ..)| *at <= end)?;
+        self.clock.set(self.clock.now().max(*at));
+        *at = *at + 2 * *again;
+        self.rings.set(self.rings.get() + 1);
+        Some(waker.clone())
+    }
+
+    /// Whether the timer is set.
+    pub(crate) fn will_ring(&self) -> bool {
+        self.timer.alarm.lock().unwrap().is_some()
+    }
+}
+
+fn run_all(tasks: &mut [&mut dyn Run]) {
+    for task in tasks {
+        task.run();
+    }
+}
+
+/// A future that is polled whenever it has been woken.
+pub(crate) struct Task<F: Future> {
+    future: Option<Pin<Box<F>>>,
+    wakes: Arc<Wakes>,
+    polled_at: u32,
+    pub(crate) polls: u32,
+    pub(crate) done: Option<F::Output>,
+}
+
+#[derive(Default)]
+struct Wakes(AtomicU32);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A task that yields is polled again so often before others run, and the clock is moved.
+const POLLS: usize = 3;
+
+pub(crate) trait Run {
+    /// Polls it if it has been woken since it was polled.
+    fn run(&mut self);
+}
+
+impl<F: Future> Task<F> {
+    /// It has not been polled yet.
+    pub(crate) fn new(future: F) -> Task<F> {
+        let wakes = Arc::new(Wakes(AtomicU32::new(1)));
+        Task { future: Some(Box::pin(future)), wakes, polled_at: 0, polls: 0, done: None }
+    }
+
+    pub(crate) fn wakes(&self) -> u32 {
+        self.wakes.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_woken(&self) -> bool {
+        self.future.is_some() && self.wakes() != self.polled_at
+    }
+
+    /// Drops the future.
+    pub(crate) fn cancel(&mut self) {
+        self.future = None;
+    }
+}
+
+impl<F: Future> Run for Task<F> {
+    fn run(&mut self) {
+        for _ in 0..POLLS {
+            self.poll();
+        }
+    }
+}
+
+impl<F: Future> Task<F> {
+    fn poll(&mut self) {
+        if !self.is_woken() {
+            return;
+        }
+        self.polled_at = self.wakes();
+        self.polls += 1;
+        let waker = Waker::from(Arc::clone(&self.wakes));
+        let future = self.future.as_mut().expect("it is woken");
+        if let Poll::Ready(done) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            self.done = Some(done);
+            self.future = None;
+        }
+    }
+}
+
+/// Polls once, outside of any task.
+pub(crate) fn poll_once<F: Future>(future: F) -> Option<F::Output> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(done) => Some(done),
+        Poll::Pending => None,
+    }
+}
