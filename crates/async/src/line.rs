@@ -193,6 +193,11 @@ impl Line {
         }
     }
 
+    /// For how long tasks have held on to the processor.
+    pub(crate) fn spun(&self) -> Duration {
+        self.queue.lock().holding.spent
+    }
+
     fn enter(&self) -> Stay<'_> {
         let queue = self.queue.lock();
         Stay { line: self, queue, called: Called::default(), dropped: None }

@@ -49,6 +49,8 @@ pub(crate) struct Holding {
     saved: Duration,
     /// When that was brought up to date.
     at: Nanos,
+    /// What was spent so far.
+    pub(crate) spent: Duration,
 }
 
 impl Holding {
@@ -63,6 +65,7 @@ impl Holding {
 
     pub(crate) fn spend(&mut self, span: Duration) {
         self.saved = self.saved.saturating_sub(span);
+        self.spent += span;
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod answer;
 pub(crate) mod args;
+pub(crate) mod behaviour;
 mod latency;
 mod server;
 mod share;
@@ -15,11 +16,9 @@ mod tests;
 mod tls;
 
 use answer::Answerer;
-use latency::Latency;
+use behaviour::Behaviour;
 use server::Server;
-use share::Share;
 use sleep::Sleepers;
-use stall::Stall;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZero;
@@ -31,23 +30,6 @@ use tokio::runtime::{Builder, Runtime};
 
 /// As many as most systems allow: thousands of connections may arrive at once.
 const CONNECTIONS_TO_ACCEPT: u32 = 4096;
-
-/// How the target answers.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Behaviour {
-    /// How long each answer takes.
-    latency: Latency,
-    /// The planned outage, if any.
-    stall: Option<Stall>,
-    /// The share of requests that fail.
-    errors: Share,
-    /// What the latencies and the errors are drawn from.
-    seed: u64,
-    /// The length of a body in bytes.
-    body: u32,
-    /// Whether the target speaks TLS.
-    tls: bool,
-}
 
 /// A running target. It serves until the process ends.
 #[derive(Debug)]

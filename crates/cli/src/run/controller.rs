@@ -169,7 +169,6 @@ impl<'run> Controller<'run> {
             rates: &self.rates,
             stats: self.collector.total(),
             gaps: self.collector.gap_quality(),
-            spun: self.pacer.stats().spun(),
             processor: self.last.processor.zip(self.processor).map(|(now, then)| now.since(then)),
             endpoints: &self.shared.plan.endpoints,
         });

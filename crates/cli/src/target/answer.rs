@@ -1,6 +1,6 @@
 //! What the embedded target answers, and when.
 
-use super::Behaviour;
+use super::behaviour::Behaviour;
 use super::sleep::Sleepers;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};

@@ -1,6 +1,6 @@
 //! The options of the embedded target; the texts here are part of the `--help` page.
 
-use super::Behaviour;
+use super::behaviour::Behaviour;
 use super::latency::Latency;
 use super::share::Share;
 use super::stall::Stall;
@@ -68,16 +68,18 @@ mod tests {
     struct Line {
         #[arg(long)]
         url: Option<String>,
+        #[arg(long)]
+        targets: Option<String>,
         #[command(flatten)]
         target: TargetArgs,
     }
 
     #[test]
     fn by_default_it_answers_ok_at_once() {
-        let Line { url, target } = Line::try_parse_from([""; 0]).unwrap();
+        let Line { url, targets, target } = Line::try_parse_from([""; 0]).unwrap();
         let Behaviour { latency, stall, errors, body, tls, .. } = target.behaviour();
         assert_eq!((latency, errors), (Latency::default(), Share::default()));
-        assert_eq!((url, stall, body, tls), (None, None, 3, false));
+        assert_eq!((url, targets, stall, body, tls), (None, None, None, 3, false));
     }
 
     #[test]

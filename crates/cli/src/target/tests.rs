@@ -1,5 +1,6 @@
 //! The target as its clients see it.
 
+use super::latency::Latency;
 use super::*;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};

@@ -124,6 +124,7 @@ impl Load {
         while let Some(task) = tasks.join_next().await {
             or_panic(task);
         }
+        self.shared.recorders[self.index].spun(line.spun());
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use crate::run::client::session::Answer;
 use nanopace::{Nanos, Pacer, Strictness};
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// The record of one thread. Only the collector looks at it too, once in a while.
 #[derive(Debug)]
@@ -66,6 +67,11 @@ impl Recorder {
     /// A connection was opened before the schedule started.
     pub(crate) fn set_up(&self, set_up: SetUp) {
         self.record().stats.set_up(set_up);
+    }
+
+    /// The thread has spun for this long.
+    pub(crate) fn spun(&self, time: Duration) {
+        self.record().stats.spun += time;
     }
 
     /// Moves the starts recorded so far to the end of `starts`.

@@ -44,6 +44,8 @@ pub(crate) struct OperationStats {
     pub(crate) traffic: (u64, u64),
     /// What the lateness was spent on.
     pub(crate) lateness: Lateness,
+    /// How long threads have spun on the clock until slots were due, warm-up included.
+    pub(crate) spun: Duration,
 }
 
 /// How long it took to open connections.
@@ -75,6 +77,7 @@ impl OperationStats {
             set_ups: SetUps { all: histogram.clone(), connect: histogram.clone(), tls: histogram },
             traffic: (0, 0),
             lateness: Lateness::default(),
+            spun: Duration::ZERO,
         }
     }
 
@@ -167,6 +170,7 @@ impl OperationStats {
         self.traffic.0 += other.traffic.0;
         self.traffic.1 += other.traffic.1;
         self.lateness = self.lateness.plus(other.lateness);
+        self.spun += other.spun;
     }
 
     /// Forgets everything and keeps the memory.
@@ -177,6 +181,7 @@ impl OperationStats {
         (self.at_least, self.unfinished, self.unstarted, self.skipped) = (0, 0, 0, 0);
         self.traffic = (0, 0);
         self.lateness = Lateness::default();
+        self.spun = Duration::ZERO;
     }
 
     fn histograms(&mut self) -> [&mut Histogram<u64>; 6] {

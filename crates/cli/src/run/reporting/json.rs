@@ -128,7 +128,7 @@ impl Object {
                 coefficient_of_variation: summary.gaps.map(|gaps| gaps.coefficient_of_variation),
             },
             ledger: Ledger::new(&summary.ledger),
-            spun_ns: nanos(summary.spun),
+            spun_ns: nanos(stats.spun),
             verdict: summary.verdict,
             missed: summary.missed.clone(),
         }

@@ -157,9 +157,14 @@ fn connections(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
 
 /// Writes nothing if no thread spun.
 fn spinning(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
-    if summary.spun.is_zero() {
+    if summary.stats.spun.is_zero() {
         return Ok(());
     }
-    let share = human::percent(summary.spun.as_secs_f64() / summary.ledger.elapsed.as_secs_f64());
-    writeln!(f, "spinning  {}: {share} of a core, all threads together", human::time(summary.spun))
+    let share =
+        human::percent(summary.stats.spun.as_secs_f64() / summary.ledger.elapsed.as_secs_f64());
+    writeln!(
+        f,
+        "spinning  {}: {share} of a core, all threads together",
+        human::time(summary.stats.spun)
+    )
 }

@@ -35,8 +35,6 @@ pub(crate) struct Summary {
     pub(crate) gaps: Option<Quality>,
     /// The pacer's ledger at the end.
     pub(crate) ledger: Ledger,
-    /// How long all threads together have spun on the clock, warm-up included.
-    pub(crate) spun: Duration,
     /// What the load threads had of the processor, where the system says it.
     pub(crate) processor: Option<ProcessorTime>,
     /// How long it took to resolve all names.
@@ -73,8 +71,6 @@ pub(crate) struct RunResults<'run> {
     pub(crate) stats: &'run OperationStats,
     /// How even the starts were, if there were enough.
     pub(crate) gaps: Option<Quality>,
-    /// How long all threads together have spun on the clock.
-    pub(crate) spun: Duration,
     /// What the load threads had of the processor.
     pub(crate) processor: Option<ProcessorTime>,
     /// The servers.
@@ -105,7 +101,6 @@ impl Summary {
             stats: stats.clone(),
             gaps: results.gaps,
             ledger: run_end.ledger,
-            spun: results.spun,
             processor: results.processor,
             resolved_in: results.endpoints.iter().map(|endpoint| endpoint.resolved_in).sum(),
             verdict: Verdict::new(&evidence),
