@@ -89,6 +89,21 @@ fn signals_end_it_with_its_report() {
 }
 
 #[test]
+fn a_run_that_started_nothing_fails_nothing() {
+    // The first line says that it listens to signals; the first slot may be before or behind them.
+    for _ in 0..10 {
+        let mut child = nanopace("run --rate 1/h --warmup 1h --json -");
+        let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut progress = BufReader::new(child.stderr.take().unwrap());
+        progress.read_line(&mut String::new()).unwrap();
+        signal(&child, "-INT");
+        progress.read_to_string(&mut String::new()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), &object(&output)["due"]), (Some(0), &0.into()));
+    }
+}
+
+#[test]
 fn two_signals_give_up_the_answers() {
     let stalled = "run --rate 200 -c 4 --duration 10min --timeout 10min --target-stall 10min@0s";
     let (child, mut progress) = at_work(&format!("{stalled} --json -"));

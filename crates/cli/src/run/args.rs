@@ -87,13 +87,10 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// What the results must be like. If nothing is said about errors, few of them are allowed.
+    /// What the results must be like.
     pub(crate) fn criteria(&self) -> Vec<Criterion> {
         let mut criteria = self.fail_if.clone();
         criteria.extend(self.fail_below.map(Criterion::at_least_ratio));
-        if !criteria.iter().any(Criterion::names_errors) {
-            criteria.push(Criterion::default_errors());
-        }
         criteria
     }
 }
