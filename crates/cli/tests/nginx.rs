@@ -1,0 +1,106 @@
+//! A real web server, where one is installed: HTTP/1.1, HTTP/2, TLS, and connections that it closes.
+
+#![cfg(unix)]
+
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use serde_json::Value;
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+/// A running server, with the certificate that it shows.
+struct Nginx {
+    child: Child,
+    folder: PathBuf,
+    plain: u16,
+    tls: u16,
+}
+
+impl Nginx {
+    /// None where it is not installed.
+    fn start() -> Option<Nginx> {
+        Command::new("nginx").arg("-v").stderr(Stdio::null()).status().ok()?;
+        let folder = std::env::temp_dir().join(format!("nanopace-nginx-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let CertifiedKey { cert, signing_key } =
+            generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+        fs::write(folder.join("cert.pem"), cert.pem()).unwrap();
+        fs::write(folder.join("key.pem"), signing_key.serialize_pem()).unwrap();
+        let [plain, tls] = [free_port(), free_port()];
+        let here = folder.display();
+        let config = format!(
+            "daemon off; pid {here}/pid; error_log {here}/log;
+             events {{}}
+             http {{
+                 access_log off; client_body_temp_path {here}/body;
+                 ssl_certificate {here}/cert.pem; ssl_certificate_key {here}/key.pem;
+                 server {{
+                     listen 127.0.0.1:{plain}; listen 127.0.0.1:{tls} ssl http2;
+                     keepalive_requests 7;
+                     location / {{ return 200 \"hello\"; }}
+                     location /missing {{ return 404; }}
+                 }}
+             }}"
+        );
+        fs::write(folder.join("nginx.conf"), config).unwrap();
+        let mut command = Command::new("nginx");
+        let child = command.arg("-c").arg(folder.join("nginx.conf")).stderr(Stdio::null());
+        let child = child.spawn().unwrap();
+        while TcpStream::connect(("127.0.0.1", tls)).is_err() {
+            thread::sleep(Duration::from_millis(10));
+        }
+        Some(Nginx { child, folder, plain, tls })
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        // The master ends its workers only when it is asked to.
+        let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+}
+
+fn results(url: &str, options: &[&str]) -> Value {
+    let common = ["run", "--rate", "2k/s", "--requests", "100", "-c", "4", "--json", "-"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.args(common).args(["--url", url]).args(options).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+#[test]
+fn nginx_answers_every_request() {
+    let Some(nginx) = Nginx::start() else { return eprintln!("nginx is not installed") };
+    let certificate = nginx.folder.join("cert.pem");
+    let trusted = ["--cacert", certificate.to_str().unwrap()];
+    let plain = format!("http://127.0.0.1:{}/", nginx.plain);
+    let tls = format!("https://localhost:{}/", nginx.tls);
+    for (url, options) in [
+        (&plain, &[][..]),
+        (&plain, &["-X", "POST", "--body", "something"]),
+        (&plain, &["-X", "HEAD"]),
+        (&plain, &["--disable-keepalive"]),
+        (&tls, &trusted),
+        (&tls, &["--insecure"]),
+        (&tls, &["--http2", trusted[0], trusted[1]]),
+    ] {
+        let results = results(url, options);
+        // It closes each connection after seven requests, which costs none of them.
+        assert_eq!(results["completed"], 100, "{url} {options:?}: {results}");
+        assert_eq!(results["statuses"]["200"], 100, "{results}");
+        let set_ups = results["set_up_time_ns"]["count"].as_u64().unwrap();
+        assert!(set_ups >= 100 / 7, "{url} {options:?}: {results}");
+    }
+    let missing = results(&format!("{plain}missing"), &[]);
+    assert_eq!((&missing["failed"], &missing["statuses"]["404"]), (&100.into(), &100.into()));
+    assert_eq!(missing["failures"]["status 404"], 100);
+}
