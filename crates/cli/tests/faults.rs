@@ -3,6 +3,8 @@
 
 #![cfg(unix)]
 
+mod sums;
+
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,6 +13,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
+use sums::assert_adds_up;
 
 fn nanopace(line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
@@ -24,17 +27,6 @@ fn scratch(name: &str) -> PathBuf {
 
 fn object(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
-}
-
-fn assert_adds_up(results: &Value) {
-    let count = |name: &str| results[name].as_u64().unwrap_or_else(|| panic!("{name}: {results}"));
-    assert_eq!(count("due"), count("started") + count("skipped") + count("unstarted"), "{results}");
-    assert_eq!(
-        count("started"),
-        count("completed") + count("failed") + count("unfinished"),
-        "{results}"
-    );
-    assert_eq!(results["response_time_ns"]["count"], results["due"], "{results}");
 }
 
 /// A run, its standard error read up to its first status: the schedule is at work.

@@ -1,6 +1,8 @@
 //! The program as its users see it: exit status, standard output, files. No test asserts a measured
 //! time.
 
+mod sums;
+
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
@@ -10,6 +12,7 @@ use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use sums::assert_adds_up;
 
 fn nanopace(line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
@@ -187,21 +190,6 @@ fn a_failing_target_is_status_3() {
     );
     let allowed = nanopace(failing).arg("--fail-if=errors<=100%").output().unwrap();
     assert_eq!(allowed.status.code(), Some(0));
-}
-
-/// The sums that every report must have.
-fn assert_adds_up(results: &Value) {
-    let count = |name: &str| results[name].as_u64().unwrap_or_else(|| panic!("{name}: {results}"));
-    assert_eq!(count("due"), count("started") + count("skipped") + count("unstarted"), "{results}");
-    assert_eq!(
-        count("started"),
-        count("completed") + count("failed") + count("unfinished"),
-        "{results}"
-    );
-    assert_eq!(results["wait_time_ns"]["count"], results["started"], "{results}");
-    assert_eq!(results["service_time_ns"]["count"], results["completed"], "{results}");
-    assert_eq!(results["response_time_ns"]["count"], results["due"], "{results}");
-    assert_eq!(count("response_times_at_least"), count("due") - count("completed"), "{results}");
 }
 
 #[test]
