@@ -106,7 +106,8 @@ fn limit(args: LimitArgs) -> Done {
 fn publish(output: &Output, summary: &Summary) -> io::Result<()> {
     let json = output.write_json(|| json::Object::new(summary));
     let text = output.write_text(&Report(summary));
-    quietly(json).and(text)
+    quietly(json).map_err(|error| io::Error::other(format!("cannot write --json: {error}")))?;
+    quietly(text).map_err(|error| io::Error::other(format!("cannot write the report: {error}")))
 }
 
 /// A reader that closes the pipe has seen enough. This is not an error.

@@ -6,6 +6,7 @@ mod controller;
 pub(crate) mod criteria;
 mod keyboard;
 pub(crate) mod keys;
+mod leftover;
 mod load;
 mod message;
 mod recording;
@@ -55,7 +56,7 @@ pub(crate) fn run(
         hdr.begin(start)?;
     }
     let span = start_schedule(setup, &shared, sender)?;
-    let mut controller = Controller::new(&shared, span, progress, hdr, setup.args.skip_later_than);
+    let mut controller = Controller::new(&shared, span, progress, hdr, setup.policy());
     if is_wanted {
         controller.run(&messages);
     }

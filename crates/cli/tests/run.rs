@@ -48,6 +48,9 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         ("run --url localhost:1", "http://"),
         ("run --url ftp://localhost/", "http://"),
         ("run --url http:///path", "URL"),
+        ("run --url http://127.0.0.1:84337/", "port"),
+        ("run --skip-later-than 0s", "longer than zero"),
+        ("run --json same --hdr same", "same file"),
         ("run --proxy http://localhost:3128/", "connects to the server itself"),
         ("run --cacert /nonexistent/file --url https://127.0.0.1:1/", "/nonexistent/file"),
         ("run --body-file /nonexistent/file", "/nonexistent/file"),
@@ -207,6 +210,73 @@ fn every_slot_that_was_due_is_counted_once() {
         assert_adds_up(&results);
         assert_eq!(results["due"], due, "{line}: {results}");
     }
+}
+
+/// The stall spans the end of the warm-up: what it takes from the warm-up is not the run's.
+#[test]
+fn slots_of_the_warm_up_are_not_counted_as_skipped() {
+    for warmup in ["0s", "200ms"] {
+        let results = results(&format!(
+            "run --rate 1k/s --duration 400ms --warmup {warmup} -c 4 --target-stall 300ms@100ms \
+             --skip-later-than 20ms"
+        ));
+        assert_adds_up(&results);
+        assert_eq!(results["due"], 400, "{warmup}: {results}");
+        assert!(results["skipped"].as_u64().unwrap() > 0, "{warmup}: {results}");
+    }
+}
+
+/// A stall is the target's, whatever the schedule does about it. A machine that is busy may be late
+/// as well, but not by as much.
+#[test]
+fn a_stall_of_the_target_is_not_put_down_to_the_generator() {
+    for policy in [
+        "--strictness 0",
+        "--strictness 1 --requests 500",
+        "--strictness 1 --warmup 500ms",
+        "--strictness 1.1",
+        "--strictness 2",
+        "--max-backlog 50ms",
+        "--skip-later-than 50ms",
+    ] {
+        let line = "run --rate 500 --duration 2s -c 4 --target-stall 1s@400ms";
+        let results = results(&format!("{line} {policy}"));
+        let part = |name: &str| results["lateness"][name].as_f64().unwrap();
+        assert_adds_up(&results);
+        assert!(part("target_seconds") > part("generator_seconds"), "{policy}: {results}");
+    }
+}
+
+#[test]
+fn a_run_without_a_slot_is_on_schedule() {
+    let results = results("run --rate 1/h --duration 100ms --warmup 100ms");
+    assert_adds_up(&results);
+    assert_eq!((&results["due"], &results["verdict"]), (&0.into(), &"on-schedule".into()));
+}
+
+#[test]
+fn a_url_needs_no_path() {
+    let results = results("run --rate 1k/s --requests 2");
+    let url = results["url"].as_str().unwrap().trim_end_matches('/').to_owned();
+    let error = output(&format!("run --url {url}?x=1 --rate 1k/s --requests 2"));
+    // The target is gone, but it was looked for.
+    assert!(String::from_utf8_lossy(&error.stderr).contains("/?x=1: connection refused"));
+}
+
+#[test]
+fn billions_of_slots_that_never_started_are_counted_at_once() {
+    let results = results("run --rate 10G/s --duration 200ms");
+    assert_adds_up(&results);
+    // Ten slots are due in a nanosecond, which is as exact as the ends of a run are.
+    assert!(2_000_000_000 - results["due"].as_u64().unwrap() < 10, "{results}");
+}
+
+#[test]
+fn results_are_kept_if_a_run_cannot_be_made() {
+    let path = scratch("kept-results.json");
+    fs::write(&path, "old").unwrap();
+    let failed = nanopace("run --url http://127.0.0.1:1/ --json").arg(&path).output().unwrap();
+    assert_eq!((failed.status.code(), fs::read_to_string(path).unwrap()), (Some(2), "old".into()));
 }
 
 #[test]

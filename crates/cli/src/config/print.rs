@@ -12,7 +12,8 @@ use toml::{Table, Value};
 ///
 /// The error is one line: TOML has no way to write a path that is not Unicode.
 pub(crate) fn toml(options: &Command, run: &ArgMatches) -> Result<String, String> {
-    let named = options.get_arguments().filter_map(|option| option.get_long().zip(Some(option)));
+    let shown = options.get_arguments().filter(|option| !option.is_hide_set());
+    let named = shown.filter_map(|option| option.get_long().zip(Some(option)));
     named.map(|(name, option)| line(name, option, run)).collect()
 }
 

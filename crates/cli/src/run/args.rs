@@ -13,7 +13,8 @@ use toml::Table;
 /// The options of `nanopace run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// URL of the server, http or https; by default an embedded target on a loopback port is used
+    /// URL of the server, http or https; by default an embedded target on a loopback port is used.
+    /// Before the run, one request more is sent, to see whether it is answered
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
 
@@ -46,7 +47,7 @@ pub(crate) struct RunArgs {
     pub(crate) max_backlog: Option<Duration>,
 
     /// Skip requests that would start later than this, and count them [default: skip none]
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub(crate) skip_later_than: Option<Duration>,
 
     /// Pin thread i to core i, starting over after the last core
@@ -98,6 +99,6 @@ impl RunArgs {
 fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("a share is a number from 0 to 1".to_owned()),
+        _ => Err("a share is a number from 0 to 1, as in 0.99".to_owned()),
     }
 }

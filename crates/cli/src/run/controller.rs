@@ -1,12 +1,13 @@
 //! Controls a run: acts on keys and signals, collects and shows once a second, and ends the run.
 
 use super::keys::{Action, Prompt};
+use super::leftover;
 use super::load::processor::ProcessorTime;
 use super::load::shared::RunShared;
-use super::load::span::{Admission, RunEnd, RunSpan};
+use super::load::span::{RunEnd, RunSpan};
 use super::load::threads::{self, Threads};
 use super::message::Message;
-use super::recording::collector::{Beside, Collector};
+use super::recording::collector::Collector;
 use super::recording::hdr_log::HdrLog;
 use super::reporting::rate_history::RateHistory;
 use super::reporting::summary::{RunResults, Summary, Title};
@@ -14,7 +15,6 @@ use super::status::{Recent, Status};
 use crate::progress::Progress;
 use crossterm::event::KeyEvent;
 use nanopace::{Nanos, Pacer, Rate, Strictness};
-use std::iter;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
@@ -44,9 +44,19 @@ pub(crate) struct Controller<'run> {
     /// What the last collection found; to show again when a key changes something.
     last: Collected,
     recent: Recent,
-    /// The processor time of the recorded part.
-    processor: Option<ProcessorTime>,
-    skip_limit: Duration,
+    /// Where things stood at the end of the warm-up.
+    warm: Collected,
+    policy: Policy,
+}
+
+/// What may happen to slots that are late.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Policy {
+    /// Slots that are later than this are skipped.
+    pub(crate) skip_later_than: Option<Duration>,
+    /// Whether slots keep their intended starts, and all that are due before the end belong to the
+    /// run. Then it is known exactly how many were skipped.
+    pub(crate) keeps_slots: bool,
 }
 
 /// Where things stood at a collection.
@@ -65,10 +75,11 @@ impl<'run> Controller<'run> {
         span: &'run RunSpan,
         progress: Progress,
         hdr: Option<HdrLog>,
-        skip_limit: Option<Duration>,
+        policy: Policy,
     ) -> Controller<'run> {
         let pacer = &shared.pacer;
         let processor = shared.threads.time();
+        let start = Collected { at: span.start, skipped: 0, idle: Duration::ZERO, processor };
         Controller {
             pacer: pacer.clone(),
             shared,
@@ -80,10 +91,10 @@ impl<'run> Controller<'run> {
             lost: Ok(()),
             prompt: Prompt::default(),
             note: String::new(),
-            last: Collected { at: span.start, skipped: 0, idle: Duration::ZERO, processor },
+            last: start,
             recent: Recent::default(),
-            processor,
-            skip_limit: skip_limit.unwrap_or_default(),
+            warm: start,
+            policy,
         }
     }
 
@@ -122,23 +133,12 @@ impl<'run> Controller<'run> {
         // A pause and a burst ratio hold back slots that were due.
         self.pacer.set_strictness(Strictness::AVERAGE);
         self.pacer.resume();
+        let left = leftover::take(&self.pacer, self.span, run_end.at);
         if let Some(recorder) = self.shared.recorders.first() {
-            recorder.unstarted(iter::from_fn(|| self.unstarted(run_end.at)), run_end.at);
+            recorder.unstarted(&left, run_end.at);
         }
         self.pacer.close();
         run_end
-    }
-
-    /// The next slot that was due in the run and has not started.
-    fn unstarted(&self, end: Nanos) -> Option<Nanos> {
-        loop {
-            let intended_start = self.pacer.try_acquire().ok()?.intended_start();
-            match self.span.admit(intended_start, end) {
-                Admission::Unstarted => return Some(intended_start),
-                _ if intended_start < self.span.recorded_from => {}
-                _ => return None,
-            }
-        }
     }
 
     /// Waits until all answers are there, or nobody wants to wait for them.
@@ -160,6 +160,7 @@ impl<'run> Controller<'run> {
     /// The results, once the threads are done, and whether the interval log is complete.
     pub(crate) fn sum_up(mut self, run_end: RunEnd, title: Title) -> (Summary, anyhow::Result<()>) {
         self.collect();
+        self.settle(&run_end);
         self.progress.end();
         let lost = self.lost.and_then(|()| self.hdr.map_or(Ok(()), HdrLog::end));
         let summary = Summary::new(RunResults {
@@ -169,7 +170,11 @@ impl<'run> Controller<'run> {
             rates: &self.rates,
             stats: self.collector.total(),
             gaps: self.collector.gap_quality(),
-            processor: self.last.processor.zip(self.processor).map(|(now, then)| now.since(then)),
+            processor: self
+                .last
+                .processor
+                .zip(self.warm.processor)
+                .map(|(now, then)| now.since(then)),
             endpoints: &self.shared.plan.endpoints,
         });
         (summary, lost)
@@ -185,10 +190,10 @@ impl<'run> Controller<'run> {
         };
         if self.last.at <= self.span.recorded_from {
             // What is before is warm-up.
-            self.processor = self.last.processor;
+            self.warm = self.last;
         }
         let length = self.last.at - before.at;
-        let interval = self.collector.collect(self.last.beside(&before, self.skip_limit));
+        let interval = self.collector.collect(self.last.lacks_processor(&before));
         self.recent = Recent::new(interval, length);
         // A full disk ends the log, and not the run.
         if let Some(hdr) = &mut self.hdr
@@ -198,12 +203,28 @@ impl<'run> Controller<'run> {
         }
     }
 
+    /// Counts what policies took from the run, once everything else is known.
+    fn settle(&mut self, run_end: &RunEnd) {
+        let (total, from) = (self.collector.total(), self.span.recorded_from);
+        let skipped = match self.policy.skip_later_than {
+            None => 0,
+            Some(_) if self.policy.keeps_slots => {
+                self.rates.slots(from, run_end.at).saturating_sub(total.due())
+            }
+            Some(_) => self.last.skipped - self.warm.skipped,
+        };
+        let limit = self.policy.skip_later_than.unwrap_or_default();
+        let forfeited = run_end.ledger.idle.saturating_sub(self.warm.idle);
+        self.collector.settle(skipped, limit, forfeited);
+    }
+
     fn press(&mut self, key: KeyEvent) {
         self.note = match self.prompt.press(key) {
             Ok(Some(action)) => {
                 self.act(action);
                 String::new()
             }
+            Ok(None) if self.prompt.typed().is_empty() => String::new(),
             Ok(None) => format!("> {}", self.prompt.typed()),
             Err(error) => error.to_string(),
         };
@@ -259,18 +280,12 @@ impl<'run> Controller<'run> {
 }
 
 impl Collected {
-    /// What happened beside the operations since `before`.
-    fn beside(&self, before: &Collected, skip_limit: Duration) -> Beside {
+    /// Whether the load threads had too little processor time since `before`, or were stopped.
+    fn lacks_processor(&self, before: &Collected) -> bool {
         let length = self.at - before.at;
         let time = self.processor.zip(before.processor);
         let wanted = time.map_or(Duration::ZERO, |(now, then)| now.since(then).wanted);
-        Beside {
-            skipped: self.skipped - before.skipped,
-            skip_limit,
-            forfeited: self.idle.saturating_sub(before.idle),
-            lacks_processor: length > TICK + STOPPED
-                || wanted.as_secs_f64() > FULL * length.as_secs_f64(),
-        }
+        length > TICK + STOPPED || wanted.as_secs_f64() > FULL * length.as_secs_f64()
     }
 }
 

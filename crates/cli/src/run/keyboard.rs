@@ -17,7 +17,7 @@ pub(crate) struct Keyboard(());
 impl Keyboard {
     /// Listens, if keys come from a terminal and progress goes to one.
     pub(crate) fn listen(messages: Sender<Message>, interrupt: Arc<Interrupt>) -> Option<Keyboard> {
-        if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        if !(io::stdin().is_terminal() && io::stderr().is_terminal() && is_in_foreground()) {
             return None;
         }
         terminal::enable_raw_mode().ok()?;
@@ -48,6 +48,17 @@ fn forward(messages: &Sender<Message>, interrupt: &Interrupt) {
             _ => {}
         }
     }
+}
+
+/// Whether the terminal is this process's: its shell stops a job in the background that changes it.
+#[cfg(unix)]
+fn is_in_foreground() -> bool {
+    rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
+}
+
+#[cfg(not(unix))]
+fn is_in_foreground() -> bool {
+    true
 }
 
 fn suspends(key: KeyEvent) -> bool {

@@ -1,18 +1,19 @@
 //! The set-up of a run. Everything that can be wrong is found here, before any load.
 
 use super::args::RunArgs;
-use super::client::failure::Failure;
+use super::client::failure::{Failure, Tls};
 use super::client::plan::{self, Plan};
 use super::client::session::Session;
 use super::client::targets::{self, TargetSpec};
 use super::client::tls::Trust;
+use super::controller::Policy;
 use super::load::span::RunLength;
 use super::load::threads;
 use super::recording::hdr_log::HdrLog;
 use crate::target::Target;
 use anyhow::{Context, bail};
 use core_affinity::CoreId;
-use nanopace::Pacer;
+use nanopace::{Pacer, Strictness};
 use nanopace_console::Output;
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -43,14 +44,18 @@ impl Setup {
     /// Opens the files, starts the embedded target, and sends one request to see whether it is
     /// answered.
     pub(crate) fn new(args: RunArgs) -> anyhow::Result<Setup> {
-        let output = Output::create(args.json.as_deref())?;
-        let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
+        if args.hdr.is_some() && args.hdr == args.json {
+            bail!("--json and --hdr have the same file: give each its own");
+        }
         let cores = if args.pin { cores()? } else { Vec::new() };
         let (target, specs) = what(&args)?;
         let url = specs[0].url.to_string();
         let plan = Arc::new(Plan::new(&specs, &args.client, trust(&args, target.as_ref()))?);
         allow_open_files(args.client.connections)?;
         probe(&url, &plan)?;
+        // Only now: a run that can't be made leaves the results of the last one alone.
+        let output = Output::create(args.json.as_deref())?;
+        let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
         Ok(Setup { args, url, plan, target, cores, output, hdr })
     }
 
@@ -73,6 +78,15 @@ impl Setup {
             builder = builder.skip_later_than(limit);
         }
         builder.build()
+    }
+
+    /// What may happen to slots that are late.
+    pub(crate) fn policy(&self) -> Policy {
+        let args = &self.args;
+        let keeps_slots = args.strictness == Strictness::AVERAGE
+            && args.max_backlog.is_none()
+            && args.requests.is_none();
+        Policy { skip_later_than: args.skip_later_than, keeps_slots }
     }
 
     /// The length of the run. What is not limited has the largest number there is.
@@ -147,7 +161,11 @@ fn probe(url: &str, plan: &Arc<Plan>) -> anyhow::Result<()> {
 
 fn advice(failure: Failure) -> &'static str {
     match failure {
-        Failure::Tls => "; trust its certificate by --cacert FILE, or any by --insecure",
+        Failure::Tls(Tls::Untrusted) => "; trust it by --cacert FILE, or any by --insecure",
+        Failure::Tls(Tls::OtherName) => "; write the URL with a name that it has, and --resolve",
+        Failure::Tls(Tls::Expired) => "; trust any by --insecure",
+        Failure::Tls(Tls::NoHttp2) => "; leave --http2 out",
+        Failure::Tls(Tls::NotAgreed) => "; does it speak TLS? Else write http://",
         Failure::Protocol => "; does it speak this version of HTTP?",
         _ => "",
     }

@@ -1,7 +1,7 @@
 //! One connection, which carries one request after the other.
 
 use super::deadline::Deadline;
-use super::failure::Failure;
+use super::failure::{Failure, Tls};
 use super::plan::{Plan, Prepared};
 use super::stream::{Counted, Io, Traffic};
 use http_body_util::{BodyExt, Full};
@@ -147,14 +147,16 @@ async fn shake_hands(
     io: Box<dyn Io>,
     http2: bool,
 ) -> Result<Box<dyn Io>, Failure> {
-    let stream = connector.connect(name.clone(), io).await.map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData => Failure::Tls,
-        io::ErrorKind::UnexpectedEof => Failure::HungUp,
-        kind => Failure::Connection(kind),
+    let stream = connector.connect(name.clone(), io).await.map_err(|error| {
+        match error.get_ref().and_then(|source| source.downcast_ref::<rustls::Error>()) {
+            Some(tls) => Failure::Tls(tls.into()),
+            None if error.kind() == io::ErrorKind::UnexpectedEof => Failure::HungUp,
+            None => Failure::Connection(error.kind()),
+        }
     })?;
     // A server that does not answer the offer speaks HTTP/1.1.
     if http2 && stream.get_ref().1.alpn_protocol() != Some(b"h2") {
-        return Err(Failure::Protocol);
+        return Err(Failure::Tls(Tls::NoHttp2));
     }
     Ok(Box::new(stream))
 }

@@ -33,14 +33,9 @@ enum Route {
 impl Endpoint {
     /// The server of `url`.
     pub(crate) fn new(url: &Uri, args: &ClientArgs) -> anyhow::Result<Endpoint> {
-        let is_tls = match url.scheme_str() {
-            Some("http") => false,
-            Some("https") => true,
-            _ => bail!("write the URL as http://HOST:PORT/PATH or https://..., not {url:?}"),
-        };
-        let (Some(authority), Some(host)) = (url.authority(), url.host().filter(|h| !h.is_empty()))
-        else {
-            bail!("write the URL as http://HOST:PORT/PATH, not {url:?}")
+        let is_tls = url.scheme_str() == Some("https");
+        let (Some(authority), Some(host)) = (url.authority(), url.host()) else {
+            bail!("{url} has no host")
         };
         if authority.as_str().contains('@') {
             bail!(

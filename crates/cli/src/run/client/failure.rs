@@ -14,12 +14,60 @@ pub(crate) enum Failure {
     ConnectTimeout,
     /// The connection could not be made or broke.
     Connection(io::ErrorKind),
-    /// TLS could not be agreed on, or the server's certificate is not trusted.
-    Tls,
+    /// TLS could not be agreed on, or the server's certificate is refused.
+    Tls(Tls),
     /// The connection ended in the middle of an answer, or before it.
     HungUp,
     /// The answer is not HTTP.
     Protocol,
+}
+
+/// Why there is no TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Tls {
+    /// Nobody that is trusted has signed the certificate.
+    Untrusted,
+    /// The certificate is for other names.
+    OtherName,
+    /// The certificate is not valid now.
+    Expired,
+    /// The server does not speak HTTP/2.
+    NoHttp2,
+    /// The other side does not speak TLS, or no version or cipher of ours.
+    NotAgreed,
+}
+
+impl Tls {
+    fn text(self) -> &'static str {
+        match self {
+            Tls::Untrusted => "the certificate is not trusted",
+            Tls::OtherName => "the certificate is for another name",
+            Tls::Expired => "the certificate is not valid at this time",
+            Tls::NoHttp2 => "the server does not offer HTTP/2",
+            Tls::NotAgreed => "no TLS could be agreed on",
+        }
+    }
+}
+
+impl From<&rustls::Error> for Tls {
+    fn from(error: &rustls::Error) -> Tls {
+        use rustls::{AlertDescription, CertificateError as Certificate, Error};
+        match error {
+            Error::AlertReceived(AlertDescription::NoApplicationProtocol)
+            | Error::NoApplicationProtocol => Tls::NoHttp2,
+            Error::InvalidCertificate(
+                Certificate::NotValidForName | Certificate::NotValidForNameContext { .. },
+            ) => Tls::OtherName,
+            Error::InvalidCertificate(
+                Certificate::Expired
+                | Certificate::ExpiredContext { .. }
+                | Certificate::NotValidYet
+                | Certificate::NotValidYetContext { .. },
+            ) => Tls::Expired,
+            Error::InvalidCertificate(_) => Tls::Untrusted,
+            _ => Tls::NotAgreed,
+        }
+    }
 }
 
 impl fmt::Display for Failure {
@@ -29,7 +77,7 @@ impl fmt::Display for Failure {
             Failure::Timeout => f.write_str("timeout"),
             Failure::ConnectTimeout => f.write_str("timeout of the connection"),
             Failure::Connection(kind) => write!(f, "{kind}"),
-            Failure::Tls => f.write_str("TLS refused"),
+            Failure::Tls(tls) => f.write_str(tls.text()),
             Failure::HungUp => f.write_str("the server hung up"),
             Failure::Protocol => f.write_str("not a valid HTTP answer"),
         }

@@ -2,9 +2,9 @@
 
 use super::args::{ClientArgs, Header};
 use super::endpoint::Endpoint;
-use super::targets::TargetSpec;
+use super::targets::{self, TargetSpec};
 use super::tls::{self, Trust};
-use anyhow::{Context, bail};
+use anyhow::Context;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderValue, USER_AGENT};
@@ -146,10 +146,7 @@ impl Prepared {
 
 /// The one request that the options describe.
 pub(crate) fn target_of(url: &str, args: &ClientArgs) -> anyhow::Result<TargetSpec> {
-    let uri: Uri = url.parse().with_context(|| format!("{url:?} is not a URL"))?;
-    if uri.scheme().is_none() {
-        bail!("write the URL as http://HOST:PORT/PATH or https://..., not {url:?}");
-    }
+    let url = targets::url(url).map_err(anyhow::Error::msg)?;
     let body = match (&args.body, &args.body_file) {
         (Some(text), _) => Bytes::from(text.clone()),
         (_, Some(path)) => fs::read(path)
@@ -157,5 +154,5 @@ pub(crate) fn target_of(url: &str, args: &ClientArgs) -> anyhow::Result<TargetSp
             .into(),
         _ => Bytes::new(),
     };
-    Ok(TargetSpec { method: args.method.clone(), url: uri, headers: Vec::new(), body })
+    Ok(TargetSpec { method: args.method.clone(), url, headers: Vec::new(), body })
 }

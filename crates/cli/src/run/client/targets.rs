@@ -25,6 +25,7 @@ use hyper::body::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Uri};
 use serde::Deserialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs;
@@ -43,6 +44,9 @@ pub(crate) struct TargetSpec {
 
 /// What is wrong with a line, and what to write instead.
 type Told<T> = Result<T, String>;
+
+/// Characters of a URL in an error.
+const MOST_SHOWN: usize = 200;
 
 const REQUEST: &str = "write METHOD URL, as in GET http://127.0.0.1:8080/";
 const OBJECT: &str = r#"write for example {"method": "GET", "url": "http://127.0.0.1:8080/"}"#;
@@ -148,9 +152,11 @@ fn method(name: &str) -> Told<Method> {
     method.ok_or_else(|| format!("{name:?} is not a method; write one in capitals, as in GET"))
 }
 
-fn url(address: &str) -> Told<Uri> {
-    let wrong = |why: &dyn Display| format!("{address:?} {why}; {URL}");
-    let url: Uri = address.parse().map_err(|error| wrong(&format!("is not a URL ({error})")))?;
+/// Reads a URL that requests can be sent to; or says what is wrong with it.
+pub(super) fn url(address: &str) -> Told<Uri> {
+    let wrong = |why: &dyn Display| format!("{} {why}; {URL}", shown(address));
+    let parsed = with_path(address).parse();
+    let url: Uri = parsed.map_err(|error| wrong(&format!("is not a URL ({error})")))?;
     match (url.scheme_str(), url.host()) {
         (Some("http" | "https"), Some(host)) if !host.is_empty() => {}
         _ => return Err(wrong(&"is not a URL with http:// or https:// and a host")),
@@ -159,6 +165,25 @@ fn url(address: &str) -> Told<Uri> {
         return Err(wrong(&"has no port from 0 to 65535 behind its host"));
     }
     Ok(url)
+}
+
+/// A URL may have a query and no path; hyper wants a path.
+fn with_path(address: &str) -> Cow<'_, str> {
+    let host = address.find("://").map_or(0, |scheme| scheme + 3);
+    match address[host..].find(['/', '?']).map(|place| host + place) {
+        Some(query) if address[query..].starts_with('?') => {
+            Cow::Owned(format!("{}/{}", &address[..query], &address[query..]))
+        }
+        _ => Cow::Borrowed(address),
+    }
+}
+
+/// As it is quoted in an error, which is one line.
+fn shown(address: &str) -> String {
+    match address.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{:?}...", &address[..end]),
+        None => format!("{address:?}"),
+    }
 }
 
 /// Whether anything follows the host. What does may be no port; then hyper would leave it out.

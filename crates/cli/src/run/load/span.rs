@@ -107,6 +107,14 @@ impl RunSpan {
         }
     }
 
+    /// Leaves so many slots of the run unstarted. Returns how many of them are part of the run.
+    pub(crate) fn leave(&self, slots: u64) -> u64 {
+        // Relaxed: as in `admit`.
+        let update = |left: u64| Some(left.saturating_sub(slots));
+        let before = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, update);
+        before.map_or(0, |left| left.min(slots))
+    }
+
     fn admit_last(&self, intended_start: Nanos, now: Nanos) -> Admission {
         // The run ends one interval after the last intended start, or now if that is later. So N
         // slots take N intervals.

@@ -6,7 +6,6 @@ use crate::run::client::session::Session;
 use crate::run::message::Message;
 use anyhow::Context;
 use core_affinity::CoreId;
-use nanopace::Nanos;
 use nanopace_async::AsyncPacer;
 use std::io;
 use std::panic;
@@ -154,7 +153,6 @@ impl Load {
             recorder: Arc::clone(&shared.recorders[self.index]),
             session: Session::new(&shared.plan, &shared.pacer, index),
             line: line.clone(),
-            free_since: Nanos::ZERO,
             shared,
         }
     }

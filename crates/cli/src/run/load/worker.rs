@@ -19,8 +19,6 @@ pub(crate) struct Worker {
     pub(crate) line: AsyncPacer,
     /// Its connections.
     pub(crate) session: Session,
-    /// Since when it has asked for a slot.
-    pub(crate) free_since: Nanos,
 }
 
 impl Worker {
@@ -37,14 +35,13 @@ impl Worker {
     pub(crate) async fn work(mut self) {
         let shared = Arc::clone(&self.shared);
         let span = shared.span.wait().await;
-        self.free_since = shared.pacer.now();
         while let Ok(grant) = self.line.acquire().await {
             let intended_start = grant.intended_start();
             match span.admit(intended_start, shared.pacer.now()) {
                 Admission::Recorded => self.request(intended_start, true).await,
                 Admission::WarmUp => self.request(intended_start, false).await,
                 Admission::Unstarted => {
-                    return self.recorder.unstarted([intended_start], span.end());
+                    return self.recorder.unstarted(&[(intended_start, 1)], span.end());
                 }
                 Admission::Over => return,
             }
@@ -52,9 +49,8 @@ impl Worker {
     }
 
     async fn request(&mut self, intended_start: Nanos, is_recorded: bool) {
-        let flight = self.recorder.start(intended_start, self.free_since, is_recorded);
+        let flight = self.recorder.start(intended_start, is_recorded);
         let answer = self.session.send(flight.started()).await;
-        self.free_since = flight.end(answer);
-        self.session.answered(self.free_since);
+        self.session.answered(flight.end(answer));
     }
 }

@@ -23,19 +23,6 @@ pub(crate) struct Collector<'run> {
     starts: Vec<Nanos>,
 }
 
-/// What happened beside the operations since the last collection.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Beside {
-    /// Slots that were skipped.
-    pub(crate) skipped: u64,
-    /// They were later than this.
-    pub(crate) skip_limit: Duration,
-    /// Time that a policy gave up: no slot has it, but starts were late by it.
-    pub(crate) forfeited: Duration,
-    /// Whether the load threads had too little processor time.
-    pub(crate) lacks_processor: bool,
-}
-
 impl<'run> Collector<'run> {
     /// A collector for the threads of `recorders`, which are paced by `pacer`.
     pub(crate) fn new(pacer: &Pacer, recorders: &'run [Arc<Recorder>]) -> Collector<'run> {
@@ -50,8 +37,9 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// Collects what was recorded since the last time.
-    pub(crate) fn collect(&mut self, beside: Beside) -> &OperationStats {
+    /// Collects what was recorded since the last time. All lateness is the generator's if it had too
+    /// little processor time.
+    pub(crate) fn collect(&mut self, lacks_processor: bool) -> &OperationStats {
         self.judge_starts();
         self.interval.clear();
         for recorder in self.recorders {
@@ -59,12 +47,18 @@ impl<'run> Collector<'run> {
             self.interval.add(&self.spare);
             self.spare.clear();
         }
-        self.interval.skipped(beside.skipped, beside.skip_limit);
-        let lateness = self.interval.lateness.stretched_by(beside.forfeited.as_secs_f64());
-        self.interval.lateness =
-            if beside.lacks_processor { lateness.all_generator() } else { lateness };
+        if lacks_processor {
+            self.interval.blame_generator();
+        }
         self.total.add(&self.interval);
         &self.interval
+    }
+
+    /// Counts what policies took from the run: slots that were skipped because they were later than
+    /// `limit`, and time.
+    pub(crate) fn settle(&mut self, skipped: u64, limit: Duration, forfeited: Duration) {
+        self.total.skipped(skipped, limit);
+        self.total.forfeited(forfeited);
     }
 
     /// From now on, gaps between starts are measured against `rate`.
@@ -113,10 +107,10 @@ mod tests {
         let recorders = recorders(&pacer);
         let mut collector = Collector::new(&pacer, &recorders);
         for (first, second) in [(3, 1), (0, 0), (0, 5)] {
-            (0..first).for_each(|_| drop(recorders[0].start(pacer.now(), pacer.now(), true)));
-            (0..second).for_each(|_| drop(recorders[1].start(pacer.now(), pacer.now(), true)));
-            (0..7).for_each(|_| drop(recorders[1].start(pacer.now(), pacer.now(), false)));
-            let stats = collector.collect(Beside::default());
+            (0..first).for_each(|_| drop(recorders[0].start(pacer.now(), true)));
+            (0..second).for_each(|_| drop(recorders[1].start(pacer.now(), true)));
+            (0..7).for_each(|_| drop(recorders[1].start(pacer.now(), false)));
+            let stats = collector.collect(false);
             assert_eq!((stats.started(), stats.unfinished), (first + second, first + second));
         }
         assert_eq!((collector.total().started(), collector.total().due()), (9, 9));
@@ -128,11 +122,11 @@ mod tests {
         let pacer = Pacer::new(Rate::per_second(RATE).unwrap());
         let recorders = recorders(&pacer);
         let mut collector = Collector::new(&pacer, &recorders);
-        recorders[0].unstarted([Nanos::ZERO], Nanos::ZERO + Duration::from_secs(1));
+        recorders[0].unstarted(&[(Nanos::ZERO, 1)], Nanos::ZERO + Duration::from_secs(1));
+        collector.collect(false);
         let second = Duration::from_secs(1);
-        let beside =
-            Beside { skipped: 2, skip_limit: second, forfeited: second, ..Beside::default() };
-        let lateness = collector.collect(beside).lateness;
+        collector.settle(2, second, second);
+        let lateness = collector.total().lateness;
         assert!((lateness.generator - 4.0).abs() < 1e-9, "{lateness:?}");
         assert_eq!(collector.total().due(), 3);
     }
@@ -142,11 +136,10 @@ mod tests {
         let pacer = Pacer::new(Rate::per_second(RATE).unwrap());
         let recorders = recorders(&pacer);
         let mut collector = Collector::new(&pacer, &recorders);
-        let flight = recorders[0].start(pacer.now(), pacer.now(), true);
-        recorders[0].unstarted([Nanos::ZERO], Nanos::ZERO + Duration::from_secs(1));
+        let flight = recorders[0].start(pacer.now(), true);
+        recorders[0].unstarted(&[(Nanos::ZERO, 1)], Nanos::ZERO + Duration::from_secs(1));
         drop(flight);
-        let beside = Beside { lacks_processor: true, ..Beside::default() };
-        let lateness = collector.collect(beside).lateness;
+        let lateness = collector.collect(true).lateness;
         assert!(lateness.generator >= 1.0 && lateness.target == 0.0, "{lateness:?}");
     }
 }

@@ -7,7 +7,7 @@
 //! free is the target's doing, and the rest is the generator's.
 //!
 //! Under a burst ratio the schedule itself holds slots back, to make up for lost time slowly. So what
-//! a slot waits although a worker has asked for it is counted apart.
+//! a slot waits although a connection is free for it is counted apart.
 //!
 //! The ideal connections follow the recursion of Kiefer and Wolfowitz for queues with several
 //! servers (*On the theory of queues with many servers*, 1955): a slot takes the connection that is
@@ -44,11 +44,17 @@ impl Lateness {
         }
     }
 
-    /// `seconds` more, of which the generator's part is as large as it has been so far.
-    pub(crate) fn stretched_by(self, seconds: f64) -> Lateness {
+    /// That of `slots` like this one.
+    pub(crate) fn times(self, slots: f64) -> Lateness {
+        let Lateness { target, generator, held } = self;
+        Lateness { target: target * slots, generator: generator * slots, held: held * slots }
+    }
+
+    /// Of `seconds` that no slot has, the same parts as of this lateness.
+    pub(crate) fn parts_of(&self, seconds: f64) -> Lateness {
         let caused = self.target + self.generator;
         let generator = if caused > 0.0 { seconds * self.generator / caused } else { 0.0 };
-        self.plus(Lateness { target: seconds - generator, generator, held: 0.0 })
+        Lateness { target: seconds - generator, generator, held: 0.0 }
     }
 
     /// The same lateness, but all of it the generator's: it was short of processor time.
@@ -86,11 +92,11 @@ impl IdealConnections {
         IdealConnections { free_since, has_burst_ratio, behind: Duration::ZERO }
     }
 
-    /// A slot with this intended start starts now, by a worker that has `asked` for it.
-    pub(crate) fn start(&mut self, intended: Nanos, asked: Nanos, now: Nanos) -> Start {
+    /// A slot with this intended start starts now.
+    pub(crate) fn start(&mut self, intended: Nanos, now: Nanos) -> Start {
         let free = self.free_since.pop().map_or(now, |Reverse(since)| since);
         let free = intended.max(free).min(now);
-        let held = if self.has_burst_ratio { now - asked.max(free) } else { Duration::ZERO };
+        let held = if self.has_burst_ratio { now - free } else { Duration::ZERO };
         let start = Start { actual: now, free, held };
         self.behind = start.by_generator();
         start
@@ -156,7 +162,7 @@ mod tests {
                 }
                 !ended
             });
-            let start = ideal.start(at(intended), Nanos::ZERO, at(actual));
+            let start = ideal.start(at(intended), at(actual));
             lateness = lateness.plus(start.lateness(at(intended)));
             in_use.push((actual + service, start, service));
         }
@@ -193,13 +199,13 @@ mod tests {
     #[test]
     fn a_burst_ratio_holds_slots_back_for_nobody() {
         let mut ideal = IdealConnections::new(1, true);
-        let start = ideal.start(at(0), at(0), at(0));
+        let start = ideal.start(at(0), at(0));
         ideal.end(start, ms(30));
-        // Due at 10; the worker is free at 30, asks at 32, and gets the slot at 50.
-        let lateness = ideal.start(at(10), at(32), at(50)).lateness(at(10));
+        // Due at 10; a connection is free at 30, and gets the slot at 50.
+        let lateness = ideal.start(at(10), at(50)).lateness(at(10));
         let ms = |seconds: f64| (seconds * 1e3).round();
         let parts = [lateness.target, lateness.generator, lateness.held].map(ms);
-        assert_eq!(parts.map(f64::to_bits), [20.0, 2.0, 18.0].map(f64::to_bits));
+        assert_eq!(parts.map(f64::to_bits), [20.0, 0.0, 20.0].map(f64::to_bits));
     }
 
     #[test]
@@ -207,7 +213,7 @@ mod tests {
         let mut ideal = IdealConnections::new(1, false);
         let waiting = Lateness { generator: 0.09, ..Lateness::default() };
         assert_eq!(ideal.unstarted(at(10), at(100)), waiting);
-        let start = ideal.start(at(0), at(0), at(0));
+        let start = ideal.start(at(0), at(0));
         let waiting = Lateness { target: 0.09, ..Lateness::default() };
         assert_eq!(ideal.unstarted(at(10), at(100)), waiting);
         ideal.end(start, ms(70));
@@ -218,8 +224,8 @@ mod tests {
     #[test]
     fn further_lateness_is_split_as_before() {
         let lateness = Lateness { target: 1.0, generator: 3.0, held: 5.0 };
-        let stretched = Lateness { target: 2.0, generator: 6.0, held: 5.0 };
-        assert_eq!(lateness.stretched_by(4.0), stretched);
+        let parts = Lateness { target: 2.0, generator: 6.0, held: 0.0 };
+        assert_eq!(lateness.parts_of(8.0), parts);
         let own = Lateness { generator: 9.0, ..Lateness::default() };
         assert_eq!(lateness.all_generator(), own);
     }

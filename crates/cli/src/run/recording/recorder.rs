@@ -36,18 +36,14 @@ impl Recorder {
         Recorder { clock: pacer.clone(), record: Mutex::new(record) }
     }
 
-    /// An operation starts now, by a worker that has `asked` for a slot. Nothing is counted of it
-    /// during the warm-up.
-    pub(crate) fn start(
-        &self,
-        intended_start: Nanos,
-        asked: Nanos,
-        is_recorded: bool,
-    ) -> Flight<'_> {
+    /// An operation starts now. During the warm-up nothing is counted of it, but who was late is
+    /// remembered: a policy may make others pay for it later.
+    pub(crate) fn start(&self, intended_start: Nanos, is_recorded: bool) -> Flight<'_> {
         let mut record = self.record();
         // Read under the lock: a collector that reads the clock first and takes the starts then has
         // all starts up to its reading.
-        let start = record.connections.start(intended_start, asked, self.clock.now());
+        let start = record.connections.start(intended_start, self.clock.now());
+        record.stats.cause(start.lateness(intended_start));
         if is_recorded {
             record.starts.push(start.actual);
             record.stats.start(intended_start, start);
@@ -55,12 +51,12 @@ impl Recorder {
         Flight { recorder: self, intended_start, start, is_recorded, has_ended: false }
     }
 
-    /// Slots with these intended starts were due and had not been started when the schedule ended at
-    /// `end`.
-    pub(crate) fn unstarted(&self, intended_starts: impl IntoIterator<Item = Nanos>, end: Nanos) {
+    /// Slots were due and had not been started when the schedule ended at `end`. They are given as
+    /// intended starts, and how many slots have about that one.
+    pub(crate) fn unstarted(&self, left: &[(Nanos, u64)], end: Nanos) {
         let Record { stats, connections, .. } = &mut *self.record();
-        for intended in intended_starts {
-            stats.unstarted(end - intended, connections.unstarted(intended, end));
+        for &(intended, slots) in left {
+            stats.unstarted(end - intended, connections.unstarted(intended, end), slots);
         }
     }
 

@@ -44,6 +44,8 @@ pub(crate) struct OperationStats {
     pub(crate) traffic: (u64, u64),
     /// What the lateness was spent on.
     pub(crate) lateness: Lateness,
+    /// The same of all starts, those of the warm-up too.
+    pub(crate) causes: Lateness,
     /// How long threads have spun on the clock until slots were due, warm-up included.
     pub(crate) spun: Duration,
 }
@@ -77,6 +79,7 @@ impl OperationStats {
             set_ups: SetUps { all: histogram.clone(), connect: histogram.clone(), tls: histogram },
             traffic: (0, 0),
             lateness: Lateness::default(),
+            causes: Lateness::default(),
             spun: Duration::ZERO,
         }
     }
@@ -85,6 +88,17 @@ impl OperationStats {
     pub(crate) fn start(&mut self, intended_start: Nanos, start: Start) {
         record(&mut self.wait, start.actual - intended_start, 1);
         self.lateness = self.lateness.plus(start.lateness(intended_start));
+    }
+
+    /// Remembers why a start was late, whether it is counted or not.
+    pub(crate) fn cause(&mut self, lateness: Lateness) {
+        self.causes = self.causes.plus(lateness);
+    }
+
+    /// Puts all lateness down to the generator.
+    pub(crate) fn blame_generator(&mut self) {
+        self.lateness = self.lateness.all_generator();
+        self.causes = self.causes.all_generator();
     }
 
     /// Counts the end of an operation that was started.
@@ -115,19 +129,27 @@ impl OperationStats {
         self.lower_bound(age, 1);
     }
 
-    /// Counts a slot that had this age at the end of the schedule, and why it had not started.
-    pub(crate) fn unstarted(&mut self, age: Duration, lateness: Lateness) {
-        self.unstarted += 1;
-        self.lower_bound(age, 1);
+    /// Counts slots that had this age at the end of the schedule, and why each had not started.
+    pub(crate) fn unstarted(&mut self, age: Duration, lateness: Lateness, slots: u64) {
+        self.unstarted += slots;
+        self.lower_bound(age, slots);
+        let lateness = lateness.times(float(slots));
         self.lateness = self.lateness.plus(lateness);
+        self.causes = self.causes.plus(lateness);
     }
 
-    /// Counts slots that were skipped because they were later than `limit`. The reason is the same
-    /// as for the slots that were started in that time.
+    /// Counts slots that were skipped because they were later than `limit`, for the same reasons as
+    /// others were late.
     pub(crate) fn skipped(&mut self, slots: u64, limit: Duration) {
         self.skipped += slots;
         self.lower_bound(limit, slots);
-        self.lateness = self.lateness.stretched_by(float(slots) * limit.as_secs_f64());
+        let seconds = float(slots) * limit.as_secs_f64();
+        self.lateness = self.lateness.plus(self.causes.parts_of(seconds));
+    }
+
+    /// A policy gave up time: no slot has it, but starts were late by it.
+    pub(crate) fn forfeited(&mut self, time: Duration) {
+        self.lateness = self.lateness.plus(self.causes.parts_of(time.as_secs_f64()));
     }
 
     /// Counts a connection that was opened.
@@ -170,6 +192,7 @@ impl OperationStats {
         self.traffic.0 += other.traffic.0;
         self.traffic.1 += other.traffic.1;
         self.lateness = self.lateness.plus(other.lateness);
+        self.causes = self.causes.plus(other.causes);
         self.spun += other.spun;
     }
 
@@ -180,7 +203,7 @@ impl OperationStats {
         self.statuses.clear();
         (self.at_least, self.unfinished, self.unstarted, self.skipped) = (0, 0, 0, 0);
         self.traffic = (0, 0);
-        self.lateness = Lateness::default();
+        (self.lateness, self.causes) = (Lateness::default(), Lateness::default());
         self.spun = Duration::ZERO;
     }
 
@@ -280,7 +303,7 @@ mod tests {
         stats.start(at(100), Start { actual: at(110), free: at(100), held: Duration::ZERO });
         assert_eq!((stats.due(), stats.in_flight(), stats.response.len()), (2, 1, 1));
         stats.unfinished(Duration::from_millis(7));
-        stats.unstarted(Duration::from_millis(8), Lateness::default());
+        stats.unstarted(Duration::from_millis(8), Lateness::default(), 1);
         stats.skipped(3, Duration::from_millis(9));
         assert_eq!((stats.due(), stats.in_flight(), stats.response.len()), (6, 0, 6));
         assert_eq!(stats.at_least, 5);
@@ -292,7 +315,7 @@ mod tests {
         let mut stats = OperationStats::new();
         count(&mut stats, [130, 130, 150], Ok(200));
         count(&mut stats, [100, 100, 101], Ok(500));
-        stats.unstarted(Duration::from_millis(8), Lateness::default());
+        stats.unstarted(Duration::from_millis(8), Lateness::default(), 1);
         stats.skipped(2, Duration::from_millis(8));
         let mut sum = stats.clone();
         sum.add(&stats);

@@ -2,6 +2,9 @@
 
 use nanopace::Nanos;
 
+/// What a product of seconds and a rate may be too large by.
+const ROUNDING: f64 = 1e-6;
+
 /// The rate over time. During a pause it is zero.
 #[derive(Debug)]
 pub(crate) struct RateHistory {
@@ -24,6 +27,15 @@ impl RateHistory {
     /// The rate is `hz` from `from` on.
     pub(crate) fn change(&mut self, from: Nanos, hz: f64) {
         self.segments.push(Segment { from, hz });
+    }
+
+    /// The number of slots with an intended start in `from..to`, if no policy moves them. The first
+    /// slot is due at the very start.
+    pub(crate) fn slots(&self, from: Nanos, to: Nanos) -> u64 {
+        let start = self.segments.first().map_or(from, |segment| segment.from);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+        let before = |moment| (self.area(start, moment) - ROUNDING).ceil() as u64;
+        before(to).saturating_sub(before(from))
     }
 
     /// The mean rate over `from..to`, in requests per second.
@@ -65,6 +77,24 @@ mod tests {
         assert_eq!(rates.mean_hz(at(0.0), at(6.0)), 200.0);
         assert_eq!(rates.mean_hz(at(1.0), at(5.0)), 25.0);
         assert_eq!(rates.mean_hz(at(5.5), at(6.0)), 1_000.0);
+    }
+
+    #[test]
+    fn every_slot_due_before_the_end_is_counted() {
+        for (hz, from, to, slots) in [
+            (5_000.0, 0.0, 10.0, 50_000),
+            (5_000.0, 0.3, 10.0, 48_500),
+            (3.0, 0.0, 0.5, 2),
+            (3.0, 0.5, 1.0, 1),
+            (0.5, 0.0, 1.0, 1),
+            (0.5, 1.0, 2.0, 0),
+        ] {
+            assert_eq!(RateHistory::new(at(0.0), hz).slots(at(from), at(to)), slots, "{hz}/s");
+        }
+        let mut rates = RateHistory::new(at(0.0), 100.0);
+        rates.change(at(2.0), 0.0);
+        rates.change(at(5.0), 1_000.0);
+        assert_eq!(rates.slots(at(1.0), at(6.0)), 1_100);
     }
 
     #[test]

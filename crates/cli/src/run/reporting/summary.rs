@@ -85,17 +85,18 @@ impl Summary {
         let target_hz = rates.mean_hz(from, run_end.at);
         let achieved_hz = share(started, duration.as_secs_f64(), 0.0);
         let evidence = Evidence {
-            ratio: share(achieved_hz, target_hz, 1.0).min(1.0),
+            ratio: ratio(started, target_hz, duration.saturating_sub(Verdict::HICCUP)),
             wait_p99: percentiles::at(&stats.wait, 0.99),
             service_p99: percentiles::at(&stats.service, 0.99),
             lateness: stats.lateness,
             failed: share(float(stats.failed()), started, 0.0),
+            processor: results.processor.map_or(1.0, |time| given(time, duration)),
         };
         Summary {
             title: results.title,
             target_hz,
             achieved_hz,
-            ratio: evidence.ratio,
+            ratio: ratio(started, target_hz, duration),
             failed_share: evidence.failed,
             duration,
             stats: stats.clone(),
@@ -139,6 +140,19 @@ impl Summary {
             generator_lateness: Duration::from_secs_f64(stats.lateness.generator),
         }
     }
+}
+
+/// Starts as a share of those that a rate makes in a time; 1 if it makes none.
+fn ratio(started: f64, hz: f64, time: Duration) -> f64 {
+    share(started, (hz * time.as_secs_f64()).floor(), 1.0).min(1.0)
+}
+
+/// What threads had of the processor time that they wanted; all of it, if they wanted little.
+fn given(time: ProcessorTime, duration: Duration) -> f64 {
+    if time.wanted < duration / 10 {
+        return 1.0;
+    }
+    share(time.had.as_secs_f64(), time.wanted.as_secs_f64(), 1.0)
 }
 
 /// `part` of `whole`; `otherwise` if there is nothing to have a part of.

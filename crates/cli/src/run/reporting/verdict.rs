@@ -10,6 +10,9 @@
 //! [`lateness`](crate::run::recording::lateness). Seconds in which the load threads were out of
 //! processor time are put down to the generator as a whole.
 //!
+//! If the load threads had less than half of the processor time that they wanted, the generator was
+//! behind in any case: answers that were there had to wait for it, which no other figure shows.
+//!
 //! If more than 1 % of the requests failed, the **target is failing**, whatever the load was: the
 //! times of the others say little.
 
@@ -30,6 +33,9 @@ pub(crate) struct Evidence {
     pub(crate) lateness: Lateness,
     /// Operations failed per operation started.
     pub(crate) failed: f64,
+    /// What the load threads had of the processor, as a share of what they wanted; 1 if they wanted
+    /// little.
+    pub(crate) processor: f64,
 }
 
 /// Whether the run was on schedule, and what was too slow if not.
@@ -47,15 +53,20 @@ pub(crate) enum Verdict {
 }
 
 const LEAST_RATIO: f64 = 0.99;
-const SCHEDULER_HICCUP: Duration = Duration::from_millis(10);
 const MOST_FAILED: f64 = 0.01;
+const LEAST_PROCESSOR: f64 = 0.5;
 
 impl Verdict {
+    /// What a busy scheduler takes at a time.
+    pub(crate) const HICCUP: Duration = Duration::from_millis(10);
+
     /// The verdict on a run.
     pub(crate) fn new(evidence: &Evidence) -> Verdict {
-        let small = SCHEDULER_HICCUP.max(evidence.service_p99 / 10);
+        let small = Verdict::HICCUP.max(evidence.service_p99 / 10);
         if evidence.failed > MOST_FAILED {
             Verdict::TargetFailing
+        } else if evidence.processor < LEAST_PROCESSOR {
+            Verdict::GeneratorBehind
         } else if evidence.ratio >= LEAST_RATIO && evidence.wait_p99 <= small {
             Verdict::OnSchedule
         } else if evidence.lateness.target > evidence.lateness.generator {
@@ -92,8 +103,8 @@ mod tests {
 
     #[test]
     fn the_table() {
-        // ratio, p99 of wait and service in ms, seconds of lateness by target and generator, failed
-        for (ratio, wait_p99, service_p99, target, generator, failed, verdict) in [
+        let cases = [
+            // ratio, p99 of wait and service in ms, lateness by target and generator, failed
             (1.00, 0, 1, 0.0, 0.1, 0.0, OnSchedule),
             (1.00, 10, 1, 1.0, 1.0, 0.01, OnSchedule),
             (0.99, 0, 1, 1.0, 0.0, 0.0, OnSchedule),
@@ -109,15 +120,21 @@ mod tests {
             (0.98, 0, 1, 0.0, 0.0, 0.0, GeneratorBehind),
             (1.00, 0, 1, 0.0, 0.0, 0.011, TargetFailing),
             (0.50, 5_000, 1, 0.0, 1.0, 1.0, TargetFailing),
-        ] {
+        ];
+        for (ratio, wait_p99, service_p99, target, generator, failed, verdict) in cases {
             let evidence = Evidence {
                 ratio,
                 wait_p99: Duration::from_millis(wait_p99),
                 service_p99: Duration::from_millis(service_p99),
                 lateness: Lateness { target, generator, held: 100.0 },
                 failed,
+                processor: 0.5,
             };
             assert_eq!(Verdict::new(&evidence), verdict, "{evidence:?}");
+            // Without the processor nothing of it can be believed, but that the target fails.
+            let starved = Verdict::new(&Evidence { processor: 0.49, ..evidence });
+            let expected = if failed > 0.01 { TargetFailing } else { GeneratorBehind };
+            assert_eq!(starved, expected, "{evidence:?}");
         }
     }
 }
