@@ -58,7 +58,7 @@ field *tools:
         --json benches/results/field.json --plot docs/figures/field.svg {{ tools }}
 
 # `nanopace run` beside wrk and oha, against one nginx: requests/s and processor time (needs nginx and wrk).
-clients rounds="5": (needs "/usr/sbin/nginx" "nginx-light") (needs "/usr/bin/wrk" "wrk")
+clients rounds="3": (needs "/usr/sbin/nginx" "nginx-light") (needs "/usr/bin/wrk" "wrk")
     cargo build --release
     cargo run --release -p nanopace-benches --bin clients -- {{ rounds }}
 

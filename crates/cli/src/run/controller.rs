@@ -148,8 +148,10 @@ impl<'run> Controller<'run> {
                 Ok(Message::Stop) => drop(self.shared.give_up.send(true)),
                 Err(_) if self.pacer.now() >= self.next_tick() => {
                     self.collect();
-                    let missing = self.collector.total().in_flight();
-                    self.note = format!("waiting for {missing} answers; Ctrl-C gives them up");
+                    self.note = match self.collector.total().in_flight() {
+                        0 => String::new(),
+                        missing => format!("waiting for {missing} answers; Ctrl-C gives them up"),
+                    };
                     self.progress.show(&self.status());
                 }
                 _ => {}

@@ -89,14 +89,14 @@ impl Setup {
         Policy { skip_later_than: args.skip_later_than, keeps_slots }
     }
 
-    /// The length of the run. What is not limited has the largest number there is.
+    /// The length of the run.
     pub(crate) fn length(&self) -> RunLength {
         let args = &self.args;
         let default = if args.requests.is_some() { Duration::MAX } else { DEFAULT_DURATION };
         RunLength {
             warmup: args.warmup,
             duration: args.duration.unwrap_or(default),
-            slots: args.requests.unwrap_or(u64::MAX),
+            slots: args.requests,
         }
     }
 

@@ -17,8 +17,9 @@ pub(crate) struct RunSpan {
     pub(crate) recorded_from: Nanos,
     /// The planned end.
     end: Nanos,
-    /// How many recorded slots may still start.
-    left: AtomicU64,
+    /// How many recorded slots may still start, if that is limited: threads would pass the count to
+    /// and fro for nothing.
+    left: Option<AtomicU64>,
     ended: OnceLock<RunEnd>,
     messages: Sender<Message>,
 }
@@ -53,8 +54,8 @@ pub(crate) struct RunLength {
     pub(crate) warmup: Duration,
     /// For how long slots are started and recorded; `Duration::MAX` for no limit.
     pub(crate) duration: Duration,
-    /// How many recorded slots may start; `u64::MAX` for no limit.
-    pub(crate) slots: u64,
+    /// How many recorded slots may start; none for no limit.
+    pub(crate) slots: Option<u64>,
 }
 
 impl RunSpan {
@@ -72,7 +73,7 @@ impl RunSpan {
             start,
             recorded_from,
             end: recorded_from + length.duration,
-            left: AtomicU64::new(length.slots),
+            left: length.slots.map(AtomicU64::new),
             ended: OnceLock::new(),
             messages,
         }
@@ -93,25 +94,28 @@ impl RunSpan {
         if is_warm_up {
             return Admission::WarmUp;
         }
-        // Relaxed: each decrement must be unique; nothing else is published through it. No loom
-        // model: one atomic, no second one to order against. `Ok` carries the count before this
-        // decrement.
-        match self
-            .left
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
-        {
-            Ok(_) if now >= end => Admission::Unstarted,
-            Ok(1) => self.admit_last(intended_start, now),
-            Ok(_) => Admission::Recorded,
-            Err(_) => Admission::Over,
+        match self.take_one() {
+            None => Admission::Over,
+            Some(_) if now >= end => Admission::Unstarted,
+            Some(1) => self.admit_last(intended_start, now),
+            Some(_) => Admission::Recorded,
         }
+    }
+
+    /// Takes one of the slots that are left. Returns how many there were, if any.
+    fn take_one(&self) -> Option<u64> {
+        let Some(left) = &self.left else { return Some(u64::MAX) };
+        // Relaxed: each decrement must be unique; nothing else is published through it. No loom
+        // model: one atomic, no second one to order against.
+        left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).ok()
     }
 
     /// Leaves so many slots of the run unstarted. Returns how many of them are part of the run.
     pub(crate) fn leave(&self, slots: u64) -> u64 {
-        // Relaxed: as in `admit`.
+        let Some(left) = &self.left else { return slots };
         let update = |left: u64| Some(left.saturating_sub(slots));
-        let before = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, update);
+        // Relaxed: as in `take_one`.
+        let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, update);
         before.map_or(0, |left| left.min(slots))
     }
 
@@ -146,7 +150,7 @@ mod tests {
     const NOW: Nanos = Nanos::ZERO;
 
     /// A span at 1/s whose slots are all due, and its messages.
-    fn span(warmup: u64, duration: u64, slots: u64) -> (RunSpan, Receiver<Message>) {
+    fn span(warmup: u64, duration: u64, slots: Option<u64>) -> (RunSpan, Receiver<Message>) {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
         let (sender, messages) = mpsc::channel();
@@ -165,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_duration_is_warm_up_then_recorded_then_over() {
-        let (span, _messages) = span(2, 3, u64::MAX);
+        let (span, _messages) = span(2, 3, None);
         let [warm_up, recorded, over] = [Admission::WarmUp, Admission::Recorded, Admission::Over];
         assert_eq!(
             admissions(&span, 7),
@@ -175,7 +179,7 @@ mod tests {
 
     #[test]
     fn the_last_slot_ends_the_run() {
-        let (span, messages) = span(1, 1_000, 2);
+        let (span, messages) = span(1, 1_000, Some(2));
         let [warm_up, recorded, over] = [Admission::WarmUp, Admission::Recorded, Admission::Over];
         assert_eq!(admissions(&span, 5), [warm_up, recorded, recorded, over, over]);
         assert!(matches!(messages.try_recv(), Ok(Message::LastSlot)));
@@ -184,7 +188,7 @@ mod tests {
 
     #[test]
     fn what_was_due_when_the_run_ended_is_unstarted() {
-        let (span, _messages) = span(1, 3, u64::MAX);
+        let (span, _messages) = span(1, 3, None);
         let admit = |intended, now| span.admit(span.start + secs(intended), span.start + secs(now));
         assert_eq!(admit(2, 3), Admission::Recorded);
         assert_eq!(admit(2, 4), Admission::Unstarted);
@@ -195,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_first_end_counts_and_is_capped_at_the_schedule() {
-        let (span, _messages) = span(0, 10, u64::MAX);
+        let (span, _messages) = span(0, 10, None);
         let first = span.end_run(span.start + secs(60));
         let second = span.end_run(span.start + secs(5));
         assert_eq!((first.at, second.at), (span.start + secs(10), span.start + secs(10)));
