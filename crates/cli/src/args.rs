@@ -12,7 +12,7 @@ const EXAMPLES: &str = "\
 Examples:
   nanopace                                     same as nanopace run: embedded target, 5000/s, 10 s
   nanopace run --url http://127.0.0.1:8080/ --rate 2k/s --connections 64 --duration 1min
-  nanopace run --rate 100 --duration 6s --target-stall 2s@2s
+  nanopace run --rate 100 --duration 6s -c 2 --target-stall 2s@2s
                                                what a stall does to response times
   nanopace run --requests 1000 --json - | jq .response_time_ns.p99
   nanopace run --fail-below 0.99               exit status 3 if the rate is missed

@@ -51,10 +51,14 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         ("run --url http://127.0.0.1:84337/", "port"),
         ("run --skip-later-than 0s", "longer than zero"),
         ("run --json same --hdr same", "same file"),
+        ("run --hdr -", "needs a file"),
         ("run --proxy http://localhost:3128/", "connects to the server itself"),
         ("run --cacert /nonexistent/file --url https://127.0.0.1:1/", "/nonexistent/file"),
         ("run --body-file /nonexistent/file", "/nonexistent/file"),
-        ("run --unix-socket /nonexistent/socket --url http://localhost/", "not found"),
+        (
+            "run --unix-socket /nonexistent/socket --url http://localhost/",
+            "/nonexistent/socket: entity not found",
+        ),
         // Nothing listens on port 1.
         ("run --url http://127.0.0.1:1/", "refused"),
         ("run --url http://no-such-host.invalid/", "no-such-host"),

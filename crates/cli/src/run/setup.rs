@@ -15,6 +15,7 @@ use anyhow::{Context, bail};
 use core_affinity::CoreId;
 use nanopace::{Pacer, Strictness};
 use nanopace_console::Output;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -44,6 +45,9 @@ impl Setup {
     /// Opens the files, starts the embedded target, and sends one request to see whether it is
     /// answered.
     pub(crate) fn new(args: RunArgs) -> anyhow::Result<Setup> {
+        if args.hdr.as_deref() == Some(Path::new("-")) {
+            bail!("--hdr -: the interval log needs a file; only --json can go to standard output");
+        }
         if args.hdr.is_some() && args.hdr == args.json {
             bail!("--json and --hdr have the same file: give each its own");
         }
@@ -52,7 +56,9 @@ impl Setup {
         let url = specs[0].url.to_string();
         let plan = Arc::new(Plan::new(&specs, &args.client, trust(&args, target.as_ref()))?);
         allow_open_files(args.client.connections)?;
-        probe(&url, &plan)?;
+        let by = args.client.unix_socket.as_ref();
+        let by = by.map_or_else(String::new, |path| format!(" by {}", path.display()));
+        probe(&plan).with_context(|| format!("no answer from {url}{by}"))?;
         // Only now: a run that can't be made leaves the results of the last one alone.
         let output = Output::create(args.json.as_deref())?;
         let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
@@ -147,7 +153,7 @@ fn cores() -> anyhow::Result<Vec<CoreId>> {
 
 /// Sends one request, which no figure includes. An answer with an error status is fine: the server
 /// works, and the run will count such failures.
-fn probe(url: &str, plan: &Arc<Plan>) -> anyhow::Result<()> {
+fn probe(plan: &Arc<Plan>) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Its rate does not matter: it is the clock.
     let clock = Pacer::new(nanopace::Rate::per_second(1)?);
@@ -155,7 +161,7 @@ fn probe(url: &str, plan: &Arc<Plan>) -> anyhow::Result<()> {
         runtime.block_on(async { Session::new(plan, &clock, 0).send(clock.now()).await.outcome() });
     match outcome {
         Ok(()) | Err(Failure::Status(_)) => Ok(()),
-        Err(failure) => bail!("no answer from {url}: {failure}{}", advice(failure)),
+        Err(failure) => bail!("{failure}{}", advice(failure)),
     }
 }
 
