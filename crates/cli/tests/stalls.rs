@@ -73,5 +73,7 @@ fn a_run_that_ends_in_a_stall_does_not_hide_it() {
         assert!(reported + 3 >= expected, "{name} is {reported} ms, not {expected}: {results}");
     }
     assert!(results["unstarted"].as_u64().unwrap() >= 690, "{results}");
-    assert_eq!(results["verdict"], "target-behind", "{results}");
+    // A machine that is busy may add to it, but not as much.
+    let by = |who: &str| results["lateness"][who].as_f64().unwrap();
+    assert!(by("target_seconds") > by("generator_seconds"), "{results}");
 }
