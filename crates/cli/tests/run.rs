@@ -12,6 +12,7 @@ use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 use sums::assert_adds_up;
 
 fn nanopace(line: &str) -> Command {
@@ -327,6 +328,25 @@ fn the_interval_log_holds_every_operation() {
         let counts: Vec<u64> = histograms(&log, tag).iter().map(Histogram::len).collect();
         assert_eq!((counts.len(), counts.iter().sum()), (2, 360), "{tag}: {counts:?}");
     }
+}
+
+#[test]
+fn the_interval_log_has_its_maxima_in_milliseconds() {
+    let path = scratch("maxima.hlog");
+    let line = "run --rate 100 --requests 20 --target-latency 20ms --hdr";
+    assert!(nanopace(line).arg(&path).status().unwrap().success());
+    let log = fs::read(&path).unwrap();
+    let mut intervals = 0;
+    for entry in IntervalLogIterator::new(&log) {
+        if let LogEntry::Interval(interval) = entry.unwrap() {
+            let largest = Duration::from_nanos(decode(interval.encoded_histogram()).max());
+            let told = Duration::from_secs_f64(interval.max() / 1e3);
+            // As exact as the number is written.
+            assert!(told.abs_diff(largest) <= Duration::from_micros(1), "{told:?}, {largest:?}");
+            intervals += 1;
+        }
+    }
+    assert!(intervals >= 3);
 }
 
 /// The target stalls for a time. A slot that is due `x` before the end of the stall cannot be
