@@ -50,6 +50,7 @@ impl Sleepers {
     pub(super) async fn sleep(&self, time: Duration) {
         match Instant::now().checked_add(time) {
             Some(end) => {
+                // Relaxed: each number must be unique; nothing is ordered by it. No model: one atomic.
                 let number = self.numbers.fetch_add(1, Ordering::Relaxed);
                 let sleeper = Sleeper { sleepers: self, place: (end, number) };
                 poll_fn(|context| sleeper.poll(context)).await;

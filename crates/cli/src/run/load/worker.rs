@@ -25,7 +25,7 @@ impl Worker {
     /// Opens the connections. If one cannot be opened now, the first request that needs it tries
     /// again.
     pub(crate) async fn prepare(&mut self) {
-        for set_up in self.session.open_all().await.into_iter().flatten() {
+        for set_up in self.session.open_all().await {
             self.recorder.set_up(set_up);
         }
     }
