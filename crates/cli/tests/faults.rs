@@ -128,8 +128,11 @@ fn a_stopped_generator_blames_itself() {
         signal(&child, "-STOP");
         thread::sleep(Duration::from_secs(2));
         signal(&child, "-CONT");
-        progress.read_to_string(&mut String::new()).unwrap();
-        let results = object(&child.wait_with_output().unwrap());
+        let mut said = String::new();
+        progress.read_to_string(&mut said).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{policy}: {output:?}, {said}");
+        let results = object(&output);
         assert_adds_up(&results);
         assert_eq!(results["verdict"], "generator-behind", "{policy}: {results}");
     }

@@ -54,6 +54,8 @@ impl Lateness {
     pub(crate) fn parts_of(&self, seconds: f64) -> Lateness {
         let caused = self.target + self.generator;
         let generator = if caused > 0.0 { seconds * self.generator / caused } else { 0.0 };
+        // Rounding may make it more than all.
+        let generator = generator.min(seconds);
         Lateness { target: seconds - generator, generator, held: 0.0 }
     }
 
@@ -139,6 +141,7 @@ impl Start {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn at(ms: u64) -> Nanos {
         Nanos::from_nanos(ms * 1_000_000)
@@ -228,5 +231,17 @@ mod tests {
         assert_eq!(lateness.parts_of(8.0), parts);
         let own = Lateness { generator: 9.0, ..Lateness::default() };
         assert_eq!(lateness.all_generator(), own);
+    }
+
+    proptest! {
+        /// However it rounds, no part is negative or more than all.
+        #[test]
+        fn no_part_is_negative(target in 0.0..1e-9, generator in 0.0..1e6, seconds in 0.0..1e6) {
+            for lateness in [Lateness { target, generator, held: 0.0 }, Lateness { target: 0.0, generator, held: 0.0 }] {
+                let parts = lateness.parts_of(seconds);
+                prop_assert!((0.0..=seconds).contains(&parts.target), "{parts:?}");
+                prop_assert!((0.0..=seconds).contains(&parts.generator), "{parts:?}");
+            }
+        }
     }
 }
