@@ -192,7 +192,8 @@ fn what_is_required_and_missed_is_named_with_status_3() {
 
 #[test]
 fn a_failing_target_is_status_3() {
-    let failing = "run --rate 100 --requests 5 --timeout 20ms --target-stall 1min@0s";
+    // Long enough for the probe, which is answered.
+    let failing = "run --rate 100 --requests 5 --timeout 1s --target-stall 1min@0s";
     let output = output(failing);
     let report = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(3), "{report}");
@@ -201,7 +202,7 @@ fn a_failing_target_is_status_3() {
         "{report}"
     );
     let allowed = nanopace(failing).arg("--fail-if=errors<=100%").output().unwrap();
-    assert_eq!(allowed.status.code(), Some(0));
+    assert_eq!(allowed.status.code(), Some(0), "{allowed:?}");
 }
 
 #[test]
@@ -213,7 +214,7 @@ fn every_slot_that_was_due_is_counted_once() {
         ("run --rate 1k/s --duration 400ms --target-latency 5ms -c 2 --skip-later-than 20ms", 400),
         ("run --rate 1k/s --duration 400ms --warmup 200ms --target-latency 5ms -c 2", 400),
         ("run --rate 1k/s --duration 400ms --target-stall 300ms@300ms -c 64", 400),
-        ("run --rate 1k/s --duration 400ms --timeout 50ms --target-stall 1s@200ms -c 4", 400),
+        ("run --rate 250/s --duration 1600ms --timeout 400ms --target-stall 4s@800ms -c 4", 400),
     ] {
         let results = results(line);
         assert_adds_up(&results);
@@ -304,7 +305,7 @@ fn a_burst_ratio_counts_what_it_still_holds_back() {
 #[test]
 fn failed_requests_are_counted_and_not_timed_as_successes() {
     // The stall begins when the schedule does, and lasts longer than any request may take.
-    let results = results("run --rate 100 --requests 6 --timeout 40ms --target-stall 1min@0s");
+    let results = results("run --rate 100 --requests 6 --timeout 1s --target-stall 1min@0s");
     assert_adds_up(&results);
     assert_eq!((&results["started"], &results["failed"]), (&6.into(), &6.into()));
     assert_eq!(results["failures"]["timeout"], 6);
@@ -327,14 +328,13 @@ fn a_closed_pipe_ends_it_quietly() {
 #[test]
 fn the_interval_log_holds_every_operation() {
     let path = scratch("intervals.hlog");
-    assert!(
-        nanopace("run --rate 300 --duration 1200ms --hdr").arg(&path).status().unwrap().success()
-    );
+    assert!(nanopace("run --rate 300 --requests 360 --hdr").arg(&path).status().unwrap().success());
     let log = fs::read(&path).unwrap();
     assert!(log.starts_with(b"#[Histogram log format version 1.3]\n"));
     for tag in ["wait", "service", "response"] {
         let counts: Vec<u64> = histograms(&log, tag).iter().map(Histogram::len).collect();
-        assert_eq!((counts.len(), counts.iter().sum()), (2, 360), "{tag}: {counts:?}");
+        // The last one starts after 1.2 s, and an interval is a second.
+        assert!(counts.len() >= 2 && counts.iter().sum::<u64>() == 360, "{tag}: {counts:?}");
     }
 }
 
