@@ -586,6 +586,7 @@ impl Shape {
     }
 
     /// How many slots there are after so long: 0 before the beginning, all behind the end.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the schedule asks"))]
     pub(crate) fn count_at_ns(&self, elapsed_ns: i64) -> Count {
         whole(self.program.count_at(elapsed_ns))
     }

