@@ -390,7 +390,8 @@ impl Shape {
         (from, to): (Level, Level),
         time: Duration,
     ) -> Result<Shape, ShapeError> {
-        let (there, back) = (part_ns(time / 2)?, part_ns(time - time / 2)?);
+        let there = part_ns(time / 2)?;
+        let back = part_ns(time)? - there;
         let parts = [rising(part, from, to, there), rising(part, to, from, back)];
         let rest =
             if word == "sine" { format!("period {}", time_text(time)) } else { time_text(time) };
@@ -747,7 +748,7 @@ mod tests {
             let length = shape.straight_for_ns(t);
             prop_assert!((1..=time - t).contains(&length));
             let between = |part: u64| i64::try_from((u128::from(length.unsigned_abs()) * u128::from(part)) >> 32).unwrap();
-            let rounding = 1e-9 + length as f64 * 4e-16;
+            let rounding = 1e-9 + float(length) * 4e-16;
             for part in parts {
                 prop_assert!(deviation(&shape, t, length, between(part)) <= 1.0 + rounding);
             }
@@ -794,7 +795,7 @@ mod tests {
             let t = moment(&shape, at).min(time - (time >> 10) - 1);
             let end = t + (time >> 10);
             let grown = crate::count::fine(shape.count_at_ns(end) - shape.count_at_ns(t));
-            let mean = approximate(grown) / ((end - t) as f64) * 1e9;
+            let mean = approximate(grown) / float(end - t) * 1e9;
             let rates = [t, end - 1].map(|t| shape.rate_at(duration(t)));
             let (low, high) = (rates[0].min(rates[1]), rates[0].max(rates[1]));
             let rounding = 1e-6 * shape.peak() + 1e-9;
@@ -803,12 +804,17 @@ mod tests {
         }
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "tests allow for it")]
+    fn float(ns: i64) -> f64 {
+        ns as f64
+    }
+
     /// How far the moment `t + part` lies from the chord of time by count over `length`.
     fn deviation(shape: &Shape, t: i64, length: i64, part: i64) -> f64 {
         let grown =
             |part: i64| approximate(shape.program.count_at(t + part) - shape.program.count_at(t));
         let all = grown(length);
-        if all == 0.0 { 0.0 } else { (length as f64 * (grown(part) / all) - part as f64).abs() }
+        if all == 0.0 { 0.0 } else { (float(length) * (grown(part) / all) - float(part)).abs() }
     }
 
     #[test]
