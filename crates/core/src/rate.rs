@@ -2,6 +2,8 @@
 
 mod parse;
 
+pub(crate) use parse::time_ns;
+
 use crate::error::RateError;
 use crate::position::SLOT;
 use crate::scale::Scale;
@@ -195,6 +197,11 @@ impl Rate {
     #[expect(clippy::cast_precision_loss, reason = "documented as approximate")]
     pub fn interval_ns(self) -> f64 {
         self.period_ns as f64 / self.operations as f64
+    }
+
+    /// Operations and the nanoseconds they take, in lowest terms; below 2^64 and 2^108.
+    pub(crate) fn fraction(self) -> (u128, u128) {
+        (self.operations, self.period_ns)
     }
 
     /// Nanoseconds per tick.
