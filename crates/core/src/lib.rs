@@ -7,9 +7,12 @@
 #![doc = include_str!("../README.md")]
 
 pub mod _documentation;
+#[cfg_attr(not(test), expect(dead_code, reason = "the schedule doesn't use it yet"))]
+mod arrivals;
 mod builder;
 mod claim;
 pub mod clock;
+mod count;
 mod engine;
 mod error;
 mod grant;
@@ -23,6 +26,8 @@ mod rate;
 mod recorder;
 mod scale;
 mod schedule;
+#[cfg_attr(not(test), expect(dead_code, reason = "the schedule doesn't use it yet"))]
+mod shard;
 mod sleepers;
 mod stats;
 mod strictness;
@@ -30,6 +35,7 @@ mod sync;
 mod timeline;
 mod watch;
 
+pub use arrivals::{Arrivals, ArrivalsError};
 pub use builder::PacerBuilder;
 pub use claim::{Claim, Slot};
 pub use clock::{Clock, ManualClock, StdClock, TscClock};
@@ -42,6 +48,7 @@ pub use pacer::Pacer;
 pub use pause::{Pause, PauseError};
 pub use rate::Rate;
 pub use recorder::Recorder;
+pub use shard::{Shard, ShardError};
 pub use stats::Stats;
 pub use strictness::Strictness;
 pub use watch::Watch;

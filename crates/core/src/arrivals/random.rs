@@ -1,0 +1,120 @@
+//! Random numbers that can be asked for in any order.
+//!
+//! Each stream of numbers has a name, and its numbers follow from the seed and the name alone
+//! (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). They are the key stream
+//! of `ChaCha8` (Bernstein, "`ChaCha`, a variant of Salsa20", 2008), which its definition fixes for
+//! good. The distributions are written out here, because those of other crates change with their
+//! versions, and use the platform's functions where any crate in the build asks for it.
+
+use chacha20::ChaCha8Rng;
+use rand_core::{Rng, SeedableRng};
+
+/// Which process the numbers are for, so that processes with one seed don't share them.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Use {
+    Renewal = 1,
+    ExactPoisson = 2,
+    Jitter = 3,
+}
+
+/// Names the streams of one process.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Key {
+    pub(super) seed: u64,
+    pub(super) of: Use,
+    /// Which part of the process: 0 if it has but one.
+    pub(super) run: u64,
+}
+
+impl Key {
+    /// The numbers of the node `index` of level `level`.
+    pub(super) fn numbers(self, level: u32, index: u64) -> Numbers {
+        let name = u64::from(level) << 8 | self.of as u64;
+        let mut key = [0; 32];
+        let words = [self.seed, name, self.run, index];
+        for (bytes, word) in key.chunks_exact_mut(8).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        Numbers(ChaCha8Rng::from_seed(key))
+    }
+}
+
+/// A stream of random numbers.
+#[derive(Debug)]
+pub(super) struct Numbers(ChaCha8Rng);
+
+impl Numbers {
+    /// Any of the 2^64 numbers.
+    pub(super) fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// Uniform between 0 and 1, without both: odd multiples of 2^-53.
+    #[expect(clippy::cast_precision_loss, reason = "52 bits fit in")]
+    fn unit(&mut self) -> f64 {
+        const STEP: f64 = 1.0 / (1_u64 << 52) as f64;
+        ((self.bits() >> 12) as f64 + 0.5) * STEP
+    }
+
+    /// Exponential of mean 1, by inversion.
+    fn exponential(&mut self) -> f64 {
+        -libm::log(self.unit())
+    }
+
+    /// Normal of mean 0 and variance 1: the ratio of uniforms, between the quadratic bounds of
+    /// Leva, "A fast normal random number generator", TOMS 1992.
+    fn normal(&mut self) -> f64 {
+        loop {
+            let u = self.unit();
+            let v = 1.7156 * (self.unit() - 0.5);
+            let (x, y) = (u - 0.449_871, v.abs() + 0.386_595);
+            let bound = x * x + y * (0.196 * y - 0.254_72 * x);
+            if bound < 0.275_97 || (bound <= 0.278_46 && v * v <= -4.0 * u * u * libm::log(u)) {
+                return v / u;
+            }
+        }
+    }
+
+    /// Gamma distributed with this shape, and scale 1: Marsaglia and Tsang, "A simple method for
+    /// generating gamma variables", TOMS 2000; with their boost for shapes below 1.
+    #[expect(clippy::float_cmp, reason = "any other shape takes the other way to the same law")]
+    pub(super) fn gamma(&mut self, shape: f64) -> f64 {
+        if shape == 1.0 {
+            self.exponential()
+        } else if shape < 1.0 {
+            self.gamma_above_one(shape + 1.0) * libm::exp(-self.exponential() / shape)
+        } else {
+            self.gamma_above_one(shape)
+        }
+    }
+
+    fn gamma_above_one(&mut self, shape: f64) -> f64 {
+        let d = shape - 1.0 / 3.0;
+        let c = 1.0 / (9.0 * d).sqrt();
+        loop {
+            let x = self.normal();
+            let y = c * x;
+            if y <= -1.0 {
+                continue;
+            }
+            let uniform = self.unit();
+            let squared = x * x;
+            // With v = (1 + y)^3 their test is ln(uniform) < x^2 / 2 + d - d v + d ln v. All terms but the
+            // rest of the logarithm's series cancel, since x^2 = 9 d y^2.
+            if uniform < 1.0 - 0.0331 * squared * squared
+                || libm::log(uniform) < 3.0 * d * rest_of_logarithm(y)
+            {
+                return d * (1.0 + y) * (1.0 + y) * (1.0 + y);
+            }
+        }
+    }
+}
+
+/// `ln(1 + y) - (y - y^2 / 2 + y^3 / 3)`, to a relative error of 2^-40 at least.
+fn rest_of_logarithm(y: f64) -> f64 {
+    if y.abs() > 1.0 / 64.0 {
+        return libm::log1p(y) - y * (1.0 - y * (1.0 / 2.0 - y / 3.0));
+    }
+    let series = (5..=11).rev().fold(0.0, |sum, n| y * (1.0 / f64::from(n) - sum));
+    y * y * y * (series - 1.0 / 4.0) * y
+}

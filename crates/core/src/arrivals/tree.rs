@@ -1,0 +1,155 @@
+//! Random gaps in a row, any of which is found without those before it.
+//!
+//! A node of a binary tree spans a number of gaps. Its sum is known; how much of it belongs to the
+//! left half is drawn from numbers that the node's name determines. For independent gaps of gamma
+//! distribution with shape `a`, the left share of `l + r` gaps has the distribution
+//! `Beta(l a, r a)` whatever the sum is, and the gaps of a leaf, in parts of the leaf's sum, that of
+//! Dirichlet (Devroye, "Non-uniform random variate generation", 1986, chapters IX and XI): gaps of
+//! gamma distribution, divided by their sum. So the tree has exactly the distribution of gaps that
+//! are drawn one after the other.
+//!
+//! Sums are fixed-point numbers and the parts of a sum add up to it: nothing drifts, and ends of
+//! gaps never go down.
+
+use super::random::{Key, Numbers};
+use crate::count::Count;
+
+/// A leaf has 2^7 gaps.
+const LEAF: u32 = 7;
+const IN_LEAF: u64 = (1 << LEAF) - 1;
+
+#[derive(Debug)]
+pub(super) struct Tree {
+    key: Key,
+    shape: f64,
+    gaps: u64,
+    /// From the root to a leaf.
+    path: Vec<Node>,
+    leaf: Leaf,
+}
+
+/// Spans the 2^level gaps from `index * 2^level` on, as far as there are gaps.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    level: u32,
+    index: u64,
+    start: Count,
+    sum: Count,
+}
+
+/// The ends of the gaps of one leaf.
+#[derive(Debug)]
+struct Leaf {
+    index: u64,
+    ends: Vec<Count>,
+}
+
+impl Tree {
+    /// So many gaps of gamma distribution, 2^63 at most, that add up to `total`.
+    pub(super) fn new(key: Key, shape: f64, gaps: u64, total: Count) -> Tree {
+        let level = gaps.next_power_of_two().trailing_zeros().max(LEAF);
+        let root = Node { level, index: 0, start: 0, sum: total };
+        let leaf = Leaf { index: u64::MAX, ends: Vec::new() };
+        Tree { key, shape, gaps, path: vec![root], leaf }
+    }
+
+    /// Where the gap ends.
+    pub(super) fn end(&mut self, gap: u64) -> Count {
+        if gap >> LEAF != self.leaf.index {
+            self.descend(|node| gap >> node.level == node.index);
+        }
+        let in_leaf = usize::try_from(gap & IN_LEAF).unwrap_or(0);
+        self.leaf.ends[in_leaf]
+    }
+
+    /// How many gaps end at `count` or before.
+    pub(super) fn ends_by(&mut self, count: Count) -> u64 {
+        if count >= self.path[0].sum {
+            return self.gaps;
+        }
+        self.descend(|node| node.start <= count && count - node.start < node.sum);
+        let in_leaf = self.leaf.ends.partition_point(|&end| end <= count);
+        (self.leaf.index << LEAF) + u64::try_from(in_leaf).unwrap_or(0)
+    }
+
+    /// Goes to the leaf that `holds` what is looked for.
+    fn descend(&mut self, holds: impl Fn(&Node) -> bool) {
+        while self.path.len() > 1 && !self.path.last().is_some_and(&holds) {
+            self.path.pop();
+        }
+        let mut node = self.path[self.path.len() - 1];
+        while node.level > LEAF {
+            let [left, right] = self.halves(node);
+            node = if holds(&right) { right } else { left };
+            self.path.push(node);
+        }
+        if node.index != self.leaf.index {
+            self.fill(node);
+        }
+    }
+
+    fn halves(&self, node: Node) -> [Node; 2] {
+        let (level, index) = (node.level - 1, node.index * 2);
+        let left_gaps = self.gaps_in(level, index);
+        let right_gaps = self.gaps_in(level, index + 1);
+        let left_sum = if right_gaps == 0 {
+            node.sum
+        } else {
+            let mut numbers = self.key.numbers(node.level, node.index);
+            part(node.sum, share(&mut numbers, self.shape, left_gaps, right_gaps))
+        };
+        let middle = node.start + left_sum;
+        [
+            Node { level, index, start: node.start, sum: left_sum },
+            Node { level, index: index + 1, start: middle, sum: node.sum - left_sum },
+        ]
+    }
+
+    fn gaps_in(&self, level: u32, index: u64) -> u64 {
+        self.gaps.saturating_sub(index << level).min(1 << level)
+    }
+
+    fn fill(&mut self, node: Node) {
+        let mut numbers = self.key.numbers(node.level, node.index);
+        let mut end = 0.0;
+        let ends: Vec<f64> = (0..self.gaps_in(node.level, node.index))
+            .map(|_| {
+                end += numbers.gamma(self.shape);
+                end
+            })
+            .collect();
+        self.leaf.index = node.index;
+        self.leaf.ends.clear();
+        self.leaf
+            .ends
+            .extend(ends.iter().map(|at| node.start + part(node.sum, fraction(at / end))));
+        if let Some(last) = self.leaf.ends.last_mut() {
+            *last = node.start + node.sum;
+        }
+    }
+}
+
+/// The part of their sum that falls to the left ones of so many gaps.
+#[expect(clippy::cast_precision_loss, reason = "a shape's error of 2^-53 moves nothing that shows")]
+fn share(numbers: &mut Numbers, shape: f64, left_gaps: u64, right_gaps: u64) -> u64 {
+    let left = numbers.gamma(left_gaps as f64 * shape);
+    let right = numbers.gamma(right_gaps as f64 * shape);
+    fraction(left / (left + right))
+}
+
+/// `part`, from 0 to 1, in units of 2^-64 and below 1.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "saturates"
+)]
+pub(super) fn fraction(part: f64) -> u64 {
+    (part * ((1_u128 << 64) as f64)) as u64
+}
+
+/// `fraction * 2^-64` of `count`, rounded down.
+pub(super) fn part(count: Count, fraction: u64) -> Count {
+    let fraction = u128::from(fraction);
+    (count >> 64) * fraction + (((count & u128::from(u64::MAX)) * fraction) >> 64)
+}

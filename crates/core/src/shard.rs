@@ -1,0 +1,219 @@
+//! Which slots of a load belong to one of several processes that make it together.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// The slots of a load that belong to this process, where several processes make it together
+/// without talking to each other.
+///
+/// All of them have the same schedule, and each takes its own slots of it: with equal weights
+/// process `i` of `n` takes slots `i`, `i + n`, `i + 2n` and so on. With weights that add up to
+/// `W`, process `i` takes `w_i` of each `W` slots, spread as evenly as possible: by any slot `s` of
+/// the load it has taken less than one slot more or less than `s * w_i / W`. Together they take
+/// each slot exactly once.
+///
+/// This is the scheduling problem of proportionate progress (Baruah, Cohen, Plaxton and Varvel,
+/// Algorithmica 1996) for one processor: the `k`-th slot of a process has to lie in the window
+/// `⌊(k - 1) W / w⌋ .. ⌈k W / w⌉`, and of those who may have a slot, the one whose window ends first
+/// gets it.
+///
+/// ```
+/// use nanopace::Shard;
+///
+/// // The first of three equal ones. Indices count from 0, and in text from 1.
+/// let first: Shard = "1/3".parse()?;
+/// assert_eq!(first, Shard::new(0, 3)?);
+/// // The first of three, that takes as much as the other two together.
+/// let larger: Shard = "1/2:1:1".parse()?;
+/// assert_eq!(larger, Shard::weighted(0, &[2, 1, 1])?);
+/// # Ok::<(), nanopace::ShardError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// A cycle has so many slots.
+    cycle: u64,
+    /// Those of them that are ours, ascending.
+    own: Vec<u64>,
+}
+
+/// The longest cycle that is computed for different weights.
+const MOST: u64 = 1 << 16;
+
+impl Shard {
+    /// Process `index`, counted from 0, of `count` equal ones.
+    ///
+    /// # Errors
+    /// [`ShardError::Index`] if there is no such process.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{Shard, ShardError};
+    ///
+    /// let last = Shard::new(2, 3)?;
+    /// assert_eq!(Shard::new(3, 3), Err(ShardError::Index { index: 3, count: 3 }));
+    /// # let _ = last;
+    /// # Ok::<(), ShardError>(())
+    /// ```
+    pub fn new(index: u32, count: u32) -> Result<Shard, ShardError> {
+        if index >= count {
+            return Err(ShardError::Index { index, count });
+        }
+        Ok(Shard { cycle: count.into(), own: vec![index.into()] })
+    }
+
+    /// Process `index`, counted from 0, of as many as there are weights. Only the ratios of the
+    /// weights matter.
+    ///
+    /// # Errors
+    /// [`ShardError::Index`] if there is no such process. [`ShardError::Weight`] if a weight is
+    /// zero. [`ShardError::Cycle`] if the weights, divided by their greatest common divisor, add up
+    /// to more than 65 536.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{Shard, ShardError};
+    ///
+    /// assert_eq!(Shard::weighted(1, &[7, 7, 7])?, Shard::new(1, 3)?);
+    /// assert_eq!(Shard::weighted(1, &[7, 0]), Err(ShardError::Weight));
+    /// # Ok::<(), ShardError>(())
+    /// ```
+    pub fn weighted(index: u32, weights: &[u32]) -> Result<Shard, ShardError> {
+        let count = u32::try_from(weights.len()).unwrap_or(u32::MAX);
+        let process = usize::try_from(index).unwrap_or(usize::MAX);
+        if process >= weights.len() {
+            return Err(ShardError::Index { index, count });
+        }
+        if weights.contains(&0) {
+            return Err(ShardError::Weight);
+        }
+        let divisor = weights.iter().copied().fold(0, greatest_common_divisor);
+        let weights: Vec<u64> = weights.iter().map(|&weight| u64::from(weight / divisor)).collect();
+        if weights.iter().all(|&weight| weight == 1) {
+            return Shard::new(index, count);
+        }
+        let cycle = weights.iter().sum();
+        if cycle > MOST {
+            return Err(ShardError::Cycle);
+        }
+        let slots = (0..).zip(owners(&weights, cycle));
+        let own = slots.filter(|&(_, owner)| owner == process).map(|(slot, _)| slot).collect();
+        Ok(Shard { cycle, own })
+    }
+}
+
+impl Shard {
+    /// The number, in the whole load, of this process's slot `local`.
+    pub(crate) fn global(&self, local: u64) -> u64 {
+        let own = self.own.len() as u64;
+        let in_cycle = usize::try_from(local % own).unwrap_or(0);
+        (local / own).saturating_mul(self.cycle).saturating_add(self.own[in_cycle])
+    }
+
+    /// How many of this process's slots have a number below `global`.
+    pub(crate) fn locals_before(&self, global: u64) -> u64 {
+        let in_cycle = self.own.partition_point(|&slot| slot < global % self.cycle);
+        global / self.cycle * self.own.len() as u64 + in_cycle as u64
+    }
+
+    /// If its slots lie evenly: one in so many.
+    pub(crate) fn stride(&self) -> Option<u64> {
+        let stride = self.cycle / self.own.len() as u64;
+        let even = (0..=self.own.len() as u64).all(|n| self.global(n) == self.own[0] + n * stride);
+        even.then_some(stride)
+    }
+}
+
+/// Who owns each slot of a cycle.
+fn owners(weights: &[u64], cycle: u64) -> impl Iterator<Item = usize> {
+    let mut windows: Vec<(u64, u64, usize)> = Vec::new();
+    for (process, &weight) in weights.iter().enumerate() {
+        let window = |k: u64| (k * cycle / weight, ((k + 1) * cycle).div_ceil(weight), process);
+        windows.extend((0..weight).map(window));
+    }
+    windows.sort_unstable();
+    let mut coming = windows.into_iter().peekable();
+    let mut open = BinaryHeap::new();
+    (0..cycle).filter_map(move |slot| {
+        while let Some((_, end, process)) = coming.next_if(|&(start, ..)| start <= slot) {
+            open.push(Reverse((end, process)));
+        }
+        open.pop().map(|Reverse((_, process))| process)
+    })
+}
+
+fn greatest_common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+impl FromStr for Shard {
+    type Err = ShardError;
+
+    /// Reads `INDEX/COUNT`, such as `1/3`, or `INDEX/WEIGHT:WEIGHT...`, such as `1/2:1:1`. Indices
+    /// count from 1.
+    ///
+    /// # Errors
+    /// [`ShardError`], which says what is wrong and what to write.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{Shard, ShardError};
+    ///
+    /// assert_eq!("3/3".parse(), Shard::new(2, 3));
+    /// assert_eq!("2/5:1".parse(), Shard::weighted(1, &[5, 1]));
+    /// assert_eq!("0/3".parse::<Shard>(), Err(ShardError::Syntax));
+    /// ```
+    fn from_str(text: &str) -> Result<Shard, ShardError> {
+        let number = |text: &str| text.trim().parse::<u32>().map_err(|_| ShardError::Syntax);
+        let (index, processes) = text.split_once('/').ok_or(ShardError::Syntax)?;
+        let index = number(index)?.checked_sub(1).ok_or(ShardError::Syntax)?;
+        let numbers: Vec<u32> = processes.split(':').map(number).collect::<Result<_, _>>()?;
+        match numbers[..] {
+            [count] => Shard::new(index, count),
+            _ => Shard::weighted(index, &numbers),
+        }
+    }
+}
+
+/// Why numbers or a text are no [`Shard`]. The message says what to write instead.
+///
+/// ```
+/// use nanopace::Shard;
+///
+/// let error = "4/3".parse::<Shard>().unwrap_err();
+/// assert_eq!(error.to_string(), "there is no process 4 of 3: write 1/3 to 3/3");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ShardError {
+    /// No such process. The index counts from 0, and in the message from 1.
+    #[error("there is no process {} of {count}: write {}", u64::from(*.index) + 1, which(*.count))]
+    Index {
+        /// The index, counted from 0.
+        index: u32,
+        /// How many processes there are.
+        count: u32,
+    },
+    /// A process of weight zero.
+    #[error("a process of weight 0 has no slots: write weights from 1, such as 1/2:1:1")]
+    Weight,
+    /// Weights that share no large divisor.
+    #[error(
+        "after division by what they have in common, weights may add up to 65536 at most: write smaller ones, such as 1/2:1:1"
+    )]
+    Cycle,
+    /// Not of the form INDEX/COUNT.
+    #[error(
+        "that is no part of a load: write which process of how many, such as 1/3 for the first of three, or weights, such as 1/2:1:1"
+    )]
+    Syntax,
+}
+
+fn which(count: u32) -> String {
+    if count == 0 {
+        "1/1 for the only process".to_owned()
+    } else {
+        format!("1/{count} to {count}/{count}")
+    }
+}
