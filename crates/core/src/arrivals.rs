@@ -149,8 +149,9 @@ impl Arrivals {
     /// first slot comes after a first gap.
     ///
     /// Over a long stretch, the variance of the number of slots is `1 / shape` times its mean. Gaps
-    /// are drawn by the method of Marsaglia and Tsang ("A simple method for generating gamma
-    /// variables", TOMS 2000).
+    /// are drawn by the methods of Marsaglia and Tsang ("A simple method for generating gamma
+    /// variables", TOMS 2000) and, for shapes below 1, of Ahrens and Dieter ("Computer methods for
+    /// sampling from gamma, beta, Poisson and binomial distributions", Computing 1974).
     ///
     /// # Errors
     /// [`ArrivalsError::Gamma`] for other shapes.
