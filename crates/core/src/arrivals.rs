@@ -22,6 +22,7 @@ use replay::Replay;
 use std::cell::RefCell;
 use std::num::NonZeroU32;
 use std::time::Duration;
+use tree::MOST;
 
 /// How arrivals are spread: evenly, at random, or as they were recorded.
 ///
@@ -77,8 +78,6 @@ enum Process {
     Replay(Replay),
 }
 
-/// Processes that compute their slots have so many.
-const MOST: u64 = 1 << 63;
 /// The shapes of gamma distributions that are computed well.
 const GAMMA_SHAPES: std::ops::RangeInclusive<f64> = 0.01..=1e6;
 
