@@ -7,6 +7,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod _documentation;
+mod arrivals;
 mod builder;
 mod claim;
 pub mod clock;
@@ -25,6 +26,7 @@ mod recorder;
 mod scale;
 mod schedule;
 mod shape;
+mod shard;
 mod sleepers;
 mod stats;
 mod strictness;
@@ -32,6 +34,7 @@ mod sync;
 mod timeline;
 mod watch;
 
+pub use arrivals::{Arrivals, ArrivalsError};
 pub use builder::PacerBuilder;
 pub use claim::{Claim, Slot};
 pub use clock::{Clock, ManualClock, StdClock, TscClock};
@@ -45,6 +48,7 @@ pub use pause::{Pause, PauseError};
 pub use rate::Rate;
 pub use recorder::Recorder;
 pub use shape::{Between, Curve, Level, Shape};
+pub use shard::{Shard, ShardError};
 pub use stats::Stats;
 pub use strictness::Strictness;
 pub use watch::Watch;

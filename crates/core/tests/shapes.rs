@@ -61,15 +61,30 @@ fn count_by(pieces: &[Straight], moment: u64) -> BigRational {
     sum
 }
 
-/// Slots start in the first whole nanosecond at which the exact count is theirs, and all of them
-/// do.
+/// Whether the rate is zero from that moment on.
+fn is_flat(pieces: &[Straight], moment: u64) -> bool {
+    let mut rest = moment;
+    for (time, from, to) in pieces {
+        if rest < *time {
+            return from + to == whole(0);
+        }
+        rest -= time;
+    }
+    true
+}
+
+/// Slots start in the first whole nanosecond at which the exact count is theirs and the rate is not
+/// zero, and all of them do.
 fn check(shape: &Shape, pieces: &[Straight], samples: &[u64]) {
     let total = count_by(pieces, u64::MAX);
     let slots = u64::try_from(total.ceil().to_integer()).unwrap();
     assert_eq!(shape.time_of(slots), None);
     for slot in samples.iter().map(|sample| sample % slots.max(1)).filter(|&slot| slot < slots) {
         let start = u64::try_from(shape.time_of(slot).unwrap().as_nanos()).unwrap();
-        let reached = |moment| count_by(pieces, moment) >= whole(slot);
+        let reached = |moment| {
+            let count = count_by(pieces, moment);
+            count > whole(slot) || count == whole(slot) && !is_flat(pieces, moment)
+        };
         assert!(reached(start), "slot {slot} at {start} is too early");
         assert!(start == 0 || !reached(start - 1), "slot {slot} at {start} is too late");
     }
@@ -280,16 +295,16 @@ fn nothing_starts_at_rate_zero() {
     let rest = || Shape::hold(Level::ZERO, 10 * SECOND).unwrap();
     let work = || Shape::hold(level("1/s"), 10 * SECOND).unwrap();
     let start = rest().then(work()).unwrap();
-    assert_eq!(start.time_of(0), Some(Duration::ZERO)); // count 0 is there from the beginning
+    assert_eq!(start.time_of(0), Some(10 * SECOND));
     assert_eq!(start.time_of(1), Some(11 * SECOND));
     let middle = work().then(rest()).unwrap().then(work()).unwrap();
-    assert_eq!(middle.time_of(10), Some(10 * SECOND)); // its count is complete before the rest
+    assert_eq!(middle.time_of(10), Some(20 * SECOND));
     assert_eq!(middle.time_of(11), Some(21 * SECOND));
     assert_eq!(middle.rate_at(15 * SECOND), 0.0);
     let end = work().then(rest()).unwrap();
     assert_eq!(end.time_of(9), Some(9 * SECOND));
     assert_eq!(end.time_of(10), None);
-    assert_eq!(end.forever().unwrap().time_of(10), Some(10 * SECOND));
+    assert_eq!(end.forever().unwrap().time_of(10), Some(20 * SECOND));
     for none in [
         rest(),
         rest().repeat(1 << 20).unwrap(),

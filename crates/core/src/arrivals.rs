@@ -1,0 +1,302 @@
+//! Arrival processes: where in a load each slot lies.
+
+mod error;
+mod exact;
+mod jitter;
+#[cfg(test)]
+mod laws;
+mod parse;
+mod random;
+mod renewal;
+mod replay;
+#[cfg(test)]
+mod statistics;
+mod tree;
+
+use crate::count::{Count, ONE};
+pub use error::ArrivalsError;
+use exact::ExactPoisson;
+use jitter::Jitter;
+use renewal::Renewal;
+use replay::Replay;
+use std::cell::RefCell;
+use std::num::NonZeroU32;
+use std::time::Duration;
+use tree::MOST;
+
+/// How arrivals are spread: evenly, at random, or as they were recorded.
+///
+/// A rate or a shape says how many slots are due by a moment on the whole. An
+/// arrival process says how the single slots lie around that: it turns the number of a slot into
+/// the *count* at which it is due, and the time at which the load reaches that count is the slot's
+/// intended start. At a rate of 100/s a count of 1 is 10 ms. All processes have one slot per count
+/// in the long run, so they never change the load.
+///
+/// | process | text | slot `n` is due at count | variance of the gaps |
+/// |---|---|---|---|
+/// | [`even`](Arrivals::even) | `even` | `n` | 0 |
+/// | [`poisson`](Arrivals::poisson) | `poisson` | the sum of `n + 1` exponential gaps | 1 |
+/// | [`exact_poisson`](Arrivals::exact_poisson) | `exact-poisson:1000` | as Poisson, with exactly 1000 slots in each 1000 counts | just below 1 |
+/// | [`gamma`](Arrivals::gamma) | `gamma:0.25` | the sum of `n + 1` gaps of gamma distribution | 1 / shape |
+/// | [`jitter`](Arrivals::jitter) | `jitter:0.3` | `n + 0.3 u`, `u` uniform in [0, 1) | part² / 6 |
+/// | [`replay`](Arrivals::replay) | | the recorded offset in seconds | as recorded |
+///
+/// # Seeds
+///
+/// Nothing is left to chance: a process and its seed determine every slot, on every machine, in
+/// whatever order slots are asked for, and however often. Two pacers with the same process and seed
+/// have the same arrivals. Different seeds, and different processes with one seed, have nothing to
+/// do with each other; but Poisson is gamma of shape 1. The random numbers are the key stream of
+/// `ChaCha8`, which is fixed for good, and logarithms come from the crate `libm`, not from the
+/// platform. A later version of this crate or of `libm` may round some positions differently; a
+/// test notices that, and the changelog says so.
+///
+/// # Cost
+///
+/// A slot takes some 10 to 60 ns if slots are asked for one after the other, any other slot some
+/// microseconds, and memory some kilobytes however far it goes. Random processes have 2^63 slots.
+///
+/// ```
+/// use nanopace::Arrivals;
+///
+/// let arrivals = Arrivals::gamma(0.25, 7)?;
+/// let same: Arrivals = "gamma:0.25".parse::<Arrivals>()?.with_seed(7);
+/// assert_eq!(format!("{arrivals:?}"), format!("{same:?}"));
+/// # Ok::<(), nanopace::ArrivalsError>(())
+/// ```
+#[derive(Debug)]
+pub struct Arrivals {
+    process: RefCell<Process>,
+}
+
+#[derive(Debug)]
+enum Process {
+    Even,
+    Renewal(Renewal),
+    ExactPoisson(ExactPoisson),
+    Jitter(Jitter),
+    Replay(Replay),
+}
+
+/// The shapes of gamma distributions that are computed well.
+const GAMMA_SHAPES: std::ops::RangeInclusive<f64> = 0.01..=1e6;
+
+impl Arrivals {
+    /// Evenly spread: slot `n` is due at count `n` exactly. This is the default.
+    ///
+    /// ```
+    /// use nanopace::Arrivals;
+    ///
+    /// let arrivals = Arrivals::even();
+    /// # let _ = arrivals;
+    /// ```
+    #[must_use]
+    pub fn even() -> Arrivals {
+        Process::Even.into()
+    }
+
+    /// A Poisson process, as from many users who know nothing of each other: gaps are independent
+    /// and exponential, and the number of slots in any stretch of `c` counts has the Poisson
+    /// distribution of mean `c`. The first slot comes after a first gap.
+    ///
+    /// A finite load makes a random number of slots: `n` give or take the square root of `n`. If
+    /// the number matters, take [`exact_poisson`](Arrivals::exact_poisson).
+    ///
+    /// Any slot is found without those before it: sums of gaps are drawn first and split into parts
+    /// of beta distribution (Devroye, "Non-uniform random variate generation", 1986), from numbers
+    /// that depend on seed and place alone (Salmon et al., "Parallel random numbers: as easy as 1,
+    /// 2, 3", SC 2011).
+    ///
+    /// ```
+    /// use nanopace::Arrivals;
+    ///
+    /// let arrivals = Arrivals::poisson(42);
+    /// # let _ = arrivals;
+    /// ```
+    #[must_use]
+    pub fn poisson(seed: u64) -> Arrivals {
+        Process::Renewal(Renewal::new(1.0, seed)).into()
+    }
+
+    /// A Poisson process on condition that each run of `slots` slots fills exactly `slots` counts:
+    /// runs of this length have the same number of slots with every seed.
+    ///
+    /// Inside a run, positions are sorted uniforms: that is what a Poisson process is once the
+    /// number of its arrivals is known (Cox and Lewis, "The statistical analysis of series of
+    /// events", 1966). Large runs need no more memory than small ones, but very small ones, below
+    /// some ten slots, take longer per slot.
+    ///
+    /// # Errors
+    /// [`ArrivalsError::NoSlots`] if `slots` is zero.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{Arrivals, ArrivalsError};
+    ///
+    /// let each_second = Arrivals::exact_poisson(1_000, 42)?; // at 1000/s
+    /// assert_eq!(Arrivals::exact_poisson(0, 42).unwrap_err(), ArrivalsError::NoSlots);
+    /// # let _ = each_second;
+    /// # Ok::<(), ArrivalsError>(())
+    /// ```
+    pub fn exact_poisson(slots: u32, seed: u64) -> Result<Arrivals, ArrivalsError> {
+        let slots = NonZeroU32::new(slots).ok_or(ArrivalsError::NoSlots)?;
+        Ok(Process::ExactPoisson(ExactPoisson::new(slots, seed)).into())
+    }
+
+    /// Independent gaps of gamma distribution, with mean 1 and variance `1 / shape`: below 1
+    /// burstier than Poisson, 1 Poisson itself, above 1 more even. From 0.01 to 1 000 000. The
+    /// first slot comes after a first gap.
+    ///
+    /// Over a long stretch, the variance of the number of slots is `1 / shape` times its mean. Gaps
+    /// are drawn by the methods of Marsaglia and Tsang ("A simple method for generating gamma
+    /// variables", TOMS 2000) and, for shapes below 1, of Ahrens and Dieter ("Computer methods for
+    /// sampling from gamma, beta, Poisson and binomial distributions", Computing 1974).
+    ///
+    /// # Errors
+    /// [`ArrivalsError::Gamma`] for other shapes.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{Arrivals, ArrivalsError};
+    ///
+    /// let bursts = Arrivals::gamma(0.1, 42)?;
+    /// assert_eq!(Arrivals::gamma(0.0, 42).unwrap_err(), ArrivalsError::Gamma);
+    /// # let _ = bursts;
+    /// # Ok::<(), ArrivalsError>(())
+    /// ```
+    pub fn gamma(shape: f64, seed: u64) -> Result<Arrivals, ArrivalsError> {
+        if !GAMMA_SHAPES.contains(&shape) {
+            return Err(ArrivalsError::Gamma);
+        }
+        Ok(Process::Renewal(Renewal::new(shape, seed)).into())
+    }
+
+    /// Even slots, each of which is late by a random part of a gap: slot `n` is due at
+    /// `n + part * u`, where `u` is uniform in [0, 1) and independent of the other slots'. `part`
+    /// is from 0 (even) to 1.
+    ///
+    /// # Errors
+    /// [`ArrivalsError::Jitter`] for other parts.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{Arrivals, ArrivalsError};
+    ///
+    /// let arrivals = Arrivals::jitter(0.3, 42)?;
+    /// assert_eq!(Arrivals::jitter(1.5, 42).unwrap_err(), ArrivalsError::Jitter);
+    /// # let _ = arrivals;
+    /// # Ok::<(), ArrivalsError>(())
+    /// ```
+    pub fn jitter(part: f64, seed: u64) -> Result<Arrivals, ArrivalsError> {
+        if !(0.0..=1.0).contains(&part) {
+            return Err(ArrivalsError::Jitter);
+        }
+        Ok(Process::Jitter(Jitter::new(part, seed)).into())
+    }
+
+    /// Arrivals that were recorded: their offsets from the start, ascending. An offset that is
+    /// lower than one before it counts as equal to the highest before it.
+    ///
+    /// One count is one second. So the pacer's rate is the speed: 1/s plays as recorded, 2/s twice
+    /// as fast. The schedule ends with the last offset.
+    ///
+    /// Offsets are read when they are needed and forgotten when they are over, so that a recording
+    /// may be of any length: at most 2^20 of them are kept beyond the slots that are in use. They
+    /// are read by whoever asks for a slot, while others wait: reading must not block for long.
+    ///
+    /// ```
+    /// use nanopace::Arrivals;
+    /// use std::time::Duration;
+    ///
+    /// let recorded = "0.0\n0.8\n0.9\n4.5";
+    /// let offsets: Result<Vec<f64>, _> = recorded.lines().map(str::parse).collect();
+    /// let arrivals = Arrivals::replay(offsets?.into_iter().map(Duration::from_secs_f64));
+    /// # let _ = arrivals;
+    /// # Ok::<(), std::num::ParseFloatError>(())
+    /// ```
+    pub fn replay(
+        offsets: impl IntoIterator<Item = Duration, IntoIter: Send + 'static>,
+    ) -> Arrivals {
+        Process::Replay(Replay::new(offsets.into_iter())).into()
+    }
+
+    /// The same process with another seed. Even slots and a replay have none, and stay as they are.
+    ///
+    /// ```
+    /// use nanopace::Arrivals;
+    ///
+    /// let arrivals: Arrivals = "poisson".parse::<Arrivals>()?.with_seed(42);
+    /// assert_eq!(format!("{arrivals:?}"), format!("{:?}", Arrivals::poisson(42)));
+    /// # Ok::<(), nanopace::ArrivalsError>(())
+    /// ```
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Arrivals {
+        let process = match self.process.into_inner() {
+            Process::Renewal(renewal) => Process::Renewal(renewal.with_seed(seed)),
+            Process::ExactPoisson(exact) => Process::ExactPoisson(exact.with_seed(seed)),
+            Process::Jitter(jitter) => Process::Jitter(jitter.with_seed(seed)),
+            seedless @ (Process::Even | Process::Replay(_)) => seedless,
+        };
+        process.into()
+    }
+}
+
+impl Arrivals {
+    /// Whether slot `n` is due at count `n`.
+    pub(crate) fn is_even(&self) -> bool {
+        matches!(*self.process.borrow(), Process::Even)
+    }
+
+    /// Whether there is always another slot.
+    pub(crate) fn is_endless(&self) -> bool {
+        !matches!(*self.process.borrow(), Process::Replay(_))
+    }
+
+    /// The count at which the slot is due, which never goes down with the slot; none if there is no
+    /// such slot.
+    pub(crate) fn count_of(&self, slot: u64) -> Option<Count> {
+        let mut process = self.process.borrow_mut();
+        if let Process::Replay(replay) = &mut *process {
+            return replay.count_of(slot);
+        }
+        (slot < MOST).then(|| match &mut *process {
+            Process::Renewal(renewal) => renewal.count_of(slot),
+            Process::ExactPoisson(exact) => exact.count_of(slot),
+            Process::Jitter(jitter) => jitter.count_of(slot),
+            Process::Even | Process::Replay(_) => Count::from(slot) * ONE,
+        })
+    }
+
+    /// How many slots are due at `count` or before. A replay may have more, 2^20 behind the highest
+    /// slot that [`count_of`](Arrivals::count_of) was asked for.
+    pub(crate) fn slots_by(&self, count: Count) -> u64 {
+        let slots = match &mut *self.process.borrow_mut() {
+            Process::Even => u64::try_from(count / ONE).unwrap_or(u64::MAX).saturating_add(1),
+            Process::Renewal(renewal) => renewal.slots_by(count),
+            Process::ExactPoisson(exact) => exact.slots_by(count),
+            Process::Jitter(jitter) => jitter.slots_by(count),
+            Process::Replay(replay) => replay.slots_by(count),
+        };
+        slots.min(MOST)
+    }
+
+    /// The slots before this one are not asked for again.
+    pub(crate) fn forget_before(&self, slot: u64) {
+        if let Process::Replay(replay) = &mut *self.process.borrow_mut() {
+            replay.forget_before(slot);
+        }
+    }
+}
+
+/// Evenly spread.
+impl Default for Arrivals {
+    fn default() -> Arrivals {
+        Arrivals::even()
+    }
+}
+
+impl From<Process> for Arrivals {
+    fn from(process: Process) -> Arrivals {
+        Arrivals { process: RefCell::new(process) }
+    }
+}

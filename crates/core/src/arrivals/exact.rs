@@ -1,0 +1,63 @@
+//! Poisson arrivals on condition that each run has its number of slots: sorted uniforms.
+
+use super::random::{Key, Use};
+use super::tree::Tree;
+use crate::count::{Count, ONE};
+use std::num::NonZeroU32;
+
+/// The uniforms of a run cut it into gaps, one more than there are slots, of Dirichlet distribution
+/// with all parameters 1: exponential gaps in parts of their sum (Devroye 1986, chapter V).
+#[derive(Debug)]
+pub(super) struct ExactPoisson {
+    slots: NonZeroU32,
+    /// The run that `tree` is for.
+    key: Key,
+    tree: Tree,
+}
+
+impl ExactPoisson {
+    pub(super) fn new(slots: NonZeroU32, seed: u64) -> ExactPoisson {
+        let key = Key { seed, of: Use::ExactPoisson, run: 0 };
+        ExactPoisson { slots, key, tree: tree(key, slots) }
+    }
+
+    pub(super) fn with_seed(&self, seed: u64) -> ExactPoisson {
+        ExactPoisson::new(self.slots, seed)
+    }
+
+    pub(super) fn count_of(&mut self, slot: u64) -> Count {
+        let slots = u64::from(self.slots.get());
+        let run = slot / slots;
+        let end = self.tree(run).end(slot % slots);
+        // The last gap is part of the run however short it is.
+        Count::from(run) * self.counts() + end.min(self.counts() - 1)
+    }
+
+    pub(super) fn slots_by(&mut self, count: Count) -> u64 {
+        let slots = u64::from(self.slots.get());
+        let run = u64::try_from(count / self.counts()).unwrap_or(u64::MAX);
+        let inside = count % self.counts();
+        let before = run.saturating_mul(slots);
+        if inside == self.counts() - 1 {
+            return before.saturating_add(slots);
+        }
+        before.saturating_add(self.tree(run).ends_by(inside).min(slots))
+    }
+
+    /// How long a run is.
+    fn counts(&self) -> Count {
+        Count::from(self.slots.get()) * ONE
+    }
+
+    fn tree(&mut self, run: u64) -> &mut Tree {
+        if run != self.key.run {
+            self.key.run = run;
+            self.tree = tree(self.key, self.slots);
+        }
+        &mut self.tree
+    }
+}
+
+fn tree(key: Key, slots: NonZeroU32) -> Tree {
+    Tree::new(key, 1.0, u64::from(slots.get()) + 1, Count::from(slots.get()) * ONE)
+}

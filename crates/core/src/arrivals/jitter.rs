@@ -1,0 +1,55 @@
+//! Even slots, each of which is late by a random part of a gap.
+
+use super::random::{Key, Use};
+use super::tree::{fraction, part};
+use crate::count::{Count, ONE};
+
+/// The numbers of so many slots are drawn at a time.
+const BLOCK: usize = 32;
+
+#[derive(Debug)]
+pub(super) struct Jitter {
+    /// At most [`ONE`].
+    part: Count,
+    key: Key,
+    /// Which block `numbers` is for.
+    block: Option<u64>,
+    numbers: Vec<u64>,
+}
+
+impl Jitter {
+    /// `part` is from 0 to 1.
+    pub(super) fn new(part: f64, seed: u64) -> Jitter {
+        let part = if part < 1.0 { Count::from(fraction(part)) } else { ONE };
+        Jitter::of(part, seed)
+    }
+
+    fn of(part: Count, seed: u64) -> Jitter {
+        let key = Key { seed, of: Use::Jitter, run: 0 };
+        Jitter { part, key, block: None, numbers: Vec::with_capacity(BLOCK) }
+    }
+
+    pub(super) fn with_seed(&self, seed: u64) -> Jitter {
+        Jitter::of(self.part, seed)
+    }
+
+    pub(super) fn count_of(&mut self, slot: u64) -> Count {
+        Count::from(slot) * ONE + part(self.part, self.number(slot))
+    }
+
+    pub(super) fn slots_by(&mut self, count: Count) -> u64 {
+        let slot = u64::try_from(count / ONE).unwrap_or(u64::MAX);
+        slot.saturating_add(u64::from(self.count_of(slot) <= count))
+    }
+
+    fn number(&mut self, slot: u64) -> u64 {
+        let block = slot / BLOCK as u64;
+        if self.block != Some(block) {
+            let mut numbers = self.key.numbers(0, block);
+            self.numbers.clear();
+            self.numbers.extend((0..BLOCK).map(|_| numbers.bits()));
+            self.block = Some(block);
+        }
+        self.numbers[usize::try_from(slot).unwrap_or(0) % BLOCK]
+    }
+}

@@ -1,0 +1,40 @@
+//! Independent gaps of gamma distribution: Poisson arrivals, burstier ones and more even ones.
+
+use super::random::{Key, Use};
+use super::tree::{MOST, Tree};
+use crate::count::Count;
+
+/// The name of the numbers that the sum of all gaps is drawn from: above all nodes.
+const ABOVE_ROOT: u32 = 64;
+
+#[derive(Debug)]
+pub(super) struct Renewal {
+    shape: f64,
+    tree: Tree,
+}
+
+impl Renewal {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a sum of 2^63 give or take some 2^35 is a whole number"
+    )]
+    pub(super) fn new(shape: f64, seed: u64) -> Renewal {
+        let key = Key { seed, of: Use::Renewal, run: 0 };
+        let total = key.numbers(ABOVE_ROOT, 0).gamma(MOST as f64 * shape) / shape;
+        Renewal { shape, tree: Tree::new(key, shape, MOST, Count::from(total as u64) << 64) }
+    }
+
+    pub(super) fn with_seed(&self, seed: u64) -> Renewal {
+        Renewal::new(self.shape, seed)
+    }
+
+    pub(super) fn count_of(&mut self, slot: u64) -> Count {
+        self.tree.end(slot)
+    }
+
+    pub(super) fn slots_by(&mut self, count: Count) -> u64 {
+        self.tree.ends_by(count)
+    }
+}

@@ -1,0 +1,242 @@
+//! Random gaps in a row, any of which is found without those before it.
+//!
+//! A node of a binary tree spans a number of gaps. Its sum is known; how much of it belongs to the
+//! left half is drawn from numbers that the node's name determines. For independent gaps of gamma
+//! distribution with shape `a`, the left share of `l + r` gaps has the distribution
+//! `Beta(l a, r a)` whatever the sum is, and the gaps of a leaf, in parts of the leaf's sum, that of
+//! Dirichlet (Devroye, "Non-uniform random variate generation", 1986, chapters IX and XI): gaps of
+//! gamma distribution, divided by their sum. So the tree has exactly the distribution of gaps that
+//! are drawn one after the other.
+//!
+//! Sums are fixed-point numbers and the parts of a sum add up to it: nothing drifts, and ends of
+//! gaps never go down.
+
+use super::random::{Key, Numbers};
+use crate::count::Count;
+
+/// A tree has so many gaps at most, and so a process of random arrivals so many slots.
+pub(super) const MOST: u64 = 1 << 63;
+/// A leaf has 2^7 gaps.
+const LEAF: u32 = 7;
+const IN_LEAF: u64 = (1 << LEAF) - 1;
+/// So many leaves are kept: one that slots are taken from, and one that the time has come to.
+const KEPT: usize = 2;
+
+#[derive(Debug)]
+pub(super) struct Tree {
+    key: Key,
+    shape: f64,
+    gaps: u64,
+    /// From the root to a leaf.
+    path: Vec<Node>,
+    /// The last one first.
+    leaves: Vec<Leaf>,
+}
+
+/// Spans the 2^level gaps from `index * 2^level` on, as far as there are gaps.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    level: u32,
+    index: u64,
+    start: Count,
+    sum: Count,
+}
+
+/// The ends of the gaps of one leaf.
+#[derive(Debug)]
+struct Leaf {
+    node: Node,
+    ends: Vec<Count>,
+}
+
+impl Tree {
+    /// So many gaps of gamma distribution, at most [`MOST`], that add up to `total`.
+    pub(super) fn new(key: Key, shape: f64, gaps: u64, total: Count) -> Tree {
+        let level = gaps.next_power_of_two().trailing_zeros().max(LEAF);
+        let root = Node { level, index: 0, start: 0, sum: total };
+        Tree { key, shape, gaps, path: vec![root], leaves: Vec::new() }
+    }
+
+    /// Where the gap ends.
+    pub(super) fn end(&mut self, gap: u64) -> Count {
+        let leaf = self.leaf(|node| gap >> node.level == node.index);
+        leaf.ends[usize::try_from(gap & IN_LEAF).unwrap_or(0)]
+    }
+
+    /// How many gaps end at `count` or before.
+    pub(super) fn ends_by(&mut self, count: Count) -> u64 {
+        if count >= self.path[0].sum {
+            return self.gaps;
+        }
+        let leaf = self.leaf(|node| node.start <= count && count - node.start < node.sum);
+        let in_leaf = leaf.ends.partition_point(|&end| end <= count);
+        (leaf.node.index << LEAF) + u64::try_from(in_leaf).unwrap_or(0)
+    }
+
+    /// The leaf that `holds` what is looked for, as nodes above it do.
+    fn leaf(&mut self, holds: impl Fn(&Node) -> bool) -> &Leaf {
+        let kept = self.leaves.iter().position(|leaf| holds(&leaf.node));
+        if kept.is_none() {
+            self.descend(holds);
+        }
+        &self.leaves[kept.unwrap_or(0)]
+    }
+
+    fn descend(&mut self, holds: impl Fn(&Node) -> bool) {
+        while self.path.len() > 1 && !self.path.last().is_some_and(&holds) {
+            self.path.pop();
+        }
+        let mut node = self.path[self.path.len() - 1];
+        while node.level > LEAF {
+            let [left, right] = self.halves(node);
+            node = if holds(&right) { right } else { left };
+            self.path.push(node);
+        }
+        self.fill(node);
+    }
+
+    fn halves(&self, node: Node) -> [Node; 2] {
+        let (level, index) = (node.level - 1, node.index * 2);
+        let left_gaps = self.gaps_in(level, index);
+        let right_gaps = self.gaps_in(level, index + 1);
+        let left_sum = if right_gaps == 0 {
+            node.sum
+        } else {
+            let mut numbers = self.key.numbers(node.level, node.index);
+            part(node.sum, share(&mut numbers, self.shape, left_gaps, right_gaps))
+        };
+        let middle = node.start + left_sum;
+        [
+            Node { level, index, start: node.start, sum: left_sum },
+            Node { level, index: index + 1, start: middle, sum: node.sum - left_sum },
+        ]
+    }
+
+    fn gaps_in(&self, level: u32, index: u64) -> u64 {
+        self.gaps.saturating_sub(index << level).min(1 << level)
+    }
+
+    fn fill(&mut self, node: Node) {
+        let mut numbers = self.key.numbers(node.level, node.index);
+        let mut sum = 0.0;
+        let sums: Vec<f64> = (0..self.gaps_in(node.level, node.index))
+            .map(|_| {
+                sum += numbers.gamma(self.shape);
+                sum
+            })
+            .collect();
+        let end = |sum_by: f64| node.start + part(node.sum, fraction(sum_by / sum));
+        let mut ends: Vec<Count> = sums.into_iter().map(end).collect();
+        if let Some(last) = ends.last_mut() {
+            *last = node.start + node.sum;
+        }
+        self.leaves.truncate(KEPT - 1);
+        self.leaves.insert(0, Leaf { node, ends });
+    }
+}
+
+/// The part of their sum that falls to the left ones of so many gaps.
+#[expect(clippy::cast_precision_loss, reason = "a shape's error of 2^-53 moves nothing that shows")]
+fn share(numbers: &mut Numbers, shape: f64, left_gaps: u64, right_gaps: u64) -> u64 {
+    let left = numbers.gamma(left_gaps as f64 * shape);
+    let right = numbers.gamma(right_gaps as f64 * shape);
+    fraction(left / (left + right))
+}
+
+/// `part`, from 0 to 1, in units of 2^-64 and below 1.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "saturates"
+)]
+pub(super) fn fraction(part: f64) -> u64 {
+    (part * ((1_u128 << 64) as f64)) as u64
+}
+
+/// `fraction * 2^-64` of `count`, rounded down.
+pub(super) fn part(count: Count, fraction: u64) -> Count {
+    let fraction = u128::from(fraction);
+    (count >> 64) * fraction + (((count & u128::from(u64::MAX)) * fraction) >> 64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::Use;
+    use super::super::statistics::{KS_LEVEL, kolmogorov_smirnov, normal};
+    use super::*;
+    use crate::count::ONE;
+    use proptest::prelude::*;
+
+    fn tree(seed: u64, shape: f64, gaps: u64) -> Tree {
+        let key = Key { seed, of: Use::Renewal, run: 0 };
+        Tree::new(key, shape, gaps, ONE * Count::from(gaps))
+    }
+
+    fn part_of_total(end: Count, tree: &Tree) -> f64 {
+        let total = tree.path[0].sum;
+        let part = u64::try_from((end << 32) / (total >> 32)).unwrap();
+        #[expect(clippy::cast_precision_loss, reason = "a figure of a test")]
+        let part = part as f64;
+        part / 2.0_f64.powi(64)
+    }
+
+    proptest! {
+        #[test]
+        fn gaps_add_up(seed: u64, shape in 0.01..9.0_f64, gaps in 1_u64..3_000) {
+            let mut tree = tree(seed, shape, gaps);
+            let ends: Vec<Count> = (0..gaps).map(|gap| tree.end(gap)).collect();
+            prop_assert!(ends.is_sorted());
+            prop_assert_eq!(ends[ends.len() - 1], ONE * Count::from(gaps));
+            prop_assert_eq!(tree.ends_by(Count::MAX), gaps);
+        }
+
+        #[test]
+        fn a_part_is_exact(count in 0..u128::MAX, fraction: u64) {
+            let part = part(count, fraction);
+            // count * fraction = high * 2^64 + low
+            let low = (count & u128::from(u64::MAX)) * u128::from(fraction);
+            let high = (count >> 64) * u128::from(fraction);
+            prop_assert_eq!(part - high, low >> 64);
+            prop_assert!(part <= count);
+        }
+    }
+
+    /// The last 2 of 130 gaps are the right half of the root: their share is `Beta(2, 128)`.
+    #[test]
+    fn a_share_has_its_distribution() {
+        let law = |x: f64| 1.0 - (1.0 - x).powi(128) * (1.0 + 128.0 * x);
+        let shares: Vec<f64> = (0..20_000)
+            .map(|seed| {
+                let mut tree = tree(seed, 1.0, 130);
+                let end = tree.end(127);
+                1.0 - part_of_total(end, &tree)
+            })
+            .collect();
+        let distance = kolmogorov_smirnov(shares, law);
+        assert!(distance < KS_LEVEL, "{distance}");
+    }
+
+    /// Half of 2^k gaps of shape `a` is normal, with variance `1 / (4 (2^k a + 1))`.
+    #[test]
+    fn half_of_many_gaps_has_its_distribution() {
+        for (level, shape) in [(16, 1.0), (30, 0.01), (30, 4.0), (48, 1.0), (62, 1.0), (62, 1e6)] {
+            let deviation = 0.5 / (2.0_f64.powi(level) * shape + 1.0).sqrt();
+            let middle = (1 << (level - 1)) - 1;
+            let mut first = tree(0, shape, 1 << level);
+            assert_eq!(first.end(middle), first.halves(first.path[0])[0].sum);
+            let halves = (0..5_000)
+                .map(|seed| {
+                    let tree = tree(seed, shape, 1 << level);
+                    let root = tree.path[0];
+                    let [left, _] = tree.halves(root);
+                    let above_half = left.sum.abs_diff(root.sum / 2);
+                    let share = part_of_total(above_half, &tree) / deviation;
+                    if left.sum < root.sum / 2 { -share } else { share }
+                })
+                .collect();
+            let distance = kolmogorov_smirnov(halves, normal);
+            assert!(distance < KS_LEVEL, "2^{level} gaps of shape {shape}: {distance}");
+        }
+    }
+}
