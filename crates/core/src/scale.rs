@@ -25,6 +25,9 @@ impl Scale {
     /// x, so the next whole nanosecond is x. That makes [`nanos`](Scale::nanos) a multiplication, a
     /// shift and an addition of one, without a case for whole numbers.
     pub(crate) fn from_ratio(numerator: u128, denominator: u128) -> Scale {
+        if (numerator | denominator) >> 63 == 0 {
+            return Scale::from_small_ratio(numerator, denominator);
+        }
         let shift = i64::from(denominator.leading_zeros()) - i64::from(numerator.leading_zeros());
         let (n, d) = (
             numerator << (numerator.leading_zeros() - 1),
@@ -40,6 +43,16 @@ impl Scale {
         }
         // The mantissa carries 63 fraction bits: ratio = mantissa / 2^(63 - shift).
         Scale::new(mantissa, u8::try_from((63 - shift).clamp(1, 127)).unwrap_or(1))
+    }
+
+    /// The same for numbers below 2^63, by one division.
+    fn from_small_ratio(numerator: u128, denominator: u128) -> Scale {
+        let bits = 63 + numerator.leading_zeros() - denominator.leading_zeros();
+        // The mantissa has 63 bits or 64.
+        let bits = bits + u32::from(numerator << bits <= denominator << 63);
+        let mantissa = ((numerator << bits) - 1) / denominator;
+        let bits = u8::try_from(bits.clamp(1, 127)).unwrap_or(1);
+        Scale::new(u64::try_from(mantissa).unwrap_or(u64::MAX), bits)
     }
 
     fn new(mantissa: u64, bits: u8) -> Scale {
@@ -121,8 +134,10 @@ mod tests {
     proptest! {
         /// A scale is just below its ratio: by one part in 2^63 at most, and never at it.
         #[test]
-        fn a_scale_is_just_below_its_ratio(numerator in 1_u128..1 << 20, denominator in 1_u128..1 << 20) {
+        fn a_scale_is_just_below_its_ratio(numerator in 1_u128..1 << 20, denominator in 1_u128..1 << 20, shift in 0..60) {
             let scale = Scale::from_ratio(numerator, denominator);
+            // In large numbers and in small ones.
+            prop_assert_eq!(Scale::from_ratio(numerator << shift, denominator << shift), scale);
             prop_assert!(scale.mantissa >= 1 << 63 && scale.shifts().contains(&0));
             let exact = numerator << scale.fraction_bits();
             prop_assert!(u128::from(scale.mantissa) * denominator < exact);

@@ -28,7 +28,7 @@ mod line;
 mod policy;
 mod slots;
 
-use crate::position::{RANGE, after, before, earlier, later, ticks_between};
+use crate::position::{RANGE, SLOT, after, before, earlier, later, ticks_between};
 use crate::shape::Shape;
 use crate::shard::Shard;
 use crate::strictness::Rule;
@@ -44,6 +44,9 @@ pub(crate) use policy::Policy;
 use policy::Verdict;
 pub(crate) use slots::Slots;
 use std::cell::Cell;
+
+/// At the fastest rate the range of positions takes so long.
+const LEAST_RANGE_NS: i64 = RANGE / SLOT.cast_signed() / 10;
 
 #[derive(Debug)]
 pub(crate) struct Schedule {
@@ -343,8 +346,10 @@ impl Schedule {
     /// Slots that are later than this are skipped. A limit beyond the range is never reached,
     /// because lateness beyond the range is forfeited.
     fn skip_limit(&self, now: i64) -> Option<i64> {
-        let oldest = self.history.oldest(now);
-        self.policy.skip_later_than.filter(|&limit| now.saturating_sub(limit) > oldest)
+        let is_within = |&limit: &i64| {
+            limit < LEAST_RANGE_NS || now.saturating_sub(limit) > self.history.oldest(now)
+        };
+        self.policy.skip_later_than.filter(is_within)
     }
 
     /// The first slot that is not too late to start, if the one at `position` is too late.
@@ -376,10 +381,10 @@ impl Schedule {
         if self.catch_up.as_ref().is_some_and(|course| !is_owed(course)) {
             self.catch_up = None;
         }
-        if let Some(course) = self.catch_up.as_mut().filter(|course| course.is_far(now)) {
+        if let Some(course) = self.catch_up.as_mut().filter(|course| course.is_far(next, now)) {
             *course = course.continued(&course.pace(), now, slots);
         }
-        if self.history.current().is_far(now) && !self.is_over(next) {
+        if self.history.current().is_far(next, now) && !self.is_over(next) {
             self.history.append(&self.history.current().pace(), now);
         }
         self.history.trim(open);
@@ -392,6 +397,11 @@ impl Schedule {
         self.settled = later(self.settled, position);
     }
 
+    /// Whether slots behind one that was due at `intended` may be later than the range.
+    pub(crate) fn may_be_out_of_range(intended: i64, now: i64) -> bool {
+        now.saturating_sub(intended) >= LEAST_RANGE_NS
+    }
+
     /// Slots from `next` on, the next to be claimed, are late by the range at most, because later
     /// ones can't be told from early ones. Lateness beyond the range is forfeited.
     pub(crate) fn cut_to_range(&mut self, next: u64, now: i64) {
@@ -399,6 +409,10 @@ impl Schedule {
         if self.intended(next) < oldest && !self.is_over(next) {
             let last = before(next);
             self.move_behind(last, oldest.saturating_sub(self.interval_ns(now)));
+            if self.intended(next) < oldest {
+                // The interval is another one there.
+                self.move_behind(last, oldest);
+            }
             self.settled = later(self.settled, last);
         }
     }

@@ -167,11 +167,11 @@ impl Shape {
         self.program.time_ns()
     }
 
-    /// From `elapsed_ns` on, for so long, the chord of time by count is within 1 ns of the curve. A
-    /// lower bound, at least 1; `i64::MAX` behind the end.
-    pub(crate) fn straight_for_ns(&self, elapsed_ns: i64) -> i64 {
+    /// From `elapsed_ns` on, for so long, the chord of time by count is within 1 ns of the curve: a
+    /// lower bound, at least 1; `i64::MAX` behind the end. And whether the rate falls there.
+    pub(crate) fn straight_ns(&self, elapsed_ns: i64) -> (i64, bool) {
         let leaf = self.program.leaf_at(elapsed_ns.max(0));
-        leaf.map_or(i64::MAX, |(leaf, time_ns)| leaf.straight_for(time_ns))
+        leaf.map_or((i64::MAX, false), |(leaf, time_ns)| (leaf.straight_for(time_ns), leaf.falls()))
     }
 
     /// Its rate, if that is the same for ever.
@@ -330,7 +330,7 @@ mod tests {
         fn chords_are_straight_for_as_long_as_they_are_said_to_be(shape in leaves(), at in moments(), parts in proptest::array::uniform8(0_u64..=1 << 32)) {
             let time = shape.duration_ns();
             let t = moment(&shape, at).min(time - 1);
-            let length = shape.straight_for_ns(t);
+            let length = shape.straight_ns(t).0;
             prop_assert!((1..=time - t).contains(&length));
             let between = |part: u64| i64::try_from((u128::from(length.unsigned_abs()) * u128::from(part)) >> 32).unwrap();
             let rounding = 1e-9 + float(length) * 4e-16;
@@ -344,7 +344,7 @@ mod tests {
             prop_assume!(from != to);
             let Ok(shape) = Shape::ramp(from, to, time) else { return Ok(()) };
             let t = moment(&shape, at).min(shape.duration_ns() - 1);
-            let length = shape.straight_for_ns(t);
+            let length = shape.straight_ns(t).0;
             let longer = 3 * length + 10;
             if t + longer <= shape.duration_ns() {
                 let worst = (1..100).map(|part| deviation(&shape, t, longer, longer * part / 100));
@@ -416,9 +416,9 @@ mod tests {
     fn what_is_outside_is_empty() {
         let ramp = Shape::ramp(Level::ZERO, Rate::FASTEST, SECOND).unwrap();
         assert_eq!((ramp.count_at_ns(i64::MIN), ramp.count_at_ns(0)), (0, 0));
-        assert_eq!((ramp.time_of_count(0), ramp.straight_for_ns(i64::MAX)), (0, i64::MAX));
+        assert_eq!((ramp.time_of_count(0), ramp.straight_ns(i64::MAX).0), (0, i64::MAX));
         assert_eq!(ramp.count_at_ns(i64::MAX), 5_000_000_000 * ONE);
         assert_eq!(ramp.time_of_count(5_000_000_000 * ONE + 1), i64::MAX);
-        assert_eq!(ramp.straight_for_ns(-7), ramp.straight_for_ns(0));
+        assert_eq!(ramp.straight_ns(-7), ramp.straight_ns(0));
     }
 }

@@ -10,7 +10,7 @@
 use super::curve::Curve;
 use super::line::Line;
 use super::slots::Slots;
-use crate::position::{RANGE, SLOT, earlier, later};
+use crate::position::{RANGE, SLOT, earlier, later, ticks_between};
 
 /// A chord's times are so far off at most.
 pub(crate) const CHORD_NS: i64 = 1;
@@ -23,21 +23,33 @@ pub(crate) struct Stretch {
     pub(crate) until: u64,
 }
 
-/// The stretch that begins with the slot at `position` and ends before or at `end`; none if slots
-/// don't lie evenly there, or the curve never comes to that slot.
-pub(crate) fn along(curve: &Curve, position: u64, end: u64, slots: &Slots) -> Option<Stretch> {
-    let even = slots.even_until(position)?;
-    let starts = curve.time_of(position, slots);
-    if starts == i64::MAX {
-        return None;
-    }
-    let straight_ns = curve.straight_for_ns(starts);
-    let falls = curve.falls(starts, straight_ns);
-    let straight_ns = if falls { straight_ns / 2 } else { straight_ns };
-    let reached = curve.position_at(starts.saturating_add(straight_ns), slots);
+/// So many ticks in a nanosecond are as good as exact.
+const FINE: i64 = 20;
+
+/// The stretch that has the slot at `first`, up to `end` at most; none if slots don't lie evenly
+/// there, or the curve never comes to that slot. It begins at a slot whose time is known and stays
+/// exact: that one, or the one before it.
+pub(crate) fn along(
+    curve: &Curve,
+    (position, time): (u64, i64),
+    first: u64,
+    end: u64,
+    slots: &Slots,
+) -> Option<Stretch> {
+    let even = slots.even_until(position).filter(|_| time < i64::MAX)?;
+    let (straight_ns, falls) = curve.straight(time);
+    let until_ns = time.saturating_add(if falls { straight_ns / 2 } else { straight_ns });
+    let reached = curve.position_at(until_ns, slots);
     let most = position.wrapping_add_signed(RANGE.min((even.min(1 << 44) * SLOT).cast_signed()));
-    let until = later(position, earlier(earlier(reached, most), end) & !(SLOT - 1));
-    let ends = curve.time_of(until, slots) - i64::from(falls);
-    let line = Line::between((position, starts), (until, ends));
-    Some(Stretch { line, behind: position.wrapping_sub(1), until })
+    let last = earlier(earlier(reached, most), end) & !(SLOT - 1);
+    let until = later(first, last);
+    let early = i64::from(falls && until == last);
+    let is_fine = ticks_between(position, reached) / FINE > until_ns.saturating_sub(time);
+    let line = if until == last && is_fine {
+        Line::between((position, time), (reached, until_ns - early))
+    } else {
+        Line::between((position, time), (until, curve.time_of(until, slots) - early))
+    };
+    let behind = if first == position { position.wrapping_sub(1) } else { position };
+    Some(Stretch { line, behind, until })
 }

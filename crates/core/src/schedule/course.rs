@@ -3,7 +3,7 @@
 use super::curve::Curve;
 use super::line::Line;
 use super::slots::Slots;
-use crate::position::{RANGE, REACH, SLOT};
+use crate::position::{RANGE, REACH, SLOT, ticks_between};
 use crate::scale::Scale;
 use crate::shape::Shape;
 
@@ -126,12 +126,13 @@ impl Course {
         }
     }
 
-    /// Whether the schedule at `now` has come so far from the anchor that this should be moved.
-    /// Multiplications only for a line, because this is asked at every start that is judged.
-    pub(crate) fn is_far(&self, now: i64) -> bool {
+    /// Whether the schedule has come so far from the anchor that this should be moved, at `now`,
+    /// when `next` is the next position to be claimed. A few instructions, because this is asked at
+    /// every start that is judged.
+    pub(crate) fn is_far(&self, next: u64, now: i64) -> bool {
         match self {
             Course::Line(line) => line.has_come(RANGE, now) && !line.has_come(REACH, now),
-            Course::Curve(curve) => curve.has_come(RANGE, now),
+            Course::Curve(curve) => ticks_between(curve.position, next) > RANGE,
         }
     }
 }

@@ -9,6 +9,7 @@ use super::slots::Slots;
 use crate::count::{Count, ONE};
 use crate::position::{RANGE, SLOT};
 use crate::shape::Shape;
+use std::cell::Cell;
 
 /// A piece of schedule that follows a shape.
 #[derive(Clone, Debug)]
@@ -24,6 +25,16 @@ pub(crate) struct Curve {
     made: Count,
     /// How many slots there are for one of the shape's, in units of 2^-32.
     pub(crate) ratio_q32: u64,
+    /// The last time that was asked for: a start asks several times for one.
+    known: Cell<Known>,
+}
+
+/// The time of a position, in a revision of the schedule.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    revision: u64,
+    position: u64,
+    time: i64,
 }
 
 /// The ratio of one.
@@ -33,7 +44,8 @@ impl Curve {
     /// The piece in which `count` is reached at `now`, behind `position`.
     pub(crate) fn new(shape: &Shape, origin: i64, now: i64, position: u64, count: Count) -> Curve {
         let made = shape.count_at_ns(now.saturating_sub(origin));
-        Curve { shape: shape.clone(), origin, position, count, made, ratio_q32: WHOLE }
+        let known = Cell::default();
+        Curve { shape: shape.clone(), origin, position, count, made, ratio_q32: WHOLE, known }
     }
 
     /// The same, but so many times as fast.
@@ -43,6 +55,21 @@ impl Curve {
 
     pub(crate) fn time_of(&self, position: u64, slots: &Slots) -> i64 {
         self.time_of_count(slots.count_of(position))
+    }
+
+    /// [`time_of`](Curve::time_of), if that is what was asked for last.
+    pub(crate) fn known_time(&self, position: u64, revision: u64) -> Option<i64> {
+        let known = self.known.get();
+        ((known.revision, known.position) == (revision, position)).then_some(known.time)
+    }
+
+    /// [`time_of`](Curve::time_of), kept as long as the schedule is in this revision.
+    pub(crate) fn time_in(&self, revision: u64, position: u64, slots: &Slots) -> i64 {
+        self.known_time(position, revision).unwrap_or_else(|| {
+            let time = self.time_of(position, slots);
+            self.known.set(Known { revision, position, time });
+            time
+        })
     }
 
     /// When `count` is reached; `i64::MAX` if never.
@@ -101,16 +128,9 @@ impl Curve {
         whole.saturating_mul(ratio).saturating_add((rest * ratio) >> 32)
     }
 
-    /// From `time` on, for so long, a chord is within 1 ns of the curve.
-    pub(crate) fn straight_for_ns(&self, time: i64) -> i64 {
-        self.shape.straight_for_ns(time.saturating_sub(self.origin))
-    }
-
-    /// Whether the rate falls in the `span_ns` from `time` on, in which it only rises or only falls.
-    pub(crate) fn falls(&self, time: i64, span_ns: i64) -> bool {
-        let elapsed = time.saturating_sub(self.origin);
-        let rate = |elapsed: i64| self.shape.rate_at_ns(elapsed);
-        rate(elapsed.saturating_add(span_ns / 2)) < rate(elapsed)
+    /// From `time` on, for so long, a chord is within 1 ns of the curve; and whether the rate falls.
+    pub(crate) fn straight(&self, time: i64) -> (i64, bool) {
+        self.shape.straight_ns(time.saturating_sub(self.origin))
     }
 
     /// How far apart slots are at `time`, in nanoseconds, on average.
@@ -124,11 +144,5 @@ impl Curve {
     pub(crate) fn oldest(&self, now: i64) -> i64 {
         let range = Count::from(RANGE.unsigned_abs() / SLOT) * ONE;
         self.count_at(now).checked_sub(range).map_or(i64::MIN, |count| self.time_of_count(count))
-    }
-
-    /// Whether the anchor lies so many ticks behind the schedule at `time`.
-    pub(crate) fn has_come(&self, ticks: i64, time: i64) -> bool {
-        let far = Count::from(ticks.unsigned_abs() / SLOT) * ONE;
-        self.count_at(time).saturating_sub(self.count) >= far
     }
 }

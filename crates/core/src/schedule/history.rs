@@ -6,6 +6,7 @@
 
 use super::chord::{self, Stretch};
 use super::course::{Course, Pace};
+use super::curve::Curve;
 use super::line::Line;
 use super::slots::Slots;
 use crate::position::{REACH, before, earlier, first_after, ticks_between};
@@ -44,7 +45,7 @@ impl History {
     /// The count 0 is reached at `now`.
     pub(crate) fn new(pace: &Pace, slots: Slots, now: i64) -> History {
         let course = Course::starting(pace, now);
-        History { slots, pieces: vec![Piece { course, since: now, error_ns: 0 }], revision: 0 }
+        History { slots, pieces: vec![Piece { course, since: now, error_ns: 0 }], revision: 1 }
     }
 
     /// The piece in force.
@@ -84,13 +85,29 @@ impl History {
                 behind: if index == 0 { line.position.wrapping_sub(1) } else { line.position },
                 until: end,
             }),
-            Course::Curve(curve) => chord::along(curve, position, end, &self.slots),
+            Course::Curve(curve) => {
+                let start = self.known_near(curve, position);
+                chord::along(curve, start, position, end, &self.slots)
+            }
         }
+    }
+
+    /// The slot before the one at `position`, if its time is known, or else that one; and its time.
+    fn known_near(&self, curve: &Curve, position: u64) -> (u64, i64) {
+        let earlier = before(position);
+        let is_on = ticks_between(curve.position, earlier) > 0
+            && self.slots.even_until(earlier).is_some_and(|slots| slots > 0);
+        let known = curve.known_time(earlier, self.revision).filter(|_| is_on);
+        known.map_or_else(|| (position, self.time_of(position)), |time| (earlier, time))
     }
 
     /// When the slot at `position` is intended to start.
     pub(crate) fn time_of(&self, position: u64) -> i64 {
-        self.pieces[self.index_of(position)].course.time_of(position, &self.slots)
+        let course = &self.pieces[self.index_of(position)].course;
+        match course {
+            Course::Line(line) => line.time_of(position),
+            Course::Curve(curve) => curve.time_in(self.revision, position, &self.slots),
+        }
     }
 
     /// When the schedule comes by `position`: for a slot that has forfeited time that is after what

@@ -147,6 +147,11 @@ impl Leaf {
         }
     }
 
+    /// Whether its rate falls, or stays.
+    pub(super) fn falls(&self) -> bool {
+        self.backwards && !matches!(self.form, Form::Hold(_))
+    }
+
     pub(super) fn straight_for(&self, time_ns: i64) -> i64 {
         let rest = self.time_ns.saturating_sub(time_ns);
         let straight = match &self.form {

@@ -121,11 +121,14 @@ impl Entry<'_> {
                 Start::Skipped => self.skip(&claimed, now),
             }
         };
-        self.locked.schedule.cut_to_range(self.timeline.next(), now);
+        let intended = step.as_ref().map_or(i64::MIN, |plan| plan.intended);
+        if Schedule::may_be_out_of_range(intended, now) {
+            self.locked.schedule.cut_to_range(self.timeline.next(), now);
+        }
         if self.locked.schedule.end() != end {
             self.wake_moved();
         }
-        self.publish(now);
+        self.publish_at(now);
         step.map(|plan| self.step(plan, held.is_none()))
     }
 
@@ -159,14 +162,15 @@ impl Entry<'_> {
         let is_paused = schedule.is_paused();
         let lead_ns = if is_paused { 0 } else { self.timeline.lead_ns };
         let release = if is_paused { i64::MAX } else { schedule.release(position) };
+        let due = release.saturating_sub(lead_ns);
         Plan {
             version: 0,
             now,
             intended: schedule.intended(position),
             release,
-            due: release.saturating_sub(lead_ns),
+            due,
             is_paused,
-            interval_ns: schedule.interval_ns(self.locked.latest),
+            interval_ns: if due > now { schedule.interval_ns(now) } else { 0 },
             made_up_for: schedule.policy().made_up_for(),
         }
     }
@@ -336,7 +340,7 @@ impl Entry<'_> {
         }
         self.tidy(now);
         self.wake_moved();
-        self.publish(now);
+        self.publish_at(now);
     }
 
     /// Wakes the sleepers that may start earlier than they planned.
@@ -384,7 +388,19 @@ impl Entry<'_> {
     pub(super) fn keep_up(&mut self, now: i64) {
         self.locked.latest = self.locked.latest.max(now);
         self.tidy(now);
+        self.publish_at(now);
+    }
+
+    /// Publishes the schedule at a reading of the clock. What was known of the callers' pace stays
+    /// known, so that a renewal does not send each of them to the clock.
+    fn publish_at(&mut self, now: i64) {
+        let (last, version) = (self.timeline.published.last_reading(), self.timeline.version());
         self.publish(now);
+        if self.timeline.version() != version
+            && let Some(snapshot) = self.timeline.published.snapshot()
+        {
+            self.timeline.published.advance(&snapshot, self.timeline.next(), now, last);
+        }
     }
 
     /// Publishes the schedule as it is, unless it is published already.

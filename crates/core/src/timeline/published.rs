@@ -88,6 +88,14 @@ pub(super) enum State {
     Closed,
 }
 
+/// A reading of the clock that was reported, and the position up to which slots had been claimed
+/// then.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LastReading {
+    seen: i64,
+    read_at: u64,
+}
+
 /// The piece of schedule that was in force at a version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Snapshot {
@@ -279,19 +287,32 @@ impl Published {
     /// which is behind the slots that start by that reading. Lets as many more slots start by it as
     /// are due and allowed. Returns the latest reading that was reported before.
     pub(super) fn report(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
-        let hot = &*self.hot;
+        let last = self.last_reading();
+        self.note(claimed, now);
+        self.advance(snapshot, claimed, now, last);
+        last.seen
+    }
+
+    /// The latest reading of the clock that was reported.
+    pub(super) fn last_reading(&self) -> LastReading {
         // Acquire, and Relaxed after it: `note` stores them in the other order, so a newer `seen`
         // comes with a `read_at` that is as new or newer, and no pace is overestimated. No model
         // sees this, because the numbers in models are too small for a pace; it is kept because the
         // argument needs it.
-        let seen = hot.seen.load(Acquire).cast_signed();
-        let read_at = hot.read_at.load(Relaxed);
-        self.note(claimed, now);
-        let most = reading::allowance(slots_between(read_at, claimed), now.saturating_sub(seen));
+        let seen = self.hot.seen.load(Acquire).cast_signed();
+        LastReading { seen, read_at: self.hot.read_at.load(Relaxed) }
+    }
+
+    /// Lets as many slots from `claimed` on start by the reading `now` as are due, and allowed at
+    /// the pace since the reading before.
+    pub(super) fn advance(&self, snapshot: &Snapshot, claimed: u64, now: i64, last: LastReading) {
+        let used = slots_between(last.read_at, claimed);
+        let most = reading::allowance(used, now.saturating_sub(last.seen));
         let due = slots_between(claimed, snapshot.first_ahead(now)).min(most);
         if due == 0 {
-            return seen;
+            return;
         }
+        let hot = &*self.hot;
         let horizon = after(claimed, due) | tag(snapshot.version);
         // Relaxed: acted on by compare-and-swap only. Model: `nothing_starts_while_paused`.
         let old = hot.horizon.load(Relaxed);
@@ -301,7 +322,6 @@ impl Published {
             // `last_seen_never_goes_back`.
             let _ = hot.horizon.compare_exchange(old, horizon, Release, Relaxed);
         }
-        seen
     }
 
     /// Whether the hot path may grant the slot at `position`.
