@@ -1,6 +1,49 @@
-//! Counts: how many slots a load has made by a moment, as fixed-point numbers.
+//! How many slots a load has made by a moment, as fixed-point numbers.
 
-/// Slots, with 64 bits for parts of one.
+use ethnum::U256;
+
+/// Slots, with 64 fraction bits. Below 2^127.
 pub(crate) type Count = u128;
+
 /// One slot.
 pub(crate) const ONE: Count = 1 << 64;
+
+/// Slots, with [`FINE_BITS`] fraction bits: what shapes are added up in. Rates per nanosecond have
+/// the same unit.
+///
+/// A fine count is never below the exact one, and above it by 2^-181 slots per nanosecond at most:
+/// 2^-118 in all the time there is. So rounding it down to a [`Count`] gives the exact count
+/// rounded down, and a slot that is due exactly at a whole nanosecond is due then.
+pub(crate) type Fine = U256;
+
+/// A rate below 2^4 per nanosecond, times 2^63 ns, or times 2^64 in a slope, stays below 2^256.
+pub(crate) const FINE_BITS: u32 = 184;
+
+/// No shape has as many slots: 2^63. Where a shape never ends, its count stops here.
+pub(crate) const MOST: Fine = U256::from_words(1 << (63 + FINE_BITS - 128), 0);
+
+const COUNT_BITS: u32 = FINE_BITS - 64;
+
+pub(crate) fn fine(count: Count) -> Fine {
+    U256::from(count) << COUNT_BITS
+}
+
+/// Rounded down, at most [`MOST`].
+pub(crate) fn whole(fine: Fine) -> Count {
+    (fine.min(MOST) >> COUNT_BITS).as_u128()
+}
+
+/// Slots, or slots per nanosecond, to the precision of an `f64`.
+pub(crate) fn approximate(fine: Fine) -> f64 {
+    libm::ldexp(fine.as_f64(), -184)
+}
+
+/// A rate in slots per second, to the precision of an `f64`.
+pub(crate) fn hz(rate: Fine) -> f64 {
+    approximate(rate * Fine::from(1_000_000_000_u32))
+}
+
+/// Rounded up.
+pub(crate) fn div_ceil(numerator: Fine, denominator: Fine) -> Fine {
+    (numerator + denominator - Fine::ONE) / denominator
+}

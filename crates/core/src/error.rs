@@ -1,6 +1,7 @@
 //! Errors, and what to do about them.
 
 use crate::Nanos;
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why a number or a text is not a [`Rate`](crate::Rate). The message says what to write instead.
@@ -53,6 +54,89 @@ pub enum RateError {
     "strictness is a number from 0 (average rate) over 1 (strict) to 1000 (burst ratio): write one such as 0, 0.5, 1 or 1.1"
 )]
 pub struct StrictnessError;
+
+/// Why there is no such [`Shape`](crate::Shape). The message says what to do instead.
+///
+/// ```
+/// use nanopace::{Rate, Shape};
+/// use std::time::Duration;
+///
+/// let error = Shape::hold(Rate::FASTEST, Duration::ZERO).unwrap_err();
+/// assert_eq!(error.to_string(), "a part of a shape cannot be empty: it lasts 1 ns or longer");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ShapeError {
+    /// A part without any time.
+    #[error("a part of a shape cannot be empty: it lasts 1 ns or longer")]
+    Empty,
+    /// It would last 2^63 ns or longer.
+    #[error("that shape lasts too long: it may last 292 years, or `forever`")]
+    TooLong,
+    /// It would have 2^63 slots or more.
+    #[error("that shape has too many slots: it may have 2^63 - 1")]
+    TooManySlots,
+    /// More parts, or more of them within each other, than can be kept.
+    #[error(
+        "that shape has too many parts: at most 65536, and at most 64 within each other; repeated ones count once"
+    )]
+    TooManyParts,
+    /// Something is to follow, repeat or reverse a shape that never ends.
+    #[error("that shape never ends, so nothing follows it, and it neither repeats nor reverses")]
+    Endless,
+    /// Repeated zero times.
+    #[error("a shape is repeated once or more often")]
+    NoTimes,
+    /// A ladder with fewer than two steps.
+    #[error("a ladder has two steps or more: for one level, hold it")]
+    TooFewSteps,
+    /// A table with fewer than two points, or whose first point is not at zero.
+    #[error("a table has two points or more, and the first one is at zero")]
+    TableStart,
+    /// A point of a table that is not later than the one before.
+    #[error("the points of a table come one after the other, and the one at {0:?} does not")]
+    TableOrder(Duration),
+    /// A curve that is not 0 at 0, is below zero, goes down, is not finite, or has too many slots,
+    /// at this moment.
+    #[error(
+        "a curve starts with 0 slots and never goes down, and all its numbers are finite and below 2^63: not so after {0:?}"
+    )]
+    Curve(Duration),
+}
+
+/// Why a text is not a [`Shape`](crate::Shape), and where.
+///
+/// ```
+/// use nanopace::Shape;
+///
+/// let error = "hold 5k/s 10s, jump 3s".parse::<Shape>().unwrap_err();
+/// assert_eq!(error.column(), 16);
+/// assert!(error.to_string().starts_with("column 16: "));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("column {column}: {message}")]
+pub struct ShapeSyntaxError {
+    column: usize,
+    message: String,
+}
+
+impl ShapeSyntaxError {
+    pub(crate) fn new(column: usize, message: String) -> ShapeSyntaxError {
+        ShapeSyntaxError { column, message }
+    }
+
+    /// Where it is, in characters; the first one is 1.
+    ///
+    /// ```
+    /// use nanopace::Shape;
+    ///
+    /// assert_eq!("hold".parse::<Shape>().unwrap_err().column(), 5);
+    /// ```
+    #[must_use]
+    pub fn column(&self) -> usize {
+        self.column
+    }
+}
 
 /// No operation starts any more, and why.
 ///

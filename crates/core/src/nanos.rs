@@ -72,6 +72,15 @@ pub(crate) fn span_ns(span: Duration) -> i64 {
     i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
 }
 
+/// Nanoseconds in whole ones, rounded down, from 0 to the end of the range.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a cast of a float stops at the ends of the range"
+)]
+pub(crate) fn whole_ns(nanos: f64) -> i64 {
+    (nanos as i64).max(0)
+}
+
 /// A span as a [`Duration`]; a negative one becomes zero.
 pub(crate) fn duration(span_ns: i64) -> Duration {
     Duration::from_nanos(span_ns.max(0).unsigned_abs())

@@ -197,6 +197,11 @@ impl Rate {
         self.period_ns as f64 / self.operations as f64
     }
 
+    /// Operations and the nanoseconds they take, in lowest terms; below 2^64 and 2^108.
+    pub(crate) fn fraction(self) -> (u128, u128) {
+        (self.operations, self.period_ns)
+    }
+
     /// Nanoseconds per tick.
     pub(crate) fn scale(self) -> Scale {
         Scale::from_ratio(self.period_ns, self.operations * u128::from(SLOT))

@@ -1,0 +1,22 @@
+//! The first of many moments.
+
+/// The first moment from 1 to `last` that is `reached`, looked for around `guess`; `last` if none
+/// before it is. Steps away from the guess double, then the rest is halved: fewer than 130 moments
+/// are tried, whatever `reached` answers.
+pub(super) fn first(last: i64, guess: i64, reached: impl Fn(i64) -> bool) -> i64 {
+    let guess = guess.clamp(1, last);
+    let backwards = reached(guess);
+    let (mut before, mut at) = if backwards { (0, guess) } else { (guess, last) };
+    let mut step = 1_i64;
+    while at - before > 1 {
+        let offset = step.min((at - before) / 2);
+        let probe = if backwards { at - offset } else { before + offset };
+        if reached(probe) {
+            at = probe;
+        } else {
+            before = probe;
+        }
+        step = step.saturating_mul(2);
+    }
+    at
+}
