@@ -30,6 +30,7 @@ mod shape;
 #[cfg_attr(not(test), expect(dead_code, reason = "the schedule doesn't use it yet"))]
 mod shard;
 mod sleepers;
+mod starts;
 mod stats;
 mod strictness;
 mod sync;
