@@ -40,7 +40,7 @@ pub(crate) fn run(
     mut hdr: Option<HdrLog>,
 ) -> anyhow::Result<(Summary, anyhow::Result<()>)> {
     let connections = setup.connections();
-    let shared = Arc::new(RunShared::new(setup.pacer(), Arc::clone(&setup.plan), &connections));
+    let shared = Arc::new(RunShared::new(setup.pacer()?, Arc::clone(&setup.plan), &connections));
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();
     // The receiver is gone only when the run has ended.

@@ -54,6 +54,11 @@ impl TimeAxis {
         TimeAxis { end_ns, step_ns, unit }
     }
 
+    /// The unit that suits the axis, and how many seconds it has.
+    pub(crate) fn unit(self) -> (&'static str, f64) {
+        (self.unit.0, human::float(self.unit.1) * 1e-9)
+    }
+
     /// The moments, each as a part of the axis and with its label.
     pub(crate) fn ticks(self) -> impl Iterator<Item = (f64, String)> {
         (0..=self.end_ns / self.step_ns).map(move |tick| {

@@ -1,6 +1,6 @@
 //! A load over time: how many requests there are by when.
 
-use nanopace::Shape;
+use super::load::Load;
 use nanopace_console::human;
 use std::time::Duration;
 
@@ -12,59 +12,65 @@ const FINE: usize = 6_000;
 pub(crate) struct Outline {
     /// Its end; it begins at the start of the load.
     pub(crate) end: Duration,
-    /// The requests by the ends of all columns, and by the start.
-    counts: Vec<f64>,
+    /// The requests by the start and by the end of each column.
+    starts: Vec<f64>,
+    /// The same as the shape has them, whose rate is no random number; none of a recording.
+    shape: Option<Vec<f64>>,
 }
 
 impl Outline {
-    /// A shape until `end`, of which this process has a share.
-    pub(crate) fn of_shape(shape: &Shape, share: f64, end: Duration) -> Outline {
-        let columns = human::float(FINE as u64);
-        let column = |index| end.mul_f64(human::float(index) / columns);
-        let counts = (0..=FINE as u64).map(|index| shape.count_at(column(index)) * share).collect();
-        Outline { end, counts }
-    }
-
-    /// Starts in order of time, all of which are before `end`.
-    pub(crate) fn of_starts(starts: impl Iterator<Item = Duration>, end: Duration) -> Outline {
-        let mut counts = vec![0.0; FINE + 1];
-        let columns = human::float(FINE as u64);
-        for start in starts {
-            let part = start.as_secs_f64() / end.as_secs_f64();
-            counts[1 + whole(part * columns).min(FINE - 1)] += 1.0;
+    /// All of a load, or how it begins.
+    pub(crate) fn new(load: &Load<'_>) -> anyhow::Result<Outline> {
+        let arrivals = load.schedule.arrivals()?;
+        let end = load.end(&arrivals)?;
+        if load.schedule.is_replay() {
+            return Ok(Outline { end, starts: count(load.starts()?, end), shape: None });
         }
-        for index in 1..=FINE {
-            counts[index] += counts[index - 1];
-        }
-        Outline { end, counts }
+        let columns = human::float(FINE as u64);
+        let moments = (0..=FINE as u64).map(|index| end.mul_f64(human::float(index) / columns));
+        let starts = moments.clone().map(|moment| load.count_before(moment, &arrivals));
+        let share = load.shard.share();
+        let shape = moments.map(|moment| load.shape.count_at(moment) * share).collect();
+        Ok(Outline { end, starts: starts.map(human::float).collect(), shape: Some(shape) })
     }
 
     /// All requests.
     pub(crate) fn total(&self) -> f64 {
-        self.counts[FINE]
+        self.starts[FINE]
     }
 
     /// The requests by the start, and by the ends of so many columns.
     pub(crate) fn counts(&self, columns: usize) -> Vec<f64> {
-        (0..=columns).map(|index| self.count_by(index, columns)).collect()
+        resample(&self.starts, columns)
     }
 
     /// Requests per second in each of so many columns.
     pub(crate) fn rates(&self, columns: usize) -> Vec<f64> {
+        let counts = resample(self.shape.as_ref().unwrap_or(&self.starts), columns);
         let width = self.end.as_secs_f64() / human::float(columns as u64);
-        self.counts(columns).windows(2).map(|count| (count[1] - count[0]) / width).collect()
-    }
-
-    /// Between two ends of fine columns, straight.
-    fn count_by(&self, index: usize, columns: usize) -> f64 {
-        let (fine, rest) = (index * FINE / columns, index * FINE % columns);
-        let before = self.counts[fine];
-        let after = self.counts.get(fine + 1).copied().unwrap_or(before);
-        before + (after - before) * human::float(rest as u64) / human::float(columns as u64)
+        counts.windows(2).map(|count| (count[1] - count[0]) / width).collect()
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of columns")]
-fn whole(columns: f64) -> usize {
-    columns as usize
+/// Starts by the ends of columns. They are in order of time, and before `end`.
+fn count(starts: impl Iterator<Item = Duration>, end: Duration) -> Vec<f64> {
+    let mut counts = vec![0.0; FINE + 1];
+    for start in starts {
+        let part = start.as_nanos() * FINE as u128 / end.as_nanos();
+        counts[usize::try_from(part).map_or(FINE, |column| column + 1)] += 1.0;
+    }
+    for index in 1..=FINE {
+        counts[index] += counts[index - 1];
+    }
+    counts
+}
+
+/// The counts by the ends of other columns; straight between those that are known.
+fn resample(counts: &[f64], columns: usize) -> Vec<f64> {
+    let count = |index: usize| {
+        let (fine, rest) = (index * FINE / columns, index * FINE % columns);
+        let (before, after) = (counts[fine], counts[(fine + 1).min(FINE)]);
+        before + (after - before) * human::float(rest as u64) / human::float(columns as u64)
+    };
+    (0..=columns).map(count).collect()
 }

@@ -4,7 +4,6 @@ use super::axis::{TimeAxis, short_count};
 use super::outline::Outline;
 use nanopace_console::human;
 use plotters::coord::Shift;
-use plotters::coord::combinators::BindKeyPoints;
 use plotters::prelude::*;
 use std::error::Error;
 
@@ -74,30 +73,27 @@ fn moments(outline: &Outline) -> Vec<f64> {
 }
 
 fn draw_panel(panel: &Panel<'_>, outline: &Outline, line: Line) -> Result<(), Box<dyn Error>> {
-    let end = outline.end.as_secs_f64();
-    let ticks: Vec<_> =
-        TimeAxis::new(outline.end, MOMENTS).ticks().map(|(part, label)| (part * end, label)).collect();
-    let moment = |seconds: &f64| {
-        let tick = ticks.iter().find(|tick| (tick.0 - seconds).abs() < 1e-9 * end);
-        tick.map_or_else(String::new, |tick| tick.1.clone())
-    };
+    let (unit, seconds) = TimeAxis::new(outline.end, MOMENTS).unit();
     let top = line.points.iter().map(|point| point.1).fold(0.0, f64::max);
-    let times = (0.0..end).with_key_points(ticks.iter().map(|tick| tick.0).collect());
     let mut chart = ChartBuilder::on(panel)
         .margin(12)
         .margin_right(24)
         .x_label_area_size(40)
         .y_label_area_size(80)
-        .build_cartesian_2d(times, 0.0..if top > 0.0 { top * 1.08 } else { 1.0 })?;
+        .build_cartesian_2d(
+            0.0..outline.end.as_secs_f64() / seconds,
+            0.0..if top > 0.0 { top * 1.08 } else { 1.0 },
+        )?;
     chart
         .configure_mesh()
         .max_light_lines(0)
         .x_desc("time from the start")
         .y_desc(line.name)
         .axis_desc_style(("sans-serif", 14))
-        .x_label_formatter(&moment)
+        .x_label_formatter(&|time| format!("{}{unit}", (time * 1e3).round() / 1e3))
         .y_label_formatter(&|value| (line.label)(*value))
         .draw()?;
-    chart.draw_series(LineSeries::new(line.points, line.colour.stroke_width(2)))?;
+    let points = line.points.into_iter().map(|(at, value)| (at / seconds, value));
+    chart.draw_series(LineSeries::new(points, line.colour.stroke_width(2)))?;
     Ok(())
 }

@@ -51,6 +51,7 @@ impl Setup {
         if args.hdr.is_some() && args.hdr == args.json {
             bail!("--json and --hdr have the same file: give each its own");
         }
+        args.schedule.plain_rate()?;
         let cores = if args.pin { cores()? } else { Vec::new() };
         let (target, specs) = what(&args)?;
         let url = specs[0].url.to_string();
@@ -74,16 +75,17 @@ impl Setup {
     }
 
     /// A pacer as asked for, paused until the schedule starts.
-    pub(crate) fn pacer(&self) -> Pacer {
+    pub(crate) fn pacer(&self) -> anyhow::Result<Pacer> {
         let args = &self.args;
-        let mut builder = Pacer::builder(args.rate).strictness(args.strictness).start_paused();
+        let mut builder = Pacer::builder(args.schedule.plain_rate()?);
+        builder = builder.strictness(args.strictness).start_paused();
         if let Some(limit) = args.max_backlog {
             builder = builder.max_backlog(limit);
         }
         if let Some(limit) = args.skip_later_than {
             builder = builder.skip_later_than(limit);
         }
-        builder.build()
+        Ok(builder.build())
     }
 
     /// What may happen to slots that are late.
@@ -113,7 +115,7 @@ impl Setup {
         format!(
             "{}{target}: {}, {} connections on {} threads, strictness {}",
             self.url,
-            args.rate,
+            args.schedule.title(),
             args.client.connections,
             self.connections().len(),
             args.strictness

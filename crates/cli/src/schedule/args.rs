@@ -38,8 +38,8 @@ pub(crate) struct ScheduleArgs {
 
 impl ScheduleArgs {
     /// A recording plays as it was recorded, unless a rate or a shape was given.
-    pub(crate) fn rate_is_not_given(&mut self) {
-        if self.is_replay() && self.shape.is_none() {
+    pub(crate) fn settle(&mut self, is_rate_given: bool) {
+        if self.is_replay() && self.shape.is_none() && !is_rate_given {
             self.rate = Rate::per_second(1).ok();
         }
     }
@@ -57,8 +57,35 @@ impl ScheduleArgs {
         self.arrivals.open(self.seed)
     }
 
+    /// This process's part of the load.
+    pub(crate) fn shard(&self) -> anyhow::Result<Shard> {
+        self.shard.clone().map_or_else(|| Ok(Shard::new(0, 1)?), Ok)
+    }
+
+    /// The rate, if there is nothing else. Runs do not take shapes yet.
+    pub(crate) fn plain_rate(&self) -> anyhow::Result<Rate> {
+        let is_plain = self.arrivals.is_even() && self.shard.is_none();
+        self.rate.filter(|_| is_plain).context("runs take only --rate so far")
+    }
+
+    /// The load in one line.
+    pub(crate) fn title(&self) -> String {
+        let rate = self.rate.map(|rate| rate.to_string()).unwrap_or_default();
+        let mut title = self.shape.as_ref().map_or(rate, Shape::to_string);
+        if !self.arrivals.is_even() {
+            title += &format!(", {} arrivals", self.arrivals);
+        }
+        if self.arrivals.is_random() {
+            title += &format!(" with seed {}", self.seed);
+        }
+        if let Some(shard) = &self.shard {
+            title += &format!(", {:.1} % of it", shard.share() * 100.0);
+        }
+        title
+    }
+
     /// Whether the requests are those of a recording.
     pub(crate) fn is_replay(&self) -> bool {
-        matches!(self.arrivals, ArrivalProcess::Replay(_))
+        self.arrivals.is_replay()
     }
 }

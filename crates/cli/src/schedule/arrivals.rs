@@ -26,6 +26,16 @@ impl ArrivalProcess {
         }
     }
 
+    /// Whether requests are those of a recording.
+    pub(crate) fn is_replay(&self) -> bool {
+        matches!(self, ArrivalProcess::Replay(_))
+    }
+
+    /// Whether requests lie at random.
+    pub(crate) fn is_random(&self) -> bool {
+        !self.is_replay() && !self.is_even()
+    }
+
     /// Whether requests are evenly spaced.
     pub(crate) fn is_even(&self) -> bool {
         *self == ArrivalProcess::Named("even".to_owned())

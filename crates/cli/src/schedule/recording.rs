@@ -77,7 +77,9 @@ fn seconds(text: &str) -> anyhow::Result<Duration> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let is_number = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit());
     if whole.is_empty() || !is_number(whole) || !is_number(part) || part.len() > 9 {
-        bail!("`{text}` is no time: write seconds with at most nine digits after the point, as 0.25");
+        bail!(
+            "`{text}` is no time: write seconds with at most nine digits after the point, as 0.25"
+        );
     }
     let nanos = format!("{part:0<9}").parse()?;
     Ok(Duration::new(whole.parse().context("it is too long after the start")?, nanos))
