@@ -223,7 +223,7 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         ("--arrivals replay:/", "must be a file"),
         ("--arrivals replay:Cargo.toml", "Cargo.toml: line 1: `[package]` is no time"),
         ("--shard 0/3", "1/3"),
-        ("--seed -1", "--seed"),
+        ("--seed x", "--seed"),
         ("--duration 0s", "--duration"),
         ("--requests 0", "--requests"),
         ("--duration 1s --csv - --svg -", "same file"),
