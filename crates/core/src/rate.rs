@@ -2,6 +2,8 @@
 
 mod parse;
 
+pub(crate) use parse::time_ns;
+
 use crate::error::RateError;
 use crate::position::SLOT;
 use crate::scale::Scale;

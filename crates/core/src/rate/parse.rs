@@ -50,6 +50,15 @@ impl FromStr for Rate {
     }
 }
 
+/// Reads a time such as `30s` or `1.5min`, in nanoseconds; none if it is none, or not a whole
+/// number of them.
+pub(crate) fn time_ns(text: &str) -> Option<u128> {
+    let (number, unit) = split_number(text);
+    let number = Decimal::plain(number).ok()?;
+    let parts = number.digits * unit_ns(unit)?;
+    (parts % number.divisor == 0).then(|| parts / number.divisor)
+}
+
 fn unit_ns(unit: &str) -> Option<u128> {
     Some(match unit {
         "ns" => 1,

@@ -2,13 +2,13 @@
 
 use crate::count::{Count, Fine, fine};
 use crate::error::ShapeError;
-use crate::nanos::duration;
 use std::fmt::Debug;
 use std::time::Duration;
 
 /// 2^63, in slots.
 const MOST_SLOTS: f64 = 9_223_372_036_854_775_808.0;
-const SAMPLES: i64 = 1_000;
+const SAMPLES: u64 = 1_000;
+const DAY_NS: i64 = 86_400_000_000_000;
 
 /// A shape of the user's own, for [`Shape::custom`](crate::Shape::custom): how many slots there are
 /// by a moment.
@@ -25,24 +25,28 @@ pub trait Curve: Debug + Send + Sync {
     }
 }
 
-/// Checks the curve at the moments 0, 1 ns, 2 ns, 4 ns and so on, at [`SAMPLES`] moments at equal
-/// distances, and at its end. Those of a curve that never ends reach over a day.
-pub(super) fn check(curve: &dyn Curve, time_ns: Option<i64>) -> Result<(), ShapeError> {
-    let last = time_ns.unwrap_or(86_400_000_000_000);
-    let even = (0..=SAMPLES).map(|sample| last / SAMPLES * sample).chain([last]);
-    let doubled = (0..63).map(|power| 1 << power).take_while(|&moment| moment < last);
-    let mut moments: Vec<i64> = even.chain(doubled).collect();
+/// Checks the curve at moments that lie even, and at 1 ns, 2 ns, 4 ns and so on.
+pub(super) fn check(curve: &dyn Curve, time_ns: i64) -> Result<(), ShapeError> {
+    let doubled = (0..63).map(|power| 1 << power).take_while(|&moment| moment < time_ns);
+    let mut moments: Vec<u64> = samples(time_ns).chain(doubled.map(i64::unsigned_abs)).collect();
     moments.sort_unstable();
     let mut before = 0.0;
-    for moment in moments {
-        let count = curve.count_at(duration(moment));
-        let starts = moment > 0 || count == 0.0;
+    for moment in moments.into_iter().map(Duration::from_nanos) {
+        let count = curve.count_at(moment);
+        let starts = !moment.is_zero() || count == 0.0;
         if !(starts && count >= before && count < MOST_SLOTS) {
-            return Err(ShapeError::Curve(duration(moment)));
+            return Err(ShapeError::Curve(moment));
         }
         before = count;
     }
     Ok(())
+}
+
+/// Moments at equal distances, the first and the last one included. Those of a curve that never
+/// ends reach over a day.
+fn samples(time_ns: i64) -> impl Iterator<Item = u64> {
+    let last = if time_ns == i64::MAX { DAY_NS } else { time_ns }.unsigned_abs();
+    (0..=SAMPLES).map(move |sample| last / SAMPLES * sample + last % SAMPLES * sample / SAMPLES)
 }
 
 /// Less than none are none, more than 2^63 are 2^63, and what is not a number is none.
@@ -57,4 +61,9 @@ pub(super) fn rate_hz(curve: &dyn Curve, time_ns: u64) -> f64 {
     Some(curve.rate_at(Duration::from_nanos(time_ns)))
         .filter(|hz| hz.is_finite())
         .map_or(0.0, |hz| hz.max(0.0))
+}
+
+/// The highest rate among samples.
+pub(super) fn peak_hz(curve: &dyn Curve, time_ns: i64) -> f64 {
+    samples(time_ns).map(|moment| rate_hz(curve, moment)).fold(0.0, f64::max)
 }

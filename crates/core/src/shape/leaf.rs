@@ -3,6 +3,7 @@
 use super::custom::{self, Curve};
 use super::rise::Rise;
 use super::search;
+use super::swell::Swell;
 use crate::count::{Fine, MOST, approximate, div_ceil, hz};
 use crate::nanos::whole_ns;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ enum Form {
     /// The rate per nanosecond.
     Hold(Fine),
     Rise(Rise),
+    Swell(Swell),
     Custom(Arc<dyn Curve>),
 }
 
@@ -30,6 +32,7 @@ impl Form {
         match self {
             Form::Hold(rate) => *rate * Fine::from(time_ns),
             Form::Rise(rise) => rise.count_at(time_ns),
+            Form::Swell(swell) => swell.count_at(time_ns),
             Form::Custom(curve) => custom::count_at(curve.as_ref(), time_ns),
         }
     }
@@ -38,6 +41,7 @@ impl Form {
         match self {
             Form::Hold(rate) => hz(*rate),
             Form::Rise(rise) => rise.rate_hz(time_ns),
+            Form::Swell(swell) => swell.rate_hz(time_ns),
             Form::Custom(curve) => custom::rate_hz(curve.as_ref(), time_ns),
         }
     }
@@ -53,6 +57,11 @@ impl Leaf {
         Leaf::new(Form::Rise(Rise::new(low, high, time_ns)), time_ns)
     }
 
+    /// `low` is below `high`.
+    pub(super) fn swell(low: Fine, high: Fine, time_ns: i64) -> Leaf {
+        Leaf::new(Form::Swell(Swell::new(low, high, time_ns)), time_ns)
+    }
+
     pub(super) fn custom(curve: Arc<dyn Curve>, time_ns: i64) -> Leaf {
         Leaf::new(Form::Custom(curve), time_ns)
     }
@@ -66,8 +75,10 @@ impl Leaf {
         Leaf { form, time_ns, total: (count + margin).min(MOST), backwards: false }
     }
 
+    /// Backwards in time.
     pub(super) fn reversed(&self) -> Leaf {
-        Leaf { backwards: !self.backwards, ..self.clone() }
+        let symmetric = matches!(self.form, Form::Hold(_));
+        Leaf { backwards: !self.backwards && !symmetric, ..self.clone() }
     }
 
     pub(super) fn time_ns(&self) -> i64 {
@@ -106,7 +117,8 @@ impl Leaf {
         let count = if self.backwards { self.total - count } else { count };
         let guess = match &self.form {
             Form::Rise(rise) => rise.time_of(approximate(count)),
-            _ => 0.0,
+            Form::Swell(swell) => swell.time_of(approximate(count)),
+            Form::Hold(_) | Form::Custom(_) => 0.0,
         };
         let guess = whole_ns(guess);
         if self.backwards { self.time_ns - guess.min(self.time_ns) } else { guess }
@@ -124,7 +136,10 @@ impl Leaf {
 
     /// The highest rate.
     pub(super) fn peak_hz(&self) -> f64 {
-        self.form.rate_hz(self.time_ns.unsigned_abs())
+        match &self.form {
+            Form::Custom(curve) => custom::peak_hz(curve.as_ref(), self.time_ns),
+            form => form.rate_hz(self.time_ns.unsigned_abs()),
+        }
     }
 
     pub(super) fn straight_for(&self, time_ns: i64) -> i64 {
@@ -132,6 +147,7 @@ impl Leaf {
         let straight = match &self.form {
             Form::Hold(_) => return rest,
             Form::Rise(rise) => rise.straight_for(self.forward(time_ns), self.backwards),
+            Form::Swell(swell) => swell.straight_for(self.forward(time_ns), self.backwards),
             Form::Custom(_) => 1.0,
         };
         whole_ns(straight).clamp(1, rest)

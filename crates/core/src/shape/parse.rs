@@ -1,20 +1,230 @@
-//! Reads shapes as people write them.
+//! Reads shapes as people write them: `ramp 100/s..5k/s 30s, hold 60s`.
 
-use super::Shape;
-use crate::error::ShapeSyntaxError;
-use std::fmt;
+use super::token::{Token, Tokens};
+use super::{Level, Shape};
+use crate::error::{ShapeError, ShapeSyntaxError};
 use std::str::FromStr;
+use std::time::Duration;
+
+/// More parentheses within each other than this are refused.
+const DEEPEST: usize = 64;
 
 impl FromStr for Shape {
     type Err = ShapeSyntaxError;
 
-    fn from_str(_text: &str) -> Result<Shape, ShapeSyntaxError> {
-        Err(ShapeSyntaxError::new(1, "write a shape such as `hold 5k/s 60s`".to_owned()))
+    /// Reads parts with commas between them:
+    ///
+    /// ```text
+    /// hold 5k/s 60s                       Shape::hold
+    /// hold 60s                            at the rate that the part before it ends with
+    /// ramp 100/s..5k/s 30s                Shape::ramp
+    /// ramp ..5k/s 30s                     from the rate that the part before it ends with
+    /// sine 1k/s..5k/s period 20s          Shape::sine
+    /// spike 1k/s..20k/s 10s               Shape::spike
+    /// ladder 1k/s..5k/s steps 5 each 30s  Shape::ladder
+    /// (ramp 0/s..5k/s 30s, hold 60s)      a shape as a part
+    /// ```
+    ///
+    /// Behind a part there may be `x3` (three times), `forever`, `mirror` (and then backwards) and
+    /// `reverse` (backwards), also one after the other. They are about that part only: for more,
+    /// put parentheses around it.
+    ///
+    /// Rates are what [`Rate`](crate::Rate) reads, and `0/s`. Times are a number and one of the
+    /// units `ns`, `us`, `ms`, `s`, `min`, `h` and `d`.
+    ///
+    /// # Errors
+    /// [`ShapeSyntaxError`], which says where it is, and what to write.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::Shape;
+    /// use std::time::Duration;
+    ///
+    /// let shape: Shape = "ramp 100/s..5k/s 30s, hold 60s, sine 1k/s..5k/s period 20s x3".parse()?;
+    /// assert_eq!(shape.duration(), Some(Duration::from_secs(150)));
+    /// assert_eq!(shape.rate_at(Duration::from_secs(60)), 5_000.0);
+    ///
+    /// let error = "ramp 100/s..5k/s 30".parse::<Shape>().unwrap_err();
+    /// assert_eq!(error.column(), 18);
+    /// # Ok::<(), nanopace::ShapeSyntaxError>(())
+    /// ```
+    fn from_str(text: &str) -> Result<Shape, ShapeSyntaxError> {
+        let mut parser = Parser { tokens: Tokens::of(text), depth: 0 };
+        let piece = parser.row(None)?;
+        match parser.tokens.peek() {
+            end if end.is_end() => Ok(piece.shape),
+            other => Err(other.error("write a comma between the parts of a shape, and `x3`, `forever`, `mirror` or `reverse` behind one")),
+        }
     }
 }
 
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.program)
+struct Parser<'a> {
+    tokens: Tokens<'a>,
+    depth: usize,
+}
+
+/// A shape, and the rates it begins and ends with.
+struct Piece {
+    shape: Shape,
+    first: Level,
+    last: Level,
+}
+
+impl Piece {
+    fn new(
+        token: Token<'_>,
+        shape: Result<Shape, ShapeError>,
+        first: Level,
+        last: Level,
+    ) -> Result<Piece, ShapeSyntaxError> {
+        Ok(Piece { shape: token.located(shape)?, first, last })
+    }
+}
+
+impl<'a> Parser<'a> {
+    /// Parts with commas between them. `before` is the rate before the first one.
+    fn row(&mut self, before: Option<Level>) -> Result<Piece, ShapeSyntaxError> {
+        let mut row = self.part(before)?;
+        while self.tokens.take_if(",").is_some() {
+            let token = self.tokens.peek();
+            let part = self.part(Some(row.last))?;
+            row = Piece::new(token, row.shape.then(part.shape), row.first, part.last)?;
+        }
+        Ok(row)
+    }
+
+    /// An item, and the words behind it.
+    fn part(&mut self, before: Option<Level>) -> Result<Piece, ShapeSyntaxError> {
+        let mut part = self.item(before)?;
+        loop {
+            let token = self.tokens.peek();
+            let Piece { shape, first, last } = part;
+            part = match token.text {
+                "forever" => {
+                    self.tokens.take();
+                    Piece::new(token, shape.forever(), first, last)?
+                }
+                "mirror" => {
+                    self.tokens.take();
+                    Piece::new(token, shape.mirrored(), first, first)?
+                }
+                "reverse" => {
+                    self.tokens.take();
+                    Piece::new(token, shape.reversed(), last, first)?
+                }
+                text if text.starts_with('x') => {
+                    let times = self.times()?;
+                    Piece::new(token, shape.repeat(times), first, last)?
+                }
+                _ => return Ok(Piece { shape, first, last }),
+            };
+        }
+    }
+
+    /// `x3` or `x 3`.
+    fn times(&mut self) -> Result<u64, ShapeSyntaxError> {
+        let token = self.tokens.take();
+        let number = match token.text {
+            "x" => self.tokens.take(),
+            text => Token { text: &text[1..], column: token.column + 1 },
+        };
+        number
+            .text
+            .parse()
+            .map_err(|_| number.error("write how often, as a whole number, such as `x3`"))
+    }
+
+    fn item(&mut self, before: Option<Level>) -> Result<Piece, ShapeSyntaxError> {
+        let token = self.tokens.take();
+        match token.text {
+            "(" => self.group(token, before),
+            "hold" => self.hold(token, before),
+            "ramp" => self.ramp(token, before),
+            "sine" => {
+                let (from, to) = self.rates()?;
+                let period = self.after("period")?.time()?;
+                Piece::new(token, Shape::sine(from, to, period), from, from)
+            }
+            "spike" => {
+                let (from, to) = self.rates()?;
+                let time = self.tokens.take().time()?;
+                Piece::new(token, Shape::spike(from, to, time), from, from)
+            }
+            "ladder" => self.ladder(token),
+            _ => Err(token.error("begin a part of a shape with hold, ramp, sine, spike, ladder or an opening parenthesis")),
+        }
+    }
+
+    fn group(&mut self, open: Token<'_>, before: Option<Level>) -> Result<Piece, ShapeSyntaxError> {
+        if self.depth == DEEPEST {
+            return Err(open.error("write at most 64 parentheses within each other"));
+        }
+        self.depth += 1;
+        let row = self.row(before)?;
+        self.depth -= 1;
+        match self.tokens.take_if(")") {
+            Some(_) => Ok(row),
+            None => Err(self
+                .tokens
+                .peek()
+                .error("write a comma and another part, or a closing parenthesis")),
+        }
+    }
+
+    fn hold(&mut self, token: Token<'_>, before: Option<Level>) -> Result<Piece, ShapeSyntaxError> {
+        let next = self.tokens.take();
+        let (level, time) =
+            match (next.maybe_time(), before) {
+                (None, _) => (next.level()?, self.tokens.take().time()?),
+                (Some(time), Some(before)) => (before, time),
+                (Some(_), None) => return Err(next.error(
+                    "nothing comes before this hold: write its rate too, such as `hold 5k/s 60s`",
+                )),
+            };
+        Piece::new(token, Shape::hold(level, time), level, level)
+    }
+
+    fn ramp(&mut self, token: Token<'_>, before: Option<Level>) -> Result<Piece, ShapeSyntaxError> {
+        let dots = self.tokens.peek();
+        let (from, to) = match before {
+            Some(before) if dots.text == ".." => {
+                self.tokens.take();
+                (before, self.tokens.take().level()?)
+            }
+            None if dots.text == ".." => return Err(dots.error("nothing comes before this ramp: write the rate it begins with, such as `ramp 0/s..5k/s 30s`")),
+            _ => self.rates()?,
+        };
+        let time = self.tokens.take().time()?;
+        Piece::new(token, Shape::ramp(from, to, time), from, to)
+    }
+
+    fn ladder(&mut self, token: Token<'_>) -> Result<Piece, ShapeSyntaxError> {
+        let (from, to) = self.rates()?;
+        let number = self.after("steps")?;
+        let steps = number.text.parse().map_err(|_| {
+            number.error("write how many steps, as a whole number, such as `steps 5`")
+        })?;
+        let each: Duration = self.after("each")?.time()?;
+        Piece::new(token, Shape::ladder(from, to, steps, each), from, to)
+    }
+
+    /// `100/s..5k/s`.
+    fn rates(&mut self) -> Result<(Level, Level), ShapeSyntaxError> {
+        let from = self.tokens.take().level()?;
+        match self.tokens.take_if("..") {
+            Some(_) => Ok((from, self.tokens.take().level()?)),
+            None => Err(self
+                .tokens
+                .peek()
+                .error("write two dots and the other rate, such as `100/s..5k/s`")),
+        }
+    }
+
+    /// The token behind a certain word.
+    fn after(&mut self, word: &str) -> Result<Token<'a>, ShapeSyntaxError> {
+        match self.tokens.take_if(word) {
+            Some(_) => Ok(self.tokens.take()),
+            None => Err(self.tokens.peek().error(&format!("write `{word}` here"))),
+        }
     }
 }

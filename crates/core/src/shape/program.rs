@@ -71,13 +71,15 @@ impl Program {
     }
 
     /// `parts` is not empty.
-    pub(super) fn row(parts: impl IntoIterator<Item = Program>) -> Result<Program, ShapeError> {
+    pub(super) fn row(
+        parts: impl IntoIterator<Item = Result<Program, ShapeError>>,
+    ) -> Result<Program, ShapeError> {
         let mut row = Row {
             parts: Vec::new(),
             extent: Extent { time_ns: 0, total: Fine::ZERO, leaves: 0, depth: 1 },
         };
         for part in parts {
-            row.push(Arc::new(part))?;
+            row.push(Arc::new(part?))?;
         }
         Ok(Program::Row(row))
     }
@@ -86,7 +88,7 @@ impl Program {
     pub(super) fn then(self, next: Program) -> Result<Program, ShapeError> {
         let mut row = match self {
             Program::Row(row) => row,
-            other => return Program::row([other, next]),
+            other => return Program::row([Ok(other), Ok(next)]),
         };
         match next {
             Program::Row(next) => {
@@ -132,9 +134,7 @@ impl Program {
             _ if self.time_ns() == i64::MAX => Err(ShapeError::Endless),
             Program::Leaf(leaf) => Ok(Program::Leaf(leaf.reversed())),
             Program::Row(row) => {
-                let parts: Result<Vec<_>, _> =
-                    row.parts.iter().rev().map(|part| part.program.reversed()).collect();
-                Program::row(parts?)
+                Program::row(row.parts.iter().rev().map(|part| part.program.reversed()))
             }
             Program::Cycle(cycle) => cycle.program.reversed()?.cycle(cycle.times),
         }

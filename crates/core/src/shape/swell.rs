@@ -1,0 +1,140 @@
+//! A rate that rises along half a wave.
+
+use crate::count::{Fine, approximate, hz};
+use ethnum::U256;
+use std::f64::consts::PI;
+
+/// From `low` on by `rise` in `time_ns`, like `(1 - cos x) / 2` for `x` from 0 to pi.
+///
+/// The count is `low t + rise / 2 (t - sin x / x t)`. Nothing cancels in the last factor when its
+/// series is written as `t z (1 / 3! - z (1 / 5! - ...))`, where `z = x^2`. That is for the first
+/// half; the second one is its mirror image.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Swell {
+    low: Fine,
+    rise: Fine,
+    time_ns: u64,
+    /// `(pi / time)^2`, with 252 fraction bits.
+    square: U256,
+}
+
+/// pi^2, with 252 fraction bits.
+const PI_SQUARED: U256 = U256::from_words(
+    0x9de9_e64d_f22e_f2d2_56e2_6cd9_808c_1ac7,
+    0x0856_6a3f_e0d0_a228_6682_2102_53c7_368f,
+);
+
+/// 1 / 3!, 1 / 5!, 1 / 7! and so on, with 124 fraction bits. What is left out is below 2^-124 for
+/// x up to pi / 2.
+const SERIES: [u128; 19] = {
+    let mut series = [(1 << 124) / 6; 19];
+    let mut term: usize = 1;
+    while term < series.len() {
+        let next = 2 * term as u128 + 2;
+        series[term] = series[term - 1] / (next * (next + 1));
+        term += 1;
+    }
+    series
+};
+
+impl Swell {
+    /// `low` is not above `high`; `time_ns` is positive.
+    pub(super) fn new(low: Fine, high: Fine, time_ns: i64) -> Swell {
+        let time_ns = time_ns.unsigned_abs();
+        let time = U256::from(time_ns);
+        Swell { low, rise: high - low + Fine::ONE, time_ns, square: PI_SQUARED / (time * time) }
+    }
+
+    pub(super) fn count_at(&self, time_ns: u64) -> Fine {
+        let left = self.time_ns - time_ns;
+        let near = Fine::from(time_ns.min(left));
+        let waved = times(self.rise, self.flatness(near)) * near;
+        let ahead = self.rise * Fine::from(time_ns.saturating_sub(left));
+        self.low * Fine::from(time_ns) + ((waved + ahead) >> 1)
+    }
+
+    /// `1 - sin x / x`, with 252 fraction bits, for `x` up to a quarter of a wave.
+    fn flatness(&self, time: U256) -> U256 {
+        let z = time * time * self.square;
+        let short = z >> 128;
+        let series = SERIES
+            .iter()
+            .rev()
+            .fold(U256::ZERO, |rest, &factor| U256::from(factor) - ((short * rest) >> 124));
+        times(z, series << 128)
+    }
+
+    pub(super) fn rate_hz(&self, time_ns: u64) -> f64 {
+        let sine = libm::sin(self.angle(time_ns) / 2.0);
+        hz(self.low) + hz(self.rise) * sine * sine
+    }
+
+    /// How fast the rate rises, per second and nanosecond.
+    fn slope(&self, time_ns: u64) -> f64 {
+        let steepest = hz(self.rise) * PI / 2.0 / self.length();
+        steepest * libm::sin(self.angle(time_ns))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "for estimates")]
+    fn angle(&self, time_ns: u64) -> f64 {
+        PI * time_ns as f64 / self.length()
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "for estimates")]
+    fn length(&self) -> f64 {
+        self.time_ns as f64
+    }
+
+    /// When about `count` slots have passed. The count's curve bends upwards. So Newton's method
+    /// comes down to the root from anywhere behind it; it starts where one term alone would reach
+    /// the count, of which `1 - sin x / x >= x^2 / 10` is one.
+    pub(super) fn time_of(&self, count: f64) -> f64 {
+        let (low, half) = (approximate(self.low), approximate(self.rise) / 2.0);
+        let wave = PI / self.length();
+        let cubic = libm::cbrt(10.0 * count / (half * wave * wave));
+        let mut time = self.length().min(cubic).min(count / low);
+        for _ in 0..8 {
+            let sine = libm::sin(wave * time);
+            let there = low * time + half * (time - sine / wave);
+            let rate = low + half * (1.0 - libm::cos(wave * time));
+            let step = (there - count) / rate;
+            time -= step;
+            if step < 0.5 {
+                break;
+            }
+        }
+        time
+    }
+
+    /// For how long the chord from `time_ns` on stays within 1 ns of the curve.
+    ///
+    /// Where slopes are at most r', a curve leaves its chord by r' h^2 / 8 slots at most. In time
+    /// that is no more than r' h^2 / 8r, if r is the lowest rate. Tries longer and longer chords.
+    pub(super) fn straight_for(&self, time_ns: u64, backwards: bool) -> f64 {
+        let mut length = 1_u64;
+        while length < self.time_ns && self.is_straight(time_ns, 2 * length, backwards) {
+            length *= 2;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a power of two")]
+        return length as f64;
+    }
+
+    fn is_straight(&self, time_ns: u64, length: u64, backwards: bool) -> bool {
+        let (first, last) = if backwards {
+            (time_ns.saturating_sub(length), time_ns)
+        } else {
+            (time_ns, time_ns.saturating_add(length).min(self.time_ns))
+        };
+        let steepest = self.slope((self.time_ns / 2).clamp(first, last));
+        #[expect(clippy::cast_precision_loss, reason = "a power of two")]
+        let length = length as f64;
+        steepest * length * length <= 8.0 * self.rate_hz(first)
+    }
+}
+
+/// `number` times `part`, which has 252 fraction bits and is below 8. Never goes down with `part`.
+fn times(number: U256, part: U256) -> U256 {
+    let (n, low_n) = (number >> 128, number & U256::from(u128::MAX));
+    let (p, low_p) = (part >> 128, part & U256::from(u128::MAX));
+    ((n * p) << 4) + ((n * low_p) >> 124) + ((low_n * p) >> 124)
+}
