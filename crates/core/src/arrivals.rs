@@ -3,10 +3,14 @@
 mod error;
 mod exact;
 mod jitter;
+#[cfg(test)]
+mod laws;
 mod parse;
 mod random;
 mod renewal;
 mod replay;
+#[cfg(test)]
+mod statistics;
 mod tree;
 
 use crate::count::{Count, ONE};

@@ -234,3 +234,119 @@ fn which(count: u32) -> String {
         format!("1/{count} to {count}/{count}")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn weights() -> impl Strategy<Value = Vec<u32>> {
+        proptest::collection::vec(1_u32..40, 1..7)
+    }
+
+    fn processes(weights: &[u32]) -> Vec<Shard> {
+        (0..).take(weights.len()).map(|i| Shard::weighted(i, weights).unwrap()).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn all_processes_take_each_slot_once(weights in weights()) {
+            let cycle: u32 = weights.iter().sum();
+            let mut taken = vec![0; 3 * usize::try_from(cycle).unwrap()];
+            for (shard, weight) in processes(&weights).iter().zip(&weights) {
+                for local in 0..u64::from(3 * weight) {
+                    taken[usize::try_from(shard.global(local)).unwrap()] += 1;
+                }
+            }
+            prop_assert!(taken.iter().all(|&times| times == 1), "{taken:?}");
+        }
+
+        #[test]
+        fn no_process_is_a_slot_off_its_share(weights in weights(), slot in 0_u64..1_000) {
+            let total: u64 = weights.iter().copied().map(u64::from).sum();
+            for (shard, weight) in processes(&weights).iter().zip(weights) {
+                let taken = shard.locals_before(slot) * total;
+                prop_assert!(taken.abs_diff(slot * u64::from(weight)) < total);
+            }
+        }
+
+        #[test]
+        fn local_and_global_are_inverse(weights in weights(), local in 0_u64..1 << 50) {
+            for shard in processes(&weights) {
+                let global = shard.global(local);
+                prop_assert_eq!(shard.locals_before(global), local);
+                prop_assert_eq!(shard.locals_before(global + 1), local + 1);
+                prop_assert!(shard.global(local + 1) > global);
+            }
+        }
+
+        #[test]
+        fn equal_ones_take_turns(index in 0_u32..1_000, more in 1_u32..1_000_000, local in 0_u64..1 << 30) {
+            let shard = Shard::new(index, index + more).unwrap();
+            let count = u64::from(index + more);
+            prop_assert_eq!(shard.global(local), u64::from(index) + local * count);
+            prop_assert_eq!(shard.stride(), Some(count));
+        }
+
+        #[test]
+        fn a_stride_is_one(weights in weights()) {
+            for shard in processes(&weights) {
+                let steps: Vec<u64> = (0..400).map(|n| shard.global(n + 1) - shard.global(n)).collect();
+                let even = steps.iter().all(|step| *step == steps[0]);
+                prop_assert_eq!(shard.stride(), even.then_some(steps[0]));
+            }
+        }
+
+        #[test]
+        fn any_text_gets_an_answer(text in "[0-9/: -]{0,20}") {
+            let _ = text.parse::<Shard>();
+        }
+    }
+
+    #[test]
+    fn the_larger_one_takes_every_other() {
+        let slots = |index| {
+            let shard = Shard::weighted(index, &[2, 1, 1]).unwrap();
+            [shard.global(0), shard.global(1), shard.global(2)]
+        };
+        assert_eq!([slots(0), slots(1), slots(2)], [[0, 2, 4], [1, 5, 9], [3, 7, 11]]);
+    }
+
+    #[test]
+    fn only_ratios_matter() {
+        for (weights, same) in [(vec![4, 2, 2], vec![2, 1, 1]), (vec![u32::MAX], vec![1])] {
+            assert_eq!(processes(&weights), processes(&same));
+        }
+        assert_eq!(Shard::weighted(0, &[9]), Shard::new(0, 1));
+    }
+
+    #[test]
+    fn the_longest_cycle() {
+        assert!(Shard::weighted(1, &[65_535, 1]).is_ok());
+        assert_eq!(Shard::weighted(1, &[65_536, 1]), Err(ShardError::Cycle));
+        assert_eq!(Shard::weighted(1, &[u32::MAX, u32::MAX - 1]), Err(ShardError::Cycle));
+    }
+
+    #[test]
+    fn what_is_no_shard() {
+        let index = |index, count| ShardError::Index { index, count };
+        for (text, error, message) in [
+            ("", ShardError::Syntax, "such as 1/3"),
+            ("1", ShardError::Syntax, "such as 1/3"),
+            ("1/", ShardError::Syntax, "such as 1/3"),
+            ("a/3", ShardError::Syntax, "such as 1/3"),
+            ("0/3", ShardError::Syntax, "1/3 for the first"),
+            ("1/2:", ShardError::Syntax, "such as 1/2:1:1"),
+            ("-1/2", ShardError::Syntax, "such as 1/3"),
+            ("4/3", index(3, 3), "no process 4 of 3: write 1/3 to 3/3"),
+            ("3/1:1", index(2, 2), "no process 3 of 2: write 1/2 to 2/2"),
+            ("1/0", index(0, 0), "write 1/1 for the only process"),
+            ("1/2:0", ShardError::Weight, "such as 1/2:1:1"),
+            ("1/65537:2", ShardError::Cycle, "65536 at most"),
+        ] {
+            let refused = text.parse::<Shard>().unwrap_err();
+            assert!(refused.to_string().contains(message), "{text:?}: {refused}");
+            assert_eq!(refused, error, "{text:?}");
+        }
+    }
+}

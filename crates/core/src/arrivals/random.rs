@@ -118,3 +118,95 @@ fn rest_of_logarithm(y: f64) -> f64 {
     let series = (5..=11).rev().fold(0.0, |sum, n| y * (1.0 / f64::from(n) - sum));
     y * y * y * (series - 1.0 / 4.0) * y
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::statistics::{
+        KS_LEVEL, exponential, gamma_four, gamma_half, kolmogorov_smirnov, normal, two_samples,
+    };
+    use super::*;
+    use rand_distr::Distribution;
+
+    const SEED: u64 = 1;
+
+    fn numbers(index: u64) -> Numbers {
+        Key { seed: SEED, of: Use::Renewal, run: 0 }.numbers(0, index)
+    }
+
+    fn gammas(shape: f64, n: usize) -> Vec<f64> {
+        let mut numbers = numbers(shape.to_bits());
+        (0..n).map(|_| numbers.gamma(shape)).collect()
+    }
+
+    #[test]
+    fn gamma_has_the_distribution_of_its_formula() {
+        let laws: [(f64, fn(f64) -> f64); 3] =
+            [(0.5, gamma_half), (1.0, exponential), (4.0, gamma_four)];
+        for (shape, law) in laws {
+            let distance = kolmogorov_smirnov(gammas(shape, 100_000), law);
+            assert!(distance < KS_LEVEL, "{shape}: {distance}");
+        }
+        // The other way, through rejection.
+        let mut numbers = numbers(0);
+        let sample = (0..100_000).map(|_| numbers.gamma_above_one(1.0)).collect();
+        let distance = kolmogorov_smirnov(sample, exponential);
+        assert!(distance < KS_LEVEL, "{distance}");
+    }
+
+    #[test]
+    fn gamma_has_the_distribution_of_another_implementation() {
+        for shape in [0.01, 0.1, 0.7, 1.2, 2.5, 30.0, 1_000.0] {
+            let other = rand_distr::Gamma::new(shape, 1.0).unwrap();
+            let mut numbers = ChaCha8Rng::from_seed([2; 32]);
+            let others = (0..50_000).map(|_| other.sample(&mut numbers)).collect();
+            let distance = two_samples(gammas(shape, 50_000), others);
+            assert!(distance < KS_LEVEL, "{shape}: {distance}");
+        }
+    }
+
+    #[test]
+    fn gamma_of_a_huge_shape_is_normal() {
+        for shape in [1e6_f64, 1e9, 1e12, 1e15, 9e18, 9e24] {
+            let sample = gammas(shape, 20_000).iter().map(|x| (x - shape) / shape.sqrt()).collect();
+            let distance = kolmogorov_smirnov(sample, normal);
+            assert!(distance < KS_LEVEL, "{shape}: {distance}");
+        }
+    }
+
+    #[test]
+    fn normal_is_normal() {
+        let mut numbers = numbers(0);
+        let sample = (0..100_000).map(|_| numbers.normal()).collect();
+        let distance = kolmogorov_smirnov(sample, normal);
+        assert!(distance < KS_LEVEL, "{distance}");
+    }
+
+    #[test]
+    fn the_series_and_the_logarithm_meet() {
+        for y in [-1.0 / 64.0, 1.0 / 64.0_f64] {
+            let (series, logarithm) = (rest_of_logarithm(y), rest_of_logarithm(y * 1.000_001));
+            assert!((series / logarithm - 1.0).abs() < 1e-5, "{y}: {series} {logarithm}");
+        }
+        assert!((rest_of_logarithm(1e-6) / -0.25e-24 - 1.0).abs() < 1e-5);
+        assert!((rest_of_logarithm(0.5) - (1.5_f64.ln() - 0.5 + 0.125 - 1.0 / 24.0)).abs() < 1e-15);
+    }
+
+    #[test]
+    fn each_name_has_numbers_of_its_own() {
+        let key = Key { seed: SEED, of: Use::Renewal, run: 0 };
+        let mut firsts = vec![
+            key.numbers(0, 0).bits(),
+            key.numbers(1, 0).bits(),
+            key.numbers(0, 1).bits(),
+            key.numbers(0, 1 << 32).bits(),
+            Key { seed: SEED + 1, ..key }.numbers(0, 0).bits(),
+            Key { of: Use::Jitter, ..key }.numbers(0, 0).bits(),
+            Key { of: Use::ExactPoisson, ..key }.numbers(0, 0).bits(),
+            Key { run: 1, ..key }.numbers(0, 0).bits(),
+        ];
+        firsts.sort_unstable();
+        firsts.dedup();
+        assert_eq!(firsts.len(), 8);
+        assert_eq!(key.numbers(0, 0).bits(), key.numbers(0, 0).bits());
+    }
+}

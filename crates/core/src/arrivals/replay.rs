@@ -74,3 +74,123 @@ impl fmt::Debug for Replay {
         f.debug_struct("Replay").field("read", &self.read()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+    fn replay(millis: &[u64]) -> Replay {
+        Replay::new(millis.to_vec().into_iter().map(Duration::from_millis))
+    }
+
+    /// One arrival per second for ever, and how many of them have been read.
+    fn endless() -> (Replay, Arc<AtomicU64>) {
+        let read = Arc::new(AtomicU64::new(0));
+        let reader = Arc::clone(&read);
+        let offsets = (0..).map(Duration::from_secs).inspect(move |_| {
+            reader.fetch_add(1, SeqCst);
+        });
+        (Replay::new(offsets), read)
+    }
+
+    #[test]
+    fn one_count_is_one_second() {
+        let mut replay = replay(&[0, 250, 1_000, 90_500]);
+        let counts: Vec<_> = (0..5).map(|slot| replay.count_of(slot)).collect();
+        assert_eq!(counts, [Some(0), Some(ONE / 4), Some(ONE), Some(ONE * 181 / 2), None]);
+        assert_eq!(replay.count_of(u64::MAX), None);
+    }
+
+    #[test]
+    fn what_ended_stays_ended() {
+        let mut times = 0;
+        let unfused = std::iter::from_fn(move || {
+            times += 1;
+            (times % 2 == 1).then_some(Duration::ZERO)
+        });
+        let mut replay = Replay::new(unfused);
+        assert_eq!(
+            [replay.count_of(0), replay.count_of(1), replay.count_of(1)],
+            [Some(0), None, None]
+        );
+        assert_eq!(replay.slots_by(Count::MAX), 1);
+    }
+
+    #[test]
+    fn nothing_is_nothing() {
+        let mut replay = replay(&[]);
+        assert_eq!((replay.slots_by(Count::MAX), replay.count_of(0)), (0, None));
+    }
+
+    #[test]
+    fn ties_come_together() {
+        let mut replay = replay(&[1_000, 1_000, 1_000, 2_000]);
+        let by: Vec<u64> = [0, ONE - 1, ONE, ONE * 2].map(|count| replay.slots_by(count)).into();
+        assert_eq!(by, [0, 0, 3, 4]);
+    }
+
+    #[test]
+    fn what_is_out_of_order_is_raised() {
+        let mut replay = replay(&[1_000, 3_000, 2_000, 4_000]);
+        assert_eq!(replay.count_of(2), Some(ONE * 3));
+        assert_eq!((replay.slots_by(ONE * 3 - 1), replay.slots_by(ONE * 3)), (1, 3));
+    }
+
+    #[test]
+    fn the_longest_offset_is_a_count() {
+        let mut replay = Replay::new([Duration::MAX, Duration::ZERO].into_iter());
+        assert!(replay.count_of(1) > Some(ONE * Count::from(u64::MAX)));
+    }
+
+    #[test]
+    fn a_long_one_is_read_as_needed_and_forgotten() {
+        let (mut replay, read) = endless();
+        let mut most = 0;
+        for slot in (0..100_000).step_by(100) {
+            assert_eq!(replay.count_of(slot), Some(ONE * Count::from(slot)));
+            assert_eq!(replay.slots_by(ONE * Count::from(slot + 5)), slot + 6);
+            replay.forget_before(slot);
+            most = most.max(replay.known.len());
+        }
+        assert_eq!(read.load(SeqCst), 99_900 + 7);
+        assert!(most < 110, "{most}");
+    }
+
+    #[test]
+    fn no_more_is_read_ahead_than_it_says() {
+        let (mut replay, read) = endless();
+        assert_eq!(replay.slots_by(Count::MAX), AHEAD);
+        assert_eq!(replay.slots_by(Count::MAX), AHEAD);
+        assert_eq!(read.load(SeqCst), AHEAD);
+        assert_eq!(replay.count_of(1_000), Some(ONE * 1_000));
+        assert_eq!(replay.slots_by(Count::MAX), AHEAD + 1_000);
+        assert_eq!(read.load(SeqCst), AHEAD + 1_000);
+    }
+
+    proptest! {
+        /// Against the whole list, sorted by a running maximum.
+        #[test]
+        fn any_use_sees_the_same(millis in proptest::collection::vec(0_u64..50, 0..60), uses in proptest::collection::vec((0_u64..70, 0_u64..60), 0..60)) {
+            let mut highest = 0;
+            let sorted: Vec<u64> = millis.iter().map(|&ms| { highest = highest.max(ms); highest }).collect();
+            let at = |ms: u64| count(Duration::from_millis(ms));
+            let mut replay = replay(&millis);
+            let mut forgotten = 0;
+            for (slot, ms) in uses {
+                let exact = usize::try_from(slot).ok().and_then(|n| sorted.get(n)).map(|&ms| at(ms));
+                if slot >= forgotten {
+                    prop_assert_eq!(replay.count_of(slot), exact);
+                }
+                let by = sorted.iter().filter(|&&other| other <= ms).count() as u64;
+                prop_assert_eq!(replay.slots_by(at(ms)).max(forgotten), by.max(forgotten));
+                if ms % 3 == 0 && slot <= by {
+                    replay.forget_before(slot);
+                    forgotten = forgotten.max(slot);
+                }
+            }
+        }
+    }
+}

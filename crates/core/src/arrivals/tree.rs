@@ -153,3 +153,82 @@ pub(super) fn part(count: Count, fraction: u64) -> Count {
     let fraction = u128::from(fraction);
     (count >> 64) * fraction + (((count & u128::from(u64::MAX)) * fraction) >> 64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::Use;
+    use super::super::statistics::{KS_LEVEL, kolmogorov_smirnov, normal};
+    use super::*;
+    use crate::count::ONE;
+    use proptest::prelude::*;
+
+    fn tree(seed: u64, shape: f64, gaps: u64) -> Tree {
+        let key = Key { seed, of: Use::Renewal, run: 0 };
+        Tree::new(key, shape, gaps, ONE * Count::from(gaps))
+    }
+
+    fn part_of_total(end: Count, tree: &Tree) -> f64 {
+        let total = tree.path[0].sum;
+        let part = u64::try_from((end << 32) / (total >> 32)).unwrap();
+        #[expect(clippy::cast_precision_loss, reason = "a figure of a test")]
+        let part = part as f64;
+        part / 2.0_f64.powi(64)
+    }
+
+    proptest! {
+        #[test]
+        fn gaps_add_up(seed: u64, shape in 0.01..9.0_f64, gaps in 1_u64..3_000) {
+            let mut tree = tree(seed, shape, gaps);
+            let ends: Vec<Count> = (0..gaps).map(|gap| tree.end(gap)).collect();
+            prop_assert!(ends.is_sorted());
+            prop_assert_eq!(ends[ends.len() - 1], ONE * Count::from(gaps));
+            prop_assert_eq!(tree.ends_by(Count::MAX), gaps);
+        }
+
+        #[test]
+        fn a_part_is_exact(count in 0..u128::MAX, fraction: u64) {
+            let part = part(count, fraction);
+            // count * fraction = high * 2^64 + low
+            let low = (count & u128::from(u64::MAX)) * u128::from(fraction);
+            let high = (count >> 64) * u128::from(fraction);
+            prop_assert_eq!(part - high, low >> 64);
+            prop_assert!(part <= count);
+        }
+    }
+
+    /// The last 2 of 130 gaps are the right half of the root: their share is `Beta(2, 128)`.
+    #[test]
+    fn a_share_has_its_distribution() {
+        let law = |x: f64| 1.0 - (1.0 - x).powi(128) * (1.0 + 128.0 * x);
+        let shares: Vec<f64> = (0..20_000)
+            .map(|seed| {
+                let mut tree = tree(seed, 1.0, 130);
+                let end = tree.end(127);
+                1.0 - part_of_total(end, &tree)
+            })
+            .collect();
+        let distance = kolmogorov_smirnov(shares, law);
+        assert!(distance < KS_LEVEL, "{distance}");
+    }
+
+    /// Half of 2^k gaps of shape `a` is normal, with variance `1 / (4 (2^k a + 1))`.
+    #[test]
+    fn half_of_many_gaps_has_its_distribution() {
+        for (level, shape) in [(16, 1.0), (30, 0.01), (30, 4.0), (48, 1.0), (62, 1.0), (62, 1e6)] {
+            let deviation = 0.5 / (2.0_f64.powi(level) * shape + 1.0).sqrt();
+            let halves = (0..10_000)
+                .map(|seed| {
+                    let mut tree = tree(seed, shape, 1 << level);
+                    let root = tree.path[0];
+                    let [left, _] = tree.halves(root);
+                    assert_eq!(tree.end((1 << (level - 1)) - 1), left.sum);
+                    let above_half = left.sum.abs_diff(root.sum / 2);
+                    let share = part_of_total(above_half, &tree) / deviation;
+                    if left.sum < root.sum / 2 { -share } else { share }
+                })
+                .collect();
+            let distance = kolmogorov_smirnov(halves, normal);
+            assert!(distance < KS_LEVEL, "2^{level} gaps of shape {shape}: {distance}");
+        }
+    }
+}
