@@ -56,7 +56,8 @@ pub(crate) fn run(
         hdr.begin(start)?;
     }
     let span = start_schedule(setup, &shared, sender)?;
-    let mut controller = Controller::new(&shared, span, progress, hdr, setup.policy());
+    let mut controller =
+        Controller::new(&shared, span, setup.asked(span.start)?, progress, hdr, setup.policy());
     if is_wanted {
         controller.run(&messages);
     }

@@ -10,10 +10,11 @@ use super::controller::Policy;
 use super::load::span::RunLength;
 use super::load::threads;
 use super::recording::hdr_log::HdrLog;
+use super::reporting::asked::{AskedLoad, Load};
 use crate::target::Target;
 use anyhow::{Context, bail};
 use core_affinity::CoreId;
-use nanopace::{Pacer, Strictness};
+use nanopace::{Nanos, Pacer, Strictness};
 use nanopace_console::Output;
 use std::path::Path;
 use std::sync::Arc;
@@ -86,6 +87,16 @@ impl Setup {
             builder = builder.skip_later_than(limit);
         }
         Ok(builder.build())
+    }
+
+    /// The load that is asked for, from this start on.
+    pub(crate) fn asked(&self, start: Nanos) -> anyhow::Result<AskedLoad> {
+        let schedule = &self.args.schedule;
+        let load = match schedule.rate {
+            Some(rate) => Load::Rate(rate),
+            None => Load::Shape(schedule.shape()?),
+        };
+        Ok(AskedLoad::new(start, load, schedule.shard()?.share()))
     }
 
     /// What may happen to slots that are late.

@@ -18,6 +18,7 @@ impl Display for Report<'_> {
         let summary = self.0;
         counts(f, summary)?;
         failures(f, &summary.stats)?;
+        write!(f, "{}", summary.rates)?;
         table(f, &summary.stats)?;
         write!(
             f,

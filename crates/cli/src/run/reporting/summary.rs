@@ -1,6 +1,7 @@
 //! The summary of a run: the numbers behind the report and the JSON object.
 
-use super::rate_history::RateHistory;
+use super::asked::AskedLoad;
+use super::rates::RatesOverTime;
 use super::verdict::{Evidence, Verdict};
 use crate::gaps::Quality;
 use crate::percentiles;
@@ -29,6 +30,8 @@ pub(crate) struct Summary {
     pub(crate) failed_share: f64,
     /// How long the recorded part of the schedule was.
     pub(crate) duration: Duration,
+    /// What was asked for and achieved, interval by interval.
+    pub(crate) rates: RatesOverTime,
     /// The operations that were recorded.
     pub(crate) stats: OperationStats,
     /// How even the starts were, if there were enough.
@@ -65,8 +68,10 @@ pub(crate) struct RunResults<'run> {
     pub(crate) recorded_from: Nanos,
     /// The end of the schedule.
     pub(crate) run_end: RunEnd,
-    /// The rates that were asked for.
-    pub(crate) rates: &'run RateHistory,
+    /// The load that was asked for.
+    pub(crate) asked: &'run AskedLoad,
+    /// What was asked for and achieved, interval by interval.
+    pub(crate) rates: RatesOverTime,
     /// The operations that were recorded.
     pub(crate) stats: &'run OperationStats,
     /// How even the starts were, if there were enough.
@@ -80,9 +85,9 @@ pub(crate) struct RunResults<'run> {
 impl Summary {
     /// Sums up a run that is over.
     pub(crate) fn new(results: RunResults<'_>) -> Summary {
-        let RunResults { recorded_from: from, run_end, rates, stats, .. } = results;
+        let RunResults { recorded_from: from, run_end, asked, stats, .. } = results;
         let (started, duration) = (float(stats.started()), run_end.at - from);
-        let target_hz = rates.mean_hz(from, run_end.at);
+        let target_hz = asked.mean_hz(from, run_end.at);
         let achieved_hz = share(started, duration.as_secs_f64(), 0.0);
         let evidence = Evidence {
             ratio: ratio(started, target_hz, duration.saturating_sub(Verdict::HICCUP)),
@@ -99,6 +104,7 @@ impl Summary {
             ratio: ratio(started, target_hz, duration),
             failed_share: evidence.failed,
             duration,
+            rates: results.rates,
             stats: stats.clone(),
             gaps: results.gaps,
             ledger: run_end.ledger,
