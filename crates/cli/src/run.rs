@@ -1,6 +1,7 @@
 //! A run from its first thread to its summary.
 
 pub(crate) mod args;
+mod asked;
 pub(crate) mod client;
 mod controller;
 pub(crate) mod criteria;

@@ -1,5 +1,6 @@
 //! Controls a run: acts on keys and signals, collects and shows once a second, and ends the run.
 
+use super::asked::{AskedLoad, Load};
 use super::keys::{Action, Prompt};
 use super::leftover;
 use super::load::processor::ProcessorTime;
@@ -9,7 +10,6 @@ use super::load::threads::{self, Threads};
 use super::message::Message;
 use super::recording::collector::Collector;
 use super::recording::hdr_log::HdrLog;
-use super::reporting::asked::{AskedLoad, Load};
 use super::reporting::rates::{Interval, RatesOverTime};
 use super::reporting::summary::{RunResults, Summary, Title};
 use super::status::{Recent, Status};
@@ -137,7 +137,7 @@ impl<'run> Controller<'run> {
         // A pause and a burst ratio hold back slots that were due.
         self.pacer.set_strictness(Strictness::AVERAGE);
         self.pacer.resume();
-        let left = leftover::take(&self.pacer, self.span, run_end.at);
+        let left = leftover::take(&self.pacer, self.span, &self.asked, run_end.at);
         if let Some(recorder) = self.shared.recorders.first() {
             recorder.unstarted(&left, run_end.at);
         }
@@ -200,7 +200,7 @@ impl<'run> Controller<'run> {
             self.warm = self.last;
         }
         let length = self.last.at - before.at;
-        let interval = self.collector.collect(self.last.lacks_processor(&before));
+        let interval = self.collector.collect(&self.asked, self.last.lacks_processor(&before));
         self.recent = Recent::new(interval, length, self.asked.mean_hz(before.at, self.last.at));
         let recorded = |at: Nanos| at.max(self.span.recorded_from).min(self.span.end());
         let (from, to) = (recorded(before.at), recorded(self.last.at));
@@ -258,8 +258,8 @@ impl<'run> Controller<'run> {
                 } else {
                     self.pacer.pause()
                 }
+                self.collector.change(&self.asked);
                 self.asked.pause(self.pacer.now(), !is_paused);
-                self.collector.change_rate(self.pacer.rate());
             }
         }
     }
@@ -273,8 +273,8 @@ impl<'run> Controller<'run> {
 
     fn set_rate(&mut self, rate: Rate) {
         self.pacer.set_rate(rate);
+        self.collector.change(&self.asked);
         self.asked.change(self.pacer.now(), Load::Rate(rate));
-        self.collector.change_rate(rate);
     }
 
     /// The rate that is asked for; of a shape, its mean in the last interval.

@@ -1,6 +1,5 @@
 //! Reporting: the numbers of a run that is over, for people and for programs.
 
-pub(crate) mod asked;
 mod curve;
 pub(crate) mod json;
 pub(crate) mod rates;

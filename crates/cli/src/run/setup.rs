@@ -1,6 +1,7 @@
 //! The set-up of a run. Everything that can be wrong is found here, before any load.
 
 use super::args::RunArgs;
+use super::asked::{AskedLoad, Load};
 use super::client::failure::{Failure, Tls};
 use super::client::plan::{self, Plan};
 use super::client::session::Session;
@@ -10,7 +11,6 @@ use super::controller::Policy;
 use super::load::span::RunLength;
 use super::load::threads;
 use super::recording::hdr_log::HdrLog;
-use super::reporting::asked::{AskedLoad, Load};
 use crate::target::Target;
 use anyhow::{Context, bail};
 use core_affinity::CoreId;

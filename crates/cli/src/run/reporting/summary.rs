@@ -1,10 +1,10 @@
 //! The summary of a run: the numbers behind the report and the JSON object.
 
-use super::asked::AskedLoad;
 use super::rates::RatesOverTime;
 use super::verdict::{Evidence, Verdict};
 use crate::gaps::Quality;
 use crate::percentiles;
+use crate::run::asked::AskedLoad;
 use crate::run::client::endpoint::Endpoint;
 use crate::run::criteria::{Criterion, Figures};
 use crate::run::load::processor::ProcessorTime;
