@@ -71,10 +71,12 @@ impl Cli {
         let mut command = Cli::from_arg_matches(&matches).map(Cli::into_command)?;
         match &mut command {
             Command::Run(args) => {
-                args.schedule.settle(config::is_set(&matches, "rate"));
                 args.settings = config::settings(&definition, &matches);
+                if args.schedule.settle(config::is_set(&matches, "rate")) {
+                    args.settings.insert("rate".to_owned(), "1/s".into());
+                }
             }
-            Command::Plan(args) => args.schedule.settle(config::is_set(&matches, "rate")),
+            Command::Plan(args) => drop(args.schedule.settle(config::is_set(&matches, "rate"))),
             _ => {}
         }
         Ok(command)

@@ -7,3 +7,4 @@ pub(crate) mod args;
 pub(crate) mod arrivals;
 pub(crate) mod help;
 pub(crate) mod recording;
+pub(crate) mod tally;

@@ -3,7 +3,7 @@
 use roxmltree::Document;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
@@ -276,6 +276,15 @@ fn help_teaches_shapes_that_are_taken() {
     let grammar = long.split_once("A shape is").unwrap().1.trim();
     assert!(String::from_utf8(run.stdout).unwrap().contains(grammar));
     assert!(!report("-h").contains("A shape is"));
+}
+
+#[test]
+fn the_example_of_the_manual_is_right() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/RUN.md");
+    let page = fs::read_to_string(page).unwrap();
+    let example = page.split_once("$ nanopace plan ").unwrap().1.split_once("```").unwrap().0;
+    let (line, csv) = example.split_once('\n').unwrap();
+    assert_eq!(report(line), csv);
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl Load<'_> {
 
     /// The intended starts.
     pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
-        let starts = self.schedule.arrivals()?.starts(self.shape.clone(), self.shard.clone());
+        let starts = self.schedule.starts()?;
         let end = self.duration.unwrap_or(Duration::MAX);
         let most = usize::try_from(self.requests).unwrap_or(usize::MAX);
         Ok(starts.take_while(move |&start| start < end).take(most))

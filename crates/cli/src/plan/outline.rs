@@ -1,6 +1,7 @@
 //! A load over time: how many requests there are by when.
 
 use super::load::Load;
+use crate::schedule::tally::tally;
 use nanopace_console::human;
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ impl Outline {
         let arrivals = load.schedule.arrivals()?;
         let end = load.end(&arrivals)?;
         if load.schedule.is_replay() {
-            return Ok(Outline { end, starts: count(load.starts()?, end), shape: None });
+            return Ok(Outline { end, starts: tally(load.starts()?, end, FINE), shape: None });
         }
         let columns = human::float(FINE as u64);
         let moments = (0..=FINE as u64).map(|index| end.mul_f64(human::float(index) / columns));
@@ -50,19 +51,6 @@ impl Outline {
         let width = self.end.as_secs_f64() / human::float(columns as u64);
         counts.windows(2).map(|count| (count[1] - count[0]) / width).collect()
     }
-}
-
-/// Starts by the ends of columns. They are in order of time, and before `end`.
-fn count(starts: impl Iterator<Item = Duration>, end: Duration) -> Vec<f64> {
-    let mut counts = vec![0.0; FINE + 1];
-    for start in starts {
-        let part = start.as_nanos() * FINE as u128 / end.as_nanos();
-        counts[usize::try_from(part).map_or(FINE, |column| column + 1)] += 1.0;
-    }
-    for index in 1..=FINE {
-        counts[index] += counts[index - 1];
-    }
-    counts
 }
 
 /// The counts by the ends of other columns; straight between those that are known.

@@ -44,7 +44,6 @@ fn batch(pacer: &Pacer, span: &RunSpan, asked: &AskedLoad, end: Nanos) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::asked::Load;
     use crate::run::load::span::RunLength;
     use nanopace::{ManualClock, Rate};
     use std::sync::mpsc;
@@ -55,7 +54,7 @@ mod tests {
         let clock = ManualClock::new();
         let rate = Rate::per_second(hz).unwrap();
         let pacer = Pacer::builder(rate).clock(clock.clone()).build();
-        let asked = AskedLoad::new(pacer.now(), Load::Rate(rate), 1.0);
+        let asked = AskedLoad::constant(pacer.now(), rate);
         let second = Duration::from_secs(1);
         let length = RunLength { warmup: second, duration: second * 2, slots };
         let span = RunSpan::new(&pacer, pacer.now(), length, mpsc::channel().0);

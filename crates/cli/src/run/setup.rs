@@ -1,7 +1,7 @@
 //! The set-up of a run. Everything that can be wrong is found here, before any load.
 
 use super::args::RunArgs;
-use super::asked::{AskedLoad, Load};
+use super::asked::AskedLoad;
 use super::client::failure::{Failure, Tls};
 use super::client::plan::{self, Plan};
 use super::client::session::Session;
@@ -12,7 +12,7 @@ use super::load::span::RunLength;
 use super::load::threads;
 use super::recording::hdr_log::HdrLog;
 use crate::target::Target;
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use core_affinity::CoreId;
 use nanopace::{Nanos, Pacer, Strictness};
 use nanopace_console::Output;
@@ -30,6 +30,8 @@ pub(crate) struct Setup {
     pub(crate) args: RunArgs,
     /// Where requests go; the first one, if there are several.
     pub(crate) url: String,
+    /// The end of the load, from its start; the longest time if there is none.
+    end: Duration,
     /// What is sent.
     pub(crate) plan: Arc<Plan>,
     /// The embedded target, if that is where requests go.
@@ -53,6 +55,9 @@ impl Setup {
             bail!("--json and --hdr have the same file: give each its own");
         }
         args.schedule.plain_rate()?;
+        ensure!(args.schedule.starts()?.next().is_some(), "this load has no requests");
+        let end = args.schedule.end()?.unwrap_or(Duration::MAX);
+        ensure!(args.warmup < end, "--warmup: the load is over before anything is recorded");
         let cores = if args.pin { cores()? } else { Vec::new() };
         let (target, specs) = what(&args)?;
         let url = specs[0].url.to_string();
@@ -64,7 +69,7 @@ impl Setup {
         // Only now: a run that can't be made leaves the results of the last one alone.
         let output = Output::create(args.json.as_deref())?;
         let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
-        Ok(Setup { args, url, plan, target, cores, output, hdr })
+        Ok(Setup { args, url, end, plan, target, cores, output, hdr })
     }
 
     /// How many connections each thread has.
@@ -91,12 +96,7 @@ impl Setup {
 
     /// The load that is asked for, from this start on.
     pub(crate) fn asked(&self, start: Nanos) -> anyhow::Result<AskedLoad> {
-        let schedule = &self.args.schedule;
-        let load = match schedule.rate {
-            Some(rate) => Load::Rate(rate),
-            None => Load::Shape(schedule.shape()?),
-        };
-        Ok(AskedLoad::new(start, load, schedule.shard()?.share()))
+        AskedLoad::new(start, &self.args.schedule)
     }
 
     /// What may happen to slots that are late.
@@ -108,13 +108,14 @@ impl Setup {
         Policy { skip_later_than: args.skip_later_than, keeps_slots }
     }
 
-    /// The length of the run.
+    /// The length of the run. It ends with the load, at the latest.
     pub(crate) fn length(&self) -> RunLength {
         let args = &self.args;
-        let default = if args.requests.is_some() { Duration::MAX } else { DEFAULT_DURATION };
+        let is_limited = args.requests.is_some() || !args.schedule.is_steady();
+        let default = if is_limited { Duration::MAX } else { DEFAULT_DURATION };
         RunLength {
             warmup: args.warmup,
-            duration: args.duration.unwrap_or(default),
+            duration: args.duration.unwrap_or(default).min(self.end.saturating_sub(args.warmup)),
             slots: args.requests,
         }
     }

@@ -5,6 +5,7 @@ use anyhow::Context;
 use clap::Args;
 use clap::builder::ArgPredicate;
 use nanopace::{Arrivals, Rate, Shape, Shard};
+use std::time::Duration;
 
 /// The options of a load; the texts here are on the `--help` pages of `plan` and `run`.
 #[derive(Debug, Args)]
@@ -37,11 +38,14 @@ pub(crate) struct ScheduleArgs {
 }
 
 impl ScheduleArgs {
-    /// A recording plays as it was recorded, unless a rate or a shape was given.
-    pub(crate) fn settle(&mut self, is_rate_given: bool) {
-        if self.is_replay() && self.shape.is_none() && !is_rate_given {
+    /// A recording plays as it was recorded, unless a rate or a shape was given. Returns whether
+    /// this makes a difference.
+    pub(crate) fn settle(&mut self, is_rate_given: bool) -> bool {
+        let plays_as_recorded = self.is_replay() && self.shape.is_none() && !is_rate_given;
+        if plays_as_recorded {
             self.rate = Rate::per_second(1).ok();
         }
+        plays_as_recorded
     }
 
     /// The rate over time.
@@ -50,6 +54,20 @@ impl ScheduleArgs {
             (Some(shape), _) => Ok(shape.clone()),
             (None, rate) => rate.map(Shape::constant).context("neither --rate nor --shape"),
         }
+    }
+
+    /// The intended starts of this process's part, since the beginning of the load.
+    pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
+        Ok(self.arrivals()?.starts(self.shape()?, self.shard()?))
+    }
+
+    /// Where the load ends, if it does. A recording ends right behind its last start.
+    pub(crate) fn end(&self) -> anyhow::Result<Option<Duration>> {
+        if self.is_replay() {
+            let last = self.starts()?.last().unwrap_or_default();
+            return Ok(Some(last + Duration::from_nanos(1)));
+        }
+        Ok(self.shape()?.duration())
     }
 
     /// The arrival process; its recording, if it is one, has been read and is sound.
@@ -82,6 +100,11 @@ impl ScheduleArgs {
             title += &format!(", {:.1} % of it", shard.share() * 100.0);
         }
         title
+    }
+
+    /// Whether the rate is always the same, and requests need not be those of a recording.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.shape.is_none() && !self.is_replay()
     }
 
     /// Whether the requests are those of a recording.

@@ -88,22 +88,22 @@ impl<'run> Collector<'run> {
         }
         self.starts.sort_unstable();
         let complete = self.starts.partition_point(|start| *start <= complete_until);
-        self.starts.drain(..complete).for_each(|start| {
-            self.gaps.start(start, |from, to| asked.count(from, to));
-        });
+        let starts = self.starts.drain(..complete);
+        if asked.is_even() {
+            starts.for_each(|start| self.gaps.start(start, |from, to| asked.count(from, to)));
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::asked::Load;
     use nanopace::Rate;
 
     const RATE: u64 = 1_000;
 
     fn asked() -> AskedLoad {
-        AskedLoad::new(Nanos::ZERO, Load::Rate(Rate::per_second(RATE).unwrap()), 1.0)
+        AskedLoad::constant(Nanos::ZERO, Rate::per_second(RATE).unwrap())
     }
 
     fn recorders(pacer: &Pacer) -> [Arc<Recorder>; 2] {

@@ -90,7 +90,7 @@ impl Summary {
         let target_hz = asked.mean_hz(from, run_end.at);
         let achieved_hz = share(started, duration.as_secs_f64(), 0.0);
         let evidence = Evidence {
-            ratio: ratio(started, target_hz, duration.saturating_sub(Verdict::HICCUP)),
+            ratio: ratio(started, asked.required(from, run_end.at - Verdict::HICCUP)),
             wait_p99: percentiles::at(&stats.wait, 0.99),
             service_p99: percentiles::at(&stats.service, 0.99),
             lateness: stats.lateness,
@@ -101,7 +101,7 @@ impl Summary {
             title: results.title,
             target_hz,
             achieved_hz,
-            ratio: ratio(started, target_hz, duration),
+            ratio: ratio(started, asked.required(from, run_end.at)),
             failed_share: evidence.failed,
             duration,
             rates: results.rates,
@@ -148,9 +148,9 @@ impl Summary {
     }
 }
 
-/// Starts as a share of those that a rate makes in a time; 1 if it makes none.
-fn ratio(started: f64, hz: f64, time: Duration) -> f64 {
-    share(started, (hz * time.as_secs_f64()).floor(), 1.0).min(1.0)
+/// Starts as a share of those that were required; 1 if none was.
+fn ratio(started: f64, required: f64) -> f64 {
+    share(started, required, 1.0).min(1.0)
 }
 
 /// What threads had of the processor time that they wanted; all of it, if they wanted little.
