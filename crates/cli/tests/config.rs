@@ -60,12 +60,8 @@ fn a_load_may_be_in_a_file() {
     let load = "shape = \"ramp 0/s..2k/s 1min, hold 1min\"\narrivals = \"gamma:0.25\"\nseed = 7\nshard = \"1/3\"\n";
     let folder = folder("run.toml", load);
     let printed = nanopace(folder.path(), "run --config run.toml --print-config");
-    let given: String = stdout(&printed)
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    assert_eq!(given, load);
+    let given = stdout(&printed).lines().filter(|line| !line.starts_with('#'));
+    assert!(given.eq(load.lines()), "{printed:?}");
     assert!(!stdout(&printed).contains("5000/s"), "{printed:?}");
     for (text, told) in [
         (

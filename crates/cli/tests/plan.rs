@@ -66,8 +66,8 @@ const ARRIVALS: [&str; 5] =
 fn a_ramp_starts_slot_n_at_the_square_root() {
     let starts = starts("--shape \"ramp 0/s..100/s 10s\"");
     assert_eq!(starts.len(), 500);
-    for (n, start) in seconds(&starts).into_iter().enumerate() {
-        let exact = (n as f64 / 5.0).sqrt();
+    for (n, start) in (0_u32..).zip(seconds(&starts)) {
+        let exact = (f64::from(n) / 5.0).sqrt();
         assert!((start - exact).abs() <= 1.001e-9, "{n}: {start}, not {exact}");
     }
     assert_eq!((&*starts[0], &*starts[5]), ("0.000000000", "1.000000000"));
@@ -85,10 +85,8 @@ fn shards_share_the_starts() {
         for arrivals in ARRIVALS {
             // The number of requests is each process's own.
             let load = load.split(" --requests").next().unwrap();
-            let load = match load.contains("forever") {
-                true => format!("{load} --duration 5s --arrivals {arrivals}"),
-                false => format!("{load} --arrivals {arrivals}"),
-            };
+            let end = if load.contains("forever") { "--duration 5s" } else { "" };
+            let load = format!("{load} {end} --arrivals {arrivals}");
             let mut parts: Vec<String> = Vec::new();
             for shard in ["1/2:1:1", "2/2:1:1", "3/2:1:1"] {
                 parts.extend(starts(&format!("{load} --shard {shard}")));

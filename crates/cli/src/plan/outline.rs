@@ -30,8 +30,8 @@ impl Outline {
         let columns = human::float(FINE as u64);
         let moments = (0..=FINE as u64).map(|index| end.mul_f64(human::float(index) / columns));
         let starts = moments.clone().map(|moment| load.count_before(moment, &arrivals));
-        let share = load.shard.share();
-        let shape = moments.map(|moment| load.shape.count_at(moment) * share).collect();
+        let part = load.shard.share();
+        let shape = moments.map(|moment| load.shape.count_at(moment) * part).collect();
         Ok(Outline { end, starts: starts.map(human::float).collect(), shape: Some(shape) })
     }
 

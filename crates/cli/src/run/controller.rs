@@ -254,9 +254,9 @@ impl<'run> Controller<'run> {
             Action::TogglePause => {
                 let is_paused = self.pacer.is_paused();
                 if is_paused {
-                    self.pacer.resume()
+                    self.pacer.resume();
                 } else {
-                    self.pacer.pause()
+                    self.pacer.pause();
                 }
                 self.collector.change(&self.asked);
                 self.asked.pause(self.pacer.now(), !is_paused);

@@ -5,6 +5,7 @@ use anyhow::Context;
 use clap::Args;
 use clap::builder::ArgPredicate;
 use nanopace::{Arrivals, Rate, Shape, Shard};
+use nanopace_console::human;
 use std::time::Duration;
 
 /// The options of a load; the texts here are on the `--help` pages of `plan` and `run`.
@@ -88,18 +89,14 @@ impl ScheduleArgs {
 
     /// The load in one line.
     pub(crate) fn title(&self) -> String {
-        let rate = self.rate.map(|rate| rate.to_string()).unwrap_or_default();
-        let mut title = self.shape.as_ref().map_or(rate, Shape::to_string);
-        if !self.arrivals.is_even() {
-            title += &format!(", {} arrivals", self.arrivals);
-        }
-        if self.arrivals.is_random() {
-            title += &format!(" with seed {}", self.seed);
-        }
-        if let Some(shard) = &self.shard {
-            title += &format!(", {:.1} % of it", shard.share() * 100.0);
-        }
-        title
+        let rate = self.rate.map(|rate| rate.to_string());
+        let shape = self.shape.as_ref().map(Shape::to_string);
+        let arrivals = (!self.arrivals.is_even()).then(|| format!("{} arrivals", self.arrivals));
+        let seed = self.arrivals.is_random().then(|| format!("seed {}", self.seed));
+        let shard =
+            self.shard.as_ref().map(|shard| format!("{} of it", human::percent(shard.share())));
+        let parts = [shape.or(rate), arrivals, seed, shard];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
     /// Whether the rate is always the same, and requests need not be those of a recording.

@@ -25,7 +25,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::float_cmp, reason = "counts are whole")]
     fn each_start_is_in_its_column() {
         let starts = [0, 9, 10, 39].map(Duration::from_nanos);
         let counts = tally(starts.into_iter(), Duration::from_nanos(40), 4);

@@ -25,7 +25,7 @@ pub(crate) struct Interval {
 
 impl Interval {
     fn seconds(&self) -> f64 {
-        (self.to - self.from).as_secs_f64()
+        self.to.saturating_sub(self.from).as_secs_f64()
     }
 
     fn asked_hz(&self) -> f64 {
