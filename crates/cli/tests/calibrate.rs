@@ -65,6 +65,19 @@ fn the_json_object_has_the_promised_names_and_no_others() {
     assert_eq!(names(&results["spinning"]["gap_ns"]), "count max mean p50 p90 p99 p99_9 p99_99");
 }
 
+/// A machine that is busy may take all of a measurement's time.
+#[test]
+fn each_sleep_is_measured_even_if_there_is_no_time() {
+    let results: Value = serde_json::from_slice(&output("--seconds 1e-7 --json -").stdout).unwrap();
+    let sleeps = results["sleeps"].as_array().unwrap();
+    assert!(!sleeps.is_empty(), "{results}");
+    for sleep in sleeps {
+        assert!(sleep["oversleep_ns"]["count"].as_u64().unwrap() >= 1, "{sleep}");
+    }
+    #[cfg(target_os = "linux")]
+    assert!(results["sleeping"].is_object(), "{results}");
+}
+
 #[test]
 fn report_object_and_plot_come_together() {
     let (json, svg) = (scratch("calibrate.json"), scratch("calibrate.svg"));

@@ -25,7 +25,7 @@ fn stdout(output: &Output) -> &str {
 }
 
 const OPTIONS: &str =
-    "rate = '1k/s'\nrequests = 20\nduration = '1min'\npin = true\nfail-below = 0.5\n";
+    "rate = '1k/s'\nrequests = 20\nduration = '1min'\npin = true\nfail-below = 0.001\n";
 
 #[test]
 fn a_run_takes_its_options_from_a_file_and_the_command_line_wins() {

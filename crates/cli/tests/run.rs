@@ -1,12 +1,14 @@
 //! The program as its users see it: exit status, standard output, files. No test asserts a measured
 //! time.
 
+mod starved;
 mod sums;
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde_json::Value;
+use starved::lacked_processor;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -174,7 +176,9 @@ fn what_is_required_and_missed_is_named_with_status_3() {
     // Two connections cannot start a request every millisecond if each takes 100 ms.
     let behind = "run --rate 1k/s -c 2 --target-latency 100ms --duration 500ms";
     assert_eq!(output(behind).status.code(), Some(0));
-    assert_eq!(results(behind)["verdict"], "target-behind");
+    let results = results(behind);
+    let verdict = if lacked_processor(&results) { "generator-behind" } else { "target-behind" };
+    assert_eq!(results["verdict"], verdict, "{results}");
     for (option, missed) in [
         ("--fail-below=0.99", "ratio is "),
         ("--fail-if=ratio>0.99", "ratio is "),
@@ -192,7 +196,8 @@ fn what_is_required_and_missed_is_named_with_status_3() {
 
 #[test]
 fn a_failing_target_is_status_3() {
-    let failing = "run --rate 100 --requests 5 --timeout 20ms --target-stall 1min@0s";
+    // Long enough for the probe, which is answered.
+    let failing = "run --rate 100 --requests 5 --timeout 1s --target-stall 1min@0s";
     let output = output(failing);
     let report = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(3), "{report}");
@@ -201,7 +206,7 @@ fn a_failing_target_is_status_3() {
         "{report}"
     );
     let allowed = nanopace(failing).arg("--fail-if=errors<=100%").output().unwrap();
-    assert_eq!(allowed.status.code(), Some(0));
+    assert_eq!(allowed.status.code(), Some(0), "{allowed:?}");
 }
 
 #[test]
@@ -213,7 +218,7 @@ fn every_slot_that_was_due_is_counted_once() {
         ("run --rate 1k/s --duration 400ms --target-latency 5ms -c 2 --skip-later-than 20ms", 400),
         ("run --rate 1k/s --duration 400ms --warmup 200ms --target-latency 5ms -c 2", 400),
         ("run --rate 1k/s --duration 400ms --target-stall 300ms@300ms -c 64", 400),
-        ("run --rate 1k/s --duration 400ms --timeout 50ms --target-stall 1s@200ms -c 4", 400),
+        ("run --rate 250/s --duration 1600ms --timeout 400ms --target-stall 4s@800ms -c 4", 400),
     ] {
         let results = results(line);
         assert_adds_up(&results);
@@ -236,7 +241,7 @@ fn slots_of_the_warm_up_are_not_counted_as_skipped() {
 }
 
 /// A stall is the target's, whatever the schedule does about it. A machine that is busy may be late
-/// as well, but not by as much.
+/// as well, but not by as much, or the run says that it had no processor.
 #[test]
 fn a_stall_of_the_target_is_not_put_down_to_the_generator() {
     for policy in [
@@ -252,7 +257,11 @@ fn a_stall_of_the_target_is_not_put_down_to_the_generator() {
         let results = results(&format!("{line} {policy}"));
         let part = |name: &str| results["lateness"][name].as_f64().unwrap();
         assert_adds_up(&results);
-        assert!(part("target_seconds") > part("generator_seconds"), "{policy}: {results}");
+        if lacked_processor(&results) {
+            assert_eq!(results["verdict"], "generator-behind", "{policy}: {results}");
+        } else {
+            assert!(part("target_seconds") > part("generator_seconds"), "{policy}: {results}");
+        }
     }
 }
 
@@ -300,7 +309,7 @@ fn a_burst_ratio_counts_what_it_still_holds_back() {
 #[test]
 fn failed_requests_are_counted_and_not_timed_as_successes() {
     // The stall begins when the schedule does, and lasts longer than any request may take.
-    let results = results("run --rate 100 --requests 6 --timeout 40ms --target-stall 1min@0s");
+    let results = results("run --rate 100 --requests 6 --timeout 1s --target-stall 1min@0s");
     assert_adds_up(&results);
     assert_eq!((&results["started"], &results["failed"]), (&6.into(), &6.into()));
     assert_eq!(results["failures"]["timeout"], 6);
@@ -323,14 +332,13 @@ fn a_closed_pipe_ends_it_quietly() {
 #[test]
 fn the_interval_log_holds_every_operation() {
     let path = scratch("intervals.hlog");
-    assert!(
-        nanopace("run --rate 300 --duration 1200ms --hdr").arg(&path).status().unwrap().success()
-    );
+    assert!(nanopace("run --rate 300 --requests 360 --hdr").arg(&path).status().unwrap().success());
     let log = fs::read(&path).unwrap();
     assert!(log.starts_with(b"#[Histogram log format version 1.3]\n"));
     for tag in ["wait", "service", "response"] {
         let counts: Vec<u64> = histograms(&log, tag).iter().map(Histogram::len).collect();
-        assert_eq!((counts.len(), counts.iter().sum()), (2, 360), "{tag}: {counts:?}");
+        // The last one starts after 1.2 s, and an interval is a second.
+        assert!(counts.len() >= 2 && counts.iter().sum::<u64>() == 360, "{tag}: {counts:?}");
     }
 }
 

@@ -22,6 +22,7 @@ use replay::Replay;
 use std::cell::RefCell;
 use std::num::NonZeroU32;
 use std::time::Duration;
+use tree::MOST;
 
 /// How arrivals are spread: evenly, at random, or as they were recorded.
 ///
@@ -77,8 +78,6 @@ enum Process {
     Replay(Replay),
 }
 
-/// Processes that compute their slots have so many.
-const MOST: u64 = 1 << 63;
 /// The shapes of gamma distributions that are computed well.
 const GAMMA_SHAPES: std::ops::RangeInclusive<f64> = 0.01..=1e6;
 
@@ -149,8 +148,9 @@ impl Arrivals {
     /// first slot comes after a first gap.
     ///
     /// Over a long stretch, the variance of the number of slots is `1 / shape` times its mean. Gaps
-    /// are drawn by the method of Marsaglia and Tsang ("A simple method for generating gamma
-    /// variables", TOMS 2000).
+    /// are drawn by the methods of Marsaglia and Tsang ("A simple method for generating gamma
+    /// variables", TOMS 2000) and, for shapes below 1, of Ahrens and Dieter ("Computer methods for
+    /// sampling from gamma, beta, Poisson and binomial distributions", Computing 1974).
     ///
     /// # Errors
     /// [`ArrivalsError::Gamma`] for other shapes.
@@ -245,6 +245,11 @@ impl Arrivals {
     /// Whether slot `n` is due at count `n`.
     pub(crate) fn is_even(&self) -> bool {
         matches!(*self.process.borrow(), Process::Even)
+    }
+
+    /// Whether there is always another slot.
+    pub(crate) fn is_endless(&self) -> bool {
+        !matches!(*self.process.borrow(), Process::Replay(_))
     }
 
     /// The count at which the slot is due, which never goes down with the slot; none if there is no

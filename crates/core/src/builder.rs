@@ -4,10 +4,10 @@ use crate::clock::{Clock, TscClock};
 use crate::engine::Engine;
 use crate::nanos::span_ns;
 use crate::pause::Pausing;
-use crate::schedule::{End, Policy, Schedule};
+use crate::schedule::{End, Load, Policy, Schedule, Slots};
 use crate::stats::Statistics;
 use crate::timeline::Timeline;
-use crate::{Pacer, Pause, Rate, Strictness};
+use crate::{Arrivals, Pacer, Pause, Rate, Shape, Shard, Strictness};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,7 +36,9 @@ const TOLERANCE: Duration = Duration::from_micros(100);
 #[derive(Debug)]
 #[must_use = "call build() for the pacer"]
 pub struct PacerBuilder {
-    rate: Rate,
+    load: Load,
+    arrivals: Arrivals,
+    shard: Shard,
     policy: Policy,
     clock: Option<Box<dyn Clock>>,
     pausing: Pausing,
@@ -71,7 +73,7 @@ impl Pacer {
     /// ```
     #[must_use]
     pub fn new(rate: Rate) -> Pacer {
-        PacerBuilder::new(rate).build()
+        PacerBuilder::new(Load::Rate(rate)).build()
     }
 
     /// A builder, for a pacer with settings other than the defaults; see [`PacerBuilder`].
@@ -85,12 +87,32 @@ impl Pacer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn builder(rate: Rate) -> PacerBuilder {
-        PacerBuilder::new(rate)
+        PacerBuilder::new(Load::Rate(rate))
+    }
+
+    /// A builder for a pacer whose rate follows a [`Shape`], which begins when the pacer starts.
+    /// When the shape is over, [`acquire`](Pacer::acquire) says
+    /// [`Finished`](crate::Ended::Finished).
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos, Pacer, Shape};
+    ///
+    /// let shape: Shape = "ramp 0/s..100/s 10s, hold 5s".parse()?;
+    /// let pacer = Pacer::shaped(shape).clock(ManualClock::jumping()).build();
+    /// let starts: Vec<Nanos> =
+    ///     std::iter::from_fn(|| Some(pacer.acquire().ok()?.intended_start())).collect();
+    /// assert_eq!(starts.len(), 500 + 500);
+    /// // Slot n of a ramp from zero with slope a starts at sqrt(2n/a).
+    /// assert_eq!(starts[5] - starts[0], std::time::Duration::from_secs(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn shaped(shape: Shape) -> PacerBuilder {
+        PacerBuilder::new(shape.into())
     }
 }
 
 impl PacerBuilder {
-    pub(crate) fn new(rate: Rate) -> PacerBuilder {
+    pub(crate) fn new(load: Load) -> PacerBuilder {
         let policy = Policy {
             strictness: Strictness::default(),
             tolerance: span_ns(TOLERANCE),
@@ -98,7 +120,9 @@ impl PacerBuilder {
             skip_later_than: None,
         };
         PacerBuilder {
-            rate,
+            load,
+            arrivals: Arrivals::even(),
+            shard: Shard::whole(),
             policy,
             clock: None,
             pausing: Pausing::new(),
@@ -107,6 +131,49 @@ impl PacerBuilder {
             slots: None,
             until: None,
         }
+    }
+
+    /// How slots are spread over the schedule; [even](Arrivals::even) by default. It composes with
+    /// every rate and shape: a ramp with Poisson arrivals is exact.
+    ///
+    /// Slots that lie unevenly are handed out under a lock, as under a late policy.
+    ///
+    /// ```
+    /// use nanopace::{Arrivals, ManualClock, Pacer};
+    ///
+    /// let starts = |seed| {
+    ///     let clock = ManualClock::jumping();
+    ///     let builder = Pacer::builder("100/s".parse()?).arrivals(Arrivals::poisson(seed));
+    ///     let pacer = builder.clock(clock).build();
+    ///     let starts: Result<Vec<_>, _> = (0..5).map(|_| pacer.acquire()).collect();
+    ///     Ok::<_, Box<dyn std::error::Error>>(starts?)
+    /// };
+    /// assert_eq!(starts(7)?, starts(7)?);
+    /// assert_ne!(starts(7)?, starts(8)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn arrivals(mut self, arrivals: Arrivals) -> PacerBuilder {
+        self.arrivals = arrivals;
+        self
+    }
+
+    /// Which slots of a load that several processes share belong to this one; all by default. The
+    /// rate or shape is that of the whole load.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Shard};
+    ///
+    /// // The second of three takes the slots 1, 4, 7, ... of 300 per second.
+    /// let builder = Pacer::builder("300/s".parse()?).shard(Shard::new(1, 3)?);
+    /// let pacer = builder.clock(ManualClock::jumping()).build();
+    /// let started = pacer.now();
+    /// let wait = pacer.acquire()?.intended_start() - started;
+    /// assert_eq!(wait.as_nanos(), 3_333_334); // a 300th of a second, rounded up
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn shard(mut self, shard: Shard) -> PacerBuilder {
+        self.shard = shard;
+        self
     }
 
     /// What happens to missed time; [`Strictness::AVERAGE`] by default. [`Strictness`] has a
@@ -508,7 +575,8 @@ impl PacerBuilder {
         let clock = self.clock.unwrap_or_else(|| Box::new(TscClock::new()));
         let now = clock.now().signed();
         let end = End::new(self.slots, self.until.map(|until| now.saturating_add(span_ns(until))));
-        let mut schedule = Schedule::new(self.rate, self.policy, end, now);
+        let slots = Slots::new(self.arrivals, self.shard);
+        let mut schedule = Schedule::new(self.load, slots, self.policy, end, now);
         match self.start {
             Start::Now => {}
             Start::OnResume => schedule.pause(now),

@@ -22,6 +22,9 @@ pub(crate) const FINE_BITS: u32 = 184;
 /// No shape has as many slots: 2^63. Where a shape never ends, its count stops here.
 pub(crate) const MOST: Fine = U256::from_words(1 << (63 + FINE_BITS - 128), 0);
 
+/// 2^-184.
+const UNIT: f64 = f64::from_bits((1_023 - FINE_BITS as u64) << 52);
+
 const COUNT_BITS: u32 = FINE_BITS - 64;
 
 pub(crate) fn fine(count: Count) -> Fine {
@@ -35,7 +38,7 @@ pub(crate) fn whole(fine: Fine) -> Count {
 
 /// Slots, or slots per nanosecond, to the precision of an `f64`.
 pub(crate) fn approximate(fine: Fine) -> f64 {
-    libm::ldexp(fine.as_f64(), -184)
+    fine.as_f64() * UNIT
 }
 
 /// A rate in slots per second, to the precision of an `f64`.

@@ -6,7 +6,7 @@ use crate::pause::{self, Hold, Pausing};
 use crate::schedule::Schedule;
 use crate::stats::{StartTimes, Statistics};
 use crate::timeline::{Claimed, Plan, Step, Timeline};
-use crate::{Ended, Grant, Nanos, Refused};
+use crate::{Ended, Grant, Nanos, Refused, Shard, ShardError};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 #[derive(Debug)]
@@ -73,5 +73,9 @@ impl Engine {
 
     pub(crate) fn change(&self, edit: impl FnOnce(&mut Schedule, i64)) {
         self.timeline.change(&*self.clock, edit);
+    }
+
+    pub(crate) fn set_shard(&self, shard: Shard, from: u64) -> Result<(), ShardError> {
+        self.timeline.set_shard(&*self.clock, shard, from).then_some(()).ok_or(ShardError::TooLate)
     }
 }

@@ -7,7 +7,6 @@
 #![doc = include_str!("../README.md")]
 
 pub mod _documentation;
-#[cfg_attr(not(test), expect(dead_code, reason = "the schedule doesn't use it yet"))]
 mod arrivals;
 mod builder;
 mod claim;
@@ -27,7 +26,6 @@ mod recorder;
 mod scale;
 mod schedule;
 mod shape;
-#[cfg_attr(not(test), expect(dead_code, reason = "the schedule doesn't use it yet"))]
 mod shard;
 mod sleepers;
 mod starts;

@@ -4,7 +4,9 @@ use crate::engine::Engine;
 use crate::nanos::span_ns;
 use crate::schedule::Schedule;
 use crate::timeline::Fast;
-use crate::{Ended, Grant, Ledger, Nanos, Rate, Refused, Stats, Strictness};
+use crate::{
+    Ended, Grant, Ledger, Nanos, Rate, Refused, Shape, Shard, ShardError, Stats, Strictness,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -268,7 +270,8 @@ impl Pacer {
         self.0.change(|schedule, now| schedule.set_rate(rate, now));
     }
 
-    /// The rate in force.
+    /// The rate in force. Where a shape is, it is the shape's rate at this moment, or the
+    /// [slowest](Rate::SLOWEST) if that is lower or zero.
     ///
     /// ```
     /// use nanopace::{Pacer, Rate};
@@ -280,7 +283,98 @@ impl Pacer {
     /// ```
     #[must_use]
     pub fn rate(&self) -> Rate {
-        self.0.timeline.with_schedule(Schedule::rate)
+        let now = self.now().signed();
+        self.0.timeline.with_schedule(|schedule| schedule.rate(now))
+    }
+
+    /// From now on the rate follows `shape`, from its beginning, in one atomic step, as
+    /// [`set_rate`](Pacer::set_rate) does: nothing bursts, slots that are late keep their intended
+    /// starts, and callers that may now start earlier are woken.
+    ///
+    /// [`set_rate`](Pacer::set_rate) ends a shape. A schedule that was over because its shape had
+    /// ended goes on, and the time between is not made up for.
+    ///
+    /// ```
+    /// use nanopace::{Ended, ManualClock, Pacer, Shape};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::jumping();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// pacer.acquire()?; // slot 0, at 0 ms
+    /// clock.advance(Duration::from_millis(100));
+    /// pacer.set_shape("ramp 10/s..30/s 1s".parse()?);
+    /// let started = std::iter::from_fn(|| pacer.acquire().ok()).count();
+    /// assert_eq!(started, 20);
+    /// assert_eq!(pacer.acquire(), Err(Ended::Finished));
+    ///
+    /// pacer.set_rate("10/s".parse()?);
+    /// assert!(pacer.acquire().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_shape(&self, shape: Shape) {
+        self.0.change(|schedule, now| schedule.set_shape(shape, true, now));
+    }
+
+    /// As [`set_shape`](Pacer::set_shape), but the new shape goes on from as far into it as the
+    /// shape or rate in force has come: the time since that began, without pauses.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Shape};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::shaped("ramp 10/s..20/s 10s".parse()?).clock(clock.clone()).build();
+    /// clock.advance(Duration::from_secs(5));
+    /// pacer.go_on_with_shape("ramp 100/s..200/s 10s".parse()?);
+    /// assert_eq!(pacer.rate(), "150/s".parse()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn go_on_with_shape(&self, shape: Shape) {
+        self.0.change(|schedule, now| schedule.set_shape(shape, false, now));
+    }
+
+    /// The shape that the rate follows, unless it is a constant one.
+    ///
+    /// ```
+    /// use nanopace::{Pacer, Shape};
+    ///
+    /// let pacer = Pacer::shaped("ramp 10/s..20/s 10s".parse()?).build();
+    /// assert!(pacer.shape().is_some());
+    /// pacer.set_rate("10/s".parse()?);
+    /// assert!(pacer.shape().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn shape(&self) -> Option<Shape> {
+        self.0.timeline.with_schedule(|schedule| schedule.load().shape().cloned())
+    }
+
+    /// From the slot with the number `from` in the whole load on, this process takes the slots of
+    /// `shard`.
+    ///
+    /// If all processes of a load change at the same number, which none of them has come to, no
+    /// slot is lost and none is taken twice.
+    ///
+    /// # Errors
+    /// [`ShardError::TooLate`] if a slot behind that number has been taken. Nothing is changed.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Shard};
+    ///
+    /// // One of two becomes one of three: 0, 2, 4, then 6, 9, 12.
+    /// let builder = Pacer::builder("10/s".parse()?).shard(Shard::new(0, 2)?);
+    /// let pacer = builder.clock(ManualClock::jumping()).build();
+    /// pacer.set_shard(Shard::new(0, 3)?, 6)?;
+    /// let started = pacer.now();
+    /// let tenths = |grant: nanopace::Grant| (grant.intended_start() - started).as_millis() / 100;
+    /// let starts: Result<Vec<_>, _> = (0..6).map(|_| pacer.acquire().map(tenths)).collect();
+    /// assert_eq!(starts?, [0, 2, 4, 6, 9, 12]);
+    /// assert!(pacer.set_shard(Shard::new(1, 3)?, 10).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_shard(&self, shard: Shard, from: u64) -> Result<(), ShardError> {
+        self.0.set_shard(shard, from)
     }
 
     /// From now on late starts are treated with this [strictness](Strictness).

@@ -204,11 +204,6 @@ impl Rate {
         (self.operations, self.period_ns)
     }
 
-    /// Nanoseconds per tick.
-    pub(crate) fn scale(self) -> Scale {
-        Scale::from_ratio(self.period_ns, self.operations * u128::from(SLOT))
-    }
-
     /// Nanoseconds per tick at `ratio_q32 / 2^32` times this rate; the ratio is below 2^48.
     pub(crate) fn scale_at(self, ratio_q32: u64) -> Scale {
         const { assert!(SLOT == 1 << 16) };

@@ -4,13 +4,17 @@
 //! part in 2^63, so 10^15 slots drift by little more than 10^-4 of one interval.
 
 use crate::position::REACH;
+use std::num::NonZeroU8;
 
-/// Nanoseconds per tick: `mantissa / 2^(64 - pre + post)`, where `pre` or `post` is zero.
+/// Parts of ticks are in units of 2^-31.
+pub(crate) const PART_BITS: u32 = 31;
+
+/// Nanoseconds per tick: `mantissa / 2^bits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scale {
     pub(crate) mantissa: u64,
-    pub(crate) pre: u8,
-    pub(crate) post: u8,
+    /// From 1 to 127.
+    bits: NonZeroU8,
 }
 
 impl Scale {
@@ -35,16 +39,27 @@ impl Scale {
             rest = if rest > d { rest - d } else { rest } << 1;
         }
         // The mantissa carries 63 fraction bits: ratio = mantissa / 2^(63 - shift).
-        let fraction = 63 - shift;
-        Scale {
-            mantissa,
-            pre: u8::try_from((64 - fraction).clamp(0, 63)).unwrap_or(0),
-            post: u8::try_from((fraction - 64).clamp(0, 63)).unwrap_or(0),
-        }
+        Scale::new(mantissa, u8::try_from((63 - shift).clamp(1, 127)).unwrap_or(1))
     }
 
-    const fn fraction_bits(self) -> u32 {
-        64 - self.pre as u32 + self.post as u32
+    fn new(mantissa: u64, bits: u8) -> Scale {
+        Scale { mantissa, bits: NonZeroU8::new(bits).unwrap_or(NonZeroU8::MIN) }
+    }
+
+    /// The scale that has these [`shifts`](Scale::shifts).
+    pub(crate) fn with_shifts(mantissa: u64, [before, after]: [u8; 2]) -> Scale {
+        Scale::new(mantissa, 64 - before + after)
+    }
+
+    /// A product with the mantissa is divided by 2^64 if it is shifted left by the first before and
+    /// right by the second after that. One of them is zero.
+    pub(crate) fn shifts(self) -> [u8; 2] {
+        let bits = self.bits.get();
+        [64_u8.saturating_sub(bits), bits.saturating_sub(64)]
+    }
+
+    fn fraction_bits(self) -> u32 {
+        self.bits.get().into()
     }
 
     /// `ticks` in whole nanoseconds, rounded down; `i64::MAX` if that is more. `ticks` is below
@@ -77,17 +92,19 @@ impl Scale {
         (u128::from(nanos).leading_zeros() > bits).then(|| u128::from(nanos) << bits)
     }
 
-    /// How long the same part of a tick takes at scale `other`, for the part that takes `nanos` at
-    /// this scale: less than a tick in, less than a tick out.
-    pub(crate) fn convert_part(self, nanos: u64, other: Scale) -> i64 {
-        const PART_BITS: u32 = 31;
+    /// Which part of a tick `nanos` are, in units of 2^-[`PART_BITS`]; less than a tick.
+    pub(crate) fn part(self, nanos: u64) -> u128 {
         if self.fraction_bits() >= 64 {
             return 0; // A tick lasts less than a nanosecond, so whole nanoseconds hold no part of one.
         }
         let part =
             (u128::from(nanos) << (self.fraction_bits() + PART_BITS)) / u128::from(self.mantissa);
-        let part = part.min((1 << PART_BITS) - 1);
-        let nanos = (part * u128::from(other.mantissa)) >> (other.fraction_bits() + PART_BITS);
+        part.min((1 << PART_BITS) - 1)
+    }
+
+    /// How long such a part of a tick takes, rounded down.
+    pub(crate) fn nanos_of_part(self, part: u128) -> i64 {
+        let nanos = (part * u128::from(self.mantissa)) >> (self.fraction_bits() + PART_BITS);
         i64::try_from(nanos).unwrap_or(i64::MAX)
     }
 }
@@ -106,7 +123,7 @@ mod tests {
         #[test]
         fn a_scale_is_just_below_its_ratio(numerator in 1_u128..1 << 20, denominator in 1_u128..1 << 20) {
             let scale = Scale::from_ratio(numerator, denominator);
-            prop_assert!(scale.mantissa >= 1 << 63 && (scale.pre == 0 || scale.post == 0));
+            prop_assert!(scale.mantissa >= 1 << 63 && scale.shifts().contains(&0));
             let exact = numerator << scale.fraction_bits();
             prop_assert!(u128::from(scale.mantissa) * denominator < exact);
             prop_assert!((u128::from(scale.mantissa) + 1) * denominator >= exact);

@@ -19,30 +19,44 @@
 //! that time runs along at the rate are virtual time, as in `VirtualClock` (Zhang, 1990).
 
 mod account;
+mod chord;
+mod course;
+mod curve;
 mod end;
 mod history;
 mod line;
 mod policy;
+mod slots;
 
-use crate::position::{RANGE, REACH, SLOT, after, before, earlier, later, ticks_between};
+use crate::position::{RANGE, after, before, earlier, later, ticks_between};
+use crate::shape::Shape;
+use crate::shard::Shard;
 use crate::strictness::Rule;
-use crate::{Rate, Strictness};
+use crate::{Level, Rate, Strictness};
 pub(crate) use account::Account;
+pub(crate) use chord::{CHORD_NS, Stretch};
+use course::{Course, Pace};
+use curve::WHOLE;
 pub(crate) use end::End;
 use history::History;
-pub(crate) use history::Stretch;
 pub(crate) use line::Line;
 pub(crate) use policy::Policy;
 use policy::Verdict;
+pub(crate) use slots::Slots;
+use std::cell::Cell;
 
 #[derive(Debug)]
 pub(crate) struct Schedule {
     history: History,
-    rate: Rate,
+    load: Load,
+    /// When the load began.
+    origin: i64,
     policy: Policy,
     end: End,
-    /// The line that pays owed time back, while time is owed.
-    catch_up: Option<Line>,
+    /// Where the end was found, and in which revision.
+    found_end: Cell<(u64, Option<u64>)>,
+    /// The course that pays owed time back, while time is owed.
+    catch_up: Option<Course>,
     /// Slots up to this position count as started and are judged no more. Kept up to date only
     /// under a late policy.
     settled: u64,
@@ -52,6 +66,15 @@ pub(crate) struct Schedule {
     starts_on_use: bool,
     paused: i64,
     idle: i64,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub(crate) enum Load {
+    /// Always the same rate.
+    Rate(Rate),
+    /// A rate that follows a shape, boxed because pacers are small.
+    Shape(Box<Shape>),
 }
 
 /// What happens to a slot that is due.
@@ -64,13 +87,16 @@ pub(crate) enum Start {
 }
 
 impl Schedule {
-    /// A schedule whose slot 0 starts now.
-    pub(crate) fn new(rate: Rate, policy: Policy, end: End, now: i64) -> Schedule {
+    /// A schedule that begins now.
+    pub(crate) fn new(load: Load, slots: Slots, policy: Policy, end: End, now: i64) -> Schedule {
+        let end = end.with_shape(load.end(now));
         Schedule {
-            history: History::new(Line { time: now, position: 0, scale: rate.scale() }),
-            rate,
+            history: History::new(&load.pace(&slots, now, WHOLE), slots, now),
+            load,
+            origin: now,
             policy,
             end,
+            found_end: Cell::new((u64::MAX, None)),
             catch_up: None,
             settled: before(0),
             started: now,
@@ -81,8 +107,24 @@ impl Schedule {
         }
     }
 
-    pub(crate) fn rate(&self) -> Rate {
-        self.rate
+    pub(crate) fn load(&self) -> &Load {
+        &self.load
+    }
+
+    /// The rate at `now`; the slowest one if there is none.
+    pub(crate) fn rate(&self, now: i64) -> Rate {
+        match &self.load {
+            Load::Rate(rate) => *rate,
+            Load::Shape(shape) => {
+                let elapsed = self.schedule_time(now).saturating_sub(self.origin);
+                Rate::from_hz(shape.rate_at_ns(elapsed)).unwrap_or(Rate::SLOWEST)
+            }
+        }
+    }
+
+    /// Grows with everything that moves a slot or the end.
+    pub(crate) fn revision(&self) -> u64 {
+        self.history.revision() + self.end.revision()
     }
 
     pub(crate) fn policy(&self) -> &Policy {
@@ -93,15 +135,20 @@ impl Schedule {
         self.paused_since.is_some()
     }
 
-    /// The straight piece that the slot at `position` lies on, as far as there are slots.
-    pub(crate) fn stretch(&self, position: u64) -> Stretch {
-        let stretch = self.history.stretch(position);
-        Stretch { until: self.before_end(stretch.until), ..stretch }
+    /// Slots around the one at `position` that lie on a straight line, as far as there are slots;
+    /// none if they lie unevenly.
+    pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
+        let stretch = self.history.stretch(position)?;
+        Some(Stretch { until: self.before_end(stretch.until), ..stretch })
     }
 
     /// The first position at which there is no slot any more; none if it is nowhere in range.
     pub(crate) fn end(&self) -> Option<u64> {
-        self.end.position(&self.history)
+        if self.found_end.get().0 != self.revision() {
+            let end = self.end.position(&self.history);
+            self.found_end.set((self.revision(), end));
+        }
+        self.found_end.get().1
     }
 
     /// The position, or the last one before the end if that comes first.
@@ -111,7 +158,8 @@ impl Schedule {
 
     /// Whether the schedule ends before the slot at `position`.
     pub(crate) fn is_over(&self, position: u64) -> bool {
-        self.end().is_some_and(|end| ticks_between(end, position) >= 0)
+        let is_behind_end = self.end().is_some_and(|end| ticks_between(end, position) >= 0);
+        is_behind_end || !self.history.slots().has(position)
     }
 
     /// When the slot at `position` is intended to start.
@@ -121,15 +169,19 @@ impl Schedule {
 
     /// When it may start if the pacer is not paused: later than intended while time is owed.
     pub(crate) fn release(&self, position: u64) -> i64 {
-        let caught_up = self.catch_up.map_or(i64::MIN, |line| line.time_of(position));
+        let caught_up = self
+            .catch_up
+            .as_ref()
+            .map_or(i64::MIN, |course| course.time_of(position, self.history.slots()));
         self.intended(position).max(caught_up)
     }
 
     /// The last position that may have started by now.
     pub(crate) fn reached(&self, now: i64) -> u64 {
         let now = self.schedule_time(now);
-        let due = self.before_end(self.history.current().position_at(now));
-        self.catch_up.map_or(due, |line| earlier(line.position_at(now), due))
+        let due = self.before_end(self.history.position_at(now));
+        let caught_up = self.catch_up.as_ref().map(|it| it.position_at(now, self.history.slots()));
+        caught_up.map_or(due, |caught_up| earlier(caught_up, due))
     }
 
     /// The schedule's time, which stands still while the pacer is paused.
@@ -137,9 +189,9 @@ impl Schedule {
         self.paused_since.unwrap_or(now)
     }
 
-    /// How long an interval lasts, in nanoseconds, rounded up.
-    pub(crate) fn interval_ns(&self) -> i64 {
-        self.history.current().scale.nanos(SLOT)
+    /// How long an interval lasts at the rate of this moment, in nanoseconds.
+    pub(crate) fn interval_ns(&self, now: i64) -> i64 {
+        self.history.current().interval_ns(self.schedule_time(now))
     }
 
     /// The schedule's time, which stands still when the schedule has ended: then nothing becomes
@@ -150,19 +202,48 @@ impl Schedule {
 
     /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
     pub(crate) fn see_claimed(&mut self, next: u64, claimed: u64) {
+        self.history.see_claimed(next, claimed);
         self.end.see(next, claimed);
     }
 
     /// From now on the schedule runs at `rate`. The part of the current interval that has passed
     /// stays passed.
     pub(crate) fn set_rate(&mut self, rate: Rate, now: i64) {
-        if rate == self.rate {
-            return;
+        if !matches!(self.load, Load::Rate(current) if current == rate) {
+            let now = self.schedule_time(now);
+            self.go_on(Load::Rate(rate), now, now);
         }
+    }
+
+    /// From now on the schedule follows `shape`: from its beginning, or from as far into it as the
+    /// load so far has come.
+    pub(crate) fn set_shape(&mut self, shape: Shape, from_beginning: bool, now: i64) {
         let now = self.schedule_time(now);
-        self.rate = rate;
-        self.history.append(rate.scale(), now);
+        let origin = if from_beginning { now } else { self.origin };
+        self.go_on(shape.into(), origin, now);
+    }
+
+    fn go_on(&mut self, load: Load, origin: i64, now: i64) {
+        (self.load, self.origin) = (load, origin);
+        self.history.append(&self.pace(WHOLE), now);
+        self.end = self.end.with_shape(self.load.end(origin));
         self.rescale_catch_up(now);
+    }
+
+    /// The load's pace at this multiple of its rate, in units of 2^-32.
+    fn pace(&self, ratio_q32: u64) -> Pace {
+        self.load.pace(self.history.slots(), self.origin, ratio_q32)
+    }
+
+    /// See [`Slots::set_shard`]. `next` is the next position to be claimed.
+    pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64, now: i64) -> bool {
+        let was_plain = self.history.slots().is_plain();
+        let is_set = self.history.set_shard(shard, from, next);
+        if was_plain && !self.history.slots().is_plain() {
+            let now = self.schedule_time(now);
+            self.go_on(self.load.clone(), self.origin, now);
+        }
+        is_set
     }
 
     pub(crate) fn set_strictness(&mut self, strictness: Strictness, now: i64) {
@@ -181,9 +262,9 @@ impl Schedule {
     /// Owed time is paid back at the ratio now in force. Without a ratio it becomes backlog, which
     /// the new policy judges.
     fn rescale_catch_up(&mut self, now: i64) {
-        self.catch_up = match (self.policy.strictness.rule(), self.catch_up) {
-            (Rule::Burst(ratio), Some(line)) => {
-                Some(line.continued(now, self.rate.scale_at(ratio)))
+        self.catch_up = match (self.policy.strictness.rule(), &self.catch_up) {
+            (Rule::Burst(ratio), Some(course)) => {
+                Some(course.continued(&self.pace(ratio), now, self.history.slots()))
             }
             _ => None,
         };
@@ -216,8 +297,9 @@ impl Schedule {
         self.paused = self.paused.saturating_add(pause);
         self.history.shift(pause);
         self.end.shift(pause);
-        if let Some(line) = &mut self.catch_up {
-            line.time = line.time.saturating_add(pause);
+        self.origin = self.origin.saturating_add(pause);
+        if let Some(course) = &mut self.catch_up {
+            course.shift(pause);
         }
     }
 
@@ -232,7 +314,7 @@ impl Schedule {
     pub(crate) fn start(&mut self, first: u64, slots: u64, now: i64) -> Start {
         let (intended, release) = (self.intended(first), self.release(first));
         let gap = now.saturating_sub(intended);
-        if self.skip_limit().is_some_and(|limit| gap > limit) {
+        if self.skip_limit(now).is_some_and(|limit| gap > limit) {
             return Start::Skipped;
         }
         if ticks_between(self.settled, first) > 0 {
@@ -240,8 +322,8 @@ impl Schedule {
             let Verdict { forfeits, owes_at } = self.policy.judge(now.saturating_sub(release), gap);
             self.move_behind(first, intended.saturating_add(forfeits));
             if let Some(ratio) = owes_at {
-                self.catch_up =
-                    Some(Line { time: now, position: first, scale: self.rate.scale_at(ratio) });
+                let course = Course::through(&self.pace(ratio), first, now, self.history.slots());
+                self.catch_up = Some(course);
             }
         }
         Start::Now
@@ -260,18 +342,14 @@ impl Schedule {
 
     /// Slots that are later than this are skipped. A limit beyond the range is never reached,
     /// because lateness beyond the range is forfeited.
-    fn skip_limit(&self) -> Option<i64> {
-        self.policy.skip_later_than.filter(|&limit| limit < self.range_ns())
-    }
-
-    /// The range of positions, in nanoseconds.
-    fn range_ns(&self) -> i64 {
-        self.history.current().scale.nanos(RANGE.unsigned_abs())
+    fn skip_limit(&self, now: i64) -> Option<i64> {
+        let oldest = self.history.oldest(now);
+        self.policy.skip_later_than.filter(|&limit| now.saturating_sub(limit) > oldest)
     }
 
     /// The first slot that is not too late to start, if the one at `position` is too late.
     pub(crate) fn skip_target(&self, position: u64, now: i64) -> Option<u64> {
-        let oldest = now.saturating_sub(self.skip_limit()?);
+        let oldest = now.saturating_sub(self.skip_limit(now)?);
         if self.is_paused() || self.intended(position) >= oldest || self.is_over(position) {
             return None;
         }
@@ -281,8 +359,8 @@ impl Schedule {
 
     /// Claims now go on at `position`, and what was owed for slots before it is no longer owed.
     pub(crate) fn skipped_to(&mut self, position: u64, now: i64) {
-        if let Some(line) = &mut self.catch_up {
-            *line = Line { time: now, position, scale: line.scale };
+        if let Some(course) = &mut self.catch_up {
+            *course = Course::through(&course.pace(), position, now, self.history.slots());
         }
     }
 
@@ -291,17 +369,18 @@ impl Schedule {
     /// claimed, `open` the earliest that is there to be claimed.
     pub(crate) fn tidy(&mut self, next: u64, open: u64, now: i64) {
         let now = self.schedule_time(now);
-        let current = *self.history.current();
-        // Multiplications only, because this is done at every start that is judged.
-        let is_far = |line: &Line| line.has_come(RANGE, now) && !line.has_come(REACH, now);
-        let is_owed =
-            |line: &Line| ticks_between(line.position_at(now), current.position_at(now)) > 0;
-        self.catch_up = self.catch_up.filter(is_owed);
-        if let Some(line) = self.catch_up.as_mut().filter(|line| is_far(line)) {
-            *line = line.continued(now, line.scale);
+        let slots = self.history.slots();
+        let is_owed = |course: &Course| {
+            ticks_between(course.position_at(now, slots), self.history.position_at(now)) > 0
+        };
+        if self.catch_up.as_ref().is_some_and(|course| !is_owed(course)) {
+            self.catch_up = None;
         }
-        if is_far(&current) && !self.is_over(next) {
-            self.history.append(current.scale, now);
+        if let Some(course) = self.catch_up.as_mut().filter(|course| course.is_far(now)) {
+            *course = course.continued(&course.pace(), now, slots);
+        }
+        if self.history.current().is_far(now) && !self.is_over(next) {
+            self.history.append(&self.history.current().pace(), now);
         }
         self.history.trim(open);
         self.forget(next.wrapping_add_signed(-RANGE));
@@ -316,10 +395,10 @@ impl Schedule {
     /// Slots from `next` on, the next to be claimed, are late by the range at most, because later
     /// ones can't be told from early ones. Lateness beyond the range is forfeited.
     pub(crate) fn cut_to_range(&mut self, next: u64, now: i64) {
-        let oldest = self.time_until_end(now).saturating_sub(self.range_ns());
+        let oldest = self.history.oldest(self.time_until_end(now));
         if self.intended(next) < oldest && !self.is_over(next) {
             let last = before(next);
-            self.move_behind(last, oldest.saturating_sub(self.interval_ns()));
+            self.move_behind(last, oldest.saturating_sub(self.interval_ns(now)));
             self.settled = later(self.settled, last);
         }
     }
@@ -328,5 +407,37 @@ impl Schedule {
     /// moved because of it, or because of slots behind it.
     pub(crate) fn is_unsettled(&self, position: u64) -> bool {
         ticks_between(self.settled, position) > 0
+    }
+}
+
+impl From<Shape> for Load {
+    fn from(shape: Shape) -> Load {
+        let rate = shape.as_constant().and_then(Level::rate);
+        rate.map_or_else(|| Load::Shape(Box::new(shape)), Load::Rate)
+    }
+}
+
+impl Load {
+    pub(crate) fn shape(&self) -> Option<&Shape> {
+        match self {
+            Load::Rate(_) => None,
+            Load::Shape(shape) => Some(shape),
+        }
+    }
+
+    /// The moment of the end of what began at `origin`; `i64::MAX` is never.
+    fn end(&self, origin: i64) -> i64 {
+        match self {
+            Load::Rate(_) => i64::MAX,
+            Load::Shape(shape) => origin.saturating_add(shape.duration_ns()),
+        }
+    }
+
+    fn pace(&self, slots: &Slots, origin: i64, ratio_q32: u64) -> Pace {
+        match self {
+            Load::Rate(rate) if slots.is_plain() => Pace::Scale(rate.scale_at(ratio_q32)),
+            Load::Rate(rate) => Pace::Shape { shape: Shape::constant(*rate), origin, ratio_q32 },
+            Load::Shape(shape) => Pace::Shape { shape: Shape::clone(shape), origin, ratio_q32 },
+        }
     }
 }

@@ -121,6 +121,16 @@ impl Shard {
 }
 
 impl Shard {
+    /// One process takes all slots.
+    pub(crate) fn whole() -> Shard {
+        Shard { cycle: 1, own: vec![0] }
+    }
+
+    /// Whether it has all slots.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.cycle == 1
+    }
+
     /// The number, in the whole load, of this process's slot `local`.
     pub(crate) fn global(&self, local: u64) -> u64 {
         let own = self.own.len() as u64;
@@ -220,6 +230,9 @@ pub enum ShardError {
         "after division by what they have in common, weights may add up to 65536 at most: write smaller ones, such as 1/2:1:1"
     )]
     Cycle,
+    /// The change was to begin with a slot that is due or has been taken, or with one before it.
+    #[error("that slot is due or has been taken: change with a later one")]
+    TooLate,
     /// Not of the form INDEX/COUNT.
     #[error(
         "that is no part of a load: write which process of how many, such as 1/3 for the first of three, or weights, such as 1/2:1:1"

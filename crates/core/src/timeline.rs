@@ -23,11 +23,11 @@ mod returned;
 
 use crate::clock::Clock;
 use crate::nanos::span_ns;
-use crate::position::{SLOT, after};
-use crate::schedule::{Account, Schedule};
+use crate::position::{SLOT, after, first_after, later};
+use crate::schedule::{Account, CHORD_NS, Schedule};
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicU64, Mutex, Relaxed};
-use crate::{Ended, Grant, Nanos, Refused};
+use crate::{Ended, Grant, Nanos, Refused, Shard};
 use crossbeam_utils::CachePadded;
 use guarded::Locked;
 pub(crate) use open::Pace;
@@ -257,9 +257,7 @@ impl Timeline {
     pub(crate) fn spacing(&self) -> (i64, i64) {
         match self.published.snapshot() {
             Some(snapshot) => (snapshot.interval_ns(), i64::MAX),
-            None => self.with_schedule(|schedule| {
-                (schedule.interval_ns(), schedule.policy().made_up_for())
-            }),
+            None => self.enter().spacing(),
         }
     }
 
@@ -302,6 +300,17 @@ impl Timeline {
         self.enter().change(clock, edit);
     }
 
+    /// See [`Slots::set_shard`](crate::schedule::Slots::set_shard). A slot that is due may be
+    /// granted without the lock meanwhile, so it counts as claimed.
+    pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
+        let mut is_set = false;
+        self.change(clock, |schedule, now| {
+            let due = first_after(schedule.reached(now.saturating_add(CHORD_NS)));
+            is_set = schedule.set_shard(shard, from, later(self.next(), due), now);
+        });
+        is_set
+    }
+
     pub(crate) fn close(&self, clock: &dyn Clock) {
         self.enter().close(clock);
     }
@@ -333,8 +342,8 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::{End, Policy};
-    use crate::{ManualClock, Strictness};
+    use crate::schedule::{End, Load, Policy, Slots};
+    use crate::{Arrivals, ManualClock, Shard, Strictness};
 
     /// 2^44 slots can be taken that are not due yet: after that a row is refused.
     #[test]
@@ -343,7 +352,9 @@ mod tests {
             let strictness = Strictness::AVERAGE;
             let policy =
                 Policy { strictness, tolerance: 0, max_backlog: None, skip_later_than: None };
-            let schedule = Schedule::new("10G/s".parse().unwrap(), policy, End::default(), 0);
+            let load = Load::Rate("10G/s".parse().unwrap());
+            let slots = Slots::new(Arrivals::even(), Shard::whole());
+            let schedule = Schedule::new(load, slots, policy, End::new(None, None), 0);
             let (timeline, clock) = (Timeline::new(schedule, 0, 0), ManualClock::new());
             let begin = |slots| timeline.begin(&mut None, slots, i64::MAX, None, &clock);
             assert!(matches!(begin(1), Ok(Step::Start(_))), "slot 0 is due");

@@ -84,7 +84,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Sleeps for `asked` again and again. Nothing if fine timers are wanted but not available.
+/// Sleeps for `asked` again and again, but at least once: on a busy machine the time may be over
+/// before the thread has begun. Nothing if fine timers are wanted but not available.
 pub(crate) fn sleeps(asked: Duration, fine: bool, bounds: Bounds<'_>) -> Option<Sleeps> {
     in_a_thread(|| {
         if fine && !set_fine_timers() {
@@ -92,14 +93,17 @@ pub(crate) fn sleeps(asked: Duration, fine: bool, bounds: Bounds<'_>) -> Option<
         }
         let mut oversleep = histogram();
         let before = cpu_time();
-        while bounds.go_on() {
+        loop {
             let start = Instant::now();
             thread::sleep(asked);
             oversleep.saturating_record(nanos(start.elapsed().saturating_sub(asked)));
+            if !bounds.go_on() {
+                break;
+            }
         }
         let cpu = cpu_since(before);
-        let cpu_each = cpu.map(|cpu| cpu.div_f64(float(oversleep.len()).max(1.0)));
-        (!oversleep.is_empty()).then_some(Sleeps { fine, asked, oversleep, cpu_each })
+        let cpu_each = cpu.map(|cpu| cpu.div_f64(float(oversleep.len())));
+        Some(Sleeps { fine, asked, oversleep, cpu_each })
     })
 }
 

@@ -3,7 +3,7 @@
 use super::asked::{AskedLoad, Load};
 use super::keys::{Action, Prompt};
 use super::leftover;
-use super::load::processor::ProcessorTime;
+use super::load::processor::{self, ProcessorTime};
 use super::load::shared::RunShared;
 use super::load::span::{RunEnd, RunSpan};
 use super::load::threads::{self, Threads};
@@ -16,13 +16,14 @@ use super::status::{Recent, Status};
 use crate::progress::Progress;
 use crossterm::event::KeyEvent;
 use nanopace::{Nanos, Pacer, Rate, Strictness};
+use std::mem;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 /// How often progress is shown and the interval log is written.
 const TICK: Duration = Duration::from_secs(1);
 
-/// A share of the time at which load threads have nothing left, and a delay of this one that says
+/// A share of the time at which a load thread has nothing left, and a delay of this one that says
 /// that the process was stopped.
 const FULL: f64 = 0.9;
 const STOPPED: Duration = Duration::from_millis(200);
@@ -62,12 +63,13 @@ pub(crate) struct Policy {
 }
 
 /// Where things stood at a collection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Collected {
     at: Nanos,
     skipped: u64,
     idle: Duration,
-    processor: Option<ProcessorTime>,
+    /// Of each load thread.
+    processor: Vec<ProcessorTime>,
 }
 
 impl<'run> Controller<'run> {
@@ -81,7 +83,7 @@ impl<'run> Controller<'run> {
         policy: Policy,
     ) -> Controller<'run> {
         let pacer = &shared.pacer;
-        let processor = shared.threads.time();
+        let processor = shared.threads.times();
         let start = Collected { at: span.start, skipped: 0, idle: Duration::ZERO, processor };
         Controller {
             pacer: pacer.clone(),
@@ -95,7 +97,7 @@ impl<'run> Controller<'run> {
             lost: Ok(()),
             prompt: Prompt::default(),
             note: String::new(),
-            last: start,
+            last: start.clone(),
             recent: Recent::default(),
             warm: start,
             policy,
@@ -177,27 +179,24 @@ impl<'run> Controller<'run> {
             rates: self.rates,
             stats: self.collector.total(),
             gaps: self.collector.gap_quality(),
-            processor: self
-                .last
-                .processor
-                .zip(self.warm.processor)
-                .map(|(now, then)| now.since(then)),
+            processor: processor::sum(processor::since(&self.last.processor, &self.warm.processor)),
             endpoints: &self.shared.plan.endpoints,
         });
         (summary, lost)
     }
 
     fn collect(&mut self) {
-        let (before, ledger) = (self.last, self.pacer.ledger());
-        self.last = Collected {
+        let ledger = self.pacer.ledger();
+        let now = Collected {
             at: self.pacer.now(),
             skipped: ledger.skipped,
             idle: ledger.idle,
-            processor: self.shared.threads.time(),
+            processor: self.shared.threads.times(),
         };
+        let before = mem::replace(&mut self.last, now);
         if self.last.at <= self.span.recorded_from {
             // What is before is warm-up.
-            self.warm = self.last;
+            self.warm = self.last.clone();
         }
         let length = self.last.at - before.at;
         let interval = self.collector.collect(&self.asked, self.last.lacks_processor(&before));
@@ -298,12 +297,12 @@ impl<'run> Controller<'run> {
 }
 
 impl Collected {
-    /// Whether the load threads had too little processor time since `before`, or were stopped.
+    /// Whether a load thread had nothing left of its time since `before`, or all were stopped.
     fn lacks_processor(&self, before: &Collected) -> bool {
         let length = self.at - before.at;
-        let time = self.processor.zip(before.processor);
-        let wanted = time.map_or(Duration::ZERO, |(now, then)| now.since(then).wanted);
-        length > TICK + STOPPED || wanted.as_secs_f64() > FULL * length.as_secs_f64()
+        let threads = processor::since(&self.processor, &before.processor);
+        let wanted = threads.iter().map(|time| time.wanted).max().unwrap_or_default();
+        length > TICK + STOPPED || wanted > length.mul_f64(FULL)
     }
 }
 
@@ -323,6 +322,26 @@ mod tests {
             [(5_500.000_000_000_001, 5_500.0), (7_320.5, 7_320.0), (0.123_456, 0.123_5), (1e9, 1e9)]
         {
             assert_eq!(rounded(hz), round);
+        }
+    }
+
+    #[test]
+    fn many_threads_at_leisure_do_not_lack_the_processor() {
+        let after = |wanted_ms: &[u64]| Collected {
+            at: Nanos::ZERO + TICK,
+            skipped: 0,
+            idle: Duration::ZERO,
+            processor: wanted_ms
+                .iter()
+                .map(|&ms| ProcessorTime { had: Duration::ZERO, wanted: Duration::from_millis(ms) })
+                .collect(),
+        };
+        let start = |threads| Collected { at: Nanos::ZERO, ..after(&vec![0; threads]) };
+        for (wanted_ms, lacks) in
+            [(&[500; 8][..], false), (&[0, 950], true), (&[900], false), (&[], false)]
+        {
+            let lacked = after(wanted_ms).lacks_processor(&start(wanted_ms.len()));
+            assert_eq!(lacked, lacks, "{wanted_ms:?}");
         }
     }
 

@@ -1,8 +1,7 @@
 //! Independent gaps of gamma distribution: Poisson arrivals, burstier ones and more even ones.
 
-use super::MOST;
 use super::random::{Key, Use};
-use super::tree::Tree;
+use super::tree::{MOST, Tree};
 use crate::count::Count;
 
 /// The name of the numbers that the sum of all gaps is drawn from: above all nodes.

@@ -83,7 +83,7 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
     fn replay(millis: &[u64]) -> Replay {
-        Replay::new(millis.to_vec().into_iter().map(Duration::from_millis))
+        Replay::new(Vec::from(millis).into_iter().map(Duration::from_millis))
     }
 
     /// One arrival per second for ever, and how many of them have been read.

@@ -1,5 +1,8 @@
 //! Distributions, and how far samples are from them.
 
+/// A distribution function.
+pub(super) type Law = fn(f64) -> f64;
+
 /// The level of 0.1 % for [`kolmogorov_smirnov`]: a right sample is beyond it with one seed in a
 /// thousand.
 pub(super) const KS_LEVEL: f64 = 1.95;

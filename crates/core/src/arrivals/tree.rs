@@ -14,9 +14,13 @@
 use super::random::{Key, Numbers};
 use crate::count::Count;
 
+/// A tree has so many gaps at most, and so a process of random arrivals so many slots.
+pub(super) const MOST: u64 = 1 << 63;
 /// A leaf has 2^7 gaps.
 const LEAF: u32 = 7;
 const IN_LEAF: u64 = (1 << LEAF) - 1;
+/// So many leaves are kept: one that slots are taken from, and one that the time has come to.
+const KEPT: usize = 2;
 
 #[derive(Debug)]
 pub(super) struct Tree {
@@ -25,7 +29,8 @@ pub(super) struct Tree {
     gaps: u64,
     /// From the root to a leaf.
     path: Vec<Node>,
-    leaf: Leaf,
+    /// The last one first.
+    leaves: Vec<Leaf>,
 }
 
 /// Spans the 2^level gaps from `index * 2^level` on, as far as there are gaps.
@@ -40,26 +45,22 @@ struct Node {
 /// The ends of the gaps of one leaf.
 #[derive(Debug)]
 struct Leaf {
-    index: u64,
+    node: Node,
     ends: Vec<Count>,
 }
 
 impl Tree {
-    /// So many gaps of gamma distribution, 2^63 at most, that add up to `total`.
+    /// So many gaps of gamma distribution, at most [`MOST`], that add up to `total`.
     pub(super) fn new(key: Key, shape: f64, gaps: u64, total: Count) -> Tree {
         let level = gaps.next_power_of_two().trailing_zeros().max(LEAF);
         let root = Node { level, index: 0, start: 0, sum: total };
-        let leaf = Leaf { index: u64::MAX, ends: Vec::new() };
-        Tree { key, shape, gaps, path: vec![root], leaf }
+        Tree { key, shape, gaps, path: vec![root], leaves: Vec::new() }
     }
 
     /// Where the gap ends.
     pub(super) fn end(&mut self, gap: u64) -> Count {
-        if gap >> LEAF != self.leaf.index {
-            self.descend(|node| gap >> node.level == node.index);
-        }
-        let in_leaf = usize::try_from(gap & IN_LEAF).unwrap_or(0);
-        self.leaf.ends[in_leaf]
+        let leaf = self.leaf(|node| gap >> node.level == node.index);
+        leaf.ends[usize::try_from(gap & IN_LEAF).unwrap_or(0)]
     }
 
     /// How many gaps end at `count` or before.
@@ -67,12 +68,20 @@ impl Tree {
         if count >= self.path[0].sum {
             return self.gaps;
         }
-        self.descend(|node| node.start <= count && count - node.start < node.sum);
-        let in_leaf = self.leaf.ends.partition_point(|&end| end <= count);
-        (self.leaf.index << LEAF) + u64::try_from(in_leaf).unwrap_or(0)
+        let leaf = self.leaf(|node| node.start <= count && count - node.start < node.sum);
+        let in_leaf = leaf.ends.partition_point(|&end| end <= count);
+        (leaf.node.index << LEAF) + u64::try_from(in_leaf).unwrap_or(0)
     }
 
-    /// Goes to the leaf that `holds` what is looked for.
+    /// The leaf that `holds` what is looked for, as nodes above it do.
+    fn leaf(&mut self, holds: impl Fn(&Node) -> bool) -> &Leaf {
+        let kept = self.leaves.iter().position(|leaf| holds(&leaf.node));
+        if kept.is_none() {
+            self.descend(holds);
+        }
+        &self.leaves[kept.unwrap_or(0)]
+    }
+
     fn descend(&mut self, holds: impl Fn(&Node) -> bool) {
         while self.path.len() > 1 && !self.path.last().is_some_and(&holds) {
             self.path.pop();
@@ -83,9 +92,7 @@ impl Tree {
             node = if holds(&right) { right } else { left };
             self.path.push(node);
         }
-        if node.index != self.leaf.index {
-            self.fill(node);
-        }
+        self.fill(node);
     }
 
     fn halves(&self, node: Node) -> [Node; 2] {
@@ -111,21 +118,20 @@ impl Tree {
 
     fn fill(&mut self, node: Node) {
         let mut numbers = self.key.numbers(node.level, node.index);
-        let mut end = 0.0;
-        let ends: Vec<f64> = (0..self.gaps_in(node.level, node.index))
+        let mut sum = 0.0;
+        let sums: Vec<f64> = (0..self.gaps_in(node.level, node.index))
             .map(|_| {
-                end += numbers.gamma(self.shape);
-                end
+                sum += numbers.gamma(self.shape);
+                sum
             })
             .collect();
-        self.leaf.index = node.index;
-        self.leaf.ends.clear();
-        self.leaf
-            .ends
-            .extend(ends.iter().map(|at| node.start + part(node.sum, fraction(at / end))));
-        if let Some(last) = self.leaf.ends.last_mut() {
+        let end = |sum_by: f64| node.start + part(node.sum, fraction(sum_by / sum));
+        let mut ends: Vec<Count> = sums.into_iter().map(end).collect();
+        if let Some(last) = ends.last_mut() {
             *last = node.start + node.sum;
         }
+        self.leaves.truncate(KEPT - 1);
+        self.leaves.insert(0, Leaf { node, ends });
     }
 }
 
@@ -216,12 +222,14 @@ mod tests {
     fn half_of_many_gaps_has_its_distribution() {
         for (level, shape) in [(16, 1.0), (30, 0.01), (30, 4.0), (48, 1.0), (62, 1.0), (62, 1e6)] {
             let deviation = 0.5 / (2.0_f64.powi(level) * shape + 1.0).sqrt();
-            let halves = (0..10_000)
+            let middle = (1 << (level - 1)) - 1;
+            let mut first = tree(0, shape, 1 << level);
+            assert_eq!(first.end(middle), first.halves(first.path[0])[0].sum);
+            let halves = (0..5_000)
                 .map(|seed| {
-                    let mut tree = tree(seed, shape, 1 << level);
+                    let tree = tree(seed, shape, 1 << level);
                     let root = tree.path[0];
                     let [left, _] = tree.halves(root);
-                    assert_eq!(tree.end((1 << (level - 1)) - 1), left.sum);
                     let above_half = left.sum.abs_diff(root.sum / 2);
                     let share = part_of_total(above_half, &tree) / deviation;
                     if left.sum < root.sum / 2 { -share } else { share }

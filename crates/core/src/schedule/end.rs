@@ -9,22 +9,31 @@ use crate::position::{RANGE, SLOT, after, earlier};
 const MOST_AHEAD: u64 = RANGE.unsigned_abs() / SLOT;
 
 /// Where the schedule ends; nowhere by default.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
     /// After so many slots.
     slots: Option<u64>,
     /// The position behind those, as soon as it is within range.
     position: Option<u64>,
-    /// At this moment, which a pause moves.
-    time: Option<i64>,
+    /// At this moment, which a pause moves; `i64::MAX` is never.
+    time: i64,
+    /// And where the shape ends, which a pause moves too.
+    shape: i64,
+    revision: u64,
 }
 
 impl End {
     /// After `slots` slots and at the moment `time`, whichever comes first.
     pub(crate) fn new(slots: Option<u64>, time: Option<i64>) -> End {
-        let mut end = End { slots, position: None, time };
+        let time = time.unwrap_or(i64::MAX);
+        let mut end = End { slots, position: None, time, shape: i64::MAX, revision: 0 };
         end.see(0, 0);
         end
+    }
+
+    /// The same end, with a shape that ends at `moment`; `i64::MAX` is never.
+    pub(super) fn with_shape(self, moment: i64) -> End {
+        End { shape: moment, revision: self.revision + 1, ..self }
     }
 
     /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
@@ -34,16 +43,30 @@ impl End {
             && left <= MOST_AHEAD
         {
             self.position = Some(after(next, left));
+            self.revision += 1;
         }
     }
 
     pub(super) fn shift(&mut self, span_ns: i64) {
-        self.time = self.time.map(|time| time.saturating_add(span_ns));
+        // What never comes still never does.
+        self.time = self.time.saturating_add(span_ns);
+        self.shape = self.shape.saturating_add(span_ns);
+        self.revision += 1;
+    }
+
+    /// Grows with everything that moves the end.
+    pub(super) fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The moment of the end by time.
+    fn by_time(&self) -> i64 {
+        self.time.min(self.shape)
     }
 
     /// The first position at which there is no slot any more; none if it is nowhere in range.
     pub(super) fn position(&self, history: &History) -> Option<u64> {
-        let by_time = self.time.map(|time| history.first_from(time));
+        let by_time = (self.by_time() < i64::MAX).then(|| history.first_from(self.by_time()));
         match (self.position, by_time) {
             (Some(by_count), Some(by_time)) => Some(earlier(by_count, by_time)),
             (by_count, by_time) => by_count.or(by_time),
@@ -52,12 +75,12 @@ impl End {
 
     /// The moment, or that of the end if that comes before it and is known.
     pub(super) fn before(&self, moment: i64) -> i64 {
-        self.time.map_or(moment, |end| moment.min(end))
+        self.by_time().min(moment)
     }
 
     /// The moment of the end.
     pub(super) fn moment(&self, history: &History) -> i64 {
         let by_count = self.position.map(|position| history.passes(position));
-        by_count.into_iter().chain(self.time).min().unwrap_or(i64::MAX)
+        by_count.unwrap_or(i64::MAX).min(self.by_time())
     }
 }

@@ -4,33 +4,28 @@
 //! A piece holds for the slots behind its anchor, up to and including the anchor of the next piece.
 //! The first one also holds for everything before it.
 
+use super::chord::{self, Stretch};
+use super::course::{Course, Pace};
 use super::line::Line;
+use super::slots::Slots;
 use crate::position::{REACH, before, earlier, first_after, ticks_between};
-use crate::scale::Scale;
+use crate::shard::Shard;
 
 /// This many of the last pieces are kept as they are, because callers that are about to start, or
 /// hold a slot, may be on one.
 const EXACT: usize = 40;
 
 /// This many pieces are kept in any case.
-const KEPT: usize = EXACT + 8;
+const KEPT: usize = EXACT + 4;
 
 /// Up to this many pieces are kept while slots on them have not been claimed, or have been given
 /// back.
 const MOST: usize = 1024;
 
-/// Slots behind one position, up to and including another, that lie on a straight line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stretch {
-    pub(crate) line: Line,
-    pub(crate) behind: u64,
-    pub(crate) until: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Piece {
-    line: Line,
-    /// When it begins to hold. The line's anchor lies a part of a tick before that.
+    course: Course,
+    /// When it begins to hold. A line's anchor lies a part of a tick before that.
     since: i64,
     /// How far intended starts on this piece are off at most, if it stands for several pieces.
     error_ns: i64,
@@ -38,91 +33,134 @@ struct Piece {
 
 #[derive(Debug)]
 pub(crate) struct History {
+    slots: Slots,
     /// Oldest first, never empty; positions and times both ascend.
     pieces: Vec<Piece>,
+    /// Changes with everything that moves a slot.
+    revision: u64,
 }
 
 impl History {
-    pub(crate) fn new(line: Line) -> History {
-        History { pieces: vec![Piece { line, since: line.time, error_ns: 0 }] }
+    /// The count 0 is reached at `now`.
+    pub(crate) fn new(pace: &Pace, slots: Slots, now: i64) -> History {
+        let course = Course::starting(pace, now);
+        History { slots, pieces: vec![Piece { course, since: now, error_ns: 0 }], revision: 0 }
     }
 
     /// The piece in force.
-    pub(crate) fn current(&self) -> &Line {
-        &self.pieces[self.pieces.len() - 1].line
+    pub(crate) fn current(&self) -> &Course {
+        &self.last().course
+    }
+
+    fn last(&self) -> &Piece {
+        &self.pieces[self.pieces.len() - 1]
+    }
+
+    pub(crate) fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// A number that changes with everything that moves a slot.
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision
     }
 
     fn index_of(&self, position: u64) -> usize {
-        let is_behind = |piece: &Piece| ticks_between(piece.line.position, position) > 0;
+        let is_behind = |piece: &Piece| ticks_between(piece.course.anchor(), position) > 0;
         self.pieces.iter().rposition(is_behind).unwrap_or(0)
     }
 
-    /// The piece that the slot at `position` lies on, with its ends.
-    pub(crate) fn stretch(&self, position: u64) -> Stretch {
+    /// Slots around the one at `position` whose intended starts lie on a straight line, as exactly
+    /// as a [`chord`] does; none if there are none.
+    pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
         let index = self.index_of(position);
-        let line = self.pieces[index].line;
-        let next = self.pieces.get(index + 1).map(|next| next.line.position);
-        Stretch {
-            line,
-            // Nothing comes before the first piece, so it also has the slot at its anchor.
-            behind: if index == 0 { line.position.wrapping_sub(1) } else { line.position },
-            until: next.unwrap_or(line.position.wrapping_add_signed(REACH)),
+        let course = &self.pieces[index].course;
+        let end = self.pieces.get(index + 1).map(|next| next.course.anchor());
+        let end = end.unwrap_or(course.anchor().wrapping_add_signed(REACH));
+        match course {
+            &Course::Line(line) => Some(Stretch {
+                line,
+                // Nothing comes before the first piece, so it also has the slot at its anchor.
+                behind: if index == 0 { line.position.wrapping_sub(1) } else { line.position },
+                until: end,
+            }),
+            Course::Curve(curve) => chord::along(curve, position, end, &self.slots),
         }
     }
 
     /// When the slot at `position` is intended to start.
     pub(crate) fn time_of(&self, position: u64) -> i64 {
-        self.pieces[self.index_of(position)].line.time_of(position)
+        self.pieces[self.index_of(position)].course.time_of(position, &self.slots)
     }
 
     /// When the schedule comes by `position`: for a slot that has forfeited time that is after what
     /// it has forfeited.
     pub(crate) fn passes(&self, position: u64) -> i64 {
-        let is_at = |piece: &&Piece| ticks_between(piece.line.position, position) >= 0;
-        self.pieces.iter().rfind(is_at).unwrap_or(&self.pieces[0]).line.time_of(position)
+        let is_at = |piece: &&Piece| ticks_between(piece.course.anchor(), position) >= 0;
+        let piece = self.pieces.iter().rfind(is_at).unwrap_or(&self.pieces[0]);
+        piece.course.time_of(position, &self.slots)
     }
 
     /// The first slot whose intended start is at `time` or later.
     pub(crate) fn first_from(&self, time: i64) -> u64 {
         let index = self.pieces.iter().rposition(|piece| piece.since < time).unwrap_or(0);
-        let late = self.pieces[index].line.position_at(time.saturating_sub(1));
+        let late = self.pieces[index].course.position_at(time.saturating_sub(1), &self.slots);
         // Behind its end a piece says nothing: the next one begins later than that.
-        first_after(
-            self.pieces.get(index + 1).map_or(late, |next| earlier(late, next.line.position)),
-        )
+        let next = self.pieces.get(index + 1).map(|next| next.course.anchor());
+        first_after(next.map_or(late, |next| earlier(late, next)))
     }
 
-    /// From `now` on a tick lasts `scale`.
-    pub(crate) fn append(&mut self, scale: Scale, now: i64) {
-        let last = self.pieces[self.pieces.len() - 1];
-        let line = last.line.continued(now, scale);
+    /// The last position that has been reached at `now`.
+    pub(crate) fn position_at(&self, now: i64) -> u64 {
+        self.current().position_at(now, &self.slots)
+    }
+
+    /// What was due before this is later than the range at `now`.
+    pub(crate) fn oldest(&self, now: i64) -> i64 {
+        self.current().oldest(now)
+    }
+
+    /// The course that goes on from the one in force at `now`, at another pace.
+    pub(crate) fn continued(&self, pace: &Pace, now: i64) -> Course {
+        self.current().continued(pace, now, &self.slots)
+    }
+
+    /// From `now` on the schedule goes at this pace.
+    pub(crate) fn append(&mut self, pace: &Pace, now: i64) {
+        let course = self.continued(pace, now);
+        let last = self.last();
+        let since = now.max(last.since);
         // Two changes at one moment become one.
-        if last.since >= now && last.line.has_no_slot_up_to(line.position) && self.pieces.len() > 1
+        if last.since >= now
+            && has_no_slot(last.course.anchor(), course.anchor())
+            && self.pieces.len() > 1
         {
             self.pieces.pop();
         }
-        self.push(Piece { line, since: now.max(last.since), error_ns: 0 });
+        self.push(Piece { course, since, error_ns: 0 });
     }
 
     fn push(&mut self, piece: Piece) {
         if self.pieces.len() == self.pieces.capacity() {
             // Not twice as many, so that a pacer stays small.
-            self.pieces.reserve_exact(8);
+            self.pieces.reserve_exact(4);
         }
         self.pieces.push(piece);
+        self.revision += 1;
     }
 
     /// The slots behind the one at `position` start as if that one started at `time`, which is
-    /// later than it does. Changes of rate keep their times.
+    /// later than it does. Changes of pace keep their times.
     pub(crate) fn forfeit(&mut self, position: u64, time: i64) {
         let index = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);
-        let scale = self.pieces[index].line.scale;
+        let pace = self.pieces[index].course.pace();
         let later = self.pieces[index + 1..].to_vec();
-        self.pieces.retain(|piece| ticks_between(piece.line.position, position) > 0);
+        self.pieces.retain(|piece| ticks_between(piece.course.anchor(), position) > 0);
         self.drop_settled(position);
-        self.push(Piece { line: Line { time, position, scale }, since: time, error_ns: 0 });
+        let course = Course::through(&pace, position, time, &self.slots);
+        self.push(Piece { course, since: time, error_ns: 0 });
         for piece in &later {
-            self.append(piece.line.scale, piece.since);
+            self.append(&piece.course.pace(), piece.since);
         }
     }
 
@@ -130,8 +168,8 @@ impl History {
     /// before it forfeited time, nothing will read it again.
     fn drop_settled(&mut self, position: u64) {
         if let [.., previous, last] = &self.pieces[..] {
-            let has_others = !last.line.has_no_slot_up_to(before(position));
-            if !has_others && previous.line.scale == last.line.scale {
+            let has_others = !has_no_slot(last.course.anchor(), before(position));
+            if !has_others && previous.course.pace().is_same(&last.course.pace()) {
                 self.pieces.pop();
             }
         }
@@ -140,15 +178,27 @@ impl History {
     /// Everything is `span_ns` later.
     pub(crate) fn shift(&mut self, span_ns: i64) {
         for piece in &mut self.pieces {
-            piece.line.time = piece.line.time.saturating_add(span_ns);
+            piece.course.shift(span_ns);
             piece.since = piece.since.saturating_add(span_ns);
         }
+        self.revision += 1;
+    }
+
+    /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
+    pub(crate) fn see_claimed(&mut self, next: u64, claimed: u64) {
+        self.slots.see(next, claimed);
+    }
+
+    /// See [`Slots::set_shard`].
+    pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
+        self.revision += 1;
+        self.slots.set_shard(shard, from, next)
     }
 
     /// Bounds how much is remembered. Slots before `open` have been claimed and not given back.
     pub(crate) fn trim(&mut self, open: u64) {
         if self.pieces.len() <= KEPT {
-            self.pieces.shrink_to(KEPT + 8);
+            self.pieces.shrink_to(KEPT + 4);
             return;
         }
         self.drop_empty(open);
@@ -157,8 +207,10 @@ impl History {
         }
         while self.pieces.len() > KEPT {
             // The pieces that end before `open`, and so have no slot that is there to be claimed.
-            let closed =
-                self.pieces.iter().take_while(|piece| ticks_between(piece.line.position, open) > 0);
+            let closed = self
+                .pieces
+                .iter()
+                .take_while(|piece| ticks_between(piece.course.anchor(), open) > 0);
             let inexact = closed.count().min(self.pieces.len() - EXACT + 1);
             if inexact < 3 {
                 return;
@@ -174,8 +226,8 @@ impl History {
         let time = self.time_of(open);
         let mut index = 1;
         while index + 1 < self.pieces.len() {
-            let [piece, next] = [self.pieces[index], self.pieces[index + 1]];
-            if next.since <= time && piece.line.has_no_slot_up_to(next.line.position) {
+            let [piece, next] = [&self.pieces[index], &self.pieces[index + 1]];
+            if next.since <= time && has_no_slot(piece.course.anchor(), next.course.anchor()) {
                 self.pieces.remove(index);
             } else {
                 index += 1;
@@ -188,61 +240,63 @@ impl History {
         let error = |index: &usize| self.error_if_merged(*index);
         let Some(index) = (0..count.saturating_sub(2)).min_by_key(error) else { return };
         let error_ns = self.error_if_merged(index);
-        let line = chord(&self.pieces[index].line, &self.pieces[index + 2].line);
-        self.pieces[index] = Piece { line, error_ns, ..self.pieces[index] };
+        let course = Course::Line(Line::between(self.start(index), self.start(index + 2)));
+        self.pieces[index] = Piece { course, error_ns, since: self.pieces[index].since };
         self.pieces.remove(index + 1);
+        self.revision += 1;
+    }
+
+    /// Where a piece begins, and when.
+    fn start(&self, index: usize) -> (u64, i64) {
+        let course = &self.pieces[index].course;
+        (course.anchor(), course.time_of(course.anchor(), &self.slots))
     }
 
     /// How far off intended starts are at most if the piece at `index` and the next become one. Two
     /// straight pieces are furthest from their chord where they meet.
     fn error_if_merged(&self, index: usize) -> i64 {
-        let [first, second, third] = [index, index + 1, index + 2].map(|index| self.pieces[index]);
-        let corner = second.line.position;
-        let part = i128::from(ticks_between(first.line.position, corner));
-        let whole = i128::from(ticks_between(first.line.position, third.line.position).max(1));
-        let rise = i128::from(third.line.time) - i128::from(first.line.time);
-        let straight = i128::from(first.line.time) + rise * part / whole;
+        let [first, second, third] = [index, index + 1, index + 2].map(|index| self.start(index));
+        let part = i128::from(ticks_between(first.0, second.0));
+        let whole = i128::from(ticks_between(first.0, third.0).max(1));
+        let rise = i128::from(third.1) - i128::from(first.1);
+        let straight = i128::from(first.1) + rise * part / whole;
         let off =
             |time: i64| i64::try_from((i128::from(time) - straight).abs()).unwrap_or(i64::MAX);
-        let bend = off(first.line.time_of(corner)).max(off(second.line.time));
-        bend.saturating_add(first.error_ns.max(second.error_ns))
+        let [piece, next] = [&self.pieces[index], &self.pieces[index + 1]];
+        let bend = off(piece.course.time_of(second.0, &self.slots)).max(off(second.1));
+        bend.saturating_add(piece.error_ns.max(next.error_ns))
     }
 
     /// Forgets what lies before `position`: positions can be told apart only within a range.
     pub(crate) fn forget(&mut self, position: u64) {
-        let is_past = |piece: &Piece| ticks_between(piece.line.position, position) > 0;
+        let is_past = |piece: &Piece| ticks_between(piece.course.anchor(), position) > 0;
         let past = self.pieces.iter().take_while(|piece| is_past(piece)).count();
         self.pieces.drain(..past.saturating_sub(1));
+        self.slots.forget_before(position);
     }
 }
 
-impl Line {
-    /// Whether there is no slot behind the anchor, up to and including `position`.
-    fn has_no_slot_up_to(&self, position: u64) -> bool {
-        ticks_between(first_after(self.position), position) < 0
-    }
-}
-
-/// One straight line from where one piece begins to where another does.
-fn chord(from: &Line, to: &Line) -> Line {
-    let nanos = u128::from(to.time.saturating_sub(from.time).max(1).unsigned_abs());
-    let ticks = u128::from(ticks_between(from.position, to.position).max(1).unsigned_abs());
-    Line { time: from.time, position: from.position, scale: Scale::from_ratio(nanos, ticks) }
+/// Whether there is no slot behind the anchor, up to and including `position`.
+fn has_no_slot(anchor: u64, position: u64) -> bool {
+    ticks_between(first_after(anchor), position) < 0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Rate;
     use crate::position::SLOT;
+    use crate::{Arrivals, Rate};
 
     /// Pieces of a second each, at these rates.
     fn history(rates: &[u64]) -> History {
-        let scales = rates.iter().map(|&rate| Rate::per_second(rate).unwrap().scale());
-        let mut scales = scales.zip((0..).map(|second| second * 1_000_000_000));
-        let (scale, time) = scales.next().unwrap();
-        let mut history = History::new(Line { time, position: 0, scale });
-        scales.for_each(|(scale, now)| history.append(scale, now));
+        let paces = rates
+            .iter()
+            .map(|&rate| Pace::Scale(Rate::per_second(rate).unwrap().scale_at(1 << 32)));
+        let mut paces = paces.zip((0..).map(|second| second * 1_000_000_000));
+        let (pace, time) = paces.next().unwrap();
+        let slots = Slots::new(Arrivals::even(), Shard::whole());
+        let mut history = History::new(&pace, slots, time);
+        paces.for_each(|(pace, now)| history.append(&pace, now));
         history
     }
 
@@ -264,7 +318,7 @@ mod tests {
             let (exact, mut merged) = (history(&rates), history(&rates));
             merged.merge(rates.len());
             let anchors = |history: &History| -> Vec<u64> {
-                history.pieces.iter().map(|piece| piece.line.position).collect()
+                history.pieces.iter().map(|piece| piece.course.anchor()).collect()
             };
             let mut kept = anchors(&exact);
             kept.remove(slightest);

@@ -5,8 +5,12 @@
 //! a time's position is the last whole tick that is reached. So `time_of(p) <= t` says exactly the
 //! same as `p <= position_at(t)`, and no slot is ever early.
 
-use crate::position::ticks_between;
-use crate::scale::Scale;
+use crate::count::{Count, ONE};
+use crate::position::{SLOT, ticks_between};
+use crate::scale::{PART_BITS, Scale};
+
+/// A tick, as a count.
+const TICK: Count = ONE / SLOT as Count;
 
 /// A straight piece of schedule: `position` is reached at `time`, and a tick lasts `scale`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,12 +49,37 @@ impl Line {
         self.time_of(self.position.wrapping_add_signed(ticks)) <= time
     }
 
+    /// The line from one position and its time to another.
+    pub(crate) fn between(from: (u64, i64), to: (u64, i64)) -> Line {
+        let nanos = u128::from(to.1.saturating_sub(from.1).max(1).unsigned_abs());
+        let ticks = u128::from(ticks_between(from.0, to.0).max(1).unsigned_abs());
+        Line { time: from.1, position: from.0, scale: Scale::from_ratio(nanos, ticks) }
+    }
+
+    /// The line of this scale that has come so much further than `position` at `time`: a tick at
+    /// most.
+    pub(crate) fn through(position: u64, ahead: Count, time: i64, scale: Scale) -> Line {
+        let part = ahead >> (TICK.trailing_zeros() - PART_BITS);
+        Line { time: time.saturating_sub(scale.nanos_of_part(part)), position, scale }
+    }
+
+    /// The count that is reached at `time`, if the last position reached by then lies at `here`.
+    pub(crate) fn count_at(&self, time: i64, here: Count) -> Count {
+        here + (self.part_at(time) << (TICK.trailing_zeros() - PART_BITS))
+    }
+
+    /// How much of a tick has passed at `time`.
+    fn part_at(&self, time: i64) -> u128 {
+        let position = self.position_at(time);
+        let nanos = time.saturating_sub(self.time_of(position)).max(0);
+        self.scale.part(nanos.unsigned_abs())
+    }
+
     /// The line that goes on from here at `time` with another scale, and keeps the part of a tick
     /// that has passed.
     pub(crate) fn continued(&self, time: i64, scale: Scale) -> Line {
+        let back = scale.nanos_of_part(self.part_at(time));
         let position = self.position_at(time);
-        let part_ns = time.saturating_sub(self.time_of(position)).max(0).unsigned_abs();
-        let back = self.scale.convert_part(part_ns, scale);
         Line { time: time.saturating_sub(back), position, scale }
     }
 }
@@ -63,7 +92,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn line(rate: &str) -> Line {
-        Line { time: 0, position: 0, scale: rate.parse::<Rate>().unwrap().scale() }
+        Line { time: 0, position: 0, scale: rate.parse::<Rate>().unwrap().scale_at(1 << 32) }
     }
 
     #[test]
@@ -109,7 +138,7 @@ mod tests {
         /// anchor.
         #[test]
         fn both_directions_agree(n in 1_u64..10_000_000_000, position in -(1_i64 << 40)..1 << 40, nanos in -(1_i64 << 40)..1 << 40) {
-            let line = Line { time: 77, position: 5, scale: Rate::per_second(n).unwrap().scale() };
+            let line = Line { time: 77, position: 5, scale: Rate::per_second(n).unwrap().scale_at(1 << 32) };
             let position = 5_u64.wrapping_add_signed(position);
             let due = line.time_of(position);
             prop_assert!(ticks_between(position, line.position_at(due)) >= 0);
@@ -123,8 +152,8 @@ mod tests {
         /// a tick.
         #[test]
         fn a_change_keeps_the_part_of_the_interval_that_has_passed(from in 1_u64..100_000, to in 1_u64..100_000, at in 0_i64..1 << 40) {
-            let old = Line { time: 0, position: 0, scale: Rate::per_second(from).unwrap().scale() };
-            let new = old.continued(at, Rate::per_second(to).unwrap().scale());
+            let old = Line { time: 0, position: 0, scale: Rate::per_second(from).unwrap().scale_at(1 << 32) };
+            let new = old.continued(at, Rate::per_second(to).unwrap().scale_at(1 << 32));
             prop_assert!(new.time_of(old.position_at(at)) <= at);
             prop_assert_eq!(new.position_at(at), old.position_at(at));
             // Changing there and back at one moment leaves the schedule where it was, to within

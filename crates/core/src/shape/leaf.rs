@@ -81,6 +81,11 @@ impl Leaf {
         Leaf { backwards: !self.backwards && !symmetric, ..self.clone() }
     }
 
+    /// Whether its rate is zero.
+    pub(super) fn is_flat(&self) -> bool {
+        matches!(self.form, Form::Hold(Fine::ZERO))
+    }
+
     pub(super) fn time_ns(&self) -> i64 {
         self.time_ns
     }

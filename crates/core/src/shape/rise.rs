@@ -1,6 +1,6 @@
 //! A rate that rises evenly.
 
-use crate::count::{FINE_BITS, Fine, approximate, hz};
+use crate::count::{Fine, approximate, hz};
 
 /// From `low` on, and twice `growth` faster every nanosecond.
 #[derive(Clone, Copy, Debug)]
@@ -8,6 +8,8 @@ pub(super) struct Rise {
     low: Fine,
     /// Per square nanosecond, with [`GROWTH_BITS`] more fraction bits than other fine counts.
     growth: Fine,
+    /// Both again, to the precision of an `f64`.
+    about: (f64, f64),
 }
 
 const GROWTH_BITS: u32 = 64;
@@ -16,7 +18,9 @@ impl Rise {
     /// `low` is not above `high`; `time_ns` is positive.
     pub(super) fn new(low: Fine, high: Fine, time_ns: i64) -> Rise {
         let rise = (high - low + Fine::ONE) << GROWTH_BITS;
-        Rise { low, growth: rise / (Fine::from(time_ns.unsigned_abs()) << 1) + Fine::ONE }
+        let growth = rise / (Fine::from(time_ns.unsigned_abs()) << 1) + Fine::ONE;
+        let about = (approximate(low), libm::ldexp(approximate(growth), -64));
+        Rise { low, growth, about }
     }
 
     /// The mean rate of the time that has passed, times that time. Rounded up by less than 3 units
@@ -34,7 +38,7 @@ impl Rise {
     /// When about `count` slots have passed: the root of `low t + growth t^2 = count`, in the form
     /// that does not cancel.
     pub(super) fn time_of(&self, count: f64) -> f64 {
-        let (low, growth) = (approximate(self.low), self.growth());
+        let (low, growth) = self.about;
         2.0 * count / (low + libm::sqrt(low * low + 4.0 * growth * count))
     }
 
@@ -44,13 +48,7 @@ impl Rise {
     /// if m is the chord's own rate. That is r + r' h / 2, or r - r' h / 2 when time runs
     /// `backwards`. So 1 ns is left at h^2 = 8 r / r' + 4 h, or 8 r / r' - 4 h.
     pub(super) fn straight_for(&self, time_ns: u64, backwards: bool) -> f64 {
-        let root = libm::sqrt(4.0 + 4.0 * self.rate_hz(time_ns) / (self.growth() * 1e9));
+        let root = libm::sqrt(4.0 + 4.0 * self.rate_hz(time_ns) / (self.about.1 * 1e9));
         if backwards { root - 2.0 } else { root + 2.0 }
-    }
-
-    /// Per square nanosecond.
-    fn growth(&self) -> f64 {
-        const { assert!(GROWTH_BITS == 64 && FINE_BITS == 184) };
-        libm::ldexp(self.growth.as_f64(), -248)
     }
 }

@@ -21,8 +21,10 @@ pub(super) struct Locked {
     schedule: Schedule,
     returned: Returned,
     closed: bool,
-    /// Whether no slot was left when the schedule was last published.
+    /// Whether no slot was left when the schedule was last published,
     is_over: bool,
+    /// and its revision then, if slots may be claimed without the lock.
+    published: Option<u64>,
     skipped: u64,
     counter: SlotCounter,
     samples: Samples,
@@ -38,6 +40,7 @@ impl Locked {
             returned: Returned::default(),
             closed: false,
             is_over: false,
+            published: None,
             skipped: 0,
             counter: SlotCounter::default(),
             samples: Samples::new(),
@@ -163,7 +166,7 @@ impl Entry<'_> {
             release,
             due: release.saturating_sub(lead_ns),
             is_paused,
-            interval_ns: schedule.interval_ns(),
+            interval_ns: schedule.interval_ns(self.locked.latest),
             made_up_for: schedule.policy().made_up_for(),
         }
     }
@@ -366,6 +369,12 @@ impl Entry<'_> {
         &self.locked.schedule
     }
 
+    /// See [`Timeline::spacing`].
+    pub(super) fn spacing(&self) -> (i64, i64) {
+        let schedule = &self.locked.schedule;
+        (schedule.interval_ns(self.locked.latest), schedule.policy().made_up_for())
+    }
+
     fn tidy(&mut self, now: i64) {
         let next = self.observe(now);
         let open = self.locked.returned.first().unwrap_or(next);
@@ -387,14 +396,25 @@ impl Entry<'_> {
             // Tasks that wait for a slot have to know that there is none.
             self.woken.and(self.timeline.sleepers.watching());
         }
-        let locked = &*self.locked;
-        let is_open = locked.schedule.policy().is_open_loop() && !locked.schedule.is_paused();
-        let state = if locked.closed {
-            State::Closed
-        } else if is_open && locked.returned.is_empty() && !is_over {
-            State::Open(locked.schedule.stretch(next))
-        } else {
-            State::Guarded
+        let locked = &mut *self.locked;
+        let revision = locked.schedule.revision();
+        let is_open = !locked.closed
+            && !is_over
+            && locked.returned.is_empty()
+            && locked.schedule.policy().is_open_loop()
+            && !locked.schedule.is_paused();
+        if is_open
+            && locked.published == Some(revision)
+            && self.timeline.published.snapshot().is_some_and(|shown| shown.tells(next))
+        {
+            return;
+        }
+        let stretch = locked.schedule.stretch(next).filter(|_| is_open);
+        locked.published = stretch.map(|_| revision);
+        let state = match stretch {
+            _ if locked.closed => State::Closed,
+            Some(stretch) => State::Open(stretch),
+            None => State::Guarded,
         };
         if !self.timeline.published.shows(&state) {
             self.timeline.published.write(&state, next, now);

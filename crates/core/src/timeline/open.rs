@@ -53,8 +53,9 @@ impl Timeline {
                 // There is time for it here, so that the start does not have to do it.
                 self.keep_up(plan.due.saturating_sub(plan.interval_ns)..plan.due, now);
                 if !snapshot.tells(claimed.end()) {
-                    // It may have been the last slot, and tasks that wait have to know.
-                    self.enter().keep_up(now);
+                    // What comes next has to be published, or it was the last slot, and tasks that
+                    // wait have to know.
+                    return None;
                 }
                 return Some(Ok(Step::Hold(plan)));
             }

@@ -126,7 +126,7 @@ impl Piece {
     }
 
     fn of(line: &Line) -> Piece {
-        let Scale { mantissa, pre, post } = line.scale;
+        let (mantissa, [pre, post]) = (line.scale.mantissa, line.scale.shifts());
         let time = line.time.cast_unsigned().wrapping_add(1);
         Piece { time, mantissa, pre: pre.into(), post: post.into() }
     }
@@ -338,13 +338,13 @@ impl Hot {
         let mantissa = self.mantissa.load(Acquire);
         let [pre, post, before] = unpack(self.packed.load(Acquire));
         let until = self.until.load(Acquire);
-        let line = Line { time, position, scale: Scale { mantissa, pre, post } };
+        let line = Line { time, position, scale: Scale::with_shifts(mantissa, [pre, post]) };
         Stretch { line, behind: position.wrapping_sub(before.into()), until }
     }
 
     fn store(&self, stretch: &Stretch) {
         let Line { time, position, scale } = stretch.line;
-        let packed = pack(scale.pre, scale.post, position.wrapping_sub(stretch.behind));
+        let packed = pack(scale.shifts(), position.wrapping_sub(stretch.behind));
         // Release, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
         // `a_window_is_read_whole`.
         self.time.store(time.cast_unsigned(), Release);
@@ -361,7 +361,7 @@ fn tag(version: u64) -> u64 {
 }
 
 /// A scale's shifts, and how far before the anchor the piece begins: zero or one tick.
-fn pack(pre: u8, post: u8, before: u64) -> u64 {
+fn pack([pre, post]: [u8; 2], before: u64) -> u64 {
     u64::from(pre) | u64::from(post) << 8 | before << 16
 }
 

@@ -76,7 +76,7 @@ impl Connection {
         };
         let traffic = Arc::<Traffic>::default();
         let io = TokioIo::new(Counted::new(io, Arc::clone(&traffic)));
-        let sender = Sender::new(io, plan.http2).await.map_err(|error| Failure::from(&error))?;
+        let sender = Sender::new(io, plan.http2).await.map_err(of)?;
         Ok((Connection { sender, traffic, told: (0, 0) }, SetUp { connect, tls }))
     }
 
@@ -109,11 +109,12 @@ impl Connection {
         let request = request.request();
         match &mut self.sender {
             Sender::Http1(sender, driver) => {
-                let answer = driven(driver, deadline, pin!(sender.send_request(request))).await?;
+                let answer =
+                    driven(driver, deadline, pin!(sender.try_send_request(request))).await?;
                 whole(answer.map_err(of)?, driver, deadline).await
             }
             Sender::Http2(sender) => {
-                let answer = pin!(sender.send_request(request));
+                let answer = pin!(sender.try_send_request(request));
                 let answer = driven(&mut None, deadline, answer).await?;
                 whole(answer.map_err(of)?, &mut None, deadline).await
             }
@@ -212,6 +213,9 @@ fn poll_driver(driver: &mut Option<Box<Driver>>, cx: &mut Context<'_>) {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it maps the error of a result")]
-fn of(error: hyper::Error) -> Failure {
+fn of<E>(error: E) -> Failure
+where
+    for<'a> Failure: From<&'a E>,
+{
     Failure::from(&error)
 }

@@ -1,5 +1,6 @@
 //! How a request can fail.
 
+use hyper::client::conn::TrySendError;
 use std::fmt;
 use std::io;
 
@@ -18,6 +19,8 @@ pub(crate) enum Failure {
     Tls(Tls),
     /// The connection ended in the middle of an answer, or before it.
     HungUp,
+    /// The connection ended, and the server has certainly not processed the request.
+    NotTaken,
     /// The answer is not HTTP.
     Protocol,
 }
@@ -79,23 +82,37 @@ impl fmt::Display for Failure {
             Failure::Connection(kind) => write!(f, "{kind}"),
             Failure::Tls(tls) => f.write_str(tls.text()),
             Failure::HungUp => f.write_str("the server hung up"),
+            Failure::NotTaken => f.write_str("the server closed the connection to new requests"),
             Failure::Protocol => f.write_str("not a valid HTTP answer"),
         }
     }
 }
 
+impl<T> From<&TrySendError<T>> for Failure {
+    fn from(error: &TrySendError<T>) -> Failure {
+        // What was never written is given back.
+        error.message().map_or_else(|| error.error().into(), |_| Failure::NotTaken)
+    }
+}
+
 impl From<&hyper::Error> for Failure {
     fn from(error: &hyper::Error) -> Failure {
-        let io = std::error::Error::source(error).and_then(|source| source.downcast_ref());
-        match io {
-            Some(io) if kind(io) == io::ErrorKind::UnexpectedEof => Failure::HungUp,
-            Some(io) => Failure::Connection(kind(io)),
+        let source = std::error::Error::source(error);
+        let io = source.and_then(|source| source.downcast_ref::<io::Error>());
+        match io.map(io::Error::kind) {
+            Some(io::ErrorKind::UnexpectedEof) => Failure::HungUp,
+            Some(kind) => Failure::Connection(kind),
+            None if source.and_then(|source| source.downcast_ref()).is_some_and(is_farewell) => {
+                Failure::NotTaken
+            }
             None if error.is_incomplete_message() || error.is_canceled() => Failure::HungUp,
             None => Failure::Protocol,
         }
     }
 }
 
-fn kind(error: &io::Error) -> io::ErrorKind {
-    error.kind()
+/// Whether a request came after the last one that the server takes on this connection (RFC 9113,
+/// section 6.8).
+fn is_farewell(error: &h2::Error) -> bool {
+    error.is_go_away() && error.is_remote() && error.reason() == Some(h2::Reason::NO_ERROR)
 }

@@ -3,7 +3,7 @@
 use super::connection::{Connection, SetUp};
 use super::deadline::Deadline;
 use super::failure::Failure;
-use super::plan::Plan;
+use super::plan::{Plan, Prepared};
 use hyper::StatusCode;
 use nanopace::{Nanos, Pacer};
 use std::sync::Arc;
@@ -80,37 +80,46 @@ impl Session {
         Ok(set_up)
     }
 
-    /// Sends the plan's next request, from `now` on, and reads the answer.
+    /// Sends the plan's next request, from `now` on, and reads the answer. A server may close a
+    /// connection between two requests; that is no failure.
     pub(crate) async fn send(&mut self, now: Nanos) -> Answer {
         let plan = Arc::clone(&self.plan);
         let request = plan.next();
         self.deadline.set(plan.timeout);
-        let set_up = match self.make_ready(request.endpoint, now).await {
-            Ok(set_up) => set_up,
-            Err(failure) => return self.unsent(failure),
-        };
-        let sent = if set_up.is_some() { self.clock.now() } else { now };
+        if let Some(answer) = self.send_on_open(request, now).await {
+            return answer;
+        }
+        match self.open(request.endpoint).await {
+            Ok(set_up) => self.exchange(request, self.clock.now(), Some(set_up)).await,
+            Err(failure) => self.unsent(failure),
+        }
+    }
+
+    /// None if no connection is open, or none that takes the request. Then it is safe to send it on
+    /// another one, as the server has not processed it (RFC 9113, section 8.7). Not twice: a server
+    /// that takes nothing on a new connection fails.
+    async fn send_on_open(&mut self, request: &Prepared, now: Nanos) -> Option<Answer> {
+        let is_recent = now - self.answered < IDLE;
+        let connection = self.connections[request.endpoint].as_mut()?;
+        if !(is_recent && connection.seems_ready() || connection.is_ready(&mut self.deadline).await)
+        {
+            return None;
+        }
+        let answer = self.exchange(request, now, None).await;
+        (answer.status != Err(Failure::NotTaken)).then_some(answer)
+    }
+
+    /// On the connection that is open.
+    async fn exchange(&mut self, request: &Prepared, sent: Nanos, set_up: Option<SetUp>) -> Answer {
         let Some(connection) = &mut self.connections[request.endpoint] else {
             return self.unsent(Failure::HungUp);
         };
         let status = connection.exchange(request, &mut self.deadline).await;
         let traffic = connection.traffic();
-        if status.is_err() || plan.one_request_each {
+        if status.is_err() || self.plan.one_request_each {
             self.connections[request.endpoint] = None;
         }
         Answer { status, sent, set_up, traffic }
-    }
-
-    /// Opens a connection, unless one is open. A server may close one that is idle; that is no
-    /// failure.
-    async fn make_ready(&mut self, endpoint: usize, now: Nanos) -> Result<Option<SetUp>, Failure> {
-        if let Some(connection) = &mut self.connections[endpoint]
-            && (now - self.answered < IDLE && connection.seems_ready()
-                || connection.is_ready(&mut self.deadline).await)
-        {
-            return Ok(None);
-        }
-        self.open(endpoint).await.map(Some)
     }
 
     /// The answer was there at `now`.

@@ -16,23 +16,37 @@ struct Thread {
     time: ProcessorTime,
 }
 
-/// Processor time, summed over threads.
+/// Processor time of a thread, or a sum of such.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProcessorTime {
-    /// Time in which they ran.
+    /// Time in which it ran.
     pub(crate) had: Duration,
-    /// Time in which they ran or were ready to run.
+    /// Time in which it ran or was ready to run.
     pub(crate) wanted: Duration,
 }
 
 impl ProcessorTime {
     /// The time since `earlier`.
-    pub(crate) fn since(self, earlier: ProcessorTime) -> ProcessorTime {
+    fn since(self, earlier: ProcessorTime) -> ProcessorTime {
         ProcessorTime {
             had: self.had.saturating_sub(earlier.had),
             wanted: self.wanted.saturating_sub(earlier.wanted),
         }
     }
+}
+
+/// The time of each thread since `then`.
+pub(crate) fn since(now: &[ProcessorTime], then: &[ProcessorTime]) -> Vec<ProcessorTime> {
+    now.iter().zip(then).map(|(now, then)| now.since(*then)).collect()
+}
+
+/// The time of all threads together. None if it is not known.
+pub(crate) fn sum(times: Vec<ProcessorTime>) -> Option<ProcessorTime> {
+    let add = |a: ProcessorTime, b: ProcessorTime| ProcessorTime {
+        had: a.had + b.had,
+        wanted: a.wanted + b.wanted,
+    };
+    times.into_iter().reduce(add)
 }
 
 impl LoadThreads {
@@ -45,14 +59,13 @@ impl LoadThreads {
         }
     }
 
-    /// What all of them had so far. None where the system does not say.
-    pub(crate) fn time(&self) -> Option<ProcessorTime> {
+    /// What each of them had so far. Nothing where the system does not say.
+    pub(crate) fn times(&self) -> Vec<ProcessorTime> {
         let mut threads = self.threads();
         for thread in threads.iter_mut() {
             thread.time = read(thread.id).unwrap_or(thread.time);
         }
-        let times = threads.iter().map(|thread| thread.time);
-        times.reduce(|a, b| ProcessorTime { had: a.had + b.had, wanted: a.wanted + b.wanted })
+        threads.iter().map(|thread| thread.time).collect()
     }
 
     fn threads(&self) -> MutexGuard<'_, Vec<Thread>> {
@@ -90,17 +103,17 @@ mod tests {
     #[test]
     fn what_a_thread_had_is_kept_when_it_has_ended() {
         let threads = LoadThreads::default();
-        assert_eq!(threads.time(), None);
+        assert_eq!(sum(threads.times()), None);
         let before = std::thread::scope(|scope| {
             scope.spawn(|| {
                 threads.add_current();
                 (0..1_000_000).for_each(|i| assert!(std::hint::black_box(i) >= 0));
-                threads.time()
+                threads.times()
             });
-            threads.time()
+            threads.times()
         });
-        let after = threads.time().unwrap();
+        let after = sum(threads.times()).unwrap();
         assert!(after.had > Duration::ZERO && after.had <= after.wanted, "{before:?} {after:?}");
-        assert_eq!(threads.time(), Some(after));
+        assert_eq!(threads.times(), [after]);
     }
 }

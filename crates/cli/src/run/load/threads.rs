@@ -110,7 +110,7 @@ impl Load {
             }
         });
         // The last time at which the system knows this thread.
-        self.shared.threads.time();
+        self.shared.threads.times();
         worked
     }
 

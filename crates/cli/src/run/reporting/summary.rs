@@ -95,7 +95,7 @@ impl Summary {
             service_p99: percentiles::at(&stats.service, 0.99),
             lateness: stats.lateness,
             failed: share(float(stats.failed()), started, 0.0),
-            processor: results.processor.map_or(1.0, |time| given(time, duration)),
+            processor: results.processor.map_or(1.0, |time| given(time, duration, stats.due())),
         };
         Summary {
             title: results.title,
@@ -153,9 +153,10 @@ fn ratio(started: f64, required: f64) -> f64 {
     share(started, required, 1.0).min(1.0)
 }
 
-/// What threads had of the processor time that they wanted; all of it, if they wanted little.
-fn given(time: ProcessorTime, duration: Duration) -> f64 {
-    if time.wanted < duration / 10 {
+/// What threads had of the processor time that they wanted; all of it, if they wanted little, or no
+/// slot was due for which they could need it.
+fn given(time: ProcessorTime, duration: Duration, due: u64) -> f64 {
+    if due == 0 || time.wanted < duration / 10 {
         return 1.0;
     }
     share(time.had.as_secs_f64(), time.wanted.as_secs_f64(), 1.0)
@@ -164,4 +165,20 @@ fn given(time: ProcessorTime, duration: Duration) -> f64 {
 /// `part` of `whole`; `otherwise` if there is nothing to have a part of.
 fn share(part: f64, whole: f64, otherwise: f64) -> f64 {
     if whole > 0.0 { part / whole } else { otherwise }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_needed_little_had_it() {
+        let second = Duration::from_secs(1);
+        let starved = ProcessorTime { had: second / 8, wanted: second / 2 };
+        let little = ProcessorTime { had: Duration::ZERO, wanted: second / 20 };
+        for (time, due, part) in [(starved, 1, 0.25), (starved, 0, 1.0), (little, 1, 1.0)] {
+            let given = given(time, second, due);
+            assert!((given - part).abs() < 1e-12, "{given}, not {part}");
+        }
+    }
 }

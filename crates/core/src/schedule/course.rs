@@ -1,0 +1,151 @@
+//! A piece of schedule, straight or curved.
+
+use super::curve::Curve;
+use super::line::Line;
+use super::slots::Slots;
+use crate::position::{RANGE, REACH, SLOT};
+use crate::scale::Scale;
+use crate::shape::Shape;
+
+/// When the slots behind a position start.
+#[derive(Clone, Debug)]
+pub(crate) enum Course {
+    Line(Line),
+    /// Boxed, because a pacer remembers many lines and is small.
+    Curve(Box<Curve>),
+}
+
+/// What a course follows.
+#[derive(Clone, Debug)]
+pub(crate) enum Pace {
+    /// A tick lasts so long.
+    Scale(Scale),
+    /// A shape that begins at `origin`, at a multiple of its rate in units of 2^-32.
+    Shape { shape: Shape, origin: i64, ratio_q32: u64 },
+}
+
+impl Course {
+    /// It holds behind this position.
+    pub(crate) fn anchor(&self) -> u64 {
+        match self {
+            Course::Line(line) => line.position,
+            Course::Curve(curve) => curve.position,
+        }
+    }
+
+    pub(crate) fn time_of(&self, position: u64, slots: &Slots) -> i64 {
+        match self {
+            Course::Line(line) => line.time_of(position),
+            Course::Curve(curve) => curve.time_of(position, slots),
+        }
+    }
+
+    pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
+        match self {
+            Course::Line(line) => line.position_at(time),
+            Course::Curve(curve) => curve.position_at(time, slots),
+        }
+    }
+
+    /// The course that goes on from here at `now`. What has passed of the current interval stays
+    /// passed.
+    pub(crate) fn continued(&self, pace: &Pace, now: i64, slots: &Slots) -> Course {
+        let position = self.position_at(now, slots);
+        match (self, pace) {
+            (Course::Line(line), &Pace::Scale(scale)) => Course::Line(line.continued(now, scale)),
+            (Course::Curve(curve), &Pace::Scale(scale)) => {
+                let ahead = curve.count_at(now) - slots.count_of(position);
+                Course::Line(Line::through(position, ahead, now, scale))
+            }
+            (_, Pace::Shape { shape, origin, ratio_q32 }) => {
+                let count = match self {
+                    Course::Line(line) => line.count_at(now, slots.count_of(position)),
+                    Course::Curve(curve) => curve.count_at(now),
+                };
+                let curve = Curve::new(shape, *origin, now, position, count);
+                Course::Curve(curve.times(*ratio_q32).into())
+            }
+        }
+    }
+
+    /// The course at this pace that reaches the count 0 at `time`.
+    pub(crate) fn starting(pace: &Pace, time: i64) -> Course {
+        match pace {
+            &Pace::Scale(scale) => Course::Line(Line { time, position: 0, scale }),
+            Pace::Shape { shape, origin, ratio_q32 } => {
+                let curve = Curve::new(shape, *origin, time, 0, 0);
+                Course::Curve(curve.times(*ratio_q32).into())
+            }
+        }
+    }
+
+    /// The course at this pace that reaches `position` at `time`.
+    pub(crate) fn through(pace: &Pace, position: u64, time: i64, slots: &Slots) -> Course {
+        match pace {
+            &Pace::Scale(scale) => Course::Line(Line { time, position, scale }),
+            Pace::Shape { shape, origin, ratio_q32 } => {
+                let curve = Curve::new(shape, *origin, time, position, slots.count_of(position));
+                Course::Curve(curve.times(*ratio_q32).into())
+            }
+        }
+    }
+
+    pub(crate) fn pace(&self) -> Pace {
+        match self {
+            Course::Line(line) => Pace::Scale(line.scale),
+            Course::Curve(curve) => Pace::Shape {
+                shape: curve.shape.clone(),
+                origin: curve.origin,
+                ratio_q32: curve.ratio_q32,
+            },
+        }
+    }
+
+    /// Everything is `span_ns` later.
+    pub(crate) fn shift(&mut self, span_ns: i64) {
+        let moment = match self {
+            Course::Line(line) => &mut line.time,
+            Course::Curve(curve) => &mut curve.origin,
+        };
+        *moment = moment.saturating_add(span_ns);
+    }
+
+    /// How far apart slots are at `time`, on average.
+    pub(crate) fn interval_ns(&self, time: i64) -> i64 {
+        match self {
+            Course::Line(line) => line.scale.nanos(SLOT),
+            Course::Curve(curve) => curve.interval_ns(time),
+        }
+    }
+
+    /// What was due before this is later than the range at `now`.
+    pub(crate) fn oldest(&self, now: i64) -> i64 {
+        match self {
+            Course::Line(line) => now.saturating_sub(line.scale.nanos(RANGE.unsigned_abs())),
+            Course::Curve(curve) => curve.oldest(now),
+        }
+    }
+
+    /// Whether the schedule at `now` has come so far from the anchor that this should be moved.
+    /// Multiplications only for a line, because this is asked at every start that is judged.
+    pub(crate) fn is_far(&self, now: i64) -> bool {
+        match self {
+            Course::Line(line) => line.has_come(RANGE, now) && !line.has_come(REACH, now),
+            Course::Curve(curve) => curve.has_come(RANGE, now),
+        }
+    }
+}
+
+impl Pace {
+    /// Whether it is the same pace, without a change between.
+    pub(crate) fn is_same(&self, other: &Pace) -> bool {
+        match (self, other) {
+            (Pace::Scale(a), Pace::Scale(b)) => a == b,
+            (
+                Pace::Shape { shape: a, origin: since, ratio_q32 },
+                Pace::Shape { shape: b, origin, ratio_q32: ratio },
+            ) => a.is_same(b) && since == origin && ratio_q32 == ratio,
+            _ => false,
+        }
+    }
+}

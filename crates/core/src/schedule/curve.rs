@@ -1,0 +1,134 @@
+//! A piece of schedule that need not be straight: a shape from a moment on, for slots that lie
+//! wherever the arrival process puts them.
+//!
+//! Rounding as for a [`Line`](super::Line): a position's time is the first whole nanosecond at which
+//! the shape has made its count, so `time_of(p) <= t` says exactly the same as
+//! `p <= position_at(t)`.
+
+use super::slots::Slots;
+use crate::count::{Count, ONE};
+use crate::position::{RANGE, SLOT};
+use crate::shape::Shape;
+
+/// A piece of schedule that follows a shape.
+#[derive(Clone, Debug)]
+pub(crate) struct Curve {
+    pub(crate) shape: Shape,
+    /// The moment at which the shape begins, in nanoseconds of the clock.
+    pub(crate) origin: i64,
+    /// The piece holds behind this position,
+    pub(crate) position: u64,
+    /// which lies at this count,
+    count: Count,
+    /// and which the piece reaches when the shape has made this count.
+    made: Count,
+    /// How many slots there are for one of the shape's, in units of 2^-32.
+    pub(crate) ratio_q32: u64,
+}
+
+/// The ratio of one.
+pub(crate) const WHOLE: u64 = 1 << 32;
+
+impl Curve {
+    /// The piece in which `count` is reached at `now`, behind `position`.
+    pub(crate) fn new(shape: &Shape, origin: i64, now: i64, position: u64, count: Count) -> Curve {
+        let made = shape.count_at_ns(now.saturating_sub(origin));
+        Curve { shape: shape.clone(), origin, position, count, made, ratio_q32: WHOLE }
+    }
+
+    /// The same, but so many times as fast.
+    pub(crate) fn times(self, ratio_q32: u64) -> Curve {
+        Curve { ratio_q32, ..self }
+    }
+
+    pub(crate) fn time_of(&self, position: u64, slots: &Slots) -> i64 {
+        self.time_of_count(slots.count_of(position))
+    }
+
+    /// When `count` is reached; `i64::MAX` if never.
+    fn time_of_count(&self, count: Count) -> i64 {
+        if count == Count::MAX {
+            return i64::MAX;
+        }
+        let made = if count >= self.count {
+            self.made.saturating_add(self.shapes(count - self.count))
+        } else {
+            self.made.saturating_sub(self.shapes(self.count - count))
+        };
+        self.origin.saturating_add(self.shape.time_of_count(made))
+    }
+
+    /// The last position that is reached at `time`. While the rate is zero, that is not the one at
+    /// the count so far: it comes when the rate rises again.
+    pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
+        let count = self.count_at(time);
+        if self.shape.is_flat_at_ns(time.saturating_sub(self.origin)) {
+            return match count.checked_sub(1) {
+                Some(before) => slots.position_by(before),
+                None => slots.position_by(0).wrapping_sub(1),
+            };
+        }
+        slots.position_by(count)
+    }
+
+    /// The count that is reached at `time`.
+    pub(crate) fn count_at(&self, time: i64) -> Count {
+        let made = self.shape.count_at_ns(time.saturating_sub(self.origin));
+        if made >= self.made {
+            self.count.saturating_add(self.own(made - self.made))
+        } else {
+            self.count.saturating_sub(self.own(self.made - made))
+        }
+    }
+
+    /// How much of the shape so many slots take.
+    fn shapes(&self, slots: Count) -> Count {
+        if self.ratio_q32 == WHOLE {
+            return slots;
+        }
+        let ratio = Count::from(self.ratio_q32);
+        let (whole, rest) = (slots / ratio, slots % ratio);
+        whole.saturating_mul(WHOLE.into()).saturating_add((rest << 32).div_ceil(ratio))
+    }
+
+    /// How many slots so much of the shape makes.
+    fn own(&self, made: Count) -> Count {
+        if self.ratio_q32 == WHOLE {
+            return made;
+        }
+        let ratio = Count::from(self.ratio_q32);
+        let (whole, rest) = (made >> 32, made & Count::from(WHOLE - 1));
+        whole.saturating_mul(ratio).saturating_add((rest * ratio) >> 32)
+    }
+
+    /// From `time` on, for so long, a chord is within 1 ns of the curve.
+    pub(crate) fn straight_for_ns(&self, time: i64) -> i64 {
+        self.shape.straight_for_ns(time.saturating_sub(self.origin))
+    }
+
+    /// Whether the rate falls in the `span_ns` from `time` on, in which it only rises or only falls.
+    pub(crate) fn falls(&self, time: i64, span_ns: i64) -> bool {
+        let elapsed = time.saturating_sub(self.origin);
+        let rate = |elapsed: i64| self.shape.rate_at_ns(elapsed);
+        rate(elapsed.saturating_add(span_ns / 2)) < rate(elapsed)
+    }
+
+    /// How far apart slots are at `time`, in nanoseconds, on average.
+    #[expect(clippy::cast_possible_truncation, reason = "saturates, as it should")]
+    pub(crate) fn interval_ns(&self, time: i64) -> i64 {
+        let hz = self.shape.rate_at_ns(time.saturating_sub(self.origin));
+        if hz > 0.0 { (1e9 / hz) as i64 } else { i64::MAX }
+    }
+
+    /// Slots that were reached before this are later than the range at `now`.
+    pub(crate) fn oldest(&self, now: i64) -> i64 {
+        let range = Count::from(RANGE.unsigned_abs() / SLOT) * ONE;
+        self.count_at(now).checked_sub(range).map_or(i64::MIN, |count| self.time_of_count(count))
+    }
+
+    /// Whether the anchor lies so many ticks behind the schedule at `time`.
+    pub(crate) fn has_come(&self, ticks: i64, time: i64) -> bool {
+        let far = Count::from(ticks.unsigned_abs() / SLOT) * ONE;
+        self.count_at(time).saturating_sub(self.count) >= far
+    }
+}

@@ -1,0 +1,179 @@
+//! Which count each slot of this process lies at: from its number among the process's own slots to
+//! its number in the whole load ([`Shard`]), and from there to a count ([`Arrivals`]).
+//!
+//! Positions between two slots lie at the counts between, in proportion. Rounding: a position's
+//! count is rounded up and a count's position down, so `count_of(p) <= c` says the same as
+//! `p <= position_by(c)`.
+
+use crate::arrivals::Arrivals;
+use crate::count::{Count, ONE};
+use crate::position::{REACH, SLOT, after, ticks_between};
+use crate::shard::Shard;
+
+const PART_BITS: u32 = SLOT.trailing_zeros();
+
+/// How positions are spread over counts.
+#[derive(Debug)]
+pub(crate) struct Slots {
+    /// None if they are even: slot n of the load lies at the count n.
+    arrivals: Option<Box<Arrivals>>,
+    /// In order. Before the first one this process has all slots.
+    stripes: Vec<Stripe>,
+    /// A slot's position, and how many slots lie before it.
+    known: (u64, u64),
+}
+
+/// From some slot on, this process takes its share by this shard.
+#[derive(Debug)]
+struct Stripe {
+    /// The first slot's number among the process's own.
+    first: u64,
+    /// Its number in the whole load is at least this.
+    from: u64,
+    shard: Shard,
+}
+
+impl Stripe {
+    fn global(&self, own: u64) -> u64 {
+        self.shard.global(self.shard.locals_before(self.from).saturating_add(own - self.first))
+    }
+
+    fn own_before(&self, global: u64) -> u64 {
+        let more = self.shard.locals_before(global) - self.shard.locals_before(self.from);
+        self.first.saturating_add(more)
+    }
+}
+
+impl Slots {
+    pub(crate) fn new(arrivals: Arrivals, shard: Shard) -> Slots {
+        let arrivals = (!arrivals.is_even()).then(|| Box::new(arrivals));
+        let stripe = (!shard.is_whole()).then_some(Stripe { first: 0, from: 0, shard });
+        Slots { arrivals, stripes: stripe.into_iter().collect(), known: (0, 0) }
+    }
+
+    /// Whether slot n lies at the count n: then a constant rate is a straight line.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.arrivals.is_none() && self.stripes.is_empty()
+    }
+
+    /// The number of slots from `position` on that lie at equal distances; none if they don't.
+    pub(crate) fn even_until(&self, position: u64) -> Option<u64> {
+        let number = self.number(position).unwrap_or(0);
+        let stripe = self.stripes.iter().rfind(|stripe| stripe.first <= number);
+        let next = self.stripes.iter().find(|stripe| stripe.first > number);
+        let is_even = stripe.is_none_or(|stripe| stripe.shard.stride().is_some());
+        let last = next.map_or(u64::MAX, |next| next.first - 1);
+        (self.arrivals.is_none() && is_even).then(|| last - number)
+    }
+
+    /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
+    pub(crate) fn see(&mut self, next: u64, claimed: u64) {
+        self.known = (next, claimed);
+    }
+
+    /// From the slot with the number `from` in the whole load on, this process takes its share by
+    /// `shard`. False if `next`, which nobody has claimed, lies behind that.
+    pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
+        let first = self.own_before(from);
+        let is_ahead = self.number(next).is_none_or(|next| next <= first);
+        if is_ahead {
+            self.stripes.retain(|stripe| stripe.from < from);
+            self.stripes.push(Stripe { first, from, shard });
+        }
+        is_ahead
+    }
+
+    /// Whether there is a slot at `position`: a replay has as many as were recorded.
+    pub(crate) fn has(&self, position: u64) -> bool {
+        let number = || self.global(self.number(position).unwrap_or(0));
+        let limited = self.arrivals.as_ref().filter(|arrivals| !arrivals.is_endless());
+        limited.is_none_or(|arrivals| arrivals.count_of(number()).is_some())
+    }
+
+    /// The count at which the slot at `position` lies, or a position between slots.
+    pub(crate) fn count_of(&self, position: u64) -> Count {
+        let (number, part) = (self.number(position), position % SLOT);
+        if self.is_plain() {
+            let part = Count::from(part) << (ONE.trailing_zeros() - PART_BITS);
+            return number.map_or(0, |number| Count::from(number) * ONE + part);
+        }
+        let here = number.map_or(0, |number| self.count_of_slot(number));
+        if part == 0 || here == Count::MAX {
+            return here;
+        }
+        let next = self.number(after(position, 1)).map_or(0, |next| self.count_of_slot(next));
+        here + ((next - here) >> PART_BITS) * Count::from(part)
+            + (((next - here) % Count::from(SLOT)) * Count::from(part)).div_ceil(SLOT.into())
+    }
+
+    /// The last position that lies at `count` or before it.
+    pub(crate) fn position_by(&self, count: Count) -> u64 {
+        if self.is_plain() {
+            let part = (count % ONE) >> (ONE.trailing_zeros() - PART_BITS);
+            return self.position(whole(count / ONE)).wrapping_add(whole(part));
+        }
+        let slots = match &self.arrivals {
+            Some(arrivals) => arrivals.slots_by(count),
+            None => whole(count / ONE).saturating_add(1),
+        };
+        let slots = self.own_before(slots);
+        let here = slots.checked_sub(1).map_or(0, |last| self.count_of_slot(last));
+        let gap = self.count_of_slot(slots).saturating_sub(here).max(1);
+        let part = parts(count.saturating_sub(here), gap);
+        self.position(slots).wrapping_sub(SLOT).wrapping_add(part)
+    }
+
+    /// Slots before `position` are not asked for again.
+    pub(crate) fn forget_before(&self, position: u64) {
+        if let Some(number) = self.number(position) {
+            let number = self.global(number);
+            self.arrivals.iter().for_each(|arrivals| arrivals.forget_before(number));
+        }
+    }
+
+    /// How many of this process's slots lie before the one at `position`, or up to it; none before
+    /// the first.
+    fn number(&self, position: u64) -> Option<u64> {
+        let (at, number) = self.known;
+        number.checked_add_signed(ticks_between(at, position) >> PART_BITS)
+    }
+
+    /// The slot of this number; one that is out of reach is brought into it.
+    fn position(&self, number: u64) -> u64 {
+        let (at, known) = self.known;
+        let reach = REACH.unsigned_abs() / SLOT;
+        let number = number.clamp(known.saturating_sub(reach), known.saturating_add(reach));
+        after(at, number.wrapping_sub(known))
+    }
+
+    fn count_of_slot(&self, number: u64) -> Count {
+        let number = self.global(number);
+        match &self.arrivals {
+            Some(arrivals) => arrivals.count_of(number).unwrap_or(Count::MAX),
+            None => Count::from(number) * ONE,
+        }
+    }
+
+    fn global(&self, number: u64) -> u64 {
+        let stripe = self.stripes.iter().rfind(|stripe| stripe.first <= number);
+        stripe.map_or(number, |stripe| stripe.global(number))
+    }
+
+    fn own_before(&self, global: u64) -> u64 {
+        let stripe = self.stripes.iter().rfind(|stripe| stripe.from <= global);
+        stripe.map_or(global, |stripe| stripe.own_before(global))
+    }
+}
+
+/// How many whole parts of a gap, of [`SLOT`] in all, `ahead` of it is; not all of them.
+fn parts(ahead: Count, gap: Count) -> u64 {
+    let parts = match ahead.checked_mul(SLOT.into()) {
+        Some(ahead) => ahead / gap,
+        None => ahead / (gap / Count::from(SLOT) + 1),
+    };
+    whole(parts).min(SLOT - 1)
+}
+
+fn whole(count: Count) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}

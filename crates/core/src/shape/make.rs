@@ -1,0 +1,320 @@
+//! The parts that shapes are made of.
+
+use super::leaf::Leaf;
+use super::program::Program;
+use super::show::{Text, time_text};
+use super::{Between, Curve, Level, Shape, custom, part_ns, rising};
+use crate::count::{Fine, div_ceil};
+use crate::error::ShapeError;
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Shape {
+    /// Always the same rate, for ever: the count is `rate * t`.
+    ///
+    /// ```text
+    /// | _____________ ...
+    /// |
+    /// +-------------- ...
+    /// ```
+    ///
+    /// ```
+    /// use nanopace::{Rate, Shape};
+    /// use std::time::Duration;
+    ///
+    /// let shape = Shape::constant(Rate::per_second(4)?);
+    /// assert_eq!(shape.time_of(3), Some(Duration::from_millis(750)));
+    /// assert_eq!(shape.duration(), None);
+    /// # Ok::<(), nanopace::RateError>(())
+    /// ```
+    pub fn constant(level: impl Into<Level>) -> Shape {
+        let level = level.into();
+        let text = Text::Item(format!("hold {level} 1s")).with("forever");
+        let program = Program::Leaf(Leaf::hold(level.fine(), i64::MAX));
+        Shape { level: Some(level), ..Shape::of(program, text) }
+    }
+
+    /// The same rate for some time: the count is `rate * t`.
+    ///
+    /// ```text
+    /// |  ___________
+    /// | |           |
+    /// +-+-----------+-
+    /// ```
+    ///
+    /// ```
+    /// use nanopace::{Level, Rate, Shape};
+    /// use std::time::Duration;
+    ///
+    /// let shape = Shape::hold(Rate::per_second(4)?, Duration::from_secs(10))?;
+    /// assert_eq!(shape.time_of(39), Some(Duration::from_millis(9_750)));
+    /// assert_eq!(shape.time_of(40), None);
+    /// // Nothing starts for a while:
+    /// let pause = Shape::hold(Level::ZERO, Duration::from_secs(5))?;
+    /// assert_eq!(pause.time_of(0), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ShapeError::Empty`], [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
+    pub fn hold(level: impl Into<Level>, time: Duration) -> Result<Shape, ShapeError> {
+        let level = level.into();
+        let text = Text::Item(format!("hold {level} {}", time_text(time)));
+        let shape = Shape::leaf(Leaf::hold(level.fine(), part_ns(time)?), text)?;
+        Ok(Shape { level: Some(level), ..shape })
+    }
+
+    /// Evenly from one rate to another: the count is `from * t + (to - from) * t^2 / (2 * time)`.
+    ///
+    /// ```text
+    /// |        .
+    /// |    . '
+    /// |. '
+    /// +---------
+    /// ```
+    ///
+    /// Slot n of a ramp from zero starts at `sqrt(2 n time / to)`:
+    ///
+    /// ```
+    /// use nanopace::{Level, Rate, Shape};
+    /// use std::time::Duration;
+    ///
+    /// let shape = Shape::ramp(Level::ZERO, Rate::per_second(100)?, Duration::from_secs(10))?;
+    /// assert_eq!(shape.count(), Some(500.0));
+    /// assert_eq!(shape.time_of(1), Some(Duration::from_nanos(447_213_596)));
+    /// assert_eq!(shape.time_of(5), Some(Duration::from_secs(1)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ShapeError::Empty`], [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
+    pub fn ramp(
+        from: impl Into<Level>,
+        to: impl Into<Level>,
+        time: Duration,
+    ) -> Result<Shape, ShapeError> {
+        let (from, to) = (from.into(), to.into());
+        let text = Text::between("ramp", from, to, &time_text(time));
+        Shape::leaf(rising(Leaf::rise, from, to, part_ns(time)?), text)
+    }
+
+    /// One period of a wave, a raised cosine: it starts at `from`, is at `to` after half of the
+    /// period, and comes back.
+    ///
+    /// ```text
+    /// |     . - .
+    /// |   .       .
+    /// |_ .         . _
+    /// +---------------
+    /// ```
+    ///
+    /// With `mean = (from + to) / 2` the rate is `mean - (to - from) / 2 * cos(2 pi t / period)`,
+    /// and the count is `mean * t - (to - from) / 2 * period / (2 pi) * sin(2 pi t / period)`. All
+    /// of a period is `mean * period`, exactly. A nanosecond that does not halve goes to the second
+    /// half.
+    ///
+    /// ```
+    /// use nanopace::{Rate, Shape};
+    /// use std::time::Duration;
+    ///
+    /// let (low, high) = (Rate::per_second(1_000)?, Rate::per_second(5_000)?);
+    /// let hour = Duration::from_secs(3_600);
+    /// let waves = Shape::sine(low, high, hour)?.repeat(24)?;
+    /// assert_eq!(waves.count(), Some(24.0 * 3_600.0 * 3_000.0));
+    /// assert_eq!(waves.rate_at(hour / 2), 5_000.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ShapeError::Empty`] for a period below 2 ns, [`ShapeError::TooLong`] and
+    /// [`ShapeError::TooManySlots`].
+    pub fn sine(
+        from: impl Into<Level>,
+        to: impl Into<Level>,
+        period: Duration,
+    ) -> Result<Shape, ShapeError> {
+        Shape::there_and_back(Leaf::swell, "sine", (from.into(), to.into()), period)
+    }
+
+    /// Evenly from one rate to another in the first half of the time, and back in the second.
+    ///
+    /// ```text
+    /// |      .
+    /// |    .   .
+    /// |. '       ' .
+    /// +--------------
+    /// ```
+    ///
+    /// The count is that of two [ramps](Shape::ramp): all of it is `(base + peak) / 2 * time`.
+    /// A nanosecond that does not halve goes to the second half.
+    ///
+    /// ```
+    /// use nanopace::{Rate, Shape};
+    /// use std::time::Duration;
+    ///
+    /// let (base, peak) = (Rate::per_second(100)?, Rate::per_second(900)?);
+    /// let shape = Shape::spike(base, peak, Duration::from_secs(10))?;
+    /// assert_eq!(shape.count(), Some(5_000.0));
+    /// assert_eq!(shape.time_of(2_500), Some(Duration::from_secs(5)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ShapeError::Empty`] for a time below 2 ns, [`ShapeError::TooLong`] and
+    /// [`ShapeError::TooManySlots`].
+    pub fn spike(
+        base: impl Into<Level>,
+        peak: impl Into<Level>,
+        time: Duration,
+    ) -> Result<Shape, ShapeError> {
+        Shape::there_and_back(Leaf::rise, "spike", (base.into(), peak.into()), time)
+    }
+
+    /// So many levels at equal distances from one rate to another, both included, each as long.
+    ///
+    /// ```text
+    /// |         ____
+    /// |    ____|
+    /// |___|
+    /// +-------------
+    /// ```
+    ///
+    /// Step i, from 0 on, has the rate `from + (to - from) * i / (steps - 1)`, so all of the count
+    /// is `(from + to) / 2 * steps * each`.
+    ///
+    /// ```
+    /// use nanopace::{Rate, Shape};
+    /// use std::time::Duration;
+    ///
+    /// let (low, high) = (Rate::per_second(1_000)?, Rate::per_second(5_000)?);
+    /// let shape = Shape::ladder(low, high, 5, Duration::from_secs(30))?;
+    /// assert_eq!(shape.duration(), Some(Duration::from_secs(150)));
+    /// assert_eq!(shape.rate_at(Duration::from_secs(30)), 2_000.0);
+    /// assert_eq!(shape.time_of(30_000), Some(Duration::from_secs(30)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ShapeError::TooFewSteps`] for less than two, [`ShapeError::TooManyParts`] for more than
+    /// 65536, and [`ShapeError::Empty`], [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
+    pub fn ladder(
+        from: impl Into<Level>,
+        to: impl Into<Level>,
+        steps: u32,
+        each: Duration,
+    ) -> Result<Shape, ShapeError> {
+        let (from, to, each_ns) = (from.into(), to.into(), part_ns(each)?);
+        let last = steps.saturating_sub(1);
+        if last == 0 {
+            return Err(ShapeError::TooFewSteps);
+        }
+        let rate = |step: u32| {
+            let sum = from.fine() * Fine::from(last - step) + to.fine() * Fine::from(step);
+            div_ceil(sum, Fine::from(last))
+        };
+        let rungs = (0..steps).map(|step| Program::leaf(Leaf::hold(rate(step), each_ns)));
+        let rest = format!("steps {steps} each {}", time_text(each));
+        Ok(Shape::of(Program::row(rungs)?, Text::between("ladder", from, to, &rest)))
+    }
+
+    /// Rates at moments, straight lines or steps [`Between`] them. It ends at the last moment.
+    ///
+    /// ```text
+    /// |      .             |      ______
+    /// |    .   ' .         |     |      |
+    /// |. '         ' .     |_____|      |
+    /// +---------------     +---------------
+    ///     Linear                Step
+    /// ```
+    ///
+    /// Its parts are [ramps](Shape::ramp) or [holds](Shape::hold).
+    ///
+    /// ```
+    /// use nanopace::{Between, Rate, Shape};
+    /// use std::time::Duration;
+    ///
+    /// let at = |second, rate: &str| Ok::<_, nanopace::RateError>(
+    ///     (Duration::from_secs(second), rate.parse()?)
+    /// );
+    /// let points = [at(0, "1k/s")?, at(10, "5k/s")?, at(40, "0/s")?];
+    /// assert_eq!(Shape::table(&points, Between::Linear)?.count(), Some(105_000.0));
+    /// assert_eq!(Shape::table(&points, Between::Step)?.count(), Some(160_000.0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ShapeError::TableStart`] for fewer than two points, or if the first one is not at zero,
+    /// [`ShapeError::TableOrder`] if one does not come behind the one before it,
+    /// [`ShapeError::TooManyParts`], [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
+    pub fn table(points: &[(Duration, Level)], between: Between) -> Result<Shape, ShapeError> {
+        if points.first().is_none_or(|(start, _)| !start.is_zero()) {
+            return Err(ShapeError::TableStart);
+        }
+        let part = |pair: &[(Duration, Level)]| {
+            let ((start, from), (end, to)) = (pair[0], pair[1]);
+            let time = end.checked_sub(start).filter(|time| !time.is_zero());
+            let time = time.ok_or(ShapeError::TableOrder(end))?;
+            match between {
+                Between::Linear => Shape::ramp(from, to, time),
+                Between::Step => Shape::hold(from, time),
+            }
+        };
+        let mut parts = points.windows(2).map(part);
+        let first = parts.next().ok_or(ShapeError::TableStart)??;
+        parts.try_fold(first, |shape, part| shape.then(part?))
+    }
+
+    /// A curve of your own, until `time`; none: for ever. See [`Curve`].
+    ///
+    /// The curve is tried at some thousand moments. It answers for itself at the others: a count
+    /// below zero, or that is not a number, is taken for 0, and one above the last for that. Where
+    /// it goes down, slots start at a moment around there.
+    ///
+    /// ```
+    /// use nanopace::{Curve, Shape};
+    /// use std::time::Duration;
+    ///
+    /// /// Slot n starts at the cube root of n seconds.
+    /// #[derive(Debug)]
+    /// struct Cubic;
+    ///
+    /// impl Curve for Cubic {
+    ///     fn count_at(&self, elapsed: Duration) -> f64 {
+    ///         elapsed.as_secs_f64().powi(3)
+    ///     }
+    /// }
+    ///
+    /// let shape = Shape::custom(Cubic, Some(Duration::from_secs(100)))?;
+    /// assert_eq!(shape.time_of(27), Some(Duration::from_secs(3)));
+    /// # Ok::<(), nanopace::ShapeError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ShapeError::Curve`] if one of the moments that are tried shows that it is none,
+    /// [`ShapeError::Empty`] and [`ShapeError::TooLong`].
+    pub fn custom(
+        curve: impl Curve + 'static,
+        time: Option<Duration>,
+    ) -> Result<Shape, ShapeError> {
+        let time_ns = time.map_or(Ok(i64::MAX), part_ns)?;
+        custom::check(&curve, time_ns)?;
+        let text = Text::Item(format!("custom {curve:?}"));
+        Shape::leaf(Leaf::custom(Arc::new(curve), time_ns), text)
+    }
+
+    /// A part, and the same back. `part` makes it of the lower rate, the higher one, and how long
+    /// it takes.
+    fn there_and_back(
+        part: fn(Fine, Fine, i64) -> Leaf,
+        word: &str,
+        (from, to): (Level, Level),
+        time: Duration,
+    ) -> Result<Shape, ShapeError> {
+        let there = part_ns(time / 2)?;
+        let back = part_ns(time)? - there;
+        let parts = [rising(part, from, to, there), rising(part, to, from, back)];
+        let rest =
+            if word == "sine" { format!("period {}", time_text(time)) } else { time_text(time) };
+        Ok(Shape::of(Program::row(parts.map(Program::leaf))?, Text::between(word, from, to, &rest)))
+    }
+}
