@@ -91,10 +91,11 @@ fn start_schedule<'run>(
     shared: &'run RunShared,
     messages: Sender<Message>,
 ) -> anyhow::Result<&'run RunSpan> {
-    // The run starts with the first slot, exactly. It goes back, and a worker gets it.
+    // The first slot says when the schedule starts, exactly. It goes back, and a worker gets it.
     let first = shared.pacer.claim()?;
     shared.pacer.resume();
-    let span = RunSpan::new(&shared.pacer, first.due()?, setup.length(), messages);
+    let start = first.due()? - setup.first;
+    let span = RunSpan::new(&shared.pacer, start, setup.length(), messages);
     setup.target.iter().for_each(Target::schedule_starts);
     // It is not set anywhere else.
     let _ = shared.span.set(span);

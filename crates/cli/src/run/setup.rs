@@ -30,6 +30,8 @@ pub(crate) struct Setup {
     pub(crate) args: RunArgs,
     /// Where requests go; the first one, if there are several.
     pub(crate) url: String,
+    /// The first intended start, from the load's start.
+    pub(crate) first: Duration,
     /// The end of the load, from its start; the longest time if there is none.
     end: Duration,
     /// What is sent.
@@ -54,8 +56,7 @@ impl Setup {
         if args.hdr.is_some() && args.hdr == args.json {
             bail!("--json and --hdr have the same file: give each its own");
         }
-        args.schedule.plain_rate()?;
-        ensure!(args.schedule.starts()?.next().is_some(), "this load has no requests");
+        let first = args.schedule.starts()?.next().context("this load has no requests")?;
         let end = args.schedule.end()?.unwrap_or(Duration::MAX);
         ensure!(args.warmup < end, "--warmup: the load is over before anything is recorded");
         let cores = if args.pin { cores()? } else { Vec::new() };
@@ -69,7 +70,7 @@ impl Setup {
         // Only now: a run that can't be made leaves the results of the last one alone.
         let output = Output::create(args.json.as_deref())?;
         let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
-        Ok(Setup { args, url, end, plan, target, cores, output, hdr })
+        Ok(Setup { args, url, first, end, plan, target, cores, output, hdr })
     }
 
     /// How many connections each thread has.
@@ -83,8 +84,7 @@ impl Setup {
     /// A pacer as asked for, paused until the schedule starts.
     pub(crate) fn pacer(&self) -> anyhow::Result<Pacer> {
         let args = &self.args;
-        let mut builder = Pacer::builder(args.schedule.plain_rate()?);
-        builder = builder.strictness(args.strictness).start_paused();
+        let mut builder = args.schedule.pacer()?.strictness(args.strictness).start_paused();
         if let Some(limit) = args.max_backlog {
             builder = builder.max_backlog(limit);
         }
@@ -104,19 +104,21 @@ impl Setup {
         let args = &self.args;
         let keeps_slots = args.strictness == Strictness::AVERAGE
             && args.max_backlog.is_none()
-            && args.requests.is_none();
+            && args.requests.is_none()
+            && !args.schedule.is_replay();
         Policy { skip_later_than: args.skip_later_than, keeps_slots }
     }
 
     /// The length of the run. It ends with the load, at the latest.
     pub(crate) fn length(&self) -> RunLength {
         let args = &self.args;
-        let is_limited = args.requests.is_some() || !args.schedule.is_steady();
+        let is_limited = args.requests.is_some() || args.schedule.has_length();
         let default = if is_limited { Duration::MAX } else { DEFAULT_DURATION };
         RunLength {
             warmup: args.warmup,
             duration: args.duration.unwrap_or(default).min(self.end.saturating_sub(args.warmup)),
             slots: args.requests,
+            is_steady: args.schedule.is_steady(),
         }
     }
 

@@ -4,7 +4,7 @@ use super::arrivals::ArrivalProcess;
 use anyhow::Context;
 use clap::Args;
 use clap::builder::ArgPredicate;
-use nanopace::{Arrivals, Rate, Shape, Shard};
+use nanopace::{Arrivals, Pacer, PacerBuilder, Rate, Shape, Shard};
 use nanopace_console::human;
 use std::time::Duration;
 
@@ -81,10 +81,13 @@ impl ScheduleArgs {
         self.shard.clone().map_or_else(|| Ok(Shard::new(0, 1)?), Ok)
     }
 
-    /// The rate, if there is nothing else. Runs do not take shapes yet.
-    pub(crate) fn plain_rate(&self) -> anyhow::Result<Rate> {
-        let is_plain = self.arrivals.is_even() && self.shard.is_none();
-        self.rate.filter(|_| is_plain).context("runs take only --rate so far")
+    /// A pacer of this load.
+    pub(crate) fn pacer(&self) -> anyhow::Result<PacerBuilder> {
+        let builder = match (&self.shape, self.rate) {
+            (None, Some(rate)) => Pacer::builder(rate),
+            _ => Pacer::shaped(self.shape()?),
+        };
+        Ok(builder.arrivals(self.arrivals()?).shard(self.shard()?))
     }
 
     /// The load in one line.
@@ -99,9 +102,14 @@ impl ScheduleArgs {
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether the rate is always the same, and requests need not be those of a recording.
+    /// Whether the intervals between slots are all equal.
     pub(crate) fn is_steady(&self) -> bool {
-        self.shape.is_none() && !self.is_replay()
+        self.shape.is_none() && self.arrivals.is_even() && self.shard.is_none()
+    }
+
+    /// Whether the load itself says how long it is; it may have no end.
+    pub(crate) fn has_length(&self) -> bool {
+        self.shape.is_some() || self.is_replay()
     }
 
     /// Whether the requests are those of a recording.
