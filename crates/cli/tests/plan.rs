@@ -80,6 +80,13 @@ fn a_constant_rate_has_even_starts() {
 }
 
 #[test]
+fn a_start_at_the_very_end_is_neither_listed_nor_counted() {
+    // Slot 14 starts 0.24 ns before the end, which is rounded up to the end.
+    let line = "--shape \"hold 1261/s 0.0111023s\"";
+    assert_eq!((starts(line).len(), &*figure(line, "slots")), (14, "14"));
+}
+
+#[test]
 fn shards_share_the_starts() {
     for load in LOADS {
         for arrivals in ARRIVALS {

@@ -47,11 +47,11 @@ impl Arrivals {
     /// ```
     pub fn starts_before(&self, elapsed: Duration, shape: &Shape, shard: &Shard) -> u64 {
         let Some(last_ns) = span_ns(elapsed).checked_sub(1).filter(|&ns| ns >= 0) else { return 0 };
-        // A shape has the slots below its count.
-        let below_end: Option<Count> = shape.count_at_ns(i64::MAX).checked_sub(1);
-        below_end.map_or(0, |last| {
-            shard.locals_before(self.slots_by(shape.count_at_ns(last_ns).min(last)))
-        })
+        let (count, end) = (shape.count_at_ns(last_ns), shape.count_at_ns(i64::MAX));
+        // A shape has the slots below its count. While its rate is zero, the next has not come.
+        let is_below = shape.is_flat_at_ns(last_ns) || count == end;
+        let last: Option<Count> = if is_below { count.checked_sub(1) } else { Some(count) };
+        last.map_or(0, |last| shard.locals_before(self.slots_by(last)))
     }
 }
 

@@ -43,7 +43,9 @@ impl Load<'_> {
     /// The intended starts.
     pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
         let starts = self.schedule.starts()?;
-        let end = self.duration.unwrap_or(Duration::MAX);
+        // A run takes no slot at the very end of its shape either.
+        let ends = [self.duration, self.shape.duration()];
+        let end = ends.into_iter().flatten().min().unwrap_or(Duration::MAX);
         let most = usize::try_from(self.requests).unwrap_or(usize::MAX);
         Ok(starts.take_while(move |&start| start < end).take(most))
     }
@@ -64,7 +66,8 @@ impl Load<'_> {
         arrivals.starts_before(moment, &self.shape, &self.shard).min(self.requests)
     }
 
-    /// The first start that is one too many: so as many requests take as many intervals.
+    /// Right behind the first start that is one too many: so as many requests take as many intervals.
+    /// Several may start at one moment.
     fn end_of_requests(&self, arrivals: &Arrivals) -> Option<Duration> {
         let is_too_late = |ns: u64| {
             let moment = Duration::from_nanos(ns);
@@ -78,6 +81,6 @@ impl Load<'_> {
             let middle = early.midpoint(late);
             if is_too_late(middle) { late = middle } else { early = middle }
         }
-        Some(Duration::from_nanos(early))
+        Some(Duration::from_nanos(late))
     }
 }

@@ -66,7 +66,7 @@ struct Processor {
     wanted_ns: u64,
 }
 
-/// Both null when there were too few starts to judge.
+/// Both null when there were too few starts to judge, or arrivals that are not even.
 #[derive(Debug, Serialize)]
 struct Gaps {
     within_25_percent: Option<f64>,

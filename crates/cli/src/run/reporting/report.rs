@@ -108,7 +108,7 @@ fn gaps(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
                 "gaps      {near} within 25 % of nominal, coefficient of variation {variation:.3}"
             )
         }
-        None => writeln!(f, "gaps      too few starts to judge"),
+        None => writeln!(f, "gaps      not judged: too few starts, or arrivals that are not even"),
     }
 }
 
