@@ -2,7 +2,9 @@
 
 use crate::calibrate::args::{self as calibrate_args, CalibrateArgs};
 use crate::config;
+use crate::plan::args::{self as plan_args, PlanArgs};
 use crate::run::args::RunArgs;
+use crate::schedule::help::GRAMMAR;
 use clap::error::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use nanopace_trial::LimitArgs;
@@ -17,6 +19,9 @@ Examples:
   nanopace run --requests 1000 --json - | jq .response_time_ns.p99
   nanopace run --fail-below 0.99               exit status 3 if the rate is missed
   nanopace run --config run.toml --rate 10k/s  options from a file; those given here win
+  nanopace run --shape \"ramp 100/s..5k/s 30s, hold 60s\" --arrivals poisson
+  nanopace plan --shape \"sine 1k/s..5k/s period 20s x3\"
+                                               draws a load before anything runs
   nanopace calibrate                           which rates and pauses suit this machine
   nanopace limit --compare --phases            how limiters decide about the same requests
 
@@ -38,8 +43,11 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Drive an HTTP server at a given rate and report wait, service and response times.
-    #[command(after_help = EXAMPLES)]
+    #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{GRAMMAR}"))]
     Run(Box<RunArgs>),
+    /// Draw a load before anything runs: its rate over time, and when each request is to start.
+    #[command(after_help = plan_args::EXAMPLES, after_long_help = plan_args::long_help())]
+    Plan(Box<PlanArgs>),
     /// Measure this machine's clock, sleeps and starts, and recommend a way to pause.
     #[command(after_help = calibrate_args::HELP)]
     Calibrate(CalibrateArgs),
@@ -61,8 +69,15 @@ impl Cli {
             return Ok(Command::PrintConfig(config));
         }
         let mut command = Cli::from_arg_matches(&matches).map(Cli::into_command)?;
-        if let Command::Run(args) = &mut command {
-            args.settings = config::settings(&definition, &matches);
+        match &mut command {
+            Command::Run(args) => {
+                args.settings = config::settings(&definition, &matches);
+                if args.schedule.settle(config::is_set(&matches, "rate")) {
+                    args.settings.insert("rate".to_owned(), "1/s".into());
+                }
+            }
+            Command::Plan(args) => drop(args.schedule.settle(config::is_set(&matches, "rate"))),
+            _ => {}
         }
         Ok(command)
     }
@@ -96,7 +111,7 @@ mod tests {
     fn the_defaults_are_the_main_job() {
         for line in ["nanopace", "nanopace run"] {
             let args = run_args(line).unwrap();
-            assert_eq!(args.rate, Rate::per_second(5_000).unwrap());
+            assert_eq!(args.schedule.rate, Rate::per_second(5_000).ok());
             assert_eq!((args.client.connections, args.duration, args.requests), (16, None, None));
             assert_eq!(args.client.timeout, Duration::from_secs(10));
         }

@@ -74,6 +74,12 @@ pub(crate) fn settings(command: &Command, matches: &ArgMatches) -> Table {
     run_matches(matches).map_or_else(Table::new, |run| print::settings(options(command), run))
 }
 
+/// Whether an option of this name is on the command line, or in the file.
+pub(crate) fn is_set(matches: &ArgMatches, id: &str) -> bool {
+    let command = matches.subcommand().map_or(matches, |(_, command)| command);
+    command.value_source(id) == Some(ValueSource::CommandLine)
+}
+
 fn refused(told: String) -> Error {
     Error::raw(ErrorKind::ValueValidation, told)
 }

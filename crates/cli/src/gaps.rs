@@ -1,19 +1,17 @@
 //! Gap quality: how even the starts are, independent of their mean.
 //!
 //! Clumps can have a perfect average. So each gap between two neighbouring starts of all workers is
-//! compared with the interval that was asked for at that time.
+//! compared with what was asked for in its time: there should be one slot in it.
 
-use nanopace::{Nanos, Rate};
+use nanopace::Nanos;
 
 /// Judges the gaps between starts, given in order.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Gaps {
-    /// Seconds between two starts, as asked for.
-    nominal: f64,
     last: Option<Nanos>,
     count: f64,
     near: f64,
-    /// The mean of the gaps, each divided by its nominal length, and the sum of squared distances
+    /// The mean of the gaps, in slots, and the sum of squared distances
     /// from that mean. (Welford's method: no second pass, and no cancellation.)
     mean: f64,
     squares: f64,
@@ -29,22 +27,15 @@ pub(crate) struct Quality {
 }
 
 impl Gaps {
-    /// No starts yet, at `rate`.
-    pub(crate) fn new(rate: Rate) -> Gaps {
-        Gaps { nominal: nominal(rate), last: None, count: 0.0, near: 0.0, mean: 0.0, squares: 0.0 }
-    }
-
-    /// From now on the rate is `rate`. The gap across the change belongs to neither rate and is not
-    /// judged.
-    pub(crate) fn change(&mut self, rate: Rate) {
-        self.nominal = nominal(rate);
+    /// The gap from the last start to the next one is not judged: another load is asked for.
+    pub(crate) fn cut(&mut self) {
         self.last = None;
     }
 
-    /// The next start, not before the previous one.
-    pub(crate) fn start(&mut self, at: Nanos) {
+    /// The next start, not before the previous one. So many slots were asked for from that to this.
+    pub(crate) fn start(&mut self, at: Nanos, slots: impl FnOnce(Nanos, Nanos) -> f64) {
         if let Some(last) = self.last.replace(at) {
-            self.gap((at - last).as_secs_f64() / self.nominal);
+            self.gap(slots(last, at));
         }
     }
 
@@ -67,29 +58,21 @@ impl Gaps {
     }
 }
 
-fn nominal(rate: Rate) -> f64 {
-    rate.interval_ns() * 1e-9
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn rate(hz: u64) -> Rate {
-        Rate::per_second(hz).unwrap()
-    }
-
-    /// Shows the starts, in microseconds.
-    fn show(gaps: &mut Gaps, starts_us: &[u64]) {
+    /// Shows the starts, in microseconds, at so many slots per second.
+    fn show(gaps: &mut Gaps, hz: f64, starts_us: &[u64]) {
         for us in starts_us {
-            gaps.start(Nanos::from_nanos(us * 1_000));
+            gaps.start(Nanos::from_nanos(us * 1_000), |from, to| (to - from).as_secs_f64() * hz);
         }
     }
 
     /// The quality of starts at these microseconds, at 100/s: the nominal gap is 10 000 us.
     fn quality(starts_us: &[u64]) -> Option<Quality> {
-        let mut gaps = Gaps::new(rate(100));
-        show(&mut gaps, starts_us);
+        let mut gaps = Gaps::default();
+        show(&mut gaps, 100.0, starts_us);
         gaps.quality()
     }
 
@@ -126,10 +109,10 @@ mod tests {
 
     #[test]
     fn a_rate_change_scales_the_gaps_and_drops_the_one_across_it() {
-        let mut gaps = Gaps::new(rate(100));
-        show(&mut gaps, &[0, 10_000, 20_000]);
-        gaps.change(rate(1_000));
-        show(&mut gaps, &[500_000, 501_000, 502_000]);
+        let mut gaps = Gaps::default();
+        show(&mut gaps, 100.0, &[0, 10_000, 20_000]);
+        gaps.cut();
+        show(&mut gaps, 1_000.0, &[500_000, 501_000, 502_000]);
         assert_quality(gaps.quality(), 1.0, 0.0);
     }
 

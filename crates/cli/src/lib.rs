@@ -11,9 +11,11 @@ pub mod fuzzing;
 mod gaps;
 mod interrupt;
 mod percentiles;
+mod plan;
 mod progress;
 mod refusal;
 mod run;
+mod schedule;
 mod target;
 
 use args::{Cli, Command};
@@ -22,6 +24,8 @@ use calibrate::args::CalibrateArgs;
 use interrupt::Interrupt;
 use nanopace_console::Output;
 use nanopace_trial::LimitArgs;
+use plan::Plan;
+use plan::args::PlanArgs;
 use run::args::RunArgs;
 use run::reporting::json;
 use run::reporting::report::Report;
@@ -44,6 +48,7 @@ const MISSED: u8 = 3;
 pub fn main() -> ExitCode {
     let done = match Cli::read(env::args_os()) {
         Ok(Command::Run(args)) => run(*args),
+        Ok(Command::Plan(args)) => plan(&args),
         Ok(Command::Calibrate(args)) => calibrate(&args),
         Ok(Command::Limit(args)) => limit(*args),
         Ok(Command::PrintConfig(config)) => print(&config),
@@ -59,14 +64,14 @@ pub fn main() -> ExitCode {
 type Done = Result<ExitCode, (u8, anyhow::Error)>;
 
 /// Prints help and version as answers. Everything else that stops the parser becomes an error of
-/// one line.
+/// one line, or of three about a shape.
 fn usage(error: &clap::Error) -> Done {
     if !error.use_stderr() {
         return quietly(error.print())
             .map(|()| ExitCode::SUCCESS)
             .map_err(|error| (FAILED, error.into()));
     }
-    Err((REFUSED, anyhow::Error::msg(refusal::one_line(error))))
+    Err((REFUSED, anyhow::Error::msg(refusal::text(error))))
 }
 
 fn print(text: &str) -> Done {
@@ -82,6 +87,14 @@ fn run(args: RunArgs) -> Done {
     lost.map_err(|error| (FAILED, error))?;
     let is_as_required = summary.missed.is_empty();
     Ok(if is_as_required { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
+}
+
+fn plan(args: &PlanArgs) -> Done {
+    let mut plan = Plan::new(args).map_err(|error| (REFUSED, error))?;
+    // What one place does not take, the others still get.
+    let written = [plan.show(), plan.draw(), plan.list()];
+    let written = written.into_iter().try_for_each(quietly);
+    written.map(|()| ExitCode::SUCCESS).map_err(|error| (FAILED, error.into()))
 }
 
 fn calibrate(args: &CalibrateArgs) -> Done {

@@ -1,6 +1,7 @@
 //! A run from its first thread to its summary.
 
 pub(crate) mod args;
+mod asked;
 pub(crate) mod client;
 mod controller;
 pub(crate) mod criteria;
@@ -40,7 +41,7 @@ pub(crate) fn run(
     mut hdr: Option<HdrLog>,
 ) -> anyhow::Result<(Summary, anyhow::Result<()>)> {
     let connections = setup.connections();
-    let shared = Arc::new(RunShared::new(setup.pacer(), Arc::clone(&setup.plan), &connections));
+    let shared = Arc::new(RunShared::new(setup.pacer()?, Arc::clone(&setup.plan), &connections));
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();
     // The receiver is gone only when the run has ended.
@@ -56,7 +57,8 @@ pub(crate) fn run(
         hdr.begin(start)?;
     }
     let span = start_schedule(setup, &shared, sender)?;
-    let mut controller = Controller::new(&shared, span, progress, hdr, setup.policy());
+    let mut controller =
+        Controller::new(&shared, span, setup.asked(span.start)?, progress, hdr, setup.policy());
     if is_wanted {
         controller.run(&messages);
     }
@@ -89,10 +91,11 @@ fn start_schedule<'run>(
     shared: &'run RunShared,
     messages: Sender<Message>,
 ) -> anyhow::Result<&'run RunSpan> {
-    // The run starts with the first slot, exactly. It goes back, and a worker gets it.
+    // The first slot says when the schedule starts, exactly. It goes back, and a worker gets it.
     let first = shared.pacer.claim()?;
     shared.pacer.resume();
-    let span = RunSpan::new(&shared.pacer, first.due()?, setup.length(), messages);
+    let start = first.due()? - setup.first;
+    let span = RunSpan::new(&shared.pacer, start, setup.length(), messages);
     setup.target.iter().for_each(Target::schedule_starts);
     // It is not set anywhere else.
     let _ = shared.span.set(span);

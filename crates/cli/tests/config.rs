@@ -56,6 +56,30 @@ fn what_is_printed_is_read_back_and_printed_again() {
 }
 
 #[test]
+fn a_load_may_be_in_a_file() {
+    let load = "shape = \"ramp 0/s..2k/s 1min, hold 1min\"\narrivals = \"gamma:0.25\"\nseed = 7\nshard = \"1/3\"\n";
+    let folder = folder("run.toml", load);
+    let printed = nanopace(folder.path(), "run --config run.toml --print-config");
+    let given = stdout(&printed).lines().filter(|line| !line.starts_with('#'));
+    assert!(given.eq(load.lines()), "{printed:?}");
+    assert!(!stdout(&printed).contains("5000/s"), "{printed:?}");
+    for (text, told) in [
+        (
+            "shape = 'hold 1/s'",
+            "run.toml line 1: invalid value 'hold 1/s' for '--shape <SHAPE>': column 9: ",
+        ),
+        ("shape = 'hold 1/s 1s'\nrate = 5", "run.toml: the argument '--"),
+        ("arrivals = 'soon'", "run.toml line 1: invalid value 'soon' for '--arrivals"),
+    ] {
+        fs::write(folder.path().join("run.toml"), text).unwrap();
+        let output = nanopace(folder.path(), "run --config run.toml");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.starts_with(&format!("error: {told}")), "{stderr}");
+        assert_eq!((output.status.code(), stderr.lines().count()), (Some(2), 1), "{stderr}");
+    }
+}
+
+#[test]
 fn the_defaults_are_printed_as_comments_only() {
     let output = nanopace(Path::new("."), "--print-config");
     assert!(stdout(&output).lines().all(|line| line.starts_with("# ")), "{output:?}");

@@ -117,7 +117,7 @@ fn the_json_object_has_the_promised_names_and_no_others() {
     assert_eq!(
         names(&results),
         "achieved_rate bytes_read bytes_written completed connect_time_ns due duration_seconds errors \
-         failed failures gaps lateness ledger missed processor ratio resolve_time_ns \
+         failed failures gaps lateness ledger missed processor rate_over_time ratio resolve_time_ns \
          response_time_ns response_times_at_least service_time_ns set_up_time_ns settings skipped \
          spun_ns start started statuses target_rate tls_time_ns unfinished unstarted url verdict \
          version wait_time_ns"
@@ -125,6 +125,10 @@ fn the_json_object_has_the_promised_names_and_no_others() {
     for times in ["wait_time_ns", "service_time_ns", "response_time_ns"] {
         assert_eq!(names(&results[times]), "count max mean p50 p90 p99 p99_9 p99_99");
     }
+    assert_eq!(
+        names(&results["rate_over_time"][0]),
+        "achieved_rate from_seconds target_rate to_seconds"
+    );
     assert_eq!(names(&results["gaps"]), "coefficient_of_variation within_25_percent");
     assert_eq!(names(&results["ledger"]), "allocated_ns backlog_ns elapsed_ns idle_ns waiting_ns");
     let verdicts = ["on-schedule", "target-behind", "generator-behind", "target-failing"];

@@ -53,6 +53,23 @@ fn keys_change_the_rate_and_end_the_run() {
 }
 
 #[test]
+fn keys_end_a_shape() {
+    let json = scratch("shape.json");
+    // The words of a shape stay together.
+    let options = "--shape 'ramp 1k/s..1k/s 5min, hold 5min'";
+    let mut session = spawn(&line(options, &json), TIMEOUT_MS).unwrap();
+    begin(&mut session);
+    type_and_see(&mut session, " ", "(paused)");
+    type_and_see(&mut session, " ", "/s  backlog");
+    type_and_see(&mut session, "+", "of 1100/s");
+    type_and_see(&mut session, "2k\r", "of 2000/s");
+    type_and_see(&mut session, "q", "verdict");
+    session.exp_eof().unwrap();
+    let results: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    assert_eq!(results["settings"]["shape"], "ramp 1k/s..1k/s 5min, hold 5min");
+}
+
+#[test]
 fn a_second_interrupt_gives_up_the_answers() {
     let json = scratch("given-up.json");
     let options = "--rate 100 -c 3 --duration 10min --timeout 10min --target-stall 10min@0s";

@@ -28,6 +28,7 @@ mod schedule;
 mod shape;
 mod shard;
 mod sleepers;
+mod starts;
 mod stats;
 mod strictness;
 mod sync;

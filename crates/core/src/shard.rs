@@ -104,6 +104,23 @@ impl Shard {
 }
 
 impl Shard {
+    /// The share of the load that is this process's, above 0 and at most 1.
+    ///
+    /// ```
+    /// use nanopace::Shard;
+    ///
+    /// let share = "1/2:1:1".parse::<Shard>()?.share();
+    /// assert!((share - 0.5).abs() < 1e-9);
+    /// # Ok::<(), nanopace::ShardError>(())
+    /// ```
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "both are below 2^32")]
+    pub fn share(&self) -> f64 {
+        self.own.len() as f64 / self.cycle as f64
+    }
+}
+
+impl Shard {
     /// One process takes all slots.
     pub(crate) fn whole() -> Shard {
         Shard { cycle: 1, own: vec![0] }

@@ -141,12 +141,12 @@ pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts
         while warm_up.go_on() {
             start(&pacer)?;
         }
-        let (mut lateness, mut gaps) = (histogram(), Gaps::new(rate));
+        let (mut lateness, mut gaps) = (histogram(), Gaps::default());
         let (before, spun_before, wall) = (cpu_time(), pacer.stats().spun(), Instant::now());
         while bounds.go_on() {
             let (intended, actual) = start(&pacer)?;
             lateness.saturating_record(nanos(actual - intended));
-            gaps.start(actual);
+            gaps.start(actual, |from, to| (to - from).as_secs_f64() * f64::from(hz));
         }
         let wall = wall.elapsed().as_secs_f64();
         let cpu_share = cpu_since(before).map(|cpu| cpu.as_secs_f64() / wall);

@@ -2,9 +2,10 @@
 
 use super::client::args::ClientArgs;
 use super::criteria::Criterion;
+use crate::schedule::args::ScheduleArgs;
 use crate::target::args::TargetArgs;
 use clap::Args;
-use nanopace::{Rate, Strictness};
+use nanopace::Strictness;
 use nanopace_console::human::positive_duration;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,9 +23,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method", "body", "body_file"])]
     pub(crate) targets: Option<PathBuf>,
 
-    /// Requests to start, per second unless another unit follows: 5000, 50k/s, 3/min, 1.5/h
-    #[arg(long, default_value = "5000/s")]
-    pub(crate) rate: Rate,
+    #[command(flatten)]
+    pub(crate) schedule: ScheduleArgs,
 
     /// How long to run, without the warm-up [default: 10s; with --requests no limit]
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]

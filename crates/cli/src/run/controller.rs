@@ -1,5 +1,6 @@
 //! Controls a run: acts on keys and signals, collects and shows once a second, and ends the run.
 
+use super::asked::{AskedLoad, Load};
 use super::keys::{Action, Prompt};
 use super::leftover;
 use super::load::processor::{self, ProcessorTime};
@@ -9,7 +10,7 @@ use super::load::threads::{self, Threads};
 use super::message::Message;
 use super::recording::collector::Collector;
 use super::recording::hdr_log::HdrLog;
-use super::reporting::rate_history::RateHistory;
+use super::reporting::rates::{Interval, RatesOverTime};
 use super::reporting::summary::{RunResults, Summary, Title};
 use super::status::{Recent, Status};
 use crate::progress::Progress;
@@ -33,7 +34,8 @@ pub(crate) struct Controller<'run> {
     pacer: Pacer,
     shared: &'run RunShared,
     span: &'run RunSpan,
-    rates: RateHistory,
+    asked: AskedLoad,
+    rates: RatesOverTime,
     collector: Collector<'run>,
     progress: Progress,
     hdr: Option<HdrLog>,
@@ -75,6 +77,7 @@ impl<'run> Controller<'run> {
     pub(crate) fn new(
         shared: &'run RunShared,
         span: &'run RunSpan,
+        asked: AskedLoad,
         progress: Progress,
         hdr: Option<HdrLog>,
         policy: Policy,
@@ -86,7 +89,8 @@ impl<'run> Controller<'run> {
             pacer: pacer.clone(),
             shared,
             span,
-            rates: RateHistory::new(span.start, pacer.rate().as_hz()),
+            asked,
+            rates: RatesOverTime::new(),
             collector: Collector::new(pacer, &shared.recorders),
             progress,
             hdr,
@@ -135,7 +139,7 @@ impl<'run> Controller<'run> {
         // A pause and a burst ratio hold back slots that were due.
         self.pacer.set_strictness(Strictness::AVERAGE);
         self.pacer.resume();
-        let left = leftover::take(&self.pacer, self.span, run_end.at);
+        let left = leftover::take(&self.pacer, self.span, &self.asked, run_end.at);
         if let Some(recorder) = self.shared.recorders.first() {
             recorder.unstarted(&left, run_end.at);
         }
@@ -171,7 +175,8 @@ impl<'run> Controller<'run> {
             title,
             recorded_from: self.span.recorded_from,
             run_end,
-            rates: &self.rates,
+            asked: &self.asked,
+            rates: self.rates,
             stats: self.collector.total(),
             gaps: self.collector.gap_quality(),
             processor: processor::sum(processor::since(&self.last.processor, &self.warm.processor)),
@@ -194,8 +199,16 @@ impl<'run> Controller<'run> {
             self.warm = self.last.clone();
         }
         let length = self.last.at - before.at;
-        let interval = self.collector.collect(self.last.lacks_processor(&before));
-        self.recent = Recent::new(interval, length);
+        let interval = self.collector.collect(&self.asked, self.last.lacks_processor(&before));
+        self.recent = Recent::new(interval, length, self.asked.mean_hz(before.at, self.last.at));
+        let recorded = |at: Nanos| at.max(self.span.recorded_from).min(self.span.end());
+        let (from, to) = (recorded(before.at), recorded(self.last.at));
+        self.rates.add(Interval {
+            from: from - self.span.start,
+            to: to - self.span.start,
+            asked: self.asked.count(from, to),
+            started: interval.started(),
+        });
         // A full disk ends the log, and not the run.
         if let Some(hdr) = &mut self.hdr
             && let Err(error) = hdr.write(before.at - self.span.start, length, interval)
@@ -210,7 +223,7 @@ impl<'run> Controller<'run> {
         let skipped = match self.policy.skip_later_than {
             None => 0,
             Some(_) if self.policy.keeps_slots => {
-                self.rates.slots(from, run_end.at).saturating_sub(total.due())
+                self.asked.slots(from, run_end.at).saturating_sub(total.due())
             }
             Some(_) => self.last.skipped - self.warm.skipped,
         };
@@ -237,41 +250,44 @@ impl<'run> Controller<'run> {
             Action::SetRate(rate) => self.set_rate(rate),
             Action::Faster => self.scale_rate(1.1),
             Action::Slower => self.scale_rate(1.0 / 1.1),
-            Action::TogglePause if self.pacer.is_paused() => {
-                self.pacer.resume();
-                self.record_rate(self.pacer.rate().as_hz());
-            }
             Action::TogglePause => {
-                self.pacer.pause();
-                self.record_rate(0.0);
+                let is_paused = self.pacer.is_paused();
+                if is_paused {
+                    self.pacer.resume();
+                } else {
+                    self.pacer.pause();
+                }
+                self.collector.change(&self.asked);
+                self.asked.pause(self.pacer.now(), !is_paused);
             }
         }
     }
 
     fn scale_rate(&mut self, factor: f64) {
         // A rate at the end of the range stays as it is.
-        if let Ok(rate) = Rate::from_hz(rounded(self.pacer.rate().as_hz() * factor)) {
+        if let Ok(rate) = Rate::from_hz(rounded(self.asked.hz(self.pacer.now()) * factor)) {
             self.set_rate(rate);
         }
     }
 
     fn set_rate(&mut self, rate: Rate) {
         self.pacer.set_rate(rate);
-        if !self.pacer.is_paused() {
-            self.record_rate(rate.as_hz());
-        }
+        self.collector.change(&self.asked);
+        self.asked.change(self.pacer.now(), Load::Rate(rate));
     }
 
-    /// From now on, the run is measured against `hz`.
-    fn record_rate(&mut self, hz: f64) {
-        self.rates.change(self.pacer.now(), hz);
-        self.collector.change_rate(self.pacer.rate());
+    /// The rate that is asked for; of a shape, its mean in the last interval.
+    fn rate(&self) -> String {
+        match self.asked.load() {
+            Load::Rate(rate) => rate.to_string(),
+            Load::Shape(_) => self.recent.asked(),
+        }
     }
 
     fn status(&self) -> Status {
         Status {
             elapsed: self.pacer.now() - self.span.start,
-            rate: self.pacer.rate(),
+            rate: self.rate(),
             paused: self.pacer.is_paused(),
             ledger: self.pacer.ledger(),
             recent: self.recent.clone(),

@@ -1,34 +1,44 @@
 //! The slots that were due when the schedule ended, and that nobody had started.
 
+use super::asked::AskedLoad;
 use super::load::span::RunSpan;
 use nanopace::{Nanos, Pacer};
 use std::iter;
-use std::time::Duration;
 
 /// A batch is this part of what is left, so its slots are due within this part of their age. There
 /// may be billions of them.
 const FINENESS: f64 = 10_000.0;
 
-/// Takes them from the pacer, in batches: the intended start of the last slot, and how many there
-/// are. The warm-up's are in no batch.
-pub(crate) fn take(pacer: &Pacer, span: &RunSpan, end: Nanos) -> Vec<(Nanos, u64)> {
-    let batches = iter::from_fn(|| batch(pacer, span, end));
-    let counted = batches.filter(|&(last, _)| last >= span.recorded_from);
+/// Takes them from the pacer, in batches: how many slots there are, and the intended start of the
+/// last one; of several, that of the slot behind them. The warm-up's are in no batch.
+pub(crate) fn take(
+    pacer: &Pacer,
+    span: &RunSpan,
+    asked: &AskedLoad,
+    end: Nanos,
+) -> Vec<(Nanos, u64)> {
+    let batches = iter::from_fn(|| batch(pacer, span, asked, end)).collect::<Vec<_>>();
+    let nexts = batches.iter().skip(1).map(|&(first, _)| first).chain([end]);
+    let lasts = batches.iter().zip(nexts).map(|(&(first, slots), next)| match slots {
+        1 => (first, 1),
+        _ => (next, slots),
+    });
+    let counted = lasts.filter(|&(last, _)| last >= span.recorded_from);
     counted.map(|(last, slots)| (last, span.leave(slots))).filter(|&(_, slots)| slots > 0).collect()
 }
 
-fn batch(pacer: &Pacer, span: &RunSpan, end: Nanos) -> Option<(Nanos, u64)> {
+/// The intended start of the next slot, if it was due before the end, and with how many behind it
+/// it was taken.
+fn batch(pacer: &Pacer, span: &RunSpan, asked: &AskedLoad, end: Nanos) -> Option<(Nanos, u64)> {
     let first = pacer.try_acquire().ok()?.intended_start();
     if first >= end {
         return None;
     }
     let bound = if first < span.recorded_from { span.recorded_from } else { end };
-    let interval = pacer.rate().interval_ns() * 1e-9;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "capped at u32")]
-    let wanted = ((bound - first).as_secs_f64() / interval / FINENESS) as u32;
+    let wanted = (asked.count(first, bound) / FINENESS) as u32;
     let more = pacer.try_acquire_many(wanted).map_or(0, |_| wanted);
-    let last = first + Duration::from_secs_f64(interval * f64::from(more));
-    Some((last, u64::from(more) + 1))
+    Some((first, u64::from(more) + 1))
 }
 
 #[cfg(test)]
@@ -37,17 +47,20 @@ mod tests {
     use crate::run::load::span::RunLength;
     use nanopace::{ManualClock, Rate};
     use std::sync::mpsc;
+    use std::time::Duration;
 
     /// What is left after 3 s of which one was warm-up, at this rate.
     fn left(hz: u64, slots: Option<u64>) -> (Vec<(Nanos, u64)>, Nanos) {
         let clock = ManualClock::new();
-        let pacer = Pacer::builder(Rate::per_second(hz).unwrap()).clock(clock.clone()).build();
+        let rate = Rate::per_second(hz).unwrap();
+        let pacer = Pacer::builder(rate).clock(clock.clone()).build();
+        let asked = AskedLoad::constant(pacer.now(), rate);
         let second = Duration::from_secs(1);
-        let length = RunLength { warmup: second, duration: second * 2, slots };
+        let length = RunLength { warmup: second, duration: second * 2, slots, is_steady: true };
         let span = RunSpan::new(&pacer, pacer.now(), length, mpsc::channel().0);
         clock.advance(second * 5);
         let end = span.end_run(pacer.now()).at;
-        (take(&pacer, &span, end), end)
+        (take(&pacer, &span, &asked, end), end)
     }
 
     #[test]

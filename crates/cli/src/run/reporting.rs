@@ -2,7 +2,7 @@
 
 mod curve;
 pub(crate) mod json;
-pub(crate) mod rate_history;
+pub(crate) mod rates;
 pub(crate) mod report;
 pub(crate) mod summary;
 mod verdict;

@@ -1,6 +1,7 @@
 //! The set-up of a run. Everything that can be wrong is found here, before any load.
 
 use super::args::RunArgs;
+use super::asked::AskedLoad;
 use super::client::failure::{Failure, Tls};
 use super::client::plan::{self, Plan};
 use super::client::session::Session;
@@ -11,9 +12,9 @@ use super::load::span::RunLength;
 use super::load::threads;
 use super::recording::hdr_log::HdrLog;
 use crate::target::Target;
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use core_affinity::CoreId;
-use nanopace::{Pacer, Strictness};
+use nanopace::{Nanos, Pacer, Strictness};
 use nanopace_console::Output;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,6 +30,10 @@ pub(crate) struct Setup {
     pub(crate) args: RunArgs,
     /// Where requests go; the first one, if there are several.
     pub(crate) url: String,
+    /// The first intended start, from the load's start.
+    pub(crate) first: Duration,
+    /// The end of the load, from its start; the longest time if there is none.
+    end: Duration,
     /// What is sent.
     pub(crate) plan: Arc<Plan>,
     /// The embedded target, if that is where requests go.
@@ -51,6 +56,9 @@ impl Setup {
         if args.hdr.is_some() && args.hdr == args.json {
             bail!("--json and --hdr have the same file: give each its own");
         }
+        let first = args.schedule.starts()?.next().context("this load has no requests")?;
+        let end = args.schedule.end()?.unwrap_or(Duration::MAX);
+        ensure!(args.warmup < end, "--warmup: the load is over before anything is recorded");
         let cores = if args.pin { cores()? } else { Vec::new() };
         let (target, specs) = what(&args)?;
         let url = specs[0].url.to_string();
@@ -62,7 +70,7 @@ impl Setup {
         // Only now: a run that can't be made leaves the results of the last one alone.
         let output = Output::create(args.json.as_deref())?;
         let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
-        Ok(Setup { args, url, plan, target, cores, output, hdr })
+        Ok(Setup { args, url, first, end, plan, target, cores, output, hdr })
     }
 
     /// How many connections each thread has.
@@ -74,16 +82,21 @@ impl Setup {
     }
 
     /// A pacer as asked for, paused until the schedule starts.
-    pub(crate) fn pacer(&self) -> Pacer {
+    pub(crate) fn pacer(&self) -> anyhow::Result<Pacer> {
         let args = &self.args;
-        let mut builder = Pacer::builder(args.rate).strictness(args.strictness).start_paused();
+        let mut builder = args.schedule.pacer()?.strictness(args.strictness).start_paused();
         if let Some(limit) = args.max_backlog {
             builder = builder.max_backlog(limit);
         }
         if let Some(limit) = args.skip_later_than {
             builder = builder.skip_later_than(limit);
         }
-        builder.build()
+        Ok(builder.build())
+    }
+
+    /// The load that is asked for, from this start on.
+    pub(crate) fn asked(&self, start: Nanos) -> anyhow::Result<AskedLoad> {
+        AskedLoad::new(start, &self.args.schedule)
     }
 
     /// What may happen to slots that are late.
@@ -91,18 +104,21 @@ impl Setup {
         let args = &self.args;
         let keeps_slots = args.strictness == Strictness::AVERAGE
             && args.max_backlog.is_none()
-            && args.requests.is_none();
+            && args.requests.is_none()
+            && !args.schedule.is_replay();
         Policy { skip_later_than: args.skip_later_than, keeps_slots }
     }
 
-    /// The length of the run.
+    /// The length of the run. It ends with the load, at the latest.
     pub(crate) fn length(&self) -> RunLength {
         let args = &self.args;
-        let default = if args.requests.is_some() { Duration::MAX } else { DEFAULT_DURATION };
+        let is_limited = args.requests.is_some() || args.schedule.has_length();
+        let default = if is_limited { Duration::MAX } else { DEFAULT_DURATION };
         RunLength {
             warmup: args.warmup,
-            duration: args.duration.unwrap_or(default),
+            duration: args.duration.unwrap_or(default).min(self.end.saturating_sub(args.warmup)),
             slots: args.requests,
+            is_steady: args.schedule.is_steady(),
         }
     }
 
@@ -113,7 +129,7 @@ impl Setup {
         format!(
             "{}{target}: {}, {} connections on {} threads, strictness {}",
             self.url,
-            args.rate,
+            args.schedule.title(),
             args.client.connections,
             self.connections().len(),
             args.strictness

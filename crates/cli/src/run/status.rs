@@ -4,7 +4,7 @@ use super::recording::stats::OperationStats;
 use crate::percentiles;
 use crate::progress::Progress;
 use hdrhistogram::Histogram;
-use nanopace::{Ledger, Rate};
+use nanopace::Ledger;
 use nanopace_console::human;
 use std::fmt;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(crate) struct Status {
     /// Time since the start of the schedule.
     pub(crate) elapsed: Duration,
     /// The rate that is asked for.
-    pub(crate) rate: Rate,
+    pub(crate) rate: String,
     /// Whether the schedule is paused.
     pub(crate) paused: bool,
     /// The pacer's ledger.
@@ -42,16 +42,23 @@ pub(crate) struct Status {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recent {
     hz: f64,
+    /// What was asked for.
+    asked_hz: f64,
     /// Median and 99th percentile.
     wait: String,
     response: String,
 }
 
 impl Recent {
-    /// The operations in `stats`, within `length`.
-    pub(crate) fn new(stats: &OperationStats, length: Duration) -> Recent {
+    /// The operations in `stats`, within `length`, of which so many per second were asked for.
+    pub(crate) fn new(stats: &OperationStats, length: Duration, asked_hz: f64) -> Recent {
         let hz = human::float(stats.started()) / length.as_secs_f64();
-        Recent { hz, wait: spread(&stats.wait), response: spread(&stats.response) }
+        Recent { hz, asked_hz, wait: spread(&stats.wait), response: spread(&stats.response) }
+    }
+
+    /// The rate that was asked for.
+    pub(crate) fn asked(&self) -> String {
+        human::hz(self.asked_hz)
     }
 }
 

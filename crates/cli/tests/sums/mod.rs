@@ -15,4 +15,20 @@ pub(crate) fn assert_adds_up(results: &Value) {
     assert_eq!(results["service_time_ns"]["count"], results["completed"], "{results}");
     assert_eq!(results["response_time_ns"]["count"], results["due"], "{results}");
     assert_eq!(count("response_times_at_least"), count("due") - count("completed"), "{results}");
+    let number = |name: &str| results[name].as_f64().unwrap();
+    let asked = number("target_rate") * number("duration_seconds");
+    assert_near(in_intervals(results, "target_rate"), asked, results);
+    assert_near(in_intervals(results, "achieved_rate"), number("started"), results);
+}
+
+fn assert_near(sum: f64, expected: f64, results: &Value) {
+    assert!((sum - expected).abs() < 1e-6 * expected.max(1.0), "{sum} {expected} {results}");
+}
+
+/// How many slots a rate over time makes.
+fn in_intervals(results: &Value, rate: &str) -> f64 {
+    let intervals = results["rate_over_time"].as_array().unwrap();
+    let number = |interval: &Value, name: &str| interval[name].as_f64().unwrap();
+    let length = |of: &Value| number(of, "to_seconds") - number(of, "from_seconds");
+    intervals.iter().map(|interval| number(interval, rate) * length(interval)).sum()
 }

@@ -20,6 +20,7 @@ pub(crate) struct RunSpan {
     /// How many recorded slots may still start, if that is limited: threads would pass the count to
     /// and fro for nothing.
     left: Option<AtomicU64>,
+    is_steady: bool,
     ended: OnceLock<RunEnd>,
     messages: Sender<Message>,
 }
@@ -56,6 +57,8 @@ pub(crate) struct RunLength {
     pub(crate) duration: Duration,
     /// How many recorded slots may start; none for no limit.
     pub(crate) slots: Option<u64>,
+    /// Whether the intervals between slots are equal, but for changes of the rate.
+    pub(crate) is_steady: bool,
 }
 
 impl RunSpan {
@@ -74,6 +77,7 @@ impl RunSpan {
             recorded_from,
             end: recorded_from + length.duration,
             left: length.slots.map(AtomicU64::new),
+            is_steady: length.is_steady,
             ended: OnceLock::new(),
             messages,
         }
@@ -121,8 +125,9 @@ impl RunSpan {
 
     fn admit_last(&self, intended_start: Nanos, now: Nanos) -> Admission {
         // The run ends one interval after the last intended start, or now if that is later. So N
-        // slots take N intervals.
+        // slots take N intervals, where they have equal ones.
         let interval = Duration::from_secs_f64(self.pacer.rate().interval_ns() * 1e-9);
+        let interval = if self.is_steady { interval } else { Duration::ZERO };
         self.end_run((intended_start + interval).max(now));
         // The receiver is gone only when the run has ended.
         let _ = self.messages.send(Message::LastSlot);
@@ -154,7 +159,8 @@ mod tests {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
         let (sender, messages) = mpsc::channel();
-        let length = RunLength { warmup: secs(warmup), duration: secs(duration), slots };
+        let length =
+            RunLength { warmup: secs(warmup), duration: secs(duration), slots, is_steady: true };
         let span = RunSpan::new(&pacer, pacer.now(), length, sender);
         clock.advance(secs(1_000));
         (span, messages)

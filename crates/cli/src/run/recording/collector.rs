@@ -3,7 +3,8 @@
 use super::recorder::Recorder;
 use super::stats::OperationStats;
 use crate::gaps::{Gaps, Quality};
-use nanopace::{Nanos, Pacer, Rate};
+use crate::run::asked::AskedLoad;
+use nanopace::{Nanos, Pacer};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,15 +33,15 @@ impl<'run> Collector<'run> {
             interval: OperationStats::new(),
             total: OperationStats::new(),
             spare: OperationStats::new(),
-            gaps: Gaps::new(pacer.rate()),
+            gaps: Gaps::default(),
             starts: Vec::new(),
         }
     }
 
-    /// Collects what was recorded since the last time. All lateness is the generator's if it had too
-    /// little processor time.
-    pub(crate) fn collect(&mut self, lacks_processor: bool) -> &OperationStats {
-        self.judge_starts();
+    /// Collects what was recorded since the last time, of the load that was asked for. All lateness
+    /// is the generator's if it had too little processor time.
+    pub(crate) fn collect(&mut self, asked: &AskedLoad, lacks_processor: bool) -> &OperationStats {
+        self.judge_starts(asked);
         self.interval.clear();
         for recorder in self.recorders {
             recorder.swap_stats(&mut self.spare);
@@ -61,10 +62,10 @@ impl<'run> Collector<'run> {
         self.total.forfeited(forfeited);
     }
 
-    /// From now on, gaps between starts are measured against `rate`.
-    pub(crate) fn change_rate(&mut self, rate: Rate) {
-        self.judge_starts();
-        self.gaps.change(rate);
+    /// From now on, another load is asked for; this one was until now.
+    pub(crate) fn change(&mut self, asked: &AskedLoad) {
+        self.judge_starts(asked);
+        self.gaps.cut();
     }
 
     /// Everything collected so far.
@@ -78,7 +79,7 @@ impl<'run> Collector<'run> {
     }
 
     /// Judges the gaps between the starts of all threads, in order.
-    fn judge_starts(&mut self) {
+    fn judge_starts(&mut self, asked: &AskedLoad) {
         // A start is stamped and recorded in one step, so no start up to this moment can come
         // later.
         let complete_until = self.clock.now();
@@ -87,15 +88,23 @@ impl<'run> Collector<'run> {
         }
         self.starts.sort_unstable();
         let complete = self.starts.partition_point(|start| *start <= complete_until);
-        self.starts.drain(..complete).for_each(|start| self.gaps.start(start));
+        let starts = self.starts.drain(..complete);
+        if asked.is_even() {
+            starts.for_each(|start| self.gaps.start(start, |from, to| asked.count(from, to)));
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nanopace::Rate;
 
     const RATE: u64 = 1_000;
+
+    fn asked() -> AskedLoad {
+        AskedLoad::constant(Nanos::ZERO, Rate::per_second(RATE).unwrap())
+    }
 
     fn recorders(pacer: &Pacer) -> [Arc<Recorder>; 2] {
         [1, 2].map(|connections| Arc::new(Recorder::new(pacer, connections)))
@@ -110,7 +119,7 @@ mod tests {
             (0..first).for_each(|_| drop(recorders[0].start(pacer.now(), true)));
             (0..second).for_each(|_| drop(recorders[1].start(pacer.now(), true)));
             (0..7).for_each(|_| drop(recorders[1].start(pacer.now(), false)));
-            let stats = collector.collect(false);
+            let stats = collector.collect(&asked(), false);
             assert_eq!((stats.started(), stats.unfinished), (first + second, first + second));
         }
         assert_eq!((collector.total().started(), collector.total().due()), (9, 9));
@@ -123,7 +132,7 @@ mod tests {
         let recorders = recorders(&pacer);
         let mut collector = Collector::new(&pacer, &recorders);
         recorders[0].unstarted(&[(Nanos::ZERO, 1)], Nanos::ZERO + Duration::from_secs(1));
-        collector.collect(false);
+        collector.collect(&asked(), false);
         let second = Duration::from_secs(1);
         collector.settle(2, second, second);
         let lateness = collector.total().lateness;
@@ -139,7 +148,7 @@ mod tests {
         let flight = recorders[0].start(pacer.now(), true);
         recorders[0].unstarted(&[(Nanos::ZERO, 1)], Nanos::ZERO + Duration::from_secs(1));
         drop(flight);
-        let lateness = collector.collect(true).lateness;
+        let lateness = collector.collect(&asked(), true).lateness;
         assert!(lateness.generator >= 1.0 && lateness.target == 0.0, "{lateness:?}");
     }
 }

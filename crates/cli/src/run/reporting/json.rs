@@ -1,5 +1,6 @@
 //! The results of a run as one JSON object.
 
+use super::rates::IntervalObject;
 use super::summary::Summary;
 use super::verdict::Verdict;
 use crate::percentiles::Percentiles;
@@ -17,6 +18,7 @@ pub(crate) struct Object {
     settings: Table,
     target_rate: f64,
     achieved_rate: f64,
+    rate_over_time: Vec<IntervalObject>,
     started: u64,
     completed: u64,
     failed: u64,
@@ -64,7 +66,7 @@ struct Processor {
     wanted_ns: u64,
 }
 
-/// Both null when there were too few starts to judge.
+/// Both null when there were too few starts to judge, or arrivals that are not even.
 #[derive(Debug, Serialize)]
 struct Gaps {
     within_25_percent: Option<f64>,
@@ -93,6 +95,7 @@ impl Object {
             settings: title.settings.clone(),
             target_rate: summary.target_hz,
             achieved_rate: summary.achieved_hz,
+            rate_over_time: summary.rates.objects(),
             started: stats.started(),
             completed: stats.completed(),
             failed: stats.failed(),

@@ -18,6 +18,7 @@ impl Display for Report<'_> {
         let summary = self.0;
         counts(f, summary)?;
         failures(f, &summary.stats)?;
+        write!(f, "{}", summary.rates)?;
         table(f, &summary.stats)?;
         write!(
             f,
@@ -107,7 +108,7 @@ fn gaps(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
                 "gaps      {near} within 25 % of nominal, coefficient of variation {variation:.3}"
             )
         }
-        None => writeln!(f, "gaps      too few starts to judge"),
+        None => writeln!(f, "gaps      not judged: too few starts, or arrivals that are not even"),
     }
 }
 

@@ -1,9 +1,10 @@
 //! The summary of a run: the numbers behind the report and the JSON object.
 
-use super::rate_history::RateHistory;
+use super::rates::RatesOverTime;
 use super::verdict::{Evidence, Verdict};
 use crate::gaps::Quality;
 use crate::percentiles;
+use crate::run::asked::AskedLoad;
 use crate::run::client::endpoint::Endpoint;
 use crate::run::criteria::{Criterion, Figures};
 use crate::run::load::processor::ProcessorTime;
@@ -29,6 +30,8 @@ pub(crate) struct Summary {
     pub(crate) failed_share: f64,
     /// How long the recorded part of the schedule was.
     pub(crate) duration: Duration,
+    /// What was asked for and achieved, interval by interval.
+    pub(crate) rates: RatesOverTime,
     /// The operations that were recorded.
     pub(crate) stats: OperationStats,
     /// How even the starts were, if there were enough.
@@ -65,8 +68,10 @@ pub(crate) struct RunResults<'run> {
     pub(crate) recorded_from: Nanos,
     /// The end of the schedule.
     pub(crate) run_end: RunEnd,
-    /// The rates that were asked for.
-    pub(crate) rates: &'run RateHistory,
+    /// The load that was asked for.
+    pub(crate) asked: &'run AskedLoad,
+    /// What was asked for and achieved, interval by interval.
+    pub(crate) rates: RatesOverTime,
     /// The operations that were recorded.
     pub(crate) stats: &'run OperationStats,
     /// How even the starts were, if there were enough.
@@ -80,12 +85,12 @@ pub(crate) struct RunResults<'run> {
 impl Summary {
     /// Sums up a run that is over.
     pub(crate) fn new(results: RunResults<'_>) -> Summary {
-        let RunResults { recorded_from: from, run_end, rates, stats, .. } = results;
+        let RunResults { recorded_from: from, run_end, asked, stats, .. } = results;
         let (started, duration) = (float(stats.started()), run_end.at - from);
-        let target_hz = rates.mean_hz(from, run_end.at);
+        let target_hz = asked.mean_hz(from, run_end.at);
         let achieved_hz = share(started, duration.as_secs_f64(), 0.0);
         let evidence = Evidence {
-            ratio: ratio(started, target_hz, duration.saturating_sub(Verdict::HICCUP)),
+            ratio: ratio(started, asked.required(from, run_end.at - Verdict::HICCUP)),
             wait_p99: percentiles::at(&stats.wait, 0.99),
             service_p99: percentiles::at(&stats.service, 0.99),
             lateness: stats.lateness,
@@ -96,9 +101,10 @@ impl Summary {
             title: results.title,
             target_hz,
             achieved_hz,
-            ratio: ratio(started, target_hz, duration),
+            ratio: ratio(started, asked.required(from, run_end.at)),
             failed_share: evidence.failed,
             duration,
+            rates: results.rates,
             stats: stats.clone(),
             gaps: results.gaps,
             ledger: run_end.ledger,
@@ -142,9 +148,9 @@ impl Summary {
     }
 }
 
-/// Starts as a share of those that a rate makes in a time; 1 if it makes none.
-fn ratio(started: f64, hz: f64, time: Duration) -> f64 {
-    share(started, (hz * time.as_secs_f64()).floor(), 1.0).min(1.0)
+/// Starts as a share of those that were required; 1 if none was.
+fn ratio(started: f64, required: f64) -> f64 {
+    share(started, required, 1.0).min(1.0)
 }
 
 /// What threads had of the processor time that they wanted; all of it, if they wanted little, or no

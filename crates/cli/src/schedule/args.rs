@@ -1,0 +1,119 @@
+//! The options that say which load is asked for.
+
+use super::arrivals::ArrivalProcess;
+use anyhow::Context;
+use clap::Args;
+use clap::builder::ArgPredicate;
+use nanopace::{Arrivals, Pacer, PacerBuilder, Rate, Shape, Shard};
+use nanopace_console::human;
+use std::time::Duration;
+
+/// The options of a load; the texts here are on the `--help` pages of `plan` and `run`.
+#[derive(Debug, Args)]
+pub(crate) struct ScheduleArgs {
+    /// Requests to start, per second unless another unit follows: 5000, 50k/s, 3/min, 1.5/h
+    #[arg(
+        long,
+        default_value = "5000/s",
+        default_value_if("shape", ArgPredicate::IsPresent, None)
+    )]
+    pub(crate) rate: Option<Rate>,
+
+    /// The rate over time, as in "ramp 100/s..5k/s 30s, hold 60s"; --help has the grammar
+    #[arg(long, value_name = "SHAPE", conflicts_with = "rate")]
+    pub(crate) shape: Option<Shape>,
+
+    /// How requests lie around the rate: even, poisson, exact-poisson:1000, gamma:0.25, jitter:0.3
+    /// or replay:FILE
+    #[arg(long, value_name = "PROCESS", default_value = "even")]
+    pub(crate) arrivals: ArrivalProcess,
+
+    /// The seed of random arrivals; the same seed gives the same arrivals
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// The part of the load that is this process's: 1/3 is the first of three equal parts, 2/3:1
+    /// the second of two, of which the first is three times as large [default: all of it]
+    #[arg(long, value_name = "INDEX/COUNT")]
+    pub(crate) shard: Option<Shard>,
+}
+
+impl ScheduleArgs {
+    /// A recording plays as it was recorded, unless a rate or a shape was given. Returns whether
+    /// this makes a difference.
+    pub(crate) fn settle(&mut self, is_rate_given: bool) -> bool {
+        let plays_as_recorded = self.is_replay() && self.shape.is_none() && !is_rate_given;
+        if plays_as_recorded {
+            self.rate = Rate::per_second(1).ok();
+        }
+        plays_as_recorded
+    }
+
+    /// The rate over time.
+    pub(crate) fn shape(&self) -> anyhow::Result<Shape> {
+        match (&self.shape, self.rate) {
+            (Some(shape), _) => Ok(shape.clone()),
+            (None, rate) => rate.map(Shape::constant).context("neither --rate nor --shape"),
+        }
+    }
+
+    /// The intended starts of this process's part, since the beginning of the load.
+    pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
+        Ok(self.arrivals()?.starts(self.shape()?, self.shard()?))
+    }
+
+    /// Where the load ends, if it does. A recording ends right behind its last start.
+    pub(crate) fn end(&self) -> anyhow::Result<Option<Duration>> {
+        if self.is_replay() {
+            let last = self.starts()?.last().unwrap_or_default();
+            return Ok(Some(last + Duration::from_nanos(1)));
+        }
+        Ok(self.shape()?.duration())
+    }
+
+    /// The arrival process; its recording, if it is one, has been read and is sound.
+    pub(crate) fn arrivals(&self) -> anyhow::Result<Arrivals> {
+        self.arrivals.open(self.seed)
+    }
+
+    /// This process's part of the load.
+    pub(crate) fn shard(&self) -> anyhow::Result<Shard> {
+        self.shard.clone().map_or_else(|| Ok(Shard::new(0, 1)?), Ok)
+    }
+
+    /// A pacer of this load.
+    pub(crate) fn pacer(&self) -> anyhow::Result<PacerBuilder> {
+        let builder = match (&self.shape, self.rate) {
+            (None, Some(rate)) => Pacer::builder(rate),
+            _ => Pacer::shaped(self.shape()?),
+        };
+        Ok(builder.arrivals(self.arrivals()?).shard(self.shard()?))
+    }
+
+    /// The load in one line.
+    pub(crate) fn title(&self) -> String {
+        let rate = self.rate.map(|rate| rate.to_string());
+        let shape = self.shape.as_ref().map(Shape::to_string);
+        let arrivals = (!self.arrivals.is_even()).then(|| format!("{} arrivals", self.arrivals));
+        let seed = self.arrivals.is_random().then(|| format!("seed {}", self.seed));
+        let shard =
+            self.shard.as_ref().map(|shard| format!("{} of it", human::percent(shard.share())));
+        let parts = [shape.or(rate), arrivals, seed, shard];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether the intervals between slots are all equal.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.shape.is_none() && self.arrivals.is_even() && self.shard.is_none()
+    }
+
+    /// Whether the load itself says how long it is; it may have no end.
+    pub(crate) fn has_length(&self) -> bool {
+        self.shape.is_some() || self.is_replay()
+    }
+
+    /// Whether the requests are those of a recording.
+    pub(crate) fn is_replay(&self) -> bool {
+        self.arrivals.is_replay()
+    }
+}

@@ -1,0 +1,147 @@
+//! Runs of shapes, random arrivals, shards and recordings. What is due does not depend on how fast
+//! the machine is: it is what a plan of the same load lists.
+
+mod sums;
+
+use serde_json::Value;
+use std::fs;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use sums::assert_adds_up;
+use tempfile::TempDir;
+
+/// The program with these options, which are split at blanks, but not within double quotes.
+fn output(line: &str) -> Output {
+    let parts = line.split('"').enumerate();
+    let words = parts.flat_map(|(index, part)| match index % 2 {
+        1 => vec![part],
+        _ => part.split_whitespace().collect(),
+    });
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.args(words).stdin(Stdio::null()).output().unwrap()
+}
+
+fn results(load: &str) -> Value {
+    let output = output(&format!("run {load} -c 64 --json -"));
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+/// How many starts a plan lists.
+fn listed(load: &str) -> usize {
+    let output = output(&format!("plan {load} --csv -"));
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).count() - 1
+}
+
+const SHAPES: [&str; 5] = [
+    "--rate 400/s --duration 1s",
+    "--shape \"ramp 0/s..800/s 500ms, hold 500ms, ramp ..0/s 200ms\"",
+    "--shape \"(hold 1k/s 100ms, hold 0/s 300ms) forever\" --duration 1s",
+    "--shape \"hold 0/s 300ms, sine 100/s..1k/s period 300ms x2\"",
+    "--shape \"ladder 100/s..500/s steps 5 each 1s\" --duration 1200ms",
+];
+
+#[test]
+fn what_is_due_is_what_is_planned() {
+    thread::scope(|scope| {
+        for arrivals in [
+            "",
+            "--arrivals poisson",
+            "--arrivals gamma:0.2 --seed 5",
+            "--arrivals jitter:0.5 --shard 2/3:1",
+        ] {
+            scope.spawn(move || {
+                for shape in SHAPES {
+                    let load = format!("{shape} {arrivals}");
+                    let results = results(&load);
+                    assert_adds_up(&results);
+                    assert_eq!(results["due"], listed(&load), "{load}: {results}");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_recording_is_played_to_its_end() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("starts.csv");
+    let file = file.display();
+    let recorded = format!("--shape \"ramp 10/s..500/s 1s\" --arrivals gamma:0.3 --csv {file}");
+    assert_eq!(output(&format!("plan {recorded}")).status.code(), Some(0));
+    for (speed, rate) in [("", "1/s"), ("--rate 2/s", "2/s")] {
+        let load = format!("--arrivals replay:{file} {speed}");
+        let results = results(&load);
+        assert_adds_up(&results);
+        assert_eq!(results["due"], listed(&load), "{load}: {results}");
+        assert_eq!(results["settings"]["rate"], rate, "{results}");
+    }
+}
+
+#[test]
+fn requests_end_a_load_that_has_no_end() {
+    for load in [
+        "--shape \"(hold 2k/s 50ms, hold 0/s 50ms) forever\" --requests 333",
+        "--rate 1k/s --arrivals poisson --requests 333",
+        "--shape \"ramp 0/s..1k/s 1s forever\" --arrivals jitter:0.3 --requests 333 --warmup 200ms",
+    ] {
+        let results = results(load);
+        assert_adds_up(&results);
+        assert_eq!(
+            (&results["started"], &results["ratio"]),
+            (&333.into(), &1.0.into()),
+            "{results}"
+        );
+    }
+}
+
+#[test]
+fn a_load_that_is_over_ends_the_run() {
+    let results = results("--shape \"hold 200/s 500ms\" --duration 10min --warmup 100ms");
+    assert_eq!((&results["due"], &results["duration_seconds"]), (&80.into(), &0.4.into()));
+    assert_eq!(results["settings"]["shape"], "hold 200/s 500ms");
+    assert_eq!(results["settings"]["rate"], Value::Null);
+}
+
+#[test]
+fn the_rate_over_time_follows_the_shape() {
+    let results = results("--shape \"hold 200/s 1s, hold 50/s 1s, hold 300/s 1s\"");
+    assert_adds_up(&results);
+    let intervals = results["rate_over_time"].as_array().unwrap();
+    // A tick that is late takes a little of the next rate.
+    let rate = |index: usize| intervals[index]["target_rate"].as_f64().unwrap();
+    assert!(rate(0) > rate(intervals.len() / 2), "{results}");
+    let last = &intervals[intervals.len() - 1];
+    assert_eq!(last["to_seconds"], 3.0, "{results}");
+    let output = output("run --shape \"hold 200/s 2100ms\"");
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert!(report.contains("over time, from       target     achieved"), "{report}");
+    let shown = String::from_utf8(output.stderr).unwrap();
+    assert!(shown.contains("hold 200/s 2100ms, 16 connections"), "{shown}");
+    assert!(shown.contains("/s of 200.0/s  backlog"), "{shown}");
+}
+
+#[test]
+fn what_cannot_be_run_is_one_line_and_status_2() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("starts");
+    fs::write(&file, "1\n2,5\n").unwrap();
+    let recording = format!("run --arrivals replay:{}", file.display());
+    for (line, told) in [
+        ("run --shape \"hold 0/s 1s\"", "this load has no requests"),
+        ("run --shape \"hold 5/s 1s\" --warmup 1s", "before anything is recorded"),
+        ("run --shape \"hold 5/s 1s\" --rate 5", "cannot be used with"),
+        ("run --arrivals replay:/nonexistent/file", "cannot read /nonexistent/file"),
+        (&recording, "line 2: `2,5` is no time"),
+        ("run --shard 4/3", "there is no process 4 of 3"),
+    ] {
+        let output = output(line);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), stderr.lines().count()),
+            (Some(2), 1),
+            "{line}: {stderr}"
+        );
+        assert!(stderr.starts_with("error: ") && stderr.contains(told), "{line}: {stderr}");
+    }
+}

@@ -1,0 +1,332 @@
+//! `nanopace plan` as its users see it. Nothing runs, so that every figure is exact.
+
+use roxmltree::Document;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// Options that are split at blanks, but not within double quotes.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let parts = line.split('"').enumerate();
+    parts.flat_map(|(index, part)| match index % 2 {
+        1 => vec![part],
+        _ => part.split_whitespace().collect(),
+    })
+}
+
+fn plan(line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.arg("plan").args(words(line)).stdin(Stdio::null());
+    command
+}
+
+fn output(line: &str) -> Output {
+    plan(line).output().unwrap()
+}
+
+/// What a plan shows on standard output.
+fn report(line: &str) -> String {
+    let output = output(line);
+    assert_eq!(output.status.code(), Some(0), "{line}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The lines below the header of what `--csv -` writes.
+fn starts(line: &str) -> Vec<String> {
+    let csv = report(&format!("{line} --csv -"));
+    let mut lines = csv.lines().map(str::to_owned);
+    assert_eq!(lines.next().as_deref(), Some("intended_start_seconds"), "{line}");
+    lines.collect()
+}
+
+fn seconds(starts: &[String]) -> Vec<f64> {
+    starts.iter().map(|start| start.parse().unwrap()).collect()
+}
+
+/// The line of a report that begins with this word, without it.
+fn figure(line: &str, name: &str) -> String {
+    let report = report(line);
+    let found = report.lines().find_map(|line| line.strip_prefix(name));
+    found.unwrap_or_else(|| panic!("{name}: {report}")).trim().to_owned()
+}
+
+const LOADS: [&str; 5] = [
+    "--rate 300/s --duration 2s",
+    "--shape \"ramp 0/s..100/s 10s\"",
+    "--shape \"(hold 500/s 100ms, hold 0/s 900ms) forever\" --requests 300",
+    "--shape \"sine 10/s..200/s period 1s x3, ladder 10/s..50/s steps 5 each 1s\"",
+    "--shape \"spike 0/s..1k/s 1s mirror\" --duration 1500ms --requests 700",
+];
+const ARRIVALS: [&str; 5] =
+    ["even", "poisson", "exact-poisson:100", "gamma:0.25 --seed 3", "jitter:0.3"];
+
+#[test]
+fn a_ramp_starts_slot_n_at_the_square_root() {
+    let starts = starts("--shape \"ramp 0/s..100/s 10s\"");
+    assert_eq!(starts.len(), 500);
+    for (n, start) in (0_u32..).zip(seconds(&starts)) {
+        let exact = (f64::from(n) / 5.0).sqrt();
+        assert!((start - exact).abs() <= 1.001e-9, "{n}: {start}, not {exact}");
+    }
+    assert_eq!((&*starts[0], &*starts[5]), ("0.000000000", "1.000000000"));
+}
+
+#[test]
+fn a_constant_rate_has_even_starts() {
+    let starts = starts("--rate 4/s --duration 1s");
+    assert_eq!(starts, ["0.000000000", "0.250000000", "0.500000000", "0.750000000"]);
+}
+
+#[test]
+fn a_start_at_the_very_end_is_neither_listed_nor_counted() {
+    // Slot 14 starts 0.24 ns before the end, which is rounded up to the end.
+    let line = "--shape \"hold 1261/s 0.0111023s\"";
+    assert_eq!((starts(line).len(), &*figure(line, "slots")), (14, "14"));
+}
+
+#[test]
+fn shards_share_the_starts() {
+    for load in LOADS {
+        for arrivals in ARRIVALS {
+            // The number of requests is each process's own.
+            let load = load.split(" --requests").next().unwrap();
+            let end = if load.contains("forever") { "--duration 5s" } else { "" };
+            let load = format!("{load} {end} --arrivals {arrivals}");
+            let mut parts: Vec<String> = Vec::new();
+            for shard in ["1/2:1:1", "2/2:1:1", "3/2:1:1"] {
+                parts.extend(starts(&format!("{load} --shard {shard}")));
+            }
+            parts.sort();
+            let mut all = starts(&load);
+            all.sort();
+            assert_eq!(parts, all, "{load}");
+        }
+    }
+}
+
+#[test]
+fn a_plan_counts_the_starts_that_it_lists() {
+    for load in LOADS {
+        for arrivals in ARRIVALS {
+            for shard in ["1/1", "2/3"] {
+                let line = format!("{load} --arrivals {arrivals} --shard {shard}");
+                let starts = starts(&line);
+                assert!(seconds(&starts).is_sorted(), "{line}");
+                assert_eq!(figure(&line, "slots"), starts.len().to_string(), "{line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_listed_can_be_replayed() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("starts.csv");
+    let file = file.to_str().unwrap();
+    for load in LOADS {
+        let load = format!("{load} --arrivals gamma:0.5");
+        let line = format!("{load} --csv {file}");
+        report(&line);
+        let recorded = starts(&load);
+        let replay = format!("--arrivals replay:{file}");
+        assert_eq!(starts(&replay), recorded, "{load}");
+        assert_eq!(starts(&format!("{replay} --rate 1/s")), recorded, "{load}");
+        assert_eq!(figure(&replay, "slots"), recorded.len().to_string(), "{load}");
+        let twice = seconds(&starts(&format!("{replay} --rate 2/s")));
+        for (fast, slow) in twice.into_iter().zip(seconds(&recorded)) {
+            assert!((fast * 2.0 - slow).abs() < 3e-9, "{load}: {fast} {slow}");
+        }
+    }
+}
+
+#[test]
+fn the_seed_alone_decides_about_random_arrivals() {
+    for arrivals in ["poisson", "exact-poisson:100", "gamma:0.25", "jitter:0.3"] {
+        let line = format!("--rate 100/s --duration 3s --arrivals {arrivals}");
+        assert_eq!(starts(&line), starts(&format!("{line} --seed 0")), "{line}");
+        assert_ne!(starts(&line), starts(&format!("{line} --seed 1")), "{line}");
+    }
+}
+
+#[test]
+fn the_summary_has_the_figures_of_the_shape() {
+    let line = "--shape \"ramp 0/s..100/s 10s, hold 10s, sine 100/s..300/s period 20s\"";
+    assert_eq!(figure(line, "duration"), "40.0s");
+    assert_eq!(figure(line, "slots"), "5500");
+    assert_eq!(figure(line, "rate"), "lowest 0.00/s, mean 138/s, peak 300/s");
+    let third = format!("{line} --shard 1/3 --duration 20s");
+    assert_eq!(figure(&third, "slots"), "500");
+    assert_eq!(figure(&third, "rate"), "lowest 0.00/s, mean 25.0/s, peak 33.3/s");
+    let endless = figure("--rate 5/s", "duration");
+    assert_eq!(endless, "60.0s: the beginning of a load without end");
+    // Ten requests take ten intervals.
+    assert_eq!(figure("--rate 5/s --requests 10", "duration"), "2.00s");
+}
+
+#[test]
+fn charts_fit_and_grow() {
+    for load in LOADS {
+        let report = report(load);
+        assert!(report.lines().all(|line| line.chars().count() <= 80), "{report}");
+        assert!(report.contains("requests per second, over time\n"), "{report}");
+        let sums = report.split_once("requests so far, over time\n").unwrap().1;
+        // Filled from below and to the right: each row begins where the one below has begun.
+        let rows: Vec<_> = sums.lines().take(6).map(|row| row.split_once('│').unwrap().1).collect();
+        let blanks = rows.iter().map(|row| row.chars().take_while(|&char| char == ' ').count());
+        assert!(blanks.rev().is_sorted(), "{report}");
+        assert!(rows.iter().all(|row| !row.trim_start().contains(' ')), "{report}");
+    }
+}
+
+#[test]
+fn a_picture_has_both_curves() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("load.svg");
+    for load in LOADS {
+        let chart = report(&format!("{load} --svg {}", file.display()));
+        assert!(chart.contains("requests so far"), "{chart}");
+        let text = fs::read_to_string(&file).unwrap();
+        assert_eq!(report(&format!("{load} --svg -")), text);
+        let picture = Document::parse(&text).unwrap();
+        let labels: Vec<_> = picture.descendants().filter_map(|node| node.text()).collect();
+        for label in ["requests per second", "requests so far", "time from the start"] {
+            assert!(labels.iter().any(|text| text.trim() == label), "{label}: {labels:?}");
+        }
+        let longest = picture.descendants().filter_map(|node| node.attribute("points"));
+        let points = longest.map(|points| points.split_whitespace().count()).filter(|&n| n > 600);
+        assert_eq!(points.count(), 2, "{text}");
+    }
+}
+
+#[test]
+fn an_error_in_a_shape_has_a_caret_below_it() {
+    for (shape, column) in [("hold 5k/s 10s, jump 3s", 16), ("hold", 5), ("ramp 1/s..2x/s 3s", 11)]
+    {
+        let output = output(&format!("--shape \"{shape}\""));
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let lines: Vec<_> = stderr.lines().collect();
+        assert_eq!((output.status.code(), lines.len()), (Some(2), 3), "{stderr}");
+        assert!(lines[0].starts_with(&format!("error: --shape: column {column}: ")), "{stderr}");
+        assert_eq!(lines[1], format!("  {shape}"), "{stderr}");
+        assert_eq!(lines[2], format!("  {:>column$}", '^'), "{stderr}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_one_line_and_status_2() {
+    for (line, told) in [
+        ("--csv -", "this load never ends: give --duration or --requests"),
+        ("--shape \"hold 1/s 1s forever\" --csv -", "this load never ends"),
+        ("--rate 5/s --shape \"hold 1/s 1s\"", "cannot be used with"),
+        ("--rate 0", "--rate"),
+        ("--arrivals soon", "no arrival process"),
+        ("--arrivals gamma:0", "gamma:0.25"),
+        ("--arrivals replay:", "write replay:FILE"),
+        ("--arrivals replay:/nonexistent/file", "cannot read /nonexistent/file"),
+        ("--arrivals replay:/", "must be a file"),
+        ("--arrivals replay:Cargo.toml", "Cargo.toml: line 1: `[package]` is no time"),
+        ("--shard 0/3", "1/3"),
+        ("--seed x", "--seed"),
+        ("--duration 0s", "--duration"),
+        ("--requests 0", "--requests"),
+        ("--duration 1s --csv - --svg -", "same file"),
+        ("--svg /nonexistent/file", "/nonexistent/file"),
+        ("--duration 1s --csv /nonexistent/file", "/nonexistent/file"),
+    ] {
+        let output = output(line);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), stderr.lines().count()),
+            (Some(2), 1),
+            "{line}: {stderr}"
+        );
+        assert!(stderr.starts_with("error: ") && stderr.contains(told), "{line}: {stderr}");
+        assert!(output.stdout.is_empty(), "{line}");
+    }
+}
+
+#[test]
+fn a_plan_that_cannot_be_made_leaves_files_alone() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("starts.csv");
+    fs::write(&file, "kept").unwrap();
+    output(&format!("--csv {}", file.display()));
+    assert_eq!(fs::read_to_string(&file).unwrap(), "kept");
+}
+
+/// The help's lines with a shape in quotes, and those of its table.
+fn taught(help: &str) -> Vec<String> {
+    let quoted = help.split('"').skip(1).step_by(2).map(str::to_owned);
+    let words = ["hold ", "ramp ", "sine ", "spike ", "ladder ", "("];
+    let table = help.lines().filter_map(|line| line.strip_prefix("  "));
+    let table = table.filter(|line| words.iter().any(|word| line.starts_with(word)));
+    quoted.chain(table.map(|line| line.split("   ").next().unwrap().trim().to_owned())).collect()
+}
+
+#[test]
+fn help_teaches_shapes_that_are_taken() {
+    let long = report("--help");
+    for part in ["ramp ..5k/s 30s", "mirror", "exact-poisson:1000", "replay:FILE", "--shard 1/3"] {
+        assert!(long.contains(part), "{part}: {long}");
+    }
+    let shapes = taught(&long);
+    assert!(shapes.len() >= 9, "{shapes:?}");
+    for shape in shapes {
+        report(&format!("--shape \"{shape}\""));
+    }
+    let run =
+        Command::new(env!("CARGO_BIN_EXE_nanopace")).args(["run", "--help"]).output().unwrap();
+    let grammar = long.split_once("A shape is").unwrap().1.trim();
+    assert!(String::from_utf8(run.stdout).unwrap().contains(grammar));
+    assert!(!report("-h").contains("A shape is"));
+}
+
+#[test]
+fn the_example_of_the_manual_is_right() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/RUN.md");
+    let page = fs::read_to_string(page).unwrap();
+    let example = page.split_once("$ nanopace plan ").unwrap().1.split_once("```").unwrap().0;
+    let (line, csv) = example.split_once('\n').unwrap();
+    assert_eq!(report(line), csv);
+}
+
+#[test]
+fn a_closed_pipe_ends_it_quietly() {
+    let mut child = plan("--rate 10M/s --duration 1h --csv -")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut starts = BufReader::new(child.stdout.take().unwrap());
+    starts.read_line(&mut String::new()).unwrap();
+    drop(starts);
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert!(!stderr.contains("error"), "{stderr}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_it_with_whole_lines() {
+    let folder = TempDir::new().unwrap();
+    let file: PathBuf = folder.path().join("starts.csv");
+    let mut child = plan(&format!("--rate 10M/s --duration 24h --csv {}", file.display()))
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    // The first line of progress is there when it listens to signals.
+    let mut progress = BufReader::new(child.stderr.take().unwrap());
+    progress.read_line(&mut String::new()).unwrap();
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let rest = std::io::read_to_string(progress).unwrap();
+    assert!(kill.success() && child.wait().unwrap().success(), "{rest}");
+    let written = rest.lines().last().unwrap().strip_prefix("interrupted after ").unwrap();
+    let written: usize = written.strip_suffix(" starts").unwrap().parse().unwrap();
+    let csv = fs::read_to_string(file).unwrap();
+    assert!(csv.ends_with('\n'));
+    assert_eq!(csv.lines().count(), written + 1);
+}

@@ -1,0 +1,69 @@
+//! What a pacer grants is what its load lists beforehand.
+
+use nanopace::{Arrivals, Level, ManualClock, Nanos, Pacer, Rate, Shape, Shard};
+use proptest::prelude::*;
+use std::iter;
+use std::time::Duration;
+
+/// More starts are not compared.
+const MOST: usize = 500;
+
+fn level() -> impl Strategy<Value = Level> {
+    let rate = (1_u64..100_000).prop_map(|hz| Rate::per_second(hz).unwrap().into());
+    prop_oneof![1 => Just(Level::ZERO), 4 => rate]
+}
+
+fn part() -> impl Strategy<Value = Shape> {
+    (level(), level(), 2_u64..200_000_000, 0..4).prop_map(|(from, to, ns, kind)| {
+        let time = Duration::from_nanos(ns);
+        match kind {
+            0 => Shape::hold(from, time),
+            1 => Shape::ramp(from, to, time),
+            2 => Shape::sine(from, to, time),
+            _ => Shape::spike(from, to, time),
+        }
+        .unwrap()
+    })
+}
+
+fn shape() -> impl Strategy<Value = Shape> {
+    let rate = (1_u64..100_000).prop_map(|hz| Shape::constant(Rate::per_second(hz).unwrap()));
+    let parts = proptest::collection::vec(part(), 1..5);
+    let row = parts
+        .prop_map(|parts| parts.into_iter().reduce(|all, part| all.then(part).unwrap()).unwrap());
+    prop_oneof![1 => rate, 6 => row]
+}
+
+fn make((name, seed): (&str, u64)) -> Arrivals {
+    name.parse::<Arrivals>().unwrap().with_seed(seed)
+}
+
+proptest! {
+    #[test]
+    fn a_pacer_grants_what_is_listed(
+        shape in shape(),
+        name in proptest::sample::select(vec!["even", "poisson", "exact-poisson:50", "gamma:0.2", "jitter:1"]),
+        seed: u64,
+        index in 0_u32..3,
+        weights in prop_oneof![Just([1, 1, 1]), Just([3, 1, 2])],
+    ) {
+        let shard = Shard::weighted(index, &weights).unwrap();
+        let end = shape.duration().unwrap_or(Duration::MAX);
+        let listed = make((name, seed)).starts(shape.clone(), shard.clone());
+        let builder = Pacer::shaped(shape).arrivals(make((name, seed))).shard(shard);
+        let pacer = builder.clock(ManualClock::jumping()).build();
+        let granted = iter::from_fn(|| Some(pacer.acquire().ok()?.intended_start() - Nanos::ZERO));
+        let (listed, granted): (Vec<_>, Vec<_>) =
+            (listed.take(MOST).collect(), granted.take(MOST).collect());
+        // The schedule is made of straight pieces, which are within a nanosecond of the curve.
+        for (&granted, &listed) in granted.iter().zip(&listed) {
+            prop_assert!(granted.abs_diff(listed).as_nanos() <= 1, "{:?} {:?}", granted, listed);
+        }
+        let compared = granted.len().min(listed.len());
+        let others = granted[compared..].iter().chain(&listed[compared..]);
+        // What is rounded up to the very end may be left out.
+        for &other in others {
+            prop_assert!(other + Duration::from_nanos(1) >= end, "{:?} {:?}", other, end);
+        }
+    }
+}
