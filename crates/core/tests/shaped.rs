@@ -216,3 +216,12 @@ fn a_constant_shape_is_a_constant_rate() {
     assert!(pacer.shape().is_none());
     assert_eq!(pacer.rate(), Rate::per_second(7).unwrap());
 }
+
+/// By a pacer, exactly the slots that the shape says there are.
+#[test]
+fn a_slot_in_the_last_nanosecond_of_a_shape_is_granted() {
+    let shape = shape("hold 1261/s 11102300ns");
+    assert_eq!(shape.time_of(14), shape.duration());
+    let pacer = pacer(&shape, &ManualClock::jumping());
+    assert_eq!(starts(|| pacer.acquire().ok(), 100).len(), 15);
+}

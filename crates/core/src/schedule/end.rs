@@ -64,13 +64,14 @@ impl End {
         self.time.min(self.shape)
     }
 
-    /// The first position at which there is no slot any more; none if it is nowhere in range.
+    /// The first position at which there is no slot any more; none if it is nowhere in range. The
+    /// last slot of a shape may start in the shape's very last nanosecond.
     pub(super) fn position(&self, history: &History) -> Option<u64> {
-        let by_time = (self.by_time() < i64::MAX).then(|| history.first_from(self.by_time()));
-        match (self.position, by_time) {
-            (Some(by_count), Some(by_time)) => Some(earlier(by_count, by_time)),
-            (by_count, by_time) => by_count.or(by_time),
-        }
+        let first_from = |time: i64| (time < i64::MAX).then(|| history.first_from(time));
+        [self.position, first_from(self.time), first_from(self.shape.saturating_add(1))]
+            .into_iter()
+            .flatten()
+            .reduce(earlier)
     }
 
     /// The moment, or that of the end if that comes before it and is known.
