@@ -121,6 +121,32 @@ fn a_plan_counts_the_starts_that_it_lists() {
 }
 
 #[test]
+fn a_table_is_a_shape() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("rates.csv");
+    let name = file.to_str().unwrap();
+    let plan = |prefix: &str| starts(&format!("--shape {prefix}:{name}"));
+    for lines in
+        ["0,10/s\n0.5,30/s\n1.5,30/s\n", "time,rate\n0s,10/s\n# up\n500ms, 1800/min\n1.5s,30/s"]
+    {
+        fs::write(&file, lines).unwrap();
+        assert_eq!(plan("table"), starts("--shape \"ramp 10/s..30/s 500ms, hold 1s\""));
+        assert_eq!(plan("steps"), starts("--shape \"hold 10/s 500ms, hold 30/s 1s\""));
+    }
+    for (lines, told) in [
+        ("0,10/s\nsoon,5/s\n", "line 2: `soon` is no time"),
+        ("0,10/s\n1,fast\n", "line 2: `fast`"),
+        ("0,10/s\n1\n", "line 2: `1` is no time and rate"),
+        ("0,10/s\n1,5/s\n1,5/s\n", "rates.csv"),
+    ] {
+        fs::write(&file, lines).unwrap();
+        let output = output(&format!("--shape table:{name}"));
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(error.contains(told) && output.status.code() == Some(2), "{error}");
+    }
+}
+
+#[test]
 fn what_is_listed_can_be_replayed() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("starts.csv");

@@ -1,6 +1,7 @@
 //! The options that say which load is asked for.
 
 use super::arrivals::ArrivalProcess;
+use super::table::WrittenShape;
 use anyhow::Context;
 use clap::Args;
 use clap::builder::ArgPredicate;
@@ -19,9 +20,10 @@ pub(crate) struct ScheduleArgs {
     )]
     pub(crate) rate: Option<Rate>,
 
-    /// The rate over time, as in "ramp 100/s..5k/s 30s, hold 60s"; --help has the grammar
+    /// The rate over time, as in "ramp 100/s..5k/s 30s, hold 60s", or table:FILE or steps:FILE;
+    /// --help has the grammar
     #[arg(long, value_name = "SHAPE", conflicts_with = "rate")]
-    pub(crate) shape: Option<Shape>,
+    pub(crate) shape: Option<WrittenShape>,
 
     /// How requests lie around the rate: even, poisson, exact-poisson:1000, gamma:0.25, jitter:0.3
     /// or replay:FILE
@@ -52,7 +54,7 @@ impl ScheduleArgs {
     /// The rate over time.
     pub(crate) fn shape(&self) -> anyhow::Result<Shape> {
         match (&self.shape, self.rate) {
-            (Some(shape), _) => Ok(shape.clone()),
+            (Some(written), _) => Ok(written.shape.clone()),
             (None, rate) => rate.map(Shape::constant).context("neither --rate nor --shape"),
         }
     }
@@ -85,7 +87,12 @@ impl ScheduleArgs {
     pub(crate) fn pacer(&self) -> anyhow::Result<PacerBuilder> {
         let builder = match (&self.shape, self.rate) {
             (None, Some(rate)) => Pacer::builder(rate),
-            _ => Pacer::shaped(self.shape()?),
+            _ => {
+                let shape = self.shape()?;
+                // No request starts at the very end, as with --duration.
+                let end = shape.duration().unwrap_or(Duration::MAX);
+                Pacer::shaped(shape).until(end)
+            }
         };
         Ok(builder.arrivals(self.arrivals()?).shard(self.shard()?))
     }
@@ -93,7 +100,7 @@ impl ScheduleArgs {
     /// The load in one line.
     pub(crate) fn title(&self) -> String {
         let rate = self.rate.map(|rate| rate.to_string());
-        let shape = self.shape.as_ref().map(Shape::to_string);
+        let shape = self.shape.as_ref().map(WrittenShape::to_string);
         let arrivals = (!self.arrivals.is_even()).then(|| format!("{} arrivals", self.arrivals));
         let seed = self.arrivals.is_random().then(|| format!("seed {}", self.seed));
         let shard =

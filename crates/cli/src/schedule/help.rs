@@ -15,6 +15,10 @@ An item may be followed by x3 (three times in all), forever, mirror (and then ba
 reverse (backwards). Rates are written as for --rate, and may be 0/s; times as 500ms, 30s,
 1.5min, 2h or 1d.
 
+A shape may also come from a file, with a moment and the rate then on each line, such as
+30s,100/s: table:FILE goes straight from each rate to the next, steps:FILE holds each until the
+next line, and the last line is the end.
+
 Arrivals say how requests lie around the shape:
   even                evenly spaced
   poisson             independent of each other, as those of many users

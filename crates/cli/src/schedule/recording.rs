@@ -73,7 +73,7 @@ fn offset(line: &str, is_first: bool) -> anyhow::Result<Option<Duration>> {
 }
 
 /// Seconds in decimal digits, exactly.
-fn seconds(text: &str) -> anyhow::Result<Duration> {
+pub(super) fn seconds(text: &str) -> anyhow::Result<Duration> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let is_number = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit());
     if whole.is_empty() || !is_number(whole) || !is_number(part) || part.len() > 9 {

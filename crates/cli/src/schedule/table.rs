@@ -1,0 +1,69 @@
+//! Shapes as they are written: in their grammar, or as a file with rates at moments.
+
+use super::recording::seconds;
+use anyhow::{Context, ensure};
+use nanopace::{Between, Level, Shape};
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
+use std::fs;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// What comes before the name of a file, and what the rate does between two of its lines.
+const FILES: [(&str, Between); 2] = [("table:", Between::Linear), ("steps:", Between::Step)];
+
+/// A shape, and how it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct WrittenShape {
+    text: String,
+    pub(crate) shape: Shape,
+}
+
+impl FromStr for WrittenShape {
+    type Err = Box<dyn Error + Send + Sync>;
+
+    fn from_str(text: &str) -> Result<WrittenShape, Self::Err> {
+        let file = |(prefix, between)| Some((text.strip_prefix(prefix)?, between));
+        let shape = match FILES.into_iter().find_map(file) {
+            Some((file, between)) => read(file, between).map_err(|error| format!("{error:#}"))?,
+            None => text.parse()?,
+        };
+        Ok(WrittenShape { text: text.to_owned(), shape })
+    }
+}
+
+impl Display for WrittenShape {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn read(file: &str, between: Between) -> anyhow::Result<Shape> {
+    ensure!(!file.is_empty(), "a table needs a file: write table:FILE or steps:FILE");
+    let text = fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !is_comment(line));
+    let points: anyhow::Result<Vec<_>> = lines
+        .filter(|(index, line)| {
+            *index > 0 || line.starts_with(|first: char| first.is_ascii_digit())
+        })
+        .map(|(index, line)| point(line).with_context(|| format!("{file}: line {}", index + 1)))
+        .collect();
+    Shape::table(&points?, between).with_context(|| file.to_owned())
+}
+
+fn is_comment(line: &str) -> bool {
+    line.trim().is_empty() || line.starts_with('#')
+}
+
+/// A moment, in seconds or with a unit, and the rate then.
+fn point(line: &str) -> anyhow::Result<(Duration, Level)> {
+    let (time, rate) = line
+        .split_once(',')
+        .with_context(|| format!("`{line}` is no time and rate: write them as 30s,100/s"))?;
+    let time = time.trim();
+    let moment = seconds(time).or_else(|_| humantime::parse_duration(time));
+    let moment = moment
+        .with_context(|| format!("`{time}` is no time: write seconds, as 90, or 90s or 1.5min"))?;
+    let rate = rate.trim();
+    Ok((moment, rate.parse().with_context(|| format!("`{rate}`"))?))
+}
