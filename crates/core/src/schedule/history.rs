@@ -1,4 +1,4 @@
-//! The schedule as straight pieces: the one in force and those before it. A slot that was due on an
+//! The schedule as pieces: the one in force and those before it. A slot that was due on an
 //! earlier piece and has not started yet keeps the intended start that it got there.
 //!
 //! A piece holds for the slots behind its anchor, up to and including the anchor of the next piece.
