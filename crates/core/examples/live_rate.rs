@@ -1,4 +1,4 @@
-//! The rate changes while workers acquire: a ramp from 100/s to 1000/s, and nobody bursts.
+//! The rate changes while workers acquire: from 100/s to 1000/s in steps, and nobody bursts.
 //!
 //! `cargo run --release -p nanopace --example live_rate`
 

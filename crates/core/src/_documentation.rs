@@ -2,6 +2,8 @@
 //!
 //! * [Limitations](limitations): read before using.
 //! * [Measuring](measuring): the terms, and which number to report.
+//! * [Schedules](schedules): rates that change over time, random and recorded arrivals, one load by
+//!   several processes.
 //! * [Pausing](pausing): which way to hold a caller back, and what it costs.
 //! * [Design](design): why it is like this.
 
@@ -14,14 +16,32 @@ macro_rules! pages {
             /// [Limitations]: crate::_documentation::limitations
             /// [Measuring]: crate::_documentation::measuring
             /// [Pausing]: crate::_documentation::pausing
+            /// [Schedules]: crate::_documentation::schedules
+            /// [`Arrivals`]: crate::Arrivals
+            /// [`Curve`]: crate::Curve
+            /// [`Ended::Finished`]: crate::Ended::Finished
             /// [`Grant::wait_time`]: crate::Grant::wait_time
             /// [`Lane::give_back`]: crate::Lane::give_back
             /// [`Pacer::acquire`]: crate::Pacer::acquire
             /// [`Pacer::claim`]: crate::Pacer::claim
+            /// [`Pacer::go_on_with_shape`]: crate::Pacer::go_on_with_shape
+            /// [`Pacer::rate`]: crate::Pacer::rate
+            /// [`Pacer::set_rate`]: crate::Pacer::set_rate
+            /// [`Pacer::set_shape`]: crate::Pacer::set_shape
+            /// [`Pacer::set_shard`]: crate::Pacer::set_shard
+            /// [`Pacer::shape`]: crate::Pacer::shape
+            /// [`Pacer::try_acquire`]: crate::Pacer::try_acquire
+            /// [`PacerBuilder::slots`]: crate::PacerBuilder::slots
+            /// [`Shape`]: crate::Shape
+            /// [`Shape::custom`]: crate::Shape::custom
+            /// [`Shape::table`]: crate::Shape::table
+            /// [`Shard`]: crate::Shard
             /// [`Stats::early_starts`]: crate::Stats::early_starts
             /// [`Stats::spun`]: crate::Stats::spun
             /// [`fine_timers`]: crate::PacerBuilder::fine_timers
             /// [`sleep_share`]: crate::PacerBuilder::sleep_share
+            /// [`slots`]: crate::PacerBuilder::slots
+            /// [`until`]: crate::PacerBuilder::until
             /// [`sleep_threshold`]: crate::PacerBuilder::sleep_threshold
             /// [`spin_share`]: crate::PacerBuilder::spin_share
             ///
@@ -36,4 +56,5 @@ pages! {
     limitations = "../docs/limitations.md",
     measuring = "../docs/measuring.md",
     pausing = "../docs/pausing.md",
+    schedules = "../docs/schedules.md",
 }

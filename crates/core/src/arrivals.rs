@@ -26,11 +26,12 @@ use tree::MOST;
 
 /// How arrivals are spread: evenly, at random, or as they were recorded.
 ///
-/// A rate or a shape says how many slots are due by a moment on the whole. An
-/// arrival process says how the single slots lie around that: it turns the number of a slot into
+/// A rate or a [`Shape`](crate::Shape) says how many slots are due by a moment on the whole. An
+/// arrival process, set by [`PacerBuilder::arrivals`](crate::PacerBuilder::arrivals), says how the
+/// single slots lie around that: it turns the number of a slot into
 /// the *count* at which it is due, and the time at which the load reaches that count is the slot's
-/// intended start. At a rate of 100/s a count of 1 is 10 ms. All processes have one slot per count
-/// in the long run, so they never change the load.
+/// intended start. At a rate of 100/s a count of 1 is 10 ms. All processes but a replay have one
+/// slot per count in the long run, so they never change the load.
 ///
 /// | process | text | slot `n` is due at count | variance of the gaps |
 /// |---|---|---|---|
@@ -53,8 +54,10 @@ use tree::MOST;
 ///
 /// # Cost
 ///
-/// A slot takes some 10 to 60 ns if slots are asked for one after the other, any other slot some
-/// microseconds, and memory some kilobytes however far it goes. Random processes have 2^63 slots.
+/// To find a slot takes some 10 to 60 ns if slots are asked for one after the other, any other slot
+/// some microseconds, and memory some kilobytes however far it goes. A start takes half a
+/// microsecond in all, because slots that lie unevenly are handed out under a lock. Random processes
+/// have 2^63 slots.
 ///
 /// ```
 /// use nanopace::Arrivals;
@@ -198,11 +201,12 @@ impl Arrivals {
     /// lower than one before it counts as equal to the highest before it.
     ///
     /// One count is one second. So the pacer's rate is the speed: 1/s plays as recorded, 2/s twice
-    /// as fast. The schedule ends with the last offset.
+    /// as fast, and a ramp faster and faster. The schedule ends with the last offset.
     ///
     /// Offsets are read when they are needed and forgotten when they are over, so that a recording
     /// may be of any length: at most 2^20 of them are kept beyond the slots that are in use. They
-    /// are read by whoever asks for a slot, while others wait: reading must not block for long.
+    /// are read by whoever asks for a slot, while others wait: reading must not block for long, must
+    /// not panic, and must not call the pacer.
     ///
     /// ```
     /// use nanopace::Arrivals;

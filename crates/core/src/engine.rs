@@ -18,7 +18,7 @@ pub(crate) struct Engine {
 }
 
 // A panic can interrupt only a reading of the clock, or an addition to a histogram. Under the lock,
-// the clock is read before anything is changed.
+// the clock is read before anything is changed. A curve or a recording of the user's must not panic.
 impl UnwindSafe for Engine {}
 impl RefUnwindSafe for Engine {}
 

@@ -160,8 +160,10 @@ pub enum Ended {
     /// The pacer has been [closed](crate::Pacer::close).
     #[error("the pacer is closed")]
     Closed,
-    /// The schedule has no slot left: see [`PacerBuilder::slots`](crate::PacerBuilder::slots) and
-    /// [`PacerBuilder::until`](crate::PacerBuilder::until).
+    /// The schedule has no slot left: behind [`PacerBuilder::slots`](crate::PacerBuilder::slots) or
+    /// [`PacerBuilder::until`](crate::PacerBuilder::until), or where its [`Shape`](crate::Shape) or
+    /// the recording that it [replays](crate::Arrivals::replay) ends. With another rate or shape one
+    /// that ended with its shape goes on.
     #[error("the schedule has no slot left")]
     Finished,
 }

@@ -3,6 +3,7 @@
 //! [Limitations]: crate::_documentation::limitations
 //! [Measuring]: crate::_documentation::measuring
 //! [Pausing]: crate::_documentation::pausing
+//! [Schedules]: crate::_documentation::schedules
 //!
 #![doc = include_str!("../README.md")]
 

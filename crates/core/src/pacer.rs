@@ -270,8 +270,9 @@ impl Pacer {
         self.0.change(|schedule, now| schedule.set_rate(rate, now));
     }
 
-    /// The rate in force. Where a shape is, it is the shape's rate at this moment, or the
-    /// [slowest](Rate::SLOWEST) if that is lower or zero.
+    /// The rate in force, of the whole load if this process has a [`Shard`] of it. On a shape it is
+    /// the shape's rate at this moment, or the [slowest](Rate::SLOWEST) if that is lower or zero, as
+    /// it is behind the end.
     ///
     /// ```
     /// use nanopace::{Pacer, Rate};
@@ -290,6 +291,10 @@ impl Pacer {
     /// From now on the rate follows `shape`, from its beginning, in one atomic step, as
     /// [`set_rate`](Pacer::set_rate) does: nothing bursts, slots that are late keep their intended
     /// starts, and callers that may now start earlier are woken.
+    ///
+    /// The part of the current interval that has passed stays passed, so the first slot of the new
+    /// shape comes when the rest of an interval has. While the pacer is paused the shape waits for
+    /// the end of the pause.
     ///
     /// [`set_rate`](Pacer::set_rate) ends a shape. A schedule that was over because its shape had
     /// ended goes on, and the time between is not made up for.
@@ -315,8 +320,9 @@ impl Pacer {
         self.0.change(|schedule, now| schedule.set_shape(shape, true, now));
     }
 
-    /// As [`set_shape`](Pacer::set_shape), but the new shape goes on from as far into it as the
-    /// shape or rate in force has come: the time since that began, without pauses.
+    /// As [`set_shape`](Pacer::set_shape), but the new shape goes on from as far into it as the load
+    /// so far has come: the time, without pauses, since the pacer started or since the last
+    /// `set_shape` or change of the rate. A shape that is shorter than that is over at once.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Shape};
@@ -333,7 +339,7 @@ impl Pacer {
         self.0.change(|schedule, now| schedule.set_shape(shape, false, now));
     }
 
-    /// The shape that the rate follows, unless it is a constant one.
+    /// The shape that the rate follows; none while the rate is constant and not zero.
     ///
     /// ```
     /// use nanopace::{Pacer, Shape};
@@ -353,10 +359,11 @@ impl Pacer {
     /// `shard`.
     ///
     /// If all processes of a load change at the same number, which none of them has come to, no
-    /// slot is lost and none is taken twice.
+    /// slot is lost and none is taken twice. The time of each slot stays the same.
     ///
     /// # Errors
-    /// [`ShardError::TooLate`] if a slot behind that number has been taken. Nothing is changed.
+    /// [`ShardError::TooLate`] if a slot with that number or a higher one is due or has been taken.
+    /// Nothing is changed.
     ///
     /// # Examples
     /// ```

@@ -170,20 +170,22 @@ impl Schedule {
         self.history.time_of(position)
     }
 
-    /// When it may start if the pacer is not paused: later than intended while time is owed.
+    /// When it may start if the pacer is not paused: later than intended while time is owed. What is
+    /// still owed when a shape ends may start then.
     pub(crate) fn release(&self, position: u64) -> i64 {
         let caught_up = self
             .catch_up
             .as_ref()
             .map_or(i64::MIN, |course| course.time_of(position, self.history.slots()));
-        self.intended(position).max(caught_up)
+        self.intended(position).max(caught_up.min(self.end.shape()))
     }
 
     /// The last position that may have started by now.
     pub(crate) fn reached(&self, now: i64) -> u64 {
         let now = self.schedule_time(now);
         let due = self.before_end(self.history.position_at(now));
-        let caught_up = self.catch_up.as_ref().map(|it| it.position_at(now, self.history.slots()));
+        let catch_up = self.catch_up.as_ref().filter(|_| now < self.end.shape());
+        let caught_up = catch_up.map(|it| it.position_at(now, self.history.slots()));
         caught_up.map_or(due, |caught_up| earlier(caught_up, due))
     }
 
@@ -376,7 +378,8 @@ impl Schedule {
         let now = self.schedule_time(now);
         let slots = self.history.slots();
         let is_owed = |course: &Course| {
-            ticks_between(course.position_at(now, slots), self.history.position_at(now)) > 0
+            now < self.end.shape()
+                && ticks_between(course.position_at(now, slots), self.history.position_at(now)) > 0
         };
         if self.catch_up.as_ref().is_some_and(|course| !is_owed(course)) {
             self.catch_up = None;

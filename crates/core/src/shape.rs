@@ -50,6 +50,9 @@ use std::time::Duration;
 /// times to the nanosecond, and repeating a shape adds nothing to that: 10^15 slots into a repeated
 /// one, nothing has drifted. (A [`custom`](Shape::custom) curve is as exact as it is.)
 ///
+/// [`Pacer::shaped`](crate::Pacer::shaped) follows a shape, and starts each slot within 1 ns of its
+/// moment; [Schedules](crate::_documentation::schedules) tells the whole story.
+///
 /// Shapes are put together from parts, by methods or from [text](#impl-FromStr-for-Shape). A clone
 /// is cheap. A shape has at most 65536 parts, 64 of them within each other, a duration below 2^63
 /// ns (292 years) and a count below 2^63. What is repeated counts once, and what never ends is
@@ -99,20 +102,21 @@ impl Shape {
         self.duration().map(|_| approximate(self.program.total()))
     }
 
-    /// How many slots there are by then, parts of a slot included.
+    /// How many slots there are after so long, parts of a slot included; behind the end, all.
     #[must_use]
     pub fn count_at(&self, elapsed: Duration) -> f64 {
         approximate(self.program.count_at(span_ns(elapsed)))
     }
 
-    /// Slots per second. At a jump it is the later rate, and behind the end it is 0.
+    /// Slots per second after so long. At a jump it is the later rate, and behind the end it is 0.
     #[must_use]
     pub fn rate_at(&self, elapsed: Duration) -> f64 {
         let leaf = self.program.leaf_at(span_ns(elapsed));
         leaf.map_or(0.0, |(leaf, time_ns)| leaf.rate_hz(time_ns))
     }
 
-    /// The intended start of a slot.
+    /// When the slot of this number starts, counted from the shape's beginning; none if it has no
+    /// such slot.
     #[must_use]
     pub fn time_of(&self, slot: u64) -> Option<Duration> {
         let count = Count::from(slot) * ONE;
@@ -132,7 +136,8 @@ impl Shape {
         Arc::ptr_eq(&self.program, &other.program)
     }
 
-    /// The highest rate, per second.
+    /// The highest rate, per second. That of a [`custom`](Shape::custom) curve is the highest of a
+    /// thousand moments.
     #[must_use]
     pub fn peak(&self) -> f64 {
         self.program.peak_hz()

@@ -4,10 +4,11 @@ mod common;
 
 use common::{at, span};
 use nanopace::{
-    Arrivals, Ended, Grant, Level, ManualClock, Nanos, Pacer, Rate, Refused, Shape, Shard,
+    Arrivals, Curve, Ended, Grant, Level, ManualClock, Nanos, Pacer, Rate, Refused, Shape, Shard,
 };
 use proptest::prelude::*;
 use std::iter;
+use std::thread;
 use std::time::Duration;
 
 fn shape(text: &str) -> Shape {
@@ -118,6 +119,103 @@ proptest! {
         }
     }
 
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// What is forfeited is missing. The rest of the shape stays where it is: from the late start on
+    /// there are as many slots by any moment as the shape has.
+    #[test]
+    fn a_forfeit_moves_slots_and_not_the_shape(shape in shapes(), on_time in 0_usize..100, stall in 1_000_000_u64..1_000_000_000) {
+        let clock = ManualClock::new();
+        let builder = Pacer::shaped(shape.clone()).strictness(common::strictness(1.0));
+        let pacer = builder.clock(clock.clone()).build();
+        let next = || loop {
+            match pacer.try_acquire() {
+                Err(Refused::NotUntil(when)) => clock.set(when),
+                other => return other.ok(),
+            }
+        };
+        prop_assume!(starts(next, on_time).len() == on_time);
+        clock.advance(span(stall));
+        let Some(late) = next() else { return Ok(()) };
+        let since = late.actual_start() - Nanos::ZERO;
+        let behind = starts(next, 300);
+        for (n, start) in (0_u32..).zip(&behind) {
+            let made = shape.count_at(*start) - shape.count_at(since);
+            prop_assert!((made - f64::from(n) - 1.0).abs() < 0.1, "{n}: {made}");
+        }
+        if behind.len() < 300 {
+            let all = shape.count().unwrap() - shape.count_at(since);
+            let slots = f64::from(u32::try_from(behind.len()).unwrap());
+            prop_assert!((slots - all).abs() < 1.1, "{} {all}", behind.len());
+        }
+    }
+
+    /// A burst ratio is one of the shape's rate at each moment.
+    #[test]
+    fn what_is_owed_is_paid_at_a_multiple_of_the_shape(ratio in 1.1_f64..3.0, stall in 1_000_u64..3_000) {
+        let shape = shape("ramp 10/s..50/s 10s, hold 1h");
+        let clock = ManualClock::new();
+        let builder = Pacer::shaped(shape.clone()).strictness(common::strictness(ratio));
+        let pacer = builder.until(Duration::from_secs(10)).clock(clock.clone()).build();
+        clock.advance(Duration::from_millis(stall));
+        let made = |grant: Grant| shape.count_at(grant.actual_start() - Nanos::ZERO);
+        let late = made(pacer.try_acquire().unwrap());
+        let mut paid = 0.0;
+        for _ in 0..3_000 {
+            while let Ok(grant) = pacer.try_acquire() {
+                paid += 1.0;
+                prop_assert!(paid <= ratio * (made(grant) - late) + 0.01, "{paid}: {grant:?}");
+            }
+            clock.advance(Duration::from_millis(10));
+        }
+        prop_assert_eq!(pacer.ledger().granted, 300);
+    }
+
+    /// Going on with the same shape moves nothing, however often.
+    #[test]
+    fn going_on_with_the_same_shape_changes_nothing(shape in shapes(), poisson in any::<bool>(), every in 1_u64..20_000_000) {
+        let built = |clock| {
+            let arrivals = if poisson { Arrivals::poisson(5) } else { Arrivals::even() };
+            Pacer::shaped(shape.clone()).arrivals(arrivals).clock(clock).build()
+        };
+        let (clock, undisturbed) = (ManualClock::new(), built(ManualClock::jumping()));
+        let pacer = built(clock.clone());
+        for _ in 0..50 {
+            clock.advance(span(every));
+            pacer.go_on_with_shape(shape.clone());
+            for grant in iter::from_fn(|| pacer.try_acquire().ok()).take(20) {
+                let start = undisturbed.acquire().unwrap().intended_start();
+                let moved = grant.intended_start().as_nanos().abs_diff(start.as_nanos());
+                prop_assert!(moved <= 2, "by {moved} ns");
+            }
+        }
+    }
+
+    /// Processes that all change at one slot take each slot once.
+    #[test]
+    fn a_change_of_shards_loses_no_slot(weights in prop::collection::vec((1_u32..4, 1_u32..4), 1..4), from in 1_u64..60, poisson in any::<bool>()) {
+        let built = |shard| {
+            let arrivals = if poisson { Arrivals::poisson(5) } else { Arrivals::even() };
+            let builder = Pacer::builder(common::rate("1k/s")).arrivals(arrivals).shard(shard);
+            builder.clock(ManualClock::jumping()).build()
+        };
+        let (before, after): (Vec<u32>, Vec<u32>) = weights.into_iter().unzip();
+        let mut parts = Vec::new();
+        for (index, _) in (0..).zip(&before) {
+            let pacer = built(Shard::weighted(index, &before).unwrap());
+            prop_assert_eq!(pacer.set_shard(Shard::weighted(index, &after).unwrap(), from), Ok(()));
+            parts.extend(starts(|| pacer.acquire().ok(), 200));
+        }
+        parts.sort_unstable();
+        let whole = built(Shard::new(0, 1).unwrap());
+        for (whole, part) in starts(|| whole.acquire().ok(), 150).iter().zip(&parts) {
+            prop_assert!(whole.abs_diff(*part).as_nanos() <= 2, "{:?}", (whole, part));
+        }
+    }
+
     /// The slots of all processes together are the load's.
     #[test]
     fn shards_make_the_whole_load(shape in shapes(), weights in prop::collection::vec(1_u32..4, 1..4), poisson in any::<bool>()) {
@@ -224,4 +322,145 @@ fn a_slot_in_the_last_nanosecond_of_a_shape_is_granted() {
     assert_eq!(shape.time_of(14), shape.duration());
     let pacer = pacer(&shape, &ManualClock::jumping());
     assert_eq!(starts(|| pacer.acquire().ok(), 100).len(), 15);
+}
+
+/// Ten slots in a second, nothing for four seconds, and ten slots again.
+#[derive(Debug)]
+struct Break;
+
+impl Curve for Break {
+    fn count_at(&self, elapsed: Duration) -> f64 {
+        let seconds = elapsed.as_secs_f64();
+        10.0 * seconds.min(1.0) + 10.0 * (seconds - 5.0).max(0.0)
+    }
+}
+
+/// At a rate of zero that is known as such, the slot at its beginning comes behind it; where a curve
+/// happens to be flat, before it.
+#[test]
+fn the_slot_at_the_beginning_of_a_break() {
+    let text = "hold 10/s 1s, hold 0/s 4s, hold 10/s 1s".parse().unwrap();
+    let curve = Shape::custom(Break, Some(Duration::from_secs(6))).unwrap();
+    for (shape, tenth) in [(text, Duration::from_secs(5)), (curve, Duration::from_secs(1))] {
+        let pacer = pacer(&shape, &ManualClock::jumping());
+        let starts = starts(|| pacer.acquire().ok(), 100);
+        assert_eq!((starts.len(), starts[9]), (20, Duration::from_millis(900)), "{shape}");
+        assert_eq!(starts[10], tenth, "{shape}");
+    }
+}
+
+#[test]
+fn nothing_is_made_up_for_that_was_behind_the_end() {
+    let clock = ManualClock::new();
+    let pacer = pacer(&shape("hold 10/s 1s"), &clock);
+    clock.advance(Duration::from_secs(100));
+    assert_eq!(common::drain(&pacer).len(), 10);
+    pacer.set_rate(Rate::per_second(10).unwrap());
+    clock.advance(span(999_999_000));
+    assert_eq!(common::drain(&pacer).len(), 10);
+}
+
+#[test]
+fn the_first_end_counts() {
+    let offsets = |n: u32| Arrivals::replay((0..n).map(|n| n * Duration::from_secs(1)));
+    let shaped = |text| Pacer::shaped(shape(text));
+    for (builder, slots) in [
+        (shaped("hold 10/s 5s"), 50),
+        (shaped("hold 10/s 5s").slots(7), 7),
+        (shaped("hold 10/s 5s").until(Duration::from_secs(2)), 20),
+        (shaped("hold 1/s 5s").arrivals(offsets(3)), 3),
+        (shaped("hold 1/s 5s").arrivals(offsets(9)), 5),
+        // A process counts its own slots.
+        (shaped("hold 10/s 5s").shard(Shard::new(1, 2).unwrap()).slots(7), 7),
+    ] {
+        let pacer = builder.clock(ManualClock::jumping()).build();
+        assert_eq!(starts(|| pacer.acquire().ok(), 100).len(), slots);
+        assert_eq!(pacer.acquire(), Err(Ended::Finished));
+    }
+}
+
+/// A recording on a shape is played at a speed that follows it.
+#[test]
+fn a_replay_on_a_ramp_gets_faster() {
+    let offsets = (0..10_u32).map(|n| n * Duration::from_secs(1));
+    let builder = Pacer::shaped(shape("ramp 0/s..2/s 10s")).arrivals(Arrivals::replay(offsets));
+    let pacer = builder.clock(ManualClock::jumping()).build();
+    for (n, start) in (0_u32..).zip(starts(|| pacer.acquire().ok(), 10)) {
+        let exact = f64::from(10 * n).sqrt();
+        assert!((start.as_secs_f64() - exact).abs() < 2e-9, "{n}: {start:?}");
+    }
+}
+
+#[test]
+fn a_shape_that_is_set_during_a_pause_begins_behind_it() {
+    let clock = ManualClock::new();
+    let pacer = pacer(&shape("hold 1/h 1h"), &clock);
+    assert!(pacer.try_acquire().is_ok());
+    pacer.pause();
+    pacer.set_shape(shape("hold 10/s 1s"));
+    clock.advance(Duration::from_secs(60));
+    pacer.resume();
+    clock.advance(Duration::from_secs(2));
+    let starts = starts(|| pacer.try_acquire().ok(), 100);
+    // An interval has begun with slot 0, and passes first.
+    assert_eq!(starts.len(), 9);
+    assert_eq!(starts[0].as_millis(), 60_100);
+}
+
+/// As far into it as the load has come since it last began.
+#[test]
+fn what_goes_on_and_from_where() {
+    let clock = ManualClock::new();
+    let pacer = pacer(&shape("hold 10/s 1h"), &clock);
+    clock.advance(Duration::from_secs(7));
+    pacer.set_rate(common::rate("20/s"));
+    clock.advance(Duration::from_secs(3));
+    pacer.go_on_with_shape(shape("ramp 10/s..110/s 10s"));
+    assert_eq!(pacer.rate(), common::rate("40/s"));
+    pacer.go_on_with_shape(shape("ramp 10/s..110/s 2s"));
+    common::drain(&pacer);
+    assert!(pacer.is_finished());
+    assert_eq!(pacer.rate(), Rate::SLOWEST);
+}
+
+#[test]
+fn a_shape_reaches_callers_that_are_asleep() {
+    let pacer = Pacer::new(Rate::SLOWEST);
+    assert!(pacer.acquire().is_ok());
+    thread::scope(|scope| {
+        let caller = scope.spawn(|| pacer.acquire());
+        common::until("slot 1 is held", || pacer.ledger().granted == 2, || {});
+        pacer.set_shape(shape("hold 1k/s 1s"));
+        assert!(caller.join().unwrap().is_ok());
+    });
+}
+
+#[test]
+fn at_a_rate_of_zero_for_ever_nobody_starts_until_it_changes() {
+    let clock = ManualClock::new();
+    let pacer = pacer(&Shape::constant(Level::ZERO), &clock);
+    clock.advance(Duration::from_secs(1_000));
+    assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)));
+    pacer.set_rate(Rate::per_second(10).unwrap());
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(common::drain(&pacer).len(), 10);
+}
+
+#[test]
+fn what_is_still_owed_when_a_shape_ends_starts_then() {
+    let shape = shape("ramp 10/s..50/s 10s");
+    let clock = ManualClock::new();
+    let builder = Pacer::shaped(shape).strictness(common::strictness(1.1));
+    let pacer = builder.clock(clock.clone()).build();
+    clock.advance(Duration::from_secs(8));
+    assert!(pacer.try_acquire().is_ok());
+    for _ in 0..1_000 {
+        match pacer.try_acquire() {
+            Err(Refused::NotUntil(when)) => clock.set(when),
+            Err(other) => assert_eq!(other, Refused::Finished),
+            Ok(grant) => assert!(grant.actual_start() <= at(10 * common::SECOND)),
+        }
+    }
+    assert_eq!(pacer.ledger().granted, 300);
+    assert!(pacer.is_finished());
 }

@@ -36,6 +36,11 @@ impl End {
         End { shape: moment, revision: self.revision + 1, ..self }
     }
 
+    /// Where the shape ends.
+    pub(super) fn shape(&self) -> i64 {
+        self.shape
+    }
+
     /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
     pub(super) fn see(&mut self, next: u64, claimed: u64) {
         if let Some(left) = self.slots.and_then(|slots| slots.checked_sub(claimed))

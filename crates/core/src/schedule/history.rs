@@ -1,4 +1,4 @@
-//! The schedule as straight pieces: the one in force and those before it. A slot that was due on an
+//! The schedule as pieces: the one in force and those before it. A slot that was due on an
 //! earlier piece and has not started yet keeps the intended start that it got there.
 //!
 //! A piece holds for the slots behind its anchor, up to and including the anchor of the next piece.
@@ -172,9 +172,10 @@ impl History {
         let index = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);
         let pace = self.pieces[index].course.pace();
         let later = self.pieces[index + 1..].to_vec();
+        // First, in case a curve of the user's panics.
+        let course = Course::through(&pace, position, time, &self.slots);
         self.pieces.retain(|piece| ticks_between(piece.course.anchor(), position) > 0);
         self.drop_settled(position);
-        let course = Course::through(&pace, position, time, &self.slots);
         self.push(Piece { course, since: time, error_ns: 0 });
         for piece in &later {
             self.append(&piece.course.pace(), piece.since);

@@ -12,13 +12,40 @@ const DAY_NS: i64 = 86_400_000_000_000;
 
 /// A shape of the user's own, for [`Shape::custom`](crate::Shape::custom): how many slots there are
 /// by a moment.
+///
+/// The moment of a slot is searched for: the count is asked for at up to some hundred moments for
+/// each slot, under the pacer's lock. So it must be quick, must not panic, and must not call the
+/// pacer. It has to give the same answer for the same moment whenever it is asked. Slot n starts in
+/// the first nanosecond at which the count is n or more: where a curve is flat, at the beginning of
+/// that, and not at its end as at a rate of [zero](crate::Level::ZERO).
+///
+/// ```
+/// use nanopace::{Curve, Shape};
+/// use std::f64::consts::LN_2;
+/// use std::time::Duration;
+///
+/// /// 10/s at first, and twice as much each second.
+/// #[derive(Debug)]
+/// struct Doubling;
+///
+/// impl Curve for Doubling {
+///     fn count_at(&self, elapsed: Duration) -> f64 {
+///         10.0 * (elapsed.as_secs_f64() * LN_2).exp_m1() / LN_2
+///     }
+/// }
+///
+/// let shape = Shape::custom(Doubling, Some(Duration::from_secs(8)))?;
+/// assert!((shape.rate_at(Duration::from_secs(3)) - 80.0).abs() < 0.1);
+/// # Ok::<(), nanopace::ShapeError>(())
+/// ```
 pub trait Curve: Debug + Send + Sync {
     /// How many slots there are by `elapsed`, parts of slots included: 0 at 0, finite, never
     /// going down, below 2^63.
     fn count_at(&self, elapsed: Duration) -> f64;
 
-    /// Slots per second at `elapsed`, for charts. Unless you write another one, it is the count of
-    /// the microsecond from then on.
+    /// Slots per second at `elapsed`, for charts and for [`Pacer::rate`](crate::Pacer::rate); slots
+    /// start by the count alone. Unless you write another one, it is the count of the microsecond
+    /// from then on.
     fn rate_at(&self, elapsed: Duration) -> f64 {
         let part = Duration::from_micros(1);
         (self.count_at(elapsed + part) - self.count_at(elapsed)) / part.as_secs_f64()

@@ -266,9 +266,10 @@ impl Shape {
 
     /// A curve of your own, until `time`; none: for ever. See [`Curve`].
     ///
-    /// The curve is tried at some thousand moments. It answers for itself at the others: a count
-    /// below zero, or that is not a number, is taken for 0, and one above the last for that. Where
-    /// it goes down, slots start at a moment around there.
+    /// The curve is tried at some thousand moments: a thousand that lie evenly, over a day if it
+    /// never ends, and at 1 ns, 2 ns, 4 ns and so on, up to 146 years. It answers for itself at the
+    /// others: a count below zero, or that is not a number, is taken for 0, and one above the last
+    /// for that. Where it goes down, slots start at a moment around there.
     ///
     /// ```
     /// use nanopace::{Curve, Shape};

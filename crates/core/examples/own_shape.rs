@@ -1,0 +1,36 @@
+//! A shape of one's own: the load doubles every second. All it takes is the number of slots by a
+//! moment; when each slot starts follows from that.
+//!
+//! `cargo run --release -p nanopace --example own_shape`
+
+use nanopace::{Curve, ManualClock, Nanos, Pacer, Shape};
+use std::error::Error;
+use std::f64::consts::LN_2;
+use std::time::Duration;
+
+/// The rate is `first * 2^t` after `t` seconds.
+#[derive(Debug)]
+struct Doubling {
+    /// Per second.
+    first: f64,
+}
+
+impl Curve for Doubling {
+    /// The area below the rate.
+    fn count_at(&self, elapsed: Duration) -> f64 {
+        self.first * (elapsed.as_secs_f64() * LN_2).exp_m1() / LN_2
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let doubling = Shape::custom(Doubling { first: 10.0 }, Some(Duration::from_secs(8)))?;
+    let pacer = Pacer::shaped(doubling).clock(ManualClock::jumping()).build();
+    let mut starts = [0_usize; 8];
+    while let Ok(grant) = pacer.acquire() {
+        starts[usize::try_from((grant.intended_start() - Nanos::ZERO).as_secs())?] += 1;
+    }
+    for (second, starts) in starts.iter().enumerate() {
+        println!("second {second}: {starts:>4} {}", "#".repeat(starts / 30));
+    }
+    Ok(())
+}
