@@ -14,7 +14,7 @@ use anyhow::ensure;
 use args::PlanArgs;
 use chart::Chart;
 use load::Load;
-use nanopace_console::create_file;
+use nanopace_console::{chart as console, create_file};
 use outline::Outline;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -61,7 +61,7 @@ impl Plan<'_> {
     }
 
     fn show_on(&self, stream: &mut (impl Write + IsTerminal)) -> io::Result<()> {
-        let width = chart::width(stream.is_terminal());
+        let width = console::width(stream.is_terminal());
         let chart = Chart { outline: &self.outline, width };
         let summary = Summary { load: &self.load, outline: &self.outline };
         stream.write_all(format!("{chart}\n{summary}").as_bytes())

@@ -1,12 +1,13 @@
 //! The program as its users see it: exit status, standard output, files. No test asserts a measured
 //! time.
 
+mod intervals;
 mod starved;
 mod sums;
 
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use intervals::{decode, histograms};
 use serde_json::Value;
 use starved::lacked_processor;
 use std::fs;
@@ -394,23 +395,6 @@ fn a_report_does_not_hide_a_stall() {
             }
         }
     }
-}
-
-/// The histograms of a log that have this tag.
-fn histograms(log: &[u8], tag: &str) -> Vec<Histogram<u64>> {
-    IntervalLogIterator::new(log)
-        .filter_map(|entry| match entry.unwrap() {
-            LogEntry::Interval(interval) if interval.tag().is_some_and(|t| t.as_str() == tag) => {
-                Some(decode(interval.encoded_histogram()))
-            }
-            _ => None,
-        })
-        .collect()
-}
-
-fn decode(text: &str) -> Histogram<u64> {
-    let bytes = base64::Engine::decode(&base64::prelude::BASE64_STANDARD, text).unwrap();
-    Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap()
 }
 
 #[cfg(unix)]

@@ -1,6 +1,7 @@
-//! What the commands of the program share at the console: numbers for people to read, and where
-//! results are written.
+//! What the commands of the program share at the console: numbers for people to read, charts
+//! of characters, and where results are written.
 
+pub mod chart;
 pub mod human;
 mod output;
 

@@ -11,7 +11,7 @@
 mod common;
 
 use common::{MILLI, SECOND, assert_balanced, build, span, strictness};
-use nanopace::{Claim, ManualClock, Nanos, Pacer, Rate, Strictness};
+use nanopace::{Arrivals, Claim, Level, ManualClock, Nanos, Pacer, Rate, Shape, Strictness};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, Exp, Geometric};
@@ -173,6 +173,57 @@ fn the_even_schedule_at_random_services_is_d_m_1() {
         let sigma = (0..1_000).fold(0.0_f64, |sigma, _| ((sigma - 1.0) / rho).exp());
         // Intended starts are rounded up to nanoseconds, all by less than one.
         assert_mean_response(&responses, batch, 1.0 / (SERVED_PER_SECOND * (1.0 - sigma)), 1e-9);
+    }
+}
+
+/// The engine's own random arrivals, which lie in no slots of a finer schedule. At the
+/// highest load it would take too long.
+#[test]
+fn a_poisson_schedule_at_random_services_is_m_m_1() {
+    for (thousandths, batch) in LOADS[..2].iter().copied() {
+        let (clock, mut random) = (ManualClock::jumping(), seeded());
+        let rate = Rate::per_second(u64::from(thousandths)).expect("a rate");
+        let pacer =
+            Pacer::builder(rate).arrivals(Arrivals::poisson(1)).clock(clock.clone()).build();
+        let operation = |_| {
+            let grant = pacer.acquire().expect("open");
+            clock.advance(exponential(&mut random, SERVED_PER_SECOND));
+            grant.response_time(pacer.now()).as_secs_f64()
+        };
+        let responses: Vec<f64> = (0..operations(batch)).map(operation).collect();
+        let theory = pollaczek_khinchine(utilisation(thousandths), 2.0);
+        // Intended starts are rounded up to nanoseconds, all by less than one.
+        assert_mean_response(&responses, batch, theory, 1e-9);
+    }
+}
+
+/// Along a ramp, counts in windows are Poisson's: independent, with the integral of the rate as
+/// mean and as variance. So the sum of `(count - mean)^2 / mean` over k windows has the mean k and
+/// the variance `2 k + sum 1 / mean`.
+#[test]
+fn a_poisson_schedule_along_a_ramp_has_the_integral_in_each_window() {
+    const WINDOWS: u32 = 200;
+    let top = Level::from(Rate::per_second(2_000).expect("a rate"));
+    for seed in [1, 2] {
+        let time = Duration::from_secs(u64::from(WINDOWS));
+        let ramp = Shape::ramp(Level::ZERO, top, time).expect("a ramp");
+        let builder = Pacer::shaped(ramp).arrivals(Arrivals::poisson(seed));
+        let pacer = builder.clock(ManualClock::jumping()).build();
+        let mut counts = [0_u32; WINDOWS as usize];
+        while let Ok(grant) = pacer.acquire() {
+            let window = (grant.intended_start() - Nanos::ZERO).as_secs();
+            counts[usize::try_from(window).expect("hundreds")] += 1;
+        }
+        // The rate rises by 10/s each second, which is each window.
+        let windows = (0..WINDOWS).zip(counts);
+        let (sum, variance) = windows.fold((0.0, 0.0), |(sum, variance), (window, count)| {
+            let mean = 10.0 * (f64::from(window) + 0.5);
+            (sum + (f64::from(count) - mean).powi(2) / mean, variance + 2.0 + mean.recip())
+        });
+        assert!(
+            (sum - f64::from(WINDOWS)).abs() < 4.0 * f64::sqrt(variance),
+            "seed {seed}: {sum} instead of {WINDOWS}"
+        );
     }
 }
 

@@ -3,27 +3,16 @@
 use crate::columns::Columns;
 use crate::results::Results;
 use crate::times;
-use crossterm::terminal;
+use nanopace_console::chart::{eighths, round_up};
 use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
-use std::io::{self, IsTerminal};
 
 const ROWS: u64 = 10;
 /// The width of the rates at the left.
 const LABEL: usize = 8;
-/// Characters that are filled from below, by none to eight eighths.
-const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// The heights of a row that are round, as parts of the limit and within a factor of ten.
+const ROUND: [f64; 4] = [1.0, 2.0, 5.0, 10.0];
 const REJECTED: char = '░';
-/// The width where there is no terminal, or its width is not known.
-const USUAL_WIDTH: usize = 80;
-
-/// The width of standard output, in characters.
-pub(crate) fn terminal_width() -> usize {
-    match terminal::size() {
-        Ok((columns @ 20.., _)) if io::stdout().is_terminal() => usize::from(columns),
-        _ => USUAL_WIDTH,
-    }
-}
 
 /// Rates over time. Admitted requests are filled; rejected ones are hatched, above them.
 pub(crate) struct Chart {
@@ -54,7 +43,7 @@ impl Chart {
     /// limit is on the edge of a row.
     fn row_hz(&self) -> f64 {
         let most = self.asked.iter().chain(&self.admitted).copied().fold(self.limit, f64::max);
-        self.limit * round_up(most / self.limit / human::float(ROWS))
+        self.limit * round_up(most / self.limit / human::float(ROWS), &ROUND)
     }
 
     fn row(&self, f: &mut Formatter<'_>, row: u64, row_hz: f64) -> fmt::Result {
@@ -98,24 +87,6 @@ impl Display for Chart {
     }
 }
 
-/// The least of 1, 2 and 5 times a power of ten that is not below `value`.
-fn round_up(value: f64) -> f64 {
-    let ten = 10_f64.powf(value.log10().floor());
-    // A power of ten must not become twice that by rounding.
-    [1.0, 2.0, 5.0, 10.0]
-        .map(|step| step * ten)
-        .into_iter()
-        .find(|step| *step > value * 0.999_999)
-        .unwrap_or(value)
-}
-
-/// A character that is filled to this part. Anything above zero can be seen.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 8")]
-fn eighths(part: f64) -> char {
-    let eighths = (part.clamp(0.0, 1.0) * 8.0).round() as usize;
-    if part > 0.0 { EIGHTHS[eighths.max(1)] } else { EIGHTHS[0] }
-}
-
 /// Rates over time in one line; `top` is a full character.
 pub(crate) fn line(rates: &[f64], top: f64) -> String {
     rates.iter().map(|rate| eighths(rate / top)).collect()
@@ -128,15 +99,6 @@ mod tests {
     #[test]
     fn a_line_shows_the_smallest_rate() {
         assert_eq!(line(&[0.0, 0.1, 10.0, 15.0, 20.0], 20.0), " ▁▄▆█");
-    }
-
-    #[test]
-    fn steps_are_round() {
-        for (value, rounded) in
-            [(1.0, 1.0), (1.1, 2.0), (0.2, 0.2), (0.3, 0.5), (70.0, 100.0), (0.1, 0.1)]
-        {
-            assert!((round_up(value) - rounded).abs() < 1e-9, "{value}: {}", round_up(value));
-        }
     }
 
     /// Up to 10/s admitted, then 15/s asked and 10/s admitted.

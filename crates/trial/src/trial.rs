@@ -2,7 +2,6 @@
 
 use crate::args::LimitArgs;
 use crate::candidate::{Candidate, Phasing};
-use crate::chart;
 use crate::input::{Faults, Input};
 use crate::json;
 use crate::kind::Kind;
@@ -16,7 +15,7 @@ use crate::times::seconds;
 use anyhow::{Context, anyhow, bail, ensure};
 use clap::ValueEnum;
 use nanopace::Nanos;
-use nanopace_console::{Output, create_file};
+use nanopace_console::{Output, chart, create_file};
 use nanopace_limits::Rejected;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -162,7 +161,7 @@ impl Trial {
         if let Some(mut svg) = self.svg.as_ref() {
             svg.write_all(plot::svg(results).map_err(io::Error::other)?.as_bytes())?;
         }
-        let width = chart::terminal_width();
+        let width = chart::width(io::stdout().is_terminal());
         self.output.write_text(&Report { results, compare: self.args.compare, width })
     }
 }

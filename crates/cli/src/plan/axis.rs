@@ -3,8 +3,6 @@
 use nanopace_console::human;
 use std::time::Duration;
 
-/// The steps that are round within a factor of ten.
-const ROUND: [f64; 11] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
 /// Units of time: how long they are in nanoseconds, and which steps are round. A step may also be
 /// ten times as large, and so on, if the next unit is far.
 const UNITS: [(&str, u64, &[u64]); 7] = [
@@ -16,14 +14,6 @@ const UNITS: [(&str, u64, &[u64]); 7] = [
     ("h", 3_600_000_000_000, &[1, 2, 3, 6, 12]),
     ("d", 86_400_000_000_000, &[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000, 100_000]),
 ];
-
-/// The least round number that is not below `value`, which is positive.
-pub(crate) fn round_up(value: f64) -> f64 {
-    let ten = 10_f64.powf(value.log10().floor());
-    // A round number must not become the next one by rounding.
-    let steps = ROUND.map(|step| step * ten);
-    steps.into_iter().find(|step| *step > value * 0.999_999).unwrap_or(value)
-}
 
 /// A count to three digits: `12.3k`.
 pub(crate) fn short_count(count: f64) -> String {
@@ -102,12 +92,5 @@ mod tests {
             }
         }
         assert_eq!(labels(Duration::ZERO, 1), ["0", "1ns"]);
-    }
-
-    #[test]
-    fn values_are_rounded_up_to_the_next_round_one() {
-        for (value, round) in [(500.0, 500.0), (500.1, 600.0), (0.81, 1.0), (13.0, 15.0)] {
-            assert!((round_up(value) - round).abs() < 1e-9 * round, "{value}");
-        }
     }
 }

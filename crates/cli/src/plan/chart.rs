@@ -1,8 +1,8 @@
 //! The load over time, drawn with characters.
 
-use super::axis::{TimeAxis, round_up, short_count};
+use super::axis::{TimeAxis, short_count};
 use super::outline::Outline;
-use crossterm::terminal;
+use nanopace_console::chart::{eighths, round_up};
 use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 
@@ -10,18 +10,8 @@ use std::fmt::{self, Display, Formatter};
 const LABEL: usize = 9;
 /// The columns that a moment below the chart takes, at least.
 const MOMENT: u64 = 12;
-/// Characters that are filled from below, by none to eight eighths.
-const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// The width where there is no terminal, or its width is not known.
-const USUAL_WIDTH: usize = 80;
-
-/// How wide a chart may be on a stream, in characters.
-pub(crate) fn width(is_terminal: bool) -> usize {
-    match terminal::size() {
-        Ok((columns @ 20.., _)) if is_terminal => usize::from(columns),
-        _ => USUAL_WIDTH,
-    }
-}
+/// The heights of a row that are round, within a factor of ten.
+const ROUND: [f64; 11] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
 
 /// The rate, and the number of requests so far, over time.
 #[derive(Debug)]
@@ -54,7 +44,7 @@ impl Chart<'_> {
     ) -> fmt::Result {
         let most = heights.iter().copied().fold(0.0, f64::max);
         // A load without requests has an axis too.
-        let each = round_up(if most > 0.0 { most } else { 1.0 } / f64::from(rows));
+        let each = round_up(if most > 0.0 { most } else { 1.0 } / f64::from(rows), &ROUND);
         for row in (0..rows).rev() {
             let top = f64::from(row + 1) * each;
             let is_named = (row + 1).is_multiple_of(rows / 2);
@@ -84,11 +74,4 @@ impl Chart<'_> {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of columns")]
 fn at(part: f64, columns: usize) -> usize {
     (part * human::float(columns as u64)).round() as usize
-}
-
-/// A character that is filled to this part. Anything above zero can be seen.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 8")]
-fn eighths(part: f64) -> char {
-    let eighths = (part.clamp(0.0, 1.0) * 8.0).round() as usize;
-    if part > 0.0 { EIGHTHS[eighths.max(1)] } else { EIGHTHS[0] }
 }
