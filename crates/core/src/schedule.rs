@@ -237,13 +237,12 @@ impl Schedule {
 
     /// See [`Slots::set_shard`]. `next` is the next position to be claimed.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64, now: i64) -> bool {
-        let was_plain = self.history.slots().is_plain();
-        let is_set = self.history.set_shard(shard, from, next);
-        if was_plain && !self.history.slots().is_plain() {
-            let now = self.schedule_time(now);
-            self.go_on(self.load.clone(), self.origin, now);
+        // A line becomes a curve while slots still lie as it takes them to: by them it tells how much
+        // of an interval has passed.
+        if self.history.slots().is_plain() && self.history.set_shard(Shard::whole(), from, next) {
+            self.go_on(self.load.clone(), self.origin, self.schedule_time(now));
         }
-        is_set
+        self.history.set_shard(shard, from, next)
     }
 
     pub(crate) fn set_strictness(&mut self, strictness: Strictness, now: i64) {
