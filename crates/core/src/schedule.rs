@@ -178,7 +178,12 @@ impl Schedule {
 
     /// The last position that may have started by now.
     pub(crate) fn reached(&self, now: i64) -> u64 {
-        let now = self.schedule_time(now);
+        self.reached_within(0, now)
+    }
+
+    /// The last position that may have started so much later than now, or than the pacer was paused.
+    pub(crate) fn reached_within(&self, span_ns: i64, now: i64) -> u64 {
+        let now = self.schedule_time(now).saturating_add(span_ns);
         let due = self.before_end(self.history.position_at(now));
         let caught_up = self.catch_up.as_ref().map(|it| it.position_at(now, self.history.slots()));
         caught_up.map_or(due, |caught_up| earlier(caught_up, due))

@@ -300,12 +300,13 @@ impl Timeline {
         self.enter().change(clock, edit);
     }
 
-    /// See [`Slots::set_shard`](crate::schedule::Slots::set_shard). A slot that is due may be
-    /// granted without the lock meanwhile, so it counts as claimed.
+    /// See [`Slots::set_shard`](crate::schedule::Slots::set_shard). A slot that may start may be
+    /// granted without the lock meanwhile, so it counts as claimed. Model:
+    /// `a_slot_that_is_due_stays_with_its_process`.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;
         self.change(clock, |schedule, now| {
-            let due = first_after(schedule.reached(now.saturating_add(CHORD_NS)));
+            let due = first_after(schedule.reached_within(self.lead_ns + CHORD_NS, now));
             is_set = schedule.set_shard(shard, from, later(self.next(), due), now);
         });
         is_set
