@@ -11,8 +11,8 @@ use nanopace::{Ended, Pacer, Refused};
 /// Where a shape ends, one caller has the last slot, and the others hear that there is none.
 ///
 /// Threads: two that acquire; one that moves the clock on past the end. There is one slot left.
-/// Edits: a chord goes on behind the end; starts are not refused at the end; the end of the shape
-/// is not known.
+/// Edits: starts are not refused at the end, or what was claimed behind it does not go back; the end
+/// of the shape is not known.
 #[test]
 fn the_end_of_a_shape_strands_nobody() {
     explore_less(1, "the_end_of_a_shape_strands_nobody", || {
@@ -36,8 +36,7 @@ fn the_end_of_a_shape_strands_nobody() {
 /// A task that waits for the last slot of a shape is woken when that is taken.
 ///
 /// Threads: one that sets its watch and asks for a slot that is due in an hour; one that takes it,
-/// with its claim. Edits: tasks are not told of the end; a claim without the lock is not looked at;
-/// a chord goes on behind the end.
+/// with its claim. Edits: tasks are not told of the end; a claim without the lock is not looked at.
 #[test]
 fn the_end_of_a_shape_reaches_every_watch() {
     explore("the_end_of_a_shape_reaches_every_watch", || {
@@ -167,6 +166,8 @@ fn a_schedule_that_goes_on_reaches_every_watch() {
         let pacer = builder.build();
         pacer.acquire().unwrap();
         clock.advance(span(2 * HOUR));
+        // The end has been told to those who watched then.
+        assert_eq!(pacer.acquire(), Err(Ended::Finished));
         let Told { told, woken } = beside(&pacer, || pacer.set_rate(rate("1/h")));
         assert!(woken || told != Err(Refused::Finished), "{told:?}");
     });

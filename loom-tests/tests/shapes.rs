@@ -227,7 +227,7 @@ fn a_pause_does_not_count_in_a_new_shape() {
 /// A pacer that is closed stays closed, whatever shape is set, and strands nobody.
 ///
 /// Threads: one that acquires a slot due in an hour; one that closes and sets a shape in which it is
-/// due at once. Edits: `close` wakes nobody; `refuse_if_closed` refuses nobody.
+/// due at once. Edits: `refuse_if_closed` refuses nobody, or keeps the slot.
 #[test]
 fn a_new_shape_opens_nothing_that_is_closed() {
     explore("a_new_shape_opens_nothing_that_is_closed", || {

@@ -38,11 +38,12 @@ fn a_change_of_shards_loses_no_slot() {
     });
 }
 
-/// A slot is not given to another process when a caller has it, or may have it.
+/// A slot that a caller claims while shards change is this process's, by the old shards or by the
+/// new ones, and no slot of the process is left out.
 ///
 /// Threads: one that claims two slots; one that gives the slots from number 2 on to two processes.
-/// One slot has started, and none is due. Edits: a change is not refused for claims behind it; it
-/// does not look at claims.
+/// One slot has started, and none is due. Edits: the change does not make a curve of a line; the
+/// straight part goes on behind the change.
 #[test]
 fn a_claimed_slot_stays_with_its_process() {
     explore("a_claimed_slot_stays_with_its_process", || {
@@ -73,7 +74,7 @@ fn a_claimed_slot_stays_with_its_process() {
 ///
 /// Threads: one that tries to acquire a slot which is due in less than the sleep threshold; one that
 /// pauses and gives the slots from that one on to two processes. Edits: the change goes by what has been
-/// claimed; it counts no slot as due that may start early; it is not refused for claims behind it.
+/// claimed; it counts no slot as due that may start early; it is never refused.
 #[test]
 fn a_slot_that_is_due_stays_with_its_process() {
     explore_less(1, "a_slot_that_is_due_stays_with_its_process", || {
@@ -99,7 +100,7 @@ fn a_slot_that_is_due_stays_with_its_process() {
 /// this process's.
 ///
 /// Threads: one whose lane has started two slots, holds a third, starts two more and is dropped; one
-/// that gives the slots from number 4 on to two processes, and moves the clock on. Four slots are
+/// that gives the slots from number 5 on to two processes, and moves the clock on. Four slots are
 /// due. Edits: `put_back` puts slots aside although it has taken them back; the lane forgets what
 /// it has left.
 #[test]

@@ -356,7 +356,8 @@ impl Pacer {
     /// slot is lost and none is taken twice.
     ///
     /// # Errors
-    /// [`ShardError::TooLate`] if a slot behind that number has been taken. Nothing is changed.
+    /// [`ShardError::TooLate`] if a slot with that number or a later one has been taken, or may start by
+    /// now. Nothing is changed.
     ///
     /// # Examples
     /// ```
