@@ -36,7 +36,7 @@ fn the_end_of_a_shape_strands_nobody() {
 /// A task that waits for the last slot of a shape is woken when that is taken.
 ///
 /// Threads: one that sets its watch and asks for a slot that is due in an hour; one that takes it,
-/// with its claim. Edits: tasks are not told of the end; a claim without the lock is not looked at.
+/// with its claim. Edit: tasks are not told of the end.
 #[test]
 fn the_end_of_a_shape_reaches_every_watch() {
     explore("the_end_of_a_shape_reaches_every_watch", || {
