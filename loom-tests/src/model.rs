@@ -1,7 +1,7 @@
 //! The harness: explores a model, counts what it explored, and says so.
 
 use loom::thread::JoinHandle;
-use nanopace::{Grant, ManualClock, Nanos, Pacer, PacerBuilder, Rate};
+use nanopace::{Grant, ManualClock, Nanos, Pacer, PacerBuilder, Rate, Shape};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -12,6 +12,8 @@ pub const MICRO: u64 = 1_000;
 pub const MILLI: u64 = 1_000_000;
 /// Nanoseconds in a second.
 pub const SECOND: u64 = 1_000_000_000;
+/// Nanoseconds in an hour.
+pub const HOUR: u64 = 3_600 * SECOND;
 
 /// Unless `LOOM_MAX_PREEMPTIONS` says otherwise.
 const PREEMPTIONS: usize = 2;
@@ -68,6 +70,15 @@ pub fn rate(text: &str) -> Rate {
     text.parse().expect("a rate")
 }
 
+/// A shape, as text.
+///
+/// # Panics
+/// Where it is none.
+#[must_use]
+pub fn shape(text: &str) -> Shape {
+    text.parse().expect("a shape")
+}
+
 /// So many nanoseconds.
 #[must_use]
 pub fn span(nanos: u64) -> Duration {
@@ -82,9 +93,17 @@ pub fn at(nanos: u64) -> Nanos {
 
 /// A clock that stands at zero, and a pacer in the making that runs on it, without tolerance.
 pub fn manual(text: &str) -> (ManualClock, PacerBuilder) {
+    on_manual_clock(Pacer::builder(rate(text)))
+}
+
+/// The same, and the pacer follows a shape.
+pub fn shaped(text: &str) -> (ManualClock, PacerBuilder) {
+    on_manual_clock(Pacer::shaped(shape(text)))
+}
+
+fn on_manual_clock(builder: PacerBuilder) -> (ManualClock, PacerBuilder) {
     let clock = ManualClock::new();
-    let builder = Pacer::builder(rate(text)).clock(clock.clone()).tolerance(Duration::ZERO);
-    (clock, builder)
+    (clock.clone(), builder.clock(clock).tolerance(Duration::ZERO))
 }
 
 /// The intended start, in nanoseconds.

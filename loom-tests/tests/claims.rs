@@ -58,7 +58,7 @@ fn tried_claims_are_unique() {
 ///
 /// Threads: one that acquires; one that claims. There is one slot, and a claim of it is dropped in
 /// the end. Edits: a claim without the lock is not looked at; starts are not refused at the end;
-/// what was claimed behind the end does not go back.
+/// what was claimed behind the end does not go back; what is published goes on behind the end.
 #[test]
 fn the_last_slot_has_one_owner() {
     explore("the_last_slot_has_one_owner", || {

@@ -2,42 +2,8 @@
 
 #![cfg(loom)]
 
-use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use loom_tests::{MILLI, SECOND};
-use loom_tests::{at, explore, manual, rate, spawn};
-use nanopace::{Claim, Grant, Pacer, Refused};
-use std::sync::Arc;
-use std::task::{Wake, Waker};
-
-const HOUR: u64 = 3_600 * SECOND;
-
-struct Flag(AtomicBool);
-
-impl Wake for Flag {
-    fn wake(self: Arc<Self>) {
-        // Relaxed: read after the threads have been joined.
-        self.0.store(true, Relaxed);
-    }
-}
-
-/// A task that asks for a slot while another thread does something to the pacer: what it was told,
-/// and whether it has been woken by the end.
-fn beside(pacer: Pacer, change: impl FnOnce(Pacer)) -> (Result<Grant, Refused>, bool) {
-    let flag = Arc::new(Flag(AtomicBool::new(false)));
-    let waker = Waker::from(Arc::clone(&flag));
-    let task = spawn({
-        let pacer = pacer.clone();
-        move || {
-            let watch = pacer.watch();
-            watch.set(&waker);
-            let told = pacer.try_acquire();
-            (watch, told)
-        }
-    });
-    change(pacer);
-    let (_watch, told) = task.join().unwrap();
-    (told, flag.0.load(Relaxed))
-}
+use loom_tests::{HOUR, MILLI, Told, at, beside, explore, manual, rate};
+use nanopace::Refused;
 
 /// A task that has been told the old time is woken by the change.
 ///
@@ -50,7 +16,7 @@ fn a_change_reaches_every_watch() {
         let (_clock, builder) = manual("1/h");
         let pacer = builder.build();
         pacer.acquire().unwrap();
-        let (told, woken) = beside(pacer, |pacer| pacer.set_rate(rate("1k/s")));
+        let Told { told, woken } = beside(&pacer, || pacer.set_rate(rate("1k/s")));
         match told {
             Err(Refused::NotUntil(due)) if due == at(HOUR) => assert!(woken),
             told => assert_eq!(told, Err(Refused::NotUntil(at(MILLI)))),
@@ -68,7 +34,7 @@ fn a_close_reaches_every_watch() {
         let (_clock, builder) = manual("1/h");
         let pacer = builder.build();
         pacer.acquire().unwrap();
-        let (told, woken) = beside(pacer, |pacer| pacer.close());
+        let Told { told, woken } = beside(&pacer, || pacer.close());
         assert!(woken || told == Err(Refused::Closed), "{told:?}");
     });
 }
@@ -84,7 +50,7 @@ fn a_slot_that_comes_back_reaches_every_watch() {
         let pacer = builder.build();
         pacer.acquire().unwrap();
         let claim = pacer.claim().unwrap().into_owned();
-        let (told, woken) = beside(pacer, |_| drop(claim));
+        let Told { told, woken } = beside(&pacer, || drop(claim));
         match told {
             Err(Refused::NotUntil(due)) if due == at(2 * HOUR) => assert!(woken),
             told => assert_eq!(told, Err(Refused::NotUntil(at(HOUR)))),
@@ -103,8 +69,7 @@ fn the_last_claim_reaches_every_watch() {
         let pacer = builder.slots(2).build();
         pacer.acquire().unwrap();
         let mut claim = None;
-        let (told, woken) =
-            beside(pacer, |pacer| claim = pacer.claim().map(Claim::into_owned).ok());
+        let Told { told, woken } = beside(&pacer, || claim = pacer.claim().ok());
         match told {
             Err(Refused::NotUntil(due)) if due == at(HOUR) => assert!(woken),
             told => assert_eq!(told, Err(Refused::Finished)),

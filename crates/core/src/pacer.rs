@@ -362,8 +362,8 @@ impl Pacer {
     /// slot is lost and none is taken twice. The time of each slot stays the same.
     ///
     /// # Errors
-    /// [`ShardError::TooLate`] if a slot with that number or a higher one is due or has been taken.
-    /// Nothing is changed.
+    /// [`ShardError::TooLate`] if a slot with that number or a higher one has been taken, or may
+    /// start within a microsecond. Nothing is changed.
     ///
     /// # Examples
     /// ```

@@ -34,7 +34,7 @@ use crate::shard::Shard;
 use crate::strictness::Rule;
 use crate::{Level, Rate, Strictness};
 pub(crate) use account::Account;
-pub(crate) use chord::{CHORD_NS, Stretch};
+pub(crate) use chord::Stretch;
 use course::{Course, Pace};
 use curve::WHOLE;
 pub(crate) use end::End;
@@ -182,7 +182,12 @@ impl Schedule {
 
     /// The last position that may have started by now.
     pub(crate) fn reached(&self, now: i64) -> u64 {
-        let now = self.schedule_time(now);
+        self.reached_within(0, now)
+    }
+
+    /// The last position that may have started so much later than now, or than the pacer was paused.
+    pub(crate) fn reached_within(&self, span_ns: i64, now: i64) -> u64 {
+        let now = self.schedule_time(now).saturating_add(span_ns);
         let due = self.before_end(self.history.position_at(now));
         let catch_up = self.catch_up.as_ref().filter(|_| now < self.end.shape());
         let caught_up = catch_up.map(|it| it.position_at(now, self.history.slots()));
@@ -242,13 +247,12 @@ impl Schedule {
 
     /// See [`Slots::set_shard`]. `next` is the next position to be claimed.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64, now: i64) -> bool {
-        let was_plain = self.history.slots().is_plain();
-        let is_set = self.history.set_shard(shard, from, next);
-        if was_plain && !self.history.slots().is_plain() {
-            let now = self.schedule_time(now);
-            self.go_on(self.load.clone(), self.origin, now);
+        // A line becomes a curve while slots still lie as it takes them to: by them it tells how much
+        // of an interval has passed.
+        if self.history.slots().is_plain() && self.history.set_shard(Shard::whole(), from, next) {
+            self.go_on(self.load.clone(), self.origin, self.schedule_time(now));
         }
-        is_set
+        self.history.set_shard(shard, from, next)
     }
 
     pub(crate) fn set_strictness(&mut self, strictness: Strictness, now: i64) {

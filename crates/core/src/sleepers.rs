@@ -138,6 +138,14 @@ impl Sleepers {
         registry.choose(positions)
     }
 
+    /// The sleepers without a slot, because it lies behind the end now.
+    pub(crate) fn behind_end(&self, is_over: impl Fn(u64) -> bool) -> Woken {
+        let mut registry = self.0.lock();
+        let positions: Vec<u64> =
+            registry.asleep.keys().copied().filter(|&position| is_over(position)).collect();
+        if positions.is_empty() { Woken::default() } else { registry.choose(positions) }
+    }
+
     /// All of them.
     pub(crate) fn all(&self) -> Woken {
         self.moved(|_| i64::MIN)

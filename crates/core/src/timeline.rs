@@ -24,7 +24,7 @@ mod returned;
 use crate::clock::Clock;
 use crate::nanos::span_ns;
 use crate::position::{SLOT, after, first_after, later};
-use crate::schedule::{Account, CHORD_NS, Schedule};
+use crate::schedule::{Account, Schedule};
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicU64, Mutex, Relaxed};
 use crate::{Ended, Grant, Nanos, Refused, Shard};
@@ -34,6 +34,9 @@ pub(crate) use open::Pace;
 pub(crate) use published::Run;
 use published::{Published, Snapshot};
 use std::time::Duration;
+
+/// Readings of the clock on two processors differ by less, and so do a chord and its curve.
+const SKEW_NS: i64 = 1_000;
 
 #[derive(Debug)]
 pub(crate) struct Timeline {
@@ -300,12 +303,14 @@ impl Timeline {
         self.enter().change(clock, edit);
     }
 
-    /// See [`Slots::set_shard`](crate::schedule::Slots::set_shard). A slot that is due may be
-    /// granted without the lock meanwhile, so it counts as claimed.
+    /// See [`Slots::set_shard`](crate::schedule::Slots::set_shard). A slot that may start may be
+    /// granted without the lock meanwhile, so it counts as claimed. Model:
+    /// `a_slot_that_is_due_stays_with_its_process`.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;
         self.change(clock, |schedule, now| {
-            let due = first_after(schedule.reached(now.saturating_add(CHORD_NS)));
+            let due =
+                first_after(schedule.reached_within(self.lead_ns.saturating_add(SKEW_NS), now));
             is_set = schedule.set_shard(shard, from, later(self.next(), due), now);
         });
         is_set

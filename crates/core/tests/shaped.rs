@@ -284,6 +284,36 @@ fn a_pause_moves_the_rest_of_a_shape() {
     assert_on(&shape, &starts, 126..);
 }
 
+proptest! {
+    /// A change of shards at any moment moves no slot, but for rounding.
+    #[test]
+    fn a_change_of_shards_moves_no_slot(
+        hz in 1_u64..10_000, moment in 0_u64..50_000_000, ahead in 1_u64..9,
+        before in 1_u64..4, after in 1_u64..4, index in 0_u64..3, poisson in any::<bool>()
+    ) {
+        let arrivals = || if poisson { Arrivals::poisson(1) } else { Arrivals::even() };
+        let builder = || Pacer::builder(Rate::per_second(hz).unwrap()).arrivals(arrivals());
+        let shard = |count: u64| Shard::new(u32::try_from(index % count).unwrap(), u32::try_from(count).unwrap());
+        let (clock, whole) = (ManualClock::jumping(), builder().clock(ManualClock::jumping()).build());
+        let pacer = builder().shard(shard(before).unwrap()).clock(clock.clone()).build();
+        clock.set(at(moment));
+        let from = moment * hz / common::SECOND + ahead;
+        let is_set = pacer.set_shard(shard(after).unwrap(), from).is_ok();
+        prop_assert!(is_set || poisson || ahead == 1);
+        let is_own = |&(slot, _): &(u64, Duration)| {
+            let count = if is_set && slot >= from { after } else { before };
+            slot % count == index % count
+        };
+        let slots = usize::try_from(from).unwrap() + 50;
+        let load = (0..).zip(starts(|| whole.acquire().ok(), slots)).filter(is_own);
+        let own: Vec<(u64, Duration)> = load.collect();
+        let starts = starts(|| pacer.acquire().ok(), own.len());
+        for ((slot, expected), start) in own.into_iter().zip(starts) {
+            prop_assert!(start.abs_diff(expected).as_nanos() <= 3, "slot {slot}: {start:?}, not {expected:?}");
+        }
+    }
+}
+
 #[test]
 fn where_the_rate_is_zero_nobody_starts() {
     let clock = ManualClock::new();

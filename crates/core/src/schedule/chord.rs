@@ -12,9 +12,6 @@ use super::line::Line;
 use super::slots::Slots;
 use crate::position::{RANGE, SLOT, earlier, later, ticks_between};
 
-/// A chord's times are so far off at most.
-pub(crate) const CHORD_NS: i64 = 1;
-
 /// Slots behind one position, up to and including another, that lie on a straight line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {

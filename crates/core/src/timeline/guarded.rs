@@ -349,12 +349,15 @@ impl Entry<'_> {
         self.timeline.published.withdraw();
         let schedule = &self.locked.schedule;
         // Callers whose slots are now behind the end hear of it at once.
-        let release = |position| {
-            if schedule.is_over(position) { i64::MIN } else { schedule.release(position) }
-        };
-        if !schedule.is_paused() {
-            self.woken.and(self.timeline.sleepers.moved(release));
-        }
+        let is_over = |position| schedule.is_over(position);
+        let release =
+            |position| if is_over(position) { i64::MIN } else { schedule.release(position) };
+        let sleepers = &self.timeline.sleepers;
+        self.woken.and(if schedule.is_paused() {
+            sleepers.behind_end(is_over)
+        } else {
+            sleepers.moved(release)
+        });
     }
 
     pub(super) fn close(&mut self, clock: &dyn Clock) {

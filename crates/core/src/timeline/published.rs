@@ -351,8 +351,8 @@ impl Published {
 
 impl Hot {
     fn stretch(&self) -> Stretch {
-        // Acquire, all of them: see *Orderings* above. Model: `a_snapshot_is_read_whole`. No model
-        // for `until`, because no two pieces of a model differ in it alone.
+        // Acquire, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`, and for
+        // `until` `a_chord_is_read_whole`.
         let time = self.time.load(Acquire).cast_signed();
         let position = self.anchor.load(Acquire);
         let mantissa = self.mantissa.load(Acquire);
@@ -366,7 +366,7 @@ impl Hot {
         let Line { time, position, scale } = stretch.line;
         let packed = pack(scale.shifts(), position.wrapping_sub(stretch.behind));
         // Release, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
-        // `a_window_is_read_whole`.
+        // `a_window_is_read_whole`, `a_chord_is_read_whole`.
         self.time.store(time.cast_unsigned(), Release);
         self.anchor.store(position, Release);
         self.mantissa.store(scale.mantissa, Release);

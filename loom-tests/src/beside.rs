@@ -1,0 +1,45 @@
+//! A task that asks while another thread changes something.
+
+use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use nanopace::{Grant, Pacer, Refused};
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        // Relaxed: read after the threads have been joined.
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// What a task has heard.
+#[derive(Debug)]
+pub struct Told {
+    /// What it was told when it asked for a slot.
+    pub told: Result<Grant, Refused>,
+    /// Whether it has been woken by the end.
+    pub woken: bool,
+}
+
+/// A task that sets its watch and asks for a slot, while this thread does something to the pacer.
+///
+/// # Panics
+/// When the task does.
+pub fn beside(pacer: &Pacer, change: impl FnOnce()) -> Told {
+    let flag = Arc::new(Flag(AtomicBool::new(false)));
+    let waker = Waker::from(Arc::clone(&flag));
+    let task = crate::spawn({
+        let pacer = pacer.clone();
+        move || {
+            let watch = pacer.watch();
+            watch.set(&waker);
+            let told = pacer.try_acquire();
+            (watch, told)
+        }
+    });
+    change();
+    let (_watch, told) = task.join().unwrap();
+    Told { told, woken: flag.0.load(Relaxed) }
+}

@@ -1,0 +1,248 @@
+//! Models of schedules that follow a shape: the chord that is published of it, and changes of shape.
+
+#![cfg(loom)]
+
+use loom_tests::{
+    MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, manual,
+    shape, shaped, slots, span, spawn,
+};
+use nanopace::{Ended, Pacer};
+
+/// Slots 0, 1 and 2 at 1M/s and from then on at 4M/s. A chord ends at slot 2.
+const BEND: &str = "hold 1M/s 2us, hold 4M/s 1s";
+
+/// The intended starts of its slots.
+const BENT: [u64; 7] = [0, 1_000, 2_000, 2_250, 2_500, 2_750, 3_000];
+
+/// A pacer whose slot 0 has started, and all others of [`BENT`] are due. By the line of its chord,
+/// slot 3 is due too.
+fn behind() -> Pacer {
+    let (clock, builder) = shaped(BEND);
+    let pacer = builder.build();
+    pacer.acquire().unwrap();
+    clock.advance(span(3_100));
+    pacer
+}
+
+/// When the chord ends, claimers renew it. Each slot has one owner, starts when it is due and not
+/// before, and its intended start is the shape's.
+///
+/// Threads: two that acquire twice; slot 0 has started, and six slots are due. Edits: a chord goes
+/// on behind the part that is straight; a snapshot tells of slots behind its chord; slots behind
+/// the chord are known to be due.
+#[test]
+fn a_renewed_chord_loses_no_slot() {
+    explore_less(1, "a_renewed_chord_loses_no_slot", || {
+        let pacer = behind();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || [(); 2].map(|()| pacer.acquire().unwrap())
+        });
+        let mine = [(); 2].map(|()| pacer.acquire().unwrap());
+        let other = other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain(mine).chain(other);
+        assert_eq!(slots(grants), BENT[1..]);
+        assert_eq!(pacer.ledger().granted, 7);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A reader without the lock sees the old chord or the new one, never the old line with the new
+/// end.
+///
+/// Threads: one that asks when the next slot is due, one that acquires it and so renews the chord.
+/// Edits: the load of `until` in `Hot::stretch` `Relaxed`, or its store in `Hot::store`; a snapshot
+/// tells of slots behind its chord.
+#[test]
+fn a_chord_is_read_whole() {
+    explore("a_chord_is_read_whole", || {
+        let (clock, builder) = shaped(BEND);
+        let pacer = builder.build();
+        clock.advance(span(2_600));
+        // The rest of the chord is granted as known to be due, and so nothing is renewed.
+        for _ in 0..3 {
+            pacer.acquire().unwrap();
+        }
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.next_due().unwrap()
+        });
+        assert_eq!(intended_ns(pacer.acquire().unwrap()), BENT[3]);
+        let due = other.join().unwrap();
+        assert!([BENT[3], BENT[4]].map(at).contains(&due), "{due:?}");
+    });
+}
+
+/// A lane takes no slot behind the chord in one run with those before it, and gives back the rest
+/// of a run when the chord is renewed.
+///
+/// Threads: one whose lane starts three slots and is dropped; one that acquires. Slot 0 has started,
+/// and six slots are due. Edits: slots behind the chord are known to be due; `exchange` by a load
+/// and a store.
+#[test]
+fn lanes_share_a_chord_that_is_renewed() {
+    explore_less(1, "lanes_share_a_chord_that_is_renewed", || {
+        let pacer = behind();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || {
+                let mut lane = pacer.lane();
+                [(); 3].map(|()| lane.acquire().unwrap())
+            }
+        });
+        let mine = pacer.acquire().unwrap();
+        let other = other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain([mine]).chain(other);
+        assert_eq!(slots(grants), BENT[1..]);
+        assert_eq!(pacer.ledger().granted, 7);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A caller that sleeps behind the end of the chord starts when the shape says, although the chord
+/// is renewed while it sleeps.
+///
+/// Threads: one that acquires two slots, which are not due; one that claims one and moves the clock
+/// on. Edits: a snapshot tells of slots behind its chord, or before it.
+#[test]
+fn nobody_starts_early_on_a_renewed_chord() {
+    explore_less(1, "nobody_starts_early_on_a_renewed_chord", || {
+        let (clock, builder) = shaped(BEND);
+        let pacer = builder.build();
+        clock.advance(span(MICRO));
+        for _ in 0..2 {
+            pacer.acquire().unwrap();
+        }
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || [(); 2].map(|()| pacer.acquire().unwrap())
+        });
+        let mut claim = pacer.claim().unwrap();
+        clock.advance(span(10 * MICRO));
+        let grants = other.join().unwrap().into_iter().chain([claim.start().unwrap()]);
+        let grants: Vec<_> = grants.collect();
+        assert!(grants.iter().all(|grant| grant.actual_start() >= grant.intended_start()));
+        assert_eq!(slots(grants), BENT[2..5]);
+    });
+}
+
+/// A change of the shape among claimers hands out what was due before it, each slot once, and what
+/// comes then as the new shape says.
+///
+/// Threads: one that acquires, one that sets a shape and moves the clock on. Three slots are due.
+/// Edit: the new piece speaks for slots that were due before it.
+#[test]
+fn a_new_shape_loses_no_slot() {
+    explore_less(1, "a_new_shape_loses_no_slot", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(2 * MICRO));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap()
+        });
+        pacer.set_shape(shape("hold 250k/s 8us, hold 500k/s 1s"));
+        clock.advance(span(10 * MICRO));
+        let other = other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain([other]);
+        assert_eq!(slots(grants), [0, 1, 2, 6, 10, 12].map(|micros| micros * MICRO));
+        assert_balanced(&pacer);
+    });
+}
+
+/// A new shape reaches a caller that sleeps or is about to.
+///
+/// Threads: one that takes two slots due in an hour; one that sets a shape and moves the clock on by
+/// 1 ms. Edits: `wake_moved` wakes nobody, or before it has withdrawn what was published.
+#[test]
+fn a_new_shape_reaches_sleepers() {
+    explore("a_new_shape_reaches_sleepers", || {
+        let (clock, builder) = shaped("hold 1/s 1ms, hold 0/s 1h, hold 1/s 1h");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire_many(2).unwrap()
+        });
+        pacer.set_shape(shape("hold 1k/s 1s"));
+        clock.advance(span(MILLI));
+        assert_eq!(intended_ns(other.join().unwrap()), MILLI);
+        assert_eq!(pacer.ledger().granted, 3);
+    });
+}
+
+/// A lane that goes on while the shape changes starts each of its slots once, and gives back the
+/// others.
+///
+/// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped;
+/// one that sets the shape. Four slots are due. Edits: `put_back` puts slots aside although it has
+/// taken them back; the lane forgets what it has left.
+#[test]
+fn a_lane_goes_on_during_a_new_shape() {
+    explore("a_lane_goes_on_during_a_new_shape", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(3_500));
+        let mut lane = pacer.lane();
+        let first = [(); 2].map(|()| lane.acquire().unwrap());
+        let other = spawn(move || lane.acquire().unwrap());
+        pacer.set_shape(shape("ramp 0/s..10/s 1s"));
+        let other = other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain(first).chain([other]);
+        assert_eq!(slots(grants), [0, MICRO, 2 * MICRO, 3 * MICRO]);
+        assert_eq!(pacer.ledger().granted, 4);
+        assert_balanced(&pacer);
+    });
+}
+
+/// The schedule's time stands still during a pause, and so does a shape's: it makes no difference
+/// whether the load goes on with a new shape before the pause, during it or behind it.
+///
+/// Threads: one that goes on with a shape, one that pauses for a second. Edits: a resume leaves the
+/// shape's beginning, or its end, where it was; a new shape goes by the clock.
+#[test]
+fn a_pause_does_not_count_in_a_new_shape() {
+    explore("a_pause_does_not_count_in_a_new_shape", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        clock.advance(span(MICRO / 2));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.go_on_with_shape(shape("hold 500k/s 1500ns, hold 1M/s 2us"))
+        });
+        pacer.pause();
+        clock.advance(span(SECOND));
+        pacer.resume();
+        other.join().unwrap();
+        // Half of the interval was left, which takes 1 us; then 2 us at 1M/s.
+        clock.advance(span(10 * MICRO));
+        let starts = slots(drain(&pacer));
+        assert_eq!(starts, [1_500, 2_500].map(|nanos| SECOND + nanos));
+        assert_eq!(pacer.acquire(), Err(Ended::Finished));
+        assert_balanced(&pacer);
+    });
+}
+
+/// A pacer that is closed stays closed, whatever shape is set, and strands nobody.
+///
+/// Threads: one that acquires a slot due in an hour; one that closes and sets a shape in which it is
+/// due at once. Edits: `refuse_if_closed` refuses nobody, or keeps the slot.
+#[test]
+fn a_new_shape_opens_nothing_that_is_closed() {
+    explore("a_new_shape_opens_nothing_that_is_closed", || {
+        let (_clock, builder) = manual("1/h");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let sleeper = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire()
+        });
+        pacer.close();
+        pacer.set_shape(shape("hold 1G/s 1s"));
+        assert_eq!(sleeper.join().unwrap(), Err(Ended::Closed));
+        assert_eq!(pacer.acquire(), Err(Ended::Closed));
+        assert_eq!(pacer.ledger().granted, 1);
+        assert_balanced(&pacer);
+    });
+}

@@ -1,0 +1,175 @@
+//! Models of slots that lie unevenly: shares of a load, and recorded arrivals.
+
+#![cfg(loom)]
+
+use loom_tests::{
+    MICRO, assert_balanced, at, drain, explore, explore_less, intended_ns, manual, slots, span,
+    spawn,
+};
+use nanopace::{Arrivals, Ended, Refused, Shard, ShardError};
+
+/// The first of two processes.
+fn first_of_two() -> Shard {
+    Shard::new(0, 2).unwrap()
+}
+
+/// A change of shards among claimers: before it the process has each slot of the load, behind it
+/// every other one, each once.
+///
+/// Threads: one that acquires; one that gives the slots from number 3 on to two processes and moves
+/// the clock on. Three slots are due. Edits: the change does not make a curve of a line, or only
+/// with the new shards.
+#[test]
+fn a_change_of_shards_loses_no_slot() {
+    explore_less(1, "a_change_of_shards_loses_no_slot", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(2_500));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap()
+        });
+        pacer.set_shard(first_of_two(), 3).unwrap();
+        clock.advance(span(4 * MICRO));
+        let other = other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain([other]);
+        assert_eq!(slots(grants), [0, 1, 2, 4, 6].map(|micros| micros * MICRO));
+        assert_balanced(&pacer);
+    });
+}
+
+/// A slot that a caller claims while shards change is this process's, by the old shards or by the
+/// new ones, and no slot of the process is left out.
+///
+/// Threads: one that claims two slots; one that gives the slots from number 2 on to two processes.
+/// One slot has started, and none is due. Edit: the change does not make a curve of a line.
+#[test]
+fn a_claimed_slot_stays_with_its_process() {
+    explore("a_claimed_slot_stays_with_its_process", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || [(); 2].map(|()| pacer.claim().unwrap().into_owned())
+        });
+        let set = pacer.set_shard(first_of_two(), 2);
+        let mut claims = other.join().unwrap();
+        clock.advance(span(4 * MICRO));
+        let mut grants: Vec<_> = claims.iter_mut().map(|claim| claim.start().unwrap()).collect();
+        grants.extend(drain(&pacer));
+        match set {
+            Ok(()) => assert_eq!(slots(grants), [1, 2, 4].map(|micros| micros * MICRO)),
+            Err(refused) => {
+                assert_eq!(refused, ShardError::TooLate);
+                assert_eq!(slots(grants), [1, 2, 3, 4].map(|micros| micros * MICRO));
+            }
+        }
+    });
+}
+
+/// A slot that may start is not given away, because it may be granted without the lock while shards
+/// change.
+///
+/// Threads: one that tries to acquire a slot which is due in less than the sleep threshold; one that
+/// pauses and gives the slots from that one on to two processes. Edits: the change goes by what has been
+/// claimed; it counts no slot as due that may start early; it is never refused.
+#[test]
+fn a_slot_that_is_due_stays_with_its_process() {
+    explore_less(1, "a_slot_that_is_due_stays_with_its_process", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.sleep_threshold(span(MICRO / 2)).build();
+        pacer.acquire().unwrap();
+        clock.advance(span(3 * MICRO / 4));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.try_acquire()
+        });
+        pacer.pause();
+        let set = pacer.set_shard(first_of_two(), 1);
+        let other = other.join().unwrap();
+        assert!(
+            other.is_ok_and(|grant| intended_ns(grant) == MICRO) || other == Err(Refused::Paused)
+        );
+        assert_eq!(set, Err(ShardError::TooLate));
+    });
+}
+
+/// A lane goes on while shards change: what it has taken keeps its place, and what it takes then is
+/// this process's.
+///
+/// Threads: one whose lane has started two slots, holds a third, starts two more and is dropped; one
+/// that gives the slots from number 6 on to two processes, and moves the clock on. Four slots are
+/// due. Edits: what is published goes on behind the change; the change does not make a curve of a
+/// line.
+#[test]
+fn a_lane_goes_on_during_a_change_of_shards() {
+    explore_less(1, "a_lane_goes_on_during_a_change_of_shards", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(3_500));
+        let mut lane = pacer.lane();
+        let first = [(); 2].map(|()| lane.acquire().unwrap());
+        let other = spawn(move || [(); 2].map(|()| lane.acquire().unwrap()));
+        pacer.set_shard(first_of_two(), 6).unwrap();
+        clock.advance(span(5 * MICRO));
+        let other = other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain(first).chain(other);
+        assert_eq!(slots(grants), [0, 1, 2, 3, 4, 5, 6, 8].map(|micros| micros * MICRO));
+        assert_balanced(&pacer);
+    });
+}
+
+/// Recorded arrivals have one owner each and start as they were recorded; behind the last one there
+/// is none.
+///
+/// Threads: one that acquires twice, one that acquires until there is none, on a clock that it
+/// moves on. Edits: slots that lie unevenly are published as a line; a replay does not end.
+#[test]
+fn recorded_arrivals_have_one_owner_each() {
+    explore("recorded_arrivals_have_one_owner_each", || {
+        let (clock, builder) = manual("1/s");
+        let recorded = [0, 1_000, 1_000, 1_100, 5_000];
+        let pacer = builder.arrivals(Arrivals::replay(recorded.map(span))).build();
+        clock.advance(span(1_050));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || [(); 2].map(|()| pacer.acquire().unwrap())
+        });
+        let mine = drain(&pacer);
+        clock.advance(span(10 * MICRO));
+        let other = other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain(mine).chain(other);
+        let grants: Vec<_> = grants.collect();
+        assert!(grants.iter().all(|grant| grant.actual_start() >= grant.intended_start()));
+        assert_eq!(slots(grants), recorded);
+        assert_eq!(pacer.acquire(), Err(Ended::Finished));
+        assert_balanced(&pacer);
+    });
+}
+
+/// A caller that sleeps for a recorded arrival hears of a change of the speed, and one behind the
+/// last arrival that there is none.
+///
+/// Threads: one that acquires, for an arrival in an hour; one that makes time run a thousand times
+/// as fast, acquires too, and moves the clock on. Edits: `wake_moved` wakes nobody; a replay does
+/// not end.
+#[test]
+fn a_replay_strands_nobody() {
+    explore("a_replay_strands_nobody", || {
+        let (clock, builder) = manual("1/s");
+        let recorded = [0, loom_tests::HOUR];
+        let pacer = builder.arrivals(Arrivals::replay(recorded.map(span))).build();
+        pacer.acquire().unwrap();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire()
+        });
+        pacer.set_rate("1k/s".parse().unwrap());
+        let mine = pacer.try_acquire();
+        assert!(matches!(mine, Err(Refused::NotUntil(_) | Refused::Finished)), "{mine:?}");
+        clock.set(at(loom_tests::HOUR / 1_000));
+        assert_eq!(intended_ns(other.join().unwrap().unwrap()), loom_tests::HOUR / 1_000);
+        assert_eq!(pacer.acquire(), Err(Ended::Finished));
+    });
+}
