@@ -169,19 +169,27 @@ impl Schedule {
 
     /// When it may start if the pacer is not paused: later than intended while time is owed.
     pub(crate) fn release(&self, position: u64) -> i64 {
-        let caught_up = self
-            .catch_up
-            .as_ref()
-            .map_or(i64::MIN, |course| course.time_of(position, self.history.slots()));
+        let caught_up = self.catch_up.as_ref().map_or(i64::MIN, |course| {
+            course.time_of(position, self.history.slots()).min(self.end.of_shape())
+        });
         self.intended(position).max(caught_up)
     }
 
     /// The last position that may have started by now.
     pub(crate) fn reached(&self, now: i64) -> u64 {
-        let now = self.schedule_time(now);
-        let due = self.before_end(self.history.position_at(now));
-        let caught_up = self.catch_up.as_ref().map(|it| it.position_at(now, self.history.slots()));
-        caught_up.map_or(due, |caught_up| earlier(caught_up, due))
+        let time = self.schedule_time(now);
+        let caught_up = self.owed(time).map(|it| it.position_at(time, self.history.slots()));
+        caught_up.map_or(self.due(now), |caught_up| earlier(caught_up, self.due(now)))
+    }
+
+    /// The course that pays owed time back. When a shape ends, what is still owed becomes backlog.
+    fn owed(&self, time: i64) -> Option<&Course> {
+        self.catch_up.as_ref().filter(|_| time < self.end.of_shape())
+    }
+
+    /// The last position that is intended to start by now.
+    pub(crate) fn due(&self, now: i64) -> u64 {
+        self.before_end(self.history.position_at(self.schedule_time(now)))
     }
 
     /// The schedule's time, which stands still while the pacer is paused.
@@ -211,7 +219,7 @@ impl Schedule {
     pub(crate) fn set_rate(&mut self, rate: Rate, now: i64) {
         if !matches!(self.load, Load::Rate(current) if current == rate) {
             let now = self.schedule_time(now);
-            self.go_on(Load::Rate(rate), now, now);
+            self.set_load(Load::Rate(rate), now, now);
         }
     }
 
@@ -220,13 +228,19 @@ impl Schedule {
     pub(crate) fn set_shape(&mut self, shape: Shape, from_beginning: bool, now: i64) {
         let now = self.schedule_time(now);
         let origin = if from_beginning { now } else { self.origin };
-        self.go_on(shape.into(), origin, now);
+        self.set_load(shape.into(), origin, now);
     }
 
-    fn go_on(&mut self, load: Load, origin: i64, now: i64) {
+    fn set_load(&mut self, load: Load, origin: i64, now: i64) {
+        self.drop_paid(now);
         (self.load, self.origin) = (load, origin);
+        // A shape that is over already ends now.
+        self.end = self.end.with_shape(self.load.end(origin).max(now));
+        self.go_on(now);
+    }
+
+    fn go_on(&mut self, now: i64) {
         self.history.append(&self.pace(WHOLE), now);
-        self.end = self.end.with_shape(self.load.end(origin));
         self.rescale_catch_up(now);
     }
 
@@ -241,7 +255,7 @@ impl Schedule {
         let is_set = self.history.set_shard(shard, from, next);
         if was_plain && !self.history.slots().is_plain() {
             let now = self.schedule_time(now);
-            self.go_on(self.load.clone(), self.origin, now);
+            self.go_on(now);
         }
         is_set
     }
@@ -369,13 +383,8 @@ impl Schedule {
     /// claimed, `open` the earliest that is there to be claimed.
     pub(crate) fn tidy(&mut self, next: u64, open: u64, now: i64) {
         let now = self.schedule_time(now);
+        self.drop_paid(now);
         let slots = self.history.slots();
-        let is_owed = |course: &Course| {
-            ticks_between(course.position_at(now, slots), self.history.position_at(now)) > 0
-        };
-        if self.catch_up.as_ref().is_some_and(|course| !is_owed(course)) {
-            self.catch_up = None;
-        }
         if let Some(course) = self.catch_up.as_mut().filter(|course| course.is_far(now)) {
             *course = course.continued(&course.pace(), now, slots);
         }
@@ -384,6 +393,17 @@ impl Schedule {
         }
         self.history.trim(open);
         self.forget(next.wrapping_add_signed(-RANGE));
+    }
+
+    /// Ends a catch-up that has caught up, or that is not owed any more.
+    fn drop_paid(&mut self, now: i64) {
+        let slots = self.history.slots();
+        let has_caught_up = |course: &Course| {
+            ticks_between(course.position_at(now, slots), self.history.position_at(now)) <= 0
+        };
+        if self.owed(now).is_none_or(has_caught_up) {
+            self.catch_up = None;
+        }
     }
 
     /// Forgets what lies before `position`: positions can be told apart only within a range.

@@ -301,11 +301,12 @@ impl Timeline {
     }
 
     /// See [`Slots::set_shard`](crate::schedule::Slots::set_shard). A slot that is due may be
-    /// granted without the lock meanwhile, so it counts as claimed.
+    /// granted without the lock meanwhile, so it counts as claimed. So does one that is due and owed:
+    /// the pieces of schedule up to there are spread over the slots as they are.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;
         self.change(clock, |schedule, now| {
-            let due = first_after(schedule.reached(now.saturating_add(CHORD_NS)));
+            let due = first_after(schedule.due(now.saturating_add(CHORD_NS)));
             is_set = schedule.set_shard(shard, from, later(self.next(), due), now);
         });
         is_set

@@ -59,6 +59,11 @@ impl End {
         self.revision
     }
 
+    /// The moment at which the shape ends; `i64::MAX` is never.
+    pub(super) fn of_shape(&self) -> i64 {
+        self.shape
+    }
+
     /// The moment of the end by time.
     fn by_time(&self) -> i64 {
         self.time.min(self.shape)
