@@ -173,25 +173,30 @@ impl Schedule {
     /// When it may start if the pacer is not paused: later than intended while time is owed. What is
     /// still owed when a shape ends may start then.
     pub(crate) fn release(&self, position: u64) -> i64 {
-        let caught_up = self
-            .catch_up
-            .as_ref()
-            .map_or(i64::MIN, |course| course.time_of(position, self.history.slots()));
-        self.intended(position).max(caught_up.min(self.end.shape()))
+        let caught_up = self.catch_up.as_ref().map_or(i64::MIN, |course| {
+            course.time_of(position, self.history.slots()).min(self.end.of_shape())
+        });
+        self.intended(position).max(caught_up)
     }
 
     /// The last position that may have started by now.
     pub(crate) fn reached(&self, now: i64) -> u64 {
-        self.reached_within(0, now)
+        let time = self.schedule_time(now);
+        let (due, slots) = (self.due_within(0, now), self.history.slots());
+        let caught_up = self.owed(time).map(|course| course.position_at(time, slots));
+        caught_up.map_or(due, |caught_up| earlier(caught_up, due))
     }
 
-    /// The last position that may have started so much later than now, or than the pacer was paused.
-    pub(crate) fn reached_within(&self, span_ns: i64, now: i64) -> u64 {
-        let now = self.schedule_time(now).saturating_add(span_ns);
-        let due = self.before_end(self.history.position_at(now));
-        let catch_up = self.catch_up.as_ref().filter(|_| now < self.end.shape());
-        let caught_up = catch_up.map(|it| it.position_at(now, self.history.slots()));
-        caught_up.map_or(due, |caught_up| earlier(caught_up, due))
+    /// The course that pays owed time back. When a shape ends, what is still owed becomes backlog.
+    fn owed(&self, time: i64) -> Option<&Course> {
+        self.catch_up.as_ref().filter(|_| time < self.end.of_shape())
+    }
+
+    /// The last position that is intended to start by so much later than now, or than the pacer was
+    /// paused.
+    pub(crate) fn due_within(&self, span_ns: i64, now: i64) -> u64 {
+        let time = self.schedule_time(now).saturating_add(span_ns);
+        self.before_end(self.history.position_at(time))
     }
 
     /// The schedule's time, which stands still while the pacer is paused.
@@ -221,7 +226,7 @@ impl Schedule {
     pub(crate) fn set_rate(&mut self, rate: Rate, now: i64) {
         if !matches!(self.load, Load::Rate(current) if current == rate) {
             let now = self.schedule_time(now);
-            self.go_on(Load::Rate(rate), now, now);
+            self.set_load(Load::Rate(rate), now, now);
         }
     }
 
@@ -230,13 +235,19 @@ impl Schedule {
     pub(crate) fn set_shape(&mut self, shape: Shape, from_beginning: bool, now: i64) {
         let now = self.schedule_time(now);
         let origin = if from_beginning { now } else { self.origin };
-        self.go_on(shape.into(), origin, now);
+        self.set_load(shape.into(), origin, now);
     }
 
-    fn go_on(&mut self, load: Load, origin: i64, now: i64) {
+    fn set_load(&mut self, load: Load, origin: i64, now: i64) {
+        self.drop_paid(now);
         (self.load, self.origin) = (load, origin);
+        // A shape that is over already ends now.
+        self.end = self.end.with_shape(self.load.end(origin).max(now));
+        self.go_on(now);
+    }
+
+    fn go_on(&mut self, now: i64) {
         self.history.append(&self.pace(WHOLE), now);
-        self.end = self.end.with_shape(self.load.end(origin));
         self.rescale_catch_up(now);
     }
 
@@ -250,7 +261,7 @@ impl Schedule {
         // A line becomes a curve while slots still lie as it takes them to: by them it tells how much
         // of an interval has passed.
         if self.history.slots().is_plain() && self.history.set_shard(Shard::whole(), from, next) {
-            self.go_on(self.load.clone(), self.origin, self.schedule_time(now));
+            self.go_on(self.schedule_time(now));
         }
         self.history.set_shard(shard, from, next)
     }
@@ -380,14 +391,8 @@ impl Schedule {
     /// claimed, `open` the earliest that is there to be claimed.
     pub(crate) fn tidy(&mut self, next: u64, open: u64, now: i64) {
         let now = self.schedule_time(now);
+        self.drop_paid(now);
         let slots = self.history.slots();
-        let is_owed = |course: &Course| {
-            now < self.end.shape()
-                && ticks_between(course.position_at(now, slots), self.history.position_at(now)) > 0
-        };
-        if self.catch_up.as_ref().is_some_and(|course| !is_owed(course)) {
-            self.catch_up = None;
-        }
         if let Some(course) = self.catch_up.as_mut().filter(|course| course.is_far(next, now)) {
             *course = course.continued(&course.pace(), now, slots);
         }
@@ -396,6 +401,17 @@ impl Schedule {
         }
         self.history.trim(open);
         self.forget(next.wrapping_add_signed(-RANGE));
+    }
+
+    /// Ends a catch-up that has caught up, or that is not owed any more.
+    fn drop_paid(&mut self, now: i64) {
+        let slots = self.history.slots();
+        let has_caught_up = |course: &Course| {
+            ticks_between(course.position_at(now, slots), self.history.position_at(now)) <= 0
+        };
+        if self.owed(now).is_none_or(has_caught_up) {
+            self.catch_up = None;
+        }
     }
 
     /// Forgets what lies before `position`: positions can be told apart only within a range.

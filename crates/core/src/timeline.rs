@@ -304,13 +304,13 @@ impl Timeline {
     }
 
     /// See [`Slots::set_shard`](crate::schedule::Slots::set_shard). A slot that may start may be
-    /// granted without the lock meanwhile, so it counts as claimed. Model:
+    /// granted without the lock meanwhile, so it counts as claimed. So does one that is due and owed:
+    /// the pieces of schedule up to there are spread over the slots as they are. Model:
     /// `a_slot_that_is_due_stays_with_its_process`.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;
         self.change(clock, |schedule, now| {
-            let due =
-                first_after(schedule.reached_within(self.lead_ns.saturating_add(SKEW_NS), now));
+            let due = first_after(schedule.due_within(self.lead_ns.saturating_add(SKEW_NS), now));
             is_set = schedule.set_shard(shard, from, later(self.next(), due), now);
         });
         is_set

@@ -476,21 +476,63 @@ fn at_a_rate_of_zero_for_ever_nobody_starts_until_it_changes() {
     assert_eq!(common::drain(&pacer).len(), 10);
 }
 
+/// Its end would lie in the past, and with it the end of the ledger.
 #[test]
-fn what_is_still_owed_when_a_shape_ends_starts_then() {
-    let shape = shape("ramp 10/s..50/s 10s");
+fn a_shape_that_is_over_already_ends_now() {
     let clock = ManualClock::new();
-    let builder = Pacer::shaped(shape).strictness(common::strictness(1.1));
+    let pacer = common::build("10/s", &clock).build();
+    clock.advance(Duration::from_secs(5));
+    pacer.go_on_with_shape(shape("hold 10/s 2s"));
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(pacer.ledger().elapsed, Duration::from_secs(5));
+    assert_eq!(iter::from_fn(|| pacer.try_acquire().ok()).count(), 50);
+    assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
+}
+
+/// Slot 2 starts while the rate is zero and forfeits what it is late. The next change of the rate
+/// comes at the same count, and is behind it all the same.
+#[test]
+fn a_started_slot_stays_where_it_is_when_the_rate_rises_from_zero() {
+    let clock = ManualClock::new();
+    let builder = Pacer::shaped(shape("hold 10/s 1s, hold 0/s 10s"));
+    let pacer = builder.strictness(common::strictness(1.0)).clock(clock.clone()).build();
+    let claims = [(); 2].map(|()| pacer.claim().unwrap());
+    clock.advance(Duration::from_secs(2));
+    assert!(pacer.try_acquire().is_ok());
+    clock.advance(Duration::from_secs(1));
+    pacer.set_rate("10/s".parse().unwrap());
+    let [_first, second] = claims;
+    drop(second);
+    // The time of slot 1, which is from 100 ms until slot 2.
+    assert_eq!(pacer.ledger().backlog, Duration::from_millis(100));
+    common::assert_balanced(&pacer);
+}
+
+/// Owed time is paid back at a multiple of the shape's rate, and behind its end that is zero.
+#[test]
+fn what_is_owed_when_a_shape_ends_becomes_backlog() {
+    let clock = ManualClock::jumping();
+    let builder = Pacer::shaped(shape("hold 10/s 10s")).strictness(common::strictness(1.1));
     let pacer = builder.clock(clock.clone()).build();
     clock.advance(Duration::from_secs(8));
+    let grants: Vec<Grant> = iter::from_fn(|| pacer.acquire().ok()).collect();
+    assert_eq!(grants.len(), 100);
+    // 2 s at 11/s.
+    let paid = grants.iter().filter(|grant| grant.actual_start() < at(10 * common::SECOND));
+    assert_eq!(paid.count(), 22);
+    assert_eq!(pacer.now(), at(10 * common::SECOND));
+    common::assert_balanced(&pacer);
+}
+
+/// The slots of the first second are due and owed, and so is the change behind them.
+#[test]
+fn a_shard_is_not_set_among_slots_that_are_owed() {
+    let clock = ManualClock::new();
+    let builder = common::build("100/s", &clock).strictness(common::strictness(1.5));
+    let pacer = builder.build();
+    clock.advance(Duration::from_secs(1));
     assert!(pacer.try_acquire().is_ok());
-    for _ in 0..1_000 {
-        match pacer.try_acquire() {
-            Err(Refused::NotUntil(when)) => clock.set(when),
-            Err(other) => assert_eq!(other, Refused::Finished),
-            Ok(grant) => assert!(grant.actual_start() <= at(10 * common::SECOND)),
-        }
-    }
-    assert_eq!(pacer.ledger().granted, 300);
-    assert!(pacer.is_finished());
+    pacer.set_rate("10/s".parse().unwrap());
+    assert!(pacer.set_shard(Shard::new(0, 2).unwrap(), 50).is_err());
+    assert!(pacer.set_shard(Shard::new(0, 2).unwrap(), 102).is_ok());
 }

@@ -73,7 +73,8 @@ impl Course {
         match pace {
             &Pace::Scale(scale) => Course::Line(Line { time, position: 0, scale }),
             Pace::Shape { shape, origin, ratio_q32 } => {
-                let curve = Curve::new(shape, *origin, time, 0, 0);
+                // Slot 0 lies behind its anchor.
+                let curve = Curve::new(shape, *origin, time, 0_u64.wrapping_sub(1), 0);
                 Course::Curve(curve.times(*ratio_q32).into())
             }
         }

@@ -7,7 +7,7 @@
 
 use super::slots::Slots;
 use crate::count::{Count, ONE};
-use crate::position::{RANGE, SLOT};
+use crate::position::{RANGE, SLOT, later};
 use crate::shape::Shape;
 use std::cell::Cell;
 
@@ -86,14 +86,12 @@ impl Curve {
     }
 
     /// The last position that is reached at `time`. While the rate is zero, that is not the one at
-    /// the count so far: it comes when the rate rises again.
+    /// the count so far: it comes when the rate rises again, unless it has come before this piece.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
         let count = self.count_at(time);
         if self.shape.is_flat_at_ns(time.saturating_sub(self.origin)) {
-            return match count.checked_sub(1) {
-                Some(before) => slots.position_by(before),
-                None => slots.position_by(0).wrapping_sub(1),
-            };
+            let before = count.checked_sub(1).map(|before| slots.position_by(before));
+            return before.map_or(self.position, |before| later(before, self.position));
         }
         slots.position_by(count)
     }

@@ -36,11 +36,6 @@ impl End {
         End { shape: moment, revision: self.revision + 1, ..self }
     }
 
-    /// Where the shape ends.
-    pub(super) fn shape(&self) -> i64 {
-        self.shape
-    }
-
     /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
     pub(super) fn see(&mut self, next: u64, claimed: u64) {
         if let Some(left) = self.slots.and_then(|slots| slots.checked_sub(claimed))
@@ -62,6 +57,11 @@ impl End {
     /// Grows with everything that moves the end.
     pub(super) fn revision(&self) -> u64 {
         self.revision
+    }
+
+    /// The moment at which the shape ends; `i64::MAX` is never.
+    pub(super) fn of_shape(&self) -> i64 {
+        self.shape
     }
 
     /// The moment of the end by time.
