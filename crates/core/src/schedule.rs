@@ -120,7 +120,8 @@ impl Schedule {
             Load::Rate(rate) => *rate,
             Load::Shape(shape) => {
                 let elapsed = self.schedule_time(now).saturating_sub(self.origin);
-                Rate::from_hz(shape.rate_at_ns(elapsed)).unwrap_or(Rate::SLOWEST)
+                Rate::from_hz(shape.rate_at_ns(elapsed).min(Rate::FASTEST.as_hz()))
+                    .unwrap_or(Rate::SLOWEST)
             }
         }
     }
@@ -428,7 +429,8 @@ impl Schedule {
     /// Slots from `next` on, the next to be claimed, are late by the range at most, because later
     /// ones can't be told from early ones. Lateness beyond the range is forfeited.
     pub(crate) fn cut_to_range(&mut self, next: u64, now: i64) {
-        let oldest = self.history.oldest(self.time_until_end(now));
+        let now = self.time_until_end(now);
+        let oldest = self.history.oldest(now).min(now);
         if self.intended(next) < oldest && !self.is_over(next) {
             let last = before(next);
             self.move_behind(last, oldest.saturating_sub(self.interval_ns(now)));

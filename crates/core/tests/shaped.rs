@@ -485,7 +485,8 @@ fn a_shape_that_is_over_already_ends_now() {
     pacer.go_on_with_shape(shape("hold 10/s 2s"));
     clock.advance(Duration::from_secs(1));
     assert_eq!(pacer.ledger().elapsed, Duration::from_secs(5));
-    assert_eq!(iter::from_fn(|| pacer.try_acquire().ok()).count(), 50);
+    // Slot 50 was due at the moment of the change.
+    assert_eq!(iter::from_fn(|| pacer.try_acquire().ok()).count(), 51);
     assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
 }
 
@@ -535,4 +536,55 @@ fn a_shard_is_not_set_among_slots_that_are_owed() {
     pacer.set_rate("10/s".parse().unwrap());
     assert!(pacer.set_shard(Shard::new(0, 2).unwrap(), 50).is_err());
     assert!(pacer.set_shard(Shard::new(0, 2).unwrap(), 102).is_ok());
+}
+
+/// More slots than a pacer tells apart at one time.
+#[test]
+fn a_hold_of_any_length_is_exact() {
+    for text in ["hold 1M/s 1000d", "hold 10G/s 9d", "hold 10G/s 2h", "hold 1M/s 9000d"] {
+        let shape = shape(text);
+        let pacer = pacer(&shape, &ManualClock::jumping());
+        assert_on(&shape, &starts(|| pacer.acquire().ok(), 10_000), 0..);
+    }
+    let clock = ManualClock::new();
+    let pacer = pacer(&shape("hold 10G/s 9d"), &clock);
+    clock.advance(Duration::from_secs(3 * 3_600));
+    pacer.set_rate(common::rate("1/s"));
+    assert!(pacer.try_acquire().is_ok());
+    common::assert_balanced(&pacer);
+}
+
+/// Counts of 2^-64 slots don't tell moments apart there.
+#[test]
+fn the_ledger_balances_where_the_rate_is_next_to_zero() {
+    for seed in 0..50 {
+        let clock = ManualClock::new();
+        let builder = Pacer::shaped(shape("sine 0/s..10/s period 2555d"));
+        let builder = builder.arrivals(Arrivals::gamma(0.01, seed).unwrap());
+        let builder = builder.strictness(common::strictness(1.0)).tolerance(Duration::ZERO);
+        let pacer = builder.clock(clock.clone()).build();
+        for step in 1..20 {
+            clock.advance(span(step * 37_123_457));
+            if pacer.try_acquire().is_ok() {
+                common::assert_balanced(&pacer);
+            }
+        }
+    }
+}
+
+#[test]
+fn many_changes_of_shards_stay_cheap() {
+    let clock = ManualClock::jumping();
+    let pacer = Pacer::builder(common::rate("1k/s")).clock(clock).build();
+    let mut slots = 0;
+    for change in 0..5_000 {
+        let shard = Shard::new(0, 2 + change % 2).unwrap();
+        pacer.set_shard(shard, slots + 10).unwrap();
+        while let Ok(grant) = pacer.acquire() {
+            slots = (grant.intended_start() - Nanos::ZERO).as_millis().try_into().unwrap();
+            if slots % 10 > 7 {
+                break;
+            }
+        }
+    }
 }

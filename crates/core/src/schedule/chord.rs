@@ -38,10 +38,12 @@ pub(crate) fn along(
     let until_ns = time.saturating_add(if falls { straight_ns / 2 } else { straight_ns });
     let reached = curve.position_at(until_ns, slots);
     let most = position.wrapping_add_signed(RANGE.min((even.min(1 << 44) * SLOT).cast_signed()));
-    let last = earlier(earlier(reached, most), end) & !(SLOT - 1);
+    let most = earlier(most, end);
+    let last = earlier(reached, most) & !(SLOT - 1);
     let until = later(first, last);
     let early = i64::from(falls && until == last);
-    let is_fine = ticks_between(position, reached) / FINE > until_ns.saturating_sub(time);
+    let is_fine = ticks_between(reached, most) >= 0
+        && ticks_between(position, reached) / FINE > until_ns.saturating_sub(time);
     let line = if until == last && is_fine {
         Line::between((position, time), (reached, until_ns - early))
     } else {

@@ -104,11 +104,13 @@ impl Course {
 
     /// Everything is `span_ns` later.
     pub(crate) fn shift(&mut self, span_ns: i64) {
-        let moment = match self {
-            Course::Line(line) => &mut line.time,
-            Course::Curve(curve) => &mut curve.origin,
-        };
-        *moment = moment.saturating_add(span_ns);
+        let shift = |moment: &mut i64| *moment = moment.saturating_add(span_ns);
+        match self {
+            Course::Line(line) => shift(&mut line.time),
+            Course::Curve(curve) => {
+                [&mut curve.origin, &mut curve.since].into_iter().for_each(shift);
+            }
+        }
     }
 
     /// How far apart slots are at `time`, on average.

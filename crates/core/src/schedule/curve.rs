@@ -21,6 +21,9 @@ pub(crate) struct Curve {
     pub(crate) position: u64,
     /// which lies at this count,
     count: Count,
+    /// which is reached at this moment: the shape may be too slow for its counts to tell moments
+    /// apart,
+    pub(crate) since: i64,
     /// and which the piece reaches when the shape has made this count.
     made: Count,
     /// How many slots there are for one of the shape's, in units of 2^-32.
@@ -45,7 +48,16 @@ impl Curve {
     pub(crate) fn new(shape: &Shape, origin: i64, now: i64, position: u64, count: Count) -> Curve {
         let made = shape.count_at_ns(now.saturating_sub(origin));
         let known = Cell::default();
-        Curve { shape: shape.clone(), origin, position, count, made, ratio_q32: WHOLE, known }
+        Curve {
+            shape: shape.clone(),
+            origin,
+            position,
+            count,
+            since: now,
+            made,
+            ratio_q32: WHOLE,
+            known,
+        }
     }
 
     /// The same, but so many times as fast.
@@ -77,12 +89,11 @@ impl Curve {
         if count == Count::MAX {
             return i64::MAX;
         }
-        let made = if count >= self.count {
-            self.made.saturating_add(self.shapes(count - self.count))
-        } else {
-            self.made.saturating_sub(self.shapes(self.count - count))
-        };
-        self.origin.saturating_add(self.shape.time_of_count(made))
+        let time_of = |made| self.origin.saturating_add(self.shape.time_of_count(made));
+        if count < self.count {
+            return time_of(self.made.saturating_sub(self.shapes(self.count - count)));
+        }
+        time_of(self.made.saturating_add(self.shapes(count - self.count))).max(self.since)
     }
 
     /// The last position that is reached at `time`. While the rate is zero, that is not the one at

@@ -215,6 +215,7 @@ impl History {
 
     /// Bounds how much is remembered. Slots before `open` have been claimed and not given back.
     pub(crate) fn trim(&mut self, open: u64) {
+        self.slots.trim(open);
         if self.pieces.len() <= KEPT {
             self.pieces.shrink_to(KEPT + 4);
             return;

@@ -57,9 +57,9 @@ impl Line {
     }
 
     /// The line of this scale that has come so much further than `position` at `time`: a tick at
-    /// most.
+    /// most, unless that is out of reach.
     pub(crate) fn through(position: u64, ahead: Count, time: i64, scale: Scale) -> Line {
-        let part = ahead >> (TICK.trailing_zeros() - PART_BITS);
+        let part = ahead.min(TICK) >> (TICK.trailing_zeros() - PART_BITS);
         Line { time: time.saturating_sub(scale.nanos_of_part(part)), position, scale }
     }
 

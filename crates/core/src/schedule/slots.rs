@@ -12,6 +12,9 @@ use crate::shard::Shard;
 
 const PART_BITS: u32 = SLOT.trailing_zeros();
 
+/// So many changes of shards are remembered, because callers may hold slots from before them.
+const EXACT: usize = 40;
+
 /// How positions are spread over counts.
 #[derive(Debug)]
 pub(crate) struct Slots {
@@ -59,9 +62,9 @@ impl Slots {
     /// The number of slots from `position` on that lie at equal distances; none if they don't.
     pub(crate) fn even_until(&self, position: u64) -> Option<u64> {
         let number = self.number(position).unwrap_or(0);
-        let stripe = self.stripes.iter().rfind(|stripe| stripe.first <= number);
-        let next = self.stripes.iter().find(|stripe| stripe.first > number);
-        let is_even = stripe.is_none_or(|stripe| stripe.shard.stride().is_some());
+        let index = self.stripes.iter().rposition(|stripe| stripe.first <= number);
+        let next = self.stripes.get(index.map_or(0, |index| index + 1));
+        let is_even = index.is_none_or(|index| self.stripes[index].shard.stride().is_some());
         let last = next.map_or(u64::MAX, |next| next.first - 1);
         (self.arrivals.is_none() && is_even).then(|| last - number)
     }
@@ -121,6 +124,14 @@ impl Slots {
         let gap = self.count_of_slot(slots).saturating_sub(here).max(1);
         let part = parts(count.saturating_sub(here), gap);
         self.position(slots).wrapping_sub(SLOT).wrapping_add(part)
+    }
+
+    /// Bounds how many changes of shards are remembered. Slots before `open` have been claimed and
+    /// not given back.
+    pub(crate) fn trim(&mut self, open: u64) {
+        let number = self.number(open).unwrap_or(0);
+        let past = self.stripes.iter().take_while(|stripe| stripe.first <= number).count();
+        self.stripes.drain(..past.saturating_sub(EXACT));
     }
 
     /// Slots before `position` are not asked for again.
