@@ -277,3 +277,17 @@ fn a_shard_is_not_set_among_slots_that_are_owed() {
     assert!(pacer.set_shard(Shard::new(0, 2).unwrap(), 50).is_err());
     assert!(pacer.set_shard(Shard::new(0, 2).unwrap(), 102).is_ok());
 }
+
+/// Slot 5 starts late while the rate is zero, so time is owed from there on; slot 0 comes back.
+#[test]
+fn a_slot_from_before_what_is_owed_does_not_wait_for_the_rate_to_rise() {
+    let clock = ManualClock::new();
+    let pacer = common::build("10/s", &clock).strictness(common::strictness(1.1)).build();
+    let claims = [(); 5].map(|()| pacer.claim().unwrap());
+    clock.advance(Duration::from_secs(1));
+    pacer.set_shape(shape("hold 0/s 10s, hold 10/s 1s"));
+    clock.advance(Duration::from_secs(1));
+    assert!(pacer.try_acquire().is_ok());
+    drop(claims);
+    assert_eq!(pacer.try_acquire().map(Grant::intended_start), Ok(at(0)));
+}

@@ -51,11 +51,13 @@ impl Curve {
             return i64::MAX;
         }
         let made = if count >= self.count {
-            self.made.saturating_add(self.shapes(count - self.count))
+            Some(self.made.saturating_add(self.shapes(count - self.count)))
         } else {
-            self.made.saturating_sub(self.shapes(self.count - count))
+            self.made.checked_sub(self.shapes(self.count - count))
         };
-        self.origin.saturating_add(self.shape.time_of_count(made))
+        // What was reached before the shape began does not wait for its rate to rise from zero.
+        let elapsed = made.map_or(0, |made| self.shape.time_of_count(made));
+        self.origin.saturating_add(elapsed)
     }
 
     /// The last position that is reached at `time`. While the rate is zero, that is not the one at
