@@ -6,7 +6,9 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use nanopace::{Claim, Clock, Grant, Lane, ManualClock, Nanos, Pacer, Rate, Refused, Strictness};
+use nanopace::{
+    Claim, Clock, Grant, Lane, ManualClock, Nanos, Pacer, Rate, Refused, Shard, Strictness,
+};
 use std::time::Duration;
 
 #[derive(Arbitrary, Debug)]
@@ -15,6 +17,10 @@ enum Step {
     SetClock(u64),
     Rate(u64, Duration),
     Hz(f64),
+    /// A shape as text, from its beginning or not.
+    Shape(String, bool),
+    /// From so many slots behind those that are taken.
+    Shard(u8, u8, u32),
     Strictness(f64),
     MaxBacklog(Option<Duration>),
     SkipLaterThan(Option<Duration>),
@@ -85,6 +91,18 @@ impl World {
             Step::SetClock(nanos) => self.clock.set(Nanos::from_nanos(nanos)),
             Step::Rate(operations, period) => self.set_rate(Rate::per(operations, period)),
             Step::Hz(hz) => self.set_rate(Rate::from_hz(hz)),
+            Step::Shape(text, from_beginning) => match text.parse() {
+                Ok(shape) if from_beginning => self.pacer.set_shape(shape),
+                Ok(shape) => self.pacer.go_on_with_shape(shape),
+                Err(_) => {}
+            },
+            Step::Shard(index, count, ahead) => {
+                let ledger = self.pacer.ledger();
+                let from =
+                    ledger.granted.saturating_add(ledger.skipped).saturating_add(ahead.into());
+                let shard = Shard::new(index.into(), count.into());
+                let _ = shard.and_then(|shard| self.pacer.set_shard(shard, from));
+            }
             Step::Strictness(number) => {
                 let _ =
                     Strictness::new(number).map(|strictness| self.pacer.set_strictness(strictness));

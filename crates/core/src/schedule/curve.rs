@@ -91,7 +91,9 @@ impl Curve {
         }
         let time_of = |made| self.origin.saturating_add(self.shape.time_of_count(made));
         if count < self.count {
-            return time_of(self.made.saturating_sub(self.shapes(self.count - count)));
+            // What was reached before the shape began does not wait for its rate to rise from zero.
+            let made = self.made.checked_sub(self.shapes(self.count - count));
+            return made.map_or(self.origin, time_of);
         }
         time_of(self.made.saturating_add(self.shapes(count - self.count))).max(self.since)
     }

@@ -188,3 +188,19 @@ fn parts(ahead: Count, gap: Count) -> u64 {
 fn whole(count: Count) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_of_shards_are_forgotten_when_their_slots_are_claimed() {
+        let mut slots = Slots::new(Arrivals::even(), Shard::whole());
+        for change in 0..1_000 {
+            let (from, next) = (10 * (change + 1), after(0, slots.own_before(10 * change)));
+            assert!(slots.set_shard(Shard::new(0, 2).unwrap(), from, next));
+            slots.trim(next);
+            assert!(slots.stripes.len() <= EXACT + 2, "after {change}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 //! bounds; the ledger shows it.
 
 use super::state::index;
-use super::{Answer, State, Undecided};
+use super::{Answer, State, Undecided, When};
 
 #[derive(Debug, Default)]
 pub(super) struct Lane {
@@ -38,7 +38,7 @@ impl State {
         lane: usize,
         now: f64,
         granted: u64,
-    ) -> Result<(Answer, f64), Undecided> {
+    ) -> Result<(Answer, When), Undecided> {
         let (held, most) = (self.lanes[lane].slots, self.lanes[lane].most(now));
         self.lane_gives_back(lane);
         let (answer, at) = self.acquire_by(f64::MAX, 1, now)?;
@@ -58,7 +58,7 @@ impl State {
                 );
                 lane.paces.clear();
             }
-            lane.paces.push((1.0, start));
+            lane.paces.push((1.0, start.at));
         }
         Ok((answer, at))
     }

@@ -5,32 +5,32 @@
 //! nanosecond here, while the real pacer may use whole ones. It claims one slot at a time, forgets
 //! nothing, and gets the time as an argument.
 
+mod course;
 mod lanes;
 mod slack;
+mod slots;
 mod state;
 
+use course::Course;
+pub(crate) use course::{Curve, Pace, Part};
 use lanes::Lane;
+use nanopace::{Arrivals, Shard};
 use slack::Slack;
+pub(crate) use slack::When;
+use slots::Slots;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, MutexGuard};
 
-/// Behind slot `from`, slots start as if `slot` started at `time` and the others `interval` apart;
-/// the rate holds since `since`.
-#[derive(Clone, Copy, Debug)]
+/// Slots behind `from` start on this course, whose pace holds since `since`.
+#[derive(Clone, Debug)]
 struct Piece {
     from: f64,
     since: f64,
-    slot: f64,
-    time: f64,
-    interval: f64,
-}
-
-/// The line on which owed time is paid back.
-#[derive(Clone, Copy, Debug)]
-struct PayBack {
-    slot: f64,
-    time: f64,
+    course: Course,
+    /// Whether it begins with a slot that has forfeited time, and not with a change of the pace.
+    is_forfeit: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,13 +59,8 @@ impl Rules {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Answer {
-    Granted {
-        intended: f64,
-        start: f64,
-        /// How far off the intended start may be, in addition to the slack.
-        off: f64,
-    },
-    NotUntil(f64),
+    Granted { intended: When, start: When },
+    NotUntil(When),
     Paused,
     Finished,
     Closed,
@@ -87,9 +82,10 @@ pub(crate) struct Books {
     pub(crate) granted: u64,
     pub(crate) skipped: u64,
     pub(crate) early: u64,
-    /// How far off the parts may be, in addition to the slack, because of slots that were held for
-    /// long.
+    /// How far off the parts may be, in addition to the slack,
     pub(crate) off: f64,
+    /// and how far off waiting and backlog, in addition to that.
+    pub(crate) waiting_off: f64,
     /// How many slots are due and not claimed: any of these numbers is right.
     pub(crate) overdue: RangeInclusive<u64>,
 }
@@ -98,13 +94,24 @@ pub(crate) struct Books {
 struct State {
     rules: Rules,
     pieces: Vec<Piece>,
-    pay_back: Option<PayBack>,
+    /// On which owed time is paid back.
+    pay_back: Option<Course>,
+    load: Pace,
+    /// If the load is a rate.
+    interval: Option<f64>,
+    /// When the load began,
+    origin: f64,
+    /// and when its shape ends.
+    shape_ends: f64,
+    had_shape: bool,
+    slots: RefCell<Slots>,
     next: u64,
     returned: BTreeSet<u64>,
     lanes: Vec<Lane>,
     /// The policy treats slots before this one as started.
     settled: u64,
     idle: f64,
+    idle_off: f64,
     paused_since: Option<f64>,
     paused: f64,
     skipped: u64,
@@ -118,24 +125,44 @@ struct State {
 pub(crate) struct Oracle(Mutex<State>);
 
 impl Oracle {
-    pub(crate) fn new(interval: f64, rules: Rules) -> Oracle {
-        let piece = Piece { from: -1.0, since: 0.0, slot: 0.0, time: 0.0, interval };
+    pub(crate) fn new(
+        load: Pace,
+        arrivals: Option<Arrivals>,
+        shard: Option<(Shard, (usize, u64))>,
+        rules: Rules,
+    ) -> Oracle {
+        let slack = Slack::new(arrivals.is_none());
+        let mut slots = Slots::new(arrivals);
+        if let Some((shard, part)) = shard {
+            slots.set_shard(shard, part, 0);
+        }
+        let interval = load.interval();
+        let load = load.over(&slots, 0.0);
+        let course = Course::through(&load, 1.0, 0.0, 0.0);
+        let piece = Piece { from: -1.0, since: 0.0, course, is_forfeit: false };
         Oracle(Mutex::new(State {
             rules,
             pieces: vec![piece],
             pay_back: None,
+            had_shape: load.is_shape(),
+            shape_ends: load.ends(),
+            interval,
+            load,
+            origin: 0.0,
+            slack,
+            slots: slots.into(),
             next: 0,
             returned: BTreeSet::new(),
             lanes: Vec::new(),
             settled: 0,
             idle: 0.0,
+            idle_off: 0.0,
             paused_since: None,
             paused: 0.0,
             skipped: 0,
             early: 0,
             closed: false,
             undecided: false,
-            slack: Slack::new(interval),
         }))
     }
 
@@ -143,30 +170,27 @@ impl Oracle {
         self.0.lock().expect("no panic under the lock")
     }
 
+    /// How far off every amount may be, in nanoseconds.
     pub(crate) fn slack(&self) -> f64 {
-        self.state().slack.get()
+        self.state().slack.nanos
     }
 
     pub(crate) fn is_open_loop(&self) -> bool {
         self.state().rules.is_open_loop()
     }
 
-    /// A 2^16th of the interval, in nanoseconds.
-    pub(crate) fn tick(&self) -> f64 {
-        self.state().current().interval / 65_536.0
-    }
-
     /// Takes the next slot and starts it when it is due, unless that can't be by `deadline`.
     /// Returns the answer, and when it comes.
-    pub(crate) fn acquire_by(&self, deadline: f64, now: f64) -> Result<(Answer, f64), Undecided> {
+    pub(crate) fn acquire_by(&self, deadline: f64, now: f64) -> Result<(Answer, When), Undecided> {
         self.state().acquire_by(deadline, 1, now)
     }
 
-    pub(crate) fn acquire_many(&self, slots: u64, now: f64) -> Result<(Answer, f64), Undecided> {
+    pub(crate) fn acquire_many(&self, slots: u64, now: f64) -> Result<(Answer, When), Undecided> {
         let mut state = self.state();
         match slots {
             0 if !state.closed => {
-                Ok((Answer::Granted { intended: now, start: now, off: 0.0 }, now))
+                let now = When::from(now);
+                Ok((Answer::Granted { intended: now, start: now }, now))
             }
             slots => state.acquire_by(f64::MAX, slots, now),
         }
@@ -202,7 +226,7 @@ impl Oracle {
         lane: usize,
         now: f64,
         granted: u64,
-    ) -> Result<(Answer, f64), Undecided> {
+    ) -> Result<(Answer, When), Undecided> {
         self.state().lane_acquire(lane, now, granted)
     }
 
@@ -218,27 +242,60 @@ impl Oracle {
 
     pub(crate) fn set_rate(&self, interval: f64, now: f64) {
         let mut state = self.state();
-        let now = state.schedule_time(now);
-        let old_interval = state.current().interval;
-        if interval.total_cmp(&old_interval).is_eq() {
+        if state.interval.is_some_and(|current| current.total_cmp(&interval).is_eq()) {
             return;
         }
-        state.append(interval, now);
-        state.re_anchor_pay_back(old_interval, now);
-        state.slack.change(old_interval, interval);
+        let now = state.schedule_time(now);
+        state.origin = now;
+        state.set_load(Pace::Interval(interval), now);
+    }
+
+    /// From its beginning, or from as far into it as the load has come.
+    pub(crate) fn set_shape(&self, pace: impl Fn(f64) -> Pace, from_beginning: bool, now: f64) {
+        let mut state = self.state();
+        let now = state.schedule_time(now);
+        state.origin = if from_beginning { now } else { state.origin };
+        let load = pace(state.origin);
+        state.set_load(load, now);
+    }
+
+    /// Whether the shard is set; refused if that comes too late.
+    pub(crate) fn set_shard(
+        &self,
+        shard: Shard,
+        part: (usize, u64),
+        from: u64,
+        now: f64,
+    ) -> Result<bool, Undecided> {
+        let mut state = self.state();
+        let first = state.slots.borrow_mut().own_before(from) as u64;
+        let [least, most] = state.due_about(now);
+        if first < state.due_until(least)? {
+            return Ok(false);
+        }
+        if first < state.due_until(most)? {
+            return Err(Undecided);
+        }
+        if state.slots.borrow().is_plain {
+            let now = state.schedule_time(now);
+            state.slots.borrow_mut().is_plain = false;
+            state.over_slots();
+            state.go_on(now);
+        }
+        state.slots.borrow_mut().set_shard(shard, part, from);
+        Ok(true)
     }
 
     pub(crate) fn set_strictness(&self, strictness: f64, now: f64) {
         let mut state = self.state();
-        let interval = state.current().interval;
+        let rules = Rules { strictness, ..state.rules };
+        state.set_rules(rules, now);
         if strictness > 1.0 {
             let now = state.schedule_time(now);
-            state.re_anchor_pay_back(interval, now);
+            state.re_anchor_pay_back(now);
         } else {
             state.pay_back = None;
         }
-        let rules = Rules { strictness, ..state.rules };
-        state.set_rules(rules, now);
     }
 
     pub(crate) fn set_max_backlog(&self, max_backlog: f64, now: f64) {
@@ -263,12 +320,15 @@ impl Oracle {
         let pause = now - since;
         state.paused += pause;
         for piece in &mut state.pieces {
-            piece.time += pause;
+            piece.course.shift(pause);
             piece.since += pause;
         }
-        if let Some(line) = &mut state.pay_back {
-            line.time += pause;
+        if let Some(course) = &mut state.pay_back {
+            course.shift(pause);
         }
+        state.load.shift(pause);
+        state.origin += pause;
+        state.shape_ends += pause;
     }
 
     pub(crate) fn close(&self) {

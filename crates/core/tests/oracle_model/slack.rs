@@ -1,46 +1,52 @@
 //! The rounding that the real pacer is allowed, as it adds up.
 
-/// How far the real pacer's rounding may have taken it from here: in nanoseconds, and in slots of
-/// the longest interval so far.
+use super::course::Course;
+use std::ops::Sub;
+
+/// How far the real pacer's rounding may have taken it from here: in every amount in nanoseconds,
+/// and in how many slots there are by a moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slack {
-    nanos: f64,
-    slots: f64,
-    longest: f64,
-    by_policy: bool,
+    pub(super) nanos: f64,
+    pub(super) slots: f64,
+    /// Whether some of it comes from a policy.
+    pub(super) by_policy: bool,
 }
 
 /// Two roundings to whole nanoseconds, in every amount.
 const TWICE_NS: f64 = 2.0;
 
+/// How far a chord is from its curve.
+const CHORD_NS: f64 = 1.0;
+
 /// Fractions and ratios are kept as multiples of 2^-32.
 const Q32: f64 = 1.0 / 4_294_967_296.0;
 
+/// Where slots lie is read from starts, in whole nanoseconds at 1/s.
+const TABLE: f64 = 2e-9;
+
+/// A 2^16th of a slot.
+pub(super) const TICK: f64 = 1.0 / 65_536.0;
+
 impl Slack {
-    pub(super) fn new(interval: f64) -> Slack {
-        Slack { nanos: TWICE_NS, slots: 0.0, longest: interval, by_policy: false }
+    pub(super) fn new(is_plain: bool) -> Slack {
+        let slots = if is_plain { 0.0 } else { TABLE };
+        Slack { nanos: TWICE_NS + CHORD_NS, slots, by_policy: false }
     }
 
-    pub(super) fn get(&self) -> f64 {
-        self.nanos + self.slots * self.longest
+    /// A change at a constant rate splits an interval with a resolution of 2^-16, and rounds to
+    /// nanoseconds at either rate. From shape to shape nothing is rounded.
+    pub(super) fn change(&mut self, old: &Course, new: &Course, time: f64) {
+        let lines = [old, new].map(|course| !course.pace.is_shape());
+        if lines[0] || lines[1] {
+            self.slots += old.blur(time, self.nanos) + TICK + new.blur(time, TWICE_NS);
+        }
     }
 
-    /// Whether some of it comes from a policy.
-    pub(super) fn by_policy(&self) -> bool {
-        self.by_policy
-    }
-
-    /// A change splits an interval with a resolution of 2^-16, and rounds to nanoseconds at either
-    /// rate.
-    pub(super) fn change(&mut self, old: f64, new: f64) {
-        self.slots += self.nanos / old + 1.0 / 65_536.0 + TWICE_NS / old.min(new);
-        self.nanos = TWICE_NS;
-        self.longest = self.longest.max(new);
-    }
-
-    /// Time was forfeited.
-    pub(super) fn forfeit(&mut self, closed: f64) {
-        self.nanos += TWICE_NS + closed * Q32;
+    /// So much time was forfeited, and slots go on from a moment that may be `off`.
+    pub(super) fn forfeit(&mut self, new: &Course, time: f64, closed: f64, off: f64) {
+        let blur = new.blur(time, off + TWICE_NS + closed * Q32);
+        self.slots = self.slots.max(blur);
         self.by_policy = true;
     }
 
@@ -48,5 +54,59 @@ impl Slack {
     pub(super) fn pay_back(&mut self) {
         self.nanos += 60e9 * Q32;
         self.by_policy = true;
+    }
+}
+
+/// A moment, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct When {
+    pub(crate) low: f64,
+    pub(crate) at: f64,
+    pub(crate) high: f64,
+}
+
+impl When {
+    /// How far off it may be.
+    pub(super) fn off(self) -> f64 {
+        if self.low.total_cmp(&self.high).is_eq() { 0.0 } else { self.high - self.low }
+    }
+
+    /// Both functions rise.
+    pub(super) fn map(self, rises: impl Fn(f64) -> f64) -> When {
+        When { low: rises(self.low), at: rises(self.at), high: rises(self.high) }
+    }
+
+    pub(crate) fn later(self, other: When) -> When {
+        When {
+            low: self.low.max(other.low),
+            at: self.at.max(other.at),
+            high: self.high.max(other.high),
+        }
+    }
+
+    pub(super) fn earlier(self, other: When) -> When {
+        When {
+            low: self.low.min(other.low),
+            at: self.at.min(other.at),
+            high: self.high.min(other.high),
+        }
+    }
+
+    pub(super) fn blurred(self, nanos: f64) -> When {
+        When { low: self.low - nanos, high: self.high + nanos, ..self }
+    }
+}
+
+impl From<f64> for When {
+    fn from(at: f64) -> When {
+        When { low: at, at, high: at }
+    }
+}
+
+impl Sub<f64> for When {
+    type Output = When;
+
+    fn sub(self, span: f64) -> When {
+        self.map(|time| time - span)
     }
 }

@@ -1,79 +1,156 @@
 //! The plain pacer's rules.
 
-use super::{Answer, Books, PayBack, Piece, Rules, State, Undecided};
+use super::course::{Course, Pace};
+use super::slack::{TICK, When};
+use super::{Answer, Books, Piece, Rules, State, Undecided};
 
 /// The real pacer remembers at least this many pieces of schedule exactly.
 const EXACT_PIECES: usize = 38;
 
 impl State {
-    pub(super) fn current(&self) -> &Piece {
-        self.pieces.last().expect("never empty")
+    pub(super) fn current(&self) -> &Course {
+        &self.pieces.last().expect("never empty").course
     }
 
     pub(super) fn schedule_time(&self, now: f64) -> f64 {
         self.paused_since.unwrap_or(now)
     }
 
-    /// How far the schedule has come at `time`.
-    fn due(&self, time: f64) -> f64 {
-        let current = self.current();
-        current.slot + (time - current.time) / current.interval
+    pub(super) fn count_of(&self, slot: f64) -> f64 {
+        self.slots.borrow_mut().count_of(slot)
     }
 
-    /// How far the pay-back line has come.
-    fn paid(&self, time: f64) -> Option<f64> {
-        let speed = self.rules.strictness / self.current().interval;
-        self.pay_back.map(|line| line.slot + (time - line.time) * speed)
+    fn slot_by(&self, count: f64) -> f64 {
+        self.slots.borrow_mut().slot_by(count)
     }
 
-    /// How far slots may have started at `time`.
+    /// To which count slots may have started at `time`.
     pub(super) fn reached(&self, time: f64) -> f64 {
-        self.due(time).min(self.paid(time).unwrap_or(f64::MAX))
+        let paid = self.owed(time).map(|course| course.count_at(time));
+        self.current().count_at(time).min(paid.unwrap_or(f64::MAX))
     }
 
-    pub(super) fn append(&mut self, interval: f64, now: f64) {
-        let slot = self.due(now);
+    /// What is still owed when a shape ends becomes backlog.
+    fn owed(&self, time: f64) -> Option<&Course> {
+        self.pay_back.as_ref().filter(|_| time < self.shape_ends)
+    }
+
+    /// The same, at least and at most.
+    fn reached_about(&self, now: f64) -> [f64; 2] {
+        self.about(now, |time| self.reached(time))
+    }
+
+    /// To which count slots are intended to start by now, at least and at most.
+    pub(super) fn due_about(&self, now: f64) -> [f64; 2] {
+        self.about(now, |time| self.current().count_at(time))
+    }
+
+    fn about(&self, now: f64, count_at: impl Fn(f64) -> f64) -> [f64; 2] {
+        [-1.0, 1.0].map(|sign| {
+            let time = self.schedule_time(now + sign * self.slack.nanos);
+            count_at(time) + sign * (self.slack.slots + 1e-9)
+        })
+    }
+
+    /// A shape that is over already ends now.
+    pub(super) fn set_load(&mut self, load: Pace, now: f64) {
+        self.pay_back = self.pay_back.take().filter(|_| now < self.shape_ends);
+        self.shape_ends = load.ends().max(now);
+        (self.interval, self.load) = (load.interval(), load);
+        self.over_slots();
+        self.go_on(now);
+    }
+
+    pub(super) fn over_slots(&mut self) {
+        self.load = self.load.clone().over(&self.slots.borrow(), self.origin);
+        self.had_shape |= self.load.is_shape();
+    }
+
+    /// From now on the schedule goes at the load's pace.
+    pub(super) fn go_on(&mut self, now: f64) {
+        self.append(&self.load.clone(), now);
+        self.re_anchor_pay_back(now);
+    }
+
+    fn append(&mut self, pace: &Pace, now: f64) {
+        let old = self.current().clone();
+        let count = old.count_at(now);
+        let course = Course::through(pace, 1.0, count, now);
+        self.slack.change(&old, &course, now);
         // What was due keeps its intended start.
-        let from = slot.max(self.current().from);
-        self.push(Piece { from, since: now, slot, time: now, interval });
+        let from = self.slot_by(count).max(self.pieces[self.pieces.len() - 1].from);
+        self.pieces.push(Piece { from, since: now, course, is_forfeit: false });
     }
 
-    fn push(&mut self, piece: Piece) {
-        self.pieces.push(piece);
-    }
-
-    pub(super) fn re_anchor_pay_back(&mut self, old_interval: f64, now: f64) {
-        let speed = self.rules.strictness / old_interval;
-        if let Some(line) = &mut self.pay_back {
-            *line = PayBack { slot: line.slot + (now - line.time) * speed, time: now };
+    /// What is owed is paid back at the strictness and pace now in force.
+    pub(super) fn re_anchor_pay_back(&mut self, now: f64) {
+        if let Some(old) = self.pay_back.take() {
+            let count = old.count_at(now);
+            let course = Course::through(&self.load, self.rules.strictness, count, now);
+            self.slack.change(&old, &course, now);
+            self.pay_back = Some(course);
         }
     }
 
-    fn intended(&self, slot: f64) -> f64 {
-        let piece =
-            self.pieces.iter().rev().find(|piece| piece.from < slot).unwrap_or(&self.pieces[0]);
-        piece.time + (slot - piece.slot) * piece.interval
+    fn intended(&self, slot: f64) -> When {
+        self.on_piece(slot, |piece| piece.from < slot)
     }
 
     /// Where the time of `slot` begins, without what it has forfeited.
-    fn begins(&self, slot: f64) -> f64 {
-        let piece =
-            self.pieces.iter().rev().find(|piece| piece.from <= slot).unwrap_or(&self.pieces[0]);
-        piece.time + (slot - piece.slot) * piece.interval
+    fn begins(&self, slot: f64) -> When {
+        self.on_piece(slot, |piece| piece.from <= slot)
     }
 
-    pub(super) fn release(&self, slot: f64) -> f64 {
-        let interval = self.current().interval / self.rules.strictness;
-        let paid = self.pay_back.map_or(f64::MIN, |line| line.time + (slot - line.slot) * interval);
-        self.intended(slot).max(paid)
+    /// When the last such piece comes to `slot`. If a change of the pace is as near to it as
+    /// rounding may have taken it, it may be on either side of that.
+    fn on_piece(&self, slot: f64, is_before: impl Fn(&Piece) -> bool) -> When {
+        let here = self.pieces.iter().rposition(is_before).unwrap_or(0);
+        let count = self.count_of(slot);
+        let [low, high] = [-1.0, 1.0].map(|sign| count + sign * self.slack.slots);
+        let (lowest, highest) = (self.slot_by(low), self.slot_by(high).max(slot));
+        let (mut first, mut last) = (here, here);
+        while first > 0 && self.pieces[first].from >= lowest && !self.pieces[first].is_forfeit {
+            first -= 1;
+        }
+        while let Some(next) = self.pieces.get(last + 1)
+            && next.from <= highest
+            && !next.is_forfeit
+        {
+            last += 1;
+        }
+        let time = |piece: usize, count: f64| self.pieces[piece].course.time_of(count);
+        let earliest = (first..=last).map(|piece| time(piece, low)).fold(f64::INFINITY, f64::min);
+        let latest =
+            (first..=last).map(|piece| time(piece, high)).fold(f64::NEG_INFINITY, f64::max);
+        When { low: earliest, at: time(here, count), high: latest }
     }
 
-    /// Whether `a < b`, if that can be decided. What is equal here is equal in the real pacer too,
-    /// except that it may not be once a policy has acted.
-    fn less(&self, a: f64, b: f64) -> Result<bool, Undecided> {
-        let is_same = a.total_cmp(&b).is_eq() && !self.slack.by_policy();
-        let is_near = !is_same && (a - b).abs() <= self.slack.get();
-        if is_near || self.undecided { Err(Undecided) } else { Ok(a < b) }
+    pub(super) fn release(&self, slot: f64) -> When {
+        let count = self.count_of(slot);
+        let off = self.slack.slots;
+        let paid = self.pay_back.as_ref().map(|course| {
+            When { low: count - off, at: count, high: count + off }
+                .map(|count| course.time_of(count).min(self.shape_ends))
+        });
+        self.intended(slot).later(paid.unwrap_or(f64::MIN.into()))
+    }
+
+    /// Whether `a` is before `b`, if that can be decided. What is equal here is equal in the real
+    /// pacer too, except that it may not be once a policy has acted, or where a shape is rounded.
+    fn less(&self, a: impl Into<When>, b: impl Into<When>) -> Result<bool, Undecided> {
+        let (a, b) = (a.into(), b.into());
+        if self.undecided {
+            return Err(Undecided);
+        }
+        let is_exact = !self.slack.by_policy && (!self.had_shape || self.slack.slots == 0.0);
+        let is_same = a.at.total_cmp(&b.at).is_eq() && (is_exact || a.at.is_infinite());
+        if is_same || b.high + self.slack.nanos < a.low {
+            Ok(false)
+        } else if a.high + self.slack.nanos < b.low {
+            Ok(true)
+        } else {
+            Err(Undecided)
+        }
     }
 
     /// How far off the intended start of a slot that has been held may be. The real pacer
@@ -84,7 +161,7 @@ impl State {
         if index(slot) > self.pieces[exact].from {
             return 0.0;
         }
-        (self.pieces[exact].time - self.pieces[0].time) / 8.0
+        (self.pieces[exact].since - self.pieces[0].since) / if self.had_shape { 1.0 } else { 8.0 }
     }
 
     pub(super) fn granted(&self) -> u64 {
@@ -93,14 +170,21 @@ impl State {
 
     /// Whether the schedule ends before this slot.
     pub(super) fn is_over(&self, slot: u64) -> Result<bool, Undecided> {
-        let end = self.rules.until + self.paused;
+        if slot >= self.rules.slots || self.count_of(index(slot)).is_infinite() {
+            return Ok(true);
+        }
+        let end = self.ends_by_time();
         if end.is_infinite() {
-            return Ok(slot >= self.rules.slots);
+            return Ok(false);
         }
         if self.off(slot) > 0.0 {
             return Err(Undecided);
         }
-        Ok(slot >= self.rules.slots || !self.less(self.intended(index(slot)), end)?)
+        Ok(!self.less(self.intended(index(slot)), end)?)
+    }
+
+    fn ends_by_time(&self) -> f64 {
+        (self.rules.until + self.paused).min(self.shape_ends)
     }
 
     pub(super) fn first(&self, slots: u64) -> u64 {
@@ -125,9 +209,17 @@ impl State {
 
     /// Ends the paying back once its line has caught up with the schedule.
     fn settle(&mut self, now: f64) -> Result<(), Undecided> {
-        let (now, interval) = (self.schedule_time(now), self.current().interval);
-        let Some(paid) = self.paid(now) else { return Ok(()) };
-        if self.less(self.due(now) * interval, paid * interval)? {
+        let now = self.schedule_time(now);
+        let Some(paid) = self.owed(now) else {
+            self.pay_back = None;
+            return Ok(());
+        };
+        let (due, paid) = (self.current().count_at(now), paid.count_at(now));
+        let off = self.slack.slots + self.current().blur(now, self.slack.nanos);
+        if (due - paid).abs() <= off {
+            return Err(Undecided);
+        }
+        if due < paid {
             self.pay_back = None;
         }
         Ok(())
@@ -147,13 +239,23 @@ impl State {
         if !was_open_loop || rules.is_open_loop() {
             return;
         }
-        let reached = self.reached(self.schedule_time(now + rules.lead));
-        let (nearest, interval) = (reached.round(), self.current().interval);
-        let is_near = (reached - nearest).abs() * interval <= self.slack.get();
-        self.undecided |= is_near && (index(self.settled)..index(self.next)).contains(&nearest);
+        let [least, most] =
+            self.reached_about(now + rules.lead).map(|reached| self.slots_by(reached));
+        let range = self.settled..self.next;
+        self.undecided |= (least..most).any(|slot| range.contains(&slot));
         // The real pacer has not tracked what started early, before the rate fell.
-        self.undecided |= self.settled > count_up_to(reached);
-        self.settled = self.settled.max(self.next.min(count_up_to(reached)));
+        self.undecided |= self.settled > least;
+        self.settled = self.settled.max(self.next.min(least));
+    }
+
+    /// How many slots there are up to this count.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not negative, far below 2^52"
+    )]
+    fn slots_by(&self, count: f64) -> u64 {
+        (self.slot_by(count).floor() + 1.0).max(0.0) as u64
     }
 
     /// Takes the next slots as one operation and starts it when it is due. Returns the answer, and
@@ -162,8 +264,9 @@ impl State {
         &mut self,
         deadline: f64,
         slots: u64,
-        mut now: f64,
-    ) -> Result<(Answer, f64), Undecided> {
+        now: f64,
+    ) -> Result<(Answer, When), Undecided> {
+        let mut now = When::from(now);
         loop {
             if self.closed {
                 return Ok((Answer::Closed, now));
@@ -173,21 +276,21 @@ impl State {
             }
             if self.paused_since.is_some() {
                 // The pacer might be resumed before the deadline.
-                return Ok((Answer::Paused, now.max(deadline)));
+                return Ok((Answer::Paused, now.later(deadline.into())));
             }
-            self.settle(now)?;
+            self.settle(now.at)?;
             let due = self.due_from(index(self.first(slots)));
-            if self.less(deadline.max(now), due)? {
+            if self.less(now.later(deadline.into()), due)? {
                 return Ok((Answer::NotUntil(due), now));
             }
             let slot = self.take_row(slots);
             // If it may not start now, the caller is held back until it may, or to its deadline.
             let is_early = self.less(now, due)?;
             if is_early {
-                now = self.release(index(slot)).min(deadline);
+                now = self.release(index(slot)).map(|release| release.min(deadline));
             }
-            self.settle(now)?;
-            if self.judge(slot, slots, now, is_early && now < deadline)? {
+            self.settle(now.at)?;
+            if self.judge(slot, slots, now, is_early && now.at < deadline)? {
                 return Ok((self.starts(slot, now, 0.0), now));
             }
         }
@@ -221,21 +324,20 @@ impl State {
             if self.less(now, due)? {
                 return Ok((Answer::NotUntil(due), Some(slot)));
             }
-            if self.judge(slot, 1, now, false)? {
-                return Ok((self.starts(slot, now, off), None));
+            if self.judge(slot, 1, now.into(), false)? {
+                return Ok((self.starts(slot, now.into(), off), None));
             }
             slot = self.take();
         }
     }
 
     /// When a slot may start.
-    fn due_from(&self, slot: f64) -> f64 {
+    fn due_from(&self, slot: f64) -> When {
         self.release(slot) - self.rules.lead
     }
 
-    fn starts(&mut self, slot: u64, start: f64, off: f64) -> Answer {
-        let intended = self.intended(index(slot));
-        Answer::Granted { intended, start, off }
+    fn starts(&self, slot: u64, start: When, off: f64) -> Answer {
+        Answer::Granted { intended: self.intended(index(slot)).blurred(off), start }
     }
 
     /// Applies the policy to slots that start, on time or not; false if they are skipped.
@@ -243,59 +345,61 @@ impl State {
         &mut self,
         slot: u64,
         slots: u64,
-        now: f64,
+        now: When,
         is_punctual: bool,
     ) -> Result<bool, Undecided> {
         let (place, limit) = (index(slot), self.rules.skip_later_than);
-        if limit.is_finite() && self.less(self.intended(place), now - limit)? {
+        let intended = self.intended(place);
+        if limit.is_finite() && self.less(intended, now - limit)? {
             self.skip(slots, now)?;
             return Ok(false);
         }
-        self.early += u64::from(
-            self.rules.lead > 0.0 && !is_punctual && self.less(now, self.intended(place))?,
-        );
+        self.early += u64::from(self.rules.lead > 0.0 && !is_punctual && self.less(now, intended)?);
         if slot < self.settled {
             return Ok(true);
         }
         self.settled = slot + slots;
-        let (gap, late) = (now - self.intended(place), now - self.release(place));
-        let strictness = self.rules.strictness;
+        let (gap, strictness) = (now.at - intended.at, self.rules.strictness);
         let is_strict = (strictness - 1.0).abs() < f64::EPSILON;
-        let is_late = |state: &State| Ok(!is_punctual && state.less(state.rules.tolerance, late)?);
+        let is_late = |state: &State| {
+            Ok(!is_punctual && state.less(state.release(place), now - state.rules.tolerance)?)
+        };
         let burdened = strictness > 0.0 && (is_strict || is_late(self)?);
         let mut closed = if burdened && strictness <= 1.0 { gap * strictness } else { 0.0 };
         if burdened && strictness > 1.0 {
-            self.pay_back = Some(PayBack { slot: place, time: now });
+            let count = self.count_of(place);
+            self.pay_back = Some(Course::through(&self.load, strictness, count, now.at));
             self.slack.pay_back();
         }
         closed = closed.max(gap - self.rules.max_backlog);
         if closed > 0.0 {
-            self.forfeit(place, closed);
+            self.forfeit(place, closed, intended.off().max(now.off()));
         }
         Ok(true)
     }
 
     /// The slots behind this one start later. It keeps its own intended start, which shows how late
     /// it is.
-    fn forfeit(&mut self, slot: f64, closed: f64) {
-        let time = self.intended(slot) + closed;
+    fn forfeit(&mut self, slot: f64, closed: f64, off: f64) {
+        let time = self.intended(slot).at + closed;
         let at = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);
         let later: Vec<Piece> = self.pieces[at..].to_vec();
         self.pieces.retain(|piece| piece.from <= slot);
-        self.push(Piece { from: slot, since: time, slot, time, interval: later[0].interval });
+        let course = later[0].course.again(self.count_of(slot), time);
+        self.slack.forfeit(&course, time, closed, off);
+        self.pieces.push(Piece { from: slot, since: time, course, is_forfeit: true });
         for piece in &later[1..] {
-            self.slack.change(self.current().interval, piece.interval);
-            self.append(piece.interval, piece.since);
+            self.append(&piece.course.pace, piece.since);
         }
         // Behind the end there is no time to be idle.
-        let end = self.rules.until + self.paused;
+        let end = self.ends_by_time();
         self.idle += time.min(end) - (time - closed).min(end);
-        self.slack.forfeit(closed);
+        self.idle_off += off + 2.0 * self.slack.nanos;
     }
 
     /// These slots are skipped because they are too late, and with them all that are too late and
     /// unclaimed.
-    fn skip(&mut self, slots: u64, now: f64) -> Result<(), Undecided> {
+    fn skip(&mut self, slots: u64, now: When) -> Result<(), Undecided> {
         self.skipped += slots;
         let oldest = now - self.rules.skip_later_than;
         let before = self.next;
@@ -310,10 +414,11 @@ impl State {
             self.returned.pop_first();
             self.skipped += 1;
         }
-        if let Some(line) = &mut self.pay_back
+        let count = self.count_of(index(self.next));
+        if let Some(course) = &mut self.pay_back
             && self.next > before
         {
-            *line = PayBack { slot: index(self.next), time: now };
+            *course = course.again(count, now.at);
         }
         Ok(())
     }
@@ -322,20 +427,32 @@ impl State {
         if self.undecided {
             return Err(Undecided);
         }
-        // Once for the beginning and once for the end of each slot.
-        let off = self.returned.iter().map(|&slot| 2.0 * self.off(slot)).sum();
-        let overdue =
-            self.overdue(now - self.slack.get())?..=self.overdue(now + self.slack.get())?;
-        let reached = self.reached(self.schedule_time(now));
-        let now = self.schedule_time(now).min(self.ends());
-        let elapsed = now - self.paused;
-        let unused: f64 = self.returned.iter().map(|&slot| self.unused(index(slot), now)).sum();
-        let given = self.begins(index(self.next)).min(now);
-        let allocated = given - self.paused - self.idle - unused;
+        let [least, most] = self.reached_about(now);
+        let overdue = self.overdue(least)?..=self.overdue(most)?;
+        let time = self.schedule_time(now);
+        let now = self.ends()?.map(|ends| ends.min(time));
+        let until_now = |time: When| time.earlier(now);
+        let (mut unused, mut off) = (0.0, self.idle_off + now.off());
+        for &slot in &self.returned {
+            let ends = until_now(self.intended(index(slot + 1)));
+            let begins = until_now(self.begins(index(slot)));
+            unused += ends.at - begins.at;
+            // Once for the beginning and once for the end of each slot.
+            off += ends.off() + begins.off() + 2.0 * self.off(slot) + self.slack.nanos;
+        }
+        let elapsed = now.at - self.paused;
+        let given = until_now(self.begins(index(self.next)));
+        off += given.off();
+        let allocated = given.at - self.paused - self.idle - unused;
         let late = elapsed - self.idle - allocated;
-        // The part of the lateness that the pay-back line has not reached yet is owed.
-        let due = (self.begins(reached) - given).clamp(0.0, (late - unused).max(0.0));
-        let waiting = if self.pay_back.is_some() { late - unused - due } else { 0.0 };
+        // The part of the lateness that the paying back has not reached yet is owed. How far that
+        // has come is known to a tick.
+        let reached = [least, self.reached(time), most].map(|count| self.slot_by(count));
+        let passed =
+            [reached[0] - TICK, reached[1], reached[2] + TICK].map(|slot| self.begins(slot));
+        let passed = When { low: passed[0].low, at: passed[1].at, high: passed[2].high };
+        let due = passed.map(|time| (time - given.at).clamp(0.0, (late - unused).max(0.0)));
+        let waiting = if self.owed(time).is_some() { late - unused - due.at } else { 0.0 };
         Ok(Books {
             elapsed,
             allocated,
@@ -346,24 +463,33 @@ impl State {
             skipped: self.skipped,
             early: self.early,
             off,
+            waiting_off: passed.off(),
             overdue,
         })
     }
 
     /// When the schedule ends.
-    fn ends(&self) -> f64 {
-        let by_count = (self.rules.slots < u64::MAX).then(|| self.begins(index(self.rules.slots)));
-        by_count.unwrap_or(f64::MAX).min(self.rules.until + self.paused)
+    fn ends(&self) -> Result<When, Undecided> {
+        let by_time = When::from(self.ends_by_time());
+        if self.rules.slots == u64::MAX {
+            return Ok(by_time);
+        }
+        let ends = self.begins(index(self.rules.slots)).earlier(by_time);
+        if ends.off() > 1e6 { Err(Undecided) } else { Ok(ends) }
     }
 
-    fn overdue(&self, time: f64) -> Result<u64, Undecided> {
-        let reached = self.reached(self.schedule_time(time));
+    /// How many slots up to this count are there to be claimed.
+    fn overdue(&self, reached: f64) -> Result<u64, Undecided> {
         let mut overdue = 0;
-        for &slot in self.returned.iter().filter(|&&slot| index(slot) <= reached) {
+        for &slot in self.returned.iter().filter(|&&slot| self.count_of(index(slot)) <= reached) {
             overdue += u64::from(!self.is_over(slot)?);
         }
-        // The first slot that is not due, or that there is no more.
-        let (mut first, mut end) = (self.next, count_up_to(reached).max(self.next));
+        Ok(overdue + self.due_until(reached)? - self.next)
+    }
+
+    /// The first slot that is not due, or that there is no more, if it is not claimed.
+    pub(super) fn due_until(&self, reached: f64) -> Result<u64, Undecided> {
+        let (mut first, mut end) = (self.next, self.slots_by(reached).max(self.next));
         while first < end {
             let middle = first.midpoint(end);
             if self.is_over(middle)? {
@@ -372,27 +498,11 @@ impl State {
                 first = middle + 1;
             }
         }
-        Ok(overdue + end - self.next)
-    }
-
-    /// The interval of a slot that came back, up to now, without what its neighbours have
-    /// forfeited.
-    fn unused(&self, slot: f64, now: f64) -> f64 {
-        self.intended(slot + 1.0).min(now) - self.begins(slot).min(now)
+        Ok(end)
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
 pub(super) fn index(slot: u64) -> f64 {
     slot as f64
-}
-
-/// How many slots there are up to this position.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "not negative, far below 2^52"
-)]
-fn count_up_to(reached: f64) -> u64 {
-    (reached.floor() + 1.0).max(0.0) as u64
 }

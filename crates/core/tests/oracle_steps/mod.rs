@@ -1,5 +1,8 @@
 //! Settings and steps of the differential test, and how they are drawn.
 
+mod loads;
+
+pub(crate) use loads::{Outline, Split, Spread};
 use proptest::prelude::*;
 
 /// What can be drawn together.
@@ -26,7 +29,7 @@ impl Profile {
     }
 
     /// Some nanoseconds of tolerance, of a limit, and between two steps: in this profile's measure.
-    fn spans(self) -> [u64; 3] {
+    pub(crate) fn spans(self) -> [u64; 3] {
         match self {
             Profile::Slow => [5_000_000, 700_000_000, 20_000_000],
             Profile::Fast => [20_000, 2_000_000, 60_000],
@@ -53,6 +56,10 @@ pub(crate) enum Step {
     LaneGiveBack(usize),
     DropLane(usize),
     Rate(usize),
+    /// A shape, from its beginning or not.
+    Shape(Outline, bool),
+    /// From so many slots of the load behind those that are due.
+    Shard(Split, u64),
     Strictness(usize),
     MaxBacklog(Option<u64>),
     SkipLaterThan(Option<u64>),
@@ -65,6 +72,10 @@ pub(crate) enum Step {
 pub(crate) struct Setting {
     pub(crate) profile: Profile,
     pub(crate) rate: usize,
+    /// Instead of the rate.
+    pub(crate) shape: Option<Outline>,
+    pub(crate) spread: Option<Spread>,
+    pub(crate) split: Option<Split>,
     pub(crate) strictness: usize,
     pub(crate) tolerance_ns: u64,
     pub(crate) sleep_threshold_ns: u64,
@@ -91,9 +102,15 @@ fn setting(profile: Profile) -> impl Strategy<Value = Setting> {
     let sleep_threshold = prop_oneof![3 => Just(0_u64), 1 => 1_u64..step / 4];
     let rule = (0..profile.rates().len(), strictness(), tolerance, sleep_threshold);
     let end = (prop::option::weighted(0.1, 0_u64..300), prop::option::weighted(0.1, 0..100 * step));
-    (rule, limit(profile), limit(profile), prop::bool::weighted(0.1), end).prop_map(
+    let load = (
+        prop::option::weighted(0.4, loads::outline(profile)),
+        prop::option::weighted(0.15, loads::spread(profile)),
+        prop::option::weighted(0.15, loads::split()),
+    );
+    (rule, load, limit(profile), limit(profile), prop::bool::weighted(0.1), end).prop_map(
         move |(
             (rate, strictness, tolerance_ns, sleep_threshold_ns),
+            (shape, spread, split),
             max_backlog_ns,
             skip_later_than_ns,
             start_paused,
@@ -102,6 +119,9 @@ fn setting(profile: Profile) -> impl Strategy<Value = Setting> {
             Setting {
                 profile,
                 rate,
+                shape,
+                spread,
+                split,
                 strictness,
                 tolerance_ns,
                 sleep_threshold_ns,
@@ -149,6 +169,8 @@ fn step(profile: Profile, changes_weight: u32) -> impl Strategy<Value = Step> {
     ];
     let changes = prop_oneof![
         6 => (0..profile.rates().len()).prop_map(Step::Rate),
+        3 => (loads::outline(profile), any::<bool>()).prop_map(|(shape, from_beginning)| Step::Shape(shape, from_beginning)),
+        1 => (loads::split(), 0_u64..300).prop_map(|(split, ahead)| Step::Shard(split, ahead)),
         6 => strictness().prop_map(Step::Strictness),
         2 => limit(profile).prop_map(Step::MaxBacklog),
         2 => limit(profile).prop_map(Step::SkipLaterThan),
