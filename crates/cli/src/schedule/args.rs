@@ -85,14 +85,13 @@ impl ScheduleArgs {
 
     /// A pacer of this load.
     pub(crate) fn pacer(&self) -> anyhow::Result<PacerBuilder> {
-        let builder = match (&self.shape, self.rate) {
-            (None, Some(rate)) => Pacer::builder(rate),
-            _ => {
-                let shape = self.shape()?;
-                // No request starts at the very end, as with --duration.
-                let end = shape.duration().unwrap_or(Duration::MAX);
-                Pacer::shaped(shape).until(end)
-            }
+        let builder = if let (None, Some(rate)) = (&self.shape, self.rate) {
+            Pacer::builder(rate)
+        } else {
+            let shape = self.shape()?;
+            // No request starts at the very end, as with --duration.
+            let end = shape.duration().unwrap_or(Duration::MAX);
+            Pacer::shaped(shape).until(end)
         };
         Ok(builder.arrivals(self.arrivals()?).shard(self.shard()?))
     }
