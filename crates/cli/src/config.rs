@@ -10,7 +10,8 @@
 //!
 //! - The command line wins over the file, option by option. Of an option that may be given more
 //!   than once, the list on the command line replaces the list in the file. `--no-pin` takes back
-//!   the file's `pin = true`.
+//!   the file's `pin = true`. An option of a group of which only one may be given replaces the others
+//!   of its group: `--shape` the file's `rate`.
 //! - A value means what it means on the command line. So a relative path starts from the working
 //!   directory, wherever the file is, and what `--print-config` prints may be put anywhere.
 //!
@@ -44,7 +45,11 @@ pub(crate) fn matches(definition: &Command, mut words: Vec<OsString>) -> Result<
     let Some((path, run)) = file else { return command.try_get_matches_from(words) };
     let file = ConfigFile::read(path, options(definition)).map_err(refused)?;
     let begin = if given.subcommand().is_some() { 2 } else { 1 };
-    words.splice(begin..begin, file.arguments(|option| is_given(option, run)));
+    let is_replaced = |option: &Arg| {
+        let instead = alternatives(options(definition), option);
+        instead.into_iter().chain([option]).any(|option| is_given(option, run))
+    };
+    words.splice(begin..begin, file.arguments(is_replaced));
     let refuse = |error| refused(format!("{}: {}", path.display(), one_line(&error)));
     command.try_get_matches_from_mut(words).map_err(refuse)
 }
@@ -119,6 +124,16 @@ fn negation(flag: &Arg) -> Option<Arg> {
 fn negation_of(flag: &Arg) -> Option<String> {
     let name = flag.get_long().filter(|_| matches!(flag.get_action(), ArgAction::SetTrue));
     name.map(|name| format!("no-{name}"))
+}
+
+/// The options of which only one may be given, if this is one of them.
+fn alternatives<'options>(options: &'options Command, option: &Arg) -> Vec<&'options Arg> {
+    let mut groups = options.get_groups().cloned();
+    let group = groups.find(|group| {
+        !group.clone().is_multiple() && group.get_args().any(|id| id == option.get_id())
+    });
+    let is_in = |id| group.iter().any(|group| group.get_args().any(|other| other == id));
+    options.get_arguments().filter(|other| is_in(other.get_id())).collect()
 }
 
 /// Whether an option, or what takes it back, is on the command line.

@@ -43,6 +43,9 @@ impl Plan<'_> {
             args.csv.is_none() || args.csv != args.svg,
             "--csv and --svg have the same file: give each its own"
         );
+        for (option, file) in [("svg", &args.svg), ("csv", &args.csv)] {
+            args.schedule.spare(option, file.as_deref())?;
+        }
         let outline = Outline::new(&load)?;
         let interrupt = Interrupt::on_signals(1, || ())?;
         // Only now: a plan that can't be made leaves the files of the last one alone.

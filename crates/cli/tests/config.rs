@@ -80,6 +80,25 @@ fn a_load_may_be_in_a_file() {
 }
 
 #[test]
+fn a_rate_and_a_shape_replace_each_other() {
+    for (file, option, printed) in [
+        ("rate = 5", "--shape=hold@5/s@1s", "shape = \"hold 5/s 1s\""),
+        ("shape = 'hold 5/s 1s'", "--rate=7", "rate = 7"),
+    ] {
+        let folder = folder("run.toml", file);
+        for command in ["", "run "] {
+            let mut line = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+            line.args(command.split_whitespace()).args(["--config", "run.toml", "--print-config"]);
+            line.arg(option.replace('@', " ")).current_dir(folder.path());
+            let output = line.output().unwrap();
+            let given: Vec<_> =
+                stdout(&output).lines().filter(|line| !line.starts_with('#')).collect();
+            assert_eq!(given, [printed], "{file} {option}");
+        }
+    }
+}
+
+#[test]
 fn the_defaults_are_printed_as_comments_only() {
     let output = nanopace(Path::new("."), "--print-config");
     assert!(stdout(&output).lines().all(|line| line.starts_with("# ")), "{output:?}");

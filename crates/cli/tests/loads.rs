@@ -78,6 +78,103 @@ fn a_recording_is_played_to_its_end() {
     }
 }
 
+/// A file with these lines.
+fn file(folder: &TempDir, name: &str, text: &str) -> String {
+    let file = folder.path().join(name);
+    fs::write(&file, text).unwrap();
+    file.display().to_string()
+}
+
+#[test]
+fn a_recording_ends_with_the_start_of_its_last_request() {
+    let folder = TempDir::new().unwrap();
+    for (times, options, due) in [
+        ("0\n0.2\n0.5\n0.5\n0.5\n", "", 5),
+        ("0\n0.2\n0.5\n0.5\n0.5\n", "--requests 5", 5),
+        ("0\n0.2\n0.5\n0.5\n0.5\n", "--requests 9", 5),
+        ("0\n0.2\n0.5\n0.5\n0.5\n", "--duration 1h", 5),
+        ("0\n0.2\n0.5\n0.5\n0.5\n", "--warmup 100ms", 4),
+        ("0\n0.2\n0.5\n0.5\n0.5\n", "--shard 2/2", 2),
+        ("0\n0.2\n0.5\n0.5\n0.5\n", "--shard 1/2 --threads 1 --target-latency 100ms", 3),
+        ("0\n0.2\n0.5\n0.5\n0.5\n", "--shape \"hold 2/s 150ms\"", 2),
+        ("0.3\n", "", 1),
+        ("0\n0\n0\n", "", 3),
+    ] {
+        let load = format!("--arrivals replay:{} {options}", file(&folder, "starts", times));
+        let results = results(&load);
+        assert_adds_up(&results);
+        assert_eq!((&results["due"], &results["started"]), (&due.into(), &due.into()), "{load}");
+        assert_eq!(results["ratio"], 1.0, "{load}: {results}");
+    }
+}
+
+#[test]
+fn a_recording_whose_last_requests_are_skipped_ends_too() {
+    let folder = TempDir::new().unwrap();
+    let file = file(&folder, "starts", "0\n0.01\n0.02\n");
+    let options = "-c 1 --skip-later-than 50ms --target-latency 300ms --json -";
+    let output = output(&format!("run --arrivals replay:{file} {options}"));
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&results["started"], &results["skipped"]), (&1.into(), &2.into()), "{results}");
+}
+
+#[test]
+fn the_duration_ends_a_recording_earlier() {
+    let folder = TempDir::new().unwrap();
+    let file = file(&folder, "starts", "0\n0.1\n9000\n");
+    let results = results(&format!("--arrivals replay:{file} --duration 200ms"));
+    assert_adds_up(&results);
+    assert_eq!((&results["due"], &results["duration_seconds"]), (&2.into(), &0.2.into()));
+}
+
+#[test]
+fn the_ratio_is_of_what_was_due() {
+    // The last one is due in the last nanosecond, and nobody can start it then.
+    let load = "--rate 10/s --duration 100000001ns";
+    let results = results(load);
+    assert_adds_up(&results);
+    let [started, due] = ["started", "due"].map(|name| results[name].as_f64().unwrap());
+    assert_eq!((due, &results["ratio"]), (2.0, &(started / due).into()), "{results}");
+    assert!(started >= due || results["verdict"] != "on-schedule", "{results}");
+    let folder = TempDir::new().unwrap();
+    let cut = file(&folder, "cut", "0.1\n0.1\n0.1\n");
+    let output = output(&format!(
+        "run --arrivals replay:{cut} --duration 100000001ns --fail-below 0.99 --json -"
+    ));
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let is_complete = results["started"] == 3;
+    assert_eq!(output.status.code(), Some(if is_complete { 0 } else { 3 }), "{results}");
+    assert!(is_complete || results["verdict"] != "on-schedule", "{results}");
+}
+
+#[test]
+fn what_a_load_is_read_from_is_not_written_to() {
+    let folder = TempDir::new().unwrap();
+    let (starts, table) = (file(&folder, "starts", "0\n1\n"), file(&folder, "table", "0,5\n1,5\n"));
+    fs::hard_link(&starts, folder.path().join("link")).unwrap();
+    let same = [starts.clone(), format!("{}/./starts", folder.path().display())];
+    let same = same.into_iter().chain([format!("{}/link", folder.path().display())]);
+    let mut lines = vec![
+        format!("plan --shape table:{table} --csv {table}"),
+        format!("run --shape steps:{table} --json {table}"),
+    ];
+    for output in same {
+        for option in ["plan --csv", "plan --svg", "run --json", "run --hdr"] {
+            lines.push(format!("{option} {output} --arrivals replay:{starts}"));
+        }
+    }
+    for line in lines {
+        let output = output(&line);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
+        assert!(stderr.contains("the load is read from this file"), "{line}: {stderr}");
+    }
+    assert_eq!(
+        (fs::read_to_string(starts).unwrap(), fs::read_to_string(table).unwrap()),
+        ("0\n1\n".to_owned(), "0,5\n1,5\n".to_owned())
+    );
+}
+
 #[test]
 fn requests_end_a_load_that_has_no_end() {
     for load in [

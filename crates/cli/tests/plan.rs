@@ -256,6 +256,8 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         ("--shard 0/3", "1/3"),
         ("--seed x", "--seed"),
         ("--duration 0s", "--duration"),
+        ("--rate 1/d --duration 600years", "may last 292 years"),
+        ("--arrivals soon", "or replay:FILE"),
         ("--requests 0", "--requests"),
         ("--duration 1s --csv - --svg -", "same file"),
         ("--svg /nonexistent/file", "/nonexistent/file"),

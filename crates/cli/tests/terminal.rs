@@ -70,6 +70,36 @@ fn keys_end_a_shape() {
 }
 
 #[test]
+fn a_shape_without_requests_left_takes_no_rate() {
+    let json = scratch("over.json");
+    let options = "--shape 'hold 200/s 500ms, hold 0/s 10min'";
+    let mut session = spawn(&line(options, &json), TIMEOUT_MS).unwrap();
+    begin(&mut session);
+    session.exp_string("of 0").unwrap();
+    type_and_see(&mut session, "2k\r", "the load has no requests left");
+    type_and_see(&mut session, "1", "> 1");
+    type_and_see(&mut session, "+", "the load has no requests left");
+    type_and_see(&mut session, "q", "verdict");
+    session.exp_eof().unwrap();
+    let results: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    assert_eq!((&results["due"], &results["started"]), (&100.into(), &100.into()), "{results}");
+}
+
+#[test]
+fn keys_set_the_speed_of_a_recording() {
+    let (json, starts) = (scratch("speed.json"), scratch("speed.starts"));
+    fs::write(&starts, "0\n1\n2000\n2000\n").unwrap();
+    let options = format!("--arrivals replay:{}", starts.display());
+    let mut session = spawn(&line(&options, &json), TIMEOUT_MS).unwrap();
+    begin(&mut session);
+    // It ends with its last request, and not where that lay before.
+    type_and_see(&mut session, "2k\r", "verdict");
+    session.exp_eof().unwrap();
+    let results: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    assert_eq!((&results["due"], &results["started"]), (&4.into(), &4.into()), "{results}");
+}
+
+#[test]
 fn a_second_interrupt_gives_up_the_answers() {
     let json = scratch("given-up.json");
     let options = "--rate 100 -c 3 --duration 10min --timeout 10min --target-stall 10min@0s";

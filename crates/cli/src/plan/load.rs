@@ -2,7 +2,8 @@
 
 use super::args::PlanArgs;
 use crate::schedule::args::ScheduleArgs;
-use nanopace::{Arrivals, Shape, Shard};
+use anyhow::ensure;
+use nanopace::{Arrivals, Nanos, Shape, Shard};
 use std::time::Duration;
 
 /// How much is shown of a load that never ends.
@@ -25,6 +26,10 @@ impl Load<'_> {
     pub(crate) fn new(args: &PlanArgs) -> anyhow::Result<Load<'_>> {
         let schedule = &args.schedule;
         schedule.arrivals()?;
+        ensure!(
+            args.duration.is_none_or(|duration| duration < Nanos::MAX - Nanos::ZERO),
+            "--duration: that is too long: a load may last 292 years"
+        );
         Ok(Load {
             shape: schedule.shape()?,
             shard: schedule.shard()?,

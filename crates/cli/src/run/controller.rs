@@ -234,10 +234,7 @@ impl<'run> Controller<'run> {
 
     fn press(&mut self, key: KeyEvent) {
         self.note = match self.prompt.press(key) {
-            Ok(Some(action)) => {
-                self.act(action);
-                String::new()
-            }
+            Ok(Some(action)) => self.act(action).to_owned(),
             Ok(None) if self.prompt.typed().is_empty() => String::new(),
             Ok(None) => format!("> {}", self.prompt.typed()),
             Err(error) => error.to_string(),
@@ -245,7 +242,12 @@ impl<'run> Controller<'run> {
         self.progress.show(&self.status());
     }
 
-    fn act(&mut self, action: Action) {
+    /// Returns why it does nothing, if so.
+    fn act(&mut self, action: Action) -> &'static str {
+        // The workers have gone: nobody would start what is asked for from now on.
+        if action != Action::TogglePause && self.pacer.is_finished() {
+            return "the load has no requests left";
+        }
         match action {
             Action::SetRate(rate) => self.set_rate(rate),
             Action::Faster => self.scale_rate(1.1),
@@ -261,6 +263,7 @@ impl<'run> Controller<'run> {
                 self.asked.pause(self.pacer.now(), !is_paused);
             }
         }
+        ""
     }
 
     fn scale_rate(&mut self, factor: f64) {

@@ -56,7 +56,13 @@ mod tests {
         let pacer = Pacer::builder(rate).clock(clock.clone()).build();
         let asked = AskedLoad::constant(pacer.now(), rate);
         let second = Duration::from_secs(1);
-        let length = RunLength { warmup: second, duration: second * 2, slots, is_steady: true };
+        let length = RunLength {
+            warmup: second,
+            duration: second * 2,
+            slots,
+            is_steady: true,
+            ends_with_load: false,
+        };
         let span = RunSpan::new(&pacer, pacer.now(), length, mpsc::channel().0);
         clock.advance(second * 5);
         let end = span.end_run(pacer.now()).at;

@@ -32,7 +32,8 @@ pub(crate) struct Setup {
     pub(crate) url: String,
     /// The first intended start, from the load's start.
     pub(crate) first: Duration,
-    /// The end of the load, from its start; the longest time if there is none.
+    /// The end of the load, from its start; the longest time if there is none, or if its last request
+    /// ends it.
     end: Duration,
     /// What is sent.
     pub(crate) plan: Arc<Plan>,
@@ -57,8 +58,13 @@ impl Setup {
             bail!("--json and --hdr have the same file: give each its own");
         }
         let first = args.schedule.starts()?.next().context("this load has no requests")?;
+        for (option, file) in [("json", &args.json), ("hdr", &args.hdr)] {
+            args.schedule.spare(option, file.as_deref())?;
+        }
         let end = args.schedule.end()?.unwrap_or(Duration::MAX);
         ensure!(args.warmup < end, "--warmup: the load is over before anything is recorded");
+        // How long it takes to start the last request of a recording is not known yet.
+        let end = if args.schedule.is_replay() { Duration::MAX } else { end };
         let cores = if args.pin { cores()? } else { Vec::new() };
         let (target, specs) = what(&args)?;
         let url = specs[0].url.to_string();
@@ -119,6 +125,7 @@ impl Setup {
             duration: args.duration.unwrap_or(default).min(self.end.saturating_sub(args.warmup)),
             slots: args.requests,
             is_steady: args.schedule.is_steady(),
+            ends_with_load: args.schedule.is_replay(),
         }
     }
 

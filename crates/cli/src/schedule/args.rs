@@ -2,15 +2,18 @@
 
 use super::arrivals::ArrivalProcess;
 use super::table::WrittenShape;
-use anyhow::Context;
-use clap::Args;
+use anyhow::{Context, ensure};
 use clap::builder::ArgPredicate;
+use clap::{ArgGroup, Args};
 use nanopace::{Arrivals, Pacer, PacerBuilder, Rate, Shape, Shard};
 use nanopace_console::human;
+use same_file::is_same_file;
+use std::path::Path;
 use std::time::Duration;
 
 /// The options of a load; the texts here are on the `--help` pages of `plan` and `run`.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("load").args(["rate", "shape"]))]
 pub(crate) struct ScheduleArgs {
     /// Requests to start, per second unless another unit follows: 5000, 50k/s, 3/min, 1.5/h
     #[arg(
@@ -22,7 +25,7 @@ pub(crate) struct ScheduleArgs {
 
     /// The rate over time, as in "ramp 100/s..5k/s 30s, hold 60s", or table:FILE or steps:FILE;
     /// --help has the grammar
-    #[arg(long, value_name = "SHAPE", conflicts_with = "rate")]
+    #[arg(long, value_name = "SHAPE")]
     pub(crate) shape: Option<WrittenShape>,
 
     /// How requests lie around the rate: even, poisson, exact-poisson:1000, gamma:0.25, jitter:0.3
@@ -71,6 +74,21 @@ impl ScheduleArgs {
             return Ok(Some(last + Duration::from_nanos(1)));
         }
         Ok(self.shape()?.duration())
+    }
+
+    /// Refuses to write what an option asks for to a file that the load is read from.
+    pub(crate) fn spare(&self, option: &str, output: Option<&Path>) -> anyhow::Result<()> {
+        let Some(output) = output.filter(|&file| file != Path::new("-")) else { return Ok(()) };
+        let table = self.shape.as_ref().and_then(WrittenShape::file);
+        let mut inputs = self.arrivals.file().into_iter().chain(table);
+        // A file that is not there yet is no other's.
+        let is_input = inputs.any(|input| is_same_file(input, output).unwrap_or(false));
+        let output = output.display();
+        ensure!(
+            !is_input,
+            "--{option} {output}: the load is read from this file: write to another"
+        );
+        Ok(())
     }
 
     /// The arrival process; its recording, if it is one, has been read and is sound.

@@ -3,7 +3,7 @@
 use super::recording;
 use nanopace::Arrivals;
 use std::fmt::{self, Display, Formatter};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 const REPLAY: &str = "replay:";
@@ -23,6 +23,14 @@ impl ArrivalProcess {
         match self {
             ArrivalProcess::Named(name) => Ok(name.parse::<Arrivals>()?.with_seed(seed)),
             ArrivalProcess::Replay(file) => Ok(Arrivals::replay(recording::read(file)?)),
+        }
+    }
+
+    /// The file with the recording.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            ArrivalProcess::Named(_) => None,
+            ArrivalProcess::Replay(file) => Some(file),
         }
     }
 
@@ -52,7 +60,7 @@ impl FromStr for ArrivalProcess {
             None => text
                 .parse::<Arrivals>()
                 .map(|_| ArrivalProcess::Named(text.trim().to_owned()))
-                .map_err(|error| error.to_string()),
+                .map_err(|error| format!("{error}; or replay:FILE")),
         }
     }
 }

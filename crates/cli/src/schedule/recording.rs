@@ -4,6 +4,7 @@
 //! then it is read along as the load goes on. So memory does not grow with its length.
 
 use anyhow::{Context, bail, ensure};
+use nanopace::Nanos;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;
@@ -28,6 +29,11 @@ fn check(offsets: &mut Offsets) -> anyhow::Result<()> {
         ensure!(
             last <= Some(offset),
             "line {}: it is earlier than the one before: sort the times",
+            offsets.line
+        );
+        ensure!(
+            offset < Nanos::MAX - Nanos::ZERO,
+            "line {}: it is too long after the start: a load may last 292 years",
             offsets.line
         );
         last = Some(offset);
@@ -65,6 +71,8 @@ impl Iterator for Offsets {
 
 /// The time in a line; none in one that is empty, or that is the header.
 fn offset(line: &str, is_first: bool) -> anyhow::Result<Option<Duration>> {
+    // Some programs mark a text as Unicode in front.
+    let line = if is_first { line.trim_start_matches('\u{feff}') } else { line };
     match line.trim() {
         "" => Ok(None),
         HEADER if is_first => Ok(None),
@@ -107,6 +115,9 @@ mod tests {
             ("0.000000001\n", &[1][..]),
             ("intended_start_seconds\n0\n0\n1.5\r\n\n2.", &[0, 0, 1_500_000_000, 2_000_000_000]),
             ("9007199254.740993001", &[9_007_199_254_740_993_001]),
+            ("9223372036.854775806", &[9_223_372_036_854_775_806]),
+            ("\u{feff}intended_start_seconds\n1\n", &[1_000_000_000]),
+            ("\u{feff}1\n", &[1_000_000_000]),
         ] {
             let times = nanos.iter().copied().map(Duration::from_nanos).collect();
             assert_eq!(read_text(text), Ok(times), "{text}");
@@ -124,6 +135,8 @@ mod tests {
             (".5", "FILE: line 1: `.5` is no time"),
             ("1e3", "FILE: line 1: `1e3` is no time"),
             ("0.0000000001", "FILE: line 1: `0.0000000001` is no time"),
+            ("0\n9223372036.854775807", "FILE: line 2: it is too long after the start"),
+            ("0\n\u{feff}1", "FILE: line 2: `\u{feff}1` is no time"),
             ("99999999999999999999", "FILE: line 1: it is too long after the start"),
             ("1\n2\n1.999999999", "FILE: line 3: it is earlier than the one before"),
         ] {

@@ -6,6 +6,7 @@ use nanopace::{Between, Level, Shape};
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::fs;
+use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -19,12 +20,18 @@ pub(crate) struct WrittenShape {
     pub(crate) shape: Shape,
 }
 
+impl WrittenShape {
+    /// The file with the table, if it is one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        file(&self.text).map(|(file, _)| Path::new(file))
+    }
+}
+
 impl FromStr for WrittenShape {
     type Err = Box<dyn Error + Send + Sync>;
 
     fn from_str(text: &str) -> Result<WrittenShape, Self::Err> {
-        let file = |(prefix, between)| Some((text.strip_prefix(prefix)?, between));
-        let shape = match FILES.into_iter().find_map(file) {
+        let shape = match file(text) {
             Some((file, between)) => read(file, between).map_err(|error| format!("{error:#}"))?,
             None => text.parse()?,
         };
@@ -36,6 +43,11 @@ impl Display for WrittenShape {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
+}
+
+/// The file of a table, and what the rate does between two of its lines.
+fn file(text: &str) -> Option<(&str, Between)> {
+    FILES.into_iter().find_map(|(prefix, between)| Some((text.strip_prefix(prefix)?, between)))
 }
 
 fn read(file: &str, between: Between) -> anyhow::Result<Shape> {

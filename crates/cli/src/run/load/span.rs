@@ -20,6 +20,8 @@ pub(crate) struct RunSpan {
     /// How many recorded slots may still start, if that is limited: threads would pass the count to
     /// and fro for nothing.
     left: Option<AtomicU64>,
+    /// How many slots were decided about, if the last one of the load ends the run.
+    decided: Option<AtomicU64>,
     is_steady: bool,
     ended: OnceLock<RunEnd>,
     messages: Sender<Message>,
@@ -30,6 +32,8 @@ pub(crate) struct RunSpan {
 pub(crate) struct RunEnd {
     /// The end on the schedule.
     pub(crate) at: Nanos,
+    /// What is due from here on was not asked for: the last slot may have started late.
+    pub(crate) asked_until: Nanos,
     /// The pacer's ledger when the end was noticed: usually a few ms after `at`, or up to an
     /// interval before it if the last recorded slot was admitted.
     pub(crate) ledger: Ledger,
@@ -59,6 +63,8 @@ pub(crate) struct RunLength {
     pub(crate) slots: Option<u64>,
     /// Whether the intervals between slots are equal, but for changes of the rate.
     pub(crate) is_steady: bool,
+    /// Whether the last slot of the load ends the run.
+    pub(crate) ends_with_load: bool,
 }
 
 impl RunSpan {
@@ -77,6 +83,7 @@ impl RunSpan {
             recorded_from,
             end: recorded_from + length.duration,
             left: length.slots.map(AtomicU64::new),
+            decided: length.ends_with_load.then(AtomicU64::default),
             is_steady: length.is_steady,
             ended: OnceLock::new(),
             messages,
@@ -88,8 +95,34 @@ impl RunSpan {
         self.ended.get().map_or(self.end, |ended| ended.at)
     }
 
-    /// Decides about a slot at `now`. Admitting the last recorded one ends the run.
+    /// Decides about a slot at `now`. Admitting the last recorded one ends the run, and so does the
+    /// last one of a load that ends it.
     pub(crate) fn admit(&self, intended_start: Nanos, now: Nanos) -> Admission {
+        let admission = self.decide(intended_start, now);
+        if let Some(decided) = &self.decided {
+            // AcqRel: whoever counts last knows of all grants before it. No loom model: one atomic,
+            // and the pacer's own lock.
+            decided.fetch_add(1, Ordering::AcqRel);
+            self.end_if_over(intended_start.max(now));
+        }
+        admission
+    }
+
+    /// Ends the run at `now`, if the last slot of the load ends it and was decided about. A slot
+    /// that others hold may still come back, or start.
+    pub(crate) fn end_if_over(&self, now: Nanos) {
+        let Some(decided) = &self.decided else { return };
+        // Acquire: as in `admit`.
+        if self.pacer.is_finished()
+            && decided.load(Ordering::Acquire) == self.pacer.ledger().granted
+        {
+            self.end_run(now);
+            // The receiver is gone only when the run has ended.
+            let _ = self.messages.send(Message::LastSlot);
+        }
+    }
+
+    fn decide(&self, intended_start: Nanos, now: Nanos) -> Admission {
         let end = self.end();
         let is_warm_up = intended_start < self.recorded_from;
         if intended_start >= end || (is_warm_up && now >= end) {
@@ -128,7 +161,8 @@ impl RunSpan {
         // slots take N intervals, where they have equal ones.
         let interval = Duration::from_secs_f64(self.pacer.rate().interval_ns() * 1e-9);
         let interval = if self.is_steady { interval } else { Duration::ZERO };
-        self.end_run((intended_start + interval).max(now));
+        let asked_until = intended_start + interval;
+        self.end_at(asked_until.max(now), asked_until);
         // The receiver is gone only when the run has ended.
         let _ = self.messages.send(Message::LastSlot);
         Admission::Recorded
@@ -137,7 +171,15 @@ impl RunSpan {
     /// Ends the schedule at `at`, which is capped at the end that was planned. Only the first call
     /// counts.
     pub(crate) fn end_run(&self, at: Nanos) -> RunEnd {
-        *self.ended.get_or_init(|| RunEnd { at: at.min(self.end), ledger: self.pacer.ledger() })
+        self.end_at(at, at)
+    }
+
+    fn end_at(&self, at: Nanos, asked_until: Nanos) -> RunEnd {
+        *self.ended.get_or_init(|| RunEnd {
+            at: at.min(self.end),
+            asked_until: asked_until.min(self.end),
+            ledger: self.pacer.ledger(),
+        })
     }
 }
 
@@ -159,8 +201,13 @@ mod tests {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
         let (sender, messages) = mpsc::channel();
-        let length =
-            RunLength { warmup: secs(warmup), duration: secs(duration), slots, is_steady: true };
+        let length = RunLength {
+            warmup: secs(warmup),
+            duration: secs(duration),
+            slots,
+            is_steady: true,
+            ends_with_load: false,
+        };
         let span = RunSpan::new(&pacer, pacer.now(), length, sender);
         clock.advance(secs(1_000));
         (span, messages)
@@ -190,6 +237,14 @@ mod tests {
         assert_eq!(admissions(&span, 5), [warm_up, recorded, recorded, over, over]);
         assert!(matches!(messages.try_recv(), Ok(Message::LastSlot)));
         assert_eq!(span.end(), span.start + secs(3));
+    }
+
+    #[test]
+    fn a_last_slot_that_is_late_asks_for_no_more() {
+        let (span, _messages) = span(0, 1_000, Some(1));
+        assert_eq!(span.admit(span.start, span.start + secs(5)), Admission::Recorded);
+        let ended = span.end_run(span.start);
+        assert_eq!((ended.at, ended.asked_until), (span.start + secs(5), span.start + secs(1)));
     }
 
     #[test]

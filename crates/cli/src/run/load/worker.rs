@@ -46,6 +46,7 @@ impl Worker {
                 Admission::Over => return,
             }
         }
+        span.end_if_over(shared.pacer.now());
     }
 
     async fn request(&mut self, intended_start: Nanos, is_recorded: bool) {

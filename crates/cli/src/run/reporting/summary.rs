@@ -24,7 +24,7 @@ pub(crate) struct Summary {
     pub(crate) target_hz: f64,
     /// Operations started per second.
     pub(crate) achieved_hz: f64,
-    /// The rate achieved as a share of the one that was asked for; at most 1.
+    /// Operations started as a share of those that were asked for; at most 1.
     pub(crate) ratio: f64,
     /// Operations failed per operation started.
     pub(crate) failed_share: f64,
@@ -89,8 +89,10 @@ impl Summary {
         let (started, duration) = (float(stats.started()), run_end.at - from);
         let target_hz = asked.mean_hz(from, run_end.at);
         let achieved_hz = share(started, duration.as_secs_f64(), 0.0);
+        // More than was due, if policies gave up time; less, if a part of an interval is left.
+        let required = asked.required(from, run_end.asked_until).max(float(stats.due()));
         let evidence = Evidence {
-            ratio: ratio(started, asked.required(from, run_end.at - Verdict::HICCUP)),
+            ratio: ratio(started, required),
             wait_p99: percentiles::at(&stats.wait, 0.99),
             service_p99: percentiles::at(&stats.service, 0.99),
             lateness: stats.lateness,
@@ -101,7 +103,7 @@ impl Summary {
             title: results.title,
             target_hz,
             achieved_hz,
-            ratio: ratio(started, asked.required(from, run_end.at)),
+            ratio: evidence.ratio,
             failed_share: evidence.failed,
             duration,
             rates: results.rates,

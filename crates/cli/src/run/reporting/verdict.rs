@@ -1,8 +1,8 @@
 //! The verdict: did the load follow the schedule, and if not, was the target or the generator too
 //! slow?
 //!
-//! The load was **on schedule** if at least 99 % of the rate that was asked for was achieved, and the
-//! 99th percentile of the wait time is at most 10 ms (about what a busy scheduler takes at a time)
+//! The load was **on schedule** if at least 99 % of the requests that were asked for were started, and
+//! the 99th percentile of the wait time is at most 10 ms (about what a busy scheduler takes at a time)
 //! or at most a tenth of the 99th percentile of the service time.
 //!
 //! Otherwise whoever caused most of the lateness was behind: the **target**, as far as slots waited
@@ -23,7 +23,7 @@ use std::time::Duration;
 /// What the verdict is based on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
-    /// The rate achieved as a share of the one that was asked for.
+    /// Operations started as a share of those that were asked for.
     pub(crate) ratio: f64,
     /// 99th percentile of the wait time.
     pub(crate) wait_p99: Duration,
@@ -58,7 +58,7 @@ const LEAST_PROCESSOR: f64 = 0.5;
 
 impl Verdict {
     /// What a busy scheduler takes at a time.
-    pub(crate) const HICCUP: Duration = Duration::from_millis(10);
+    const HICCUP: Duration = Duration::from_millis(10);
 
     /// The verdict on a run.
     pub(crate) fn new(evidence: &Evidence) -> Verdict {
