@@ -269,7 +269,7 @@ impl Oracle {
     ) -> Result<bool, Undecided> {
         let mut state = self.state();
         let first = state.slots.borrow_mut().own_before(from) as u64;
-        let [least, most] = state.due_about(now);
+        let [least, most] = state.granted_about(now);
         if first < state.due_until(least)? {
             return Ok(false);
         }

@@ -7,6 +7,9 @@ use super::{Answer, Books, Piece, Rules, State, Undecided};
 /// The real pacer remembers at least this many pieces of schedule exactly.
 const EXACT_PIECES: usize = 38;
 
+/// The clocks of processors may differ by so much.
+const SKEW_NS: f64 = 1_000.0;
+
 impl State {
     pub(super) fn current(&self) -> &Course {
         &self.pieces.last().expect("never empty").course
@@ -40,9 +43,10 @@ impl State {
         self.about(now, |time| self.reached(time))
     }
 
-    /// To which count slots are intended to start by now, at least and at most.
-    pub(super) fn due_about(&self, now: f64) -> [f64; 2] {
-        self.about(now, |time| self.current().count_at(time))
+    /// To which count slots may have been granted by now without being judged: early ones too, and
+    /// on a processor whose clock is ahead.
+    pub(super) fn granted_about(&self, now: f64) -> [f64; 2] {
+        self.about(now, |time| self.current().count_at(time + self.rules.lead + SKEW_NS))
     }
 
     fn about(&self, now: f64, count_at: impl Fn(f64) -> f64) -> [f64; 2] {
@@ -99,6 +103,17 @@ impl State {
     /// Where the time of `slot` begins, without what it has forfeited.
     fn begins(&self, slot: f64) -> When {
         self.on_piece(slot, |piece| piece.from <= slot)
+    }
+
+    /// The same for the next slot. If it lies where the shape ends, the real pacer may come to it a
+    /// little earlier: at the end of a wave the last 10^-12 of a slot takes some microseconds.
+    fn passes(&self, next: u64) -> When {
+        let begins = self.begins(index(next));
+        if begins.at.is_finite() {
+            return begins;
+        }
+        let early = self.current().time_of(self.count_of(index(next)) - 1e-12);
+        When { low: begins.low.min(early), ..begins }
     }
 
     /// When the last such piece comes to `slot`. If a change of the pace is as near to it as
@@ -371,6 +386,10 @@ impl State {
             self.pay_back = Some(Course::through(&self.load, strictness, count, now.at));
             self.slack.pay_back();
         }
+        let oldest = now - self.rules.max_backlog;
+        if intended.low < oldest.at && oldest.at <= intended.high && intended.off() > 0.0 {
+            return Err(Undecided);
+        }
         closed = closed.max(gap - self.rules.max_backlog);
         if closed > 0.0 {
             self.forfeit(place, closed, intended.off().max(now.off()));
@@ -441,7 +460,7 @@ impl State {
             off += ends.off() + begins.off() + 2.0 * self.off(slot) + self.slack.nanos;
         }
         let elapsed = now.at - self.paused;
-        let given = until_now(self.begins(index(self.next)));
+        let given = until_now(self.passes(self.next));
         off += given.off();
         let allocated = given.at - self.paused - self.idle - unused;
         let late = elapsed - self.idle - allocated;
