@@ -81,14 +81,29 @@ impl Curve {
         if self.forever { f64::INFINITY } else { self.time }
     }
 
-    fn count_at(&self, time: f64) -> f64 {
+    /// How many rounds have gone, and how long the last one lasts.
+    fn round(&self, time: f64) -> (f64, f64) {
         let rounds = if self.forever { (time.max(0.0) / self.time).floor() } else { 0.0 };
-        let time = (time - rounds * self.time).max(0.0);
-        let part = self.parts.iter().rfind(|(begins, ..)| *begins <= time);
-        let (begins, before, part) = part.expect("the first begins at 0");
+        (rounds, (time - rounds * self.time).max(0.0))
+    }
+
+    fn part_at(&self, time: f64) -> &(f64, f64, Part) {
+        self.parts.iter().rfind(|(begins, ..)| *begins <= time).expect("the first begins at 0")
+    }
+
+    fn count_at(&self, time: f64) -> f64 {
+        let (rounds, time) = self.round(time);
+        let (begins, before, part) = self.part_at(time);
         let within =
             if time < self.time { before + part.count_at(time - begins) } else { self.count };
         rounds * self.count + within
+    }
+
+    /// Whether the rate is zero from then on, for a while.
+    fn is_flat_at(&self, time: f64) -> bool {
+        let (_, time) = self.round(time);
+        let (_, _, part) = self.part_at(time);
+        time >= self.time || part.from + part.to == 0.0
     }
 
     /// When there is more than `count` for the first time: where the rate is zero that is when it
@@ -189,6 +204,10 @@ impl Course {
                 origin + curve.time_of(curve.count_at(self.time - origin) + made)
             }
         }
+    }
+
+    pub(super) fn is_flat_at(&self, time: f64) -> bool {
+        matches!(&self.pace, Pace::Shape(curve, origin) if curve.is_flat_at(time - origin))
     }
 
     /// How much the count at `time` is off if that is off by so much.

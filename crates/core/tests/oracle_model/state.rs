@@ -81,8 +81,10 @@ impl State {
         let count = old.count_at(now);
         let course = Course::through(pace, 1.0, count, now);
         self.slack.change(&old, &course, now);
-        // What was due keeps its intended start.
-        let from = self.slot_by(count).max(self.pieces[self.pieces.len() - 1].from);
+        // What was due keeps its intended start. While the rate is zero the slot at this count is
+        // not: it comes when the rate rises.
+        let last = self.slot_by(count) - if old.is_flat_at(now) { 1e-9 } else { 0.0 };
+        let from = last.max(self.pieces[self.pieces.len() - 1].from);
         self.pieces.push(Piece { from, since: now, course, is_forfeit: false });
     }
 
@@ -158,7 +160,8 @@ impl State {
             return Err(Undecided);
         }
         let is_exact = !self.slack.by_policy && (!self.had_shape || self.slack.slots == 0.0);
-        let is_same = a.at.total_cmp(&b.at).is_eq() && (is_exact || a.at.is_infinite());
+        let is_exact = (is_exact || a.at.is_infinite()) && a.off() + b.off() == 0.0;
+        let is_same = is_exact && a.at.total_cmp(&b.at).is_eq();
         if is_same || b.high + self.slack.nanos < a.low {
             Ok(false)
         } else if a.high + self.slack.nanos < b.low {
