@@ -363,7 +363,7 @@ impl Pacer {
     ///
     /// # Errors
     /// [`ShardError::TooLate`] if a slot with that number or a higher one has been taken, or may
-    /// start within a microsecond. Nothing is changed.
+    /// start by now. Nothing is changed.
     ///
     /// # Examples
     /// ```

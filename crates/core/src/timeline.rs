@@ -35,8 +35,8 @@ pub(crate) use published::Run;
 use published::{Published, Snapshot};
 use std::time::Duration;
 
-/// Readings of the clock on two processors differ by less, and so do a chord and its curve.
-const SKEW_NS: i64 = 1_000;
+/// A chord and its curve differ by so much at most.
+const SKEW_NS: i64 = 1;
 
 #[derive(Debug)]
 pub(crate) struct Timeline {

@@ -10,7 +10,7 @@
 use super::curve::Curve;
 use super::line::Line;
 use super::slots::Slots;
-use crate::position::{RANGE, SLOT, earlier, later, ticks_between};
+use crate::position::{RANGE, SLOT, earlier, later};
 
 /// Slots behind one position, up to and including another, that lie on a straight line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +19,6 @@ pub(crate) struct Stretch {
     pub(crate) behind: u64,
     pub(crate) until: u64,
 }
-
-/// So many ticks in a nanosecond are as good as exact.
-const FINE: i64 = 20;
 
 /// The stretch that has the slot at `first`, up to `end` at most; none if slots don't lie evenly
 /// there, or the curve never comes to that slot. It begins at a slot whose time is known and stays
@@ -42,13 +39,7 @@ pub(crate) fn along(
     let last = earlier(reached, most) & !(SLOT - 1);
     let until = later(first, last);
     let early = i64::from(falls && until == last);
-    let is_fine = ticks_between(reached, most) >= 0
-        && ticks_between(position, reached) / FINE > until_ns.saturating_sub(time);
-    let line = if until == last && is_fine {
-        Line::between((position, time), (reached, until_ns - early))
-    } else {
-        Line::between((position, time), (until, curve.time_of(until, slots) - early))
-    };
+    let line = Line::between((position, time), (until, curve.time_of(until, slots) - early));
     let behind = if first == position { position.wrapping_sub(1) } else { position };
     Some(Stretch { line, behind, until })
 }
