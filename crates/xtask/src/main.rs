@@ -18,6 +18,7 @@ mod structure;
 use std::env;
 use std::path::Path;
 use std::process::{Command, ExitCode};
+use std::thread::available_parallelism;
 use steps::{Step, run_all};
 
 const USAGE: &str =
@@ -47,12 +48,12 @@ fn main() -> ExitCode {
 
 fn test() -> Vec<Step> {
     let mut steps = vec![Step::new("unit, integration and documentation tests", || {
-        cargo(&["test", "--workspace", "--no-fail-fast"], &[])
+        // Most of the load generator's tests wait most of the time.
+        let threads = (available_parallelism().map_or(1, usize::from) * 2).to_string();
+        let options =
+            ["test", "--workspace", "--no-fail-fast", "--features=nanopace-async/async-io"];
+        cargo(&options, &[("RUST_TEST_THREADS", &threads)])
     })];
-    steps.push(Step::new("the timer of async-io", || {
-        let async_io = ["--package", "nanopace-async", "--features", "async-io"];
-        cargo(&[&["test", "--test", "async_io"], &async_io[..]].concat(), &[])
-    }));
     steps.extend(stress("60"));
     steps.push(Step::new("stored edits still apply", || {
         let mutants = ["--package", "loom-tests", "--bin", "mutants", "--", "--check"];
