@@ -1,13 +1,15 @@
 //! What does a shape cost, beside a constant rate?
 //!
-//! All slots are due: the schedule is days behind. The ramps go through 1 M/s with the slope of
+//! All slots are due: before each sample the clock moves on by as much as its slots take. The ramps go through 1 M/s with the slope of
 //! 0 to 1 M/s in 10 s, and of 0 to 1 M/s in 100 s.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use nanopace::{Arrivals, Grant, ManualClock, Pacer, PacerBuilder};
-use std::time::Duration;
+use nanopace::{Arrivals, Ended, Grant, ManualClock, Pacer, PacerBuilder};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
 
-const LATE: Duration = Duration::from_secs(1 << 20);
+/// So late are slots at least, and the first ones of a sample later by all of it.
+const LATE: Duration = Duration::from_secs(60);
 
 fn shape(text: &str) -> PacerBuilder {
     Pacer::shaped(text.parse().expect("a shape"))
@@ -17,11 +19,25 @@ fn constant() -> PacerBuilder {
     Pacer::builder("1M/s".parse().expect("a rate"))
 }
 
-fn behind(builder: PacerBuilder) -> Pacer {
+fn build(builder: PacerBuilder) -> (Pacer, ManualClock) {
     let clock = ManualClock::new();
     let pacer = builder.clock(clock.clone()).build();
     clock.advance(LATE);
-    pacer
+    (pacer, clock)
+}
+
+/// The time that so many starts take.
+fn time(
+    starts: u64,
+    clock: &ManualClock,
+    mut acquire: impl FnMut() -> Result<Grant, Ended>,
+) -> Duration {
+    clock.advance(Duration::from_micros(starts));
+    let before = Instant::now();
+    for _ in 0..starts {
+        let _ = black_box(acquire().map(Grant::wait_nanos)).expect("a slot");
+    }
+    before.elapsed()
 }
 
 fn loads() -> Vec<(&'static str, PacerBuilder)> {
@@ -38,19 +54,19 @@ fn loads() -> Vec<(&'static str, PacerBuilder)> {
 fn shapes(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("shared");
     for (name, builder) in loads() {
-        let pacer = behind(builder);
+        let (pacer, clock) = build(builder);
         group.bench_function(name, |bencher| {
-            bencher.iter(|| pacer.acquire().map(Grant::wait_nanos));
+            bencher.iter_custom(|starts| time(starts, &clock, || pacer.acquire()));
         });
     }
     group.finish();
 
     let mut group = criterion.benchmark_group("lane");
     for (name, builder) in loads() {
-        let pacer = behind(builder);
+        let (pacer, clock) = build(builder);
         let mut lane = pacer.lane();
         group.bench_function(name, |bencher| {
-            bencher.iter(|| lane.acquire().map(Grant::wait_nanos));
+            bencher.iter_custom(|starts| time(starts, &clock, || lane.acquire()));
         });
     }
     group.finish();
