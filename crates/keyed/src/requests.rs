@@ -374,7 +374,6 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         let known = shard.entries.find(hash, |entry| entry.key.borrow() == key);
         let mut state = known.map_or_else(|| self.rule.fresh(), |entry| entry.state.clone());
         prepare(&mut state, at)?;
-        self.rule.advance(&mut state, at);
         self.rule.check(&state, at, n)?;
         if known.is_none() && n > 0 && self.keys() as u64 >= self.max_keys {
             Err(self.too_many())

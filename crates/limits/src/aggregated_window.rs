@@ -132,6 +132,10 @@ impl AggregatedWindow {
         self.end(slot).saturating_add(self.quota.period_ns())
     }
 
+    fn has_left(&self, slot: Slot, now: Nanos) -> bool {
+        self.leaves(slot) <= now.as_nanos()
+    }
+
     /// What still counts at `now`, oldest first: the latest moment at which it may have been let
     /// in, and how much it is.
     ///
@@ -172,18 +176,17 @@ impl Rule for AggregatedWindow {
     }
 
     fn advance(&self, state: &mut AggregatedState, now: Nanos) {
-        while let Some(&oldest) =
-            state.slots.front().filter(|&&slot| self.leaves(slot) <= now.as_nanos())
-        {
+        while let Some(&oldest) = state.slots.front().filter(|&&slot| self.has_left(slot, now)) {
             state.total -= oldest.count;
             state.left = self.leaves(oldest);
             state.slots.pop_front();
         }
     }
 
-    fn check(&self, state: &AggregatedState, _: Nanos, n: u64) -> Result<(), Rejected> {
+    fn check(&self, state: &AggregatedState, now: Nanos, n: u64) -> Result<(), Rejected> {
         let most = room_beside(n, self.quota.count())?;
-        if n == 0 || state.total <= most {
+        let left = state.slots.iter().take_while(|&&slot| self.has_left(slot, now));
+        if n == 0 || state.total - left.map(|slot| slot.count).sum::<u64>() <= most {
             return Ok(());
         }
         let counts = state.slots.iter().map(|&slot| (slot, slot.count));

@@ -99,8 +99,6 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Limiter for Atomic<R> {
     }
 
     fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
-        let mut state = self.state();
-        self.rule.advance(&mut state, now);
-        self.rule.check(&state, now, n)
+        self.rule.check(&self.state(), now, n)
     }
 }

@@ -41,8 +41,8 @@ pub trait Limiter: Debug + Send + Sync {
     /// ```
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected>;
 
-    /// Returns what [`try_acquire_n_at`](Limiter::try_acquire_n_at) would answer, and counts
-    /// nothing.
+    /// Returns what [`try_acquire_n_at`](Limiter::try_acquire_n_at) would answer. It counts nothing
+    /// and moves nothing on: whatever moment it asks about, later answers are as without it.
     ///
     /// # Errors
     /// [`Rejected`], as for the request itself.
@@ -130,9 +130,7 @@ impl<R: Rule> Limiter for Locked<R> {
     }
 
     fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
-        let mut state = lock(&self.state);
-        self.rule.advance(&mut state, now);
-        self.rule.check(&state, now, n)
+        self.rule.check(&lock(&self.state), now, n)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The token pool with backfill at work: a thread refills it, and callers take or wait.
 
 use crate::refill_thread::{RefillThread, Ticks};
+use crate::rejected::room_beside;
 use crate::sync::{Mutex, Sender, channel, lock};
 use crate::{Limiter, Quota, QuotaError, Rejected, TokenPool};
 use nanopace::{Clock, Nanos};
@@ -33,7 +34,8 @@ use thiserror::Error;
 ///
 /// # Cost
 ///
-/// A pacer, a lock, and a thread that sleeps between refills. Each caller that waits has a channel.
+/// A lock, and a thread that sleeps between refills, with a pacer of its own. Each caller that waits
+/// has a channel.
 ///
 /// # Source
 ///
@@ -88,14 +90,19 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
+    level: Level,
+    /// The callers that wait, in the order in which they came. Their tokens are not there yet.
+    queue: VecDeque<Waiter>,
+    closed: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Level {
     pool: TokenPool,
     /// How many tokens have been put into the pool since the start.
     refilled: u128,
     /// At which tick the last of them were.
     refills: u64,
-    /// The callers that wait, in the order in which they came. Their tokens are not there yet.
-    queue: VecDeque<Waiter>,
-    closed: bool,
 }
 
 #[derive(Debug)]
@@ -107,8 +114,12 @@ struct Waiter {
 impl State {
     /// Takes the tokens of the caller that has waited longest, if they are there.
     fn next_served(&mut self) -> Option<Waiter> {
-        let served = self.pool.take(self.queue.front()?.tokens);
+        let served = self.level.pool.take(self.queue.front()?.tokens);
         served.then(|| self.queue.pop_front()).flatten()
+    }
+
+    fn check_size(&self, tokens: u64) -> Result<(), Rejected> {
+        room_beside(tokens, self.level.pool.capacity()).map(drop)
     }
 }
 
@@ -170,7 +181,8 @@ impl ManagedPool {
     ) -> Result<ManagedPool, QuotaError> {
         let pool = TokenPool::new(size, ratio)?;
         let ticks = Ticks::new(interval, clock)?;
-        let state = State { pool, refilled: 0, refills: 0, queue: VecDeque::new(), closed: false };
+        let level = Level { pool, refilled: 0, refills: 0 };
+        let state = State { level, queue: VecDeque::new(), closed: false };
         let shared = Arc::new(Shared { quota, ticks, state: Mutex::new(state) });
         Ok(ManagedPool { shared, thread: None })
     }
@@ -283,7 +295,7 @@ impl ManagedPool {
     /// ```
     #[must_use]
     pub fn snapshot(&self) -> TokenPool {
-        lock(&self.shared.state).pool.clone()
+        lock(&self.shared.state).level.pool.clone()
     }
 
     /// How many callers are waiting.
@@ -309,49 +321,75 @@ impl ManagedPool {
 impl Shared {
     /// Does the refill that is due at `now`, and serves the callers that wait.
     fn refill(&self, state: &mut State, now: Nanos) {
-        let due = self.ticks.number(now);
-        if due <= state.refills || state.closed {
+        if state.closed || !self.bring(&mut state.level, now) {
             return;
         }
-        let total = self.brought_by(self.ticks.moment(due));
-        let new = u64::try_from(total - state.refilled).expect("at most one per nanosecond");
-        state.refills = due;
-        state.refilled = total;
-        state.pool.refill(new);
         while let Some(waiter) = state.next_served() {
             // The caller waits, so it listens.
-            let _ = waiter.answer.send(Ok(self.intended_start(state)));
+            let _ = waiter.answer.send(Ok(self.intended_start(&state.level)));
         }
+    }
+
+    /// Brings the tokens that are due at `now`; false if none are.
+    fn bring(&self, level: &mut Level, now: Nanos) -> bool {
+        let due = self.ticks.number(now);
+        let is_due = due > level.refills;
+        if is_due {
+            let total = self.brought_by(self.ticks.moment(due));
+            let new = u64::try_from(total - level.refilled).expect("at most one per nanosecond");
+            (level.refills, level.refilled) = (due, total);
+            level.pool.refill(new);
+        }
+        is_due
     }
 
     fn take(&self, tokens: u64, now: Nanos) -> Result<Nanos, Rejected> {
         let mut state = lock(&self.state);
-        self.refill(&mut state, now);
-        self.check(&state, tokens)?;
         if tokens == 0 {
             return Ok(now);
         }
-        assert!(state.pool.take(tokens), "checked");
-        Ok(self.intended_start(&state))
+        state.check_size(tokens)?;
+        self.refill(&mut state, now);
+        self.check(&state, &state.level, state.queue.is_empty(), tokens)?;
+        assert!(state.level.pool.take(tokens), "checked");
+        Ok(self.intended_start(&state.level))
     }
 
-    fn check(&self, state: &State, tokens: u64) -> Result<(), Rejected> {
-        let capacity = state.pool.capacity();
-        match tokens {
-            0 => Ok(()),
-            _ if tokens > capacity => Err(Rejected::ExceedsCapacity { capacity }),
-            _ if state.queue.is_empty() && tokens <= state.pool.active() => Ok(()),
+    /// What [`take`](Shared::take) would answer.
+    fn look(&self, state: &State, tokens: u64, now: Nanos) -> Result<(), Rejected> {
+        if tokens == 0 {
+            return Ok(());
+        }
+        state.check_size(tokens)?;
+        let mut level = state.level.clone();
+        if !state.closed {
+            self.bring(&mut level, now);
+        }
+        let is_free = state.queue.iter().all(|waiter| level.pool.take(waiter.tokens));
+        self.check(state, &level, is_free, tokens)
+    }
+
+    /// Whether that many can be taken at this level, with nobody waiting for them if it `is_free`.
+    fn check(
+        &self,
+        state: &State,
+        level: &Level,
+        is_free: bool,
+        tokens: u64,
+    ) -> Result<(), Rejected> {
+        match level.pool.active() {
+            active if is_free && tokens <= active => Ok(()),
             _ if state.closed => Err(Rejected::NotUntil(Nanos::MAX)),
-            _ => Err(Rejected::NotUntil(self.refill_for(state, tokens))),
+            _ => Err(Rejected::NotUntil(self.refill_for(level, tokens))),
         }
     }
 
     /// The refill by which `tokens` are there, if no other request takes any.
-    fn refill_for(&self, state: &State, tokens: u64) -> Nanos {
-        let total = state.refilled + state.pool.enough_for(tokens);
+    fn refill_for(&self, level: &Level, tokens: u64) -> Nanos {
+        let total = level.refilled + level.pool.enough_for(tokens);
         self.ticks
             .moment_from(self.moment_of(total))
-            .max(self.ticks.moment(state.refills.saturating_add(1)))
+            .max(self.ticks.moment(level.refills.saturating_add(1)))
     }
 
     fn acquire(&self, tokens: u64) -> Answer {
@@ -359,13 +397,13 @@ impl Shared {
             let mut state = lock(&self.state);
             let now = self.ticks.now();
             self.refill(&mut state, now);
-            let capacity = state.pool.capacity();
+            let capacity = state.level.pool.capacity();
             match tokens {
                 0 => return Ok(now),
                 _ if state.closed => return Err(AcquireError::Closed),
                 _ if tokens > capacity => return Err(AcquireError::ExceedsCapacity { capacity }),
-                _ if state.queue.is_empty() && state.pool.take(tokens) => {
-                    return Ok(self.intended_start(&state));
+                _ if state.queue.is_empty() && state.level.pool.take(tokens) => {
+                    return Ok(self.intended_start(&state.level));
                 }
                 _ => {}
             }
@@ -401,9 +439,9 @@ impl Shared {
     }
 
     /// When as many tokens had been brought as have been taken.
-    fn intended_start(&self, state: &State) -> Nanos {
-        let left = state.pool.waiting() + u128::from(state.pool.active());
-        self.moment_of(state.refilled - left)
+    fn intended_start(&self, level: &Level) -> Nanos {
+        let left = level.pool.waiting() + u128::from(level.pool.active());
+        self.moment_of(level.refilled - left)
     }
 }
 
@@ -413,9 +451,7 @@ impl Limiter for ManagedPool {
     }
 
     fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
-        let mut state = lock(&self.shared.state);
-        self.shared.refill(&mut state, now);
-        self.shared.check(&state, n)
+        self.shared.look(&lock(&self.shared.state), n, now)
     }
 }
 

@@ -3,13 +3,15 @@
 use crate::QuotaError;
 use crate::sync::{JoinHandle, spawn};
 use nanopace::{Clock, Nanos, Pacer, Rate};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Evenly spaced moments: the origin, and one more after each interval.
 #[derive(Debug)]
 pub(crate) struct Ticks {
-    pacer: Pacer,
+    clock: Arc<dyn Clock>,
     origin: Nanos,
+    rate: Rate,
     interval_ns: u64,
 }
 
@@ -20,14 +22,12 @@ impl Ticks {
         clock: impl Clock + 'static,
     ) -> Result<Ticks, QuotaError> {
         let rate = Rate::per(1, interval).map_err(|_| QuotaError::Interval)?;
-        let pacer = Pacer::builder(rate).clock(clock).skip_later_than(interval).build();
-        let origin = pacer.acquire().expect("not closed yet").intended_start();
         let interval_ns = u64::try_from(interval.as_nanos()).expect("at most a day");
-        Ok(Ticks { pacer, origin, interval_ns })
+        Ok(Ticks { origin: clock.now(), clock: Arc::new(clock), rate, interval_ns })
     }
 
     pub(crate) fn now(&self) -> Nanos {
-        self.pacer.now()
+        self.clock.now()
     }
 
     pub(crate) fn origin(&self) -> Nanos {
@@ -66,16 +66,18 @@ impl RefillThread {
         ticks: &Ticks,
         mut refill: impl FnMut(Nanos) + Send + 'static,
     ) -> RefillThread {
-        let pacer = ticks.pacer.clone();
+        let clock = Arc::clone(&ticks.clock);
+        let interval = Duration::from_nanos(ticks.interval_ns);
+        let pacer = Pacer::builder(ticks.rate).clock(clock).skip_later_than(interval).build();
+        let beat = pacer.clone();
         let thread = spawn(move || {
-            while let Ok(grant) = pacer.acquire() {
+            while let Ok(grant) = beat.acquire() {
                 refill(grant.actual_start());
             }
         });
-        RefillThread { pacer: ticks.pacer.clone(), thread: Some(thread) }
+        RefillThread { pacer, thread: Some(thread) }
     }
 
-    /// Wakes the thread and lets it come to its end.
     pub(crate) fn stop(&self) {
         self.pacer.close();
     }

@@ -26,7 +26,7 @@ use std::sync::Arc;
 ///
 /// # Cost
 ///
-/// Two words, a pacer, and a thread that sleeps. A decision takes a comparison and one
+/// Two words, and a thread that sleeps, with a pacer of its own. A decision takes a comparison and one
 /// compare-and-swap, and a division if a refill is due or the request is rejected.
 ///
 /// # Source
@@ -190,7 +190,7 @@ impl RefilledBucket {
 impl Stock {
     /// Does the refills that are due at `now` and have not begun.
     fn refill(&self, now: Nanos) {
-        if now < self.next_refill(1) {
+        if now < self.next_refill() {
             return;
         }
         let due = self.ticks.number(now);
@@ -220,17 +220,32 @@ impl Stock {
         self.tokens.fetch_update(Release, Acquire, step)
     }
 
-    /// When the `n`-th refill from now happens.
-    fn next_refill(&self, n: u64) -> Nanos {
-        // Relaxed: after `take` failed with Acquire, it is at least the refill whose tokens were
-        // seen. Model: `nobody_is_told_to_come_back_too_early`.
-        self.ticks.moment(self.refills.load(Relaxed).saturating_add(n))
+    /// When the next refill happens.
+    fn next_refill(&self) -> Nanos {
+        self.ticks.moment(self.refills().saturating_add(1))
     }
 
-    /// Why `n` requests' tokens cannot be taken from `tokens`.
-    fn rejection(&self, n: u64, tokens: u64) -> Rejected {
+    /// How many tokens there are at `now`, and after how many refills, if nothing is taken.
+    fn seen_at(&self, now: Nanos) -> (u64, u64) {
+        // Acquire: as in `take`.
+        let (tokens, begun) = (self.tokens.load(Acquire), self.refills());
+        let refills = self.ticks.number(now).max(begun);
+        let more = (refills - begun).saturating_mul(self.count);
+        (tokens.saturating_add(more).min(self.capacity), refills)
+    }
+
+    fn refills(&self) -> u64 {
+        // Relaxed: after `take` failed with Acquire, it is at least the refill whose tokens were
+        // seen. Model: `nobody_is_told_to_come_back_too_early`.
+        self.refills.load(Relaxed)
+    }
+
+    /// Why `n` requests' tokens cannot be taken from the `tokens` that there are after so many
+    /// refills.
+    fn rejection(&self, n: u64, tokens: u64, refills: u64) -> Rejected {
         let missing = (n * self.cost).saturating_sub(tokens);
-        Rejected::NotUntil(self.next_refill(missing.div_ceil(self.count)))
+        let more = missing.div_ceil(self.count);
+        Rejected::NotUntil(self.ticks.moment(refills.saturating_add(more)))
     }
 
     fn check_size(&self, n: u64) -> Result<(), Rejected> {
@@ -241,17 +256,17 @@ impl Stock {
 impl Limiter for RefilledBucket {
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         let stock = &self.stock;
-        stock.refill(now);
         stock.check_size(n)?;
-        stock.take(n).map_err(|left| stock.rejection(n, left))
+        if n > 0 {
+            stock.refill(now);
+        }
+        stock.take(n).map_err(|left| stock.rejection(n, left, stock.refills()))
     }
 
     fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         let stock = &self.stock;
-        stock.refill(now);
         stock.check_size(n)?;
-        // Acquire: as in `take`.
-        let left = stock.tokens.load(Acquire);
-        if left < n * stock.cost { Err(stock.rejection(n, left)) } else { Ok(()) }
+        let (tokens, refills) = stock.seen_at(now);
+        if n * stock.cost <= tokens { Ok(()) } else { Err(stock.rejection(n, tokens, refills)) }
     }
 }

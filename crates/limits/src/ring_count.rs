@@ -140,6 +140,29 @@ impl<const N: usize> RingCount<N> {
         self.total
     }
 
+    /// How many there will be within the ring at `now`, if nothing is added. Moves nothing on.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::RingCount;
+    /// use std::time::Duration;
+    ///
+    /// let mut count = RingCount::<3>::new(Duration::from_secs(1))?;
+    /// count.add(Nanos::ZERO, 2);
+    /// assert_eq!(count.total_at(Nanos::from_nanos(3_000_000_000)), 0);
+    /// assert_eq!(count.total(), 2);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    #[must_use]
+    pub fn total_at(&self, now: Nanos) -> u64 {
+        let passed = self.slots.number(now).saturating_sub(self.newest);
+        if passed >= N as u64 {
+            return 0;
+        }
+        let left = (self.newest + 1..=self.newest + passed).map(place::<N>);
+        self.total - left.map(|place| self.counts[place]).sum::<u64>()
+    }
+
     /// From when on there will be at most `most` within the ring, if nothing is added.
     fn falls_to(&self, most: u64) -> Nanos {
         let oldest = (self.newest + 1).saturating_sub(N as u64);
@@ -256,9 +279,9 @@ impl<const N: usize> Rule for SlottedRing<N> {
         state.check(now);
     }
 
-    fn check(&self, state: &RingCount<N>, _now: Nanos, n: u64) -> Result<(), Rejected> {
+    fn check(&self, state: &RingCount<N>, now: Nanos, n: u64) -> Result<(), Rejected> {
         let most = room_beside(n, self.limit)?;
-        if n == 0 || state.total <= most {
+        if n == 0 || state.total_at(now) <= most {
             return Ok(());
         }
         Err(Rejected::NotUntil(state.falls_to(most)))

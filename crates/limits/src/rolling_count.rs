@@ -99,7 +99,7 @@ impl RollingCount {
     pub fn check(&mut self, now: Nanos) -> u64 {
         self.latest = self.latest.max(now);
         while let Some(&(moment, n)) = self.log.front() {
-            if self.latest - moment <= self.interval {
+            if !self.has_left(moment, now) {
                 break;
             }
             self.drop_oldest(n);
@@ -129,6 +129,30 @@ impl RollingCount {
         self.total
     }
 
+    /// How many there will be within the interval before `now`, if nothing is added. Moves nothing
+    /// on.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::RollingCount;
+    /// use std::time::Duration;
+    ///
+    /// let mut count = RollingCount::new(Duration::from_secs(1));
+    /// count.add(Nanos::ZERO, 2);
+    /// assert_eq!(count.total_at(Nanos::from_nanos(1_000_000_001)), 0);
+    /// assert_eq!(count.total(), 2);
+    /// ```
+    #[must_use]
+    pub fn total_at(&self, now: Nanos) -> u64 {
+        let left = self.log.iter().take_while(|(moment, _)| self.has_left(*moment, now));
+        self.total - left.map(|(_, n)| n).sum::<u64>()
+    }
+
+    /// Whether what was added at `moment` is no longer within the interval before `now`.
+    fn has_left(&self, moment: Nanos, now: Nanos) -> bool {
+        self.latest.max(now) - moment > self.interval
+    }
+
     /// From when on there will be at most `most` within the interval, if nothing is added.
     pub(crate) fn falls_to(&self, most: u64) -> Nanos {
         let last = last_to_leave(self.log.iter().copied(), self.total, most);
@@ -136,9 +160,9 @@ impl RollingCount {
     }
 
     /// From when on nothing that was added will be within the interval, even if more is added at
-    /// the latest moment.
-    pub(crate) fn empties(&self) -> Nanos {
-        self.leaves(self.latest)
+    /// `now`.
+    pub(crate) fn empties(&self, now: Nanos) -> Nanos {
+        self.leaves(self.latest.max(now))
     }
 
     fn leaves(&self, moment: Nanos) -> Nanos {

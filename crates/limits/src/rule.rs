@@ -10,7 +10,7 @@ use std::fmt::Debug;
 /// A decision has three steps, in this order: [`advance`](Rule::advance) the state to the moment,
 /// [`check`](Rule::check) the request, and [`debit`](Rule::debit) it if it may go. So several
 /// limits on one request are all checked before any of them is debited (a tuple of rules is a
-/// rule), and a rejected request changes nothing.
+/// rule), and a rejected request counts for nothing, unless [`refuse`](Rule::refuse) says otherwise.
 ///
 /// If moments that go backwards matter to a rule, they count as the latest moment that the state
 /// has seen.
@@ -94,8 +94,8 @@ pub trait Rule: Debug + Send + Sync {
     /// ```
     fn advance(&self, state: &mut Self::State, now: Nanos);
 
-    /// Whether `n` may be let in at `now`. The state must have been advanced to `now`. Zero is
-    /// always let in.
+    /// Whether `n` may be let in at `now`, whether the state has been advanced to `now` or not.
+    /// Zero is always let in.
     ///
     /// # Errors
     /// [`Rejected`]: from when on the request gets in, or that it never does at this size.
@@ -125,6 +125,21 @@ pub trait Rule: Debug + Send + Sync {
     /// ```
     fn debit(&self, state: &mut Self::State, now: Nanos, n: u64);
 
+    /// A request for `n` at `now` was not let in. Most rules forget it. It would have fitted at
+    /// another time: a request for nothing, or for more than ever gets in, does not come here.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Rule, SlidingLog};
+    ///
+    /// let rule = SlidingLog::counting_rejected("1/s".parse()?);
+    /// let mut state = rule.fresh();
+    /// rule.refuse(&mut state, Nanos::ZERO, 1);
+    /// assert!(rule.check(&state, Nanos::ZERO, 1).is_err());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    fn refuse(&self, _state: &mut Self::State, _now: Nanos, _n: u64) {}
+
     /// Whether every decision at `now` or later is the same as on a fresh state. Then the state can
     /// be dropped.
     ///
@@ -145,7 +160,7 @@ pub trait Rule: Debug + Send + Sync {
     /// count as an arrival: the state does not even learn its moment.
     ///
     /// # Errors
-    /// As for [`check`](Rule::check). Nothing is counted then.
+    /// As for [`check`](Rule::check). Nothing is counted then, unless [`refuse`](Rule::refuse) counts.
     ///
     /// ```
     /// use nanopace::Nanos;
@@ -162,9 +177,12 @@ pub trait Rule: Debug + Send + Sync {
             return self.check(state, now, n);
         }
         self.advance(state, now);
-        self.check(state, now, n)?;
-        self.debit(state, now, n);
-        Ok(())
+        let answer = self.check(state, now, n);
+        match answer {
+            Ok(()) => self.debit(state, now, n),
+            Err(_) => self.refuse(state, now, n),
+        }
+        answer
     }
 }
 
@@ -194,6 +212,10 @@ macro_rules! all_of {
 
             fn debit(&self, state: &mut Self::State, now: Nanos, n: u64) {
                 $(self.$index.debit(&mut state.$index, now, n);)+
+            }
+
+            fn refuse(&self, state: &mut Self::State, now: Nanos, n: u64) {
+                $(self.$index.refuse(&mut state.$index, now, n);)+
             }
 
             fn is_idle(&self, state: &Self::State, now: Nanos) -> bool {

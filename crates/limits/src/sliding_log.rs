@@ -101,9 +101,9 @@ impl Rule for SlidingLog {
         state.check(now);
     }
 
-    fn check(&self, state: &RollingCount, _now: Nanos, n: u64) -> Result<(), Rejected> {
+    fn check(&self, state: &RollingCount, now: Nanos, n: u64) -> Result<(), Rejected> {
         let most = room_beside(n, self.quota.count())?;
-        if n == 0 || state.total() <= most {
+        if n == 0 || state.total_at(now) <= most {
             return Ok(());
         }
         if !self.counts_rejected {
@@ -111,7 +111,7 @@ impl Rule for SlidingLog {
         }
         // This one counts too, so it is among the `most` that are within the period then.
         let others = most.checked_sub(n);
-        let first = others.map_or_else(|| state.empties(), |others| state.falls_to(others));
+        let first = others.map_or_else(|| state.empties(now), |others| state.falls_to(others));
         Err(Rejected::NotUntil(first))
     }
 
@@ -123,20 +123,10 @@ impl Rule for SlidingLog {
         state.is_empty_at(now)
     }
 
-    fn decide(&self, state: &mut RollingCount, now: Nanos, n: u64) -> Result<(), Rejected> {
-        if n == 0 || n > self.most() {
-            return self.check(state, now, n);
+    fn refuse(&self, state: &mut RollingCount, now: Nanos, n: u64) {
+        if self.counts_rejected {
+            state.add(now, n);
+            state.keep(self.quota.count());
         }
-        self.advance(state, now);
-        let answer = self.check(state, now, n);
-        match answer {
-            Ok(()) => self.debit(state, now, n),
-            Err(Rejected::NotUntil(_)) if self.counts_rejected => {
-                state.add(now, n);
-                state.keep(self.quota.count());
-            }
-            Err(_) => {}
-        }
-        answer
     }
 }

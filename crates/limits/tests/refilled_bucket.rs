@@ -83,6 +83,8 @@ fn at_the_edges_of_the_types() {
         Err(Rejected::ExceedsCapacity { capacity: 1 })
     );
     assert_eq!(bucket.try_acquire_n_at(0, Nanos::MAX), Ok(()));
+    assert_eq!(bucket.tokens(), 0, "nothing was asked for");
+    assert!(bucket.try_acquire_at(Nanos::MAX).is_err());
     assert_eq!(bucket.tokens(), Nanos::MAX.as_nanos() / DAY);
 }
 
@@ -145,7 +147,9 @@ proptest! {
             };
             prop_assert_eq!(bucket.check_n_at(n, now), expected);
             prop_assert_eq!(bucket.try_acquire_n_at(n, now), expected);
-            prop_assert_eq!(bucket.tokens(), tokens);
+            if (1..=capacity / cost).contains(&n) {
+                prop_assert_eq!(bucket.tokens(), tokens);
+            }
         }
     }
 
@@ -163,6 +167,15 @@ proptest! {
     }
 
     #[test]
+    fn looking_changes_nothing(
+        capacity in 4..30_u64, cost in 1..4_u64, arrivals in laws::arrivals(SECOND, 5, 30),
+    ) {
+        let quota = Quota::new(5, span(SECOND)).unwrap();
+        let bucket = || RefilledBucket::unattended(quota, capacity, 3, cost, ManualClock::new()).unwrap();
+        laws::looking_changes_nothing(bucket, &arrivals)?;
+    }
+
+    #[test]
     fn never_lets_in_more_than_capacity_and_refills(capacity in 4..30_u64, arrivals in laws::arrivals(SECOND, 5, 30)) {
         let (_clock, bucket) = bucket("5/s", capacity, capacity);
         // A refill that any request has seen once is there, also when the clock goes
@@ -170,7 +183,9 @@ proptest! {
         let mut latest = Nanos::ZERO;
         let mut let_in = Vec::new();
         for one in arrivals {
-            latest = latest.max(one.now);
+            if (1..=capacity).contains(&one.n) {
+                latest = latest.max(one.now);
+            }
             if bucket.try_acquire_n_at(one.n, one.now).is_ok() {
                 let_in.push(Arrival { now: latest, ..one });
             }

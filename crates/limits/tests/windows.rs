@@ -127,6 +127,20 @@ fn a_caller_that_keeps_asking_stays_out_if_rejected_requests_count() {
 }
 
 #[test]
+fn a_log_that_counts_rejected_requests_does_so_beside_others() {
+    let logs = (
+        SlidingLog::counting_rejected("2/10s".parse().unwrap()),
+        SlidingLog::new("1/s".parse().unwrap()),
+    );
+    let mut state = logs.fresh();
+    assert_eq!(logs.decide(&mut state, seconds(0), 1), Ok(()));
+    // The other log rejects this one; it counts all the same, until 10 s after its arrival.
+    let early = at(SECOND / 2);
+    assert_eq!(logs.decide(&mut state, early, 1), not_until(seconds(1)));
+    assert_eq!(logs.decide(&mut state, seconds(2), 1), not_until(early + span(10 * SECOND)));
+}
+
+#[test]
 fn a_log_remembers_no_more_moments_than_its_count() {
     let quota = Quota::new(5, span(1_000)).unwrap();
     for rule in [SlidingLog::new(quota), SlidingLog::counting_rejected(quota)] {

@@ -7,7 +7,7 @@
 #![allow(dead_code, reason = "every test file uses its own part of it")]
 
 use nanopace::Nanos;
-use nanopace_limits::{Limiter, Quota, Rejected, Rule};
+use nanopace_limits::{Limiter, Locked, Quota, Rejected, Rule};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -270,8 +270,27 @@ pub(crate) fn sizes_are_told_apart<R: Rule>(
     Ok(())
 }
 
+/// Looking changes nothing: asked before each request about any moment and any size, the limiters
+/// that `make` makes answer as if they had not been asked; and what they say is what a request gets.
+pub(crate) fn looking_changes_nothing<L: Limiter>(
+    make: impl Fn() -> L,
+    arrivals: &[Arrival],
+) -> Result<(), TestCaseError> {
+    let (asked, left_alone) = (make(), make());
+    for (i, arrival) in arrivals.iter().enumerate() {
+        for question in &arrivals[i..] {
+            let _ = asked.check_n_at(question.n, question.now);
+        }
+        let told = asked.check_n_at(arrival.n, arrival.now);
+        let answer = left_alone.try_acquire_n_at(arrival.n, arrival.now);
+        prop_assert_eq!(told, answer, "{:?}", arrival);
+        prop_assert_eq!(asked.try_acquire_n_at(arrival.n, arrival.now), answer, "{:?}", arrival);
+    }
+    Ok(())
+}
+
 /// The laws that need no definition.
-pub(crate) fn common<R: Rule>(
+pub(crate) fn common<R: Rule + Clone>(
     rule: &R,
     capacity: u64,
     arrivals: &[Arrival],
@@ -279,6 +298,7 @@ pub(crate) fn common<R: Rule>(
     rejections_count_for_nothing(rule, arrivals)?;
     retries_get_in(rule, arrivals)?;
     idle_is_fresh(rule, arrivals)?;
+    looking_changes_nothing(|| Locked::new(rule.clone()), arrivals)?;
     sizes_are_told_apart(rule, capacity, arrivals)
 }
 
