@@ -60,7 +60,7 @@ pub(crate) struct RefillThread {
 }
 
 impl RefillThread {
-    /// Calls `refill` at each tick but the origin. If a call is late by more than an interval,
+    /// Calls `refill` now and after each interval. If a call is late by more than an interval,
     /// ticks are skipped.
     pub(crate) fn start(
         ticks: &Ticks,
@@ -78,6 +78,7 @@ impl RefillThread {
         RefillThread { pacer, thread: Some(thread) }
     }
 
+    /// Wakes the thread and lets it come to its end.
     pub(crate) fn stop(&self) {
         self.pacer.close();
     }
