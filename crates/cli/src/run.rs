@@ -1,5 +1,6 @@
 //! A run from its first thread to its summary.
 
+mod action;
 pub(crate) mod args;
 mod asked;
 pub(crate) mod client;
@@ -13,6 +14,7 @@ mod message;
 mod recording;
 pub(crate) mod reporting;
 pub(crate) mod setup;
+mod snapshot;
 mod status;
 
 use crate::interrupt::Interrupt;
@@ -31,6 +33,7 @@ use setup::Setup;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::SystemTime;
+use tokio::sync::watch;
 
 /// The first interrupt ends the schedule, the second one the waiting for answers.
 const INTERRUPTS: usize = 2;
@@ -57,8 +60,10 @@ pub(crate) fn run(
         hdr.begin(start)?;
     }
     let span = start_schedule(setup, &shared, sender)?;
+    let (watch, _) = watch::channel(None);
+    let asked = setup.asked(span.start)?;
     let mut controller =
-        Controller::new(&shared, span, setup.asked(span.start)?, progress, hdr, setup.policy());
+        Controller::new(&shared, span, asked, progress, hdr, setup.policy(), watch);
     if is_wanted {
         controller.run(&messages);
     }

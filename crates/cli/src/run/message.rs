@@ -1,6 +1,8 @@
 //! What the controller of a run is told.
 
+use super::action::{Action, Refusal};
 use crossterm::event::KeyEvent;
+use tokio::sync::oneshot;
 
 /// A message to the controller.
 #[derive(Debug)]
@@ -13,4 +15,6 @@ pub(crate) enum Message {
     Ready,
     /// A key was pressed.
     Key(KeyEvent),
+    /// A program asks for this, and for what came of it.
+    Ask(Action, oneshot::Sender<Result<(), Refusal>>),
 }

@@ -4,5 +4,7 @@ pub(crate) mod collector;
 pub(crate) mod hdr_log;
 pub(crate) mod lateness;
 pub(crate) mod operation;
+pub(crate) mod over_time;
 pub(crate) mod recorder;
 pub(crate) mod stats;
+pub(crate) mod tally;

@@ -2,7 +2,7 @@
 
 mod curve;
 pub(crate) mod json;
-pub(crate) mod rates;
+mod rates;
 pub(crate) mod report;
 pub(crate) mod summary;
 mod verdict;

@@ -1,9 +1,9 @@
 //! The results of a run as one JSON object.
 
-use super::rates::IntervalObject;
 use super::summary::Summary;
 use super::verdict::Verdict;
 use crate::percentiles::Percentiles;
+use crate::run::recording::over_time::Interval;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -48,6 +48,14 @@ pub(crate) struct Object {
     spun_ns: u64,
     verdict: Verdict,
     missed: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct IntervalObject {
+    from_seconds: f64,
+    to_seconds: f64,
+    target_rate: f64,
+    achieved_rate: f64,
 }
 
 /// Seconds, summed over slots.
@@ -95,7 +103,7 @@ impl Object {
             settings: title.settings.clone(),
             target_rate: summary.target_hz,
             achieved_rate: summary.achieved_hz,
-            rate_over_time: summary.rates.objects(),
+            rate_over_time: summary.over_time.intervals().iter().map(IntervalObject::new).collect(),
             started: stats.started(),
             completed: stats.completed(),
             failed: stats.failed(),
@@ -134,6 +142,17 @@ impl Object {
             spun_ns: nanos(stats.spun),
             verdict: summary.verdict,
             missed: summary.missed.clone(),
+        }
+    }
+}
+
+impl IntervalObject {
+    fn new(interval: &Interval) -> IntervalObject {
+        IntervalObject {
+            from_seconds: interval.from.as_secs_f64(),
+            to_seconds: interval.to.as_secs_f64(),
+            target_rate: interval.asked_hz(),
+            achieved_rate: interval.achieved_hz(),
         }
     }
 }

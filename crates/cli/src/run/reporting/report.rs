@@ -1,6 +1,7 @@
 //! The report for people.
 
 use super::curve::Curve;
+use super::rates::Rates;
 use super::summary::Summary;
 use crate::percentiles;
 use crate::run::recording::stats::{OperationStats, SetUps};
@@ -18,7 +19,7 @@ impl Display for Report<'_> {
         let summary = self.0;
         counts(f, summary)?;
         failures(f, &summary.stats)?;
-        write!(f, "{}", summary.rates)?;
+        write!(f, "{}", Rates(&summary.over_time))?;
         table(f, &summary.stats)?;
         write!(
             f,
