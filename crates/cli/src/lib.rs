@@ -4,6 +4,7 @@
 //! Only [`main`] is meant to be called. Everything else belongs to the program and changes with it.
 
 mod args;
+mod axis;
 mod calibrate;
 mod config;
 #[doc(hidden)]
@@ -22,17 +23,18 @@ use args::{Cli, Command};
 use calibrate::Calibration;
 use calibrate::args::CalibrateArgs;
 use interrupt::Interrupt;
-use nanopace_console::Output;
 use nanopace_trial::LimitArgs;
 use plan::Plan;
 use plan::args::PlanArgs;
 use run::args::RunArgs;
 use run::reporting::json;
+use run::reporting::page;
 use run::reporting::report::Report;
 use run::reporting::summary::Summary;
 use run::setup::Setup;
 use std::env;
 use std::io::{self, ErrorKind, Write};
+use std::mem;
 use std::process::ExitCode;
 
 const FAILED: u8 = 1;
@@ -81,9 +83,9 @@ fn print(text: &str) -> Done {
 
 fn run(args: RunArgs) -> Done {
     let mut setup = Setup::new(args).map_err(|error| (REFUSED, error))?;
-    let hdr = setup.hdr.take();
-    let (summary, lost) = run::run(&setup, hdr).map_err(|error| (FAILED, error))?;
-    quietly(publish(&setup.output, &summary)).map_err(|error| (FAILED, error.into()))?;
+    let logs = mem::take(&mut setup.logs);
+    let (summary, lost) = run::run(&setup, logs).map_err(|error| (FAILED, error))?;
+    quietly(publish(&setup, &summary)).map_err(|error| (FAILED, error.into()))?;
     lost.map_err(|error| (FAILED, error))?;
     let is_as_required = summary.missed.is_empty();
     Ok(if is_as_required { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
@@ -115,10 +117,13 @@ fn limit(args: LimitArgs) -> Done {
     }
 }
 
-/// Writes the results to both places. What one does not take, the other still gets.
-fn publish(output: &Output, summary: &Summary) -> io::Result<()> {
-    let json = output.write_json(|| json::Object::new(summary));
-    let text = output.write_text(&Report(summary));
+/// Writes the results to all places. What one does not take, the others still get.
+fn publish(setup: &Setup, summary: &Summary) -> io::Result<()> {
+    let page = setup.html.as_ref().map(|mut file| file.write_all(page::html(summary).as_bytes()));
+    let json = setup.output.write_json(|| json::Object::new(summary));
+    let text = setup.output.write_text(&Report(summary));
+    quietly(page.unwrap_or(Ok(())))
+        .map_err(|error| io::Error::other(format!("cannot write --html: {error}")))?;
     quietly(json).map_err(|error| io::Error::other(format!("cannot write --json: {error}")))?;
     quietly(text).map_err(|error| io::Error::other(format!("cannot write the report: {error}")))
 }

@@ -6,6 +6,7 @@ mod asked;
 pub(crate) mod client;
 mod controller;
 pub(crate) mod criteria;
+mod files;
 mod keyboard;
 pub(crate) mod keys;
 mod leftover;
@@ -27,7 +28,8 @@ use load::shared::RunShared;
 use load::span::RunSpan;
 use load::threads::{self, Threads};
 use message::Message;
-use recording::hdr_log::HdrLog;
+use recording::logs::Logs;
+use reporting::machine::Machine;
 use reporting::summary::{Summary, Title};
 use setup::Setup;
 use std::sync::Arc;
@@ -38,11 +40,8 @@ use tokio::sync::watch;
 /// The first interrupt ends the schedule, the second one the waiting for answers.
 const INTERRUPTS: usize = 2;
 
-/// Runs what is set up, to its end. Returns the results, and whether the interval log is complete.
-pub(crate) fn run(
-    setup: &Setup,
-    mut hdr: Option<HdrLog>,
-) -> anyhow::Result<(Summary, anyhow::Result<()>)> {
+/// Runs what is set up, to its end. Returns the results, and whether the logs are complete.
+pub(crate) fn run(setup: &Setup, mut logs: Logs) -> anyhow::Result<(Summary, anyhow::Result<()>)> {
     let connections = setup.connections();
     let shared = Arc::new(RunShared::new(setup.pacer()?, Arc::clone(&setup.plan), &connections));
     let (sender, messages) = mpsc::channel();
@@ -56,14 +55,12 @@ pub(crate) fn run(
     let threads = Threads::start(&shared, &connections, &setup.cores, &sender)?;
     let is_wanted = wait_until_ready(&messages, &threads);
     let start = SystemTime::now();
-    if let Some(hdr) = &mut hdr {
-        hdr.begin(start)?;
-    }
+    logs.begin(start)?;
     let span = start_schedule(setup, &shared, sender)?;
     let (watch, _) = watch::channel(None);
     let asked = setup.asked(span.start)?;
     let mut controller =
-        Controller::new(&shared, span, asked, progress, hdr, setup.policy(), watch);
+        Controller::new(&shared, span, asked, progress, logs, setup.policy(), watch);
     if is_wanted {
         controller.run(&messages);
     }
@@ -71,7 +68,8 @@ pub(crate) fn run(
     controller.wait_for_answers(&messages, &threads);
     threads.join()?;
     let (url, settings) = (setup.url.clone(), setup.args.settings.clone());
-    let (mut summary, lost) = controller.sum_up(run_end, Title { url, start, settings });
+    let machine = Machine::here();
+    let (mut summary, lost) = controller.sum_up(run_end, Title { url, start, settings, machine });
     summary.require(&setup.args.criteria());
     Ok((summary, lost))
 }

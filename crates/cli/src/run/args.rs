@@ -79,11 +79,20 @@ pub(crate) struct RunArgs {
 
     /// Write the results as one JSON object; with - it goes to standard output, and the report to
     /// standard error
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
 
+    /// Write a page with charts, which needs nothing else to be looked at
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Write a line for each second while the run goes on; with - to standard output, and the
+    /// report to standard error
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) csv: Option<PathBuf>,
+
     /// Write an interval log of HDR histograms, with one line per second and kind of time
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) hdr: Option<PathBuf>,
 }
 

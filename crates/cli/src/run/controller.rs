@@ -10,7 +10,8 @@ use super::load::span::{RunEnd, RunSpan};
 use super::load::threads::{self, Threads};
 use super::message::Message;
 use super::recording::collector::Collector;
-use super::recording::hdr_log::HdrLog;
+use super::recording::csv_log::Second;
+use super::recording::logs::Logs;
 use super::recording::over_time::{Backlog, Brief, Interval, OverTime};
 use super::recording::tally::Tally;
 use super::reporting::summary::{RunResults, Summary, Title};
@@ -50,9 +51,7 @@ pub(crate) struct Controller<'run> {
     tally: Tally,
     collector: Collector<'run>,
     progress: Progress,
-    hdr: Option<HdrLog>,
-    /// Why the interval log is not complete.
-    lost: anyhow::Result<()>,
+    logs: Logs,
     prompt: Prompt,
     /// What the last key did, for the status.
     note: String,
@@ -83,6 +82,7 @@ struct Collected {
     at: Nanos,
     skipped: u64,
     idle: Duration,
+    backlog: Backlog,
     /// Of each load thread.
     processor: Vec<ProcessorTime>,
 }
@@ -94,13 +94,19 @@ impl<'run> Controller<'run> {
         span: &'run RunSpan,
         asked: AskedLoad,
         progress: Progress,
-        hdr: Option<HdrLog>,
+        logs: Logs,
         policy: Policy,
         watch: watch::Sender<Option<Arc<Snapshot>>>,
     ) -> Controller<'run> {
         let pacer = &shared.pacer;
         let processor = shared.threads.times();
-        let start = Collected { at: span.start, skipped: 0, idle: Duration::ZERO, processor };
+        let start = Collected {
+            at: span.start,
+            skipped: 0,
+            idle: Duration::ZERO,
+            backlog: Backlog::default(),
+            processor,
+        };
         Controller {
             pacer: pacer.clone(),
             shared,
@@ -111,8 +117,7 @@ impl<'run> Controller<'run> {
             tally: Tally::default(),
             collector: Collector::new(pacer, &shared.recorders),
             progress,
-            hdr,
-            lost: Ok(()),
+            logs,
             prompt: Prompt::default(),
             note: String::new(),
             last: start.clone(),
@@ -219,14 +224,14 @@ impl<'run> Controller<'run> {
         let _ = self.shared.give_up.send(true);
     }
 
-    /// The results, once the threads are done, and whether the interval log is complete.
+    /// The results, once the threads are done, and whether the logs are complete.
     pub(crate) fn sum_up(mut self, run_end: RunEnd, title: Title) -> (Summary, anyhow::Result<()>) {
         self.collect();
         self.end_second();
         self.settle(&run_end);
         self.show(Phase::Over, false);
         self.progress.end();
-        let lost = self.lost.and_then(|()| self.hdr.map_or(Ok(()), HdrLog::end));
+        let lost = self.logs.end();
         let summary = Summary::new(RunResults {
             title,
             recorded_from: self.span.recorded_from,
@@ -247,6 +252,7 @@ impl<'run> Controller<'run> {
             at: self.pacer.now(),
             skipped: ledger.skipped,
             idle: ledger.idle,
+            backlog: Backlog { slots: ledger.backlog_slots, time: ledger.backlog },
             processor: self.shared.threads.times(),
         };
         let before = mem::replace(&mut self.last, now);
@@ -254,15 +260,14 @@ impl<'run> Controller<'run> {
             // What is before is warm-up.
             self.warm = self.last.clone();
         }
+        let (from, to) = (self.recorded(before.at), self.recorded(self.last.at));
         let stats = self.collector.collect(&self.asked);
         self.tally.add(stats);
-        let recorded = |at: Nanos| at.max(self.span.recorded_from).min(self.span.end());
-        let (from, to) = (recorded(before.at), recorded(self.last.at));
         let interval = Interval {
             from: from - self.span.start,
             to: to - self.span.start,
             asked: self.asked.count(from, to),
-            backlog: Backlog { slots: ledger.backlog_slots, time: ledger.backlog },
+            backlog: self.last.backlog,
             brief: Brief::of(stats),
         };
         self.over_time.add(interval.clone());
@@ -277,17 +282,23 @@ impl<'run> Controller<'run> {
         }
     }
 
+    /// The moment, or the next one that is recorded, or the last.
+    fn recorded(&self, at: Nanos) -> Nanos {
+        at.max(self.span.recorded_from).min(self.span.end())
+    }
+
     /// Judges what was collected since the last second ended, and logs it.
     fn end_second(&mut self) {
         let before = mem::replace(&mut self.second, self.last.clone());
-        let length = self.last.at - before.at;
+        let (from, to) = (self.recorded(before.at), self.recorded(self.last.at));
         let stats = self.collector.end_second(self.last.lacks_processor(&before));
-        // A full disk ends the log, and not the run.
-        if let Some(hdr) = &mut self.hdr
-            && let Err(error) = hdr.write(before.at - self.span.start, length, stats)
-        {
-            (self.hdr, self.lost) = (None, Err(error));
-        }
+        self.logs.write(&Second {
+            from: before.at - self.span.start,
+            to: self.last.at - self.span.start,
+            asked: self.asked.count(from, to),
+            backlog: self.last.backlog,
+            stats,
+        });
     }
 
     /// Counts what policies took from the run, once everything else is known.
@@ -425,6 +436,7 @@ mod tests {
             at: Nanos::ZERO + SECOND,
             skipped: 0,
             idle: Duration::ZERO,
+            backlog: Backlog::default(),
             processor: wanted_ms
                 .iter()
                 .map(|&ms| ProcessorTime { had: Duration::ZERO, wanted: Duration::from_millis(ms) })

@@ -2,7 +2,10 @@
 
 mod curve;
 pub(crate) mod json;
+pub(crate) mod machine;
+pub(crate) mod page;
 mod rates;
 pub(crate) mod report;
+mod spectrum;
 pub(crate) mod summary;
 mod verdict;

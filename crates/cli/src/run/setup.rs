@@ -8,15 +8,18 @@ use super::client::session::Session;
 use super::client::targets::{self, TargetSpec};
 use super::client::tls::Trust;
 use super::controller::Policy;
+use super::files::{Files, is_stdout};
 use super::load::span::RunLength;
 use super::load::threads;
+use super::recording::csv_log::CsvLog;
 use super::recording::hdr_log::HdrLog;
+use super::recording::logs::Logs;
 use crate::target::Target;
 use anyhow::{Context, bail, ensure};
 use core_affinity::CoreId;
 use nanopace::{Nanos, Pacer, Strictness};
-use nanopace_console::Output;
-use std::path::Path;
+use nanopace_console::{Output, create_file};
+use std::fs::File;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -43,24 +46,19 @@ pub(crate) struct Setup {
     pub(crate) cores: Vec<CoreId>,
     /// Where the results go.
     pub(crate) output: Output,
-    /// The open file for the interval log.
-    pub(crate) hdr: Option<HdrLog>,
+    /// The open file for the page.
+    pub(crate) html: Option<File>,
+    /// The logs, whose files are open.
+    pub(crate) logs: Logs,
 }
 
 impl Setup {
     /// Opens the files, starts the embedded target, and sends one request to see whether it is
     /// answered.
     pub(crate) fn new(args: RunArgs) -> anyhow::Result<Setup> {
-        if args.hdr.as_deref() == Some(Path::new("-")) {
-            bail!("--hdr -: the interval log needs a file; only --json can go to standard output");
-        }
-        if args.hdr.is_some() && args.hdr == args.json {
-            bail!("--json and --hdr have the same file: give each its own");
-        }
+        let files = Files::new(&args)?;
         let first = args.schedule.starts()?.next().context("this load has no requests")?;
-        for (option, file) in [("json", &args.json), ("hdr", &args.hdr)] {
-            args.schedule.spare(option, file.as_deref())?;
-        }
+        files.spare_inputs(&args)?;
         let end = args.schedule.end()?.unwrap_or(Duration::MAX);
         ensure!(args.warmup < end, "--warmup: the load is over before anything is recorded");
         // How long it takes to start the last request of a recording is not known yet.
@@ -74,9 +72,12 @@ impl Setup {
         let by = by.map_or_else(String::new, |path| format!(" by {}", path.display()));
         probe(&plan).with_context(|| format!("no answer from {url}{by}"))?;
         // Only now: a run that can't be made leaves the results of the last one alone.
-        let output = Output::create(args.json.as_deref())?;
+        let output = Output::create(args.json.as_deref())?.beside(is_stdout(args.csv.as_deref()));
+        let html = args.html.as_deref().map(create_file).transpose()?;
+        let csv = args.csv.as_deref().map(CsvLog::create).transpose()?;
         let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
-        Ok(Setup { args, url, first, end, plan, target, cores, output, hdr })
+        let logs = Logs::new(hdr, csv, args.warmup);
+        Ok(Setup { args, url, first, end, plan, target, cores, output, html, logs })
     }
 
     /// How many connections each thread has.

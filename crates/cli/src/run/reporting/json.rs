@@ -1,9 +1,12 @@
 //! The results of a run as one JSON object.
 
+use super::machine::Machine;
+use super::spectrum::{self, Point};
 use super::summary::Summary;
 use super::verdict::Verdict;
 use crate::percentiles::Percentiles;
 use crate::run::recording::over_time::Interval;
+use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -48,6 +51,8 @@ pub(crate) struct Object {
     spun_ns: u64,
     verdict: Verdict,
     missed: Vec<String>,
+    spectrum: Spectrum,
+    machine: Machine,
 }
 
 #[derive(Debug, Serialize)]
@@ -56,6 +61,31 @@ struct IntervalObject {
     to_seconds: f64,
     target_rate: f64,
     achieved_rate: f64,
+    asked: f64,
+    started: u64,
+    completed: u64,
+    failed: u64,
+    backlog_slots: u64,
+    backlog_seconds: f64,
+    wait_time_ns: Brief,
+    service_time_ns: Brief,
+    response_time_ns: Brief,
+}
+
+/// Times of an interval, to two digits; null if there are none.
+#[derive(Debug, Serialize)]
+struct Brief {
+    p50: Option<u64>,
+    p90: Option<u64>,
+    p99: Option<u64>,
+    max: Option<u64>,
+}
+
+/// Both from the fastest to the slowest.
+#[derive(Debug, Serialize)]
+struct Spectrum {
+    service_time_ns: Vec<Point>,
+    response_time_ns: Vec<Point>,
 }
 
 /// Seconds, summed over slots.
@@ -142,18 +172,40 @@ impl Object {
             spun_ns: nanos(stats.spun),
             verdict: summary.verdict,
             missed: summary.missed.clone(),
+            spectrum: Spectrum {
+                service_time_ns: spectrum::points(&stats.service),
+                response_time_ns: spectrum::points(&stats.response),
+            },
+            machine: title.machine.clone(),
         }
     }
 }
 
 impl IntervalObject {
     fn new(interval: &Interval) -> IntervalObject {
+        let brief = &interval.brief;
         IntervalObject {
             from_seconds: interval.from.as_secs_f64(),
             to_seconds: interval.to.as_secs_f64(),
             target_rate: interval.asked_hz(),
             achieved_rate: interval.achieved_hz(),
+            asked: interval.asked,
+            started: brief.started(),
+            completed: brief.completed(),
+            failed: brief.failed,
+            backlog_slots: interval.backlog.slots,
+            backlog_seconds: interval.backlog.time.as_secs_f64(),
+            wait_time_ns: Brief::new(&brief.wait),
+            service_time_ns: Brief::new(&brief.service),
+            response_time_ns: Brief::new(&brief.response),
         }
+    }
+}
+
+impl Brief {
+    fn new(times: &Histogram<u64>) -> Brief {
+        let at = |quantile| (!times.is_empty()).then(|| times.value_at_quantile(quantile));
+        Brief { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1.0) }
     }
 }
 

@@ -19,6 +19,7 @@ impl Display for Report<'_> {
         let summary = self.0;
         counts(f, summary)?;
         failures(f, &summary.stats)?;
+        statuses(f, &summary.stats)?;
         write!(f, "{}", Rates(&summary.over_time))?;
         table(f, &summary.stats)?;
         write!(
@@ -66,6 +67,15 @@ fn failures(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
         .failures
         .iter()
         .try_for_each(|(kind, count)| writeln!(f, "          {count} failed: {kind}"))
+}
+
+/// How many answers had which status.
+fn statuses(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
+    if stats.statuses.is_empty() {
+        return Ok(());
+    }
+    let counts = stats.statuses.iter().map(|(status, count)| format!("{count} with {status}"));
+    writeln!(f, "statuses  {}", counts.collect::<Vec<_>>().join(", "))
 }
 
 /// Wait, service and response time side by side.

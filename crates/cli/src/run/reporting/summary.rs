@@ -1,5 +1,6 @@
 //! The summary of a run: the numbers behind the report and the JSON object.
 
+use super::machine::Machine;
 use super::verdict::{Evidence, Verdict};
 use crate::gaps::Quality;
 use crate::percentiles;
@@ -57,6 +58,8 @@ pub(crate) struct Title {
     pub(crate) start: SystemTime,
     /// All options by name, as they are written.
     pub(crate) settings: Table,
+    /// What it ran on.
+    pub(crate) machine: Machine,
 }
 
 /// What is known when a run is over.
