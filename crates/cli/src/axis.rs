@@ -25,6 +25,18 @@ pub(crate) fn short_count(count: f64) -> String {
     }
 }
 
+/// A round count as it is written along an axis: `2k` where [`short_count`] says `2.00k`.
+pub(crate) fn round_count(count: f64) -> String {
+    let short = short_count(count);
+    let (number, unit) = short.split_at(short.find(['k', 'M', 'e']).unwrap_or(short.len()));
+    let number = if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
+    };
+    format!("{number}{unit}")
+}
+
 /// Round moments along an axis of time that begins at zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeAxis {
@@ -140,6 +152,12 @@ mod tests {
 
     fn labels(end: Duration, most: u64) -> Vec<String> {
         TimeAxis::new(end, most).ticks().map(|(_, label)| label).collect()
+    }
+
+    #[test]
+    fn round_counts_are_short() {
+        let shown = [0.0, 0.5, 20.0, 100.0, 2_000.0, 2_500.0, 5e6, 1e10].map(round_count);
+        assert_eq!(shown, ["0", "0.5", "20", "100", "2k", "2.5k", "5M", "1e10"]);
     }
 
     #[test]

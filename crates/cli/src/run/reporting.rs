@@ -1,6 +1,8 @@
 //! Reporting: the numbers of a run that is over, for people and for programs.
 
 mod curve;
+#[cfg(test)]
+mod fixture;
 pub(crate) mod json;
 pub(crate) mod machine;
 pub(crate) mod page;

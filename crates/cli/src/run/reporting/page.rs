@@ -10,6 +10,8 @@ mod heat;
 mod numbers;
 mod over_time;
 mod spectrum_chart;
+#[cfg(test)]
+mod tests;
 
 use super::curve::Curve;
 use super::summary::Summary;

@@ -240,7 +240,7 @@ fn share(part: f64, all: f64) -> f64 {
 
 fn bars<'a>(rows: impl Iterator<Item = (&'a str, String, f64)>) -> Markup {
     html! {
-        table.facts {
+        table.facts.bars {
             tbody {
                 @for (name, figure, share) in rows {
                     tr {

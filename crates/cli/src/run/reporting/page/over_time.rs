@@ -2,7 +2,7 @@
 
 use super::chart::{Chart, key, line, steps, surface};
 use super::numbers::{count, time};
-use crate::axis::{LogTimeAxis, TimeAxis, ValueAxis, short_count};
+use crate::axis::{LogTimeAxis, TimeAxis, ValueAxis, round_count};
 use crate::run::recording::over_time::{Brief, Interval, OverTime};
 use hdrhistogram::Histogram;
 use maud::{Markup, html};
@@ -122,7 +122,7 @@ impl Times {
         let achieved = path(Interval::achieved_hz);
         Chart {
             about: "Requests started per second, and how many were asked for.".to_owned(),
-            up: ticks(axis, human::short_hz),
+            up: ticks(axis, "/s"),
             key: html! { (key("line achieved", "achieved")) (key("line asked", "asked for")) },
             body: html! {
                 (self.below(&achieved, "surface achieved"))
@@ -152,7 +152,7 @@ impl Times {
                 count(slots),
                 human::time(longest)
             ),
-            up: ticks(axis, short_count),
+            up: ticks(axis, ""),
             key: key("line backlog", "slots"),
             body: html! {
                 (self.below(&path, "surface backlog"))
@@ -260,8 +260,8 @@ pub(crate) fn log_axis<'a>(times: impl Iterator<Item = &'a Histogram<u64>>) -> L
     LogTimeAxis::new(least, most)
 }
 
-fn ticks(axis: ValueAxis, label: fn(f64) -> String) -> Vec<(f64, String)> {
-    axis.ticks().map(|value| (axis.part(value), label(value))).collect()
+fn ticks(axis: ValueAxis, unit: &str) -> Vec<(f64, String)> {
+    axis.ticks().map(|value| (axis.part(value), round_count(value) + unit)).collect()
 }
 
 fn seconds(time: Duration) -> String {
