@@ -17,6 +17,7 @@ Examples:
   nanopace run --rate 100 --duration 6s -c 2 --target-stall 2s@2s
                                                what a stall does to response times
   nanopace run --requests 1000 --json - | jq .response_time_ns.p99
+  nanopace run --html run.html --csv -         a page to look at, and a line each second
   nanopace run --fail-below 0.99               exit status 3 if the rate is missed
   nanopace run --config run.toml --rate 10k/s  options from a file; those given here win
   nanopace run --shape \"ramp 100/s..5k/s 30s, hold 60s\" --arrivals poisson

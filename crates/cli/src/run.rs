@@ -55,7 +55,7 @@ pub(crate) fn run(setup: &Setup, mut logs: Logs) -> anyhow::Result<(Summary, any
     let threads = Threads::start(&shared, &connections, &setup.cores, &sender)?;
     let is_wanted = wait_until_ready(&messages, &threads);
     let start = SystemTime::now();
-    logs.begin(start)?;
+    logs.begin(start);
     let span = start_schedule(setup, &shared, sender)?;
     let (watch, _) = watch::channel(None);
     let asked = setup.asked(span.start)?;

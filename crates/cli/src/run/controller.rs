@@ -263,6 +263,10 @@ impl<'run> Controller<'run> {
         let (from, to) = (self.recorded(before.at), self.recorded(self.last.at));
         let stats = self.collector.collect(&self.asked);
         self.tally.add(stats);
+        if self.last.at >= self.span.end() {
+            // What falls due after the end is not asked for any more.
+            self.last.backlog = self.last.backlog.of(stats.unstarted);
+        }
         let interval = Interval {
             from: from - self.span.start,
             to: to - self.span.start,

@@ -3,7 +3,7 @@
 use super::args::RunArgs;
 use anyhow::{bail, ensure};
 use same_file::is_same_file;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 /// The files that are written, each with its option.
 #[derive(Debug)]
@@ -67,5 +67,6 @@ impl Files {
 
 /// Whether both are one file. One that is not there yet has only its name.
 fn is_same(one: &Path, other: &Path) -> bool {
-    one == other || is_same_file(one, other).unwrap_or(false)
+    let name = |file| absolute(file).ok();
+    name(one) == name(other) || is_same_file(one, other).unwrap_or(false)
 }

@@ -23,23 +23,34 @@ impl Logs {
     }
 
     /// Writes the heads. The schedule starts at `start`.
-    pub(crate) fn begin(&mut self, start: SystemTime) -> anyhow::Result<()> {
-        self.hdr.as_mut().map_or(Ok(()), |hdr| hdr.begin(start))?;
-        self.csv.as_mut().map_or(Ok(()), CsvLog::begin)
+    pub(crate) fn begin(&mut self, start: SystemTime) {
+        let written = self.hdr.as_mut().map_or(Ok(()), |hdr| hdr.begin(start));
+        self.keep_hdr(written);
+        let written = self.csv.as_mut().map_or(Ok(()), CsvLog::begin);
+        self.keep_csv(written);
     }
 
     /// Writes a second.
     pub(crate) fn write(&mut self, second: &Second<'_>) {
         let length = second.to.saturating_sub(second.from);
-        if let Some(hdr) = &mut self.hdr
-            && let Err(error) = hdr.write(second.from, length, second.stats)
-        {
+        let hdr = self.hdr.as_mut();
+        let written = hdr.map_or(Ok(()), |hdr| hdr.write(second.from, length, second.stats));
+        self.keep_hdr(written);
+        if second.to > self.recorded_from {
+            let second = second.after(self.recorded_from);
+            let written = self.csv.as_mut().map_or(Ok(()), |csv| csv.write(&second));
+            self.keep_csv(written);
+        }
+    }
+
+    fn keep_hdr(&mut self, written: anyhow::Result<()>) {
+        if let Err(error) = written {
             (self.hdr, self.lost) = (None, Some(error));
         }
-        if let Some(csv) = &mut self.csv
-            && second.to > self.recorded_from
-            && let Err(error) = csv.write(&second.after(self.recorded_from))
-        {
+    }
+
+    fn keep_csv(&mut self, written: anyhow::Result<()>) {
+        if let Err(error) = written {
             (self.csv, self.lost) = (None, Some(error));
         }
     }

@@ -12,10 +12,8 @@ use std::fmt::Write as _;
 const ROWS: u16 = 50;
 const ROW: u16 = 4;
 
-/// Shades from few requests to many; each stands for about three times as many as the one before it.
+/// Shades from the fewest requests to the most, on a logarithmic scale.
 const SHADES: u8 = 8;
-/// How much more the darkest stands for than the lightest, as a power of ten.
-const RANGE: f64 = 4.0;
 
 /// The map of response times.
 pub(crate) fn map(times: &Times) -> Markup {
@@ -25,7 +23,8 @@ pub(crate) fn map(times: &Times) -> Markup {
     }
     let axis = log_axis(responses());
     let columns: Vec<_> = times.intervals().iter().map(|of| column(of, axis)).collect();
-    let most = columns.iter().flatten().copied().fold(0.0, f64::max);
+    let spots = || columns.iter().flatten().copied().filter(|&requests| requests > 0.0);
+    let range = (spots().fold(f64::MAX, f64::min), spots().fold(0.0, f64::max));
     let edges: Vec<_> = times.intervals().iter().map(|of| edges(times.place(of))).collect();
     let mut chart = times.chart("heat", "Response times of all requests", "15 16 17 18");
     chart.about =
@@ -37,7 +36,7 @@ pub(crate) fn map(times: &Times) -> Markup {
     chart.body = html! {
         g.heat stroke-width=(ROW) {
             @for level in 1..=SHADES {
-                @let path = path(&columns, &edges, |part| shade(part / most) == level);
+                @let path = path(&columns, &edges, |requests| shade(requests, range) == level);
                 @if !path.is_empty() { path class=(format!("s{level}")) d=(path) {} }
             }
         }
@@ -75,15 +74,15 @@ fn row(part: f64) -> usize {
     ((part * f64::from(ROWS)) as usize).min(usize::from(ROWS) - 1)
 }
 
-/// The shade for this part of the most. None for nothing.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 8")]
-fn shade(part: f64) -> u8 {
-    if part > 0.0 {
-        let level = (1.0 + part.log10() / RANGE) * f64::from(SHADES);
-        level.ceil().clamp(1.0, f64::from(SHADES)) as u8
-    } else {
-        0
+/// The shade between the fewest and the most; none for nothing. Where the most are less
+/// than ten times the fewest, all are many.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 8")]
+fn shade(requests: f64, (fewest, most): (f64, f64)) -> u8 {
+    if requests <= 0.0 {
+        return 0;
     }
+    let part = (requests / most).ln() / (most / fewest).max(10.0).ln() + 1.0;
+    (part * f64::from(SHADES)).ceil().clamp(1.0, f64::from(SHADES)) as u8
 }
 
 /// Whole numbers keep the map small. Each column is seen, however narrow it is.
@@ -129,8 +128,9 @@ mod tests {
 
     #[test]
     fn shades_are_logarithmic_and_nothing_has_none() {
-        let shades = [0.0, 1e-9, 1e-4, 1.1e-2, 0.5, 1.0].map(shade);
-        assert_eq!(shades, [0, 1, 1, 5, 8, 8]);
+        let shades = |range| [0.0, 1.0, 10.0, 101.0, 1e4].map(|requests| shade(requests, range));
+        assert_eq!(shades((1.0, 1e4)), [0, 1, 2, 5, 8]);
+        assert_eq!(shade(5.0, (5.0, 5.0)), 8);
     }
 
     #[test]

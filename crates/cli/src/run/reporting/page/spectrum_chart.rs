@@ -31,7 +31,7 @@ pub(crate) fn spectrum(stats: &OperationStats, hidden: Option<&str>) -> Markup {
         up: axis.ticks().collect(),
         key: html! {
             (key("line corrected", "response, corrected"))
-            (key("line uncorrected", "service, uncorrected"))
+            @if !stats.service.is_empty() { (key("line uncorrected", "service, uncorrected")) }
         },
         table: (TABLE, "1 2"),
         body: html! {
