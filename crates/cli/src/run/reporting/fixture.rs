@@ -78,7 +78,7 @@ fn interval(second: u64, hz: u64) -> Interval {
         record(&mut brief.response, ns * 4.0 / 3.0, part);
         (left, ns) = (left - part, ns * 1.05);
     }
-    for _ in 0..hz / 1_000 + 1 {
+    for _ in 0..=hz / 1_000 {
         brief.failed += 1;
         record(&mut brief.wait, 1e6, 1);
         record(&mut brief.response, 1e10, 1);

@@ -106,9 +106,10 @@ pub(crate) fn steps(
             let [from, to] = [from, to].map(|part| tenths(part * WIDTH));
             let up = tenths((1.0 - value) * f64::from(height));
             // A text takes all that is written to it.
-            let _ = match is_open {
-                true => write!(path, "V{up}H{to}"),
-                false => write!(path, "M{from} {up}H{to}"),
+            let _ = if is_open {
+                write!(path, "V{up}H{to}")
+            } else {
+                write!(path, "M{from} {up}H{to}")
             };
         }
         is_open = value.is_some();

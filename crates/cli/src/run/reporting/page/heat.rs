@@ -1,9 +1,10 @@
 //! The heat map: how many requests had which response time, and when.
 
-use super::chart::WIDTH;
+use super::chart::{Chart, WIDTH};
 use super::over_time::{Times, log_axis};
 use crate::axis::LogTimeAxis;
 use crate::run::recording::over_time::Interval;
+use hdrhistogram::Histogram;
 use maud::{Markup, html};
 use nanopace_console::human;
 use std::fmt::Write as _;
@@ -18,7 +19,7 @@ const SHADES: u8 = 8;
 /// The map of response times.
 pub(crate) fn map(times: &Times) -> Markup {
     let responses = || times.intervals().iter().map(|interval| &interval.brief.response);
-    if responses().all(|times| times.is_empty()) {
+    if responses().all(Histogram::is_empty) {
         return html! {};
     }
     let axis = log_axis(responses());
@@ -26,14 +27,7 @@ pub(crate) fn map(times: &Times) -> Markup {
     let spots = || columns.iter().flatten().copied().filter(|&requests| requests > 0.0);
     let range = (spots().fold(f64::MAX, f64::min), spots().fold(0.0, f64::max));
     let edges: Vec<_> = times.intervals().iter().map(|of| edges(times.place(of))).collect();
-    let mut chart = times.chart("heat", "Response times of all requests", "15 16 17 18");
-    chart.about =
-        "How many requests had which response time, and when. A darker spot stands for more; on a dark screen, a lighter one."
-            .to_owned();
-    chart.height = u32::from(ROWS * ROW);
-    chart.up = axis.ticks().collect();
-    chart.key = key();
-    chart.body = html! {
+    let body = html! {
         g.heat stroke-width=(ROW) {
             @for level in 1..=SHADES {
                 @let path = path(&columns, &edges, |requests| shade(requests, range) == level);
@@ -41,7 +35,18 @@ pub(crate) fn map(times: &Times) -> Markup {
             }
         }
     };
-    chart.figure()
+    Chart {
+        about:
+            "How many requests had which response time, and when. A darker spot stands for more; \
+                on a dark screen, a lighter one."
+                .to_owned(),
+        height: u32::from(ROWS * ROW),
+        up: axis.ticks().collect(),
+        key: key(),
+        body,
+        ..times.chart("heat", "Response times of all requests", "15 16 17 18")
+    }
+    .figure()
 }
 
 fn key() -> Markup {

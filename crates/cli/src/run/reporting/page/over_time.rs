@@ -70,7 +70,7 @@ impl Times {
         let mut intervals: Vec<Interval> = Vec::new();
         for next in all {
             match intervals.last_mut() {
-                Some(last) if last.length().min(next.length()) < least => last.join(next),
+                Some(before) if before.length().min(next.length()) < least => before.join(next),
                 _ => intervals.push(next.clone()),
             }
         }
