@@ -133,8 +133,8 @@ mod tests {
 
     #[test]
     fn shades_are_logarithmic_and_nothing_has_none() {
-        let shades = |range| [0.0, 1.0, 10.0, 101.0, 1e4].map(|requests| shade(requests, range));
-        assert_eq!(shades((1.0, 1e4)), [0, 1, 2, 5, 8]);
+        let shades = |range| [0.0, 1.0, 11.0, 101.0, 1e4].map(|requests| shade(requests, range));
+        assert_eq!(shades((1.0, 1e4)), [0, 1, 3, 5, 8]);
         assert_eq!(shade(5.0, (5.0, 5.0)), 8);
     }
 

@@ -3,7 +3,9 @@
 for (const figure of document.querySelectorAll("figure[data-table]")) {
   const table = document.getElementById(figure.dataset.table);
   const plot = figure.querySelector(".plot");
-  const names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+  // The kind of time is in the heading of the chart.
+  const kind = /^(wait|service|response) (?=p|m)/;
+  const names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.replace(kind, ""));
   const rows = [...table.tBodies[0].rows];
   const columns = figure.dataset.columns.split(" ").map(Number);
   const mark = plot.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "line"));
