@@ -92,7 +92,7 @@ fn line(second: &Second<'_>) -> String {
     let (started, completed, failed) = (stats.started(), stats.completed(), stats.failed());
     let slots = backlog.slots;
     let mut line =
-        format!("{from:.6},{to:.6},{asked:.3},{started},{completed},{failed},{slots},{time:.9}");
+        format!("{from:.6},{to:.6},{asked:.6},{started},{completed},{failed},{slots},{time:.9}");
     for times in [&stats.wait, &stats.service, &stats.response] {
         for (_, quantile) in POINTS {
             // A text takes all that is written to it.
@@ -125,7 +125,7 @@ mod tests {
         let line = line(&second);
         assert_eq!(
             line,
-            "1.000000,2.001000,0.500,0,0,0,3,0.000000007,,,,,,,,,2000,2000,2000,2000\n"
+            "1.000000,2.001000,0.500000,0,0,0,3,0.000000007,,,,,,,,,2000,2000,2000,2000\n"
         );
         let columns = |line: &str| line.matches(',').count();
         assert_eq!(columns(&line), columns(&head()));
