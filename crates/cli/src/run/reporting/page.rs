@@ -59,7 +59,7 @@ fn heading(summary: &Summary) -> Markup {
             h1.good[is_good] { (short) }
             p.verdict { (why) }
             @for missed in &summary.missed { p.missed { "Missed: " (missed) } }
-            p.what { (summary.title.url) " · " (start) " · " (human::time(summary.duration)) " recorded" }
+            p.what { bdi { (summary.title.url) } " · " (start) " · " (human::time(summary.duration)) " recorded" }
             (facts::key_figures(summary))
         }
     }
