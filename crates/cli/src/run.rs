@@ -4,6 +4,7 @@ mod action;
 pub(crate) mod args;
 mod asked;
 pub(crate) mod client;
+mod control;
 mod controller;
 pub(crate) mod criteria;
 mod keyboard;
@@ -11,6 +12,9 @@ pub(crate) mod keys;
 mod leftover;
 mod load;
 mod message;
+mod metrics;
+#[cfg(feature = "otlp")]
+mod push;
 mod recording;
 pub(crate) mod reporting;
 pub(crate) mod setup;
@@ -20,13 +24,17 @@ mod status;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::target::Target;
+use action::{Action, Refusal};
 use anyhow::Context;
+use control::Control;
 use controller::Controller;
 use keyboard::Keyboard;
 use load::shared::RunShared;
 use load::span::RunSpan;
 use load::threads::{self, Threads};
 use message::Message;
+#[cfg(feature = "otlp")]
+use push::Push;
 use recording::hdr_log::HdrLog;
 use reporting::summary::{Summary, Title};
 use setup::Setup;
@@ -53,14 +61,26 @@ pub(crate) fn run(
     let keyboard = Keyboard::listen(sender.clone(), interrupt);
     let progress = Progress::new();
     status::introduce(&progress, &setup.title(), keyboard.is_some());
+    let (watch, snapshots) = watch::channel(None);
+    let control = setup.door.as_ref().map(|door| {
+        progress.add_line(&format!("control at {}", door.url()));
+        Control::start(door, &setup.url, snapshots.clone(), sender.clone())
+    });
+    let control = control.transpose()?;
     let threads = Threads::start(&shared, &connections, &setup.cores, &sender)?;
     let is_wanted = wait_until_ready(&messages, &threads);
     let start = SystemTime::now();
     if let Some(hdr) = &mut hdr {
         hdr.begin(start)?;
     }
+    #[cfg(feature = "otlp")]
+    let push = setup.collector.as_ref().map(|collector| {
+        let every = setup.args.push.otlp_interval;
+        Push::start(Arc::clone(collector), every, start, snapshots, sender.clone())
+    });
+    #[cfg(feature = "otlp")]
+    let push = push.transpose()?;
     let span = start_schedule(setup, &shared, sender)?;
-    let (watch, _) = watch::channel(None);
     let asked = setup.asked(span.start)?;
     let mut controller =
         Controller::new(&shared, span, asked, progress, hdr, setup.policy(), watch);
@@ -72,6 +92,9 @@ pub(crate) fn run(
     threads.join()?;
     let (url, settings) = (setup.url.clone(), setup.args.settings.clone());
     let (mut summary, lost) = controller.sum_up(run_end, Title { url, start, settings });
+    drop(control);
+    #[cfg(feature = "otlp")]
+    push.and_then(Push::end).iter().for_each(|told| Progress::new().add_line(told));
     summary.require(&setup.args.criteria());
     Ok((summary, lost))
 }
@@ -83,6 +106,11 @@ fn wait_until_ready(messages: &Receiver<Message>, threads: &Threads) -> bool {
         match messages.recv_timeout(threads::GLANCE) {
             Ok(Message::Ready) => ready += 1,
             Ok(Message::Stop) => return false,
+            Ok(Message::Ask(Action::Stop, answer)) => {
+                let _ = answer.send(Ok(()));
+                return false;
+            }
+            Ok(Message::Ask(_, answer)) => drop(answer.send(Err(Refusal::NotStarted))),
             Err(_) if threads.ended() > 0 => return false,
             _ => {}
         }

@@ -130,12 +130,18 @@ impl<'run> Controller<'run> {
             match messages.recv_timeout(next - self.pacer.now()) {
                 Ok(Message::Stop | Message::LastSlot) => return,
                 Ok(Message::Key(key)) => self.press(key),
+                Ok(Message::Tell(text)) => self.progress.tell(&text),
                 Ok(Message::Ask(Action::Stop, answer)) => {
+                    self.show(Phase::WaitingForAnswers, false);
                     let _ = answer.send(Ok(()));
                     return;
                 }
-                // Whoever asks may have gone meanwhile.
-                Ok(Message::Ask(action, answer)) => drop(answer.send(self.act(action))),
+                Ok(Message::Ask(action, answer)) => {
+                    let done = self.act(action);
+                    self.show(self.phase(), false);
+                    // Whoever asks may have gone meanwhile.
+                    let _ = answer.send(done);
+                }
                 Ok(Message::Ready) => {}
                 Err(_) if self.pacer.now() >= self.span.end() => return,
                 Err(_) => self.tick(),
@@ -201,6 +207,7 @@ impl<'run> Controller<'run> {
                     let _ = answer.send(Ok(()));
                 }
                 Ok(Message::Ask(_, answer)) => drop(answer.send(Err(Refusal::Over))),
+                Ok(Message::Tell(text)) => self.progress.tell(&text),
                 Err(_) if self.pacer.now() >= self.next_tick() => {
                     let second = self.second.at;
                     self.collect();

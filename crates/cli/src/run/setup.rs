@@ -7,9 +7,12 @@ use super::client::plan::{self, Plan};
 use super::client::session::Session;
 use super::client::targets::{self, TargetSpec};
 use super::client::tls::Trust;
+use super::control::Door;
 use super::controller::Policy;
 use super::load::span::RunLength;
 use super::load::threads;
+#[cfg(feature = "otlp")]
+use super::push::collector::Collector;
 use super::recording::hdr_log::HdrLog;
 use crate::target::Target;
 use anyhow::{Context, bail, ensure};
@@ -41,6 +44,11 @@ pub(crate) struct Setup {
     pub(crate) target: Option<Target>,
     /// Cores to pin threads to; empty if they are not pinned.
     pub(crate) cores: Vec<CoreId>,
+    /// Where programs may look at the run and steer it.
+    pub(crate) door: Option<Door>,
+    /// Where metrics are sent.
+    #[cfg(feature = "otlp")]
+    pub(crate) collector: Option<Arc<Collector>>,
     /// Where the results go.
     pub(crate) output: Output,
     /// The open file for the interval log.
@@ -60,12 +68,16 @@ impl Setup {
         let first = args.schedule.starts()?.next().context("this load has no requests")?;
         for (option, file) in [("json", &args.json), ("hdr", &args.hdr)] {
             args.schedule.spare(option, file.as_deref())?;
+            args.control.spare(option, file.as_deref())?;
         }
         let end = args.schedule.end()?.unwrap_or(Duration::MAX);
         ensure!(args.warmup < end, "--warmup: the load is over before anything is recorded");
         // How long it takes to start the last request of a recording is not known yet.
         let end = if args.schedule.is_replay() { Duration::MAX } else { end };
         let cores = if args.pin { cores()? } else { Vec::new() };
+        let door = Door::open(&args.control)?;
+        #[cfg(feature = "otlp")]
+        let collector = args.push.collector()?.map(Arc::new);
         let (target, specs) = what(&args)?;
         let url = specs[0].url.to_string();
         let plan = Arc::new(Plan::new(&specs, &args.client, trust(&args, target.as_ref()))?);
@@ -76,7 +88,20 @@ impl Setup {
         // Only now: a run that can't be made leaves the results of the last one alone.
         let output = Output::create(args.json.as_deref())?;
         let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
-        Ok(Setup { args, url, first, end, plan, target, cores, output, hdr })
+        Ok(Setup {
+            args,
+            url,
+            first,
+            end,
+            plan,
+            target,
+            cores,
+            door,
+            #[cfg(feature = "otlp")]
+            collector,
+            output,
+            hdr,
+        })
     }
 
     /// How many connections each thread has.
