@@ -143,9 +143,13 @@ impl<'run> Controller<'run> {
                     let _ = answer.send(done);
                 }
                 Ok(Message::Ready) => {}
-                Err(_) if self.pacer.now() >= self.span.end() => return,
-                Err(_) => self.tick(),
+                Err(_) => {}
             }
+            // Also between messages: there may always be another one.
+            if self.pacer.now() >= self.span.end() {
+                return;
+            }
+            self.tick();
         }
     }
 
