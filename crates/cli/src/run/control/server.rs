@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 const CONNECTIONS: u32 = 64;
 
 /// How long a client may be silent before or in the head of a request.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long a connection may last: a client that reads no answers is not told from others.
 const LONGEST: Duration = Duration::from_secs(300);
@@ -80,7 +80,7 @@ async fn converse(
         async move { Ok::<_, Infallible>(desk.answer(request).await) }
     });
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD);
+    http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD).half_close(true);
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
     select! {
         _ = connection.as_mut() => return,
