@@ -14,8 +14,7 @@ use std::thread;
 use steered::Steered;
 use sums::assert_adds_up;
 
-const LONG: [&str; 6] =
-    ["--duration", "10min", "--control", "127.0.0.1:0", "--fail-if", "count response >= 0"];
+const LONG: [&str; 4] = ["--duration", "10min", "--control", "127.0.0.1:0"];
 const TOKEN: &str = "0123456789abcdefghij";
 
 /// A run of ten minutes, which is stopped before.
@@ -43,7 +42,7 @@ fn every_route_answers() {
         ("/rate", "200/s", "rate", json!("200/s")),
         ("/rate", " 1.5k/s\n", "rate", json!("1500/s")),
         ("/shape", "hold 100/s 1h", "shape", json!("hold 100/s 1h")),
-        ("/rate", "60/min", "rate", json!("60/min")),
+        ("/rate", "7/min", "rate", json!("7/min")),
     ] {
         let answer = run.ask("PUT", path, &[], body.as_bytes());
         assert_eq!((answer.status, &answer.json()[key]), (200, &expected), "{body}: {answer:?}");
@@ -87,8 +86,8 @@ fn what_is_refused_changes_nothing() {
         ("PUT", "/pause", none, b"", 405, "POST"),
         ("PUT", "/rate", none, b"", 411, "no body"),
         ("PUT", "/rate", &["Content-Length: 0"], b"", 400, ""),
-        ("PUT", "/rate", none, b"fast", 400, "fast"),
-        ("PUT", "/rate", none, b"0/s", 400, "0"),
+        ("PUT", "/rate", none, b"fast", 400, "not a rate"),
+        ("PUT", "/rate", none, b"0/s", 400, ""),
         ("PUT", "/rate", none, b"-5/s", 400, ""),
         ("PUT", "/rate", none, b"NaN", 400, ""),
         ("PUT", "/rate", none, b"1e400/s", 400, ""),
@@ -172,7 +171,7 @@ fn steering_changes_what_is_asked_for() {
 
 #[test]
 fn a_shape_from_outside_ends_the_run_that_followed_one() {
-    let control = ["--control", "127.0.0.1:0", "--fail-if", "count response >= 0"];
+    let control = ["--control", "127.0.0.1:0"];
     let run = Steered::start(&[&control[..], &["--shape", "hold 100/s 10min"]].concat());
     run.wait_until(is_running);
     assert_eq!(run.ask("PUT", "/shape", &[], b"ramp 100/s..300/s 500ms").status, 200);

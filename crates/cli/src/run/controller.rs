@@ -142,8 +142,7 @@ impl<'run> Controller<'run> {
                     // Whoever asks may have gone meanwhile.
                     let _ = answer.send(done);
                 }
-                Ok(Message::Ready) => {}
-                Err(_) => {}
+                Ok(Message::Ready) | Err(_) => {}
             }
             // Also between messages: there may always be another one.
             if self.pacer.now() >= self.span.end() {

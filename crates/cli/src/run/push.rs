@@ -65,10 +65,10 @@ impl Push {
 }
 
 fn run(runtime: Runtime, pusher: Pusher, every: Duration, ended: oneshot::Receiver<()>) -> Pushed {
-    let pushed = runtime.block_on(pusher.run(every, ended));
+    let outcome = runtime.block_on(pusher.run(every, ended));
     // A name that is being resolved can't be given up; it must not hold up the end.
     runtime.shutdown_background();
-    pushed
+    outcome
 }
 
 struct Pusher {

@@ -55,16 +55,16 @@ impl Steered {
 
     /// The answer to a request.
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Answer {
-        let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
         let has = |name: &str| headers.iter().any(|header| header.starts_with(name));
+        let mut head = vec![format!("{method} {path} HTTP/1.1"), "Connection: close".to_owned()];
         if !has("Host:") {
-            head += &format!("Host: {}\r\n", self.address);
+            head.push(format!("Host: {}", self.address));
         }
         if !body.is_empty() && !has("Content-Length:") && !has("Transfer-Encoding:") {
-            head += &format!("Content-Length: {}\r\n", body.len());
+            head.push(format!("Content-Length: {}", body.len()));
         }
-        headers.iter().for_each(|header| head += &format!("{header}\r\n"));
-        self.send(&[head.as_bytes(), b"\r\n", body].concat())
+        head.extend(headers.iter().copied().map(str::to_owned));
+        self.send(&[head.join("\r\n").as_bytes(), b"\r\n\r\n", body].concat())
     }
 
     /// The answer to these bytes.
@@ -112,7 +112,8 @@ impl Steered {
     pub(crate) fn end(mut self) -> (Value, String) {
         let output: Output = self.child.take().unwrap().wait_with_output().unwrap();
         let stderr = self.stderr.take().unwrap().join().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{stderr}");
+        // 3: more requests failed than a run may have.
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{stderr}");
         (serde_json::from_slice(&output.stdout).unwrap(), stderr)
     }
 }

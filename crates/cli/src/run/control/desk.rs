@@ -103,12 +103,12 @@ impl Desk {
     /// The new state, once the controller has done what is asked.
     async fn order(&self, action: Action) -> Result<Response<Full<Bytes>>, Refused> {
         let (sender, answer) = oneshot::channel();
-        let over = |_| Refused::new(StatusCode::CONFLICT, "the run is over");
-        self.messages.send(Message::Ask(action, sender)).map_err(|_| over(()))?;
+        let over = || Refused::new(StatusCode::CONFLICT, "the run is over");
+        self.messages.send(Message::Ask(action, sender)).map_err(|_| over())?;
         match timeout(DEADLINE, answer).await {
             Ok(Ok(Ok(()))) => Ok(self.status()),
             Ok(Ok(Err(refusal))) => Err(Refused::new(StatusCode::CONFLICT, refusal.text())),
-            Ok(Err(_)) => Err(over(())),
+            Ok(Err(_)) => Err(over()),
             Err(_) => Err(Refused::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "the run has no time to answer; it may still do this",

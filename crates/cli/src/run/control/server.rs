@@ -59,13 +59,11 @@ async fn accept(
     room: &Arc<Semaphore>,
 ) -> Option<(TcpStream, OwnedSemaphorePermit)> {
     let place = Arc::clone(room).acquire_owned().await.ok()?;
-    match listener.accept().await {
-        Ok((stream, _)) => Some((stream, place)),
-        Err(_) => {
-            sleep(RESPITE).await;
-            None
-        }
+    if let Ok((stream, _)) = listener.accept().await {
+        return Some((stream, place));
     }
+    sleep(RESPITE).await;
+    None
 }
 
 /// Answers one client, until it goes, has been here too long, or the run is over.

@@ -160,25 +160,27 @@ fn histogram(times: &Buckets, encoder: &mut MetricEncoder<'_>) -> fmt::Result {
 /// The same in the plain format: it has no units and no end, no info, and a counter is called as
 /// its samples are.
 fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
     let mut help = "";
-    for line in text.lines() {
+    let lines = text.lines().filter_map(|line| {
         let mut words = line.splitn(4, ' ');
         match [words.next(), words.next(), words.next(), words.next()] {
-            [Some("#"), Some("HELP"), _, text] => help = text.unwrap_or_default(),
+            [Some("#"), Some("HELP"), _, text] => {
+                help = text.unwrap_or_default();
+                None
+            }
             [Some("#"), Some("TYPE"), Some(name), Some(kind)] => {
                 let (suffix, kind) = match kind {
                     "counter" => ("_total", kind),
                     "info" => ("_info", "gauge"),
                     _ => ("", kind),
                 };
-                plain += &format!("# HELP {name}{suffix} {help}\n# TYPE {name}{suffix} {kind}\n");
+                Some(format!("# HELP {name}{suffix} {help}\n# TYPE {name}{suffix} {kind}\n"))
             }
-            [Some("#"), ..] => {}
-            _ => plain += &format!("{line}\n"),
+            [Some("#"), ..] => None,
+            _ => Some(format!("{line}\n")),
         }
-    }
-    plain
+    });
+    lines.collect()
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "While it runs")]
 pub(crate) struct PushArgs {
-    /// Send metrics to this OpenTelemetry collector, by OTLP over HTTP, as in http://127.0.0.1:4318;
-    /// they go to /v1/metrics below it
+    /// Send metrics to the OpenTelemetry collector at this address, by OTLP over HTTP; they go to
+    /// /v1/metrics below it
     #[arg(long, value_name = "URL", value_parser = url)]
     pub(crate) otlp: Option<Uri>,
 

@@ -12,10 +12,12 @@ use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceResp
 use prost::Message;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::select;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
@@ -71,15 +73,15 @@ impl Collector {
     {
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let answered = async { judge(sender.send_request(self.request(message)?).await?).await };
-        // The connection makes progress only while it is polled, and may end before the answer does.
+        // The connection makes progress only while it is polled. What ends it is told to the request,
+        // unless that has its answer.
         let driven = async {
-            connection.await?;
-            std::future::pending::<anyhow::Result<()>>().await
+            let _ = connection.await;
+            pending().await
         };
-        tokio::select! {
-            biased;
+        select! {
             answered = answered => answered,
-            failed = driven => failed,
+            never = driven => never,
         }
     }
 
