@@ -41,6 +41,7 @@ impl Progress {
     }
 
     /// Writes a line that stays, in place of the live line until that is shown again.
+    #[cfg(feature = "otlp")]
     pub(crate) fn tell(&self, text: &str) {
         if self.in_place {
             let _ = queue!(io::stderr(), Print('\r'), Clear(ClearType::UntilNewLine));

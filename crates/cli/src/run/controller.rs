@@ -130,6 +130,7 @@ impl<'run> Controller<'run> {
             match messages.recv_timeout(next - self.pacer.now()) {
                 Ok(Message::Stop | Message::LastSlot) => return,
                 Ok(Message::Key(key)) => self.press(key),
+                #[cfg(feature = "otlp")]
                 Ok(Message::Tell(text)) => self.progress.tell(&text),
                 Ok(Message::Ask(Action::Stop, answer)) => {
                     self.show(Phase::WaitingForAnswers, false);
@@ -210,6 +211,7 @@ impl<'run> Controller<'run> {
                     let _ = answer.send(Ok(()));
                 }
                 Ok(Message::Ask(_, answer)) => drop(answer.send(Err(Refusal::Over))),
+                #[cfg(feature = "otlp")]
                 Ok(Message::Tell(text)) => self.progress.tell(&text),
                 Err(_) if self.pacer.now() >= self.next_tick() => {
                     let second = self.second.at;

@@ -16,6 +16,7 @@ pub(crate) enum Message {
     /// A key was pressed.
     Key(KeyEvent),
     /// Something that people should read.
+    #[cfg(feature = "otlp")]
     Tell(String),
     /// A program asks for this, and for what came of it.
     Ask(Action, oneshot::Sender<Result<(), Refusal>>),

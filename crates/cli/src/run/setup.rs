@@ -231,7 +231,7 @@ fn advice(failure: Failure) -> &'static str {
 fn allow_open_files(connections: u32) -> anyhow::Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     // The embedded target has the other end of each connection, and files and timers are open too.
-    let wanted = u64::from(connections) * 2 + 100;
+    let wanted = u64::from(connections) * 2 + 200;
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= wanted) {
         return Ok(());
