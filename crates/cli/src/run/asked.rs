@@ -295,6 +295,29 @@ mod tests {
     }
 
     #[test]
+    fn a_thousand_changes_are_integrated() {
+        let mut asked = asked("--rate 1k/s");
+        for second in 1_u32..1_000 {
+            let now = at(10.0 + f64::from(second));
+            match second % 3 {
+                0 => asked.change(now, rate("100/s")),
+                1 => asked.pause(now, true),
+                _ => asked.pause(now, false),
+            }
+        }
+        // 1000 in the first second, 100 in each that is not the second of three.
+        for (from, to, count) in [
+            (0.0, 11.0, 1_000.0),
+            (10.0, 13.0, 2_000.0),
+            (13.0, 1_009.0, 66_400.0),
+            (16.5, 17.5, 50.0),
+            (1_008.0, 1_010.0, 200.0),
+        ] {
+            assert_near(asked.count(at(from), at(to)), count);
+        }
+    }
+
+    #[test]
     fn a_shape_goes_on_after_a_pause_where_it_was() {
         let mut asked = asked(RAMP);
         asked.pause(at(14.0), true);
