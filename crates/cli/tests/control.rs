@@ -4,12 +4,17 @@
 mod steered;
 mod sums;
 
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 use std::thread;
 use steered::Steered;
 use sums::assert_adds_up;
@@ -199,6 +204,46 @@ fn a_stalled_target_holds_up_no_answer() {
     let (results, _) = run.stop(&[]);
     assert_eq!(results["unfinished"], 4);
     assert_adds_up(&results);
+}
+
+/// A server that answers one request by TLS, and agrees with nobody else. It ends with the test.
+fn server_that_falls_silent() -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("https://{}/", listener.local_addr().unwrap());
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![cert.der().clone()], key)
+        .unwrap();
+    let session = ServerConnection::new(Arc::new(config)).unwrap();
+    thread::spawn(move || {
+        let mut stream = StreamOwned::new(session, listener.accept().unwrap().0);
+        let _ = stream.read(&mut [0; 4096]).unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+        let silent: Vec<_> = listener.incoming().collect();
+        drop(silent);
+    });
+    url
+}
+
+#[test]
+fn a_run_that_has_not_started_can_only_be_stopped() {
+    let patient = ["--timeout", "10min", "--connect-timeout", "10min", "--insecure", "-c", "4"];
+    let run = long(&[&["--url", &server_that_falls_silent()], &patient[..]].concat());
+    assert_eq!(run.status()["phase"], "preparing");
+    assert!(run.ask("GET", "/metrics", &[], b"").body.contains("{phase=\"preparing\"} 1.0\n"));
+    for (method, path, body) in [("PUT", "/rate", "5/s"), ("POST", "/pause", "")] {
+        let answer = run.ask(method, path, &[], body.as_bytes());
+        assert_eq!(answer.status, 409, "{answer:?}");
+        assert!(answer.body.contains("not started yet"), "{answer:?}");
+    }
+    assert_eq!(run.ask("POST", "/stop", &[], b"").status, 200);
+    run.wait_until(|state| state["phase"] == "waiting-for-answers");
+    assert_adds_up(&run.stop(&[]).0);
 }
 
 #[test]
