@@ -40,6 +40,15 @@ impl Progress {
         }
     }
 
+    /// Writes a line that stays, in place of the live line until that is shown again.
+    #[cfg(feature = "otlp")]
+    pub(crate) fn tell(&self, text: &str) {
+        if self.in_place {
+            let _ = queue!(io::stderr(), Print('\r'), Clear(ClearType::UntilNewLine));
+        }
+        self.add_line(text);
+    }
+
     /// Writes a line that stays.
     pub(crate) fn add_line(&self, text: &str) {
         // In raw mode, a new line does not return the carriage.

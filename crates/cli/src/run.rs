@@ -4,6 +4,7 @@ mod action;
 pub(crate) mod args;
 mod asked;
 pub(crate) mod client;
+mod control;
 mod controller;
 pub(crate) mod criteria;
 mod files;
@@ -12,6 +13,9 @@ pub(crate) mod keys;
 mod leftover;
 mod load;
 mod message;
+mod metrics;
+#[cfg(feature = "otlp")]
+mod push;
 mod recording;
 pub(crate) mod reporting;
 pub(crate) mod setup;
@@ -21,13 +25,17 @@ mod status;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::target::Target;
+use action::{Action, Refusal};
 use anyhow::Context;
+use control::Control;
 use controller::Controller;
 use keyboard::Keyboard;
 use load::shared::RunShared;
 use load::span::RunSpan;
 use load::threads::{self, Threads};
 use message::Message;
+#[cfg(feature = "otlp")]
+use push::Push;
 use recording::logs::Logs;
 use reporting::machine::Machine;
 use reporting::summary::{Summary, Title};
@@ -52,12 +60,24 @@ pub(crate) fn run(setup: &Setup, mut logs: Logs) -> anyhow::Result<(Summary, any
     let keyboard = Keyboard::listen(sender.clone(), interrupt);
     let progress = Progress::new();
     status::introduce(&progress, &setup.title(), keyboard.is_some());
+    let (watch, snapshots) = watch::channel(None);
+    let control = setup.door.as_ref().map(|door| {
+        progress.add_line(&format!("control at {}", door.url()));
+        Control::start(door, &setup.url, snapshots.clone(), sender.clone())
+    });
+    let control = control.transpose()?;
     let threads = Threads::start(&shared, &connections, &setup.cores, &sender)?;
     let is_wanted = wait_until_ready(&messages, &threads);
     let start = SystemTime::now();
     logs.begin(start);
+    #[cfg(feature = "otlp")]
+    let push = setup.collector.as_ref().map(|collector| {
+        let every = setup.args.push.otlp_interval;
+        Push::start(Arc::clone(collector), every, start, snapshots, sender.clone())
+    });
+    #[cfg(feature = "otlp")]
+    let push = push.transpose()?;
     let span = start_schedule(setup, &shared, sender)?;
-    let (watch, _) = watch::channel(None);
     let asked = setup.asked(span.start)?;
     let mut controller =
         Controller::new(&shared, span, asked, progress, logs, setup.policy(), watch);
@@ -70,6 +90,9 @@ pub(crate) fn run(setup: &Setup, mut logs: Logs) -> anyhow::Result<(Summary, any
     let (url, settings) = (setup.url.clone(), setup.args.settings.clone());
     let machine = Machine::here();
     let (mut summary, lost) = controller.sum_up(run_end, Title { url, start, settings, machine });
+    drop(control);
+    #[cfg(feature = "otlp")]
+    push.and_then(Push::end).iter().for_each(|told| Progress::new().add_line(told));
     summary.require(&setup.args.criteria());
     Ok((summary, lost))
 }
@@ -81,6 +104,11 @@ fn wait_until_ready(messages: &Receiver<Message>, threads: &Threads) -> bool {
         match messages.recv_timeout(threads::GLANCE) {
             Ok(Message::Ready) => ready += 1,
             Ok(Message::Stop) => return false,
+            Ok(Message::Ask(Action::Stop, answer)) => {
+                let _ = answer.send(Ok(()));
+                return false;
+            }
+            Ok(Message::Ask(_, answer)) => drop(answer.send(Err(Refusal::NotStarted))),
             Err(_) if threads.ended() > 0 => return false,
             _ => {}
         }

@@ -24,6 +24,8 @@ pub(crate) enum Action {
 /// Why nothing was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
+    /// The schedule has not started.
+    NotStarted,
     /// The workers have gone: nobody would start what is asked for from now on.
     NoRequestsLeft,
     /// The schedule has ended.
@@ -34,6 +36,7 @@ impl Refusal {
     /// Why, in words.
     pub(crate) fn text(self) -> &'static str {
         match self {
+            Refusal::NotStarted => "the schedule has not started yet",
             Refusal::NoRequestsLeft => "the load has no requests left",
             Refusal::Over => "the schedule has ended",
         }

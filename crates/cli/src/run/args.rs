@@ -1,7 +1,10 @@
 //! The options of `nanopace run`; the texts here are its `--help` page.
 
 use super::client::args::ClientArgs;
+use super::control::args::ControlArgs;
 use super::criteria::Criterion;
+#[cfg(feature = "otlp")]
+use super::push::args::PushArgs;
 use crate::schedule::args::ScheduleArgs;
 use crate::target::args::TargetArgs;
 use clap::Args;
@@ -94,6 +97,13 @@ pub(crate) struct RunArgs {
     /// Write an interval log of HDR histograms, with one line per second and kind of time
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) hdr: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) control: ControlArgs,
+
+    #[cfg(feature = "otlp")]
+    #[command(flatten)]
+    pub(crate) push: PushArgs,
 }
 
 impl RunArgs {

@@ -135,16 +135,26 @@ impl<'run> Controller<'run> {
             match messages.recv_timeout(next - self.pacer.now()) {
                 Ok(Message::Stop | Message::LastSlot) => return,
                 Ok(Message::Key(key)) => self.press(key),
+                #[cfg(feature = "otlp")]
+                Ok(Message::Tell(text)) => self.progress.tell(&text),
                 Ok(Message::Ask(Action::Stop, answer)) => {
+                    self.show(Phase::WaitingForAnswers, false);
                     let _ = answer.send(Ok(()));
                     return;
                 }
-                // Whoever asks may have gone meanwhile.
-                Ok(Message::Ask(action, answer)) => drop(answer.send(self.act(action))),
-                Ok(Message::Ready) => {}
-                Err(_) if self.pacer.now() >= self.span.end() => return,
-                Err(_) => self.tick(),
+                Ok(Message::Ask(action, answer)) => {
+                    let done = self.act(action);
+                    self.show(self.phase(), false);
+                    // Whoever asks may have gone meanwhile.
+                    let _ = answer.send(done);
+                }
+                Ok(Message::Ready) | Err(_) => {}
             }
+            // Also between messages: there may always be another one.
+            if self.pacer.now() >= self.span.end() {
+                return;
+            }
+            self.tick();
         }
     }
 
@@ -206,6 +216,8 @@ impl<'run> Controller<'run> {
                     let _ = answer.send(Ok(()));
                 }
                 Ok(Message::Ask(_, answer)) => drop(answer.send(Err(Refusal::Over))),
+                #[cfg(feature = "otlp")]
+                Ok(Message::Tell(text)) => self.progress.tell(&text),
                 Err(_) if self.pacer.now() >= self.next_tick() => {
                     let second = self.second.at;
                     self.collect();

@@ -49,6 +49,7 @@ impl Files {
             ("targets", &args.targets),
             ("body-file", &client.body_file),
             ("cacert", &client.cacert),
+            ("control-token-file", &args.control.control_token_file),
         ];
         for (option, file) in &self.0 {
             args.schedule.spare(option, Some(file))?;

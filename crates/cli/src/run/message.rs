@@ -15,6 +15,9 @@ pub(crate) enum Message {
     Ready,
     /// A key was pressed.
     Key(KeyEvent),
+    /// Something that people should read.
+    #[cfg(feature = "otlp")]
+    Tell(String),
     /// A program asks for this, and for what came of it.
     Ask(Action, oneshot::Sender<Result<(), Refusal>>),
 }

@@ -7,10 +7,13 @@ use super::client::plan::{self, Plan};
 use super::client::session::Session;
 use super::client::targets::{self, TargetSpec};
 use super::client::tls::Trust;
+use super::control::Door;
 use super::controller::Policy;
 use super::files::{Files, is_stdout};
 use super::load::span::RunLength;
 use super::load::threads;
+#[cfg(feature = "otlp")]
+use super::push::collector::Collector;
 use super::recording::csv_log::CsvLog;
 use super::recording::hdr_log::HdrLog;
 use super::recording::logs::Logs;
@@ -44,6 +47,11 @@ pub(crate) struct Setup {
     pub(crate) target: Option<Target>,
     /// Cores to pin threads to; empty if they are not pinned.
     pub(crate) cores: Vec<CoreId>,
+    /// Where programs may look at the run and steer it.
+    pub(crate) door: Option<Door>,
+    /// Where metrics are sent.
+    #[cfg(feature = "otlp")]
+    pub(crate) collector: Option<Arc<Collector>>,
     /// Where the results go.
     pub(crate) output: Output,
     /// The open file for the page.
@@ -64,6 +72,9 @@ impl Setup {
         // How long it takes to start the last request of a recording is not known yet.
         let end = if args.schedule.is_replay() { Duration::MAX } else { end };
         let cores = if args.pin { cores()? } else { Vec::new() };
+        let door = Door::open(&args.control)?;
+        #[cfg(feature = "otlp")]
+        let collector = args.push.collector()?.map(Arc::new);
         let (target, specs) = what(&args)?;
         let url = specs[0].url.to_string();
         let plan = Arc::new(Plan::new(&specs, &args.client, trust(&args, target.as_ref()))?);
@@ -77,7 +88,21 @@ impl Setup {
         let csv = args.csv.as_deref().map(CsvLog::create).transpose()?;
         let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
         let logs = Logs::new(hdr, csv, args.warmup);
-        Ok(Setup { args, url, first, end, plan, target, cores, output, html, logs })
+        Ok(Setup {
+            args,
+            url,
+            first,
+            end,
+            plan,
+            target,
+            cores,
+            door,
+            #[cfg(feature = "otlp")]
+            collector,
+            output,
+            html,
+            logs,
+        })
     }
 
     /// How many connections each thread has.
@@ -207,7 +232,7 @@ fn advice(failure: Failure) -> &'static str {
 fn allow_open_files(connections: u32) -> anyhow::Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     // The embedded target has the other end of each connection, and files and timers are open too.
-    let wanted = u64::from(connections) * 2 + 100;
+    let wanted = u64::from(connections) * 2 + 200;
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= wanted) {
         return Ok(());

@@ -111,9 +111,10 @@ struct Gaps {
     coefficient_of_variation: Option<f64>,
 }
 
+/// Where the schedule's time went.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names, reason = "the names are a promise")]
-struct Ledger {
+pub(crate) struct Ledger {
     elapsed_ns: u64,
     allocated_ns: u64,
     idle_ns: u64,
@@ -210,7 +211,8 @@ impl Brief {
 }
 
 impl Ledger {
-    fn new(ledger: &nanopace::Ledger) -> Ledger {
+    /// The object for a ledger.
+    pub(crate) fn new(ledger: &nanopace::Ledger) -> Ledger {
         Ledger {
             elapsed_ns: nanos(ledger.elapsed),
             allocated_ns: nanos(ledger.allocated),
