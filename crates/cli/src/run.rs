@@ -10,7 +10,7 @@ mod keyboard;
 pub(crate) mod keys;
 mod leftover;
 mod load;
-mod message;
+pub(crate) mod message;
 mod recording;
 pub(crate) mod reporting;
 pub(crate) mod setup;
@@ -36,15 +36,13 @@ use std::time::SystemTime;
 use tokio::sync::watch;
 
 /// The first interrupt ends the schedule, the second one the waiting for answers.
-const INTERRUPTS: usize = 2;
+pub(crate) const INTERRUPTS: usize = 2;
 
 /// Runs what is set up, to its end. Returns the results, and whether the interval log is complete.
 pub(crate) fn run(
     setup: &Setup,
-    mut hdr: Option<HdrLog>,
+    hdr: Option<HdrLog>,
 ) -> anyhow::Result<(Summary, anyhow::Result<()>)> {
-    let connections = setup.connections();
-    let shared = Arc::new(RunShared::new(setup.pacer()?, Arc::clone(&setup.plan), &connections));
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();
     // The receiver is gone only when the run has ended.
@@ -53,22 +51,36 @@ pub(crate) fn run(
     let keyboard = Keyboard::listen(sender.clone(), interrupt);
     let progress = Progress::new();
     status::introduce(&progress, &setup.title(), keyboard.is_some());
-    let threads = Threads::start(&shared, &connections, &setup.cores, &sender)?;
-    let is_wanted = wait_until_ready(&messages, &threads);
+    perform(setup, hdr, progress, &sender, &messages)
+}
+
+/// Runs what is set up, as the messages say. The first [`Message::Stop`] ends the schedule, the
+/// second one the waiting for answers.
+pub(crate) fn perform(
+    setup: &Setup,
+    mut hdr: Option<HdrLog>,
+    progress: Progress,
+    sender: &Sender<Message>,
+    messages: &Receiver<Message>,
+) -> anyhow::Result<(Summary, anyhow::Result<()>)> {
+    let connections = setup.connections();
+    let shared = Arc::new(RunShared::new(setup.pacer()?, Arc::clone(&setup.plan), &connections));
+    let threads = Threads::start(&shared, &connections, &setup.cores, sender)?;
+    let is_wanted = wait_until_ready(messages, &threads);
     let start = SystemTime::now();
     if let Some(hdr) = &mut hdr {
         hdr.begin(start)?;
     }
-    let span = start_schedule(setup, &shared, sender)?;
+    let span = start_schedule(setup, &shared, sender.clone())?;
     let (watch, _) = watch::channel(None);
     let asked = setup.asked(span.start)?;
     let mut controller =
         Controller::new(&shared, span, asked, progress, hdr, setup.policy(), watch);
     if is_wanted {
-        controller.run(&messages);
+        controller.run(messages);
     }
     let run_end = controller.end();
-    controller.wait_for_answers(&messages, &threads);
+    controller.wait_for_answers(messages, &threads);
     threads.join()?;
     let (url, settings) = (setup.url.clone(), setup.args.settings.clone());
     let (mut summary, lost) = controller.sum_up(run_end, Title { url, start, settings });

@@ -5,4 +5,4 @@ pub(crate) mod json;
 mod rates;
 pub(crate) mod report;
 pub(crate) mod summary;
-mod verdict;
+pub(crate) mod verdict;

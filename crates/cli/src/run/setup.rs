@@ -14,7 +14,7 @@ use super::recording::hdr_log::HdrLog;
 use crate::target::Target;
 use anyhow::{Context, bail, ensure};
 use core_affinity::CoreId;
-use nanopace::{Nanos, Pacer, Strictness};
+use nanopace::{Nanos, Pacer, Rate, Strictness};
 use nanopace_console::Output;
 use std::path::Path;
 use std::sync::Arc;
@@ -77,6 +77,15 @@ impl Setup {
         let output = Output::create(args.json.as_deref())?;
         let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
         Ok(Setup { args, url, first, end, plan, target, cores, output, hdr })
+    }
+
+    /// From now on it is set up for a constant rate of `hz`, for so long.
+    pub(crate) fn change(&mut self, hz: f64, duration: Duration) -> anyhow::Result<()> {
+        self.args.schedule.rate = Some(Rate::from_hz(hz)?);
+        self.args.duration = Some(duration);
+        // Random arrivals may begin later at a lower rate.
+        self.first = self.args.schedule.starts()?.next().context("this load has no requests")?;
+        Ok(())
     }
 
     /// How many connections each thread has.

@@ -1,0 +1,69 @@
+//! What a search has found.
+
+use super::judge::Measured;
+use super::method::{Conclusion, Outcome, Search};
+use serde::Serialize;
+use std::time::{Duration, SystemTime};
+
+/// What a search has found, and how.
+#[derive(Debug)]
+pub(crate) struct Results {
+    /// Where requests went.
+    pub(crate) url: String,
+    /// How many requests could be in flight.
+    pub(crate) connections: u32,
+    /// When it began.
+    pub(crate) start: SystemTime,
+    /// How long it took.
+    pub(crate) took: Duration,
+    /// What follows from the steps.
+    pub(crate) conclusion: Conclusion,
+    /// Rates at which steps contradicted each other.
+    pub(crate) contradictions: Vec<f64>,
+    /// How far apart the rates of the answer may be.
+    pub(crate) precision: f64,
+    /// All steps, in order.
+    pub(crate) steps: Vec<Measured>,
+    /// Why there are no more of them.
+    pub(crate) end: End,
+}
+
+/// Why a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum End {
+    /// Nothing was left to find out.
+    Complete,
+    Steps,
+    Time,
+    Interrupted,
+}
+
+impl End {
+    /// Why a search has no more steps.
+    pub(crate) fn of(search: &Search) -> End {
+        match search.conclusion() {
+            Conclusion::Unfinished { .. } => End::Steps,
+            _ => End::Complete,
+        }
+    }
+}
+
+impl Results {
+    /// Whether the rate was found, or none is too high.
+    pub(crate) fn is_answer(&self) -> bool {
+        matches!(self.conclusion, Conclusion::Found { .. } | Conclusion::AllKept { .. })
+    }
+
+    /// The last step that shows why the promise is not kept above the answer.
+    pub(crate) fn culprit(&self) -> Option<&Measured> {
+        let hz = match self.conclusion {
+            Conclusion::Found { broken, .. } | Conclusion::NoneKept { broken } => Some(broken),
+            Conclusion::GeneratorLimit { limit, .. } => Some(limit),
+            Conclusion::Unfinished { missed, .. } => missed,
+            Conclusion::AllKept { .. } => None,
+        }?;
+        let is_at = |step: &&Measured| (step.hz - hz).abs() < 1e-9 * hz;
+        self.steps.iter().rev().filter(is_at).find(|step| step.outcome != Outcome::Kept)
+    }
+}
