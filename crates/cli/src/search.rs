@@ -138,7 +138,7 @@ impl Job {
         let target = if target.is_some() { " (embedded target)" } else { "" };
         let least = human::time(self.least);
         format!(
-            "{url}{target}: {} connections on {} threads, {} arrivals, steps of {least} at least, until not {}",
+            "{url}{target}: {} connections on {} threads, {} arrivals, steps of at least {least}; the promise: {}",
             args.client.connections,
             self.setup.connections().len(),
             args.schedule.arrivals,

@@ -29,6 +29,10 @@ impl Display for Answer<'_> {
                 "noise     steps contradicted each other at {rates}: most of them counted. A longer --step is more certain."
             )?;
         }
+        if let count @ 1.. = results.unjudged() {
+            let steps = if count == 1 { "step was" } else { "steps were" };
+            writeln!(f, "noise     {count} {steps} not judged: the generator could not keep up.")?;
+        }
         let ended = match results.end {
             End::Complete => "",
             End::Steps => "; no more --max-steps",

@@ -19,6 +19,8 @@ const MOST_FAILURES: u32 = 3;
 const CONFIRMED: u32 = 2;
 /// How far apart the two rates of an answer may be, if the generator was the limit in between.
 const NEAR: f64 = 1.05;
+/// A factor between two rates that rounding does not make one.
+const NEXT: f64 = 1.002;
 
 /// Where to search, in operations per second.
 #[derive(Clone, Copy, Debug)]
@@ -157,7 +159,6 @@ impl Search {
     /// What follows from all steps so far.
     pub(crate) fn conclusion(&self) -> Conclusion {
         let (kept, missed) = (self.kept(), self.missed());
-        let near = NEAR.max(1.0 + self.bounds.precision);
         let broken = self.broken().map(|trial| trial.hz);
         let kept_hz = kept.map(|trial| trial.hz);
         match (kept_hz, missed) {
@@ -165,7 +166,7 @@ impl Search {
                 Conclusion::Unfinished { kept: kept_hz, missed: missed.map(|trial| trial.hz) }
             }
             (Some(kept), None) => Conclusion::AllKept { kept },
-            (Some(kept), Some(_)) if broken.is_some_and(|broken| broken <= kept * near) => {
+            (Some(kept), Some(_)) if broken.is_some_and(|broken| broken <= self.near(kept)) => {
                 Conclusion::Found { kept, broken: broken.unwrap_or(kept) }
             }
             (kept, Some(missed)) if missed.is(Outcome::Generator) => {
@@ -207,16 +208,33 @@ impl Search {
     /// and that of the target above it.
     fn middle(&self) -> Option<Step> {
         let (missed, broken) = (self.missed()?, self.broken());
-        let below =
-            |broken: &Trial| self.trials.iter().rev().find(|trial| trial.hz < broken.hz).copied();
-        let above_generator = broken.and_then(|broken| Some((below(&broken)?, broken)));
-        let bracket = self.kept().map(|kept| (kept, missed));
+        let bracket = self.kept().map(|kept| (kept.hz, missed.hz));
+        let above_generator = broken.and_then(|broken| Some((self.below(broken.hz)?, broken.hz)));
         let (from, to) = [bracket, above_generator]
             .into_iter()
             .flatten()
-            .find(|(from, to)| to.hz > from.hz * (1.0 + self.bounds.precision))?;
-        let hz = four_digits((from.hz * to.hz).sqrt());
+            .find(|(from, to)| *to > from * (1.0 + self.bounds.precision))
+            .or_else(|| self.above_generator())?;
+        let hz = four_digits((from * to).sqrt());
         Some(Step { hz, purpose: Purpose::Bisect })
+    }
+
+    /// Where the target's limit would still be near, if only the generator's is known yet.
+    fn above_generator(&self) -> Option<(f64, f64)> {
+        let (kept, last) = (self.kept()?, self.trials.last()?);
+        let near = self.near(kept.hz).min(self.bounds.max);
+        let is_new = last.is(Outcome::Generator) && last.hz * NEXT < near;
+        is_new.then_some((near / NEXT, near / NEXT))
+    }
+
+    /// Up to where a rate is near another one.
+    fn near(&self, hz: f64) -> f64 {
+        hz * NEAR.max(1.0 + self.bounds.precision)
+    }
+
+    /// The highest rate below this one that was tried.
+    fn below(&self, hz: f64) -> Option<f64> {
+        self.trials.iter().rev().map(|trial| trial.hz).find(|below| *below < hz)
     }
 
     /// The highest rate that keeps the promise.
@@ -417,8 +435,8 @@ mod tests {
             };
             prop_assert!(kept <= at && at < limit, "{conclusion:?} {at}");
             prop_assert!(limit <= kept * (1.0 + bounds.precision), "{conclusion:?}");
-            // Each failure is repeated twice.
-            prop_assert!(steps.len() <= 3 * most_steps(bounds, at));
+            // Each failure is repeated twice. One rate more is tried, a little above.
+            prop_assert!(steps.len() <= 3 * (most_steps(bounds, at) + 1));
         }
 
         /// Whatever happens: the search ends, stays within its bounds, and has no rate that it knows.

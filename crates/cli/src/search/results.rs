@@ -55,6 +55,11 @@ impl Results {
         matches!(self.conclusion, Conclusion::Found { .. } | Conclusion::AllKept { .. })
     }
 
+    /// How many steps the generator spoiled.
+    pub(crate) fn unjudged(&self) -> usize {
+        self.steps.iter().filter(|step| step.outcome == Outcome::Generator).count()
+    }
+
     /// The last step that shows why the promise is not kept above the answer.
     pub(crate) fn culprit(&self) -> Option<&Measured> {
         let hz = match self.conclusion {
