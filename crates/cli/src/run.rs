@@ -11,7 +11,7 @@ pub(crate) mod keys;
 mod leftover;
 mod load;
 pub(crate) mod message;
-mod recording;
+pub(crate) mod recording;
 pub(crate) mod reporting;
 pub(crate) mod setup;
 mod snapshot;

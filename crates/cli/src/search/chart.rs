@@ -29,25 +29,30 @@ pub(crate) struct LogAxis {
 }
 
 /// The mark of a step.
-pub(crate) fn mark(outcome: Outcome) -> char {
+pub(crate) fn mark(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Kept => 'o',
-        Outcome::Broken => 'x',
-        Outcome::Generator => '?',
+        Outcome::Kept => "o",
+        Outcome::Broken => "x",
+        Outcome::Generator => "?",
     }
 }
 
 impl LogAxis {
-    /// An axis for these values and a little more; none if there are no values.
+    /// An axis from the least of these values to the greatest; none if there are none.
     pub(crate) fn over(values: impl Iterator<Item = f64> + Clone) -> Option<LogAxis> {
         let (from, to) = (values.clone().reduce(f64::min)?, values.reduce(f64::max)?);
-        // A single value has an axis too.
-        Some(LogAxis { from: from / 1.05, to: to * 1.05 })
+        Some(LogAxis { from, to })
     }
 
-    /// Which part of the axis is below a value.
+    /// The axis with some space at both ends.
+    pub(crate) fn wider(self) -> LogAxis {
+        LogAxis { from: self.from / 1.08, to: self.to * 1.08 }
+    }
+
+    /// Which part of the axis is below a value; half of it, if there is only one value.
     fn part(self, value: f64) -> f64 {
-        ((value / self.from).ln() / (self.to / self.from).ln()).clamp(0.0, 1.0)
+        let part = (value / self.from).ln() / (self.to / self.from).ln();
+        if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.5 }
     }
 
     /// The value above this part of the axis.
@@ -82,9 +87,9 @@ impl Display for Chart<'_> {
         let columns = self.width.saturating_sub(LABEL + 1).max(10);
         let row = |seconds: f64| ROWS - 1 - index(times.part(seconds), ROWS);
         let limit = limit.map(|limit| (row(limit.as_secs_f64()), human::time(limit)));
-        let mut lines = vec![vec![' '; columns]; ROWS];
+        let mut lines = vec![vec![" "; columns]; ROWS];
         if let Some((row, _)) = limit {
-            lines[row].fill('┄');
+            lines[row].fill("┄");
         }
         for (hz, seconds, outcome) in self.results.points() {
             lines[row(seconds)][index(rates.part(hz), columns)] = mark(outcome);
@@ -98,7 +103,7 @@ impl Display for Chart<'_> {
                 (_, row) if row == ROWS - 1 => at(0.0),
                 _ => String::new(),
             };
-            writeln!(f, "{name:>LABEL$}│{}", String::from_iter(line).trim_end())?;
+            writeln!(f, "{name:>LABEL$}│{}", line.concat().trim_end())?;
         }
         writeln!(f, "{:>LABEL$}└{}", "", "─".repeat(columns))?;
         let [from, to] = [rates.from, rates.to].map(rate);
@@ -110,4 +115,21 @@ impl Display for Chart<'_> {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of a count")]
 fn index(part: f64, count: usize) -> usize {
     (part * human::float((count - 1) as u64)).round() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_goes_from_the_least_value_to_the_greatest() {
+        let axis = LogAxis::over([100.0, 1.0, 10.0].into_iter()).unwrap();
+        for (value, part) in [(1.0, 0.0), (10.0, 0.5), (100.0, 1.0), (1e9, 1.0), (1e-9, 0.0)] {
+            assert!((axis.part(value) - part).abs() < 1e-12, "{value}");
+        }
+        assert!((axis.value(0.5) - 10.0).abs() < 1e-9);
+        let point = LogAxis::over([7.0].into_iter()).unwrap();
+        assert!((point.part(7.0) - 0.5).abs() < 1e-12 && point.wider().from < 7.0);
+        assert_eq!(LogAxis::over([].into_iter()), None);
+    }
 }

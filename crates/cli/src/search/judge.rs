@@ -166,3 +166,135 @@ impl Promise {
         self.until.iter().chain(&self.always)
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::run::recording::lateness::Lateness;
+    use crate::run::recording::over_time::OverTime;
+    use crate::run::recording::stats::OperationStats;
+    use crate::run::reporting::summary::Title;
+    use nanopace::{Pacer, Rate};
+    use std::time::SystemTime;
+
+    /// A run of 1000 requests at 1000/s; of all times, and of lateness by the target and by the
+    /// generator.
+    fn summary(
+        verdict: Verdict,
+        [service_ms, response_ms]: [u64; 2],
+        [target, generator]: [f64; 2],
+    ) -> Summary {
+        let mut stats = OperationStats::new();
+        stats.service.record_n(service_ms * 1_000_000, 1_000).unwrap();
+        stats.response.record_n(response_ms * 1_000_000, 1_000).unwrap();
+        stats.wait.record_n((response_ms - service_ms) * 1_000_000, 1_000).unwrap();
+        stats.lateness = Lateness { target, generator, held: 0.0 };
+        Summary {
+            title: Title {
+                url: String::new(),
+                start: SystemTime::UNIX_EPOCH,
+                settings: toml::Table::new(),
+            },
+            target_hz: 1_000.0,
+            achieved_hz: 1_000.0,
+            ratio: 1.0,
+            failed_share: 0.0,
+            duration: Duration::from_secs(1),
+            over_time: OverTime::new(),
+            stats,
+            gaps: None,
+            ledger: Pacer::new(Rate::per_second(1).unwrap()).ledger(),
+            processor: None,
+            resolved_in: Duration::ZERO,
+            verdict,
+            missed: Vec::new(),
+        }
+    }
+
+    fn promise(text: &str) -> Promise {
+        Promise::new(vec![text.parse().unwrap()])
+    }
+
+    const STEP: Step = Step { hz: 1_000.0, purpose: Purpose::Bracket };
+
+    /// Steps to show: one kept, one broken, one that was not judged.
+    pub(crate) fn steps() -> Vec<Measured> {
+        let judged = |verdict, times, lateness| {
+            promise("p99 response < 20ms").judge(STEP, &summary(verdict, times, lateness), 16)
+        };
+        vec![
+            judged(Verdict::OnSchedule, [5, 5], [0.0; 2]),
+            judged(Verdict::TargetBehind, [5, 50], [1.0, 0.1]),
+            judged(Verdict::GeneratorBehind, [5, 50], [0.1, 1.0]),
+        ]
+    }
+
+    #[test]
+    fn what_ran_out() {
+        use Verdict::{GeneratorBehind, OnSchedule, TargetBehind, TargetFailing};
+        for (verdict, times, lateness, connections, cause) in [
+            (OnSchedule, [5, 19], [1.0, 0.0], 8, None),
+            // A promise that is kept is kept, also if the generator was late.
+            (GeneratorBehind, [5, 19], [0.0, 1.0], 8, None),
+            (GeneratorBehind, [5, 21], [0.0, 1.0], 8, Some(Cause::Generator)),
+            (TargetFailing, [5, 21], [0.0, 1.0], 8, Some(Cause::Errors)),
+            // The answers came in good time, but requests waited: for whom?
+            (TargetBehind, [5, 21], [1.0, 0.1], 5, Some(Cause::Connections)),
+            (OnSchedule, [15, 21], [0.1, 1.0], 15, Some(Cause::Generator)),
+            // The answers took too long by themselves.
+            (TargetBehind, [25, 50], [1.0, 0.1], 26, Some(Cause::Target)),
+            (OnSchedule, [25, 25], [0.0, 0.1], 100, Some(Cause::Latency)),
+        ] {
+            let step = promise("p99 response < 20ms").judge(
+                STEP,
+                &summary(verdict, times, lateness),
+                connections,
+            );
+            assert_eq!(step.cause, cause, "{verdict:?} {times:?} {lateness:?}");
+            let outcome = match cause {
+                None => Outcome::Kept,
+                Some(Cause::Generator) => Outcome::Generator,
+                Some(_) => Outcome::Broken,
+            };
+            assert_eq!((step.outcome, step.missed.is_empty()), (outcome, cause.is_none()));
+        }
+    }
+
+    #[test]
+    fn every_step_needs_its_requests_started_and_answered() {
+        let of = |ratio, failed_share| {
+            let mut summary = summary(Verdict::TargetBehind, [5, 5], [1.0, 0.0]);
+            summary.ratio = ratio;
+            summary.failed_share = failed_share;
+            promise("p99 response < 20ms").judge(STEP, &summary, 8).missed
+        };
+        assert_eq!(of(1.0, 0.0), [""; 0]);
+        assert_eq!(of(0.98, 0.0), ["ratio is 0.98, wanted >= 0.99"]);
+    }
+
+    #[test]
+    fn without_any_request_no_promise_is_kept() {
+        let mut summary = summary(Verdict::OnSchedule, [5, 5], [0.0; 2]);
+        summary.stats = OperationStats::new();
+        let step = promise("p99 response < 20ms").judge(STEP, &summary, 8);
+        assert_eq!((step.outcome, step.charted), (Outcome::Broken, None));
+        assert_eq!(step.figures, ["unknown"]);
+    }
+
+    #[test]
+    fn a_step_is_long_enough_for_its_percentile() {
+        let second = Duration::from_secs(1);
+        for (text, hz, seconds) in [
+            ("p99 response < 20ms", 100.0, 10.0),
+            ("p99 response < 20ms", 10_000.0, 1.0),
+            ("p99.9 response < 20ms", 1_000.0, 10.0),
+            ("p50 response < 20ms", 10.0, 2.0),
+            ("errors < 1%", 100.0, 10.0),
+            ("max response < 20ms", 1.0, 1.0),
+        ] {
+            let length = promise(text).length(hz, second).as_secs_f64();
+            assert!((length - seconds).abs() < 1e-6, "{text} at {hz}: {length}");
+        }
+        assert!(promise("p99.999999 wait < 1s").length(1e-9, second) > second);
+    }
+}

@@ -19,8 +19,8 @@ const MOST_FAILURES: u32 = 3;
 const CONFIRMED: u32 = 2;
 /// How far apart the two rates of an answer may be, if the generator was the limit in between.
 const NEAR: f64 = 1.05;
-/// A factor between two rates that rounding does not make one.
-const NEXT: f64 = 1.002;
+/// More than rounding to four digits changes.
+const ROUNDING: f64 = 1.001;
 
 /// Where to search, in operations per second.
 #[derive(Clone, Copy, Debug)]
@@ -210,21 +210,20 @@ impl Search {
         let (missed, broken) = (self.missed()?, self.broken());
         let bracket = self.kept().map(|kept| (kept.hz, missed.hz));
         let above_generator = broken.and_then(|broken| Some((self.below(broken.hz)?, broken.hz)));
-        let (from, to) = [bracket, above_generator]
+        let middle = [bracket, above_generator]
             .into_iter()
             .flatten()
             .find(|(from, to)| *to > from * (1.0 + self.bounds.precision))
-            .or_else(|| self.above_generator())?;
-        let hz = four_digits((from * to).sqrt());
+            .map(|(from, to)| four_digits((from * to).sqrt()));
+        let hz = middle.or_else(|| self.above_generator())?;
         Some(Step { hz, purpose: Purpose::Bisect })
     }
 
     /// Where the target's limit would still be near, if only the generator's is known yet.
-    fn above_generator(&self) -> Option<(f64, f64)> {
+    fn above_generator(&self) -> Option<f64> {
         let (kept, last) = (self.kept()?, self.trials.last()?);
-        let near = self.near(kept.hz).min(self.bounds.max);
-        let is_new = last.is(Outcome::Generator) && last.hz * NEXT < near;
-        is_new.then_some((near / NEXT, near / NEXT))
+        let near = four_digits(self.near(kept.hz) / ROUNDING).min(self.bounds.max);
+        (last.is(Outcome::Generator) && last.hz < near).then_some(near)
     }
 
     /// Up to where a rate is near another one.

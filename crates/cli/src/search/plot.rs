@@ -1,6 +1,7 @@
 //! The figure in question at each rate, as a picture.
 
 use super::answer::Answer;
+use super::chart::mark;
 use super::judge::Promise;
 use super::method::Outcome;
 use super::report::rate;
@@ -8,6 +9,7 @@ use super::results::Results;
 use nanopace_console::human;
 use plotters::coord::Shift;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::error::Error;
 use std::time::Duration;
 
@@ -44,6 +46,7 @@ fn draw(area: &Panel<'_>, results: &Results, promise: &Promise) -> Result<(), Bo
     let (name, limit) = promise.charted();
     // Without a step that has the figure, there is only the title.
     let Some((rates, times)) = results.axes(limit) else { return Ok(area.present()?) };
+    let (rates, times) = (rates.wider(), times.wider());
     let mut chart = ChartBuilder::on(&area)
         .margin(12)
         .margin_right(24)
@@ -68,9 +71,12 @@ fn draw(area: &Panel<'_>, results: &Results, promise: &Promise) -> Result<(), Bo
     for (row, (outcome, colour, name)) in (0..).zip(OUTCOMES) {
         let points = results.points().filter(|point| point.2 == outcome);
         let points = points.map(|(hz, seconds, _)| (hz, seconds));
-        chart.draw_series(points.map(|at| Circle::new(at, 5, colour.filled())))?;
+        let style = TextStyle::from(("sans-serif", 20).into_font())
+            .color(&colour)
+            .pos(Pos::new(HPos::Center, VPos::Center));
+        chart.draw_series(points.map(|at| Text::new(mark(outcome), at, style.clone())))?;
         let y = 16 + 18 * row;
-        area.draw(&Circle::new((110, y), 5, colour.filled()))?;
+        area.draw(&Text::new(mark(outcome), (110, y), style))?;
         area.draw(&Text::new(name, (122, y - 6), ("sans-serif", 13)))?;
     }
     Ok(area.present()?)

@@ -62,13 +62,18 @@ impl Results {
 
     /// The last step that shows why the promise is not kept above the answer.
     pub(crate) fn culprit(&self) -> Option<&Measured> {
-        let hz = match self.conclusion {
-            Conclusion::Found { broken, .. } | Conclusion::NoneKept { broken } => Some(broken),
-            Conclusion::GeneratorLimit { limit, .. } => Some(limit),
-            Conclusion::Unfinished { missed, .. } => missed,
-            Conclusion::AllKept { .. } => None,
-        }?;
-        let is_at = |step: &&Measured| (step.hz - hz).abs() < 1e-9 * hz;
-        self.steps.iter().rev().filter(is_at).find(|step| step.outcome != Outcome::Kept)
+        let (hz, outcomes) = match self.conclusion {
+            Conclusion::Found { broken, .. } | Conclusion::NoneKept { broken } => {
+                (broken, &[Outcome::Broken][..])
+            }
+            Conclusion::GeneratorLimit { limit, .. } => (limit, &[Outcome::Generator][..]),
+            Conclusion::Unfinished { missed, .. } => {
+                (missed?, &[Outcome::Broken, Outcome::Generator][..])
+            }
+            Conclusion::AllKept { .. } => return None,
+        };
+        let is_it =
+            |step: &&Measured| (step.hz - hz).abs() < 1e-9 * hz && outcomes.contains(&step.outcome);
+        self.steps.iter().rev().find(is_it)
     }
 }
