@@ -2,8 +2,7 @@
 
 use super::judge::{Cause, Measured, Promise};
 use super::method::Conclusion;
-use super::report::rate;
-use super::results::{End, Results};
+use super::results::{End, Results, rate};
 use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 

@@ -113,6 +113,9 @@ pub(crate) struct SearchArgs {
     pub(crate) svg: Option<PathBuf>,
 }
 
+/// A little more than once a day, which is the lowest rate that there is.
+const LOWEST: f64 = 1.2e-5;
+
 /// A run with all options as they are by default.
 #[derive(Debug, Parser)]
 struct DefaultRun {
@@ -144,7 +147,8 @@ impl SearchArgs {
 
     /// The lowest rate to try.
     pub(crate) fn min_hz(&self) -> f64 {
-        self.min.map_or(self.from.as_hz() / 10.0, Rate::as_hz)
+        let from = self.from.as_hz();
+        self.min.map_or((from / 10.0).max(LOWEST).min(from), Rate::as_hz)
     }
 
     /// Refuses to write to a file that is read.

@@ -2,8 +2,7 @@
 
 use super::judge::Promise;
 use super::method::Outcome;
-use super::report::rate;
-use super::results::Results;
+use super::results::{Results, rate};
 use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;

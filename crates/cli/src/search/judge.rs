@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// The share of the requests that has to start in every step.
 const LEAST_RATIO: f64 = 0.99;
-/// How many requests have to lie beyond a percentile.
+/// How many requests have to lie beyond a percentile; and how many there have to be in any case.
 const BEYOND: f64 = 10.0;
 /// The share of the connections that is all of them: finding the next request takes time too.
 const ALL_BUSY: f64 = 0.9;
@@ -85,7 +85,7 @@ impl Promise {
     /// promise is about.
     pub(crate) fn length(&self, hz: f64, least: Duration) -> Duration {
         let shares = self.until.iter().filter_map(Criterion::deciding_share);
-        let samples = shares.map(|share| BEYOND / share).fold(0.0, f64::max);
+        let samples = shares.map(|share| BEYOND / share).fold(BEYOND, f64::max);
         // Nobody waits for longer than that; it must only not overflow.
         Duration::try_from_secs_f64(samples / hz).unwrap_or(Duration::MAX / 4).max(least)
     }
@@ -290,7 +290,8 @@ pub(crate) mod tests {
             ("p99.9 response < 20ms", 1_000.0, 10.0),
             ("p50 response < 20ms", 10.0, 2.0),
             ("errors < 1%", 100.0, 10.0),
-            ("max response < 20ms", 1.0, 1.0),
+            ("max response < 20ms", 1.0, 10.0),
+            ("max response < 20ms", 100.0, 1.0),
         ] {
             let length = promise(text).length(hz, second).as_secs_f64();
             assert!((length - seconds).abs() < 1e-6, "{text} at {hz}: {length}");

@@ -4,9 +4,9 @@ use super::answer::Answer;
 use super::chart::Chart;
 use super::judge::{Measured, Promise};
 use super::method::{Outcome, Purpose};
-use super::results::Results;
+use super::results::{Results, rate};
 use crate::run::reporting::verdict::Verdict;
-use nanopace_console::human::{self, four_digits};
+use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 
 /// Shows results as text of many lines.
@@ -61,11 +61,6 @@ impl Display for Line<'_> {
             Outcome::Generator => write!(f, "not judged: {}", step.missed.join("; ")),
         }
     }
-}
-
-/// A rate of a search, which has few digits.
-pub(crate) fn rate(hz: f64) -> String {
-    format!("{}/s", four_digits(hz))
 }
 
 fn verdict(verdict: Verdict) -> &'static str {

@@ -2,6 +2,7 @@
 
 use super::judge::Measured;
 use super::method::{Conclusion, Outcome, Search};
+use nanopace_console::human::four_digits;
 use serde::Serialize;
 use std::time::{Duration, SystemTime};
 
@@ -37,6 +38,11 @@ pub(crate) enum End {
     Steps,
     Time,
     Interrupted,
+}
+
+/// A rate of a search, which has few digits.
+pub(crate) fn rate(hz: f64) -> String {
+    format!("{}/s", four_digits(hz))
 }
 
 impl End {
