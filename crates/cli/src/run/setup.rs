@@ -79,9 +79,11 @@ impl Setup {
         Ok(Setup { args, url, first, end, plan, target, cores, output, hdr })
     }
 
-    /// From now on it is set up for a constant rate of `hz`, for so long.
+    /// From now on it is set up for a constant rate of `hz`, for so long, with other random arrivals
+    /// than before.
     pub(crate) fn change(&mut self, hz: f64, duration: Duration) -> anyhow::Result<()> {
         self.args.schedule.rate = Some(Rate::from_hz(hz)?);
+        self.args.schedule.seed = self.args.schedule.seed.wrapping_add(1);
         self.args.duration = Some(duration);
         // Random arrivals may begin later at a lower rate.
         self.first = self.args.schedule.starts()?.next().context("this load has no requests")?;

@@ -85,7 +85,8 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "PROCESS", default_value = "even", value_parser = process, help_heading = "The search")]
     pub(crate) arrivals: ArrivalProcess,
 
-    /// The seed of random arrivals
+    /// The seed of random arrivals, which differ from step to step; with the same seed, those of the
+    /// n-th step are the same in each search
     #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "The search")]
     pub(crate) seed: u64,
 
