@@ -95,8 +95,12 @@ impl Answer<'_> {
             }
             Cause::Connections => {
                 let needed = step.hz * step.mean_service.as_secs_f64();
+                let all = match connections {
+                    1 => "the only connection was".to_owned(),
+                    _ => format!("all {connections} connections were"),
+                };
                 format!(
-                    "all {connections} connections were busy with answers when requests fell due. By Little's law {at} at a mean service time of {service} keep {needed:.1} connections busy, and need some to spare: more --connections show whether the target can do more."
+                    "{all} busy with answers when requests fell due. By Little's law {at} at a mean service time of {service} keep {needed:.1} busy, and need some to spare: more --connections show whether the target can do more."
                 )
             }
             Cause::Target => format!(
