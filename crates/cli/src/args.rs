@@ -5,6 +5,7 @@ use crate::config;
 use crate::plan::args::{self as plan_args, PlanArgs};
 use crate::run::args::RunArgs;
 use crate::schedule::help::GRAMMAR;
+use crate::search::args::{self as search_args, SearchArgs};
 use clap::error::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use nanopace_trial::LimitArgs;
@@ -23,6 +24,8 @@ Examples:
   nanopace run --shape \"ramp 100/s..5k/s 30s, hold 60s\" --arrivals poisson
   nanopace plan --shape \"sine 1k/s..5k/s period 20s x3\"
                                                draws a load before anything runs
+  nanopace search --url http://127.0.0.1:8080/ --until \"p99 response < 20ms\"
+                                               the highest rate that keeps this
   nanopace calibrate                           which rates and pauses suit this machine
   nanopace limit --compare --phases            how limiters decide about the same requests
 
@@ -46,6 +49,9 @@ pub(crate) enum Command {
     /// Drive an HTTP server at a given rate and report wait, service and response times.
     #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{GRAMMAR}"))]
     Run(Box<RunArgs>),
+    /// Find the highest rate at which a server keeps a promise, such as p99 response < 20ms.
+    #[command(after_help = search_args::HELP)]
+    Search(Box<SearchArgs>),
     /// Draw a load before anything runs: its rate over time, and when each request is to start.
     #[command(after_help = plan_args::EXAMPLES, after_long_help = plan_args::long_help())]
     Plan(Box<PlanArgs>),

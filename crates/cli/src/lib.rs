@@ -17,6 +17,7 @@ mod progress;
 mod refusal;
 mod run;
 mod schedule;
+mod search;
 mod target;
 
 use args::{Cli, Command};
@@ -32,6 +33,8 @@ use run::reporting::page;
 use run::reporting::report::Report;
 use run::reporting::summary::Summary;
 use run::setup::Setup;
+use search::Job;
+use search::args::SearchArgs;
 use std::env;
 use std::io::{self, ErrorKind, Write};
 use std::mem;
@@ -45,11 +48,12 @@ const MISSED: u8 = 3;
 ///
 /// The exit status is 0 when the job was done, 1 when its results could not be written, 2 when what
 /// was asked for cannot be done (this is found before anything starts), 3 when the results are not
-/// as `--fail-if` requires, and 130 after one interrupt more than it takes to end the job.
+/// as `--fail-if` requires or a search has no answer, and 130 after one interrupt more than it takes to end the job.
 #[must_use]
 pub fn main() -> ExitCode {
     let done = match Cli::read(env::args_os()) {
         Ok(Command::Run(args)) => run(*args),
+        Ok(Command::Search(args)) => search(*args),
         Ok(Command::Plan(args)) => plan(&args),
         Ok(Command::Calibrate(args)) => calibrate(&args),
         Ok(Command::Limit(args)) => limit(*args),
@@ -89,6 +93,14 @@ fn run(args: RunArgs) -> Done {
     lost.map_err(|error| (FAILED, error))?;
     let is_as_required = summary.missed.is_empty();
     Ok(if is_as_required { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
+}
+
+fn search(args: SearchArgs) -> Done {
+    let mut job = Job::new(args).map_err(|error| (REFUSED, error))?;
+    let results = job.run().map_err(|error| (FAILED, error))?;
+    let written = job.publish(&results).into_iter().try_for_each(quietly);
+    written.map_err(|error| (FAILED, error.into()))?;
+    Ok(if results.is_answer() { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
 
 fn plan(args: &PlanArgs) -> Done {

@@ -12,11 +12,11 @@ mod keyboard;
 pub(crate) mod keys;
 mod leftover;
 mod load;
-mod message;
+pub(crate) mod message;
 mod metrics;
 #[cfg(feature = "otlp")]
 mod push;
-mod recording;
+pub(crate) mod recording;
 pub(crate) mod reporting;
 pub(crate) mod setup;
 mod snapshot;
@@ -40,18 +40,17 @@ use recording::logs::Logs;
 use reporting::machine::Machine;
 use reporting::summary::{Summary, Title};
 use setup::Setup;
+use snapshot::Snapshot;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::SystemTime;
 use tokio::sync::watch;
 
 /// The first interrupt ends the schedule, the second one the waiting for answers.
-const INTERRUPTS: usize = 2;
+pub(crate) const INTERRUPTS: usize = 2;
 
 /// Runs what is set up, to its end. Returns the results, and whether the logs are complete.
-pub(crate) fn run(setup: &Setup, mut logs: Logs) -> anyhow::Result<(Summary, anyhow::Result<()>)> {
-    let connections = setup.connections();
-    let shared = Arc::new(RunShared::new(setup.pacer()?, Arc::clone(&setup.plan), &connections));
+pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<(Summary, anyhow::Result<()>)> {
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();
     // The receiver is gone only when the run has ended.
@@ -66,33 +65,49 @@ pub(crate) fn run(setup: &Setup, mut logs: Logs) -> anyhow::Result<(Summary, any
         Control::start(door, &setup.url, snapshots.clone(), sender.clone())
     });
     let control = control.transpose()?;
-    let threads = Threads::start(&shared, &connections, &setup.cores, &sender)?;
-    let is_wanted = wait_until_ready(&messages, &threads);
-    let start = SystemTime::now();
-    logs.begin(start);
     #[cfg(feature = "otlp")]
     let push = setup.collector.as_ref().map(|collector| {
-        let every = setup.args.push.otlp_interval;
+        let (every, start) = (setup.args.push.otlp_interval, SystemTime::now());
         Push::start(Arc::clone(collector), every, start, snapshots, sender.clone())
     });
     #[cfg(feature = "otlp")]
     let push = push.transpose()?;
-    let span = start_schedule(setup, &shared, sender)?;
+    let done = perform(setup, logs, progress, watch, &sender, &messages);
+    drop(control);
+    #[cfg(feature = "otlp")]
+    push.and_then(Push::end).iter().for_each(|told| Progress::new().add_line(told));
+    done
+}
+
+/// Runs what is set up, as the messages say. The first [`Message::Stop`] ends the schedule, the
+/// second one the waiting for answers.
+pub(crate) fn perform(
+    setup: &Setup,
+    mut logs: Logs,
+    progress: Progress,
+    watch: watch::Sender<Option<Arc<Snapshot>>>,
+    sender: &Sender<Message>,
+    messages: &Receiver<Message>,
+) -> anyhow::Result<(Summary, anyhow::Result<()>)> {
+    let connections = setup.connections();
+    let shared = Arc::new(RunShared::new(setup.pacer()?, Arc::clone(&setup.plan), &connections));
+    let threads = Threads::start(&shared, &connections, &setup.cores, sender)?;
+    let is_wanted = wait_until_ready(messages, &threads);
+    let start = SystemTime::now();
+    logs.begin(start);
+    let span = start_schedule(setup, &shared, sender.clone())?;
     let asked = setup.asked(span.start)?;
     let mut controller =
         Controller::new(&shared, span, asked, progress, logs, setup.policy(), watch);
     if is_wanted {
-        controller.run(&messages);
+        controller.run(messages);
     }
     let run_end = controller.end();
-    controller.wait_for_answers(&messages, &threads);
+    controller.wait_for_answers(messages, &threads);
     threads.join()?;
     let (url, settings) = (setup.url.clone(), setup.args.settings.clone());
     let machine = Machine::here();
     let (mut summary, lost) = controller.sum_up(run_end, Title { url, start, settings, machine });
-    drop(control);
-    #[cfg(feature = "otlp")]
-    push.and_then(Push::end).iter().for_each(|told| Progress::new().add_line(told));
     summary.require(&setup.args.criteria());
     Ok((summary, lost))
 }

@@ -20,6 +20,7 @@ use super::status::Status;
 use crate::progress::Progress;
 use crossterm::event::KeyEvent;
 use nanopace::{Nanos, Pacer, Rate, Shape, Strictness};
+use nanopace_console::human::four_digits;
 use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
@@ -378,7 +379,7 @@ impl<'run> Controller<'run> {
 
     fn scale_rate(&mut self, factor: f64) {
         // A rate at the end of the range stays as it is.
-        if let Ok(rate) = Rate::from_hz(rounded(self.asked.hz(self.pacer.now()) * factor)) {
+        if let Ok(rate) = Rate::from_hz(four_digits(self.asked.hz(self.pacer.now()) * factor)) {
             self.set_rate(rate);
         }
     }
@@ -427,24 +428,9 @@ impl Collected {
     }
 }
 
-/// Four digits of a rate: after a few steps of 10 % it is still easy to read.
-fn rounded(hz: f64) -> f64 {
-    format!("{hz:.3e}").parse().unwrap_or(hz)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    #[expect(clippy::float_cmp, reason = "a rounded rate is the number as it is written")]
-    fn rates_are_rounded_to_four_digits() {
-        for (hz, round) in
-            [(5_500.000_000_000_001, 5_500.0), (7_320.5, 7_320.0), (0.123_456, 0.123_5), (1e9, 1e9)]
-        {
-            assert_eq!(rounded(hz), round);
-        }
-    }
 
     #[test]
     fn many_threads_at_leisure_do_not_lack_the_processor() {
@@ -471,7 +457,7 @@ mod tests {
     #[expect(clippy::float_cmp, reason = "a rounded rate is the number as it is written")]
     fn a_step_up_and_a_step_down_end_where_they_began() {
         for hz in [5_000.0, 333.3, 0.5, 1e6, 7.0] {
-            assert_eq!(rounded(rounded(hz * 1.1) / 1.1), hz);
+            assert_eq!(four_digits(four_digits(hz * 1.1) / 1.1), hz);
         }
     }
 }

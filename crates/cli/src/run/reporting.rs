@@ -10,4 +10,4 @@ mod rates;
 pub(crate) mod report;
 mod spectrum;
 pub(crate) mod summary;
-mod verdict;
+pub(crate) mod verdict;

@@ -20,7 +20,7 @@ use super::recording::logs::Logs;
 use crate::target::Target;
 use anyhow::{Context, bail, ensure};
 use core_affinity::CoreId;
-use nanopace::{Nanos, Pacer, Strictness};
+use nanopace::{Nanos, Pacer, Rate, Strictness};
 use nanopace_console::{Output, create_file};
 use std::fs::File;
 use std::sync::Arc;
@@ -103,6 +103,17 @@ impl Setup {
             html,
             logs,
         })
+    }
+
+    /// From now on it is set up for a constant rate of `hz`, for so long, with other random arrivals
+    /// than before.
+    pub(crate) fn change(&mut self, hz: f64, duration: Duration) -> anyhow::Result<()> {
+        self.args.schedule.rate = Some(Rate::from_hz(hz)?);
+        self.args.schedule.seed = self.args.schedule.seed.wrapping_add(1);
+        self.args.duration = Some(duration);
+        // Random arrivals may begin later at a lower rate.
+        self.first = self.args.schedule.starts()?.next().context("this load has no requests")?;
+        Ok(())
     }
 
     /// How many connections each thread has.

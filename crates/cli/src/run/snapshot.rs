@@ -72,7 +72,9 @@ impl Recent {
     /// These intervals, which were asked for so many slots per second.
     pub(crate) fn new(intervals: &VecDeque<Interval>, asked_hz: f64) -> Recent {
         let mut brief = Brief::new();
-        intervals.iter().for_each(|interval| brief.add(&interval.brief));
+        for interval in intervals {
+            brief.add(&interval.brief);
+        }
         let seconds = intervals.iter().map(Interval::length).sum::<Duration>().as_secs_f64();
         let started = human::float(brief.started());
         Recent { hz: if seconds > 0.0 { started / seconds } else { 0.0 }, asked_hz, brief }

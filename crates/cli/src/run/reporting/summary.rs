@@ -130,7 +130,8 @@ impl Summary {
         self.missed = missed.map(|missed| missed.to_string()).collect();
     }
 
-    fn figures(&self) -> Figures<'_> {
+    /// What criteria are about.
+    pub(crate) fn figures(&self) -> Figures<'_> {
         let stats = &self.stats;
         Figures {
             wait: &stats.wait,
