@@ -6,23 +6,27 @@ mod asked;
 pub(crate) mod client;
 mod controller;
 pub(crate) mod criteria;
+mod headline;
 mod keyboard;
 pub(crate) mod keys;
 mod leftover;
+mod live;
 mod load;
 mod message;
 mod recording;
 pub(crate) mod reporting;
+mod screen;
 pub(crate) mod setup;
 mod snapshot;
 mod status;
+mod typed;
 
 use crate::interrupt::Interrupt;
-use crate::progress::Progress;
 use crate::target::Target;
 use anyhow::Context;
 use controller::Controller;
 use keyboard::Keyboard;
+use live::Live;
 use load::shared::RunShared;
 use load::span::RunSpan;
 use load::threads::{self, Threads};
@@ -51,8 +55,7 @@ pub(crate) fn run(
     let interrupt = Interrupt::on_signals(INTERRUPTS, move || drop(stop.send(Message::Stop)))?;
     // Dropped at the end of this function, so the report is printed on an ordinary terminal.
     let keyboard = Keyboard::listen(sender.clone(), interrupt);
-    let progress = Progress::new();
-    status::introduce(&progress, &setup.title(), keyboard.is_some());
+    let live = Live::new(setup.title(), keyboard.is_some(), !setup.args.no_tui);
     let threads = Threads::start(&shared, &connections, &setup.cores, &sender)?;
     let is_wanted = wait_until_ready(&messages, &threads);
     let start = SystemTime::now();
@@ -62,8 +65,7 @@ pub(crate) fn run(
     let span = start_schedule(setup, &shared, sender)?;
     let (watch, _) = watch::channel(None);
     let asked = setup.asked(span.start)?;
-    let mut controller =
-        Controller::new(&shared, span, asked, progress, hdr, setup.policy(), watch);
+    let mut controller = Controller::new(&shared, span, asked, live, hdr, setup.policy(), watch);
     if is_wanted {
         controller.run(&messages);
     }
@@ -83,6 +85,7 @@ fn wait_until_ready(messages: &Receiver<Message>, threads: &Threads) -> bool {
         match messages.recv_timeout(threads::GLANCE) {
             Ok(Message::Ready) => ready += 1,
             Ok(Message::Stop) => return false,
+            Ok(Message::Key(key)) if keys::is_stop(key) => return false,
             Err(_) if threads.ended() > 0 => return false,
             _ => {}
         }

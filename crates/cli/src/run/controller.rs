@@ -4,6 +4,7 @@ use super::action::{Action, Refusal};
 use super::asked::{AskedLoad, Load};
 use super::keys::Prompt;
 use super::leftover;
+use super::live::Live;
 use super::load::processor::{self, ProcessorTime};
 use super::load::shared::RunShared;
 use super::load::span::{RunEnd, RunSpan};
@@ -15,9 +16,6 @@ use super::recording::over_time::{Backlog, Brief, Interval, OverTime};
 use super::recording::tally::Tally;
 use super::reporting::summary::{RunResults, Summary, Title};
 use super::snapshot::{Phase, RECENT, Recent, Snapshot};
-use super::status::Status;
-use crate::progress::Progress;
-use crossterm::event::KeyEvent;
 use nanopace::{Nanos, Pacer, Rate, Shape, Strictness};
 use std::collections::VecDeque;
 use std::mem;
@@ -49,7 +47,7 @@ pub(crate) struct Controller<'run> {
     recent: VecDeque<Interval>,
     tally: Tally,
     collector: Collector<'run>,
-    progress: Progress,
+    live: Live,
     hdr: Option<HdrLog>,
     /// Why the interval log is not complete.
     lost: anyhow::Result<()>,
@@ -93,7 +91,7 @@ impl<'run> Controller<'run> {
         shared: &'run RunShared,
         span: &'run RunSpan,
         asked: AskedLoad,
-        progress: Progress,
+        live: Live,
         hdr: Option<HdrLog>,
         policy: Policy,
         watch: watch::Sender<Option<Arc<Snapshot>>>,
@@ -110,7 +108,7 @@ impl<'run> Controller<'run> {
             recent: VecDeque::new(),
             tally: Tally::default(),
             collector: Collector::new(pacer, &shared.recorders),
-            progress,
+            live,
             hdr,
             lost: Ok(()),
             prompt: Prompt::default(),
@@ -129,7 +127,10 @@ impl<'run> Controller<'run> {
             let next = self.next_tick().min(self.span.end());
             match messages.recv_timeout(next - self.pacer.now()) {
                 Ok(Message::Stop | Message::LastSlot) => return,
-                Ok(Message::Key(key)) => self.press(key),
+                Ok(Message::Key(key)) => match self.prompt.press(key) {
+                    Some(Action::Stop) => return,
+                    action => self.answer_key(action),
+                },
                 Ok(Message::Ask(Action::Stop, answer)) => {
                     let _ = answer.send(Ok(()));
                     return;
@@ -171,9 +172,7 @@ impl<'run> Controller<'run> {
     /// Shows how the run is going to whoever watches, and as a line if it is time for that.
     fn show(&self, phase: Phase, is_time_for_a_line: bool) {
         let snapshot = Arc::new(self.snapshot(phase));
-        if is_time_for_a_line {
-            self.progress.show(&Status(&snapshot));
-        }
+        self.live.show(&snapshot, &self.over_time, &self.prompt, is_time_for_a_line);
         self.watch.send_replace(Some(snapshot));
     }
 
@@ -201,6 +200,12 @@ impl<'run> Controller<'run> {
                     let _ = answer.send(Ok(()));
                 }
                 Ok(Message::Ask(_, answer)) => drop(answer.send(Err(Refusal::Over))),
+                Ok(Message::Key(key)) => {
+                    if let Some(Action::Stop) = self.prompt.press(key) {
+                        self.give_up();
+                    }
+                    self.show(Phase::WaitingForAnswers, false);
+                }
                 Err(_) if self.pacer.now() >= self.next_tick() => {
                     let second = self.second.at;
                     self.collect();
@@ -225,7 +230,7 @@ impl<'run> Controller<'run> {
         self.end_second();
         self.settle(&run_end);
         self.show(Phase::Over, false);
-        self.progress.end();
+        self.live.end();
         let lost = self.lost.and_then(|()| self.hdr.map_or(Ok(()), HdrLog::end));
         let summary = Summary::new(RunResults {
             title,
@@ -305,14 +310,12 @@ impl<'run> Controller<'run> {
         self.collector.settle(skipped, limit, forfeited);
     }
 
-    fn press(&mut self, key: KeyEvent) {
-        self.note = match self.prompt.press(key) {
-            Ok(Some(action)) => {
-                self.act(action).map_or_else(|why| why.text().to_owned(), |()| String::new())
-            }
-            Ok(None) if self.prompt.typed().is_empty() => String::new(),
-            Ok(None) => format!("> {}", self.prompt.typed()),
-            Err(error) => error.to_string(),
+    /// Does what a key asks for, if anything, and shows what came of it.
+    fn answer_key(&mut self, action: Option<Action>) {
+        self.note = match action.map(|action| self.act(action)) {
+            Some(Ok(())) => String::new(),
+            Some(Err(why)) => why.text().to_owned(),
+            None => self.prompt.line(),
         };
         self.show(self.phase(), true);
     }

@@ -8,6 +8,7 @@ use super::client::session::Session;
 use super::client::targets::{self, TargetSpec};
 use super::client::tls::Trust;
 use super::controller::Policy;
+use super::headline::Headline;
 use super::load::span::RunLength;
 use super::load::threads;
 use super::recording::hdr_log::HdrLog;
@@ -130,18 +131,20 @@ impl Setup {
         }
     }
 
-    /// The run in one line.
-    pub(crate) fn title(&self) -> String {
+    /// Where requests go, the load, and by what.
+    pub(crate) fn title(&self) -> Headline {
         let args = &self.args;
         let target = if self.target.is_some() { " (embedded target)" } else { "" };
-        format!(
-            "{}{target}: {}, {} connections on {} threads, strictness {}",
-            self.url,
-            args.schedule.title(),
-            args.client.connections,
-            self.connections().len(),
-            args.strictness
-        )
+        Headline {
+            url: format!("{}{target}", self.url),
+            load: args.schedule.title(),
+            by: format!(
+                "{} connections on {} threads, strictness {}",
+                args.client.connections,
+                self.connections().len(),
+                args.strictness
+            ),
+        }
     }
 }
 
