@@ -11,6 +11,8 @@ mod layout;
 mod outcomes;
 mod picture;
 mod spread;
+#[cfg(test)]
+mod tests;
 mod times;
 mod view;
 

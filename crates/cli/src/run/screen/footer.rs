@@ -1,6 +1,7 @@
 //! What is being typed, what was said about it, and the keys.
 
 use super::figures::BAD;
+use super::layout::Wishes;
 use super::picture::Picture;
 use crate::run::keys::{BINDINGS, Kind, Prompt};
 use ratatui::Frame;
@@ -8,14 +9,32 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Stylize;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Widget};
+use ratatui::widgets::{Block, Borders, Paragraph, Widget, Wrap};
 
 /// The width of the keys in the help.
 const LABEL: usize = 10;
 
-/// Whether something is being typed, or was said.
-pub(crate) fn is_needed(picture: &Picture) -> bool {
-    picture.prompt.typing().is_some() || !note(picture).is_empty()
+/// How the layout depends on what is typed.
+pub(crate) fn wishes(picture: &Picture, width: u16) -> Wishes {
+    let prompt = &picture.prompt;
+    Wishes {
+        prompt: prompt.typing().is_some() || !note(picture).is_empty(),
+        keys: match prompt.typing() {
+            Some(_) => lines(prompt.wrong(), width),
+            None => 1,
+        },
+        help: prompt.is_help_wanted(),
+    }
+}
+
+/// How many lines a text takes, of which words may leave a tenth empty; at most three.
+fn lines(text: &str, width: u16) -> u16 {
+    let filled = usize::from(width - width / 10).max(1);
+    u16::try_from(1 + Span::from(text).width() / filled).unwrap_or(u16::MAX).min(3)
+}
+
+fn wrapped(prompt: &Prompt) -> Paragraph<'_> {
+    Paragraph::new(prompt.wrong()).fg(BAD).wrap(Wrap { trim: true })
 }
 
 fn note(picture: &Picture) -> &str {
@@ -55,20 +74,24 @@ pub(crate) struct Keys<'run>(pub(crate) &'run Prompt);
 
 impl Widget for Keys<'_> {
     fn render(self, area: Rect, buffer: &mut Buffer) {
-        let line = match self.0.typing() {
-            Some(_) if !self.0.wrong().is_empty() => Line::from(self.0.wrong()).fg(BAD),
-            Some(_) => Line::from("Enter sets it, Esc leaves").dim(),
-            None => keys(),
-        };
-        line.render(area, buffer);
+        match self.0.typing() {
+            Some(_) if !self.0.wrong().is_empty() => wrapped(self.0).render(area, buffer),
+            Some(_) => Line::from("Enter sets it, Esc leaves").dim().render(area, buffer),
+            None => keys(area.width).render(area, buffer),
+        }
     }
 }
 
-fn keys() -> Line<'static> {
-    let spans = BINDINGS
+/// The keys with what they do, if there is room for that.
+fn keys(width: u16) -> Line<'static> {
+    let named = BINDINGS
         .iter()
         .flat_map(|binding| [binding.label.bold(), " ".into(), binding.brief.dim(), "  ".into()]);
-    spans.collect::<Vec<_>>().into()
+    let named = Line::from_iter(named);
+    if named.width() <= usize::from(width) + 2 {
+        return named;
+    }
+    BINDINGS.iter().flat_map(|binding| [binding.label.bold(), "  ".into()]).collect()
 }
 
 /// What the keys do, and what the figures are.

@@ -16,29 +16,42 @@ pub(crate) enum Part {
     Keys,
 }
 
+/// What changes the layout.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wishes {
+    /// Something is being typed, or was said: this comes before everything else.
+    pub(crate) prompt: bool,
+    /// How many lines the keys need.
+    pub(crate) keys: u16,
+    /// The help is in the place of the charts, and of most other parts.
+    pub(crate) help: bool,
+}
+
 /// All parts from above, with their heights and how important they are: 0 is the most. The charts
 /// get all that is left, if it is so much.
-const PARTS: [(Part, u16, u8); 9] = [
-    (Part::Url, 1, 3),
-    (Part::Load, 1, 7),
-    (Part::Progress, 1, 2),
-    (Part::Figures, 1, 1),
-    (Part::Charts, 5, 8),
-    (Part::Times, 4, 4),
-    (Part::Outcomes, 3, 5),
-    (Part::Prompt, 1, 6),
-    (Part::Keys, 1, 6),
-];
+fn parts(wishes: Wishes) -> [(Part, u16, u8); 9] {
+    let unless_helping = |rank| if wishes.help { u8::MAX } else { rank };
+    [
+        (Part::Url, 1, 3),
+        (Part::Load, 1, 7),
+        (Part::Progress, 1, 2),
+        (Part::Figures, 1, 1),
+        (Part::Charts, 5, if wishes.help { 1 } else { 8 }),
+        (Part::Times, 4, unless_helping(4)),
+        (Part::Outcomes, 3, unless_helping(5)),
+        (Part::Prompt, 1, if wishes.prompt { 0 } else { 6 }),
+        (Part::Keys, wishes.keys, 6),
+    ]
+}
 
-/// The parts that fit into an area, and where they are. What is being typed, or said, comes before
-/// everything else.
-pub(crate) fn parts(area: Rect, is_prompted: bool) -> Vec<(Part, Rect)> {
-    let rank = |part: &Part, rank| if is_prompted && *part == Part::Prompt { 0 } else { rank };
-    let mut by_rank = PARTS.map(|(part, height, ranked)| (rank(&part, ranked), part, height));
-    by_rank.sort_by_key(|&(rank, ..)| rank);
+/// The parts that fit into an area, and where they are.
+pub(crate) fn placed(area: Rect, wishes: Wishes) -> Vec<(Part, Rect)> {
+    let parts = parts(wishes);
+    let mut by_rank: Vec<_> = parts.into_iter().filter(|&(.., rank)| rank < u8::MAX).collect();
+    by_rank.sort_by_key(|&(.., rank)| rank);
     let mut left = area.height;
     let mut chosen = Vec::new();
-    for (_, part, height) in by_rank {
+    for (part, height, _) in by_rank {
         if height <= left {
             left -= height;
             chosen.push(part);
@@ -46,7 +59,7 @@ pub(crate) fn parts(area: Rect, is_prompted: bool) -> Vec<(Part, Rect)> {
     }
     let mut y = area.y;
     let mut placed = Vec::new();
-    for (part, height, _) in PARTS.into_iter().filter(|(part, ..)| chosen.contains(part)) {
+    for (part, height, _) in parts.into_iter().filter(|(part, ..)| chosen.contains(part)) {
         let height = if part == Part::Charts { height + left } else { height };
         placed.push((part, Rect { y, height, ..area }));
         y += height;
@@ -58,34 +71,43 @@ pub(crate) fn parts(area: Rect, is_prompted: bool) -> Vec<(Part, Rect)> {
 mod tests {
     use super::*;
 
-    fn names(height: u16, is_prompted: bool) -> Vec<Part> {
+    fn names(height: u16, wishes: Wishes) -> Vec<Part> {
         let area = Rect::new(0, 0, 80, height);
-        parts(area, is_prompted).into_iter().map(|(part, _)| part).collect()
+        placed(area, wishes).into_iter().map(|(part, _)| part).collect()
     }
 
     #[test]
     fn the_less_important_goes_first() {
-        use Part::{Figures, Keys, Outcomes, Progress, Prompt, Times, Url};
-        for (height, is_prompted, expected) in [
-            (0, true, &[][..]),
-            (1, false, &[Figures]),
-            (1, true, &[Prompt]),
-            (2, true, &[Figures, Prompt]),
-            (3, false, &[Url, Progress, Figures]),
-            (7, false, &[Url, Progress, Figures, Times]),
-            (12, true, &[Url, Progress, Figures, Times, Outcomes, Prompt, Keys]),
+        use Part::{Charts, Figures, Keys, Outcomes, Progress, Prompt, Times, Url};
+        let usual = Wishes { keys: 1, ..Wishes::default() };
+        let prompted = Wishes { prompt: true, ..usual };
+        let help = Wishes { help: true, ..usual };
+        for (height, wishes, expected) in [
+            (0, prompted, &[][..]),
+            (1, usual, &[Figures]),
+            (1, prompted, &[Prompt]),
+            (2, prompted, &[Figures, Prompt]),
+            (3, usual, &[Url, Progress, Figures]),
+            (7, usual, &[Url, Progress, Figures, Times]),
+            (12, prompted, &[Url, Progress, Figures, Times, Outcomes, Prompt, Keys]),
+            (8, help, &[Url, Progress, Figures, Charts]),
         ] {
-            assert_eq!(names(height, is_prompted), expected, "{height}");
+            assert_eq!(names(height, wishes), expected, "{height}");
         }
-        assert_eq!(names(24, false).len(), PARTS.len());
+        assert_eq!(names(24, usual).len(), 9);
+        assert!(!names(60, help).contains(&Times));
     }
 
     #[test]
     fn parts_lie_below_each_other_in_the_area() {
         for height in 0..200 {
-            let placed = parts(Rect::new(0, 0, 80, height), height % 2 == 0);
-            let ends = placed.windows(2).all(|pair| pair[0].1.bottom() == pair[1].1.y);
-            assert!(ends && placed.iter().all(|(_, area)| area.bottom() <= height), "{placed:?}");
+            for flags in 0..4 {
+                let wishes = Wishes { prompt: flags & 1 > 0, help: flags & 2 > 0, keys: 2 };
+                let placed = placed(Rect::new(0, 0, 80, height), wishes);
+                let is_dense = placed.windows(2).all(|pair| pair[0].1.bottom() == pair[1].1.y);
+                let is_inside = placed.iter().all(|(_, area)| area.bottom() <= height);
+                assert!(is_dense && is_inside, "{placed:?}");
+            }
         }
     }
 }

@@ -47,7 +47,13 @@ const LEAST_SLOTS: f64 = 10.0;
 impl Span {
     /// The spans of a run. What does not fill one yet is left out, unless there is nothing else.
     pub(crate) fn all(over_time: &OverTime) -> Vec<Span> {
-        let intervals = over_time.intervals();
+        let intervals = match over_time.intervals() {
+            // The warm-up ends shortly before a collection.
+            [first, second, ..] if first.length() < second.length() / 2 => {
+                &over_time.intervals()[1..]
+            }
+            all => all,
+        };
         let slots: f64 = intervals.iter().map(|interval| interval.asked).sum();
         let enough = LEAST_SLOTS * human::float(intervals.len() as u64) / slots.max(LEAST_SLOTS);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a length")]
@@ -88,6 +94,8 @@ mod tests {
         assert_eq!(spans(9, 5.0).len(), 4);
         assert_eq!((spans(8, 0.0).len(), spans(8, 0.1).len()), (1, 1));
         assert_eq!(spans(300, 1e6).len(), 150);
+        let short = over_time([(0, 1, 1.0, 50), (1, 251, 25.0, 25), (251, 501, 25.0, 25)]);
+        assert!(Span::all(&short).iter().all(|span| span.achieved_hz < 101.0));
         let span = Span { from: 0.5, to: 1.0, asked_hz: 20.0, achieved_hz: 8.0 };
         assert_eq!(spans(8, 5.0)[1], span);
     }

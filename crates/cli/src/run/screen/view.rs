@@ -21,8 +21,7 @@ const BELOW: u16 = 14;
 /// Draws a picture, as large as it may be.
 pub(crate) fn draw(frame: &mut Frame<'_>, picture: &Picture) {
     let area = frame.area();
-    let is_prompted = footer::is_needed(picture);
-    for (part, area) in layout::parts(area, is_prompted) {
+    for (part, area) in layout::placed(area, footer::wishes(picture, area.width)) {
         draw_part(frame, part, area, picture);
     }
 }
