@@ -117,8 +117,9 @@ impl Prompt {
                 let (kind, text) = (*kind, typed.text());
                 return self.enter(kind, &text);
             }
-            // These are in no rate.
+            // These are in no rate. They act, and what was typed is forgotten.
             (Some((Kind::Rate, _)), KeyCode::Char('+' | '=' | '-' | ' ')) | (None, _) => {
+                self.typing = None;
                 return self.begin(key.code);
             }
             (Some((kind, typed)), code) => {
@@ -300,6 +301,7 @@ mod tests {
     fn q_stops_unless_it_is_typed() {
         assert_eq!(actions("q"), ["Stop"]);
         assert_eq!(actions("1q"), [""; 0]);
+        assert_eq!(actions("1+q"), ["Faster", "Stop"]);
         assert_eq!(actions("sq1+- ?q"), [""; 0]);
         assert_eq!(actions("sq\x1bq"), ["Stop"]);
         // An error stays on the screen, and keys are keys again.
