@@ -55,7 +55,7 @@ pub(crate) fn run(
     let interrupt = Interrupt::on_signals(INTERRUPTS, move || drop(stop.send(Message::Stop)))?;
     // Dropped at the end of this function, so the report is printed on an ordinary terminal.
     let keyboard = Keyboard::listen(sender.clone(), interrupt);
-    let live = Live::new(setup.title(), keyboard.is_some(), !setup.args.no_tui);
+    let live = Live::new(&setup.title(), keyboard.is_some(), !setup.args.no_tui);
     let threads = Threads::start(&shared, &connections, &setup.cores, &sender)?;
     let is_wanted = wait_until_ready(&messages, &threads);
     let start = SystemTime::now();

@@ -108,9 +108,9 @@ impl Terminal {
     fn is_as_before(&mut self, status: &[&str]) {
         self.until("over", |screen| screen.contents().lines().any(|line| line == "over"));
         let written = self.written();
-        let states: Vec<_> = written.match_indices("terminal /").collect();
+        let reports: Vec<_> = written.match_indices("terminal /").collect();
         let state = |at: usize| written[at..].split('.').next().unwrap().to_owned();
-        assert_eq!(state(states[0].0), state(states[1].0), "{written}");
+        assert_eq!(state(reports[0].0), state(reports[1].0), "{written}");
         let screen = self.parser.screen();
         assert!(!screen.alternate_screen() && !screen.hide_cursor(), "{}", screen.contents());
         assert!(screen.fgcolor() == vt100::Color::Default && !screen.bold());

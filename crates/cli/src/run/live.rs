@@ -18,7 +18,7 @@ pub(crate) enum Live {
 
 impl Live {
     /// The full-screen view, if it is wanted and keys come from a terminal that can show it.
-    pub(crate) fn new(headline: Headline, has_keys: bool, is_screen_wanted: bool) -> Live {
+    pub(crate) fn new(headline: &Headline, has_keys: bool, is_screen_wanted: bool) -> Live {
         if has_keys
             && is_screen_wanted
             && let Some(screen) = Screen::open(headline.clone())
@@ -26,7 +26,7 @@ impl Live {
             return Live::Screen(screen);
         }
         let progress = Progress::new();
-        status::introduce(&progress, &headline, has_keys);
+        status::introduce(&progress, headline, has_keys);
         Live::Lines(progress)
     }
 

@@ -87,7 +87,7 @@ fn keys(width: u16) -> Line<'static> {
     let named = BINDINGS
         .iter()
         .flat_map(|binding| [binding.label.bold(), " ".into(), binding.brief.dim(), "  ".into()]);
-    let named = Line::from_iter(named);
+    let named: Line<'_> = named.collect();
     if named.width() <= usize::from(width) + 2 {
         return named;
     }

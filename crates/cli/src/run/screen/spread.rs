@@ -21,7 +21,7 @@ impl Widget for Spread<'_> {
             return;
         }
         let scale = Scale::of(self.0);
-        let bars = bars(self.0, &scale, inner.width.into());
+        let bars = bars(self.0, scale, inner.width.into());
         let most = bars.iter().copied().max().unwrap_or(0).max(1);
         for (x, &bar) in (inner.x..inner.right()).zip(&bars) {
             // The last row has the scale.
@@ -87,7 +87,7 @@ fn name(power: u32) -> String {
 
 /// How many times belong to each column.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a column")]
-fn bars(times: &Histogram<u64>, scale: &Scale, columns: usize) -> Vec<u64> {
+fn bars(times: &Histogram<u64>, scale: Scale, columns: usize) -> Vec<u64> {
     let mut bars = vec![0; columns];
     let Some(last) = columns.checked_sub(1) else { return bars };
     for step in times.iter_recorded() {
@@ -123,7 +123,7 @@ mod tests {
         let times = times(&[1_100, 1_100, 50_000, 990_000]);
         let scale = Scale::of(&times);
         assert_eq!(scale, Scale { first: 3, last: 6 });
-        assert_eq!(bars(&times, &scale, 6), [2, 0, 0, 1, 0, 1]);
+        assert_eq!(bars(&times, scale, 6), [2, 0, 0, 1, 0, 1]);
         let labels = [(0, "1us"), (10, "10us"), (20, "100us"), (27, "1ms")];
         assert_eq!(scale.labels(30), labels.map(|(at, name)| (at, name.to_owned())));
     }
@@ -133,7 +133,7 @@ mod tests {
         fn every_time_is_in_a_column(ns in prop::collection::vec(0..u64::MAX / 4, 1..20), columns in 1_usize..300) {
             let times = times(&ns);
             let scale = Scale::of(&times);
-            prop_assert_eq!(bars(&times, &scale, columns).iter().sum::<u64>(), ns.len() as u64);
+            prop_assert_eq!(bars(&times, scale, columns).iter().sum::<u64>(), ns.len() as u64);
             let width = u16::try_from(columns).unwrap();
             for (column, label) in scale.labels(width) {
                 let is_inside = usize::from(column) + label.len() <= columns;

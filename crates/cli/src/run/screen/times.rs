@@ -25,22 +25,25 @@ impl Widget for Times<'_> {
         let fitting = (usize::from(area.width).saturating_sub(NAME) / COLUMN).max(1);
         let mut columns = QUANTILES[..fitting.min(QUANTILES.len())].to_vec();
         columns.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let names = columns.iter().map(|(name, _)| format!("{name:>COLUMN$}")).collect::<String>();
-        let head = Line::from(format!("{:NAME$}{names}", "last second")).dim();
+        let names = columns.iter().map(|(name, _)| (*name).to_owned());
+        let head = Line::from(row("last second", names)).dim();
         let Brief { wait, service, response, .. } = self.0;
         let rows = [("wait", wait), ("service", service), ("response", response)];
-        let rows = rows.map(|(name, times)| Line::from(row(name, times, &columns)));
+        let rows = rows.map(|(name, times)| Line::from(row(name, shown(times, &columns))));
         for (line, area) in [head].into_iter().chain(rows).zip(area.rows()) {
             line.render(area, buffer);
         }
     }
 }
 
-fn row(name: &str, times: &Histogram<u64>, columns: &[(&str, f64)]) -> String {
-    let shown = |quantile| match times.len() {
+/// A name, and values in columns.
+fn row(name: &str, values: impl Iterator<Item = String>) -> String {
+    values.fold(format!("{name:NAME$}"), |row, value| row + &format!("{value:>COLUMN$}"))
+}
+
+fn shown(times: &Histogram<u64>, columns: &[(&str, f64)]) -> impl Iterator<Item = String> {
+    columns.iter().map(|&(_, quantile)| match times.len() {
         0 => "-".to_owned(),
         _ => human::time(percentiles::at(times, quantile)),
-    };
-    let shown = columns.iter().map(|&(_, quantile)| format!("{:>COLUMN$}", shown(quantile)));
-    format!("{name:NAME$}{}", shown.collect::<String>())
+    })
 }
