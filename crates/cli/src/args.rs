@@ -30,8 +30,8 @@ Examples:
   nanopace limit --compare --phases            how limiters decide about the same requests
 
 Write times as 500us, 20ms, 1.5s or 2min. During a run on a terminal, + and - change the
-rate by 10 %, space pauses and resumes, a rate and Enter sets the rate, and q or Ctrl-C
-ends the run with its report.";
+rate by 10 %, space pauses and resumes, a rate and Enter sets the rate, s asks for a shape,
+and q or Ctrl-C ends the run with its report.";
 
 /// A load generator that starts every request on schedule and says how late it was.
 #[derive(Debug, Parser)]

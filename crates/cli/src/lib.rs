@@ -3,6 +3,7 @@
 //!
 //! Only [`main`] is meant to be called. Everything else belongs to the program and changes with it.
 
+mod alternate;
 mod args;
 mod axis;
 mod calibrate;

@@ -8,9 +8,11 @@ mod control;
 mod controller;
 pub(crate) mod criteria;
 mod files;
+mod headline;
 mod keyboard;
 pub(crate) mod keys;
 mod leftover;
+pub(crate) mod live;
 mod load;
 pub(crate) mod message;
 mod metrics;
@@ -18,9 +20,11 @@ mod metrics;
 mod push;
 pub(crate) mod recording;
 pub(crate) mod reporting;
+mod screen;
 pub(crate) mod setup;
 mod snapshot;
 mod status;
+mod typed;
 
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
@@ -30,6 +34,7 @@ use anyhow::Context;
 use control::Control;
 use controller::Controller;
 use keyboard::Keyboard;
+use live::Live;
 use load::shared::RunShared;
 use load::span::RunSpan;
 use load::threads::{self, Threads};
@@ -57,11 +62,10 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<(Summary, anyhow:
     let interrupt = Interrupt::on_signals(INTERRUPTS, move || drop(stop.send(Message::Stop)))?;
     // Dropped at the end of this function, so the report is printed on an ordinary terminal.
     let keyboard = Keyboard::listen(sender.clone(), interrupt);
-    let progress = Progress::new();
-    status::introduce(&progress, &setup.title(), keyboard.is_some());
     let (watch, snapshots) = watch::channel(None);
     let control = setup.door.as_ref().map(|door| {
-        progress.add_line(&format!("control at {}", door.url()));
+        // While the full-screen view is shown, nothing else is.
+        Progress::new().add_line(&format!("control at {}", door.url()));
         Control::start(door, &setup.url, snapshots.clone(), sender.clone())
     });
     let control = control.transpose()?;
@@ -72,7 +76,8 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<(Summary, anyhow:
     });
     #[cfg(feature = "otlp")]
     let push = push.transpose()?;
-    let done = perform(setup, logs, progress, watch, &sender, &messages);
+    let live = Live::new(&setup.title(), keyboard.is_some(), !setup.args.no_tui);
+    let done = perform(setup, logs, live, watch, &sender, &messages);
     drop(control);
     #[cfg(feature = "otlp")]
     push.and_then(Push::end).iter().for_each(|told| Progress::new().add_line(told));
@@ -84,7 +89,7 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<(Summary, anyhow:
 pub(crate) fn perform(
     setup: &Setup,
     mut logs: Logs,
-    progress: Progress,
+    live: Live,
     watch: watch::Sender<Option<Arc<Snapshot>>>,
     sender: &Sender<Message>,
     messages: &Receiver<Message>,
@@ -97,8 +102,7 @@ pub(crate) fn perform(
     logs.begin(start);
     let span = start_schedule(setup, &shared, sender.clone())?;
     let asked = setup.asked(span.start)?;
-    let mut controller =
-        Controller::new(&shared, span, asked, progress, logs, setup.policy(), watch);
+    let mut controller = Controller::new(&shared, span, asked, live, logs, setup.policy(), watch);
     if is_wanted {
         controller.run(messages);
     }
@@ -124,6 +128,7 @@ fn wait_until_ready(messages: &Receiver<Message>, threads: &Threads) -> bool {
                 return false;
             }
             Ok(Message::Ask(_, answer)) => drop(answer.send(Err(Refusal::NotStarted))),
+            Ok(Message::Key(key)) if keys::is_stop(key) => return false,
             Err(_) if threads.ended() > 0 => return false,
             _ => {}
         }

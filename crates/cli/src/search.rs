@@ -17,6 +17,7 @@ mod results;
 
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
+use crate::run::live::Live;
 use crate::run::message::Message;
 use crate::run::recording::logs::Logs;
 use crate::run::setup::Setup;
@@ -130,7 +131,7 @@ impl Job {
         let (nobody_looks, logs) = (watch::channel(None).0, Logs::default());
         let (sender, messages) = (&self.sender, &self.messages);
         let (summary, _) =
-            run::perform(&self.setup, logs, progress, nobody_looks, sender, messages)?;
+            run::perform(&self.setup, logs, Live::Lines(progress), nobody_looks, sender, messages)?;
         if self.interrupt.is_triggered() {
             return Ok(None);
         }

@@ -57,6 +57,10 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) pin: bool,
 
+    /// Show a line each second instead of the full-screen view
+    #[arg(long, help_heading = "While it runs")]
+    pub(crate) no_tui: bool,
+
     /// Run this long before recording starts
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
     pub(crate) warmup: Duration,

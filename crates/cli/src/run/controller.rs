@@ -4,6 +4,7 @@ use super::action::{Action, Refusal};
 use super::asked::{AskedLoad, Load};
 use super::keys::Prompt;
 use super::leftover;
+use super::live::Live;
 use super::load::processor::{self, ProcessorTime};
 use super::load::shared::RunShared;
 use super::load::span::{RunEnd, RunSpan};
@@ -16,9 +17,6 @@ use super::recording::over_time::{Backlog, Brief, Interval, OverTime};
 use super::recording::tally::Tally;
 use super::reporting::summary::{RunResults, Summary, Title};
 use super::snapshot::{Phase, RECENT, Recent, Snapshot};
-use super::status::Status;
-use crate::progress::Progress;
-use crossterm::event::KeyEvent;
 use nanopace::{Nanos, Pacer, Rate, Shape, Strictness};
 use nanopace_console::human::four_digits;
 use std::collections::VecDeque;
@@ -51,7 +49,7 @@ pub(crate) struct Controller<'run> {
     recent: VecDeque<Interval>,
     tally: Tally,
     collector: Collector<'run>,
-    progress: Progress,
+    live: Live,
     logs: Logs,
     prompt: Prompt,
     /// What the last key did, for the status.
@@ -94,7 +92,7 @@ impl<'run> Controller<'run> {
         shared: &'run RunShared,
         span: &'run RunSpan,
         asked: AskedLoad,
-        progress: Progress,
+        live: Live,
         logs: Logs,
         policy: Policy,
         watch: watch::Sender<Option<Arc<Snapshot>>>,
@@ -117,7 +115,7 @@ impl<'run> Controller<'run> {
             recent: VecDeque::new(),
             tally: Tally::default(),
             collector: Collector::new(pacer, &shared.recorders),
-            progress,
+            live,
             logs,
             prompt: Prompt::default(),
             note: String::new(),
@@ -135,9 +133,12 @@ impl<'run> Controller<'run> {
             let next = self.next_tick().min(self.span.end());
             match messages.recv_timeout(next - self.pacer.now()) {
                 Ok(Message::Stop | Message::LastSlot) => return,
-                Ok(Message::Key(key)) => self.press(key),
                 #[cfg(feature = "otlp")]
-                Ok(Message::Tell(text)) => self.progress.tell(&text),
+                Ok(Message::Tell(text)) => self.live.tell(text),
+                Ok(Message::Key(key)) => match self.prompt.press(key) {
+                    Some(Action::Stop) => return,
+                    action => self.answer_key(action),
+                },
                 Ok(Message::Ask(Action::Stop, answer)) => {
                     self.show(Phase::WaitingForAnswers, false);
                     let _ = answer.send(Ok(()));
@@ -187,9 +188,7 @@ impl<'run> Controller<'run> {
     /// Shows how the run is going to whoever watches, and as a line if it is time for that.
     fn show(&self, phase: Phase, is_time_for_a_line: bool) {
         let snapshot = Arc::new(self.snapshot(phase));
-        if is_time_for_a_line {
-            self.progress.show(&Status(&snapshot));
-        }
+        self.live.show(&snapshot, &self.over_time, &self.prompt, is_time_for_a_line);
         self.watch.send_replace(Some(snapshot));
     }
 
@@ -218,7 +217,13 @@ impl<'run> Controller<'run> {
                 }
                 Ok(Message::Ask(_, answer)) => drop(answer.send(Err(Refusal::Over))),
                 #[cfg(feature = "otlp")]
-                Ok(Message::Tell(text)) => self.progress.tell(&text),
+                Ok(Message::Tell(text)) => self.live.tell(text),
+                Ok(Message::Key(key)) => {
+                    if let Some(Action::Stop) = self.prompt.press(key) {
+                        self.give_up();
+                    }
+                    self.show(Phase::WaitingForAnswers, false);
+                }
                 Err(_) if self.pacer.now() >= self.next_tick() => {
                     let second = self.second.at;
                     self.collect();
@@ -243,7 +248,7 @@ impl<'run> Controller<'run> {
         self.end_second();
         self.settle(&run_end);
         self.show(Phase::Over, false);
-        self.progress.end();
+        self.live.end();
         let lost = self.logs.end();
         let summary = Summary::new(RunResults {
             title,
@@ -333,14 +338,12 @@ impl<'run> Controller<'run> {
         self.collector.settle(skipped, limit, forfeited);
     }
 
-    fn press(&mut self, key: KeyEvent) {
-        self.note = match self.prompt.press(key) {
-            Ok(Some(action)) => {
-                self.act(action).map_or_else(|why| why.text().to_owned(), |()| String::new())
-            }
-            Ok(None) if self.prompt.typed().is_empty() => String::new(),
-            Ok(None) => format!("> {}", self.prompt.typed()),
-            Err(error) => error.to_string(),
+    /// Does what a key asks for, if anything, and shows what came of it.
+    fn answer_key(&mut self, action: Option<Action>) {
+        self.note = match action.map(|action| self.act(action)) {
+            Some(Ok(())) => String::new(),
+            Some(Err(why)) => why.text().to_owned(),
+            None => self.prompt.line(),
         };
         self.show(self.phase(), true);
     }

@@ -10,6 +10,7 @@ use super::client::tls::Trust;
 use super::control::Door;
 use super::controller::Policy;
 use super::files::{Files, is_stdout};
+use super::headline::Headline;
 use super::load::span::RunLength;
 use super::load::threads;
 #[cfg(feature = "otlp")]
@@ -167,18 +168,20 @@ impl Setup {
         }
     }
 
-    /// The run in one line.
-    pub(crate) fn title(&self) -> String {
+    /// Where requests go, the load, and by what.
+    pub(crate) fn title(&self) -> Headline {
         let args = &self.args;
         let target = if self.target.is_some() { " (embedded target)" } else { "" };
-        format!(
-            "{}{target}: {}, {} connections on {} threads, strictness {}",
-            self.url,
-            args.schedule.title(),
-            args.client.connections,
-            self.connections().len(),
-            args.strictness
-        )
+        Headline {
+            url: format!("{}{target}", self.url),
+            load: args.schedule.title(),
+            by: format!(
+                "{} connections on {} threads, strictness {}",
+                args.client.connections,
+                self.connections().len(),
+                args.strictness
+            ),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! How a run is going, as one line.
 
+use super::headline::Headline;
 use super::snapshot::{Phase, Snapshot};
 use crate::percentiles;
 use crate::progress::Progress;
@@ -11,8 +12,8 @@ const LEGEND: &str = "elapsed, rate achieved of asked, backlog, p50/p99 of wait 
 const KEYS: &str = "keys: + and - change the rate, space pauses, 2k and Enter sets it, q stops";
 
 /// Shows the run's title and explains its status line, and its keys if they can be used.
-pub(crate) fn introduce(progress: &Progress, title: &str, has_keys: bool) {
-    progress.add_line(title);
+pub(crate) fn introduce(progress: &Progress, title: &Headline, has_keys: bool) {
+    progress.add_line(&title.to_string());
     progress.add_line(LEGEND);
     if has_keys {
         progress.add_line(KEYS);

@@ -1,5 +1,6 @@
 //! What has happened since the run began, small enough to be handed around while it goes on.
 
+use super::lateness::Lateness;
 use super::stats::OperationStats;
 use crate::run::client::failure::Failure;
 use hdrhistogram::Histogram;
@@ -39,6 +40,8 @@ pub(crate) struct Tally {
     pub(crate) completed: u64,
     pub(crate) unfinished: u64,
     pub(crate) unstarted: u64,
+    /// What lateness was spent on. Whether the processor was short is not judged here.
+    pub(crate) lateness: Lateness,
     pub(crate) failures: BTreeMap<Failure, u64>,
     pub(crate) statuses: BTreeMap<u16, u64>,
     /// Connections that were opened.
@@ -57,6 +60,7 @@ impl Tally {
         self.completed += stats.completed();
         self.unfinished += stats.unfinished;
         self.unstarted += stats.unstarted;
+        self.lateness = self.lateness.plus(stats.lateness);
         for (failure, count) in &stats.failures {
             *self.failures.entry(*failure).or_default() += count;
         }
