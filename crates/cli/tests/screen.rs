@@ -221,6 +221,8 @@ fn a_shell_can_suspend_and_continue_it() {
     terminal.type_and_see("q", "verdict");
     assert!(!terminal.parser.screen().alternate_screen());
     terminal.type_and_see("echo $((40 + 2))\r", "\n42");
+    terminal.session.send_line("exit").unwrap();
+    terminal.session.exp_eof().unwrap();
 }
 
 #[test]
