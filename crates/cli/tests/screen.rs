@@ -142,7 +142,8 @@ fn it_starts_is_resized_takes_keys_and_goes() {
     terminal.type_and_see("+", "of 1100/s");
     terminal.type_and_see("-", "of 1000/s");
     terminal.type_and_see("?", "raises the rate");
-    terminal.type_and_see("\x1b", "started ");
+    // What follows at once would be a key with Alt.
+    terminal.type_and_see("\x1b", "last second");
     terminal.type_and_see(" ", "paused");
     terminal.type_and_see(" ", "running");
     terminal.type_and_see("25q", "rate> 25q");
@@ -220,6 +221,8 @@ fn a_shell_can_suspend_and_continue_it() {
     terminal.type_and_see("q", "verdict");
     assert!(!terminal.parser.screen().alternate_screen());
     terminal.type_and_see("echo $((40 + 2))\r", "\n42");
+    terminal.session.send_line("exit").unwrap();
+    terminal.session.exp_eof().unwrap();
 }
 
 #[test]
