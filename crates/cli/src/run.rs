@@ -48,7 +48,6 @@ use setup::Setup;
 use snapshot::Snapshot;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::time::SystemTime;
 use tokio::sync::watch;
 
 /// The first interrupt ends the schedule, the second one the waiting for answers.
@@ -71,8 +70,8 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<(Summary, anyhow:
     let control = control.transpose()?;
     #[cfg(feature = "otlp")]
     let push = setup.collector.as_ref().map(|collector| {
-        let (every, start) = (setup.args.push.otlp_interval, SystemTime::now());
-        Push::start(Arc::clone(collector), every, start, snapshots, sender.clone())
+        let every = setup.args.push.otlp_interval;
+        Push::start(Arc::clone(collector), every, snapshots, sender.clone())
     });
     #[cfg(feature = "otlp")]
     let push = push.transpose()?;
@@ -98,9 +97,8 @@ pub(crate) fn perform(
     let shared = Arc::new(RunShared::new(setup.pacer()?, Arc::clone(&setup.plan), &connections));
     let threads = Threads::start(&shared, &connections, &setup.cores, sender)?;
     let is_wanted = wait_until_ready(messages, &threads);
-    let start = SystemTime::now();
-    logs.begin(start);
     let span = start_schedule(setup, &shared, sender.clone())?;
+    logs.begin(span.began);
     let asked = setup.asked(span.start)?;
     let mut controller = Controller::new(&shared, span, asked, live, logs, setup.policy(), watch);
     if is_wanted {
@@ -109,9 +107,13 @@ pub(crate) fn perform(
     let run_end = controller.end();
     controller.wait_for_answers(messages, &threads);
     threads.join()?;
-    let (url, settings) = (setup.url.clone(), setup.args.settings.clone());
-    let machine = Machine::here();
-    let (mut summary, lost) = controller.sum_up(run_end, Title { url, start, settings, machine });
+    let title = Title {
+        url: setup.url.clone(),
+        start: span.began,
+        settings: setup.args.settings.clone(),
+        machine: Machine::here(),
+    };
+    let (mut summary, lost) = controller.sum_up(run_end, title);
     summary.require(&setup.args.criteria());
     Ok((summary, lost))
 }

@@ -335,11 +335,11 @@ fn what_cannot_be_listened_on_is_told_before_anything_starts() {
         (&["--control", "127.0.0.1:0", "--control-token-file", short], "at least 16"),
         (
             &["--control", "127.0.0.1:0", "--control-token-file", long, "--json", long],
-            "has the token",
+            "--control-token-file reads this file",
         ),
         (
             &["--control", "127.0.0.1:0", "--control-token-file", long, "--hdr", long],
-            "has the token",
+            "--control-token-file reads this file",
         ),
     ] {
         let stderr = refused(options);

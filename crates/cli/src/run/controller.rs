@@ -406,6 +406,7 @@ impl<'run> Controller<'run> {
         let second: Duration = self.recent.iter().map(Interval::length).sum();
         let load = self.asked.load();
         Snapshot {
+            start: self.span.began,
             elapsed: self.pacer.now() - self.span.start,
             planned_end: Some(self.span.end())
                 .filter(|&end| end < Nanos::MAX)

@@ -61,7 +61,9 @@ impl Live {
             Live::Lines(progress) => progress.end(),
             Live::Screen(screen, told) => {
                 drop(screen);
-                told.iter().for_each(|text| Progress::new().add_line(text));
+                for text in &told {
+                    Progress::new().add_line(text);
+                }
             }
         }
     }

@@ -38,17 +38,15 @@ struct Pushed {
 }
 
 impl Push {
-    /// Sends the metrics of a run that started at `start`, every so often.
+    /// Sends the metrics of a run, every so often.
     pub(crate) fn start(
         collector: Arc<Collector>,
         every: Duration,
-        start: SystemTime,
         snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
         messages: Sender<Message>,
     ) -> anyhow::Result<Push> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let source = Source::new(start);
-        let pusher = Pusher { collector, source, snapshots, messages, pushed: Pushed::default() };
+        let pusher = Pusher { collector, snapshots, messages, pushed: Pushed::default() };
         let (end, ended) = oneshot::channel();
         let push = move || run(runtime, pusher, every, ended);
         let thread = thread::Builder::new().name("otlp".to_owned()).spawn(push)?;
@@ -73,7 +71,6 @@ fn run(runtime: Runtime, pusher: Pusher, every: Duration, ended: oneshot::Receiv
 
 struct Pusher {
     collector: Arc<Collector>,
-    source: Source,
     snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
     messages: Sender<Message>,
     pushed: Pushed,
@@ -102,7 +99,8 @@ impl Pusher {
     /// will be another try.
     async fn push(&mut self, again: Option<Duration>) {
         let Some(snapshot) = self.snapshots.borrow().clone() else { return };
-        let message = self.source.message(&metrics::families(Some(&snapshot)), SystemTime::now());
+        let families = metrics::families(Some(&snapshot));
+        let message = Source::new(snapshot.start).message(&families, SystemTime::now());
         let sent = self.collector.send(message).await;
         self.pushed.all += 1;
         if let Err(error) = sent {

@@ -6,7 +6,7 @@ use nanopace::Ledger;
 use nanopace_console::human;
 use serde::Serialize;
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// The last intervals make up a second.
 pub(crate) const RECENT: usize = 4;
@@ -14,7 +14,9 @@ pub(crate) const RECENT: usize = 4;
 /// How a run is going.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
-    /// Time since the start of the schedule.
+    /// When the schedule started.
+    pub(crate) start: SystemTime,
+    /// Time since then.
     pub(crate) elapsed: Duration,
     /// When the schedule is to end, since its start; none if nobody knows.
     pub(crate) planned_end: Option<Duration>,

@@ -5,7 +5,7 @@ use nanopace::{Ledger, Nanos, Pacer};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Decides which slots are started, and which of them are recorded.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub(crate) struct RunSpan {
     pacer: Pacer,
     /// Where the schedule starts.
     pub(crate) start: Nanos,
+    /// The same by the clock on the wall.
+    pub(crate) began: SystemTime,
     /// Slots before this belong to the warm-up.
     pub(crate) recorded_from: Nanos,
     /// The planned end, in nanoseconds.
@@ -84,6 +86,7 @@ impl RunSpan {
         RunSpan {
             pacer: pacer.clone(),
             start,
+            began: SystemTime::now(),
             recorded_from,
             end: AtomicU64::new((recorded_from + length.duration).as_nanos()),
             follows_load: length.follows_load,

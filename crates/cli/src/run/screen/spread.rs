@@ -105,7 +105,9 @@ mod tests {
 
     fn times(ns: &[u64]) -> Histogram<u64> {
         let mut times = Histogram::new(2).unwrap();
-        ns.iter().for_each(|&ns| times.record(ns).unwrap());
+        for &ns in ns {
+            times.record(ns).unwrap();
+        }
         times
     }
 

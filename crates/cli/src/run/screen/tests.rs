@@ -38,6 +38,7 @@ fn snapshot() -> Snapshot {
     let mut tally = Tally { started: 1_234, completed: 1_200, ..Tally::default() };
     tally.statuses.extend([(200, 1_200), (503, 30)]);
     Snapshot {
+        start: std::time::SystemTime::UNIX_EPOCH,
         elapsed: Duration::from_secs(5),
         planned_end: Some(Duration::from_secs(20)),
         phase: Phase::Running,
