@@ -51,6 +51,10 @@ bench *options:
 figures *options:
     cargo run --release -p nanopace-benches --bin figures -- --record {{ options }}
 
+# Pages of different runs, and pictures of them at the width of a desk and of a phone, light and dark. Look at them.
+page: (needs "/usr/bin/chromium" "--no-install-recommends chromium fonts-dejavu-core")
+    crates/cli/tests/pages "{{ target }}/pages"
+
 # Published async load generators, as they are and with nanopace inside: docs/FIELD.md. The first time builds them all, which takes half an hour; some more minutes to measure.
 field *tools:
     benches/field/build "{{ target }}/field" {{ tools }}

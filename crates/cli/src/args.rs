@@ -5,6 +5,7 @@ use crate::config;
 use crate::plan::args::{self as plan_args, PlanArgs};
 use crate::run::args::RunArgs;
 use crate::schedule::help::GRAMMAR;
+use crate::search::args::{self as search_args, SearchArgs};
 use clap::error::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use nanopace_trial::LimitArgs;
@@ -17,17 +18,20 @@ Examples:
   nanopace run --rate 100 --duration 6s -c 2 --target-stall 2s@2s
                                                what a stall does to response times
   nanopace run --requests 1000 --json - | jq .response_time_ns.p99
+  nanopace run --html run.html --csv -         a page to look at, and a line each second
   nanopace run --fail-below 0.99               exit status 3 if the rate is missed
   nanopace run --config run.toml --rate 10k/s  options from a file; those given here win
   nanopace run --shape \"ramp 100/s..5k/s 30s, hold 60s\" --arrivals poisson
   nanopace plan --shape \"sine 1k/s..5k/s period 20s x3\"
                                                draws a load before anything runs
+  nanopace search --url http://127.0.0.1:8080/ --until \"p99 response < 20ms\"
+                                               the highest rate that keeps this
   nanopace calibrate                           which rates and pauses suit this machine
   nanopace limit --compare --phases            how limiters decide about the same requests
 
 Write times as 500us, 20ms, 1.5s or 2min. During a run on a terminal, + and - change the
-rate by 10 %, space pauses and resumes, a rate and Enter sets the rate, and q or Ctrl-C
-ends the run with its report.";
+rate by 10 %, space pauses and resumes, a rate and Enter sets the rate, s asks for a shape,
+and q or Ctrl-C ends the run with its report.";
 
 /// A load generator that starts every request on schedule and says how late it was.
 #[derive(Debug, Parser)]
@@ -45,6 +49,9 @@ pub(crate) enum Command {
     /// Drive an HTTP server at a given rate and report wait, service and response times.
     #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{GRAMMAR}"))]
     Run(Box<RunArgs>),
+    /// Find the highest rate at which a server keeps a promise, such as p99 response < 20ms.
+    #[command(after_help = search_args::HELP)]
+    Search(Box<SearchArgs>),
     /// Draw a load before anything runs: its rate over time, and when each request is to start.
     #[command(after_help = plan_args::EXAMPLES, after_long_help = plan_args::long_help())]
     Plan(Box<PlanArgs>),

@@ -93,7 +93,7 @@ fn refused(told: String) -> Error {
 fn extended(command: &Command) -> Command {
     let extend = |command: Command| {
         let negations: Vec<_> = command.get_arguments().filter_map(negation).collect();
-        command.args(negations).args(about_files())
+        command.next_help_heading(None).args(negations).args(about_files())
     };
     extend(command.clone()).mut_subcommand(RUN, extend)
 }

@@ -1,5 +1,6 @@
 //! Ctrl-C and SIGTERM.
 
+use crate::alternate;
 use anyhow::Context;
 use crossterm::terminal;
 use std::fmt::{self, Debug, Formatter};
@@ -57,6 +58,7 @@ impl Interrupt {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
         if left.is_err() {
             // Keys may have been read one by one; the terminal must not stay like that.
+            alternate::leave_soon();
             let _ = terminal::disable_raw_mode();
             process::exit(INTERRUPTED);
         }

@@ -3,7 +3,9 @@
 //!
 //! Only [`main`] is meant to be called. Everything else belongs to the program and changes with it.
 
+mod alternate;
 mod args;
+mod axis;
 mod calibrate;
 mod config;
 #[doc(hidden)]
@@ -16,23 +18,27 @@ mod progress;
 mod refusal;
 mod run;
 mod schedule;
+mod search;
 mod target;
 
 use args::{Cli, Command};
 use calibrate::Calibration;
 use calibrate::args::CalibrateArgs;
 use interrupt::Interrupt;
-use nanopace_console::Output;
 use nanopace_trial::LimitArgs;
 use plan::Plan;
 use plan::args::PlanArgs;
 use run::args::RunArgs;
 use run::reporting::json;
+use run::reporting::page;
 use run::reporting::report::Report;
 use run::reporting::summary::Summary;
 use run::setup::Setup;
+use search::Job;
+use search::args::SearchArgs;
 use std::env;
 use std::io::{self, ErrorKind, Write};
+use std::mem;
 use std::process::ExitCode;
 
 const FAILED: u8 = 1;
@@ -43,11 +49,12 @@ const MISSED: u8 = 3;
 ///
 /// The exit status is 0 when the job was done, 1 when its results could not be written, 2 when what
 /// was asked for cannot be done (this is found before anything starts), 3 when the results are not
-/// as `--fail-if` requires, and 130 after one interrupt more than it takes to end the job.
+/// as `--fail-if` requires or a search has no answer, and 130 after one interrupt more than it takes to end the job.
 #[must_use]
 pub fn main() -> ExitCode {
     let done = match Cli::read(env::args_os()) {
         Ok(Command::Run(args)) => run(*args),
+        Ok(Command::Search(args)) => search(*args),
         Ok(Command::Plan(args)) => plan(&args),
         Ok(Command::Calibrate(args)) => calibrate(&args),
         Ok(Command::Limit(args)) => limit(*args),
@@ -81,12 +88,20 @@ fn print(text: &str) -> Done {
 
 fn run(args: RunArgs) -> Done {
     let mut setup = Setup::new(args).map_err(|error| (REFUSED, error))?;
-    let hdr = setup.hdr.take();
-    let (summary, lost) = run::run(&setup, hdr).map_err(|error| (FAILED, error))?;
-    quietly(publish(&setup.output, &summary)).map_err(|error| (FAILED, error.into()))?;
+    let logs = mem::take(&mut setup.logs);
+    let (summary, lost) = run::run(&setup, logs).map_err(|error| (FAILED, error))?;
+    quietly(publish(&setup, &summary)).map_err(|error| (FAILED, error.into()))?;
     lost.map_err(|error| (FAILED, error))?;
     let is_as_required = summary.missed.is_empty();
     Ok(if is_as_required { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
+}
+
+fn search(args: SearchArgs) -> Done {
+    let mut job = Job::new(args).map_err(|error| (REFUSED, error))?;
+    let results = job.run().map_err(|error| (FAILED, error))?;
+    let written = job.publish(&results).into_iter().try_for_each(quietly);
+    written.map_err(|error| (FAILED, error.into()))?;
+    Ok(if results.is_answer() { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
 
 fn plan(args: &PlanArgs) -> Done {
@@ -115,10 +130,13 @@ fn limit(args: LimitArgs) -> Done {
     }
 }
 
-/// Writes the results to both places. What one does not take, the other still gets.
-fn publish(output: &Output, summary: &Summary) -> io::Result<()> {
-    let json = output.write_json(|| json::Object::new(summary));
-    let text = output.write_text(&Report(summary));
+/// Writes the results to all places. What one does not take, the others still get.
+fn publish(setup: &Setup, summary: &Summary) -> io::Result<()> {
+    let page = setup.html.as_ref().map(|mut file| file.write_all(page::html(summary).as_bytes()));
+    let json = setup.output.write_json(|| json::Object::new(summary));
+    let text = setup.output.write_text(&Report(summary));
+    quietly(page.unwrap_or(Ok(())))
+        .map_err(|error| io::Error::other(format!("cannot write --html: {error}")))?;
     quietly(json).map_err(|error| io::Error::other(format!("cannot write --json: {error}")))?;
     quietly(text).map_err(|error| io::Error::other(format!("cannot write the report: {error}")))
 }

@@ -1,7 +1,6 @@
 //! `nanopace plan`: a load, drawn before anything runs.
 
 pub(crate) mod args;
-mod axis;
 mod chart;
 mod list;
 mod load;

@@ -16,28 +16,46 @@ const USUAL_WIDTH: usize = 80;
 pub(crate) struct Progress {
     /// Whether one line is rewritten, instead of adding lines.
     in_place: bool,
+    /// Whether the live line stays when it has ended.
+    stays: bool,
 }
 
 impl Progress {
     /// Progress on standard error.
     pub(crate) fn new() -> Progress {
-        Progress { in_place: io::stderr().is_terminal() }
+        Progress { in_place: io::stderr().is_terminal(), stays: true }
+    }
+
+    /// Progress of a part of a job: nothing of it stays.
+    pub(crate) fn of_a_part() -> Progress {
+        Progress { stays: false, ..Progress::new() }
     }
 
     /// Shows how the job is going now, in one line.
     pub(crate) fn show(&self, status: &impl Display) {
         if self.in_place {
             rewrite(&status.to_string());
-        } else {
+        } else if self.stays {
             self.add_line(status.to_string().trim_end());
         }
     }
 
-    /// Moves on from the live line, which stays.
+    /// Moves on from the live line.
     pub(crate) fn end(&self) {
-        if self.in_place {
-            self.add_line("");
+        match (self.in_place, self.stays) {
+            (true, true) => self.add_line(""),
+            (true, false) => rewrite(""),
+            _ => {}
         }
+    }
+
+    /// Writes a line that stays, in place of the live line until that is shown again.
+    #[cfg(feature = "otlp")]
+    pub(crate) fn tell(&self, text: &str) {
+        if self.in_place {
+            let _ = queue!(io::stderr(), Print('\r'), Clear(ClearType::UntilNewLine));
+        }
+        self.add_line(text);
     }
 
     /// Writes a line that stays.

@@ -10,6 +10,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use intervals::{decode, histograms};
 use serde_json::Value;
 use starved::lacked_processor;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -56,6 +57,13 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         ("run --skip-later-than 0s", "longer than zero"),
         ("run --json same --hdr same", "same file"),
         ("run --hdr -", "needs a file"),
+        ("run --html -", "needs a file"),
+        ("run --csv same --html ./same", "same file"),
+        ("run --json - --csv -", "same file"),
+        ("run --html /nonexistent/file", "/nonexistent/file"),
+        ("run --csv /nonexistent/file", "/nonexistent/file"),
+        ("run --targets Cargo.toml --html Cargo.toml", "--targets reads this file"),
+        ("run --body-file Cargo.toml --csv ./Cargo.toml", "--body-file reads this file"),
         ("run --proxy http://localhost:3128/", "connects to the server itself"),
         ("run --cacert /nonexistent/file --url https://127.0.0.1:1/", "/nonexistent/file"),
         ("run --body-file /nonexistent/file", "/nonexistent/file"),
@@ -118,9 +126,9 @@ fn the_json_object_has_the_promised_names_and_no_others() {
     assert_eq!(
         names(&results),
         "achieved_rate bytes_read bytes_written completed connect_time_ns due duration_seconds errors \
-         failed failures gaps lateness ledger missed processor rate_over_time ratio resolve_time_ns \
+         failed failures gaps lateness ledger machine missed processor rate_over_time ratio resolve_time_ns \
          response_time_ns response_times_at_least service_time_ns set_up_time_ns settings skipped \
-         spun_ns start started statuses target_rate tls_time_ns unfinished unstarted url verdict \
+         spectrum spun_ns start started statuses target_rate tls_time_ns unfinished unstarted url verdict \
          version wait_time_ns"
     );
     for times in ["wait_time_ns", "service_time_ns", "response_time_ns"] {
@@ -128,8 +136,13 @@ fn the_json_object_has_the_promised_names_and_no_others() {
     }
     assert_eq!(
         names(&results["rate_over_time"][0]),
-        "achieved_rate from_seconds target_rate to_seconds"
+        "achieved_rate asked backlog_seconds backlog_slots completed failed from_seconds \
+         response_time_ns service_time_ns started target_rate to_seconds wait_time_ns"
     );
+    assert_eq!(names(&results["rate_over_time"][0]["wait_time_ns"]), "max p50 p90 p99");
+    assert_eq!(names(&results["spectrum"]), "response_time_ns service_time_ns");
+    assert_eq!(names(&results["spectrum"]["service_time_ns"][0]), "ns quantile");
+    assert_eq!(names(&results["machine"]), "cores processor system");
     assert_eq!(names(&results["gaps"]), "coefficient_of_variation within_25_percent");
     assert_eq!(names(&results["ledger"]), "allocated_ns backlog_ns elapsed_ns idle_ns waiting_ns");
     let verdicts = ["on-schedule", "target-behind", "generator-behind", "target-failing"];
@@ -409,4 +422,84 @@ fn an_interrupt_ends_the_run_with_its_report() {
     let output = child.wait_with_output().unwrap();
     assert!(kill.success() && output.status.success(), "{output:?}");
     assert!(String::from_utf8(output.stdout).unwrap().contains("verdict"));
+}
+
+/// The lines of a log of values between commas, by their columns.
+fn csv(text: &str) -> Vec<BTreeMap<String, String>> {
+    let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
+    let names: Vec<_> = lines.next().unwrap().collect();
+    lines.map(|line| names.iter().cloned().zip(line).collect()).collect()
+}
+
+#[test]
+fn the_lines_of_all_seconds_add_up() {
+    let (json, log) = (scratch("csv.json"), scratch("seconds.csv"));
+    let files = format!("--json {} --csv {}", json.display(), log.display());
+    let told = output(&format!(
+        "run --rate 500 --duration 2500ms --warmup 500ms --target-errors 10% --timeout 5s {files}"
+    ));
+    let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let log = csv(&fs::read_to_string(&log).unwrap());
+    let sum = |name: &str| log.iter().map(|line| line[name].parse::<f64>().unwrap()).sum::<f64>();
+    for name in ["started", "completed", "failed"] {
+        let count = results[name].as_f64().unwrap();
+        assert!((sum(name) - count).abs() < 0.5, "{name}: {told:?}");
+    }
+    let asked = results["target_rate"].as_f64().unwrap() * 2.5;
+    assert!((sum("asked") - asked).abs() < 0.1, "{asked}: {log:?}");
+    assert_eq!(log[0]["from_seconds"], "0.500000");
+    assert!(log.windows(2).all(|pair| pair[0]["to_seconds"] == pair[1]["from_seconds"]), "{log:?}");
+}
+
+#[test]
+fn what_is_logged_on_standard_output_is_nothing_else() {
+    let output = output("run --rate 500 --duration 1s --csv -");
+    let log = csv(std::str::from_utf8(&output.stdout).unwrap());
+    assert!(!log.is_empty() && log.iter().all(|line| line.len() == 20), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("verdict"), "{output:?}");
+}
+
+#[test]
+fn a_log_is_there_while_the_run_goes_on() {
+    let mut run = nanopace("run --rate 100 --duration 1min --csv -");
+    let mut run = run.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(run.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().starts_with("from_seconds,to_seconds,asked"));
+    assert!(lines.next().unwrap().unwrap().starts_with("0.000000,1."));
+    run.kill().unwrap();
+    run.wait().unwrap();
+}
+
+#[test]
+fn a_log_that_nobody_reads_to_its_end_does_not_end_the_run() {
+    let mut run = nanopace("run --rate 100 --duration 2s --csv -");
+    let mut run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(run.stdout.take());
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_ends_the_log_and_not_the_run() {
+    let json = scratch("full.json");
+    let output =
+        output(&format!("run --rate 100 --duration 1s --csv /dev/full --json {}", json.display()));
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && told.contains("cannot write --csv"), "{output:?}");
+    let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    assert_eq!(results["due"], 100);
+}
+
+#[test]
+fn a_page_is_written() {
+    let page = scratch("page.html");
+    let output = output(&format!(
+        "run --requests 20 --header Authorization:secret --html {}",
+        page.display()
+    ));
+    let page = fs::read_to_string(&page).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"), "{page}");
+    assert!(page.contains("Authorization: (not shown)") && !page.contains("secret"), "{page}");
 }

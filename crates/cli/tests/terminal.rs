@@ -1,4 +1,4 @@
-//! Keys, as they are typed at a terminal.
+//! Keys, as they are typed at a terminal, and the live line.
 
 #![cfg(unix)]
 
@@ -16,7 +16,7 @@ fn scratch(name: &str) -> PathBuf {
 }
 
 fn line(options: &str, json: &Path) -> String {
-    format!("{} run {options} --json {}", env!("CARGO_BIN_EXE_nanopace"), json.display())
+    format!("{} run --no-tui {options} --json {}", env!("CARGO_BIN_EXE_nanopace"), json.display())
 }
 
 /// Waits for the run's first status, and thus for its keyboard.

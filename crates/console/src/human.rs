@@ -30,6 +30,12 @@ pub fn short_hz(hz: f64) -> String {
     }
 }
 
+/// A number in four digits: easy to read, and close enough for a rate that was calculated.
+#[must_use]
+pub fn four_digits(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
 /// A share in percent.
 #[must_use]
 pub fn percent(share: f64) -> String {
@@ -68,6 +74,16 @@ fn three_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "a rounded number is the one as it is written")]
+    fn numbers_are_rounded_to_four_digits() {
+        for (value, round) in
+            [(5_500.000_000_000_001, 5_500.0), (7_320.5, 7_320.0), (0.123_456, 0.123_5), (1e9, 1e9)]
+        {
+            assert_eq!(four_digits(value), round);
+        }
+    }
 
     #[test]
     fn short_rates_have_three_digits() {

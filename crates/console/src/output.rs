@@ -14,6 +14,8 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Output {
     json: Option<JsonFile>,
+    /// Whether something else is written to standard output.
+    is_beside: bool,
 }
 
 #[derive(Debug)]
@@ -34,7 +36,13 @@ impl Output {
             Some(path) if path == Path::new("-") => Some(JsonFile::Stdout),
             Some(path) => Some(JsonFile::File(create_file(path)?)),
         };
-        Ok(Output { json })
+        Ok(Output { json, is_beside: false })
+    }
+
+    /// The same, but text goes to standard error if something else `is_on_stdout`.
+    #[must_use]
+    pub fn beside(self, is_on_stdout: bool) -> Output {
+        Output { is_beside: is_on_stdout, ..self }
     }
 
     /// Writes the JSON object, if one is wanted, and ends it with a new line.
@@ -61,6 +69,7 @@ impl Output {
         let text = text.to_string();
         match self.json {
             Some(JsonFile::Stdout) => io::stderr().write_all(text.as_bytes()),
+            _ if self.is_beside => io::stderr().write_all(text.as_bytes()),
             _ => io::stdout().write_all(text.as_bytes()),
         }
     }

@@ -1,7 +1,7 @@
 //! The load over time, drawn with characters.
 
-use super::axis::{TimeAxis, short_count};
 use super::outline::Outline;
+use crate::axis::{TimeAxis, short_count};
 use nanopace_console::chart::{eighths, round_up};
 use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};

@@ -1,7 +1,7 @@
 //! The load over time as a picture.
 
-use super::axis::{TimeAxis, short_count};
 use super::outline::Outline;
+use crate::axis::{TimeAxis, short_count};
 use nanopace_console::human;
 use plotters::coord::Shift;
 use plotters::prelude::*;

@@ -1,7 +1,10 @@
 //! The options of `nanopace run`; the texts here are its `--help` page.
 
 use super::client::args::ClientArgs;
+use super::control::args::ControlArgs;
 use super::criteria::Criterion;
+#[cfg(feature = "otlp")]
+use super::push::args::PushArgs;
 use crate::schedule::args::ScheduleArgs;
 use crate::target::args::TargetArgs;
 use clap::Args;
@@ -54,6 +57,10 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) pin: bool,
 
+    /// Show a line each second instead of the full-screen view
+    #[arg(long, help_heading = "While it runs")]
+    pub(crate) no_tui: bool,
+
     /// Run this long before recording starts
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
     pub(crate) warmup: Duration,
@@ -79,12 +86,28 @@ pub(crate) struct RunArgs {
 
     /// Write the results as one JSON object; with - it goes to standard output, and the report to
     /// standard error
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
 
+    /// Write a page with charts, which needs nothing else to be looked at
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Write a line for each second while the run goes on; with - to standard output, and the
+    /// report to standard error
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) csv: Option<PathBuf>,
+
     /// Write an interval log of HDR histograms, with one line per second and kind of time
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) hdr: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) control: ControlArgs,
+
+    #[cfg(feature = "otlp")]
+    #[command(flatten)]
+    pub(crate) push: PushArgs,
 }
 
 impl RunArgs {

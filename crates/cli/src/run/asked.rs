@@ -120,6 +120,8 @@ pub(crate) struct AskedLoad {
 #[derive(Clone, Debug)]
 struct Segment {
     from: Nanos,
+    /// The count until its beginning.
+    before: f64,
     load: Load,
     /// How much of the load is over at its beginning.
     past: Duration,
@@ -127,6 +129,11 @@ struct Segment {
 }
 
 impl Segment {
+    /// A load from its beginning on.
+    fn new(from: Nanos, load: Load) -> Segment {
+        Segment { from, before: 0.0, load, past: Duration::ZERO, is_paused: false }
+    }
+
     fn elapsed(&self, now: Nanos) -> Duration {
         if self.is_paused { self.past } else { self.past + (now - self.from) }
     }
@@ -145,7 +152,7 @@ impl AskedLoad {
             Some(rate) => Load::Rate(rate),
             None => Load::Shape(schedule.shape()?),
         };
-        let first = Segment { from, load, past: Duration::ZERO, is_paused: false };
+        let first = Segment::new(from, load);
         Ok(AskedLoad { segments: vec![first], spread: Spread::new(schedule)? })
     }
 
@@ -158,21 +165,26 @@ impl AskedLoad {
             shard: Shard::new(0, 1).expect("the only one"),
             even: true,
         };
-        let first = Segment { from, load, past: Duration::ZERO, is_paused: false };
+        let first = Segment::new(from, load);
         AskedLoad { segments: vec![first], spread }
     }
 
     /// From now on another load is asked for.
     pub(crate) fn change(&mut self, now: Nanos, load: Load) {
         let is_paused = self.current().is_paused;
-        self.segments.push(Segment { from: now, load, past: Duration::ZERO, is_paused });
+        self.push(Segment { is_paused, ..Segment::new(now, load) });
     }
 
     /// From now on nothing is asked for; or what was asked for before.
     pub(crate) fn pause(&mut self, now: Nanos, is_paused: bool) {
         let current = self.current();
         let (load, past) = (current.load.clone(), current.elapsed(now));
-        self.segments.push(Segment { from: now, load, past, is_paused });
+        self.push(Segment { past, is_paused, ..Segment::new(now, load) });
+    }
+
+    fn push(&mut self, segment: Segment) {
+        let before = self.total(segment.from);
+        self.segments.push(Segment { before, ..segment });
     }
 
     /// The load that is asked for now, or that is paused.
@@ -231,8 +243,10 @@ impl AskedLoad {
 
     /// The count of all processes together until a moment.
     fn total(&self, moment: Nanos) -> f64 {
-        let ends = self.segments.iter().skip(1).map(|segment| segment.from).chain([Nanos::MAX]);
-        self.segments.iter().zip(ends).map(|(segment, end)| segment.count(end.min(moment))).sum()
+        // Programs may change the load many times a second.
+        let begun = self.segments.partition_point(|segment| segment.from <= moment);
+        let segment = &self.segments[begun.saturating_sub(1)];
+        segment.before + segment.count(moment)
     }
 
     fn current(&self) -> &Segment {
@@ -278,6 +292,29 @@ mod tests {
             assert_near(asked.mean_hz(at(from), at(to)), hz);
         }
         assert_eq!(asked.slots(at(11.0), at(16.0)), 1_100);
+    }
+
+    #[test]
+    fn a_thousand_changes_are_integrated() {
+        let mut asked = asked("--rate 1k/s");
+        for second in 1_u32..1_000 {
+            let now = at(10.0 + f64::from(second));
+            match second % 3 {
+                0 => asked.change(now, rate("100/s")),
+                1 => asked.pause(now, true),
+                _ => asked.pause(now, false),
+            }
+        }
+        // 1000 in the first second, 100 in each that is not the second of three.
+        for (from, to, count) in [
+            (0.0, 11.0, 1_000.0),
+            (10.0, 13.0, 2_000.0),
+            (13.0, 1_009.0, 66_400.0),
+            (16.5, 17.5, 50.0),
+            (1_008.0, 1_010.0, 200.0),
+        ] {
+            assert_near(asked.count(at(from), at(to)), count);
+        }
     }
 
     #[test]

@@ -1,27 +1,36 @@
-//! Controls a run: acts on keys and signals, collects and shows once a second, and ends the run.
+//! Controls a run: acts on keys, signals and programs, collects and shows, and ends the run.
 
+use super::action::{Action, Refusal};
 use super::asked::{AskedLoad, Load};
-use super::keys::{Action, Prompt};
+use super::keys::Prompt;
 use super::leftover;
+use super::live::Live;
 use super::load::processor::{self, ProcessorTime};
 use super::load::shared::RunShared;
 use super::load::span::{RunEnd, RunSpan};
 use super::load::threads::{self, Threads};
 use super::message::Message;
 use super::recording::collector::Collector;
-use super::recording::hdr_log::HdrLog;
-use super::reporting::rates::{Interval, RatesOverTime};
+use super::recording::csv_log::Second;
+use super::recording::logs::Logs;
+use super::recording::over_time::{Backlog, Brief, Interval, OverTime};
+use super::recording::tally::Tally;
 use super::reporting::summary::{RunResults, Summary, Title};
-use super::status::{Recent, Status};
-use crate::progress::Progress;
-use crossterm::event::KeyEvent;
-use nanopace::{Nanos, Pacer, Rate, Strictness};
+use super::snapshot::{Phase, RECENT, Recent, Snapshot};
+use nanopace::{Nanos, Pacer, Rate, Shape, Strictness};
+use nanopace_console::human::four_digits;
+use std::collections::VecDeque;
 use std::mem;
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
+use tokio::sync::watch;
 
-/// How often progress is shown and the interval log is written.
-const TICK: Duration = Duration::from_secs(1);
+/// How often everything is collected for the live views.
+const TICK: Duration = Duration::from_millis(250);
+
+/// How often progress is shown, the interval log is written, and it is judged whose the lateness is.
+const SECOND: Duration = Duration::from_secs(1);
 
 /// A share of the time at which a load thread has nothing left, and a delay of this one that says
 /// that the process was stopped.
@@ -35,18 +44,22 @@ pub(crate) struct Controller<'run> {
     shared: &'run RunShared,
     span: &'run RunSpan,
     asked: AskedLoad,
-    rates: RatesOverTime,
+    over_time: OverTime,
+    /// The last intervals.
+    recent: VecDeque<Interval>,
+    tally: Tally,
     collector: Collector<'run>,
-    progress: Progress,
-    hdr: Option<HdrLog>,
-    /// Why the interval log is not complete.
-    lost: anyhow::Result<()>,
+    live: Live,
+    logs: Logs,
     prompt: Prompt,
     /// What the last key did, for the status.
     note: String,
     /// What the last collection found; to show again when a key changes something.
     last: Collected,
-    recent: Recent,
+    /// Where the last second began.
+    second: Collected,
+    /// For whoever wants to know how the run is going.
+    watch: watch::Sender<Option<Arc<Snapshot>>>,
     /// Where things stood at the end of the warm-up.
     warm: Collected,
     policy: Policy,
@@ -68,6 +81,7 @@ struct Collected {
     at: Nanos,
     skipped: u64,
     idle: Duration,
+    backlog: Backlog,
     /// Of each load thread.
     processor: Vec<ProcessorTime>,
 }
@@ -78,27 +92,36 @@ impl<'run> Controller<'run> {
         shared: &'run RunShared,
         span: &'run RunSpan,
         asked: AskedLoad,
-        progress: Progress,
-        hdr: Option<HdrLog>,
+        live: Live,
+        logs: Logs,
         policy: Policy,
+        watch: watch::Sender<Option<Arc<Snapshot>>>,
     ) -> Controller<'run> {
         let pacer = &shared.pacer;
         let processor = shared.threads.times();
-        let start = Collected { at: span.start, skipped: 0, idle: Duration::ZERO, processor };
+        let start = Collected {
+            at: span.start,
+            skipped: 0,
+            idle: Duration::ZERO,
+            backlog: Backlog::default(),
+            processor,
+        };
         Controller {
             pacer: pacer.clone(),
             shared,
             span,
             asked,
-            rates: RatesOverTime::new(),
+            over_time: OverTime::new(),
+            recent: VecDeque::new(),
+            tally: Tally::default(),
             collector: Collector::new(pacer, &shared.recorders),
-            progress,
-            hdr,
-            lost: Ok(()),
+            live,
+            logs,
             prompt: Prompt::default(),
             note: String::new(),
             last: start.clone(),
-            recent: Recent::default(),
+            second: start.clone(),
+            watch,
             warm: start,
             policy,
         }
@@ -110,11 +133,30 @@ impl<'run> Controller<'run> {
             let next = self.next_tick().min(self.span.end());
             match messages.recv_timeout(next - self.pacer.now()) {
                 Ok(Message::Stop | Message::LastSlot) => return,
-                Ok(Message::Key(key)) => self.press(key),
-                Ok(Message::Ready) => {}
-                Err(_) if self.pacer.now() >= self.span.end() => return,
-                Err(_) => self.tick(),
+                #[cfg(feature = "otlp")]
+                Ok(Message::Tell(text)) => self.live.tell(text),
+                Ok(Message::Key(key)) => match self.prompt.press(key) {
+                    Some(Action::Stop) => return,
+                    action => self.answer_key(action),
+                },
+                Ok(Message::Ask(Action::Stop, answer)) => {
+                    self.show(Phase::WaitingForAnswers, false);
+                    let _ = answer.send(Ok(()));
+                    return;
+                }
+                Ok(Message::Ask(action, answer)) => {
+                    let done = self.act(action);
+                    self.show(self.phase(), false);
+                    // Whoever asks may have gone meanwhile.
+                    let _ = answer.send(done);
+                }
+                Ok(Message::Ready) | Err(_) => {}
             }
+            // Also between messages: there may always be another one.
+            if self.pacer.now() >= self.span.end() {
+                return;
+            }
+            self.tick();
         }
     }
 
@@ -128,9 +170,26 @@ impl<'run> Controller<'run> {
     fn tick(&mut self) {
         // The channel's clock and the pacer's may differ slightly.
         if self.pacer.now() >= self.next_tick() {
+            let second = self.second.at;
             self.collect();
-            self.progress.show(&self.status());
+            let phase = self.phase();
+            self.show(phase, second != self.second.at);
         }
+    }
+
+    fn phase(&self) -> Phase {
+        match self.pacer.now() {
+            _ if self.pacer.is_paused() => Phase::Paused,
+            now if now < self.span.recorded_from => Phase::WarmUp,
+            _ => Phase::Running,
+        }
+    }
+
+    /// Shows how the run is going to whoever watches, and as a line if it is time for that.
+    fn show(&self, phase: Phase, is_time_for_a_line: bool) {
+        let snapshot = Arc::new(self.snapshot(phase));
+        self.live.show(&snapshot, &self.over_time, &self.prompt, is_time_for_a_line);
+        self.watch.send_replace(Some(snapshot));
     }
 
     /// Ends the schedule, unless it has ended already, and counts the slots that were due.
@@ -151,32 +210,52 @@ impl<'run> Controller<'run> {
     pub(crate) fn wait_for_answers(&mut self, messages: &Receiver<Message>, threads: &Threads) {
         while threads.ended() < threads.count() {
             match messages.recv_timeout(threads::GLANCE) {
-                Ok(Message::Stop) => drop(self.shared.give_up.send(true)),
+                Ok(Message::Stop) => self.give_up(),
+                Ok(Message::Ask(Action::Stop, answer)) => {
+                    self.give_up();
+                    let _ = answer.send(Ok(()));
+                }
+                Ok(Message::Ask(_, answer)) => drop(answer.send(Err(Refusal::Over))),
+                #[cfg(feature = "otlp")]
+                Ok(Message::Tell(text)) => self.live.tell(text),
+                Ok(Message::Key(key)) => {
+                    if let Some(Action::Stop) = self.prompt.press(key) {
+                        self.give_up();
+                    }
+                    self.show(Phase::WaitingForAnswers, false);
+                }
                 Err(_) if self.pacer.now() >= self.next_tick() => {
+                    let second = self.second.at;
                     self.collect();
-                    self.note = match self.collector.total().in_flight() {
+                    self.note = match self.tally.in_flight() {
                         0 => String::new(),
                         missing => format!("waiting for {missing} answers; Ctrl-C gives them up"),
                     };
-                    self.progress.show(&self.status());
+                    self.show(Phase::WaitingForAnswers, second != self.second.at);
                 }
                 _ => {}
             }
         }
     }
 
-    /// The results, once the threads are done, and whether the interval log is complete.
+    fn give_up(&self) {
+        let _ = self.shared.give_up.send(true);
+    }
+
+    /// The results, once the threads are done, and whether the logs are complete.
     pub(crate) fn sum_up(mut self, run_end: RunEnd, title: Title) -> (Summary, anyhow::Result<()>) {
         self.collect();
+        self.end_second();
         self.settle(&run_end);
-        self.progress.end();
-        let lost = self.lost.and_then(|()| self.hdr.map_or(Ok(()), HdrLog::end));
+        self.show(Phase::Over, false);
+        self.live.end();
+        let lost = self.logs.end();
         let summary = Summary::new(RunResults {
             title,
             recorded_from: self.span.recorded_from,
             run_end,
             asked: &self.asked,
-            rates: self.rates,
+            over_time: self.over_time,
             stats: self.collector.total(),
             gaps: self.collector.gap_quality(),
             processor: processor::sum(processor::since(&self.last.processor, &self.warm.processor)),
@@ -191,6 +270,7 @@ impl<'run> Controller<'run> {
             at: self.pacer.now(),
             skipped: ledger.skipped,
             idle: ledger.idle,
+            backlog: Backlog { slots: ledger.backlog_slots, time: ledger.backlog },
             processor: self.shared.threads.times(),
         };
         let before = mem::replace(&mut self.last, now);
@@ -198,23 +278,49 @@ impl<'run> Controller<'run> {
             // What is before is warm-up.
             self.warm = self.last.clone();
         }
-        let length = self.last.at - before.at;
-        let interval = self.collector.collect(&self.asked, self.last.lacks_processor(&before));
-        self.recent = Recent::new(interval, length, self.asked.mean_hz(before.at, self.last.at));
-        let recorded = |at: Nanos| at.max(self.span.recorded_from).min(self.span.end());
-        let (from, to) = (recorded(before.at), recorded(self.last.at));
-        self.rates.add(Interval {
+        let (from, to) = (self.recorded(before.at), self.recorded(self.last.at));
+        let stats = self.collector.collect(&self.asked);
+        self.tally.add(stats);
+        if self.last.at >= self.span.end() {
+            // What falls due after the end is not asked for any more.
+            self.last.backlog = self.last.backlog.of(stats.unstarted);
+        }
+        let interval = Interval {
             from: from - self.span.start,
             to: to - self.span.start,
             asked: self.asked.count(from, to),
-            started: interval.started(),
+            backlog: self.last.backlog,
+            brief: Brief::of(stats),
+        };
+        self.over_time.add(interval.clone());
+        self.recent.push_back(Interval {
+            from: before.at - self.span.start,
+            to: self.last.at - self.span.start,
+            ..interval
         });
-        // A full disk ends the log, and not the run.
-        if let Some(hdr) = &mut self.hdr
-            && let Err(error) = hdr.write(before.at - self.span.start, length, interval)
-        {
-            (self.hdr, self.lost) = (None, Err(error));
+        self.recent.drain(..self.recent.len().saturating_sub(RECENT));
+        if self.last.at - self.second.at >= SECOND || self.last.at == self.span.recorded_from {
+            self.end_second();
         }
+    }
+
+    /// The moment, or the next one that is recorded, or the last.
+    fn recorded(&self, at: Nanos) -> Nanos {
+        at.max(self.span.recorded_from).min(self.span.end())
+    }
+
+    /// Judges what was collected since the last second ended, and logs it.
+    fn end_second(&mut self) {
+        let before = mem::replace(&mut self.second, self.last.clone());
+        let (from, to) = (self.recorded(before.at), self.recorded(self.last.at));
+        let stats = self.collector.end_second(self.last.lacks_processor(&before));
+        self.logs.write(&Second {
+            from: before.at - self.span.start,
+            to: self.last.at - self.span.start,
+            asked: self.asked.count(from, to),
+            backlog: self.last.backlog,
+            stats,
+        });
     }
 
     /// Counts what policies took from the run, once everything else is known.
@@ -232,43 +338,51 @@ impl<'run> Controller<'run> {
         self.collector.settle(skipped, limit, forfeited);
     }
 
-    fn press(&mut self, key: KeyEvent) {
-        self.note = match self.prompt.press(key) {
-            Ok(Some(action)) => self.act(action).to_owned(),
-            Ok(None) if self.prompt.typed().is_empty() => String::new(),
-            Ok(None) => format!("> {}", self.prompt.typed()),
-            Err(error) => error.to_string(),
+    /// Does what a key asks for, if anything, and shows what came of it.
+    fn answer_key(&mut self, action: Option<Action>) {
+        self.note = match action.map(|action| self.act(action)) {
+            Some(Ok(())) => String::new(),
+            Some(Err(why)) => why.text().to_owned(),
+            None => self.prompt.line(),
         };
-        self.progress.show(&self.status());
+        self.show(self.phase(), true);
     }
 
-    /// Returns why it does nothing, if so.
-    fn act(&mut self, action: Action) -> &'static str {
-        // The workers have gone: nobody would start what is asked for from now on.
-        if action != Action::TogglePause && self.pacer.is_finished() {
-            return "the load has no requests left";
+    fn act(&mut self, action: Action) -> Result<(), Refusal> {
+        let is_pause = matches!(action, Action::Pause | Action::Resume | Action::TogglePause);
+        if !is_pause && self.pacer.is_finished() {
+            return Err(Refusal::NoRequestsLeft);
         }
         match action {
             Action::SetRate(rate) => self.set_rate(rate),
+            Action::SetShape(shape) => self.set_shape(shape),
             Action::Faster => self.scale_rate(1.1),
             Action::Slower => self.scale_rate(1.0 / 1.1),
-            Action::TogglePause => {
-                let is_paused = self.pacer.is_paused();
-                if is_paused {
-                    self.pacer.resume();
-                } else {
-                    self.pacer.pause();
-                }
-                self.collector.change(&self.asked);
-                self.asked.pause(self.pacer.now(), !is_paused);
-            }
+            Action::Pause => self.pause(true),
+            Action::Resume => self.pause(false),
+            Action::TogglePause => self.pause(!self.pacer.is_paused()),
+            // The loops end before they come here.
+            Action::Stop => {}
         }
-        ""
+        Ok(())
+    }
+
+    fn pause(&mut self, is_paused: bool) {
+        if is_paused == self.pacer.is_paused() {
+            return;
+        }
+        if is_paused {
+            self.pacer.pause();
+        } else {
+            self.pacer.resume();
+        }
+        self.collector.change(&self.asked);
+        self.asked.pause(self.pacer.now(), is_paused);
     }
 
     fn scale_rate(&mut self, factor: f64) {
         // A rate at the end of the range stays as it is.
-        if let Ok(rate) = Rate::from_hz(rounded(self.asked.hz(self.pacer.now()) * factor)) {
+        if let Ok(rate) = Rate::from_hz(four_digits(self.asked.hz(self.pacer.now()) * factor)) {
             self.set_rate(rate);
         }
     }
@@ -279,21 +393,30 @@ impl<'run> Controller<'run> {
         self.asked.change(self.pacer.now(), Load::Rate(rate));
     }
 
-    /// The rate that is asked for; of a shape, its mean in the last interval.
-    fn rate(&self) -> String {
-        match self.asked.load() {
-            Load::Rate(rate) => rate.to_string(),
-            Load::Shape(_) => self.recent.asked(),
-        }
+    fn set_shape(&mut self, shape: Shape) {
+        self.pacer.set_shape(shape.clone());
+        let now = self.pacer.now();
+        self.span.follow(now, shape.duration());
+        self.collector.change(&self.asked);
+        self.asked.change(now, Load::Shape(shape));
     }
 
-    fn status(&self) -> Status {
-        Status {
+    fn snapshot(&self, phase: Phase) -> Snapshot {
+        let last = self.last.at;
+        let second: Duration = self.recent.iter().map(Interval::length).sum();
+        let load = self.asked.load();
+        Snapshot {
+            start: self.span.began,
             elapsed: self.pacer.now() - self.span.start,
-            rate: self.rate(),
-            paused: self.pacer.is_paused(),
+            planned_end: Some(self.span.end())
+                .filter(|&end| end < Nanos::MAX)
+                .map(|end| end - self.span.start),
+            phase,
+            load: load.to_string(),
+            is_shape: matches!(load, Load::Shape(_)),
             ledger: self.pacer.ledger(),
-            recent: self.recent.clone(),
+            recent: Recent::new(&self.recent, self.asked.mean_hz(last - second, last)),
+            tally: self.tally.clone(),
             note: self.note.clone(),
         }
     }
@@ -305,13 +428,8 @@ impl Collected {
         let length = self.at - before.at;
         let threads = processor::since(&self.processor, &before.processor);
         let wanted = threads.iter().map(|time| time.wanted).max().unwrap_or_default();
-        length > TICK + STOPPED || wanted > length.mul_f64(FULL)
+        length > SECOND + STOPPED || wanted > length.mul_f64(FULL)
     }
-}
-
-/// Four digits of a rate: after a few steps of 10 % it is still easy to read.
-fn rounded(hz: f64) -> f64 {
-    format!("{hz:.3e}").parse().unwrap_or(hz)
 }
 
 #[cfg(test)]
@@ -319,21 +437,12 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::float_cmp, reason = "a rounded rate is the number as it is written")]
-    fn rates_are_rounded_to_four_digits() {
-        for (hz, round) in
-            [(5_500.000_000_000_001, 5_500.0), (7_320.5, 7_320.0), (0.123_456, 0.123_5), (1e9, 1e9)]
-        {
-            assert_eq!(rounded(hz), round);
-        }
-    }
-
-    #[test]
     fn many_threads_at_leisure_do_not_lack_the_processor() {
         let after = |wanted_ms: &[u64]| Collected {
-            at: Nanos::ZERO + TICK,
+            at: Nanos::ZERO + SECOND,
             skipped: 0,
             idle: Duration::ZERO,
+            backlog: Backlog::default(),
             processor: wanted_ms
                 .iter()
                 .map(|&ms| ProcessorTime { had: Duration::ZERO, wanted: Duration::from_millis(ms) })
@@ -352,7 +461,7 @@ mod tests {
     #[expect(clippy::float_cmp, reason = "a rounded rate is the number as it is written")]
     fn a_step_up_and_a_step_down_end_where_they_began() {
         for hz in [5_000.0, 333.3, 0.5, 1e6, 7.0] {
-            assert_eq!(rounded(rounded(hz * 1.1) / 1.1), hz);
+            assert_eq!(four_digits(four_digits(hz * 1.1) / 1.1), hz);
         }
     }
 }

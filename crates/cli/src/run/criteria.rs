@@ -31,11 +31,12 @@ mod words;
 pub(crate) use figure::Figures;
 pub(crate) use words::CriterionError;
 
-use figure::{Figure, Single};
+use figure::{Better, Figure, Single};
 use operator::Operator;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
-use unit::Limit;
+use std::time::Duration;
+use unit::{Limit, Unit};
 use words::Parts;
 
 /// A requirement on a figure of a run.
@@ -70,6 +71,53 @@ impl Criterion {
     /// Whether the criterion is about `errors` or `failed`.
     pub(crate) fn names_errors(&self) -> bool {
         matches!(self.figure, Figure::Single(Single::Errors | Single::Failed))
+    }
+
+    /// Whether a higher rate can only break it: then there is a highest rate at which it holds.
+    pub(crate) fn breaks_above_a_rate(&self) -> bool {
+        match self.figure.is_better() {
+            Some(Better::Less) => matches!(self.operator, Operator::Below | Operator::AtMost),
+            Some(Better::More) => matches!(self.operator, Operator::Above | Operator::AtLeast),
+            None => false,
+        }
+    }
+
+    /// Whether it would hold, had no request waited for its start.
+    pub(crate) fn holds_without_waiting(&self, figures: &Figures<'_>) -> bool {
+        self.figure.is_about_waiting()
+            || self.check(&Figures { response: figures.service, ..*figures }).is_none()
+    }
+
+    /// The share of the requests that it is decided by: of a 99th percentile, a hundredth. None if
+    /// all of them count.
+    pub(crate) fn deciding_share(&self) -> Option<f64> {
+        let is_errors = matches!(self.figure, Figure::Single(Single::Errors));
+        let share = if is_errors { Some(self.limit.value) } else { self.figure.tail() };
+        share.filter(|share| *share > 0.0)
+    }
+
+    /// Its figure, by name.
+    pub(crate) fn name(&self) -> String {
+        self.figure.to_string()
+    }
+
+    /// Its figure in a run, in its unit: nanoseconds, if it is a time.
+    pub(crate) fn value(&self, figures: &Figures<'_>) -> Option<f64> {
+        self.figure.value(figures)
+    }
+
+    /// Its limit, if it is a time.
+    pub(crate) fn time_limit(&self) -> Option<Duration> {
+        let is_time = self.figure.unit() == Unit::Time;
+        let limit = Duration::try_from_secs_f64(self.limit.value * 1e-9);
+        limit.ok().filter(|_| is_time)
+    }
+
+    /// Its figure in a run, for people: on the same side of the limit as it is.
+    pub(crate) fn shown(&self, figures: &Figures<'_>) -> String {
+        let Some(value) = self.figure.value(figures) else { return "unknown".to_owned() };
+        let is_same_side = |shown| self.admits(shown) == self.admits(value);
+        self.figure.unit().show(value, &self.limit, is_same_side)
     }
 
     /// Nothing if the criterion holds.
@@ -123,7 +171,6 @@ mod tests {
     use super::*;
     use hdrhistogram::Histogram;
     use proptest::prelude::*;
-    use std::time::Duration;
 
     fn read(text: &str) -> Criterion {
         text.parse().unwrap_or_else(|error| panic!("{text:?}: {error}"))
@@ -334,6 +381,45 @@ mod tests {
         assert_eq!(Criterion::at_least_ratio(0.99), read("ratio >= 0.99"));
         assert_eq!(Criterion::at_least_ratio(1.0), read("ratio >= 1"));
         assert_eq!(Criterion::default_errors(), read("errors <= 1%"));
+    }
+
+    #[test]
+    fn promises_break_above_a_rate() {
+        for (text, breaks) in [
+            ("p99 response < 50ms", true),
+            ("max wait <= 1s", true),
+            ("errors < 1%", true),
+            ("unstarted <= 5", true),
+            ("ratio > 0.99", true),
+            ("gaps >= 90%", true),
+            ("p99 response > 50ms", false),
+            ("p99 response = 50ms", false),
+            ("ratio < 0.99", false),
+            ("count setup < 5", false),
+            ("completed > 5", false),
+            ("achieved > 5/s", false),
+        ] {
+            assert_eq!(read(text).breaks_above_a_rate(), breaks, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_criterion_is_decided_by_the_rarest_requests() {
+        for (text, share) in [
+            ("p99 response < 50ms", Some(0.01)),
+            ("p99.9 wait < 50ms", Some(0.001)),
+            ("p5 wait < 50ms", Some(0.05)),
+            ("max wait < 50ms", None),
+            ("p100 wait < 50ms", None),
+            ("mean wait < 50ms", None),
+            ("errors < 0.1%", Some(0.001)),
+            ("errors <= 0%", None),
+            ("ratio > 0.9", None),
+        ] {
+            let told = read(text).deciding_share();
+            assert_eq!(told.is_some(), share.is_some(), "{text}: {told:?}");
+            assert!(told.zip(share).is_none_or(|(a, b)| (a - b).abs() < 1e-9), "{text}: {told:?}");
+        }
     }
 
     #[test]

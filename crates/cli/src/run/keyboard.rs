@@ -1,6 +1,7 @@
 //! The terminal as a keyboard: keys arrive one by one, without echo, during the run.
 
 use super::message::Message;
+use crate::alternate;
 use crate::interrupt::Interrupt;
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use crossterm::terminal;
@@ -42,7 +43,7 @@ fn forward(messages: &Sender<Message>, interrupt: &Interrupt) {
     while let Ok(event) = event::read() {
         match event {
             Event::Key(key) if key.kind == KeyEventKind::Release => {}
-            Event::Key(key) if stops(key) => interrupt.trigger(),
+            Event::Key(key) if interrupts(key) => interrupt.trigger(),
             Event::Key(key) if suspends(key) => suspend(),
             Event::Key(key) => drop(messages.send(Message::Key(key))),
             _ => {}
@@ -67,18 +68,18 @@ fn suspends(key: KeyEvent) -> bool {
 
 /// Stops this process until its shell continues it. Slots fall due meanwhile.
 fn suspend() {
+    let was_on_screen = alternate::leave();
     let _ = terminal::disable_raw_mode();
     // To this thread: it must not go on before the process has stopped.
     #[cfg(unix)]
     let _ = signal_hook::low_level::raise(signal_hook::consts::SIGTSTP);
     let _ = terminal::enable_raw_mode();
+    if was_on_screen {
+        alternate::enter();
+    }
 }
 
-/// Whether the key ends the run. In raw mode, Ctrl-C is a key like any other.
-fn stops(key: KeyEvent) -> bool {
-    match key.code {
-        KeyCode::Char('c' | 'd') => key.modifiers.contains(KeyModifiers::CONTROL),
-        KeyCode::Char('q') => true,
-        _ => false,
-    }
+/// Whether the key interrupts, whatever is being typed. In raw mode, Ctrl-C is a key like any other.
+fn interrupts(key: KeyEvent) -> bool {
+    matches!(key.code, KeyCode::Char('c' | 'd')) && key.modifiers.contains(KeyModifiers::CONTROL)
 }

@@ -1,6 +1,8 @@
 //! What the controller of a run is told.
 
+use super::action::{Action, Refusal};
 use crossterm::event::KeyEvent;
+use tokio::sync::oneshot;
 
 /// A message to the controller.
 #[derive(Debug)]
@@ -13,4 +15,9 @@ pub(crate) enum Message {
     Ready,
     /// A key was pressed.
     Key(KeyEvent),
+    /// Something that people should read.
+    #[cfg(feature = "otlp")]
+    Tell(String),
+    /// A program asks for this, and for what came of it.
+    Ask(Action, oneshot::Sender<Result<(), Refusal>>),
 }

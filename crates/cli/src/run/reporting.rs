@@ -1,8 +1,13 @@
 //! Reporting: the numbers of a run that is over, for people and for programs.
 
 mod curve;
+#[cfg(test)]
+mod fixture;
 pub(crate) mod json;
-pub(crate) mod rates;
+pub(crate) mod machine;
+pub(crate) mod page;
+mod rates;
 pub(crate) mod report;
+mod spectrum;
 pub(crate) mod summary;
-mod verdict;
+pub(crate) mod verdict;

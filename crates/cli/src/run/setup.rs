@@ -7,16 +7,23 @@ use super::client::plan::{self, Plan};
 use super::client::session::Session;
 use super::client::targets::{self, TargetSpec};
 use super::client::tls::Trust;
+use super::control::Door;
 use super::controller::Policy;
+use super::files::{Files, is_stdout};
+use super::headline::Headline;
 use super::load::span::RunLength;
 use super::load::threads;
+#[cfg(feature = "otlp")]
+use super::push::collector::Collector;
+use super::recording::csv_log::CsvLog;
 use super::recording::hdr_log::HdrLog;
+use super::recording::logs::Logs;
 use crate::target::Target;
 use anyhow::{Context, bail, ensure};
 use core_affinity::CoreId;
-use nanopace::{Nanos, Pacer, Strictness};
-use nanopace_console::Output;
-use std::path::Path;
+use nanopace::{Nanos, Pacer, Rate, Strictness};
+use nanopace_console::{Output, create_file};
+use std::fs::File;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -41,31 +48,34 @@ pub(crate) struct Setup {
     pub(crate) target: Option<Target>,
     /// Cores to pin threads to; empty if they are not pinned.
     pub(crate) cores: Vec<CoreId>,
+    /// Where programs may look at the run and steer it.
+    pub(crate) door: Option<Door>,
+    /// Where metrics are sent.
+    #[cfg(feature = "otlp")]
+    pub(crate) collector: Option<Arc<Collector>>,
     /// Where the results go.
     pub(crate) output: Output,
-    /// The open file for the interval log.
-    pub(crate) hdr: Option<HdrLog>,
+    /// The open file for the page.
+    pub(crate) html: Option<File>,
+    /// The logs, whose files are open.
+    pub(crate) logs: Logs,
 }
 
 impl Setup {
     /// Opens the files, starts the embedded target, and sends one request to see whether it is
     /// answered.
     pub(crate) fn new(args: RunArgs) -> anyhow::Result<Setup> {
-        if args.hdr.as_deref() == Some(Path::new("-")) {
-            bail!("--hdr -: the interval log needs a file; only --json can go to standard output");
-        }
-        if args.hdr.is_some() && args.hdr == args.json {
-            bail!("--json and --hdr have the same file: give each its own");
-        }
+        let files = Files::new(&args)?;
         let first = args.schedule.starts()?.next().context("this load has no requests")?;
-        for (option, file) in [("json", &args.json), ("hdr", &args.hdr)] {
-            args.schedule.spare(option, file.as_deref())?;
-        }
+        files.spare_inputs(&args)?;
         let end = args.schedule.end()?.unwrap_or(Duration::MAX);
         ensure!(args.warmup < end, "--warmup: the load is over before anything is recorded");
         // How long it takes to start the last request of a recording is not known yet.
         let end = if args.schedule.is_replay() { Duration::MAX } else { end };
         let cores = if args.pin { cores()? } else { Vec::new() };
+        let door = Door::open(&args.control)?;
+        #[cfg(feature = "otlp")]
+        let collector = args.push.collector()?.map(Arc::new);
         let (target, specs) = what(&args)?;
         let url = specs[0].url.to_string();
         let plan = Arc::new(Plan::new(&specs, &args.client, trust(&args, target.as_ref()))?);
@@ -74,9 +84,37 @@ impl Setup {
         let by = by.map_or_else(String::new, |path| format!(" by {}", path.display()));
         probe(&plan).with_context(|| format!("no answer from {url}{by}"))?;
         // Only now: a run that can't be made leaves the results of the last one alone.
-        let output = Output::create(args.json.as_deref())?;
+        let output = Output::create(args.json.as_deref())?.beside(is_stdout(args.csv.as_deref()));
+        let html = args.html.as_deref().map(create_file).transpose()?;
+        let csv = args.csv.as_deref().map(CsvLog::create).transpose()?;
         let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
-        Ok(Setup { args, url, first, end, plan, target, cores, output, hdr })
+        let logs = Logs::new(hdr, csv, args.warmup);
+        Ok(Setup {
+            args,
+            url,
+            first,
+            end,
+            plan,
+            target,
+            cores,
+            door,
+            #[cfg(feature = "otlp")]
+            collector,
+            output,
+            html,
+            logs,
+        })
+    }
+
+    /// From now on it is set up for a constant rate of `hz`, for so long, with other random arrivals
+    /// than before.
+    pub(crate) fn change(&mut self, hz: f64, duration: Duration) -> anyhow::Result<()> {
+        self.args.schedule.rate = Some(Rate::from_hz(hz)?);
+        self.args.schedule.seed = self.args.schedule.seed.wrapping_add(1);
+        self.args.duration = Some(duration);
+        // Random arrivals may begin later at a lower rate.
+        self.first = self.args.schedule.starts()?.next().context("this load has no requests")?;
+        Ok(())
     }
 
     /// How many connections each thread has.
@@ -126,21 +164,24 @@ impl Setup {
             slots: args.requests,
             is_steady: args.schedule.is_steady(),
             ends_with_load: args.schedule.is_replay(),
+            follows_load: args.duration.is_none() && args.requests.is_none(),
         }
     }
 
-    /// The run in one line.
-    pub(crate) fn title(&self) -> String {
+    /// Where requests go, the load, and by what.
+    pub(crate) fn title(&self) -> Headline {
         let args = &self.args;
         let target = if self.target.is_some() { " (embedded target)" } else { "" };
-        format!(
-            "{}{target}: {}, {} connections on {} threads, strictness {}",
-            self.url,
-            args.schedule.title(),
-            args.client.connections,
-            self.connections().len(),
-            args.strictness
-        )
+        Headline {
+            url: format!("{}{target}", self.url),
+            load: args.schedule.title(),
+            by: format!(
+                "{} connections on {} threads, strictness {}",
+                args.client.connections,
+                self.connections().len(),
+                args.strictness
+            ),
+        }
     }
 }
 
@@ -205,7 +246,7 @@ fn advice(failure: Failure) -> &'static str {
 fn allow_open_files(connections: u32) -> anyhow::Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     // The embedded target has the other end of each connection, and files and timers are open too.
-    let wanted = u64::from(connections) * 2 + 100;
+    let wanted = u64::from(connections) * 2 + 200;
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= wanted) {
         return Ok(());

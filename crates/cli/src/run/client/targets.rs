@@ -153,7 +153,7 @@ fn method(name: &str) -> Told<Method> {
 }
 
 /// Reads a URL that requests can be sent to; or says what is wrong with it.
-pub(super) fn url(address: &str) -> Told<Uri> {
+pub(crate) fn url(address: &str) -> Told<Uri> {
     let wrong = |why: &dyn Display| format!("{} {why}; {URL}", shown(address));
     let parsed = with_path(address).parse();
     let url: Uri = parsed.map_err(|error| wrong(&format!("is not a URL ({error})")))?;

@@ -90,6 +90,13 @@ pub(crate) enum Single {
     GeneratorLateness,
 }
 
+/// Which values of a figure are better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Better {
+    Less,
+    More,
+}
+
 const TIMES: [(&str, Times); 4] = [
     ("wait", Times::Wait),
     ("service", Times::Service),
@@ -145,6 +152,36 @@ impl Figure {
             Figure::Single(single) => single.value(figures),
         }
         .filter(|value| value.is_finite())
+    }
+
+    /// What is better, more or less of it. None if that depends, as with a count of requests.
+    pub(crate) fn is_better(self) -> Option<Better> {
+        match self {
+            Figure::Of(Statistic::Count, _) => None,
+            Figure::Of(..) => Some(Better::Less),
+            Figure::Single(single) => single.is_better(),
+        }
+    }
+
+    /// Whether it only tells how long requests waited for their start.
+    pub(crate) fn is_about_waiting(self) -> bool {
+        match self {
+            Figure::Of(_, times) => times == Times::Wait,
+            Figure::Single(single) => matches!(
+                single,
+                Single::Ratio
+                    | Single::Unstarted
+                    | Single::Skipped
+                    | Single::TargetLateness
+                    | Single::GeneratorLateness
+            ),
+        }
+    }
+
+    /// The smaller share of requests beside a percentile.
+    pub(crate) fn tail(self) -> Option<f64> {
+        let Figure::Of(Statistic::Percentile(percent), _) = self else { return None };
+        Some(percent.min(100.0 - percent) / 100.0)
     }
 
     /// What stands between its name and its value.
@@ -215,6 +252,14 @@ impl Single {
     /// The number of this name, in lower case.
     pub(crate) fn named(name: &str) -> Option<Single> {
         look_up(&SINGLES, name)
+    }
+
+    fn is_better(self) -> Option<Better> {
+        match self {
+            Single::Due | Single::Started | Single::Completed | Single::Achieved => None,
+            Single::Ratio | Single::Gaps => Some(Better::More),
+            _ => Some(Better::Less),
+        }
     }
 
     fn unit(self) -> Unit {

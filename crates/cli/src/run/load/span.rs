@@ -5,7 +5,7 @@ use nanopace::{Ledger, Nanos, Pacer};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Decides which slots are started, and which of them are recorded.
 #[derive(Debug)]
@@ -13,10 +13,14 @@ pub(crate) struct RunSpan {
     pacer: Pacer,
     /// Where the schedule starts.
     pub(crate) start: Nanos,
+    /// The same by the clock on the wall.
+    pub(crate) began: SystemTime,
     /// Slots before this belong to the warm-up.
     pub(crate) recorded_from: Nanos,
-    /// The planned end.
-    end: Nanos,
+    /// The planned end, in nanoseconds.
+    end: AtomicU64,
+    /// Whether the load's end is the run's.
+    follows_load: bool,
     /// How many recorded slots may still start, if that is limited: threads would pass the count to
     /// and fro for nothing.
     left: Option<AtomicU64>,
@@ -65,6 +69,8 @@ pub(crate) struct RunLength {
     pub(crate) is_steady: bool,
     /// Whether the last slot of the load ends the run.
     pub(crate) ends_with_load: bool,
+    /// Whether the end of a load that takes the place of this one ends the run.
+    pub(crate) follows_load: bool,
 }
 
 impl RunSpan {
@@ -80,8 +86,10 @@ impl RunSpan {
         RunSpan {
             pacer: pacer.clone(),
             start,
+            began: SystemTime::now(),
             recorded_from,
-            end: recorded_from + length.duration,
+            end: AtomicU64::new((recorded_from + length.duration).as_nanos()),
+            follows_load: length.follows_load,
             left: length.slots.map(AtomicU64::new),
             decided: length.ends_with_load.then(AtomicU64::default),
             is_steady: length.is_steady,
@@ -92,7 +100,22 @@ impl RunSpan {
 
     /// Slots from here on are not started, and no slot is started from then on.
     pub(crate) fn end(&self) -> Nanos {
-        self.ended.get().map_or(self.end, |ended| ended.at)
+        self.ended.get().map_or_else(|| self.planned_end(), |ended| ended.at)
+    }
+
+    fn planned_end(&self) -> Nanos {
+        // Relaxed: a moment in the future, by itself. No loom model: one atomic.
+        Nanos::from_nanos(self.end.load(Ordering::Relaxed))
+    }
+
+    /// From `now` on the load is one that takes so long, if it has an end. The run ends with it, if
+    /// nothing else was said about its length.
+    pub(crate) fn follow(&self, now: Nanos, length: Option<Duration>) {
+        if let Some(length) = length.filter(|_| self.follows_load) {
+            let end = (now + length).max(self.recorded_from);
+            // Relaxed: as in `planned_end`.
+            self.end.store(end.as_nanos(), Ordering::Relaxed);
+        }
     }
 
     /// Decides about a slot at `now`. Admitting the last recorded one ends the run, and so does the
@@ -175,9 +198,10 @@ impl RunSpan {
     }
 
     fn end_at(&self, at: Nanos, asked_until: Nanos) -> RunEnd {
+        let planned = self.planned_end();
         *self.ended.get_or_init(|| RunEnd {
-            at: at.min(self.end),
-            asked_until: asked_until.min(self.end),
+            at: at.min(planned),
+            asked_until: asked_until.min(planned),
             ledger: self.pacer.ledger(),
         })
     }
@@ -207,6 +231,7 @@ mod tests {
             slots,
             is_steady: true,
             ends_with_load: false,
+            follows_load: false,
         };
         let span = RunSpan::new(&pacer, pacer.now(), length, sender);
         clock.advance(secs(1_000));

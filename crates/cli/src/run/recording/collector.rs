@@ -5,6 +5,7 @@ use super::stats::OperationStats;
 use crate::gaps::{Gaps, Quality};
 use crate::run::asked::AskedLoad;
 use nanopace::{Nanos, Pacer};
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,10 @@ pub(crate) struct Collector<'run> {
     clock: Pacer,
     /// What was collected last.
     interval: OperationStats,
-    /// Everything that was collected.
+    /// What was collected in this second. Whose its lateness is has not been judged yet.
+    second: OperationStats,
+    last_second: OperationStats,
+    /// Everything before this second.
     total: OperationStats,
     /// Empty. It takes the place of the stats that are being collected.
     spare: OperationStats,
@@ -31,6 +35,8 @@ impl<'run> Collector<'run> {
             recorders,
             clock: pacer.clone(),
             interval: OperationStats::new(),
+            second: OperationStats::new(),
+            last_second: OperationStats::new(),
             total: OperationStats::new(),
             spare: OperationStats::new(),
             gaps: Gaps::default(),
@@ -38,9 +44,8 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// Collects what was recorded since the last time, of the load that was asked for. All lateness
-    /// is the generator's if it had too little processor time.
-    pub(crate) fn collect(&mut self, asked: &AskedLoad, lacks_processor: bool) -> &OperationStats {
+    /// Collects what was recorded since the last time, of the load that was asked for.
+    pub(crate) fn collect(&mut self, asked: &AskedLoad) -> &OperationStats {
         self.judge_starts(asked);
         self.interval.clear();
         for recorder in self.recorders {
@@ -48,11 +53,19 @@ impl<'run> Collector<'run> {
             self.interval.add(&self.spare);
             self.spare.clear();
         }
-        if lacks_processor {
-            self.interval.blame_generator();
-        }
-        self.total.add(&self.interval);
+        self.second.add(&self.interval);
         &self.interval
+    }
+
+    /// Ends the second. All lateness in it is the generator's if it had too little processor time.
+    pub(crate) fn end_second(&mut self, lacks_processor: bool) -> &OperationStats {
+        if lacks_processor {
+            self.second.blame_generator();
+        }
+        self.total.add(&self.second);
+        mem::swap(&mut self.second, &mut self.last_second);
+        self.second.clear();
+        &self.last_second
     }
 
     /// Counts what policies took from the run: slots that were skipped because they were later than
@@ -68,7 +81,7 @@ impl<'run> Collector<'run> {
         self.gaps.cut();
     }
 
-    /// Everything collected so far.
+    /// Everything until the end of the last second.
     pub(crate) fn total(&self) -> &OperationStats {
         &self.total
     }
@@ -119,7 +132,9 @@ mod tests {
             (0..first).for_each(|_| drop(recorders[0].start(pacer.now(), true)));
             (0..second).for_each(|_| drop(recorders[1].start(pacer.now(), true)));
             (0..7).for_each(|_| drop(recorders[1].start(pacer.now(), false)));
-            let stats = collector.collect(&asked(), false);
+            let stats = collector.collect(&asked());
+            assert_eq!((stats.started(), stats.unfinished), (first + second, first + second));
+            let stats = collector.end_second(false);
             assert_eq!((stats.started(), stats.unfinished), (first + second, first + second));
         }
         assert_eq!((collector.total().started(), collector.total().due()), (9, 9));
@@ -132,7 +147,8 @@ mod tests {
         let recorders = recorders(&pacer);
         let mut collector = Collector::new(&pacer, &recorders);
         recorders[0].unstarted(&[(Nanos::ZERO, 1)], Nanos::ZERO + Duration::from_secs(1));
-        collector.collect(&asked(), false);
+        collector.collect(&asked());
+        collector.end_second(false);
         let second = Duration::from_secs(1);
         collector.settle(2, second, second);
         let lateness = collector.total().lateness;
@@ -148,7 +164,8 @@ mod tests {
         let flight = recorders[0].start(pacer.now(), true);
         recorders[0].unstarted(&[(Nanos::ZERO, 1)], Nanos::ZERO + Duration::from_secs(1));
         drop(flight);
-        let lateness = collector.collect(&asked(), true).lateness;
+        collector.collect(&asked());
+        let lateness = collector.end_second(true).lateness;
         assert!(lateness.generator >= 1.0 && lateness.target == 0.0, "{lateness:?}");
     }
 }

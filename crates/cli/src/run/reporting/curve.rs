@@ -61,7 +61,7 @@ impl Display for Curve<'_> {
 impl Curve<'_> {
     /// What a closed-loop tool would have hidden, at the point where it hides most. Nothing is said
     /// if the generator was behind: then the corrected curve is not right either.
-    fn hidden(&self) -> Option<String> {
+    pub(crate) fn hidden(&self) -> Option<String> {
         let hidden =
             |quantile| at(self.corrected, quantile).saturating_sub(at(self.uncorrected, quantile));
         let (name, quantile) =

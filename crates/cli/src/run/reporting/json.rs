@@ -1,9 +1,12 @@
 //! The results of a run as one JSON object.
 
-use super::rates::IntervalObject;
+use super::machine::Machine;
+use super::spectrum::{self, Point};
 use super::summary::Summary;
 use super::verdict::Verdict;
 use crate::percentiles::Percentiles;
+use crate::run::recording::over_time::Interval;
+use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -48,6 +51,41 @@ pub(crate) struct Object {
     spun_ns: u64,
     verdict: Verdict,
     missed: Vec<String>,
+    spectrum: Spectrum,
+    machine: Machine,
+}
+
+#[derive(Debug, Serialize)]
+struct IntervalObject {
+    from_seconds: f64,
+    to_seconds: f64,
+    target_rate: f64,
+    achieved_rate: f64,
+    asked: f64,
+    started: u64,
+    completed: u64,
+    failed: u64,
+    backlog_slots: u64,
+    backlog_seconds: f64,
+    wait_time_ns: Brief,
+    service_time_ns: Brief,
+    response_time_ns: Brief,
+}
+
+/// Times of an interval, to two digits; null if there are none.
+#[derive(Debug, Serialize)]
+struct Brief {
+    p50: Option<u64>,
+    p90: Option<u64>,
+    p99: Option<u64>,
+    max: Option<u64>,
+}
+
+/// Both from the fastest to the slowest.
+#[derive(Debug, Serialize)]
+struct Spectrum {
+    service_time_ns: Vec<Point>,
+    response_time_ns: Vec<Point>,
 }
 
 /// Seconds, summed over slots.
@@ -73,9 +111,10 @@ struct Gaps {
     coefficient_of_variation: Option<f64>,
 }
 
+/// Where the schedule's time went.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names, reason = "the names are a promise")]
-struct Ledger {
+pub(crate) struct Ledger {
     elapsed_ns: u64,
     allocated_ns: u64,
     idle_ns: u64,
@@ -95,7 +134,7 @@ impl Object {
             settings: title.settings.clone(),
             target_rate: summary.target_hz,
             achieved_rate: summary.achieved_hz,
-            rate_over_time: summary.rates.objects(),
+            rate_over_time: summary.over_time.intervals().iter().map(IntervalObject::new).collect(),
             started: stats.started(),
             completed: stats.completed(),
             failed: stats.failed(),
@@ -134,12 +173,46 @@ impl Object {
             spun_ns: nanos(stats.spun),
             verdict: summary.verdict,
             missed: summary.missed.clone(),
+            spectrum: Spectrum {
+                service_time_ns: spectrum::points(&stats.service),
+                response_time_ns: spectrum::points(&stats.response),
+            },
+            machine: title.machine.clone(),
         }
     }
 }
 
+impl IntervalObject {
+    fn new(interval: &Interval) -> IntervalObject {
+        let brief = &interval.brief;
+        IntervalObject {
+            from_seconds: interval.from.as_secs_f64(),
+            to_seconds: interval.to.as_secs_f64(),
+            target_rate: interval.asked_hz(),
+            achieved_rate: interval.achieved_hz(),
+            asked: interval.asked,
+            started: brief.started(),
+            completed: brief.completed(),
+            failed: brief.failed,
+            backlog_slots: interval.backlog.slots,
+            backlog_seconds: interval.backlog.time.as_secs_f64(),
+            wait_time_ns: Brief::new(&brief.wait),
+            service_time_ns: Brief::new(&brief.service),
+            response_time_ns: Brief::new(&brief.response),
+        }
+    }
+}
+
+impl Brief {
+    fn new(times: &Histogram<u64>) -> Brief {
+        let at = |quantile| (!times.is_empty()).then(|| times.value_at_quantile(quantile));
+        Brief { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1.0) }
+    }
+}
+
 impl Ledger {
-    fn new(ledger: &nanopace::Ledger) -> Ledger {
+    /// The object for a ledger.
+    pub(crate) fn new(ledger: &nanopace::Ledger) -> Ledger {
         Ledger {
             elapsed_ns: nanos(ledger.elapsed),
             allocated_ns: nanos(ledger.allocated),

@@ -1,6 +1,7 @@
 //! The report for people.
 
 use super::curve::Curve;
+use super::rates::Rates;
 use super::summary::Summary;
 use crate::percentiles;
 use crate::run::recording::stats::{OperationStats, SetUps};
@@ -18,7 +19,8 @@ impl Display for Report<'_> {
         let summary = self.0;
         counts(f, summary)?;
         failures(f, &summary.stats)?;
-        write!(f, "{}", summary.rates)?;
+        statuses(f, &summary.stats)?;
+        write!(f, "{}", Rates(&summary.over_time))?;
         table(f, &summary.stats)?;
         write!(
             f,
@@ -65,6 +67,15 @@ fn failures(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
         .failures
         .iter()
         .try_for_each(|(kind, count)| writeln!(f, "          {count} failed: {kind}"))
+}
+
+/// How many answers had which status.
+fn statuses(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
+    if stats.statuses.is_empty() {
+        return Ok(());
+    }
+    let counts = stats.statuses.iter().map(|(status, count)| format!("{count} with {status}"));
+    writeln!(f, "statuses  {}", counts.collect::<Vec<_>>().join(", "))
 }
 
 /// Wait, service and response time side by side.

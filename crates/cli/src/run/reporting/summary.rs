@@ -1,6 +1,6 @@
 //! The summary of a run: the numbers behind the report and the JSON object.
 
-use super::rates::RatesOverTime;
+use super::machine::Machine;
 use super::verdict::{Evidence, Verdict};
 use crate::gaps::Quality;
 use crate::percentiles;
@@ -9,6 +9,7 @@ use crate::run::client::endpoint::Endpoint;
 use crate::run::criteria::{Criterion, Figures};
 use crate::run::load::processor::ProcessorTime;
 use crate::run::load::span::RunEnd;
+use crate::run::recording::over_time::OverTime;
 use crate::run::recording::stats::OperationStats;
 use nanopace::{Ledger, Nanos};
 use nanopace_console::human::float;
@@ -30,8 +31,8 @@ pub(crate) struct Summary {
     pub(crate) failed_share: f64,
     /// How long the recorded part of the schedule was.
     pub(crate) duration: Duration,
-    /// What was asked for and achieved, interval by interval.
-    pub(crate) rates: RatesOverTime,
+    /// What was asked for and what happened, interval by interval.
+    pub(crate) over_time: OverTime,
     /// The operations that were recorded.
     pub(crate) stats: OperationStats,
     /// How even the starts were, if there were enough.
@@ -57,6 +58,8 @@ pub(crate) struct Title {
     pub(crate) start: SystemTime,
     /// All options by name, as they are written.
     pub(crate) settings: Table,
+    /// What it ran on.
+    pub(crate) machine: Machine,
 }
 
 /// What is known when a run is over.
@@ -70,8 +73,8 @@ pub(crate) struct RunResults<'run> {
     pub(crate) run_end: RunEnd,
     /// The load that was asked for.
     pub(crate) asked: &'run AskedLoad,
-    /// What was asked for and achieved, interval by interval.
-    pub(crate) rates: RatesOverTime,
+    /// What was asked for and what happened, interval by interval.
+    pub(crate) over_time: OverTime,
     /// The operations that were recorded.
     pub(crate) stats: &'run OperationStats,
     /// How even the starts were, if there were enough.
@@ -106,7 +109,7 @@ impl Summary {
             ratio: evidence.ratio,
             failed_share: evidence.failed,
             duration,
-            rates: results.rates,
+            over_time: results.over_time,
             stats: stats.clone(),
             gaps: results.gaps,
             ledger: run_end.ledger,
@@ -127,7 +130,8 @@ impl Summary {
         self.missed = missed.map(|missed| missed.to_string()).collect();
     }
 
-    fn figures(&self) -> Figures<'_> {
+    /// What criteria are about.
+    pub(crate) fn figures(&self) -> Figures<'_> {
         let stats = &self.stats;
         Figures {
             wait: &stats.wait,

@@ -1,0 +1,44 @@
+//! What may be asked of a run while it goes on, by keys or by programs.
+
+use nanopace::{Rate, Shape};
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    /// Raise the rate a little.
+    Faster,
+    /// Lower the rate a little.
+    Slower,
+    Pause,
+    Resume,
+    /// Pause, or resume if paused.
+    TogglePause,
+    /// Change to this rate.
+    SetRate(Rate),
+    /// Follow this shape, from its beginning.
+    SetShape(Shape),
+    /// End the schedule; when it has ended already, give up the answers that are missing.
+    Stop,
+}
+
+/// Why nothing was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The schedule has not started.
+    NotStarted,
+    /// The workers have gone: nobody would start what is asked for from now on.
+    NoRequestsLeft,
+    /// The schedule has ended.
+    Over,
+}
+
+impl Refusal {
+    /// Why, in words.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Refusal::NotStarted => "the schedule has not started yet",
+            Refusal::NoRequestsLeft => "the load has no requests left",
+            Refusal::Over => "the schedule has ended",
+        }
+    }
+}

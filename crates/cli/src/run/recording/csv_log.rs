@@ -1,0 +1,134 @@
+//! The log in lines of values between commas: what happened, second by second.
+
+use super::over_time::Backlog;
+use super::stats::OperationStats;
+use crate::percentiles::at;
+use anyhow::Context;
+use hdrhistogram::Histogram;
+use nanopace_console::create_file;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::time::Duration;
+
+/// The first columns. Those of times follow, for each kind of time.
+const COLUMNS: &str =
+    "from_seconds,to_seconds,asked,started,completed,failed,backlog_slots,backlog_seconds";
+const POINTS: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)];
+
+/// A log being written, line by line: what is there is kept, however the run ends.
+#[derive(Debug)]
+pub(crate) enum CsvLog {
+    Stdout,
+    File(File),
+    /// Who read it has seen enough.
+    Closed,
+}
+
+/// What happened in a second. Moments are times since the start of the schedule.
+#[derive(Debug)]
+pub(crate) struct Second<'run> {
+    pub(crate) from: Duration,
+    pub(crate) to: Duration,
+    /// Slots asked for.
+    pub(crate) asked: f64,
+    /// The backlog at its end.
+    pub(crate) backlog: Backlog,
+    pub(crate) stats: &'run OperationStats,
+}
+
+impl<'run> Second<'run> {
+    /// What of it is not before `moment`.
+    pub(crate) fn after(&self, moment: Duration) -> Second<'run> {
+        Second { from: self.from.max(moment), ..*self }
+    }
+}
+
+impl CsvLog {
+    /// Creates the file, for which `-` is standard output.
+    pub(crate) fn create(path: &Path) -> anyhow::Result<CsvLog> {
+        if path == Path::new("-") {
+            return Ok(CsvLog::Stdout);
+        }
+        Ok(CsvLog::File(create_file(path)?))
+    }
+
+    /// Writes the names of the columns.
+    pub(crate) fn begin(&mut self) -> anyhow::Result<()> {
+        self.write_line(&head())
+    }
+
+    /// Writes a second.
+    pub(crate) fn write(&mut self, second: &Second<'_>) -> anyhow::Result<()> {
+        self.write_line(&line(second))
+    }
+
+    fn write_line(&mut self, line: &str) -> anyhow::Result<()> {
+        let written = match self {
+            CsvLog::Stdout => io::stdout().write_all(line.as_bytes()),
+            CsvLog::File(file) => file.write_all(line.as_bytes()),
+            CsvLog::Closed => Ok(()),
+        };
+        match written {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                *self = CsvLog::Closed;
+                Ok(())
+            }
+            written => written.context("cannot write --csv"),
+        }
+    }
+}
+
+fn head() -> String {
+    let kinds = ["wait", "service", "response"].into_iter();
+    let times = kinds.flat_map(|kind| POINTS.map(|(point, _)| format!(",{kind}_{point}_ns")));
+    COLUMNS.to_owned() + &times.collect::<String>() + "\n"
+}
+
+fn line(second: &Second<'_>) -> String {
+    let Second { from, to, asked, backlog, stats } = second;
+    let [from, to, time] = [*from, *to, backlog.time].map(|time| time.as_secs_f64());
+    let (started, completed, failed) = (stats.started(), stats.completed(), stats.failed());
+    let slots = backlog.slots;
+    let mut line =
+        format!("{from:.6},{to:.6},{asked:.6},{started},{completed},{failed},{slots},{time:.9}");
+    for times in [&stats.wait, &stats.service, &stats.response] {
+        for (_, quantile) in POINTS {
+            // A text takes all that is written to it.
+            let _ = write!(line, ",{}", cell(times, quantile));
+        }
+    }
+    line + "\n"
+}
+
+/// A time that nobody measured is empty, not zero.
+fn cell(times: &Histogram<u64>, quantile: f64) -> String {
+    if times.is_empty() { String::new() } else { at(times, quantile).as_nanos().to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_has_the_columns_of_the_head() {
+        let mut stats = OperationStats::new();
+        stats.unfinished(Duration::from_micros(2));
+        let second = Second {
+            from: Duration::from_secs(1),
+            to: Duration::from_millis(2_001),
+            asked: 0.5,
+            backlog: Backlog { slots: 3, time: Duration::from_nanos(7) },
+            stats: &stats,
+        };
+        let line = line(&second);
+        assert_eq!(
+            line,
+            "1.000000,2.001000,0.500000,0,0,0,3,0.000000007,,,,,,,,,2000,2000,2000,2000\n"
+        );
+        let columns = |line: &str| line.matches(',').count();
+        assert_eq!(columns(&line), columns(&head()));
+        assert!(head().ends_with(",response_p99_ns,response_max_ns\n"));
+    }
+}

@@ -1,0 +1,63 @@
+//! The logs that are written while the run goes on. What cannot be written ends its log, and not the
+//! run.
+
+use super::csv_log::{CsvLog, Second};
+use super::hdr_log::HdrLog;
+use std::time::{Duration, SystemTime};
+
+/// The logs that are wanted.
+#[derive(Debug, Default)]
+pub(crate) struct Logs {
+    hdr: Option<HdrLog>,
+    csv: Option<CsvLog>,
+    /// Why a log is not complete.
+    lost: Option<anyhow::Error>,
+    /// What is before this belongs to the warm-up, since the start of the schedule.
+    recorded_from: Duration,
+}
+
+impl Logs {
+    /// These logs.
+    pub(crate) fn new(hdr: Option<HdrLog>, csv: Option<CsvLog>, warmup: Duration) -> Logs {
+        Logs { hdr, csv, lost: None, recorded_from: warmup }
+    }
+
+    /// Writes the heads. The schedule starts at `start`.
+    pub(crate) fn begin(&mut self, start: SystemTime) {
+        let written = self.hdr.as_mut().map_or(Ok(()), |hdr| hdr.begin(start));
+        self.keep_hdr(written);
+        let written = self.csv.as_mut().map_or(Ok(()), CsvLog::begin);
+        self.keep_csv(written);
+    }
+
+    /// Writes a second.
+    pub(crate) fn write(&mut self, second: &Second<'_>) {
+        let length = second.to.saturating_sub(second.from);
+        let hdr = self.hdr.as_mut();
+        let written = hdr.map_or(Ok(()), |hdr| hdr.write(second.from, length, second.stats));
+        self.keep_hdr(written);
+        if second.to > self.recorded_from {
+            let second = second.after(self.recorded_from);
+            let written = self.csv.as_mut().map_or(Ok(()), |csv| csv.write(&second));
+            self.keep_csv(written);
+        }
+    }
+
+    fn keep_hdr(&mut self, written: anyhow::Result<()>) {
+        if let Err(error) = written {
+            (self.hdr, self.lost) = (None, Some(error));
+        }
+    }
+
+    fn keep_csv(&mut self, written: anyhow::Result<()>) {
+        if let Err(error) = written {
+            (self.csv, self.lost) = (None, Some(error));
+        }
+    }
+
+    /// Ends the logs. An error tells why one of them is not complete.
+    pub(crate) fn end(self) -> anyhow::Result<()> {
+        self.hdr.map_or(Ok(()), HdrLog::end)?;
+        self.lost.map_or(Ok(()), Err)
+    }
+}

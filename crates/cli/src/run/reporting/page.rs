@@ -1,0 +1,112 @@
+//! The page of a run: everything about it in one file, which loads nothing from anywhere.
+//!
+//! It is a function of the [`Summary`] alone. Texts from outside, such as the URL, are escaped by
+//! `maud`; the page's own policy (`Content-Security-Policy`) forbids all but its own style and
+//! script. Without the script everything is there; with it, figures follow the pointer.
+
+mod chart;
+mod facts;
+mod heat;
+mod numbers;
+mod over_time;
+mod spectrum_chart;
+#[cfg(test)]
+mod tests;
+
+use super::curve::Curve;
+use super::summary::Summary;
+use super::verdict::Verdict;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use nanopace_console::human;
+use over_time::Times;
+
+const STYLE: &str = include_str!("page/style.css");
+const SCRIPT: &str = include_str!("page/script.js");
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+                      base-uri 'none'; form-action 'none'";
+
+/// The page.
+pub(crate) fn html(summary: &Summary) -> String {
+    let title = format!("{} — nanopace", summary.title.url);
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main { (heading(summary)) (charts(summary)) (tables(summary)) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    }
+    .into_string()
+}
+
+/// The verdict first.
+fn heading(summary: &Summary) -> Markup {
+    let sentence = summary.verdict.sentence();
+    let (short, why) = sentence.split_once(": ").unwrap_or((sentence, ""));
+    let is_good = summary.verdict == Verdict::OnSchedule && summary.missed.is_empty();
+    let start = humantime::format_rfc3339_seconds(summary.title.start);
+    html! {
+        header {
+            h1.good[is_good] { (short) }
+            p.verdict { (why) }
+            @for missed in &summary.missed { p.missed { "Missed: " (missed) } }
+            p.what { bdi { (summary.title.url) } " · " (start) " · " (human::time(summary.duration)) " recorded" }
+            (facts::key_figures(summary))
+        }
+    }
+}
+
+fn charts(summary: &Summary) -> Markup {
+    let times = Times::new(&summary.over_time);
+    html! {
+        section {
+            h2 { "Over time" }
+            @if times.intervals().is_empty() {
+                p { "The run ended before anything was recorded." }
+            } @else {
+                (times.rates())
+                (times.backlog())
+                (heat::map(&times))
+                (times.percentiles())
+                (times.table())
+            }
+        }
+        section {
+            h2 { "Percentiles" }
+            (spectrum_chart::spectrum(&summary.stats, hidden(summary).as_deref()))
+            (facts::percentiles(&summary.stats))
+        }
+    }
+}
+
+/// What a closed-loop tool would not have shown. Without answers there is nothing to compare.
+fn hidden(summary: &Summary) -> Option<String> {
+    let (uncorrected, corrected) = (&summary.stats.service, &summary.stats.response);
+    let curve = Curve { uncorrected, corrected, verdict: summary.verdict };
+    if uncorrected.is_empty() { None } else { curve.hidden() }
+}
+
+fn tables(summary: &Summary) -> Markup {
+    let sections = [
+        ("Counts", facts::counts(summary)),
+        ("Errors", facts::errors(&summary.stats)),
+        ("Lateness", facts::lateness(summary)),
+        ("Ledger", facts::ledger(summary)),
+        ("Starts", facts::evenness(summary)),
+        ("Connections", facts::connections(summary)),
+        ("Machine", facts::machine(summary)),
+        ("Settings", facts::settings(summary)),
+    ];
+    html! {
+        div.sections { @for (name, content) in sections { section { h2 { (name) } (content) } } }
+    }
+}

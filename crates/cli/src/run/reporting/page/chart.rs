@@ -1,0 +1,158 @@
+//! The frame of a chart: its heading, its axes, its key. What is drawn into it is stretched to the
+//! width of the page; letters and strokes are not, so a chart can be read on any screen.
+
+use maud::{Markup, PreEscaped, html};
+use std::fmt::Write as _;
+
+/// The width of what is drawn, from left to right, in units of its own. Heights are in dots.
+pub(crate) const WIDTH: f64 = 1_000.0;
+
+/// A chart.
+#[derive(Debug)]
+pub(crate) struct Chart {
+    /// Unique on the page.
+    pub(crate) id: &'static str,
+    pub(crate) name: &'static str,
+    /// What it shows, in a sentence.
+    pub(crate) about: String,
+    pub(crate) height: u32,
+    /// Parts of the width, with labels.
+    pub(crate) across: Vec<(f64, String)>,
+    /// Parts of the height from below, with labels.
+    pub(crate) up: Vec<(f64, String)>,
+    pub(crate) key: Markup,
+    /// The table with the figures, and the columns that belong to this chart.
+    pub(crate) table: (&'static str, &'static str),
+    pub(crate) body: Markup,
+}
+
+impl Chart {
+    /// The chart as a figure of the page.
+    pub(crate) fn figure(&self) -> Markup {
+        let (title, about) = (format!("{}-title", self.id), format!("{}-about", self.id));
+        let (table, columns) = self.table;
+        html! {
+            figure id=(self.id) data-table=(table) data-columns=(columns) {
+                figcaption {
+                    h3 { (self.name) }
+                    p { (self.about) }
+                    p.key { (self.key) }
+                }
+                svg.plot role="img" aria-labelledby=(format!("{title} {about}")) height=(self.height) {
+                    title id=(title) { (self.name) }
+                    desc id=(about) { (self.about) }
+                    (self.grid())
+                    svg width="100%" height="100%" viewBox=(format!("0 0 {WIDTH} {}", self.height)) preserveAspectRatio="none" {
+                        (self.body)
+                    }
+                    (self.labels())
+                }
+            }
+        }
+    }
+
+    fn grid(&self) -> Markup {
+        html! {
+            g.grid {
+                @for (part, _) in &self.up {
+                    line x1="0" x2="100%" y1=(percent(1.0 - part)) y2=(percent(1.0 - part)) {}
+                }
+                @for (part, _) in &self.across {
+                    line x1=(percent(*part)) x2=(percent(*part)) y1="0" y2="100%" {}
+                }
+            }
+        }
+    }
+
+    /// On a narrow screen, every second label along the width is left out.
+    fn labels(&self) -> Markup {
+        html! {
+            g.up aria-hidden="true" {
+                @for (part, label) in &self.up {
+                    text x="-8" y=(percent(1.0 - part)) dy="0.35em" { (label) }
+                }
+            }
+            g.across aria-hidden="true" {
+                @for (index, (part, label)) in self.across.iter().enumerate() {
+                    text.second[index % 2 == 1] x=(percent(*part)) y=(self.height + 18) { (label) }
+                }
+            }
+        }
+    }
+}
+
+/// A line of the key, drawn as the line that it explains.
+pub(crate) fn key(class: &str, name: &str) -> Markup {
+    html! {
+        span {
+            svg.swatch width="26" height="10" aria-hidden="true" {
+                path class=(class) d="M0 5H26" {}
+            }
+            " " (name)
+        }
+    }
+}
+
+/// A line in steps: each value is level between two places of the width. Where there is no value,
+/// there is no line. Values are parts of the height.
+pub(crate) fn steps(
+    values: impl IntoIterator<Item = (f64, f64, Option<f64>)>,
+    height: u32,
+) -> String {
+    let mut path = String::new();
+    let mut is_open = false;
+    for (from, to, value) in values {
+        if let Some(value) = value {
+            let [from, to] = [from, to].map(|part| tenths(part * WIDTH));
+            let up = tenths((1.0 - value) * f64::from(height));
+            // A text takes all that is written to it.
+            let _ = if is_open {
+                write!(path, "V{up}H{to}")
+            } else {
+                write!(path, "M{from} {up}H{to}")
+            };
+        }
+        is_open = value.is_some();
+    }
+    path
+}
+
+/// The line as a path.
+pub(crate) fn line(class: &str, path: &str) -> Markup {
+    html! { path class=(class) d=(path) {} }
+}
+
+/// The surface between a line without gaps and the bottom.
+pub(crate) fn surface(class: &str, path: &str, from: f64, to: f64, height: u32) -> Markup {
+    let [from, to] = [from, to].map(|part| tenths(part * WIDTH));
+    html! { path class=(class) d=(format!("M{from} {height}L{}L{to} {height}Z", &path[1.min(path.len())..])) {} }
+}
+
+/// A number with at most one decimal.
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+fn percent(part: f64) -> PreEscaped<String> {
+    PreEscaped(format!("{}%", (part * 1e4).round() / 1e2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_steps_and_gaps() {
+        let path = steps(
+            [
+                (0.0, 0.25, Some(0.0)),
+                (0.25, 0.5, Some(0.5)),
+                (0.5, 0.75, None),
+                (0.75, 1.0, Some(1.0)),
+            ],
+            200,
+        );
+        assert_eq!(path, "M0 200H250V100H500M750 0H1000");
+        assert_eq!(steps([(0.0, 1.0, None)], 200), "");
+    }
+}

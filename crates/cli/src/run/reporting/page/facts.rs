@@ -1,0 +1,283 @@
+//! What a run was like, in tables.
+
+use super::numbers::{NONE, count, time};
+use crate::run::recording::stats::OperationStats;
+use crate::run::reporting::summary::Summary;
+use hdrhistogram::Histogram;
+use maud::{Markup, html};
+use nanopace_console::human::{self, float, percent};
+use std::time::Duration;
+use toml::Value;
+
+/// Headers whose values stay secret, since pages are passed on.
+const SECRET: [&str; 6] =
+    ["authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token", "api-key"];
+
+/// What people look at first.
+pub(crate) fn key_figures(summary: &Summary) -> Markup {
+    let stats = &summary.stats;
+    let figures = [
+        ("asked for", human::hz(summary.target_hz)),
+        ("achieved", human::hz(summary.achieved_hz)),
+        ("completed", count(stats.completed())),
+        ("failed", count(stats.failed())),
+        ("response p50", time(&stats.response, 0.5)),
+        ("response p99", time(&stats.response, 0.99)),
+        ("response max", time(&stats.response, 1.0)),
+        ("recorded", human::time(summary.duration)),
+    ];
+    html! {
+        dl.figures {
+            @for (name, figure) in figures { div { dt { (name) } dd { (figure) } } }
+        }
+    }
+}
+
+/// Which slots and requests there were.
+pub(crate) fn counts(summary: &Summary) -> Markup {
+    let stats = &summary.stats;
+    let slots =
+        [("started", stats.started()), ("skipped", stats.skipped), ("unstarted", stats.unstarted)];
+    let ends = [
+        ("completed", stats.completed()),
+        ("failed", stats.failed()),
+        ("unfinished", stats.unfinished),
+    ];
+    html! {
+        h3 { "Slots that were due: " (count(stats.due())) }
+        (shares(&slots, stats.due()))
+        h3 { "Requests that were started: " (count(stats.started())) }
+        (shares(&ends, stats.started()))
+    }
+}
+
+/// Distributions side by side.
+pub(crate) fn percentiles(stats: &OperationStats) -> Markup {
+    let columns = [&stats.wait, &stats.service, &stats.response];
+    let points = [
+        ("p50", 0.5),
+        ("p90", 0.9),
+        ("p99", 0.99),
+        ("p99.9", 0.999),
+        ("p99.99", 0.9999),
+        ("max", 1.0),
+    ];
+    html! {
+        table #percentiles {
+            thead {
+                tr { th { "" } th scope="col" { "wait" } th scope="col" { "service" } th scope="col" { "response" } }
+            }
+            tbody {
+                tr { th scope="row" { "count" } @for times in columns { td { (count(times.len())) } } }
+                @if stats.at_least > 0 {
+                    tr { th scope="row" { "at least" } td { "" } td { "" } td { (count(stats.at_least)) } }
+                }
+                tr { th scope="row" { "mean" } @for times in columns { td { (mean(times)) } } }
+                @for (name, quantile) in points {
+                    tr { th scope="row" { (name) } @for times in columns { td { (time(times, quantile)) } } }
+                }
+            }
+        }
+        p.note { "Service is uncorrected: what a closed-loop tool would report. Response is corrected: from the intended start, of every slot." }
+    }
+}
+
+/// Failures by kind, and answers by status.
+pub(crate) fn errors(stats: &OperationStats) -> Markup {
+    let failures: Vec<_> = stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect();
+    let statuses: Vec<_> =
+        stats.statuses.iter().map(|(status, n)| (status.to_string(), *n)).collect();
+    html! {
+        h3 { "Failures" }
+        @if failures.is_empty() { p { "No request failed." } } @else { (shares(&failures, stats.started())) }
+        h3 { "Answers by status" }
+        @if statuses.is_empty() { p { "There was no answer." } }
+        @else { (shares(&statuses, stats.statuses.values().sum())) }
+    }
+}
+
+/// How long it took to open connections.
+pub(crate) fn connections(summary: &Summary) -> Markup {
+    let set_ups = &summary.stats.set_ups;
+    let columns = [("TCP", &set_ups.connect), ("TLS", &set_ups.tls), ("all", &set_ups.all)];
+    let (read, written) = summary.stats.traffic;
+    html! {
+        table {
+            thead { tr { th { "" } @for (name, _) in columns { th scope="col" { (name) } } } }
+            tbody {
+                tr { th scope="row" { "count" } @for (_, times) in columns { td { (count(times.len())) } } }
+                @for (name, quantile) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)] {
+                    tr { th scope="row" { (name) } @for (_, times) in columns { td { (time(times, quantile)) } } }
+                }
+            }
+        }
+        (rows(&[
+            ("names resolved in", human::time(summary.resolved_in)),
+            ("bytes read", count(read)),
+            ("bytes written", count(written)),
+        ]))
+    }
+}
+
+/// Whose the lateness was.
+pub(crate) fn lateness(summary: &Summary) -> Markup {
+    let lateness = summary.stats.lateness;
+    let parts = [
+        ("by the target", lateness.target),
+        ("by the generator", lateness.generator),
+        ("held back by the burst ratio", lateness.held),
+    ];
+    let parts = parts.map(|(name, seconds)| (name, Duration::from_secs_f64(seconds)));
+    html! { (times(&parts)) p.note { "Summed over all slots." } }
+}
+
+/// Where the schedule's time went.
+pub(crate) fn ledger(summary: &Summary) -> Markup {
+    let ledger = &summary.ledger;
+    let parts = [
+        ("allocated", ledger.allocated),
+        ("idle", ledger.idle),
+        ("waiting", ledger.waiting),
+        ("backlog", ledger.backlog),
+    ];
+    html! {
+        (times(&parts))
+        p.note { "Together the " (human::time(ledger.elapsed)) " of the schedule, warm-up included." }
+    }
+}
+
+/// How even the starts were, and what the load threads had of the processor.
+pub(crate) fn evenness(summary: &Summary) -> Markup {
+    let mut facts = vec![("ratio of starts to those asked for", format!("{:.4}", summary.ratio))];
+    if let Some(gaps) = summary.gaps {
+        facts.push(("gaps within 25 % of nominal", percent(gaps.within_25_percent)));
+        facts.push((
+            "coefficient of variation of gaps",
+            format!("{:.3}", gaps.coefficient_of_variation),
+        ));
+    } else {
+        facts
+            .push(("gaps", "not judged: too few starts, or arrivals that are not even".to_owned()));
+    }
+    if let Some(time) = summary.processor {
+        facts.push(("processor time wanted", human::time(time.wanted)));
+        facts.push(("processor time had", human::time(time.had)));
+    }
+    if !summary.stats.spun.is_zero() {
+        facts.push(("spinning, all threads together", human::time(summary.stats.spun)));
+    }
+    rows(&facts)
+}
+
+/// What it ran on.
+pub(crate) fn machine(summary: &Summary) -> Markup {
+    let machine = &summary.title.machine;
+    rows(&[
+        ("cores", machine.cores.to_string()),
+        ("processor", machine.processor.clone().unwrap_or_else(|| NONE.to_owned())),
+        ("system", machine.system.clone()),
+        ("nanopace", env!("CARGO_PKG_VERSION").to_owned()),
+    ])
+}
+
+/// All options.
+pub(crate) fn settings(summary: &Summary) -> Markup {
+    let facts: Vec<_> = summary
+        .title
+        .settings
+        .iter()
+        .map(|(name, value)| (name.as_str(), setting(name, value)))
+        .collect();
+    rows(&facts)
+}
+
+fn setting(name: &str, value: &Value) -> String {
+    match value {
+        Value::Array(values) if values.is_empty() => NONE.to_owned(),
+        Value::Array(values) => {
+            values.iter().map(|value| setting(name, value)).collect::<Vec<_>>().join("\n")
+        }
+        Value::String(text) if name == "header" => public(text),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A header without what must not be passed on.
+fn public(header: &str) -> String {
+    match header.split_once(':') {
+        Some((name, _)) if SECRET.contains(&name.trim().to_ascii_lowercase().as_str()) => {
+            format!("{name}: (not shown)")
+        }
+        _ => header.to_owned(),
+    }
+}
+
+fn rows(facts: &[(&str, String)]) -> Markup {
+    html! {
+        table.facts {
+            tbody { @for (name, fact) in facts { tr { th scope="row" { (name) } td { (fact) } } } }
+        }
+    }
+}
+
+/// Counts with their share of `all`.
+fn shares(parts: &[(impl AsRef<str>, u64)], all: u64) -> Markup {
+    let rows =
+        parts.iter().map(|(name, n)| (name.as_ref(), count(*n), share(float(*n), float(all))));
+    bars(rows)
+}
+
+fn times(parts: &[(&str, Duration)]) -> Markup {
+    let all: Duration = parts.iter().map(|part| part.1).sum();
+    let share = |time: &Duration| share(time.as_secs_f64(), all.as_secs_f64());
+    bars(parts.iter().map(|(name, time)| (*name, human::time(*time), share(time))))
+}
+
+fn share(part: f64, all: f64) -> f64 {
+    if all > 0.0 { part / all } else { 0.0 }
+}
+
+fn bars<'a>(rows: impl Iterator<Item = (&'a str, String, f64)>) -> Markup {
+    html! {
+        table.facts.bars {
+            tbody {
+                @for (name, figure, share) in rows {
+                    tr {
+                        th scope="row" { (name) }
+                        td { (figure) }
+                        td { (percent(share)) }
+                        td.bar {
+                            svg width="100%" height="10" aria-hidden="true" {
+                                rect width=(format!("{:.2}%", share * 100.0)) height="10" {}
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn mean(times: &Histogram<u64>) -> String {
+    if times.is_empty() {
+        NONE.to_owned()
+    } else {
+        human::time(Duration::from_secs_f64(times.mean() * 1e-9))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_stay_secret() {
+        for header in ["Authorization: Bearer abc", "cookie:abc", " X-Api-Key : abc"] {
+            assert!(!public(header).contains("abc"), "{header}");
+        }
+        assert_eq!(public("Accept: application/json"), "Accept: application/json");
+        let headers = Value::Array(vec!["Cookie: abc".into(), "A: b".into()]);
+        assert_eq!(setting("header", &headers), "Cookie: (not shown)\nA: b");
+    }
+}

@@ -1,0 +1,69 @@
+//! A distribution at more and more nines: how long the slowest of ten take, of a hundred, and so on.
+
+use hdrhistogram::Histogram;
+use nanopace_console::human::float;
+use serde::Serialize;
+
+/// Where a distribution is looked at: nine times between no nine and one, between one and two, and so
+/// on.
+const STEPS: [u64; 9] = [10, 9, 8, 7, 6, 5, 4, 3, 2];
+/// The most nines: more than a run has requests.
+const NINES: u32 = 12;
+
+/// A point of a spectrum.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Point {
+    /// The share of times that are not longer.
+    pub(crate) quantile: f64,
+    pub(crate) ns: u64,
+}
+
+/// The times at round quantiles, as far as there are enough of them, and the longest one.
+pub(crate) fn points(times: &Histogram<u64>) -> Vec<Point> {
+    let at = |quantile| Point { quantile, ns: times.value_at_quantile(quantile) };
+    let known = quantiles(times.len()).map(at);
+    known.chain((!times.is_empty()).then(|| at(1.0))).collect()
+}
+
+/// Round quantiles beyond which there is at least one of so many times.
+fn quantiles(times: u64) -> impl Iterator<Item = f64> {
+    let round = (1..=NINES).flat_map(|nines| STEPS.map(|step| (step, 10_u64.pow(nines))));
+    round
+        .take_while(move |&(step, of)| u128::from(step) * u128::from(times) > u128::from(of))
+        .map(|(step, of)| float(of - step) / float(of))
+}
+
+/// How many nines a quantile has: 0.9 has one, 0.99 has two.
+pub(crate) fn nines(quantile: f64) -> f64 {
+    -(1.0 - quantile).log10()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(times: u64) -> Vec<Point> {
+        let mut histogram = Histogram::new(3).unwrap();
+        (1..=times).for_each(|time| histogram.record(time).unwrap());
+        points(&histogram)
+    }
+
+    #[test]
+    fn a_spectrum_is_as_fine_as_there_are_times() {
+        assert_eq!(of(0), []);
+        assert_eq!(of(1), [Point { quantile: 1.0, ns: 1 }]);
+        let quantiles = |times| of(times).iter().map(|point| point.quantile).collect::<Vec<_>>();
+        assert_eq!(quantiles(3), [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 1.0]);
+        assert_eq!(quantiles(100).last_chunk(), Some(&[0.97, 0.98, 1.0]));
+        let hundred = of(100);
+        assert!(hundred.windows(2).all(|pair| pair[0].ns <= pair[1].ns), "{hundred:?}");
+        assert_eq!((hundred[0].ns, hundred[9].ns, hundred[18].ns), (1, 90, 100));
+    }
+
+    #[test]
+    fn quantiles_have_nines() {
+        for (quantile, has) in [(0.0, 0.0), (0.9, 1.0), (0.99, 2.0), (0.9999, 4.0)] {
+            assert!((nines(quantile) - has).abs() < 1e-9, "{quantile}");
+        }
+    }
+}

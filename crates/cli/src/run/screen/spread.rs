@@ -1,0 +1,146 @@
+//! How response times are spread, on a logarithmic scale.
+
+use hdrhistogram::Histogram;
+use nanopace_console::chart::eighths;
+use nanopace_console::human;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Style};
+use ratatui::widgets::{Block, Borders, Widget};
+
+/// A histogram of the response times of the last second.
+#[derive(Debug)]
+pub(crate) struct Spread<'run>(pub(crate) &'run Histogram<u64>);
+
+impl Widget for Spread<'_> {
+    fn render(self, area: Rect, buffer: &mut Buffer) {
+        let block = Block::new().borders(Borders::TOP).title("response times, last second");
+        let inner = block.inner(area);
+        block.render(area, buffer);
+        if self.0.is_empty() || inner.height < 2 {
+            return;
+        }
+        let scale = Scale::of(self.0);
+        let bars = bars(self.0, scale, inner.width.into());
+        let most = bars.iter().copied().max().unwrap_or(0).max(1);
+        for (x, &bar) in (inner.x..inner.right()).zip(&bars) {
+            // The last row has the scale.
+            let height = human::float(bar) / human::float(most) * f64::from(inner.height - 1);
+            for (row, y) in (inner.y..inner.bottom() - 1).rev().enumerate() {
+                let part = eighths(height - human::float(row as u64));
+                buffer[(x, y)].set_char(part).set_fg(Color::Cyan);
+            }
+        }
+        let bottom = inner.bottom() - 1;
+        for (column, label) in scale.labels(inner.width) {
+            let left = inner.right() - (inner.x + column);
+            buffer.set_stringn(inner.x + column, bottom, label, left.into(), Style::new());
+        }
+    }
+}
+
+/// Powers of ten, in nanoseconds: the first is not above the shortest time, the last is above the
+/// longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Scale {
+    first: u32,
+    last: u32,
+}
+
+impl Scale {
+    fn of(times: &Histogram<u64>) -> Scale {
+        let power = |ns: u64| ns.max(1).ilog10();
+        Scale { first: power(times.min()), last: power(times.max()) + 1 }
+    }
+
+    /// Which part of the scale is below a time.
+    fn part(self, ns: u64) -> f64 {
+        let decades = human::float(ns.max(1)).log10() - f64::from(self.first);
+        decades / f64::from(self.last - self.first)
+    }
+
+    /// The names of the powers, and the columns where they begin. What has no room is left out.
+    fn labels(self, width: u16) -> Vec<(u16, String)> {
+        let decades = self.last - self.first;
+        let mut free = 0;
+        let mut labels = Vec::new();
+        for power in self.first..=self.last {
+            let label = name(power);
+            let length = u16::try_from(label.len()).unwrap_or(u16::MAX);
+            let column = u32::from(width) * (power - self.first) / decades;
+            // The last one ends with the scale.
+            let column = u16::try_from(column).unwrap_or(width).min(width.saturating_sub(length));
+            if column >= free {
+                free = column + length + 1;
+                labels.push((column, label));
+            }
+        }
+        labels
+    }
+}
+
+/// A power of ten in nanoseconds.
+fn name(power: u32) -> String {
+    let unit = ["ns", "us", "ms", "s"][power.min(9) as usize / 3];
+    format!("{}{unit}", 10_u64.pow(power - power.min(9) / 3 * 3))
+}
+
+/// How many times belong to each column.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a column")]
+fn bars(times: &Histogram<u64>, scale: Scale, columns: usize) -> Vec<u64> {
+    let mut bars = vec![0; columns];
+    let Some(last) = columns.checked_sub(1) else { return bars };
+    for step in times.iter_recorded() {
+        let ns = times.median_equivalent(step.value_iterated_to());
+        let column = (scale.part(ns) * human::float(columns as u64)) as usize;
+        bars[column.min(last)] += step.count_since_last_iteration();
+    }
+    bars
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn times(ns: &[u64]) -> Histogram<u64> {
+        let mut times = Histogram::new(2).unwrap();
+        for &ns in ns {
+            times.record(ns).unwrap();
+        }
+        times
+    }
+
+    #[test]
+    fn powers_have_names() {
+        for (power, shown) in
+            [(0, "1ns"), (2, "100ns"), (3, "1us"), (7, "10ms"), (9, "1s"), (12, "1000s")]
+        {
+            assert_eq!(name(power), shown);
+        }
+    }
+
+    #[test]
+    fn each_decade_has_as_many_columns() {
+        let times = times(&[1_100, 1_100, 50_000, 990_000]);
+        let scale = Scale::of(&times);
+        assert_eq!(scale, Scale { first: 3, last: 6 });
+        assert_eq!(bars(&times, scale, 6), [2, 0, 0, 1, 0, 1]);
+        let labels = [(0, "1us"), (10, "10us"), (20, "100us"), (27, "1ms")];
+        assert_eq!(scale.labels(30), labels.map(|(at, name)| (at, name.to_owned())));
+    }
+
+    proptest! {
+        #[test]
+        fn every_time_is_in_a_column(ns in prop::collection::vec(0..u64::MAX / 4, 1..20), columns in 1_usize..300) {
+            let times = times(&ns);
+            let scale = Scale::of(&times);
+            prop_assert_eq!(bars(&times, scale, columns).iter().sum::<u64>(), ns.len() as u64);
+            let width = u16::try_from(columns).unwrap();
+            for (column, label) in scale.labels(width) {
+                let is_inside = usize::from(column) + label.len() <= columns;
+                prop_assert!(is_inside || column == 0, "{column} {label}");
+            }
+        }
+    }
+}

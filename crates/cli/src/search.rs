@@ -1,0 +1,170 @@
+//! `nanopace search`: the highest rate that keeps a promise.
+//!
+//! Each step is a run of its own over new connections, and all its answers are waited for, so that no
+//! backlog of one step reaches the next. What was due at its end and had not started is given up. The
+//! target is the same for all steps: with a connection for each request in flight, it has nothing left
+//! to do when a run is over.
+
+mod answer;
+pub(crate) mod args;
+mod chart;
+mod judge;
+mod method;
+mod object;
+mod plot;
+mod report;
+mod results;
+
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+use crate::run::live::Live;
+use crate::run::message::Message;
+use crate::run::recording::logs::Logs;
+use crate::run::setup::Setup;
+use crate::run::{self, INTERRUPTS};
+use anyhow::ensure;
+use args::SearchArgs;
+use judge::{Measured, Promise};
+use method::{Bounds, Search, Step};
+use nanopace_console::chart as console;
+use nanopace_console::{create_file, human};
+use report::{Line, Report};
+use results::{End, Results};
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::watch;
+
+/// A search that is ready: the target answers, and the files are open.
+pub(crate) struct Job {
+    setup: Setup,
+    promise: Promise,
+    bounds: Bounds,
+    /// How long a step is at least.
+    least: Duration,
+    longest: Duration,
+    svg: Option<File>,
+    interrupt: Arc<Interrupt>,
+    sender: Sender<Message>,
+    messages: Receiver<Message>,
+}
+
+impl Job {
+    /// Opens the files, starts the embedded target, and sends one request to see whether it is
+    /// answered.
+    pub(crate) fn new(args: SearchArgs) -> anyhow::Result<Job> {
+        args.check()?;
+        let bounds = Bounds {
+            from: args.from.as_hz(),
+            min: args.min_hz(),
+            max: args.max.map_or(HIGHEST, nanopace::Rate::as_hz),
+            precision: args.precision,
+            max_steps: usize::from(args.max_steps),
+        };
+        let promise = Promise::new(args.until.clone());
+        let longest = args.longest.unwrap_or(Duration::MAX);
+        let first = promise.length(bounds.from, args.step).saturating_add(args.settle);
+        ensure!(
+            first <= longest,
+            "--for: the first step takes {}: write more, or a higher --from",
+            human::time(first)
+        );
+        let (least, svg) = (args.step, args.svg.clone());
+        let setup = Setup::new(args.into_run()?)?;
+        let svg = svg.as_deref().map(create_file).transpose()?;
+        let (sender, messages) = mpsc::channel();
+        let stop = sender.clone();
+        // The receiver is gone only when the search has ended.
+        let interrupt = Interrupt::on_signals(INTERRUPTS, move || drop(stop.send(Message::Stop)))?;
+        Ok(Job { setup, promise, bounds, least, longest, svg, interrupt, sender, messages })
+    }
+
+    /// Searches until the answer is there, or it is interrupted.
+    ///
+    /// # Errors
+    ///
+    /// If a step cannot be run.
+    pub(crate) fn run(&mut self) -> anyhow::Result<Results> {
+        let (progress, began) = (Progress::new(), Instant::now());
+        let start = SystemTime::now();
+        progress.add_line(&self.title());
+        let mut search = Search::new(self.bounds);
+        let mut steps: Vec<Measured> = Vec::new();
+        let end = loop {
+            let Some(step) = search.next() else { break End::of(&search) };
+            let length = self.promise.length(step.hz, self.least);
+            let whole = length.saturating_add(self.setup.args.warmup);
+            if began.elapsed().saturating_add(whole) > self.longest {
+                break End::Time;
+            }
+            let Some(measured) = self.perform(step, length)? else { break End::Interrupted };
+            search.result(step, measured.outcome);
+            let line = Line { number: steps.len() + 1, step: &measured }.to_string();
+            progress.add_line(line.trim_end());
+            steps.push(measured);
+        };
+        Ok(Results {
+            url: self.setup.url.clone(),
+            connections: self.setup.args.client.connections,
+            start,
+            took: began.elapsed(),
+            conclusion: search.conclusion(),
+            contradictions: search.contradictions(),
+            precision: self.bounds.precision,
+            steps,
+            end,
+        })
+    }
+
+    /// Runs a step. None if it was interrupted.
+    fn perform(&mut self, step: Step, length: Duration) -> anyhow::Result<Option<Measured>> {
+        // Whatever the last step left: its threads have gone.
+        while self.messages.try_recv().is_ok() {}
+        // An interrupt sets its flag first, so none is lost.
+        if self.interrupt.is_triggered() {
+            return Ok(None);
+        }
+        self.setup.change(step.hz, length)?;
+        let progress = Progress::of_a_part();
+        let (nobody_looks, logs) = (watch::channel(None).0, Logs::default());
+        let (sender, messages) = (&self.sender, &self.messages);
+        let (summary, _) =
+            run::perform(&self.setup, logs, Live::Lines(progress), nobody_looks, sender, messages)?;
+        if self.interrupt.is_triggered() {
+            return Ok(None);
+        }
+        let connections = self.setup.args.client.connections;
+        Ok(Some(self.promise.judge(step, &summary, connections)))
+    }
+
+    fn title(&self) -> String {
+        let Setup { url, args, target, .. } = &self.setup;
+        let target = if target.is_some() { " (embedded target)" } else { "" };
+        let least = human::time(self.least);
+        format!(
+            "{url}{target}: {} connections on {} threads, {} arrivals, steps of at least {least}; the promise: {}",
+            args.client.connections,
+            self.setup.connections().len(),
+            args.schedule.arrivals,
+            self.promise.text(),
+        )
+    }
+
+    /// Writes the JSON object, the picture and the report. What one place does not take, the others
+    /// still get.
+    pub(crate) fn publish(&self, results: &Results) -> [io::Result<()>; 3] {
+        let promise = &self.promise;
+        let json = self.setup.output.write_json(|| object::Object::new(results, promise));
+        let drawn = self.svg.as_ref().map_or(Ok(()), |mut svg| {
+            let picture = plot::svg(results, promise).map_err(io::Error::other)?;
+            svg.write_all(picture.as_bytes())
+        });
+        let width = console::width(io::stdout().is_terminal());
+        [json, drawn, self.setup.output.write_text(&Report { results, promise, width })]
+    }
+}
+
+/// The highest rate that there is, per second.
+const HIGHEST: f64 = 1e10;

@@ -1,0 +1,417 @@
+//! The control server as programs see it: every route, everything that is refused, clients that
+//! are slow or many, and a real Prometheus that reads the metrics.
+
+mod steered;
+mod sums;
+
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::thread;
+use steered::Steered;
+use sums::assert_adds_up;
+
+const LONG: [&str; 4] = ["--duration", "10min", "--control", "127.0.0.1:0"];
+const TOKEN: &str = "0123456789abcdefghij";
+
+/// A run of ten minutes, which is stopped before.
+fn long(options: &[&str]) -> Steered {
+    Steered::start(&[&LONG[..], options].concat())
+}
+
+fn is_running(state: &Value) -> bool {
+    state["phase"] == "running"
+}
+
+fn scratch(name: &str, text: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn every_route_answers() {
+    let run = long(&["--rate", "300/s"]);
+    let state = run.wait_until(is_running);
+    assert_eq!(state["rate"], "300/s");
+    assert_eq!(state["control"], format!("http://{}", run.address));
+    for (path, body, key, expected) in [
+        ("/rate", "200/s", "rate", json!("200/s")),
+        ("/rate", " 1.5k/s\n", "rate", json!("1500/s")),
+        ("/shape", "hold 100/s 1h", "shape", json!("hold 100/s 1h")),
+        ("/rate", "7/min", "rate", json!("7/min")),
+    ] {
+        let answer = run.ask("PUT", path, &[], body.as_bytes());
+        assert_eq!((answer.status, &answer.json()[key]), (200, &expected), "{body}: {answer:?}");
+        let other = if key == "rate" { "shape" } else { "rate" };
+        assert_eq!(run.status()[other], Value::Null);
+    }
+    for (path, phase) in [
+        ("/pause", "paused"),
+        ("/pause", "paused"),
+        ("/resume", "running"),
+        ("/resume?now", "running"),
+    ] {
+        let answer = run.ask("POST", path, &[], b"");
+        assert_eq!((answer.status, &answer.json()["phase"]), (200, &json!(phase)), "{path}");
+    }
+    for path in ["/status", "/metrics"] {
+        let [head, get] = ["HEAD", "GET"].map(|method| run.ask(method, path, &[], b""));
+        assert_eq!((head.status, head.body.as_str(), get.status), (200, "", 200));
+        assert!(head.head.contains("\r\ncontent-length: ") && !get.body.is_empty(), "{head:?}");
+        assert!(get.head.contains("\r\ncache-control: no-store"), "{get:?}");
+    }
+    assert_adds_up(&run.stop(&[]).0);
+}
+
+#[test]
+fn what_is_refused_changes_nothing() {
+    let run = long(&["--rate", "123/s"]);
+    run.wait_until(is_running);
+    let large = vec![b'1'; 70_000];
+    let none: &[&str] = &[];
+    for (method, path, headers, body, status, told) in [
+        ("GET", "/", none, &b""[..], 404, "/status"),
+        ("GET", "/status/", none, b"", 404, "/status"),
+        ("PUT", "/nothing", none, b"1/s", 404, "/status"),
+        ("GET", "/rate", none, b"", 405, "PUT"),
+        ("POST", "/rate", none, b"7/s", 405, "PUT"),
+        ("PUT", "/status", none, b"7/s", 405, "GET or HEAD"),
+        ("DELETE", "/metrics", none, b"", 405, "GET or HEAD"),
+        ("OPTIONS", "/stop", none, b"", 405, "POST"),
+        ("GET", "/stop", none, b"", 405, "POST"),
+        ("PUT", "/pause", none, b"", 405, "POST"),
+        ("PUT", "/rate", none, b"", 411, "no body"),
+        ("PUT", "/rate", &["Content-Length: 0"], b"", 400, ""),
+        ("PUT", "/rate", none, b"fast", 400, "not a rate"),
+        ("PUT", "/rate", none, b"0/s", 400, ""),
+        ("PUT", "/rate", none, b"-5/s", 400, ""),
+        ("PUT", "/rate", none, b"NaN", 400, ""),
+        ("PUT", "/rate", none, b"1e400/s", 400, ""),
+        ("PUT", "/rate", none, b"7/s 8/s", 400, ""),
+        ("PUT", "/rate", none, b"\xff\xfe", 400, "utf-8"),
+        ("PUT", "/rate", none, "sieben \u{1f680}".as_bytes(), 400, ""),
+        ("PUT", "/rate", none, &large[..], 413, "65536"),
+        ("PUT", "/rate", &["Transfer-Encoding: chunked"], b"zz\r\n", 400, ""),
+        ("PUT", "/rate", &["Content-Length: 10"], b"7/s", 400, ""),
+        ("PUT", "/shape", none, b"hold 1/s", 400, "column 9"),
+        ("PUT", "/shape", none, b"ramp 1/s..2/s 3s,", 400, "column 18"),
+        ("PUT", "/shape", none, b"table:/etc/passwd", 400, "can't be a file"),
+        ("PUT", "/shape", none, b" steps:/etc/passwd", 400, "can't be a file"),
+        ("PUT", "/shape", none, b"{\"shape\": \"hold 1/s 1s\"}", 400, "column 1"),
+        ("PUT", "/shape", none, b"", 411, "no body"),
+        ("POST", "/stop", &["Origin: http://127.0.0.1"], b"", 403, "Origin"),
+        ("GET", "/status", &["Origin: null"], b"", 403, "Origin"),
+        ("POST", "/stop", &["Host: example.com"], b"", 403, "Host"),
+        ("GET", "/metrics", &["Host: 127.0.0.1.example.com"], b"", 403, "Host"),
+        ("POST", "http://example.com/stop", none, b"", 403, "Host"),
+    ] {
+        let answer = run.ask(method, path, headers, body);
+        let reason = answer.json()["error"].as_str().unwrap().to_owned();
+        assert_eq!(answer.status, status, "{method} {path} {headers:?}: {reason}");
+        assert!(!reason.is_empty() && reason.contains(told), "{method} {path}: {reason}");
+        assert_eq!(answer.head.contains("\r\nallow: "), status == 405, "{answer:?}");
+    }
+    let chunk = |bytes: &[u8]| [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes].concat();
+    let chunked = [&chunk(&large)[..], b"\r\n0\r\n\r\n"].concat();
+    assert_eq!(run.ask("PUT", "/rate", &["Transfer-Encoding: chunked"], &chunked).status, 413);
+    for nonsense in [&b"\x16\x03\x01\x02\x00"[..], b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET"] {
+        let mut stream = run.connect();
+        stream.write_all(nonsense).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+    let head = format!("X: {}", "y".repeat(100_000));
+    assert!(matches!(run.ask("GET", "/status", &[&head], b"").status, 400..500));
+    let state = run.status();
+    assert_eq!((&state["rate"], &state["phase"]), (&json!("123/s"), &json!("running")));
+    let chunked =
+        run.ask("PUT", "/rate", &["Transfer-Encoding: chunked"], b"4\r\n77/s\r\n0\r\n\r\n");
+    assert_eq!((chunked.status, &chunked.json()["rate"]), (200, &json!("77/s")));
+    run.stop(&[]);
+}
+
+#[test]
+fn two_clients_at_once_are_both_obeyed() {
+    let run = long(&["--rate", "10/s"]);
+    run.wait_until(is_running);
+    thread::scope(|scope| {
+        for client in [100, 200] {
+            let run = &run;
+            scope.spawn(move || {
+                for turn in 1..=40 {
+                    let rate = format!("{}/s", client + turn);
+                    let answer = run.ask("PUT", "/rate", &[], rate.as_bytes());
+                    assert_eq!(answer.status, 200, "{answer:?}");
+                    assert_eq!(run.ask("GET", "/metrics", &[], b"").status, 200);
+                }
+            });
+        }
+    });
+    let rate = run.status()["rate"].as_str().unwrap().to_owned();
+    assert!(["140/s", "240/s"].contains(&&*rate), "{rate}");
+    assert_adds_up(&run.stop(&[]).0);
+}
+
+#[test]
+fn steering_changes_what_is_asked_for() {
+    let run = long(&["--rate", "50/s"]);
+    run.wait_until(|state| state["started"].as_u64() > Some(20));
+    assert_eq!(run.ask("PUT", "/rate", &[], b"1k/s").status, 200);
+    run.wait_until(|state| state["started"].as_u64() > Some(1_000));
+    let (results, _) = run.stop(&[]);
+    let over_time = results["rate_over_time"].as_array().unwrap();
+    let [first, last] = [over_time.first(), over_time.last()].map(|it| &it.unwrap()["target_rate"]);
+    assert!(first.as_f64() < Some(60.0) && last.as_f64() > Some(900.0), "{results}");
+    assert_adds_up(&results);
+}
+
+#[test]
+fn a_shape_from_outside_ends_the_run_that_followed_one() {
+    let control = ["--control", "127.0.0.1:0"];
+    let run = Steered::start(&[&control[..], &["--shape", "hold 100/s 10min"]].concat());
+    run.wait_until(is_running);
+    assert_eq!(run.ask("PUT", "/shape", &[], b"ramp 100/s..300/s 500ms").status, 200);
+    let (results, _) = run.end();
+    assert!(results["duration_seconds"].as_f64() < Some(500.0), "{results}");
+}
+
+#[test]
+fn a_stalled_target_holds_up_no_answer() {
+    let stall = ["--target-stall", "10min@200ms", "--timeout", "10min", "-c", "4"];
+    let run = long(&[&["--rate", "500/s"], &stall[..]].concat());
+    run.wait_until(|state| state["in_flight"] == 4 && state["backlog"].as_u64() > Some(100));
+    let metrics = run.ask("GET", "/metrics", &[], b"").body;
+    assert!(metrics.contains("\nnanopace_requests_in_flight 4.0\n"), "{metrics}");
+    let stopped = run.ask("POST", "/stop", &[], b"");
+    assert_eq!((stopped.status, &stopped.json()["phase"]), (200, &json!("waiting-for-answers")));
+    run.wait_until(|state| state["unstarted"].as_u64() > Some(100));
+    for (method, path) in [("PUT", "/rate"), ("POST", "/pause"), ("POST", "/resume")] {
+        let answer = run.ask(method, path, &[], b"5/s");
+        assert_eq!(answer.status, 409, "{answer:?}");
+        assert!(answer.body.contains("has ended"), "{answer:?}");
+    }
+    let metrics = run.ask("GET", "/metrics", &[], b"").body;
+    assert!(metrics.contains("{phase=\"waiting-for-answers\"} 1.0\n"), "{metrics}");
+    let (results, _) = run.stop(&[]);
+    assert_eq!(results["unfinished"], 4);
+    assert_adds_up(&results);
+}
+
+/// A server that answers one request by TLS, and agrees with nobody else. It ends with the test.
+fn server_that_falls_silent() -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("https://{}/", listener.local_addr().unwrap());
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![cert.der().clone()], key)
+        .unwrap();
+    let session = ServerConnection::new(Arc::new(config)).unwrap();
+    thread::spawn(move || {
+        let mut stream = StreamOwned::new(session, listener.accept().unwrap().0);
+        let _ = stream.read(&mut [0; 4096]).unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+        let silent: Vec<_> = listener.incoming().collect();
+        drop(silent);
+    });
+    url
+}
+
+#[test]
+fn a_run_that_has_not_started_can_only_be_stopped() {
+    let patient = ["--timeout", "10min", "--connect-timeout", "10min", "--insecure", "-c", "4"];
+    let run = long(&[&["--url", &server_that_falls_silent()], &patient[..]].concat());
+    assert_eq!(run.status()["phase"], "preparing");
+    assert!(run.ask("GET", "/metrics", &[], b"").body.contains("{phase=\"preparing\"} 1.0\n"));
+    for (method, path, body) in [("PUT", "/rate", "5/s"), ("POST", "/pause", "")] {
+        let answer = run.ask(method, path, &[], body.as_bytes());
+        assert_eq!(answer.status, 409, "{answer:?}");
+        assert!(answer.body.contains("not started yet"), "{answer:?}");
+    }
+    assert_eq!(run.ask("POST", "/stop", &[], b"").status, 200);
+    run.wait_until(|state| state["phase"] == "waiting-for-answers");
+    assert_adds_up(&run.stop(&[]).0);
+}
+
+#[test]
+fn a_paused_run_is_stopped_too() {
+    let run = long(&["--rate", "100/s", "--warmup", "1h"]);
+    run.wait_until(|state| state["phase"] == "warm-up");
+    assert_eq!(run.ask("POST", "/pause", &[], b"").json()["phase"], "paused");
+    assert_eq!(run.ask("GET", "/metrics", &[], b"").status, 200);
+    assert_eq!(run.stop(&[]).0["due"], 0);
+}
+
+#[test]
+fn silent_clients_neither_lock_others_out_nor_hold_up_the_end() {
+    let run = long(&["--rate", "100/s"]);
+    run.wait_until(is_running);
+    let silent: Vec<_> = (0..80)
+        .map(|at| {
+            let mut stream = run.connect();
+            let parts = [
+                &b""[..],
+                b"GET /sta",
+                b"PUT /rate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1",
+            ];
+            stream.write_all(parts[at % 3]).unwrap();
+            stream
+        })
+        .collect();
+    assert_eq!(run.status()["rate"], "100/s");
+    let more: Vec<_> = (0..20).map(|_| run.connect()).collect();
+    let (results, _) = run.stop(&[]);
+    assert_adds_up(&results);
+    drop((silent, more));
+}
+
+#[test]
+fn only_those_with_the_token_are_answered() {
+    let token = scratch("token", &format!("  {TOKEN} \nsecond line\n"));
+    for address in ["127.0.0.1:0", "0.0.0.0:0"] {
+        let file = token.to_str().unwrap();
+        let options = ["--rate", "100/s", "--control-token-file", file, "--control", address];
+        let run = Steered::start(&[&LONG[..2], &LONG[4..], &options].concat());
+        let bearer = format!("Authorization: Bearer {TOKEN}");
+        let short = &bearer[..bearer.len() - 1];
+        for headers in [&[][..], &[short], &["Authorization: Basic x"], &["Cookie: x"]] {
+            for (method, path) in
+                [("GET", "/status"), ("GET", "/metrics"), ("POST", "/stop"), ("GET", "/x")]
+            {
+                let answer = run.ask(method, path, headers, b"");
+                assert_eq!(answer.status, 401, "{headers:?} {path}");
+                assert!(answer.head.contains("www-authenticate: bearer"), "{answer:?}");
+                assert!(!answer.body.contains(TOKEN), "{answer:?}");
+            }
+        }
+        // From outside, any name may stand for this machine.
+        let named = [&*bearer, "Host: load.example.com"];
+        assert_eq!(run.ask("PUT", "/rate", &named, b"7/s").json()["rate"], "7/s");
+        let page = [&*bearer, "Origin: http://example.com"];
+        assert_eq!(run.ask("POST", "/stop", &page, b"").status, 403);
+        let (results, stderr) = run.stop(&[&bearer]);
+        assert!(!format!("{results}{stderr}").contains(TOKEN), "{stderr}");
+    }
+}
+
+fn refused(options: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    let Output { status, stderr, .. } = command.arg("run").args(options).output().unwrap();
+    let stderr = String::from_utf8(stderr).unwrap();
+    assert_eq!((status.code(), stderr.lines().count()), (Some(2), 1), "{stderr}");
+    stderr
+}
+
+#[test]
+fn what_cannot_be_listened_on_is_told_before_anything_starts() {
+    let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let [long, short] =
+        [("long", TOKEN), ("short", "hunter2")].map(|(name, token)| scratch(name, token));
+    let [long, short] = [&long, &short].map(|path| path.to_str().unwrap());
+    for (options, told) in [
+        (&["--control", &taken][..], &*taken),
+        (&["--control", "0.0.0.0:0"], "--control-token-file"),
+        (&["--control", "[::]:0"], "--control-token-file"),
+        (&["--control", "[::ffff:1.2.3.4]:0"], "--control-token-file"),
+        (&["--control", "192.0.2.1:9", "--control-token-file", long], "192.0.2.1:9"),
+        (&["--control", "9100"], "127.0.0.1:9100"),
+        (&["--control", "127.0.0.1:99999"], "--control"),
+        (&["--control-token-file", long], "--control"),
+        (&["--control", "127.0.0.1:0", "--control-token-file", "/nonexistent/t"], "/nonexistent/t"),
+        (&["--control", "127.0.0.1:0", "--control-token-file", short], "at least 16"),
+        (
+            &["--control", "127.0.0.1:0", "--control-token-file", long, "--json", long],
+            "--control-token-file reads this file",
+        ),
+        (
+            &["--control", "127.0.0.1:0", "--control-token-file", long, "--hdr", long],
+            "--control-token-file reads this file",
+        ),
+    ] {
+        let stderr = refused(options);
+        assert!(stderr.contains(told) && !stderr.contains("hunter2"), "{options:?}: {stderr}");
+    }
+    assert_eq!(fs::read_to_string(long).unwrap(), TOKEN);
+}
+
+/// What a program says to this input; None where it is not installed.
+fn fed(command: &mut Command, input: &str) -> Option<Output> {
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
+    // It may have ended already.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().ok()
+}
+
+const OPEN_METRICS_READER: &str = "
+import sys
+try:
+    from prometheus_client.openmetrics.parser import text_string_to_metric_families
+except ImportError:
+    sys.exit(77)
+print(*sorted(family.name for family in text_string_to_metric_families(sys.stdin.read())))
+";
+
+#[test]
+fn readers_of_prometheus_read_the_metrics() {
+    let run = long(&["--rate", "500/s", "--target-errors", "20%"]);
+    run.wait_until(|state| state["failed"].as_u64() > Some(0));
+    let plain = run.ask("GET", "/metrics", &[], b"");
+    assert!(plain.head.contains("content-type: text/plain; version=0.0.4"), "{}", plain.head);
+    let accept = ["Accept: application/openmetrics-text;version=1.0.0;q=0.6,text/plain;q=0.3"];
+    let open = run.ask("GET", "/metrics", &accept, b"");
+    assert!(open.head.contains("application/openmetrics-text; version=1.0.0"), "{}", open.head);
+    assert!(open.body.ends_with("\n# EOF\n") && !plain.body.contains("# EOF"));
+    for part in ["_total{kind=\"status\"} ", "_wait_seconds_bucket{le=\"+Inf\"} ", "_build_info{"] {
+        assert!(plain.body.contains(part) && open.body.contains(part), "{part}");
+    }
+    match fed(Command::new("promtool").args(["check", "metrics"]), &plain.body) {
+        None => eprintln!("promtool is not installed (Debian's package prometheus)"),
+        Some(checked) => {
+            assert!(checked.status.success() && checked.stderr.is_empty(), "{checked:?}");
+        }
+    }
+    match fed(Command::new("python3").args(["-c", OPEN_METRICS_READER]), &open.body) {
+        Some(read) if read.status.code() != Some(77) => {
+            assert!(read.status.success(), "{read:?}");
+            let names = String::from_utf8(read.stdout).unwrap();
+            assert!(names.contains("nanopace_response_seconds"), "{names}");
+        }
+        _ => eprintln!("the Python package prometheus_client is not installed"),
+    }
+    run.stop(&[]);
+}
+
+#[test]
+fn the_examples_of_the_manual_work() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/RUN.md");
+    let page = fs::read_to_string(page).unwrap();
+    let lines: Vec<_> = page.lines().filter_map(|line| line.strip_prefix("$ curl ")).collect();
+    assert!(lines.len() >= 5, "{lines:?}");
+    if Command::new("curl").arg("--version").stdout(Stdio::null()).status().is_err() {
+        return eprintln!("curl is not installed");
+    }
+    let run = long(&["--rate", "100/s"]);
+    run.wait_until(is_running);
+    for line in lines {
+        let line = line.replace("127.0.0.1:9100", &run.address);
+        let script = format!("curl --silent --show-error --fail-with-body {line}");
+        let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+        assert!(output.status.success() && !output.stdout.is_empty(), "{line}: {output:?}");
+    }
+    assert_adds_up(&run.end().0);
+}

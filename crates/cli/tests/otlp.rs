@@ -1,0 +1,269 @@
+//! Metrics pushed by OpenTelemetry's protocol, to collectors that take them, and to others.
+
+#![cfg(feature = "otlp")]
+
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::collector::metrics::v1::{
+    ExportMetricsPartialSuccess, ExportMetricsServiceResponse,
+};
+use opentelemetry_proto::tonic::common::v1::any_value::Value as Text;
+use opentelemetry_proto::tonic::metrics::v1::metric::Data;
+use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as Number;
+use opentelemetry_proto::tonic::metrics::v1::{Metric, NumberDataPoint, ResourceMetrics};
+use prost::Message;
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+const CUMULATIVE: i32 = 2;
+
+/// A request as it arrived: its head in lower case, and its body.
+type Received = (String, Vec<u8>);
+
+/// A collector that answers everything with this. It ends with the test.
+struct Collector {
+    address: String,
+    received: mpsc::Receiver<Received>,
+}
+
+impl Collector {
+    fn start(answer: Vec<u8>, tls: Option<Arc<ServerConfig>>) -> Collector {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let (sender, received) = mpsc::channel();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let stream = stream.unwrap();
+                let request = match &tls {
+                    None => exchange(stream, &answer),
+                    Some(config) => {
+                        let session = ServerConnection::new(Arc::clone(config)).unwrap();
+                        exchange(StreamOwned::new(session, stream), &answer)
+                    }
+                };
+                // The test has what it wants, or the client went away.
+                let _ = request.map(|request| sender.send(request));
+            }
+        });
+        Collector { address, received }
+    }
+
+    /// What has arrived, once the run is over.
+    fn messages(&self) -> Vec<ResourceMetrics> {
+        let received = self.received.try_iter().map(|(head, body)| {
+            assert!(head.contains("\r\ncontent-type: application/x-protobuf\r\n"), "{head}");
+            let request = ExportMetricsServiceRequest::decode(&body[..]).unwrap();
+            let [metrics] = <[_; 1]>::try_from(request.resource_metrics).unwrap();
+            metrics
+        });
+        received.collect()
+    }
+}
+
+fn exchange(stream: impl Read + Write, answer: &[u8]) -> Option<Received> {
+    let mut stream = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        (stream.read_line(&mut head).ok()? > 0).then_some(())?;
+    }
+    let head = head.to_lowercase();
+    let length = head.split_once("content-length: ")?.1.lines().next()?.parse().ok()?;
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).ok()?;
+    let stream = stream.get_mut();
+    stream.write_all(answer).ok()?;
+    stream.flush().ok()?;
+    Some((head, body))
+}
+
+fn answer(status: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", body.len());
+    [head.as_bytes(), body].concat()
+}
+
+/// The results of a run that pushes there, and what it wrote to standard error.
+fn pushed(url: &str, options: &[&str], trusted: Option<&Path>) -> (Value, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.args(["run", "--rate", "200/s", "--json", "-", "--otlp", url]).args(options);
+    if let Some(file) = trusted {
+        command.env("SSL_CERT_FILE", file);
+    }
+    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
+    let stderr = String::from_utf8(stderr).unwrap();
+    assert_eq!(status.code(), Some(0), "{stderr}");
+    (serde_json::from_slice(&stdout).unwrap(), stderr)
+}
+
+fn metric<'a>(all: &'a ResourceMetrics, name: &str) -> &'a Metric {
+    let named = all.scope_metrics[0].metrics.iter().find(|metric| metric.name == name);
+    named.unwrap_or_else(|| panic!("{name}: {all:?}"))
+}
+
+fn count(all: &ResourceMetrics, name: &str) -> i64 {
+    let Some(Data::Sum(sum)) = &metric(all, name).data else { panic!("{name} is a sum") };
+    assert!(sum.is_monotonic && sum.aggregation_temporality == CUMULATIVE, "{sum:?}");
+    let value = |point: &NumberDataPoint| match point.value {
+        Some(Number::AsInt(value)) => value,
+        _ => panic!("{point:?}"),
+    };
+    sum.data_points.iter().map(value).sum()
+}
+
+/// When counting began, and when it was looked at.
+fn span(all: &ResourceMetrics) -> (u64, u64) {
+    let Some(Data::Histogram(times)) = &metric(all, "nanopace.response").data else { panic!() };
+    let [point] = &times.data_points[..] else { panic!("{times:?}") };
+    assert_eq!((point.bucket_counts.len(), point.explicit_bounds.len()), (23, 22));
+    assert_eq!(point.bucket_counts.iter().sum::<u64>(), point.count);
+    assert!(point.explicit_bounds.is_sorted() && point.sum.is_some());
+    assert_eq!(times.aggregation_temporality, CUMULATIVE);
+    (point.start_time_unix_nano, point.time_unix_nano)
+}
+
+#[test]
+fn a_collector_gets_all_metrics_again_and_again_and_at_the_end() {
+    let collector = Collector::start(answer("200 OK", b""), None);
+    let url = format!("http://{}/base/", collector.address);
+    let options = ["--otlp-interval", "300ms", "--duration", "2s"];
+    let (results, stderr) = pushed(&url, &options, None);
+    assert!(!stderr.contains("--otlp"), "{stderr}");
+    let messages = collector.messages();
+    assert!(messages.len() >= 2, "{messages:?}");
+    let attributes = &messages[0].resource.as_ref().unwrap().attributes;
+    let attribute = |name: &str| {
+        let value = attributes.iter().find(|it| it.key == name).and_then(|it| it.value.clone());
+        let Some(Text::StringValue(text)) = value.unwrap().value else { panic!("{name}") };
+        text
+    };
+    assert_eq!(attribute("service.name"), "nanopace");
+    assert_eq!(results["start"], attribute("nanopace.run.start"));
+    for pair in messages.windows(2) {
+        let [(start, before), (same, after)] = [&pair[0], &pair[1]].map(span);
+        assert!(start == same && start < before && before < after, "{start} {before} {after}");
+        let [before, after] = [&pair[0], &pair[1]].map(|it| count(it, "nanopace.requests_started"));
+        assert!(before <= after);
+        assert_eq!(pair[0].resource, pair[1].resource);
+    }
+    let last = messages.last().unwrap();
+    for (name, expected) in [
+        ("nanopace.requests_started", "started"),
+        ("nanopace.requests_completed", "completed"),
+        ("nanopace.requests_failed", "failed"),
+        ("nanopace.responses", "completed"),
+        ("nanopace.read", "bytes_read"),
+    ] {
+        assert_eq!(results[expected], count(last, name), "{name}: {results}");
+    }
+    assert_eq!(
+        (&*metric(last, "nanopace.wait").unit, &*metric(last, "nanopace.read").unit),
+        ("s", "By")
+    );
+    let Some(Data::Gauge(phases)) = &metric(last, "nanopace.phase").data else { panic!() };
+    let current = phases.data_points.iter().find(|it| it.value == Some(Number::AsDouble(1.0)));
+    let phase = current.unwrap().attributes[0].value.clone().unwrap().value;
+    assert_eq!(phase, Some(Text::StringValue("over".to_owned())));
+}
+
+#[test]
+fn a_run_without_requests_is_told_too() {
+    let collector = Collector::start(answer("200 OK", b""), None);
+    let url = format!("http://{}/v1/metrics", collector.address);
+    pushed(&url, &["--requests", "1"], None);
+    let messages = collector.messages();
+    assert_eq!(messages.len(), 1);
+    assert_eq!(count(&messages[0], "nanopace.requests_started"), 1);
+}
+
+#[test]
+fn a_collector_that_takes_nothing_is_told_of_once_and_fails_nothing() {
+    let partial = ExportMetricsPartialSuccess {
+        rejected_data_points: 3,
+        error_message: "no\x1b[31mroom".to_owned(),
+    };
+    let partial = ExportMetricsServiceResponse { partial_success: Some(partial) }.encode_to_vec();
+    for (answer, told) in [
+        (answer("503 Service Unavailable", b"later"), "status 503"),
+        (answer("302 Found", b""), "status 302"),
+        (answer("200 OK", &partial), "3 points were rejected: no [31mroom"),
+        (b"nonsense\r\n\r\n".to_vec(), "has not taken the metrics"),
+        (Vec::new(), "has not taken the metrics"),
+    ] {
+        let collector = Collector::start(answer, None);
+        let url = format!("http://{}/?key=secret", collector.address);
+        let options = ["--otlp-interval", "250ms", "--duration", "1500ms"];
+        let (results, stderr) = pushed(&url, &options, None);
+        assert_eq!(results["failed"], 0);
+        let lines: Vec<_> = stderr.lines().filter(|line| line.contains("--otlp")).collect();
+        let [first, last] = lines[..] else { panic!("{stderr}") };
+        assert!(first.contains(told) && first.ends_with("; trying again every 250ms"), "{stderr}");
+        assert!(last.contains(" pushes failed, the last: ") && last.contains(told), "{stderr}");
+        assert!(!stderr.contains("secret"), "{stderr}");
+    }
+}
+
+#[test]
+fn a_collector_that_is_not_there_or_silent_does_not_hold_up_the_end() {
+    let silent = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let silent = format!("http://{}", silent.local_addr().unwrap());
+    for (url, told) in [
+        ("http://127.0.0.1:1", "refused"),
+        ("http://no-such-host.invalid:4318", "no-such-host.invalid:4318"),
+        (&silent, "no answer within 5 s"),
+    ] {
+        let (_, stderr) = pushed(url, &["--requests", "20"], None);
+        let last = stderr.lines().find(|line| line.contains("1 of 1 pushes failed"));
+        assert!(last.is_some_and(|last| last.contains(told)), "{stderr}");
+    }
+}
+
+#[test]
+fn a_collector_behind_tls_must_be_trusted() {
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+    let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![cert.der().clone()], key)
+        .unwrap();
+    let collector = Collector::start(answer("200 OK", b""), Some(Arc::new(config)));
+    let url = format!("https://{}", collector.address);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let other = generate_simple_self_signed(["localhost".to_owned()]).unwrap().cert;
+    for (name, certificate, is_trusted) in
+        [("ours.pem", cert.pem(), true), ("other.pem", other.pem(), false)]
+    {
+        let file = folder.join(name);
+        fs::write(&file, certificate).unwrap();
+        let (_, stderr) = pushed(&url, &["--requests", "20"], Some(&file));
+        assert_eq!(!stderr.contains("1 of 1 pushes failed"), is_trusted, "{stderr}");
+        assert_eq!(collector.messages().len(), usize::from(is_trusted), "{stderr}");
+    }
+}
+
+#[test]
+fn what_is_no_collector_is_refused() {
+    for (options, told) in [
+        (&["--otlp", "127.0.0.1:4318"][..], "http://"),
+        (&["--otlp", "grpc://127.0.0.1:4317"], "http://"),
+        (&["--otlp", "http://me:secret@127.0.0.1/"], "name and password"),
+        (&["--otlp-interval", "1ms"], "at least 250ms"),
+        (&["--otlp-interval", "0s"], "--otlp-interval"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+        let output = command.arg("run").args(options).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(told) && stderr.lines().count() == 1, "{stderr}");
+    }
+}

@@ -1,0 +1,251 @@
+//! The full-screen view, in a terminal that is emulated.
+
+#![cfg(unix)]
+
+use rexpect::session::{PtySession, spawn_command};
+use serde_json::Value;
+use std::fs;
+use std::iter;
+use std::num::NonZeroU16;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+use vt100::{Parser, Screen};
+
+/// More than anything takes.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What a shell sees of the terminal before and after a run.
+const AROUND: &str = r#"
+    stty rows 24 cols 80
+    echo "terminal $(tty) is $(stty -g)."
+    sh -c 'echo "process $$." && exec "$@"' sh "$@"
+    echo "status $?"
+    echo "terminal $(tty) is $(stty -g)."
+    echo over"#;
+
+fn scratch(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+fn size(characters: u16) -> NonZeroU16 {
+    NonZeroU16::new(characters).unwrap()
+}
+
+/// A terminal, and what it shows.
+struct Terminal {
+    session: PtySession,
+    parser: Parser,
+    /// All that was written to it.
+    written: Vec<u8>,
+}
+
+impl Terminal {
+    fn new(command: Command) -> Terminal {
+        let timeout = u64::try_from(TIMEOUT.as_millis()).ok();
+        let session = spawn_command(command, timeout).unwrap();
+        let parser = Parser::new(size(24), size(80), 1_000);
+        Terminal { session, parser, written: Vec::new() }
+    }
+
+    /// A shell that runs the program with these options, which have no blanks in them but at `|`.
+    fn run(options: &str, json: &Path) -> Terminal {
+        let mut command = Command::new("sh");
+        command.args(["-c", AROUND, "sh", env!("CARGO_BIN_EXE_nanopace"), "run", "--json"]);
+        command.arg(json).args(options.split(' ').map(|word| word.replace('|', " ")));
+        command.env("TERM", "xterm-256color");
+        Terminal::new(command)
+    }
+
+    /// Waits until it shows what it should.
+    fn until(&mut self, what: &str, is_shown: impl Fn(&Screen) -> bool) {
+        let begin = Instant::now();
+        while !is_shown(self.parser.screen()) {
+            let shown = self.parser.screen().contents();
+            assert!(begin.elapsed() < TIMEOUT, "no {what:?} in\n{shown}");
+            thread::sleep(Duration::from_millis(5));
+            // Each is a byte, whatever it is part of.
+            let read = iter::from_fn(|| self.session.try_read()).take(1_000);
+            let bytes: Vec<u8> = read.map(|char| u8::try_from(char).unwrap()).collect();
+            self.parser.process(&bytes);
+            self.written.extend(bytes);
+        }
+    }
+
+    fn see(&mut self, text: &str) {
+        self.until(text, |screen| screen.contents().contains(text));
+    }
+
+    /// Types keys, and waits until this is shown.
+    fn type_and_see(&mut self, keys: &str, shown: &str) {
+        self.session.send(keys).unwrap();
+        self.session.flush().unwrap();
+        self.see(shown);
+    }
+
+    fn written(&self) -> String {
+        String::from_utf8_lossy(&self.written).into_owned()
+    }
+
+    /// The first word behind this one that was written.
+    fn word_behind(&self, word: &str) -> String {
+        let written = self.written();
+        let (_, behind) = written.split_once(word).unwrap();
+        behind.split_whitespace().next().unwrap().trim_end_matches('.').to_owned()
+    }
+
+    fn resize(&mut self, rows: u16, columns: u16) {
+        self.parser.screen_mut().set_size(size(rows), size(columns));
+        let size = [rows.to_string(), columns.to_string()];
+        let name = self.word_behind("terminal ");
+        let mut stty = Command::new("stty");
+        stty.args(["-F", &name, "rows", &size[0], "cols", &size[1]]);
+        assert!(stty.status().unwrap().success());
+    }
+
+    /// Waits until the run is over: the terminal is as it was, and has the report.
+    fn is_as_before(&mut self, status: &[&str]) {
+        self.until("over", |screen| screen.contents().lines().any(|line| line == "over"));
+        let written = self.written();
+        let reports: Vec<_> = written.match_indices("terminal /").collect();
+        let state = |at: usize| written[at..].split('.').next().unwrap().to_owned();
+        assert_eq!(state(reports[0].0), state(reports[1].0), "{written}");
+        let screen = self.parser.screen();
+        assert!(!screen.alternate_screen() && !screen.hide_cursor(), "{}", screen.contents());
+        assert!(screen.fgcolor() == vt100::Color::Default && !screen.bold());
+        let ended = self.word_behind("status ");
+        assert!(status.contains(&ended.as_str()), "{ended}");
+    }
+}
+
+fn results(json: &Path) -> Value {
+    serde_json::from_slice(&fs::read(json).unwrap()).unwrap()
+}
+
+#[test]
+fn it_starts_is_resized_takes_keys_and_goes() {
+    let json = scratch("screen.json");
+    let mut terminal = Terminal::run("--rate 1k/s --duration 10min", &json);
+    terminal.see("running");
+    assert!(terminal.parser.screen().alternate_screen());
+    for text in ["of 1000/s", "10m", "requests per second", "16 connections", "? help"] {
+        terminal.see(text);
+    }
+    for (rows, columns) in [(40, 120), (5, 30), (1, 9), (30, 100)] {
+        terminal.resize(rows, columns);
+        terminal.until("another size", |screen| {
+            let is_filled = rows < 10 || screen.contents().lines().count() == usize::from(rows);
+            is_filled && !screen.contents().trim().is_empty()
+        });
+    }
+    terminal.type_and_see("+", "of 1100/s");
+    terminal.type_and_see("-", "of 1000/s");
+    terminal.type_and_see("?", "raises the rate");
+    // What follows at once would be a key with Alt.
+    terminal.type_and_see("\x1b", "last second");
+    terminal.type_and_see(" ", "paused");
+    terminal.type_and_see(" ", "running");
+    terminal.type_and_see("25q", "rate> 25q");
+    terminal.type_and_see("\x7f0\r", "of 250/s");
+    terminal.type_and_see("q", "verdict");
+    terminal.is_as_before(&["0"]);
+    assert_eq!(results(&json)["settings"]["rate"], "1k/s");
+}
+
+#[test]
+fn a_shape_is_typed_and_put_right() {
+    let json = scratch("typed.json");
+    let mut terminal = Terminal::run("--rate 1k/s --duration 10min", &json);
+    terminal.see("running");
+    terminal.type_and_see("shold 200/s 5min, q1", "shape> hold 200/s 5min, q1");
+    terminal.type_and_see("\r", "column 18");
+    // The cursor is where it is wrong.
+    terminal.type_and_see("\x1b[3~\x1b[3~hold 300/s 5min\r", "hold 200/s 5min, hold 300/s 5min");
+    terminal.see("of 200");
+    terminal.type_and_see("sq", "shape> q");
+    terminal.type_and_see("\x1b", "faster");
+    terminal.type_and_see("q", "verdict");
+    terminal.is_as_before(&["0"]);
+}
+
+#[test]
+fn an_interrupt_ends_it_while_a_text_is_typed() {
+    let options = "--rate 100 -c 3 --duration 10min --timeout 10min --target-stall 10min@0s";
+    let mut terminal = Terminal::run(options, &scratch("interrupted.json"));
+    terminal.see("running");
+    terminal.type_and_see("squit", "shape> quit");
+    terminal.type_and_see("\x03", "waiting for answers");
+    terminal.type_and_see("\x03", "3 unfinished");
+    terminal.is_as_before(&["0"]);
+}
+
+#[test]
+fn it_goes_at_once_with_an_interrupt_too_many() {
+    let options = "--rate 100 -c 3 --duration 10min --timeout 10min --target-stall 10min@0s";
+    let mut terminal = Terminal::run(options, &scratch("too-many.json"));
+    terminal.see("running");
+    terminal.type_and_see("\x03\x03\x03\x03", "status");
+    // The second one may have ended the run before the third one came.
+    terminal.is_as_before(&["130", "0"]);
+}
+
+#[test]
+fn signals_end_it_with_a_report() {
+    for signal in ["-TERM", "-INT", "-HUP"] {
+        let mut terminal =
+            Terminal::run("--rate 100 --duration 10min", &scratch(&format!("signal{signal}.json")));
+        terminal.see("running");
+        let process = terminal.word_behind("process ");
+        assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
+        terminal.see("verdict");
+        terminal.is_as_before(&["0"]);
+    }
+}
+
+#[test]
+fn a_shell_can_suspend_and_continue_it() {
+    let mut command = Command::new("bash");
+    command.args(["--norc", "--noprofile", "-i"]).env("TERM", "xterm-256color");
+    let mut terminal = Terminal::new(command);
+    let program = env!("CARGO_BIN_EXE_nanopace");
+    let line = format!("stty rows 24 cols 80; {program} run --rate 100 --duration 10min\r");
+    terminal.type_and_see(&line, "running");
+    terminal.type_and_see("\x1a", "Stopped");
+    assert!(!terminal.parser.screen().alternate_screen());
+    terminal.type_and_see("fg\r", "running");
+    assert!(terminal.parser.screen().alternate_screen());
+    // All of it is drawn again, and keys are read one by one.
+    terminal.see("? help");
+    terminal.type_and_see("+", "of 110/s");
+    terminal.type_and_see("q", "verdict");
+    assert!(!terminal.parser.screen().alternate_screen());
+    terminal.type_and_see("echo $((40 + 2))\r", "\n42");
+    terminal.session.send_line("exit").unwrap();
+    terminal.session.exp_eof().unwrap();
+}
+
+#[test]
+fn it_covers_what_others_write() {
+    let mut terminal = Terminal::run("--rate 100 --duration 10min", &scratch("others.json"));
+    terminal.see("running");
+    let name = terminal.word_behind("terminal ");
+    fs::write(name, "\x1b[3;1Hsomebody else was here").unwrap();
+    terminal.see("somebody else was here");
+    terminal.until("the view", |screen| !screen.contents().contains("somebody"));
+    terminal.type_and_see("q", "verdict");
+    terminal.is_as_before(&["0"]);
+}
+
+#[test]
+fn lines_are_shown_if_they_are_wanted_or_nothing_else_is_possible() {
+    for (options, name) in [("--no-tui", "xterm"), ("--rate 100", "dumb"), ("--rate 100", "")] {
+        let mut command = Command::new("sh");
+        command.args(["-c", AROUND, "sh", env!("CARGO_BIN_EXE_nanopace"), "run"]);
+        command.args(["--duration", "1s"]).args(options.split(' ')).env("TERM", name);
+        let mut terminal = Terminal::new(command);
+        terminal.see("verdict");
+        terminal.is_as_before(&["0", "3"]);
+        assert!(!terminal.written().contains("\x1b[?1049"), "{}", terminal.written());
+    }
+}

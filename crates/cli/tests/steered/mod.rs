@@ -1,0 +1,128 @@
+//! A run that is steered from outside, and a client that sends it anything.
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// A run with its control server. It is killed when this is dropped.
+pub(crate) struct Steered {
+    child: Option<Child>,
+    stderr: Option<JoinHandle<String>>,
+    /// Where the server is.
+    pub(crate) address: String,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// In lower case.
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+impl Steered {
+    /// Starts a run with these options, on any port.
+    pub(crate) fn start(options: &[&str]) -> Steered {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+        command.args(["run", "--json", "-"]).args(options).stdin(Stdio::null());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let (mut told, mut line) = (String::new(), String::new());
+        let address = loop {
+            line.clear();
+            assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "{told}");
+            told += &line;
+            if let Some(url) = line.strip_prefix("control at http://") {
+                break url.trim().replace("0.0.0.0", "127.0.0.1");
+            }
+        };
+        let rest = move || {
+            stderr.read_to_string(&mut told).unwrap();
+            told
+        };
+        Steered { child: Some(child), stderr: Some(thread::spawn(rest)), address }
+    }
+
+    /// The answer to a request.
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Answer {
+        let has = |name: &str| headers.iter().any(|header| header.starts_with(name));
+        let mut head = vec![format!("{method} {path} HTTP/1.1"), "Connection: close".to_owned()];
+        if !has("Host:") {
+            head.push(format!("Host: {}", self.address));
+        }
+        if !body.is_empty() && !has("Content-Length:") && !has("Transfer-Encoding:") {
+            head.push(format!("Content-Length: {}", body.len()));
+        }
+        head.extend(headers.iter().copied().map(str::to_owned));
+        self.send(&[head.join("\r\n").as_bytes(), b"\r\n\r\n", body].concat())
+    }
+
+    /// The answer to these bytes.
+    pub(crate) fn send(&self, request: &[u8]) -> Answer {
+        let mut stream = self.connect();
+        // The server may have answered before it has read everything.
+        let _ = stream.write_all(request);
+        let _ = stream.shutdown(Shutdown::Write);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8(answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer:?}"));
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
+    }
+
+    pub(crate) fn connect(&self) -> TcpStream {
+        TcpStream::connect(&self.address).unwrap()
+    }
+
+    pub(crate) fn status(&self) -> Value {
+        self.ask("GET", "/status", &[], b"").json()
+    }
+
+    /// Waits until the state is as expected.
+    pub(crate) fn wait_until(&self, is_expected: impl Fn(&Value) -> bool) -> Value {
+        let begin = Instant::now();
+        loop {
+            let state = self.status();
+            if is_expected(&state) {
+                return state;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(120), "{state}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Ends the run; returns its results, and what it wrote to standard error.
+    pub(crate) fn stop(self, headers: &[&str]) -> (Value, String) {
+        assert_eq!(self.ask("POST", "/stop", headers, b"").status, 200);
+        self.end()
+    }
+
+    /// Waits for the end of the run.
+    pub(crate) fn end(mut self) -> (Value, String) {
+        let output: Output = self.child.take().unwrap().wait_with_output().unwrap();
+        let stderr = self.stderr.take().unwrap().join().unwrap();
+        // 3: more requests failed than a run may have.
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{stderr}");
+        (serde_json::from_slice(&output.stdout).unwrap(), stderr)
+    }
+}
+
+impl Drop for Steered {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
