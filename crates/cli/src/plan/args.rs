@@ -38,10 +38,10 @@ pub(crate) struct PlanArgs {
 
     /// Write a picture (SVG) of the rate and of the number of requests over time; - is standard
     /// output
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) svg: Option<PathBuf>,
 
     /// Write when each request is to start, one a line, in seconds; - is standard output
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
 }

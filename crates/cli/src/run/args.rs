@@ -19,42 +19,42 @@ use toml::Table;
 pub(crate) struct RunArgs {
     /// URL of the server, http or https; by default an embedded target on a loopback port is used.
     /// Before the run, one request more is sent, to see whether it is answered
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = "Requests and connections")]
     pub(crate) url: Option<String>,
 
     /// File of requests to send, round and round, in one of vegeta's formats
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method", "body", "body_file"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method", "body", "body_file"], help_heading = "Requests and connections")]
     pub(crate) targets: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) schedule: ScheduleArgs,
 
     /// How long to run, without the warm-up [default: 10s; with --requests no limit]
-    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) duration: Option<Duration>,
 
     /// Start exactly this many requests, without the warm-up; --duration may end the run earlier
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Load")]
     pub(crate) requests: Option<u64>,
 
     /// Threads that send requests, each with connections of its own [default: one for each core]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Requests and connections")]
     pub(crate) threads: Option<u16>,
 
     /// How to catch up when late: 0 at once, 1 never, 1.1 at up to 110 % of the rate
-    #[arg(long, value_name = "NUMBER", default_value_t)]
+    #[arg(long, value_name = "NUMBER", default_value_t, help_heading = "When late")]
     pub(crate) strictness: Strictness,
 
     /// Give up any backlog beyond this time [default: keep all of it]
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, help_heading = "When late")]
     pub(crate) max_backlog: Option<Duration>,
 
     /// Skip requests that would start later than this, and count them [default: skip none]
-    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "When late")]
     pub(crate) skip_later_than: Option<Duration>,
 
     /// Pin thread i to core i, starting over after the last core
-    #[arg(long)]
+    #[arg(long, help_heading = "Requests and connections")]
     pub(crate) pin: bool,
 
     /// Show a line each second instead of the full-screen view
@@ -62,7 +62,7 @@ pub(crate) struct RunArgs {
     pub(crate) no_tui: bool,
 
     /// Run this long before recording starts
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration, help_heading = "Load")]
     pub(crate) warmup: Duration,
 
     #[command(flatten)]
@@ -70,11 +70,16 @@ pub(crate) struct RunArgs {
 
     /// Exit with status 3 unless this holds, as in "p99 response < 50ms" or "ratio > 0.99"; may be
     /// given again [default: errors <= 1%]
-    #[arg(long, visible_alias = "require", value_name = "REQUIREMENT")]
+    #[arg(
+        long,
+        visible_alias = "require",
+        value_name = "REQUIREMENT",
+        help_heading = "Requirements"
+    )]
     pub(crate) fail_if: Vec<Criterion>,
 
     /// Exit with status 3 if less than this share of the scheduled requests is started, e.g. 0.99
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Requirements")]
     pub(crate) fail_below: Option<f64>,
 
     /// All options by name, as they are written.

@@ -14,6 +14,7 @@ use std::time::Duration;
 /// The options of a load; the texts here are on the `--help` pages of `plan` and `run`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("load").args(["rate", "shape"]))]
+#[command(next_help_heading = "Load")]
 pub(crate) struct ScheduleArgs {
     /// Requests to start, per second unless another unit follows: 5000, 50k/s, 3/min, 1.5/h
     #[arg(

@@ -13,6 +13,7 @@ const LONGEST_BODY: i64 = 1 << 30;
 /// How the embedded target answers. With `--url` there is none.
 #[derive(Args, Clone, Copy, Debug)]
 #[expect(clippy::struct_field_names, reason = "they are the names of the options")]
+#[command(next_help_heading = "Embedded target")]
 pub(crate) struct TargetArgs {
     /// How long the embedded target takes for each answer: 1ms always, or drawn anew for each one,
     /// in quotes: 'exp MEAN', 'uniform MIN MAX', 'normal MEAN DEVIATION' (zero where negative),

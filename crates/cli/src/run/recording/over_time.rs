@@ -153,9 +153,9 @@ impl OverTime {
         self.last = (self.last + 1).min(self.each);
     }
 
-    /// The same in at most so many intervals.
+    /// The same in at most so many intervals, each made of 1, 2, 4 or so on.
     pub(crate) fn at_most(&self, most: usize) -> Vec<Interval> {
-        joined(&self.intervals, self.intervals.len().div_ceil(most).max(1))
+        joined(&self.intervals, self.intervals.len().div_ceil(most).next_power_of_two())
     }
 
     fn halve_if_full(&mut self) {
