@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{SECOND, assert_balanced, at, build, drain, span};
+use common::{HOUR, SECOND, assert_balanced, at, build, drain, span, strictness};
 use nanopace::{ManualClock, Pacer};
 use std::time::Duration;
 
@@ -72,4 +72,20 @@ fn lanes_that_are_gone_are_forgotten_when_their_figures_have_been_collected() {
     // thousands.
     assert!(size_after(10) + 1_000 > size_after(100));
     assert_eq!(pacer.stats().wait_time().len(), 110);
+}
+
+/// A second of owed time is paid back within eleven. At so slow a rate a tick takes 55 ms,
+/// and none of them is left over: neither while the schedule runs nor where it has ended.
+#[test]
+fn what_has_been_paid_back_is_not_waiting_any_more() {
+    let clock = ManualClock::new();
+    let builder = build("1/h", &clock).slots(2).strictness(strictness(1.1));
+    let pacer = builder.build();
+    clock.advance(span(SECOND));
+    assert!(pacer.try_acquire().is_ok());
+    for elapsed in [HOUR - 1, HOUR + 1, 2 * HOUR, 3 * HOUR] {
+        clock.set(at(elapsed));
+        assert_eq!(pacer.ledger().waiting, Duration::ZERO, "after {elapsed} ns");
+        assert_balanced(&pacer);
+    }
 }
