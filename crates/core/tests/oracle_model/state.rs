@@ -488,7 +488,7 @@ impl State {
     }
 
     /// When the schedule ends.
-    fn ends(&self) -> Result<When, Undecided> {
+    pub(super) fn ends(&self) -> Result<When, Undecided> {
         let by_time = When::from(self.ends_by_time());
         if self.rules.slots == u64::MAX {
             return Ok(by_time);
