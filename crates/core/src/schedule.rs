@@ -183,14 +183,16 @@ impl Schedule {
     /// The last position that may have started by now.
     pub(crate) fn reached(&self, now: i64) -> u64 {
         let time = self.schedule_time(now);
-        let (due, slots) = (self.due_within(0, now), self.history.slots());
-        let caught_up = self.owed(time).map(|course| course.position_at(time, slots));
-        caught_up.map_or(due, |caught_up| earlier(caught_up, due))
+        let due = self.due_within(0, now);
+        self.paid(time).map_or(due, |paid| earlier(paid, due))
     }
 
-    /// The course that pays owed time back. When a shape ends, what is still owed becomes backlog.
-    fn owed(&self, time: i64) -> Option<&Course> {
-        self.catch_up.as_ref().filter(|_| time < self.end.of_shape())
+    /// To which position owed time has been paid back; none if no time is owed. When a shape ends,
+    /// what is still owed becomes backlog.
+    fn paid(&self, time: i64) -> Option<u64> {
+        let course = self.catch_up.as_ref().filter(|_| time < self.end.of_shape())?;
+        let paid = course.position_at(time, self.history.slots());
+        (ticks_between(paid, self.history.position_at(time)) > 0).then_some(paid)
     }
 
     /// The last position that is intended to start by so much later than now, or than the pacer was
@@ -406,11 +408,7 @@ impl Schedule {
 
     /// Ends a catch-up that has caught up, or that is not owed any more.
     fn drop_paid(&mut self, now: i64) {
-        let slots = self.history.slots();
-        let has_caught_up = |course: &Course| {
-            ticks_between(course.position_at(now, slots), self.history.position_at(now)) <= 0
-        };
-        if self.owed(now).is_none_or(has_caught_up) {
+        if self.paid(now).is_none() {
             self.catch_up = None;
         }
     }

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{SECOND, assert_balanced, at, build, drain, span};
-use nanopace::{ManualClock, Pacer};
+use common::{HOUR, MILLI, SECOND, assert_balanced, at, build, drain, rate, span, strictness};
+use nanopace::{Arrivals, ManualClock, Pacer};
 use std::time::Duration;
 
 fn assert_achieved(pacer: &Pacer, wanted: f64) {
@@ -72,4 +72,47 @@ fn lanes_that_are_gone_are_forgotten_when_their_figures_have_been_collected() {
     // thousands.
     assert!(size_after(10) + 1_000 > size_after(100));
     assert_eq!(pacer.stats().wait_time().len(), 110);
+}
+
+/// A second of owed time is paid back within eleven. At so slow a rate a tick takes 55 ms,
+/// and none of them is left over: neither while the schedule runs nor where it has ended.
+#[test]
+fn what_has_been_paid_back_is_not_waiting_any_more() {
+    let clock = ManualClock::new();
+    let builder = build("1/h", &clock).slots(2).strictness(strictness(1.1));
+    let pacer = builder.build();
+    clock.advance(span(SECOND));
+    assert!(pacer.try_acquire().is_ok());
+    for elapsed in [HOUR - 1, HOUR + 1, 2 * HOUR, 3 * HOUR] {
+        clock.set(at(elapsed));
+        assert_eq!(pacer.ledger().waiting, Duration::ZERO, "after {elapsed} ns");
+        assert_balanced(&pacer);
+    }
+}
+
+/// The last slot of a recording starts on time, on whatever the rate changes to behind it.
+#[test]
+fn a_change_behind_the_last_slot_makes_no_time_idle() {
+    let clock = ManualClock::new();
+    let offsets = [0, 100].map(Duration::from_millis);
+    let builder = build("1/s", &clock).arrivals(Arrivals::replay(offsets));
+    let pacer = builder.max_backlog(Duration::from_secs(9)).build();
+    clock.advance(Duration::from_millis(150));
+    pacer.go_on_with_shape("hold 0/s 1s".parse().expect("a shape"));
+    assert_eq!(drain(&pacer).len(), 2);
+    let ledger = pacer.ledger();
+    assert_eq!((ledger.idle, ledger.allocated), (Duration::ZERO, ledger.elapsed), "{ledger:?}");
+}
+
+/// A slot is due from the beginning of its tick on, and what comes within that tick changes nothing
+/// about it.
+#[test]
+fn a_change_within_a_tick_of_a_slot_leaves_the_slot_its_time() {
+    let clock = ManualClock::new();
+    let pacer = build("1/h", &clock).build();
+    clock.advance(span(10 * MILLI));
+    pacer.set_rate(rate("1000/s"));
+    let ledger = pacer.ledger();
+    assert_eq!((ledger.backlog_slots, ledger.backlog), (1, span(10 * MILLI)), "{ledger:?}");
+    assert_eq!(drain(&pacer).len(), 1);
 }

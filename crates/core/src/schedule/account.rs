@@ -26,8 +26,7 @@ impl Account {
 impl Schedule {
     /// Where the time went, when `next` is the next position to be claimed.
     pub(crate) fn account(&self, next: u64, now: i64) -> Account {
-        let released = self.history.passes(self.reached(now));
-        let is_owed = self.owed(self.schedule_time(now)).is_some();
+        let released = self.paid(self.schedule_time(now)).map(|paid| self.history.passes(paid));
         let now = self.time_until_end(now);
         let elapsed = now.saturating_sub(self.started).saturating_sub(self.paused);
         let passes = self.history.passes(next);
@@ -37,7 +36,8 @@ impl Schedule {
         let allocated = given.saturating_sub(self.idle);
         let late = elapsed.saturating_sub(given);
         // While time is owed, what is due and not yet released is waiting, and the rest is backlog.
-        let backlog = if is_owed { released.saturating_sub(passes).clamp(0, late) } else { late };
+        let backlog =
+            released.map_or(late, |released| released.saturating_sub(passes).clamp(0, late));
         Account { elapsed, allocated, idle: self.idle, waiting: late - backlog, backlog }
     }
 

@@ -37,6 +37,9 @@ pub(crate) struct History {
     slots: Slots,
     /// Oldest first, never empty; positions and times both ascend.
     pieces: Vec<Piece>,
+    /// The last slot that has forfeited time. Any other anchor at a slot is that of a change of pace
+    /// within the tick behind it, which leaves that slot its time.
+    forfeited: u64,
     /// Changes with everything that moves a slot.
     revision: u64,
 }
@@ -45,7 +48,8 @@ impl History {
     /// The count 0 is reached at `now`.
     pub(crate) fn new(pace: &Pace, slots: Slots, now: i64) -> History {
         let course = Course::starting(pace, now);
-        History { slots, pieces: vec![Piece { course, since: now, error_ns: 0 }], revision: 1 }
+        let pieces = vec![Piece { course, since: now, error_ns: 0 }];
+        History { slots, pieces, forfeited: before(0), revision: 1 }
     }
 
     /// The piece in force.
@@ -113,6 +117,9 @@ impl History {
     /// When the schedule comes by `position`: for a slot that has forfeited time that is after what
     /// it has forfeited.
     pub(crate) fn passes(&self, position: u64) -> i64 {
+        if self.forfeited != position {
+            return self.time_of(position);
+        }
         let is_at = |piece: &&Piece| ticks_between(piece.course.anchor(), position) >= 0;
         let piece = self.pieces.iter().rfind(is_at).unwrap_or(&self.pieces[0]);
         piece.course.time_of(position, &self.slots)
@@ -176,6 +183,7 @@ impl History {
         let course = Course::through(&pace, position, time, &self.slots);
         self.pieces.retain(|piece| ticks_between(piece.course.anchor(), position) > 0);
         self.drop_settled(position);
+        self.forfeited = position;
         self.push(Piece { course, since: time, error_ns: 0 });
         for piece in &later {
             self.append(&piece.course.pace(), piece.since);

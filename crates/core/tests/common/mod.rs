@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "every test file uses its own part of it")]
 
+pub(crate) mod random;
+
 use nanopace::{
     Clock, Ended, Grant, ManualClock, Nanos, Pacer, PacerBuilder, Pause, Rate, Refused, Strictness,
 };

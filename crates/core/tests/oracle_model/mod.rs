@@ -276,6 +276,11 @@ impl Oracle {
         if first < state.due_until(most)? {
             return Err(Undecided);
         }
+        // The slot that a schedule has ended before may lie elsewhere now. Whether it then ended
+        // later depends on how the real pacer keeps what is past.
+        if first <= state.rules.slots && state.ends()?.low <= state.schedule_time(now) {
+            return Err(Undecided);
+        }
         if state.slots.borrow().is_plain {
             let now = state.schedule_time(now);
             state.slots.borrow_mut().is_plain = false;

@@ -17,7 +17,7 @@ pub(super) struct Slack {
 const TWICE_NS: f64 = 2.0;
 
 /// How far a chord is from its curve.
-const CHORD_NS: f64 = 1.0;
+pub(super) const CHORD_NS: f64 = 1.0;
 
 /// Fractions and ratios are kept as multiples of 2^-32.
 const Q32: f64 = 1.0 / 4_294_967_296.0;

@@ -1,14 +1,11 @@
 //! The plain pacer's rules.
 
 use super::course::{Course, Pace};
-use super::slack::{TICK, When};
+use super::slack::{CHORD_NS, TICK, When};
 use super::{Answer, Books, Piece, Rules, State, Undecided};
 
 /// The real pacer remembers at least this many pieces of schedule exactly.
 const EXACT_PIECES: usize = 38;
-
-/// The clocks of processors may differ by so much.
-const SKEW_NS: f64 = 1_000.0;
 
 impl State {
     pub(super) fn current(&self) -> &Course {
@@ -44,9 +41,9 @@ impl State {
     }
 
     /// To which count slots may have been granted by now without being judged: early ones too, and
-    /// on a processor whose clock is ahead.
+    /// on a chord.
     pub(super) fn granted_about(&self, now: f64) -> [f64; 2] {
-        self.about(now, |time| self.current().count_at(time + self.rules.lead + SKEW_NS))
+        self.about(now, |time| self.current().count_at(time + self.rules.lead + CHORD_NS))
     }
 
     fn about(&self, now: f64, count_at: impl Fn(f64) -> f64) -> [f64; 2] {
@@ -491,7 +488,7 @@ impl State {
     }
 
     /// When the schedule ends.
-    fn ends(&self) -> Result<When, Undecided> {
+    pub(super) fn ends(&self) -> Result<When, Undecided> {
         let by_time = When::from(self.ends_by_time());
         if self.rules.slots == u64::MAX {
             return Ok(by_time);

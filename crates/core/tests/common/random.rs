@@ -1,0 +1,27 @@
+//! Random shapes.
+
+use nanopace::{Level, Rate, Shape};
+use proptest::prelude::*;
+use std::time::Duration;
+
+/// Parts between 1 ms and 1 s, at rates up to 10 M/s.
+pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
+    let level = prop_oneof![
+        1 => Just(Level::ZERO),
+        4 => (0_u32..7, 1_u64..=10).prop_map(|(power, n)| Rate::per_second(n * 10_u64.pow(power)).unwrap().into()),
+    ];
+    let time = (1_u64..1_000).prop_map(Duration::from_millis);
+    let part = (0..5, level.clone(), level, time).prop_map(|(kind, from, to, time)| match kind {
+        0 => Shape::hold(from, time).unwrap(),
+        1 => Shape::ramp(from, to, time).unwrap(),
+        2 => Shape::sine(from, to, time).unwrap(),
+        3 => Shape::spike(from, to, time).unwrap(),
+        _ => Shape::ladder(from, to, 4, time / 4).unwrap(),
+    });
+    let row = prop::collection::vec(part, 1..4)
+        .prop_map(|parts| parts.into_iter().reduce(|row, part| row.then(part).unwrap()).unwrap());
+    (row, 1_u64..4, any::<bool>()).prop_map(|(row, times, mirrored)| {
+        let row = if mirrored { row.mirrored().unwrap() } else { row };
+        row.repeat(times).unwrap()
+    })
+}
