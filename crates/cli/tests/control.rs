@@ -185,6 +185,46 @@ fn a_shape_from_outside_ends_the_run_that_followed_one() {
 }
 
 #[test]
+fn a_longer_shape_from_outside_is_followed_to_its_end() {
+    let control = ["--control", "127.0.0.1:0"];
+    let run = Steered::start(&[&control[..], &["--shape", "hold 100/s 2s"]].concat());
+    run.wait_until(is_running);
+    assert_eq!(run.ask("PUT", "/shape", &[], b"hold 100/s 3s").status, 200);
+    let (results, _) = run.end();
+    // None is due at its very end; and before it there were a few.
+    assert!(results["due"].as_u64() >= Some(300), "{results}");
+    assert!(results["duration_seconds"].as_f64() >= Some(3.0), "{results}");
+    assert_adds_up(&results);
+}
+
+#[test]
+fn a_run_ends_with_the_shape_that_it_was_given_last() {
+    for limit in [["--duration", "10min"], ["--requests", "1000000"]] {
+        let run = Steered::start(&[&["--control", "127.0.0.1:0"][..], &limit].concat());
+        run.wait_until(is_running);
+        assert_eq!(run.ask("PUT", "/shape", &[], b"hold 100/s 200ms").status, 200);
+        let (results, _) = run.end();
+        assert!(results["duration_seconds"].as_f64() < Some(500.0), "{results}");
+    }
+}
+
+#[test]
+fn behind_the_end_nothing_becomes_backlog() {
+    let options = ["--rate", "100", "--duration", "1s", "-c", "4", "--target-stall", "10min@0s"];
+    let waiting = ["--timeout", "10min", "--control", "127.0.0.1:0"];
+    let run = Steered::start(&[&options[..], &waiting].concat());
+    run.wait_until(|state| {
+        state["phase"] == "waiting-for-answers" && state["unstarted"].as_u64() > Some(0)
+    });
+    for _ in 0..3 {
+        let state = run.status();
+        assert_eq!(state["backlog"], state["unstarted"], "{state}");
+        assert!(state["backlog_seconds"].as_f64() > Some(0.9), "{state}");
+    }
+    assert_adds_up(&run.stop(&[]).0);
+}
+
+#[test]
 fn a_stalled_target_holds_up_no_answer() {
     let stall = ["--target-stall", "10min@200ms", "--timeout", "10min", "-c", "4"];
     let run = long(&[&["--rate", "500/s"], &stall[..]].concat());

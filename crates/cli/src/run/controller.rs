@@ -17,7 +17,7 @@ use super::recording::over_time::{Backlog, Brief, Interval, OverTime};
 use super::recording::tally::Tally;
 use super::reporting::summary::{RunResults, Summary, Title};
 use super::snapshot::{Phase, RECENT, Recent, Snapshot};
-use nanopace::{Nanos, Pacer, Rate, Shape, Strictness};
+use nanopace::{Ledger, Nanos, Pacer, Rate, Shape, Strictness};
 use nanopace_console::human::four_digits;
 use std::collections::VecDeque;
 use std::mem;
@@ -62,6 +62,8 @@ pub(crate) struct Controller<'run> {
     watch: watch::Sender<Option<Arc<Snapshot>>>,
     /// Where things stood at the end of the warm-up.
     warm: Collected,
+    /// The ledger at the end of the schedule.
+    ended: Option<Ledger>,
     policy: Policy,
 }
 
@@ -123,6 +125,7 @@ impl<'run> Controller<'run> {
             second: start.clone(),
             watch,
             warm: start,
+            ended: None,
             policy,
         }
     }
@@ -193,8 +196,9 @@ impl<'run> Controller<'run> {
     }
 
     /// Ends the schedule, unless it has ended already, and counts the slots that were due.
-    pub(crate) fn end(&self) -> RunEnd {
+    pub(crate) fn end(&mut self) -> RunEnd {
         let run_end = self.span.end_run(self.pacer.now());
+        self.ended = Some(run_end.ledger);
         // A pause and a burst ratio hold back slots that were due.
         self.pacer.set_strictness(Strictness::AVERAGE);
         self.pacer.resume();
@@ -264,13 +268,28 @@ impl<'run> Controller<'run> {
         (summary, lost)
     }
 
+    /// The pacer's ledger; from the end of the schedule on, as it was then.
+    fn ledger(&self) -> Ledger {
+        self.ended.unwrap_or_else(|| self.pacer.ledger())
+    }
+
+    /// What is due and has not started. What falls due after the end is not asked for any more.
+    fn backlog(&self) -> Backlog {
+        let (ledger, unstarted) = (self.ledger(), self.tally.unstarted);
+        match self.ended {
+            Some(_) if unstarted == 0 => Backlog::default(),
+            Some(_) => Backlog { slots: unstarted, time: ledger.backlog },
+            None => Backlog { slots: ledger.backlog_slots, time: ledger.backlog },
+        }
+    }
+
     fn collect(&mut self) {
         let ledger = self.pacer.ledger();
         let now = Collected {
             at: self.pacer.now(),
             skipped: ledger.skipped,
             idle: ledger.idle,
-            backlog: Backlog { slots: ledger.backlog_slots, time: ledger.backlog },
+            backlog: Backlog::default(),
             processor: self.shared.threads.times(),
         };
         let before = mem::replace(&mut self.last, now);
@@ -281,16 +300,14 @@ impl<'run> Controller<'run> {
         let (from, to) = (self.recorded(before.at), self.recorded(self.last.at));
         let stats = self.collector.collect(&self.asked);
         self.tally.add(stats);
-        if self.last.at >= self.span.end() {
-            // What falls due after the end is not asked for any more.
-            self.last.backlog = self.last.backlog.of(stats.unstarted);
-        }
+        let brief = Brief::of(stats);
+        self.last.backlog = self.backlog();
         let interval = Interval {
             from: from - self.span.start,
             to: to - self.span.start,
             asked: self.asked.count(from, to),
             backlog: self.last.backlog,
-            brief: Brief::of(stats),
+            brief,
         };
         self.over_time.add(interval.clone());
         self.recent.push_back(Interval {
@@ -298,7 +315,9 @@ impl<'run> Controller<'run> {
             to: self.last.at - self.span.start,
             ..interval
         });
-        self.recent.drain(..self.recent.len().saturating_sub(RECENT));
+        // Of the warm-up nothing is known.
+        let known = if self.last.at > self.span.recorded_from { RECENT } else { 0 };
+        self.recent.drain(..self.recent.len().saturating_sub(known));
         if self.last.at - self.second.at >= SECOND || self.last.at == self.span.recorded_from {
             self.end_second();
         }
@@ -401,9 +420,17 @@ impl<'run> Controller<'run> {
         self.asked.change(now, Load::Shape(shape));
     }
 
-    fn snapshot(&self, phase: Phase) -> Snapshot {
-        let last = self.last.at;
+    /// What was asked for in the last second; of the warm-up, what is asked for now.
+    fn asked_hz(&self) -> f64 {
         let second: Duration = self.recent.iter().map(Interval::length).sum();
+        if second.is_zero() {
+            return self.asked.hz(self.last.at);
+        }
+        let [from, to] = [self.last.at - second, self.last.at].map(|at| at.min(self.span.end()));
+        self.asked.count(from, to) / second.as_secs_f64()
+    }
+
+    fn snapshot(&self, phase: Phase) -> Snapshot {
         let load = self.asked.load();
         Snapshot {
             start: self.span.began,
@@ -414,8 +441,9 @@ impl<'run> Controller<'run> {
             phase,
             load: load.to_string(),
             is_shape: matches!(load, Load::Shape(_)),
-            ledger: self.pacer.ledger(),
-            recent: Recent::new(&self.recent, self.asked.mean_hz(last - second, last)),
+            ledger: self.ledger(),
+            backlog: self.backlog(),
+            recent: Recent::new(&self.recent, self.asked_hz()),
             tally: self.tally.clone(),
             note: self.note.clone(),
         }

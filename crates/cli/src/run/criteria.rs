@@ -73,6 +73,11 @@ impl Criterion {
         matches!(self.figure, Figure::Single(Single::Errors | Single::Failed))
     }
 
+    /// Whether it is about how much of the load was started.
+    pub(crate) fn names_ratio(&self) -> bool {
+        matches!(self.figure, Figure::Single(Single::Ratio))
+    }
+
     /// Whether a higher rate can only break it: then there is a highest rate at which it holds.
     pub(crate) fn breaks_above_a_rate(&self) -> bool {
         match self.figure.is_better() {

@@ -62,7 +62,7 @@ mod tests {
             slots,
             is_steady: true,
             ends_with_load: false,
-            follows_load: false,
+            longest: Duration::MAX,
         };
         let span = RunSpan::new(&pacer, pacer.now(), length, mpsc::channel().0);
         clock.advance(second * 5);

@@ -135,9 +135,14 @@ fn rates(snapshot: &Snapshot) -> Vec<Family<'_>> {
             "backlog_requests",
             "Requests due and not started",
             None,
-            float(ledger.backlog_slots),
+            float(snapshot.backlog.slots),
         ),
-        gauge("backlog", "Backlog at the rate asked for", seconds, ledger.backlog.as_secs_f64()),
+        gauge(
+            "backlog",
+            "Backlog at the rate asked for",
+            seconds,
+            snapshot.backlog.time.as_secs_f64(),
+        ),
         gauge("requests_in_flight", "Requests started and not answered", None, in_flight),
         gauges("ledger", "Where the schedule's time went", seconds, parts),
     ]

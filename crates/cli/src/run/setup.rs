@@ -164,7 +164,7 @@ impl Setup {
             slots: args.requests,
             is_steady: args.schedule.is_steady(),
             ends_with_load: args.schedule.is_replay(),
-            follows_load: args.duration.is_none() && args.requests.is_none(),
+            longest: args.duration.unwrap_or(Duration::MAX),
         }
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct Snapshot {
     pub(crate) is_shape: bool,
     /// The pacer's ledger.
     pub(crate) ledger: Ledger,
+    /// What is due and has not started.
+    pub(crate) backlog: Backlog,
     /// What the last second was like.
     pub(crate) recent: Recent,
     /// What has happened since the end of the warm-up.
@@ -49,11 +51,6 @@ pub(crate) enum Phase {
 }
 
 impl Snapshot {
-    /// What is due and has not started.
-    pub(crate) fn backlog(&self) -> Backlog {
-        Backlog { slots: self.ledger.backlog_slots, time: self.ledger.backlog }
-    }
-
     /// The rate that is asked for; of a shape, its mean in the last second.
     pub(crate) fn rate(&self) -> String {
         if self.is_shape { human::hz(self.recent.asked_hz) } else { self.load.clone() }

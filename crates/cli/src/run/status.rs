@@ -31,10 +31,14 @@ fn spread(times: &Histogram<u64>) -> String {
 
 impl fmt::Display for Status<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Snapshot { elapsed, recent, ledger, note, .. } = self.0;
+        let Snapshot { elapsed, recent, backlog, note, .. } = self.0;
         let (elapsed, achieved) = (elapsed.as_secs_f64(), human::hz(recent.hz));
-        let paused = if self.0.phase == Phase::Paused { " (paused)" } else { "" };
-        let (slots, backlog) = (ledger.backlog_slots, human::time(ledger.backlog));
+        let paused = match self.0.phase {
+            Phase::Paused => " (paused)",
+            Phase::WarmUp => " (warming up)",
+            _ => "",
+        };
+        let (slots, backlog) = (backlog.slots, human::time(backlog.time));
         let [wait, response] = [&recent.brief.wait, &recent.brief.response].map(spread);
         // What is being typed must be seen, however narrow the terminal is.
         let note = if note.is_empty() { String::new() } else { format!("{note}  ") };

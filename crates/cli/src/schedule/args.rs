@@ -107,10 +107,7 @@ impl ScheduleArgs {
         let builder = if let (None, Some(rate)) = (&self.shape, self.rate) {
             Pacer::builder(rate)
         } else {
-            let shape = self.shape()?;
-            // No request starts at the very end, as with --duration.
-            let end = shape.duration().unwrap_or(Duration::MAX);
-            Pacer::shaped(shape).until(end)
+            Pacer::shaped(self.shape()?)
         };
         Ok(builder.arrivals(self.arrivals()?).shard(self.shard()?))
     }

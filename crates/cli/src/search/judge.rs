@@ -21,7 +21,7 @@ pub(crate) struct Promise {
     /// What was asked for.
     pub(crate) until: Vec<Criterion>,
     /// What is asked for besides.
-    always: [Criterion; 2],
+    always: Vec<Criterion>,
 }
 
 /// What ran out at a rate that broke the promise.
@@ -75,9 +75,15 @@ pub(crate) struct Measured {
 }
 
 impl Promise {
-    /// This, and what every load needs.
+    /// This, and what every load needs if nothing else is said about it.
     pub(crate) fn new(until: Vec<Criterion>) -> Promise {
-        let always = [Criterion::at_least_ratio(LEAST_RATIO), Criterion::default_errors()];
+        let mut always = Vec::new();
+        if !until.iter().any(Criterion::names_ratio) {
+            always.push(Criterion::at_least_ratio(LEAST_RATIO));
+        }
+        if !until.iter().any(Criterion::names_errors) {
+            always.push(Criterion::default_errors());
+        }
         Promise { until, always }
     }
 

@@ -3,6 +3,8 @@
 use super::guard::Token;
 use anyhow::{Context, ensure};
 use clap::Args;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -41,13 +43,18 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     address.parse().map_err(|_| "write an address and a port, as in 127.0.0.1:9100".to_owned())
 }
 
+/// More of a file is not read.
+const LONGEST_TOKEN: u64 = 4096;
+
 impl Token {
     fn read(file: &Path) -> anyhow::Result<Token> {
         let name = || format!("--control-token-file {}", file.display());
-        let text =
-            std::fs::read_to_string(file).with_context(|| format!("{}: cannot be read", name()))?;
-        let line = text.lines().next().unwrap_or_default().trim();
-        Token::new(line).with_context(name)
+        let mut line = String::new();
+        // A token is short; a file may have no end.
+        let read = File::open(file)
+            .and_then(|file| BufReader::new(file.take(LONGEST_TOKEN)).read_line(&mut line));
+        read.with_context(|| format!("{}: cannot be read", name()))?;
+        Token::new(line.trim()).with_context(name)
     }
 }
 

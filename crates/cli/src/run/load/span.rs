@@ -19,8 +19,8 @@ pub(crate) struct RunSpan {
     pub(crate) recorded_from: Nanos,
     /// The planned end, in nanoseconds.
     end: AtomicU64,
-    /// Whether the load's end is the run's.
-    follows_load: bool,
+    /// The end at the latest, whatever the load is.
+    latest: Nanos,
     /// How many recorded slots may still start, if that is limited: threads would pass the count to
     /// and fro for nothing.
     left: Option<AtomicU64>,
@@ -69,8 +69,9 @@ pub(crate) struct RunLength {
     pub(crate) is_steady: bool,
     /// Whether the last slot of the load ends the run.
     pub(crate) ends_with_load: bool,
-    /// Whether the end of a load that takes the place of this one ends the run.
-    pub(crate) follows_load: bool,
+    /// How long it is at most with a load that takes the place of this one; `Duration::MAX` for as
+    /// long as that is.
+    pub(crate) longest: Duration,
 }
 
 impl RunSpan {
@@ -89,7 +90,7 @@ impl RunSpan {
             began: SystemTime::now(),
             recorded_from,
             end: AtomicU64::new((recorded_from + length.duration).as_nanos()),
-            follows_load: length.follows_load,
+            latest: recorded_from + length.longest,
             left: length.slots.map(AtomicU64::new),
             decided: length.ends_with_load.then(AtomicU64::default),
             is_steady: length.is_steady,
@@ -108,11 +109,12 @@ impl RunSpan {
         Nanos::from_nanos(self.end.load(Ordering::Relaxed))
     }
 
-    /// From `now` on the load is one that takes so long, if it has an end. The run ends with it, if
-    /// nothing else was said about its length.
+    /// From `now` on the load is one that takes so long, if it has an end. The run ends with it at the
+    /// latest.
     pub(crate) fn follow(&self, now: Nanos, length: Option<Duration>) {
-        if let Some(length) = length.filter(|_| self.follows_load) {
-            let end = (now + length).max(self.recorded_from);
+        let load = length.map_or(Nanos::MAX, |length| now + length);
+        let end = load.min(self.latest).max(self.recorded_from);
+        if end < Nanos::MAX {
             // Relaxed: as in `planned_end`.
             self.end.store(end.as_nanos(), Ordering::Relaxed);
         }
@@ -231,7 +233,7 @@ mod tests {
             slots,
             is_steady: true,
             ends_with_load: false,
-            follows_load: false,
+            longest: Duration::MAX,
         };
         let span = RunSpan::new(&pacer, pacer.now(), length, sender);
         clock.advance(secs(1_000));

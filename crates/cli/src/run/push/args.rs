@@ -17,7 +17,7 @@ pub(crate) struct PushArgs {
     pub(crate) otlp: Option<Uri>,
 
     /// How often to send metrics, besides at the end
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = interval)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = interval, requires = "otlp")]
     pub(crate) otlp_interval: Duration,
 }
 

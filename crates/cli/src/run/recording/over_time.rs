@@ -29,14 +29,6 @@ pub(crate) struct Backlog {
     pub(crate) time: Duration,
 }
 
-impl Backlog {
-    /// That of so many of its slots.
-    pub(crate) fn of(self, slots: u64) -> Backlog {
-        let part = human::float(slots) / human::float(self.slots.max(1));
-        Backlog { slots, time: self.time.mul_f64(part.min(1.0)) }
-    }
-}
-
 /// The operations of a short time. Starts are counted when they start, everything else when it ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Brief {
@@ -199,15 +191,6 @@ pub(crate) mod tests {
         let all = over_time([(0, 1_000, 5.0, 4), (1_000, 1_000, 0.0, 1)]);
         assert_eq!((all.intervals.len(), all.intervals[0].brief.started()), (1, 5));
         assert!(over_time([(0, 0, 0.0, 0)]).intervals.is_empty());
-    }
-
-    #[test]
-    fn a_part_of_a_backlog_takes_a_part_of_its_time() {
-        let time = Duration::from_secs(4);
-        let backlog = Backlog { slots: 8, time };
-        assert_eq!(backlog.of(6), Backlog { slots: 6, time: time * 3 / 4 });
-        assert_eq!(backlog.of(0), Backlog::default());
-        assert_eq!(Backlog::default().of(2), Backlog { slots: 2, time: Duration::ZERO });
     }
 
     proptest! {

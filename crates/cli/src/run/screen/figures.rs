@@ -64,7 +64,7 @@ pub(crate) struct Figures<'run>(pub(crate) &'run Snapshot);
 impl Widget for Figures<'_> {
     fn render(self, area: Rect, buffer: &mut Buffer) {
         let Snapshot { recent, tally, .. } = self.0;
-        let backlog = self.0.backlog();
+        let backlog = self.0.backlog;
         let late = format!("backlog {} ({})", backlog.slots, human::time(backlog.time));
         Line::from(vec![
             Span::from(human::hz(recent.hz)).fg(ACHIEVED).bold(),

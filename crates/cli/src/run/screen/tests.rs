@@ -5,7 +5,7 @@ use super::view;
 use crate::run::headline::Headline;
 use crate::run::keys::Prompt;
 use crate::run::recording::over_time::tests::over_time;
-use crate::run::recording::over_time::{Brief, OverTime};
+use crate::run::recording::over_time::{Backlog, Brief, OverTime};
 use crate::run::recording::tally::Tally;
 use crate::run::snapshot::{Phase, Recent, Snapshot};
 use crossterm::event::KeyCode;
@@ -39,6 +39,7 @@ fn snapshot() -> Snapshot {
     tally.statuses.extend([(200, 1_200), (503, 30)]);
     Snapshot {
         start: std::time::SystemTime::UNIX_EPOCH,
+        backlog: Backlog { slots: 501, time: Duration::from_secs(5) },
         elapsed: Duration::from_secs(5),
         planned_end: Some(Duration::from_secs(20)),
         phase: Phase::Running,

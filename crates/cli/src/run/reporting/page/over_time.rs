@@ -66,7 +66,9 @@ impl Times {
     /// The same intervals, but a very short one belongs to its neighbour: its rate says little.
     pub(crate) fn new(over_time: &OverTime) -> Times {
         let all = over_time.intervals();
-        let least = all.iter().map(Interval::length).max().unwrap_or_default() / 4;
+        let mut lengths: Vec<_> = all.iter().map(Interval::length).collect();
+        lengths.sort_unstable();
+        let least = lengths.get(lengths.len() / 2).copied().unwrap_or_default() / 4;
         let mut intervals: Vec<Interval> = Vec::new();
         for next in all {
             match intervals.last_mut() {
@@ -282,5 +284,13 @@ mod tests {
         assert_eq!(ends, [250, 502]);
         let started = |all: &[Interval]| all.iter().map(|of| of.brief.started()).sum::<u64>();
         assert_eq!(started(times.intervals()), started(all.intervals()));
+    }
+
+    #[test]
+    fn a_long_interval_swallows_no_others() {
+        let ends = [250, 500, 750, 60_000, 60_250, 60_500];
+        let starts = [0].into_iter().chain(ends);
+        let all = over_time(starts.zip(ends).map(|(from, to)| (from, to, 1.0, 1)));
+        assert_eq!(Times::new(&all).intervals.len(), ends.len());
     }
 }
