@@ -20,6 +20,8 @@
 //! The pacer is allowed this rounding: 2 ns in every amount (a time is rounded to a whole
 //! nanosecond where it is read and where it is counted from), and for every rate change 2^-16 of
 //! the longest interval and 2 ns at the faster rate, which are more at the slower one; see `Slack`.
+//! What is owed is paid back from a start on, and a caller that was held back until then started in
+//! a whole nanosecond; see `PayBack`.
 //! If a decision depends on less than that, the sequence ends there.
 
 mod common;
@@ -29,7 +31,7 @@ mod oracle_steps;
 use common::{rate, span, strictness};
 use nanopace::{Claim, Ended, Grant, Lane, ManualClock, Pacer, Refused, Shard, Slot};
 use oracle_model::{Answer, Oracle, Pace, Rules, Undecided, When};
-use oracle_steps::{Profile, STRICTNESSES, Setting, Split, Spread, Step, sequence};
+use oracle_steps::{Item, Outline, Profile, STRICTNESSES, Setting, Split, Spread, Step, sequence};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::Cell;
@@ -407,4 +409,42 @@ fn the_pacer_does_what_the_plain_one_does() {
     });
     outcome.unwrap_or_else(|error| panic!("{error}\n{runner}"));
     assert!(cut_short.get() <= cases / 4, "{} of {cases} were cut short", cut_short.get());
+}
+
+/// Each slot of the lane is held back, is too late then, and makes place for one that is not. There
+/// the paying back begins anew, in a whole nanosecond, while the rate is up to 70/s. Near the end of
+/// the ramp the same part of a slot takes up to twenty times as long.
+#[test]
+fn what_was_rounded_at_a_fast_rate_is_more_time_at_a_slow_one() {
+    let setting = Setting {
+        profile: Profile::Slow,
+        rate: 5,
+        shape: None,
+        spread: Some(Spread::Jitter(12_133_675_690_282_315_353)),
+        split: None,
+        strictness: 6,
+        tolerance_ns: 10_007,
+        sleep_threshold_ns: 1_000,
+        max_backlog_ns: None,
+        skip_later_than_ns: Some(337_406_498),
+        start_paused: false,
+        slots: None,
+        until_ns: None,
+    };
+    let items = vec![Item::Hold(10, 100_000_000), Item::Ramp(70, 0, 100_000_000)];
+    let steps = [
+        Step::Clock(1_289_352_032),
+        Step::TryAcquire(1),
+        Step::Claim,
+        Step::Clock(6_636_849),
+        Step::Start(0),
+        Step::Shape(Outline { items, forever: false }, true),
+        Step::OpenLane,
+        Step::Claim,
+        Step::TryAcquire(1),
+        Step::LaneAcquire(0, 2),
+        Step::LaneAcquire(0, 3),
+        Step::TryAcquire(1),
+    ];
+    assert_eq!(run(&setting, &steps), Ok(()));
 }

@@ -7,6 +7,7 @@
 
 mod course;
 mod lanes;
+mod pay_back;
 mod slack;
 mod slots;
 mod state;
@@ -15,6 +16,7 @@ use course::Course;
 pub(crate) use course::{Curve, Pace, Part};
 use lanes::Lane;
 use nanopace::{Arrivals, Shard};
+use pay_back::PayBack;
 use slack::Slack;
 pub(crate) use slack::When;
 use slots::Slots;
@@ -95,7 +97,7 @@ struct State {
     rules: Rules,
     pieces: Vec<Piece>,
     /// On which owed time is paid back.
-    pay_back: Option<Course>,
+    pay_back: Option<PayBack>,
     load: Pace,
     /// If the load is a rate.
     interval: Option<f64>,
@@ -328,8 +330,8 @@ impl Oracle {
             piece.course.shift(pause);
             piece.since += pause;
         }
-        if let Some(course) = &mut state.pay_back {
-            course.shift(pause);
+        if let Some(paid) = &mut state.pay_back {
+            paid.shift(pause);
         }
         state.load.shift(pause);
         state.origin += pause;

@@ -20,7 +20,7 @@ const TWICE_NS: f64 = 2.0;
 pub(super) const CHORD_NS: f64 = 1.0;
 
 /// Fractions and ratios are kept as multiples of 2^-32.
-const Q32: f64 = 1.0 / 4_294_967_296.0;
+pub(super) const Q32: f64 = 1.0 / 4_294_967_296.0;
 
 /// Where slots lie is read from starts, in whole nanoseconds at 1/s.
 const TABLE: f64 = 2e-9;
@@ -49,12 +49,6 @@ impl Slack {
         self.slots = self.slots.max(blur);
         self.by_policy = true;
     }
-
-    /// Time is paid back, for less than a minute.
-    pub(super) fn pay_back(&mut self) {
-        self.nanos += 60e9 * Q32;
-        self.by_policy = true;
-    }
 }
 
 /// A moment, as far as it is known.
@@ -69,6 +63,11 @@ impl When {
     /// How far off it may be.
     pub(super) fn off(self) -> f64 {
         if self.low.total_cmp(&self.high).is_eq() { 0.0 } else { self.high - self.low }
+    }
+
+    /// Whether it may have been read from the clock: whole nanoseconds, and no other ones.
+    pub(super) fn is_reading(self) -> bool {
+        self.off() + self.at.fract() == 0.0
     }
 
     /// Both functions rise.

@@ -1,6 +1,7 @@
 //! The plain pacer's rules.
 
 use super::course::{Course, Pace};
+use super::pay_back::PayBack;
 use super::slack::{CHORD_NS, TICK, When};
 use super::{Answer, Books, Piece, Rules, State, Undecided};
 
@@ -26,18 +27,24 @@ impl State {
 
     /// To which count slots may have started at `time`.
     pub(super) fn reached(&self, time: f64) -> f64 {
-        let paid = self.owed(time).map(|course| course.count_at(time));
+        self.reached_of(time, |paid| paid.at)
+    }
+
+    fn reached_of(&self, time: f64, side: impl Fn(When) -> f64) -> f64 {
+        let paid = self.owed(time).map(|paid| side(paid.count_at(time)));
         self.current().count_at(time).min(paid.unwrap_or(f64::MAX))
     }
 
     /// What is still owed when a shape ends becomes backlog.
-    fn owed(&self, time: f64) -> Option<&Course> {
+    fn owed(&self, time: f64) -> Option<&PayBack> {
         self.pay_back.as_ref().filter(|_| time < self.shape_ends)
     }
 
     /// The same, at least and at most.
     fn reached_about(&self, now: f64) -> [f64; 2] {
-        self.about(now, |time| self.reached(time))
+        let [least, _] = self.about(now, |time| self.reached_of(time, |paid| paid.low));
+        let [_, most] = self.about(now, |time| self.reached_of(time, |paid| paid.high));
+        [least, most]
     }
 
     /// To which count slots may have been granted by now without being judged: early ones too, and
@@ -88,10 +95,8 @@ impl State {
     /// What is owed is paid back at the strictness and pace now in force.
     pub(super) fn re_anchor_pay_back(&mut self, now: f64) {
         if let Some(old) = self.pay_back.take() {
-            let count = old.count_at(now);
-            let course = Course::through(&self.load, self.rules.strictness, count, now);
-            self.slack.change(&old, &course, now);
-            self.pay_back = Some(course);
+            let ratio = self.rules.strictness;
+            self.pay_back = Some(old.continued(&self.load, ratio, now, &mut self.slack));
         }
     }
 
@@ -142,10 +147,8 @@ impl State {
     pub(super) fn release(&self, slot: f64) -> When {
         let count = self.count_of(slot);
         let off = self.slack.slots;
-        let paid = self.pay_back.as_ref().map(|course| {
-            When { low: count - off, at: count, high: count + off }
-                .map(|count| course.time_of(count).min(self.shape_ends))
-        });
+        let paid = self.pay_back.as_ref();
+        let paid = paid.map(|paid| paid.time_of(count, off).earlier(self.shape_ends.into()));
         self.intended(slot).later(paid.unwrap_or(f64::MIN.into()))
     }
 
@@ -231,10 +234,10 @@ impl State {
         };
         let (due, paid) = (self.current().count_at(now), paid.count_at(now));
         let off = self.slack.slots + self.current().blur(now, self.slack.nanos);
-        if (due - paid).abs() <= off {
+        if paid.low - off <= due && due <= paid.high + off {
             return Err(Undecided);
         }
-        if due < paid {
+        if due < paid.at {
             self.pay_back = None;
         }
         Ok(())
@@ -383,8 +386,9 @@ impl State {
         let mut closed = if burdened && strictness <= 1.0 { gap * strictness } else { 0.0 };
         if burdened && strictness > 1.0 {
             let count = self.count_of(place);
-            self.pay_back = Some(Course::through(&self.load, strictness, count, now.at));
-            self.slack.pay_back();
+            let paid = PayBack::through(&self.load, strictness, count, now, self.slack);
+            self.pay_back = Some(paid);
+            self.slack.by_policy = true;
         }
         let oldest = now - self.rules.max_backlog;
         if intended.low < oldest.at && oldest.at <= intended.high && intended.off() > 0.0 {
@@ -434,10 +438,10 @@ impl State {
             self.skipped += 1;
         }
         let count = self.count_of(index(self.next));
-        if let Some(course) = &mut self.pay_back
+        if let Some(paid) = &mut self.pay_back
             && self.next > before
         {
-            *course = course.again(count, now.at);
+            *paid = paid.again(count, now, self.slack);
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// What one part of a shape is made of: rates per second, times in nanoseconds.
 #[derive(Clone, Debug)]
-enum Item {
+pub(crate) enum Item {
     Hold(u32, u64),
     Ramp(u32, u32, u64),
     Sine(u32, u32, u64),
@@ -18,8 +18,8 @@ enum Item {
 /// A shape that can be written down in both ways.
 #[derive(Clone, Debug)]
 pub(crate) struct Outline {
-    items: Vec<Item>,
-    forever: bool,
+    pub(crate) items: Vec<Item>,
+    pub(crate) forever: bool,
 }
 
 fn level(per_second: u32) -> Level {

@@ -2,7 +2,7 @@
 
 mod loads;
 
-pub(crate) use loads::{Outline, Split, Spread};
+pub(crate) use loads::{Item, Outline, Split, Spread};
 use proptest::prelude::*;
 
 /// What can be drawn together.
