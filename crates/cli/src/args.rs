@@ -114,6 +114,38 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    /// The words of a line, as a shell takes them: up to a pipe, or a description behind a gap.
+    fn words(line: &str) -> Vec<String> {
+        let command = line.split(" | ").next().unwrap_or_default();
+        let command = command.split("  ").next().unwrap_or_default();
+        let parts = command.split('"').enumerate();
+        let words = |(index, part): (usize, &str)| match index % 2 {
+            0 => part.split_whitespace().map(str::to_owned).collect(),
+            _ => vec![part.to_owned()],
+        };
+        parts.flat_map(words).collect()
+    }
+
+    #[test]
+    fn the_examples_of_the_help_pages_are_commands() {
+        let mut definition = Cli::command();
+        let mut pages = vec![definition.render_long_help().to_string()];
+        pages.extend(definition.get_subcommands_mut().map(|it| it.render_long_help().to_string()));
+        // A backslash at the end of a line goes on with the next one.
+        let whole = |page: String| page.split("\\\n").map(str::trim).collect::<Vec<_>>().join(" ");
+        let text: String = pages.into_iter().map(whole).collect::<Vec<_>>().join("\n");
+        let mut examples = 0;
+        for line in text.lines().filter_map(|line| line.strip_prefix("  nanopace")) {
+            let words = words(&format!("nanopace{line}"));
+            let parsed = config::matches(&Cli::command(), words.iter().map(Into::into).collect());
+            let told = parsed.err().map(|error| error.to_string()).unwrap_or_default();
+            // An example's files are not here.
+            assert!(told.is_empty() || told.contains("run.toml"), "{words:?}: {told}");
+            examples += 1;
+        }
+        assert!(examples > 20, "{examples}");
+    }
+
     #[test]
     fn the_defaults_are_the_main_job() {
         for line in ["nanopace", "nanopace run"] {
