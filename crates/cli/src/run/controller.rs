@@ -56,6 +56,8 @@ pub(crate) struct Controller<'run> {
     note: String,
     /// What the last collection found; to show again when a key changes something.
     last: Collected,
+    /// The backlog then.
+    backlog: Backlog,
     /// Where the last second began.
     second: Collected,
     /// For whoever wants to know how the run is going.
@@ -83,7 +85,6 @@ struct Collected {
     at: Nanos,
     skipped: u64,
     idle: Duration,
-    backlog: Backlog,
     /// Of each load thread.
     processor: Vec<ProcessorTime>,
 }
@@ -101,13 +102,7 @@ impl<'run> Controller<'run> {
     ) -> Controller<'run> {
         let pacer = &shared.pacer;
         let processor = shared.threads.times();
-        let start = Collected {
-            at: span.start,
-            skipped: 0,
-            idle: Duration::ZERO,
-            backlog: Backlog::default(),
-            processor,
-        };
+        let start = Collected { at: span.start, skipped: 0, idle: Duration::ZERO, processor };
         Controller {
             pacer: pacer.clone(),
             shared,
@@ -122,6 +117,7 @@ impl<'run> Controller<'run> {
             prompt: Prompt::default(),
             note: String::new(),
             last: start.clone(),
+            backlog: Backlog::default(),
             second: start.clone(),
             watch,
             warm: start,
@@ -274,7 +270,7 @@ impl<'run> Controller<'run> {
     }
 
     /// What is due and has not started. What falls due after the end is not asked for any more.
-    fn backlog(&self) -> Backlog {
+    fn backlog_now(&self) -> Backlog {
         let (ledger, unstarted) = (self.ledger(), self.tally.unstarted);
         match self.ended {
             Some(_) if unstarted == 0 => Backlog::default(),
@@ -289,7 +285,6 @@ impl<'run> Controller<'run> {
             at: self.pacer.now(),
             skipped: ledger.skipped,
             idle: ledger.idle,
-            backlog: Backlog::default(),
             processor: self.shared.threads.times(),
         };
         let before = mem::replace(&mut self.last, now);
@@ -301,12 +296,12 @@ impl<'run> Controller<'run> {
         let stats = self.collector.collect(&self.asked);
         self.tally.add(stats);
         let brief = Brief::of(stats);
-        self.last.backlog = self.backlog();
+        self.backlog = self.backlog_now();
         let interval = Interval {
             from: from - self.span.start,
             to: to - self.span.start,
             asked: self.asked.count(from, to),
-            backlog: self.last.backlog,
+            backlog: self.backlog,
             brief,
         };
         self.over_time.add(interval.clone());
@@ -337,7 +332,7 @@ impl<'run> Controller<'run> {
             from: before.at - self.span.start,
             to: self.last.at - self.span.start,
             asked: self.asked.count(from, to),
-            backlog: self.last.backlog,
+            backlog: self.backlog,
             stats,
         });
     }
@@ -442,7 +437,7 @@ impl<'run> Controller<'run> {
             load: load.to_string(),
             is_shape: matches!(load, Load::Shape(_)),
             ledger: self.ledger(),
-            backlog: self.backlog(),
+            backlog: self.backlog_now(),
             recent: Recent::new(&self.recent, self.asked_hz()),
             tally: self.tally.clone(),
             note: self.note.clone(),
@@ -470,7 +465,6 @@ mod tests {
             at: Nanos::ZERO + SECOND,
             skipped: 0,
             idle: Duration::ZERO,
-            backlog: Backlog::default(),
             processor: wanted_ms
                 .iter()
                 .map(|&ms| ProcessorTime { had: Duration::ZERO, wanted: Duration::from_millis(ms) })

@@ -10,6 +10,10 @@ use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
+/// The percentiles of a table.
+pub(crate) const POINTS: [(&str, f64); 6] =
+    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("max", 1.0)];
+
 /// Shows a summary as text of many lines.
 #[derive(Debug)]
 pub(crate) struct Report<'run>(pub(crate) &'run Summary);
@@ -88,14 +92,7 @@ fn table(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
         row(f, "at least", ["", "", &stats.at_least.to_string()].map(str::to_owned))?;
     }
     row(f, "mean", columns.map(mean))?;
-    for (name, quantile) in [
-        ("p50", 0.5),
-        ("p90", 0.9),
-        ("p99", 0.99),
-        ("p99.9", 0.999),
-        ("p99.99", 0.9999),
-        ("max", 1.0),
-    ] {
+    for (name, quantile) in POINTS {
         row(f, name, columns.map(|times| human::time(percentiles::at(times, quantile))))?;
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use super::numbers::{NONE, count, time};
 use crate::run::recording::stats::OperationStats;
+use crate::run::reporting::report::POINTS;
 use crate::run::reporting::summary::Summary;
 use hdrhistogram::Histogram;
 use maud::{Markup, html};
@@ -53,14 +54,6 @@ pub(crate) fn counts(summary: &Summary) -> Markup {
 /// Distributions side by side.
 pub(crate) fn percentiles(stats: &OperationStats) -> Markup {
     let columns = [&stats.wait, &stats.service, &stats.response];
-    let points = [
-        ("p50", 0.5),
-        ("p90", 0.9),
-        ("p99", 0.99),
-        ("p99.9", 0.999),
-        ("p99.99", 0.9999),
-        ("max", 1.0),
-    ];
     html! {
         table #percentiles {
             thead {
@@ -72,7 +65,7 @@ pub(crate) fn percentiles(stats: &OperationStats) -> Markup {
                     tr { th scope="row" { "at least" } td { "" } td { "" } td { (count(stats.at_least)) } }
                 }
                 tr { th scope="row" { "mean" } @for times in columns { td { (mean(times)) } } }
-                @for (name, quantile) in points {
+                @for (name, quantile) in POINTS {
                     tr { th scope="row" { (name) } @for times in columns { td { (time(times, quantile)) } } }
                 }
             }
