@@ -16,7 +16,7 @@ use nanopace_benches::figure::{Figure, Sense, head};
 use nanopace_benches::float;
 use nanopace_benches::rounds::alternate;
 use nanopace_keyed::{ConfigStore, DecisionEngine, MemoryConfig, RequestStore, Scope};
-use nanopace_limits::{Atomic, Clocked, Gcra, LeakyMeter, Limiter, Quota, Rule, TokenBucket};
+use nanopace_limits::{Atomic, Clocked, Gcra, LeakyMeter, Quota, Rule, TokenBucket, TryAcquire};
 use peak_alloc::PeakAlloc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};

@@ -139,7 +139,7 @@ impl World {
 
     /// A look, which may refuse a new key for which a decision would make room.
     fn look(&self, key: u8, n: u64) {
-        let answer = self.engine.check_n_at(&name(key), n, self.now);
+        let answer = self.engine.peek_n_at(&name(key), n, self.now);
         if let Some(own) =
             self.own.as_ref().filter(|_| !matches!(answer, Err(KeyRejected::TooManyKeys { .. })))
         {

@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use nanopace::Nanos;
 use nanopace_fuzz::{AnyQuota, Move, Number};
 use nanopace_limits::{
-    AggregatedWindow, Atomic, AtomicRing, FixedWindow, Gcra, LeakyMeter, LeakyQueue, Limiter,
+    AggregatedWindow, Atomic, AtomicRing, FixedWindow, Gcra, LeakyMeter, LeakyQueue, TryAcquire,
     Locked, Quota, QuotaError, Rejected, Rule, SlidingCounter, SlidingLog, SlottedRing,
     TokenBucket,
 };
@@ -56,7 +56,7 @@ enum Latest {
 }
 
 struct Subject {
-    limiter: Box<dyn Limiter>,
+    limiter: Box<dyn TryAcquire>,
     /// The most that it lets in at once.
     most: u64,
     /// The most that it lets in within a span of so many nanoseconds, both ends included.
@@ -67,7 +67,7 @@ struct Subject {
 
 impl Subject {
     fn new(
-        limiter: impl Limiter + 'static,
+        limiter: impl TryAcquire + 'static,
         most: u64,
         bound: impl Fn(u64) -> u128 + 'static,
         latest: Latest,
@@ -213,19 +213,19 @@ impl World {
 
     fn come_back(&mut self, n: u64, moment: Nanos) {
         let before = Nanos::from_nanos(moment.as_nanos() - 1);
-        let early = self.subject.limiter.check_n_at(n, before);
+        let early = self.subject.limiter.peek_n_at(n, before);
         assert!(early.is_err(), "{n} told to come at {moment:?}, and {before:?} would do");
-        let late = self.twin.limiter.check_n_at(n, before);
+        let late = self.twin.limiter.peek_n_at(n, before);
         assert_eq!(early, late);
         self.now = moment;
         assert_eq!(self.decide(n), Ok(()), "{n} told to come at {moment:?}");
     }
 
     fn decide(&mut self, n: u64) -> Result<(), Rejected> {
-        let looked = self.subject.limiter.check_n_at(n, self.now);
+        let looked = self.subject.limiter.peek_n_at(n, self.now);
         let answer = self.subject.limiter.try_acquire_n_at(n, self.now);
         assert_eq!(answer.is_ok(), looked.is_ok(), "{n} at {:?}", self.now);
-        let twins = self.twin.limiter.check_n_at(n, self.now);
+        let twins = self.twin.limiter.peek_n_at(n, self.now);
         if self.subject.counts_rejected {
             let _ = self.twin.limiter.try_acquire_n_at(n, self.now);
         } else {

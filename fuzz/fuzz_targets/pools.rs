@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use nanopace::{ManualClock, Nanos};
 use nanopace_fuzz::{AnyQuota, Move, Number};
 use nanopace_limits::{
-    Limiter, ManagedPool, Quota, QuotaError, RefilledBucket, Rejected, TokenPool,
+    TryAcquire, ManagedPool, Quota, QuotaError, RefilledBucket, Rejected, TokenPool,
 };
 use std::time::Duration;
 
@@ -63,8 +63,8 @@ impl Setting {
 }
 
 /// Takes `n`; comes back when told; says whether it got them at last, and when that was.
-fn take(limiter: &impl Limiter, n: u64, now: Nanos) -> (bool, Nanos) {
-    let looked = limiter.check_n_at(n, now);
+fn take(limiter: &impl TryAcquire, n: u64, now: Nanos) -> (bool, Nanos) {
+    let looked = limiter.peek_n_at(n, now);
     let answer = limiter.try_acquire_n_at(n, now);
     assert_eq!(looked, answer, "{n} at {now:?}");
     match answer {

@@ -4,7 +4,7 @@
 
 use loom_tests::{SECOND, at, explore, spawn};
 use nanopace::{ManualClock, Nanos};
-use nanopace_limits::{Atomic, Gcra, LeakyQueue, Limiter, RefilledBucket, Rejected};
+use nanopace_limits::{Atomic, Gcra, LeakyQueue, RefilledBucket, Rejected, TryAcquire};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,7 +87,7 @@ fn nobody_is_told_to_come_back_too_early() {
             let bucket = Arc::clone(&bucket);
             move || bucket.try_acquire_n_at(4, at(SECOND - 1))
         });
-        assert_eq!(bucket.check_n_at(1, at(SECOND)), Ok(()));
+        assert_eq!(bucket.peek_n_at(1, at(SECOND)), Ok(()));
         // Before the refill, four are two refills away; with its two tokens there, one, which is
         // the second.
         let rejected = other.join().unwrap();

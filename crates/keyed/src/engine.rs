@@ -189,7 +189,7 @@ impl<C: ConfigStore> DecisionEngine<C> {
     /// removes nothing.
     ///
     /// # Errors
-    /// As for [`RequestStore::check_n_at`].
+    /// As for [`RequestStore::peek_n_at`].
     ///
     /// ```
     /// use nanopace::Nanos;
@@ -198,11 +198,11 @@ impl<C: ConfigStore> DecisionEngine<C> {
     /// let config = MemoryConfig::new();
     /// config.set(Scope::Prefix(""), "2/s".parse()?)?;
     /// let engine = DecisionEngine::new(config, 1_000);
-    /// assert!(engine.check_n_at("alice", 2, Nanos::ZERO).is_ok());
+    /// assert!(engine.peek_n_at("alice", 2, Nanos::ZERO).is_ok());
     /// assert_eq!(engine.requests().keys(), 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn check_n_at(&self, key: &str, n: u64, now: Nanos) -> Result<(), KeyRejected> {
+    pub fn peek_n_at(&self, key: &str, n: u64, now: Nanos) -> Result<(), KeyRejected> {
         self.requests.look(key, n, now, |tally, at| self.refresh(tally, key, at))
     }
 

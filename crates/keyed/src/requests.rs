@@ -259,11 +259,11 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
     /// use nanopace_limits::Gcra;
     ///
     /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
-    /// assert!(store.check_n_at("alice", 3, Nanos::ZERO).is_ok());
+    /// assert!(store.peek_n_at("alice", 3, Nanos::ZERO).is_ok());
     /// assert_eq!(store.keys(), 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn check_n_at<Q>(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRejected>
+    pub fn peek_n_at<Q>(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,

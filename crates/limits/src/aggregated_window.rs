@@ -37,7 +37,7 @@ use std::num::NonZeroU16;
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{AggregatedWindow, Limiter, Locked, Rejected};
+/// use nanopace_limits::{AggregatedWindow, TryAcquire, Locked, Rejected};
 /// use std::num::NonZeroU16;
 ///
 /// let rule = AggregatedWindow::new("10/h".parse()?, NonZeroU16::new(60).unwrap());

@@ -1,7 +1,7 @@
 //! Rules whose state is one word, shared without a lock.
 
 use crate::sync::{AtomicU64, Relaxed};
-use crate::{Limiter, Rejected, Rule};
+use crate::{Rejected, Rule, TryAcquire};
 use nanopace::Nanos;
 
 /// A rule whose state is one word, shared between threads without a lock. A decision is one load,
@@ -9,7 +9,7 @@ use nanopace::Nanos;
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Atomic, Gcra, Limiter};
+/// use nanopace_limits::{Atomic, Gcra, TryAcquire};
 ///
 /// let limiter = Atomic::new(Gcra::new("2/s".parse()?));
 /// std::thread::scope(|scope| {
@@ -59,7 +59,7 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
     ///
     /// ```
     /// use nanopace::Nanos;
-    /// use nanopace_limits::{Atomic, Limiter, TokenBucket};
+    /// use nanopace_limits::{Atomic, TryAcquire, TokenBucket};
     ///
     /// let bucket = Atomic::new(TokenBucket::new("10/s".parse()?, 20)?);
     /// bucket.try_acquire_n_at(5, Nanos::ZERO).unwrap();
@@ -93,12 +93,12 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
     }
 }
 
-impl<R: Rule<State: From<u64> + Into<u64>>> Limiter for Atomic<R> {
+impl<R: Rule<State: From<u64> + Into<u64>>> TryAcquire for Atomic<R> {
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         self.admit(n, now).map(|_| ())
     }
 
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
+    fn peek_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         self.rule.check(&self.state(), now, n)
     }
 }

@@ -23,7 +23,7 @@ use crate::rejected::{last_to_leave, room_beside};
 use crate::ring_count::place;
 use crate::sync::{AcqRel, AtomicU64, Relaxed};
 use crate::windows::Windows;
-use crate::{Limiter, QuotaError, Rejected, SlottedRing};
+use crate::{QuotaError, Rejected, SlottedRing, TryAcquire};
 use nanopace::Nanos;
 
 /// A [`SlottedRing`] that threads share without a lock.
@@ -49,7 +49,7 @@ use nanopace::Nanos;
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{AtomicRing, Limiter, Rejected, SlottedRing};
+/// use nanopace_limits::{AtomicRing, TryAcquire, Rejected, SlottedRing};
 /// use std::time::Duration;
 ///
 /// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);
@@ -162,7 +162,7 @@ impl<const N: usize> AtomicRing<N> {
     }
 }
 
-impl<const N: usize> Limiter for AtomicRing<N> {
+impl<const N: usize> TryAcquire for AtomicRing<N> {
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         let most = room_beside(n, self.limit)?;
         if n == 0 {
@@ -170,7 +170,7 @@ impl<const N: usize> Limiter for AtomicRing<N> {
         }
         loop {
             let Some(slot) = self.reserve(self.current(&self.seen(), now), n) else {
-                self.check_n_at(n, now)?;
+                self.peek_n_at(n, now)?;
                 continue;
             };
             // AcqRel: pairs with itself in every other request; see the module's essay. Model:
@@ -185,7 +185,7 @@ impl<const N: usize> Limiter for AtomicRing<N> {
         }
     }
 
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
+    fn peek_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         let most = room_beside(n, self.limit)?;
         let seen = self.seen();
         if n == 0 { Ok(()) } else { self.falls_to(seen, self.current(&seen, now), most) }

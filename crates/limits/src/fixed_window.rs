@@ -30,7 +30,7 @@ use nanopace::Nanos;
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Atomic, FixedWindow, Limiter, Rejected};
+/// use nanopace_limits::{Atomic, FixedWindow, TryAcquire, Rejected};
 /// use std::time::Duration;
 ///
 /// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);

@@ -34,7 +34,7 @@ use crate::{Quota, QuotaError};
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Atomic, Gcra, Limiter, Rejected};
+/// use nanopace_limits::{Atomic, Gcra, TryAcquire, Rejected};
 /// use std::time::Duration;
 ///
 /// let at = |seconds| Nanos::ZERO + Duration::from_secs(seconds);
@@ -77,7 +77,7 @@ impl Gcra {
     ///
     /// ```
     /// use nanopace::Nanos;
-    /// use nanopace_limits::{Atomic, Gcra, Limiter};
+    /// use nanopace_limits::{Atomic, Gcra, TryAcquire};
     ///
     /// let limiter = Atomic::new(Gcra::with_burst("100/s".parse()?, 1)?);
     /// assert!(limiter.try_acquire_at(Nanos::ZERO).is_ok());

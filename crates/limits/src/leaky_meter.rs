@@ -31,7 +31,7 @@ use nanopace::Nanos;
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Atomic, LeakyMeter, Limiter};
+/// use nanopace_limits::{Atomic, LeakyMeter, TryAcquire};
 /// use std::time::Duration;
 ///
 /// let meter = Atomic::new(LeakyMeter::new("10/s".parse()?, 30)?);

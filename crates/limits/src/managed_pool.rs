@@ -3,7 +3,7 @@
 use crate::refill_thread::{RefillThread, Ticks};
 use crate::rejected::room_beside;
 use crate::sync::{Mutex, Sender, channel, lock};
-use crate::{Limiter, Quota, QuotaError, Rejected, TokenPool};
+use crate::{Quota, QuotaError, Rejected, TokenPool, TryAcquire};
 use nanopace::{Clock, Nanos};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -445,12 +445,12 @@ impl Shared {
     }
 }
 
-impl Limiter for ManagedPool {
+impl TryAcquire for ManagedPool {
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         self.shared.take(n, now).map(|_| ())
     }
 
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
+    fn peek_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         self.shared.look(&lock(&self.shared.state), n, now)
     }
 }

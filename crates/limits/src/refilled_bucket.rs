@@ -3,7 +3,7 @@
 use crate::refill_thread::{RefillThread, Ticks};
 use crate::rejected::room_beside;
 use crate::sync::{Acquire, AtomicU64, Relaxed, Release};
-use crate::{Limiter, Quota, QuotaError, Rejected};
+use crate::{Quota, QuotaError, Rejected, TryAcquire};
 use nanopace::{Clock, Nanos};
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ use std::sync::Arc;
 ///
 /// ```
 /// use nanopace::{ManualClock, Nanos};
-/// use nanopace_limits::{Limiter, RefilledBucket, Rejected};
+/// use nanopace_limits::{TryAcquire, RefilledBucket, Rejected};
 /// use std::time::Duration;
 ///
 /// // 10 tokens every 100 ms, up to 25, 5 of them at the start, one for each request.
@@ -105,7 +105,7 @@ impl RefilledBucket {
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::{Limiter, RefilledBucket};
+    /// use nanopace_limits::{TryAcquire, RefilledBucket};
     ///
     /// let clock = ManualClock::new();
     /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
@@ -136,14 +136,14 @@ impl RefilledBucket {
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::{Limiter, RefilledBucket};
+    /// use nanopace_limits::{TryAcquire, RefilledBucket};
     ///
     /// let clock = ManualClock::new();
     /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
     /// clock.set(Nanos::from_nanos(100_000_000));
     /// bucket.refill();
     /// assert_eq!(bucket.tokens(), 15);
-    /// # let _: &dyn Limiter = &bucket;
+    /// # let _: &dyn TryAcquire = &bucket;
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
     pub fn refill(&self) {
@@ -154,7 +154,7 @@ impl RefilledBucket {
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::{Limiter, RefilledBucket};
+    /// use nanopace_limits::{TryAcquire, RefilledBucket};
     ///
     /// let clock = ManualClock::new();
     /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
@@ -173,12 +173,12 @@ impl RefilledBucket {
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::{Limiter, RefilledBucket};
+    /// use nanopace_limits::{TryAcquire, RefilledBucket};
     ///
     /// let clock = ManualClock::new();
     /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
     /// assert!(!bucket.is_attended());
-    /// # let _ = (Nanos::ZERO, &bucket as &dyn Limiter);
+    /// # let _ = (Nanos::ZERO, &bucket as &dyn TryAcquire);
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
     #[must_use]
@@ -253,7 +253,7 @@ impl Stock {
     }
 }
 
-impl Limiter for RefilledBucket {
+impl TryAcquire for RefilledBucket {
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         let stock = &self.stock;
         stock.check_size(n)?;
@@ -263,7 +263,7 @@ impl Limiter for RefilledBucket {
         stock.take(n).map_err(|left| stock.rejection(n, left, stock.refills()))
     }
 
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
+    fn peek_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         let stock = &self.stock;
         stock.check_size(n)?;
         let (tokens, refills) = stock.seen_at(now);

@@ -204,7 +204,7 @@ pub(crate) fn place<const N: usize>(number: u64) -> usize {
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Limiter, Locked, Rejected, SlottedRing};
+/// use nanopace_limits::{TryAcquire, Locked, Rejected, SlottedRing};
 /// use std::time::Duration;
 ///
 /// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);

@@ -34,7 +34,7 @@ use std::time::Duration;
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Atomic, Limiter, Rejected, SlidingCounter};
+/// use nanopace_limits::{Atomic, TryAcquire, Rejected, SlidingCounter};
 /// use std::time::Duration;
 ///
 /// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);

@@ -34,7 +34,7 @@ use std::time::Duration;
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Limiter, Locked, Rejected, SlidingLog};
+/// use nanopace_limits::{TryAcquire, Locked, Rejected, SlidingLog};
 /// use std::time::Duration;
 ///
 /// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);
@@ -68,7 +68,7 @@ impl SlidingLog {
     ///
     /// ```
     /// use nanopace::Nanos;
-    /// use nanopace_limits::{Limiter, Locked, SlidingLog};
+    /// use nanopace_limits::{TryAcquire, Locked, SlidingLog};
     ///
     /// let limiter = Locked::new(SlidingLog::counting_rejected("1/s".parse()?));
     /// let millis = |n: u64| Nanos::from_nanos(n * 1_000_000);

@@ -33,7 +33,7 @@ use nanopace::Nanos;
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Atomic, Limiter, Rejected, TokenBucket};
+/// use nanopace_limits::{Atomic, TryAcquire, Rejected, TokenBucket};
 /// use std::time::Duration;
 ///
 /// // 100 tokens/s, at most 20 of them, 5 for each request: four at once, then one every 50 ms.
@@ -92,7 +92,7 @@ impl TokenBucket {
     ///
     /// ```
     /// use nanopace::Nanos;
-    /// use nanopace_limits::{Atomic, Limiter, TokenBucket};
+    /// use nanopace_limits::{Atomic, TryAcquire, TokenBucket};
     ///
     /// let empty = TokenBucket::new("100/s".parse()?, 20)?.initially(0, Nanos::ZERO)?;
     /// assert!(Atomic::new(empty).try_acquire_at(Nanos::ZERO).is_err());

@@ -6,7 +6,7 @@ mod laws;
 use laws::{Answer, Arrival, SECOND, at, not_until, orderly, quotas, seconds, span, whole_quotas};
 use nanopace::Nanos;
 use nanopace_limits::{
-    Atomic, LeakyMeter, LeakyQueue, Limiter, Quota, QuotaError, Rejected, Rule, TokenBucket,
+    Atomic, LeakyMeter, LeakyQueue, Quota, QuotaError, Rejected, Rule, TokenBucket, TryAcquire,
 };
 use proptest::prelude::*;
 

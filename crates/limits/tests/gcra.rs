@@ -7,7 +7,7 @@ use laws::{
     whole_quotas,
 };
 use nanopace::Nanos;
-use nanopace_limits::{Atomic, Gcra, Limiter, Locked, Quota, QuotaError, Rejected, Rule};
+use nanopace_limits::{Atomic, Gcra, Locked, Quota, QuotaError, Rejected, Rule, TryAcquire};
 use proptest::prelude::*;
 use std::thread;
 
@@ -232,9 +232,9 @@ proptest! {
         let rule = Gcra::new(quota);
         let (atomic, locked) = (Atomic::new(rule), Locked::new(rule));
         for (&Arrival { now, n }, answer) in arrivals.iter().zip(laws::answers(&rule, &arrivals)) {
-            prop_assert_eq!(atomic.check_n_at(n, now), answer);
+            prop_assert_eq!(atomic.peek_n_at(n, now), answer);
             prop_assert_eq!(atomic.try_acquire_n_at(n, now), answer);
-            prop_assert_eq!(locked.check_n_at(n, now), answer);
+            prop_assert_eq!(locked.peek_n_at(n, now), answer);
             prop_assert_eq!(locked.try_acquire_n_at(n, now), answer);
         }
     }

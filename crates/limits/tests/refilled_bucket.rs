@@ -6,7 +6,7 @@ mod laws;
 use common::until;
 use laws::{Arrival, DAY, MILLI, SECOND, YEAR, at, not_until, orderly, seconds, span};
 use nanopace::{ManualClock, Nanos};
-use nanopace_limits::{Limiter, Quota, QuotaError, RefilledBucket, Rejected};
+use nanopace_limits::{Quota, QuotaError, RefilledBucket, Rejected, TryAcquire};
 use proptest::prelude::*;
 
 fn bucket(quota: &str, capacity: u64, initial: u64) -> (ManualClock, RefilledBucket) {
@@ -46,7 +46,7 @@ fn a_refill_is_due_at_its_moment_and_not_before() {
     let (_clock, bucket) = bucket("3/s", 5, 4);
     assert_eq!(bucket.try_acquire_n_at(4, Nanos::ZERO), Ok(()));
     assert_eq!(bucket.try_acquire_n_at(5, Nanos::ZERO), not_until(seconds(2)));
-    assert_eq!(bucket.check_n_at(1, Nanos::ZERO), not_until(seconds(1)));
+    assert_eq!(bucket.peek_n_at(1, Nanos::ZERO), not_until(seconds(1)));
     assert_eq!(bucket.try_acquire_at(at(SECOND - 1)), not_until(seconds(1)));
     assert_eq!(bucket.try_acquire_n_at(3, seconds(1)), Ok(()));
     assert_eq!(bucket.try_acquire_at(seconds(1)), not_until(seconds(2)));
@@ -102,7 +102,7 @@ fn who_obeys_gets_in_at_every_rate() {
             let Err(Rejected::NotUntil(moment)) = bucket.try_acquire_n_at(n, now) else {
                 panic!("it is empty")
             };
-            assert!(bucket.check_n_at(n, at(moment.as_nanos() - 1)).is_err(), "{quota} at {now:?}");
+            assert!(bucket.peek_n_at(n, at(moment.as_nanos() - 1)).is_err(), "{quota} at {now:?}");
             assert_eq!(bucket.try_acquire_n_at(n, moment), Ok(()), "{quota} at {now:?}");
             now = moment;
         }
@@ -145,7 +145,7 @@ proptest! {
                 let missing = (n * cost - tokens).div_ceil(count);
                 not_until(at((refills + missing).saturating_mul(SECOND)))
             };
-            prop_assert_eq!(bucket.check_n_at(n, now), expected);
+            prop_assert_eq!(bucket.peek_n_at(n, now), expected);
             prop_assert_eq!(bucket.try_acquire_n_at(n, now), expected);
             if (1..=capacity / cost).contains(&n) {
                 prop_assert_eq!(bucket.tokens(), tokens);
@@ -159,7 +159,7 @@ proptest! {
         let (asked, untouched) = (make(), make());
         for Arrival { now, n } in arrivals {
             let answer = asked.try_acquire_n_at(n, now);
-            prop_assert_eq!(untouched.check_n_at(n, now), answer);
+            prop_assert_eq!(untouched.peek_n_at(n, now), answer);
             if answer.is_ok() {
                 untouched.try_acquire_n_at(n, now).unwrap();
             }

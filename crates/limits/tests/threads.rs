@@ -5,7 +5,7 @@ mod laws;
 
 use laws::{Arrival, MILLI, SECOND, at, span};
 use nanopace::ManualClock;
-use nanopace_limits::{AtomicRing, Limiter, Quota, RefilledBucket, SlottedRing};
+use nanopace_limits::{AtomicRing, Quota, RefilledBucket, SlottedRing, TryAcquire};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 

@@ -7,7 +7,9 @@ mod laws;
 use common::until;
 use laws::{Arrival, DAY, MILLI, SECOND, at, span};
 use nanopace::{ManualClock, Nanos};
-use nanopace_limits::{AcquireError, Limiter, ManagedPool, Quota, QuotaError, Rejected, TokenPool};
+use nanopace_limits::{
+    AcquireError, ManagedPool, Quota, QuotaError, Rejected, TokenPool, TryAcquire,
+};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -178,7 +180,7 @@ proptest! {
             if (1..=pool.capacity()).contains(&n) {
                 bring(&mut pool, now);
             }
-            prop_assert_eq!(managed.check_n_at(n, now).is_ok(), n <= pool.active());
+            prop_assert_eq!(managed.peek_n_at(n, now).is_ok(), n <= pool.active());
             match managed.try_acquire_n_at(n, now) {
                 Ok(()) => prop_assert!(pool.take(n)),
                 Err(Rejected::ExceedsCapacity { capacity }) => {
@@ -224,7 +226,7 @@ fn who_obeys_gets_in_at_every_rate() {
             let Err(Rejected::NotUntil(moment)) = pool.try_acquire_at(now) else {
                 panic!("it is empty")
             };
-            assert!(pool.check_n_at(1, at(moment.as_nanos() - 1)).is_err(), "{text} at {now:?}");
+            assert!(pool.peek_n_at(1, at(moment.as_nanos() - 1)).is_err(), "{text} at {now:?}");
             assert_eq!(pool.try_acquire_at(moment), Ok(()), "{text} at {now:?}");
             now = moment;
         }
@@ -349,7 +351,7 @@ fn what_is_left_at_a_close_can_be_taken() {
     assert_eq!(pool.try_acquire_n_at(4, ms(10)), Ok(()));
     pool.close();
     assert_eq!(pool.take(6), Ok(Duration::ZERO));
-    assert_eq!(pool.check_n_at(1, ms(10)), Err(Rejected::NotUntil(Nanos::MAX)));
+    assert_eq!(pool.peek_n_at(1, ms(10)), Err(Rejected::NotUntil(Nanos::MAX)));
 }
 
 /// Each caller gets its tokens, and each token is handed out once.

@@ -4,9 +4,9 @@ use crate::kind::Kind;
 use anyhow::bail;
 use nanopace::{ManualClock, Nanos};
 use nanopace_limits::{
-    AggregatedWindow, FixedWindow, Gcra, LeakyMeter, LeakyQueue, Limiter, ManagedPool, Quota,
-    QuotaError, RefilledBucket, Rejected, Rule, SlidingCounter, SlidingLog, SlottedRing,
-    TokenBucket,
+    AggregatedWindow, FixedWindow, Gcra, LeakyMeter, LeakyQueue, ManagedPool, Quota, QuotaError,
+    RefilledBucket, Rejected, Rule, SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
+    TryAcquire,
 };
 use std::num::NonZeroU16;
 use std::time::Duration;

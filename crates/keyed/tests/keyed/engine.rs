@@ -100,7 +100,7 @@ fn keys_without_limits_are_told_so() {
     assert_eq!(admitted(&engine, "alice", 0), 2);
     assert_eq!(engine.config().unset(Scope::Prefix("al")).ok(), Some(true));
     assert_eq!(engine.config().unset(Scope::Prefix("al")).ok(), Some(false));
-    assert_eq!(engine.check_n_at("alice", 1, at(0)), Err(KeyRejected::NoLimits));
+    assert_eq!(engine.peek_n_at("alice", 1, at(0)), Err(KeyRejected::NoLimits));
     change(&engine, Scope::Key("alice"), "3/s");
     assert_eq!(admitted(&engine, "alice", 0), 1, "the two before still count");
 }

@@ -63,7 +63,7 @@ fn same_decisions_without_removal<R: Rule + Clone>(
         let start = at(now - step.late);
         let answer = kept.try_acquire_n_at(&step.key, step.n, start);
         prop_assert_eq!(
-            swept.check_n_at(&step.key, step.n, start),
+            swept.peek_n_at(&step.key, step.n, start),
             answer,
             "check, {:?} at {}",
             step,
@@ -140,7 +140,7 @@ fn what_is_rejected_at_first_takes_no_memory() {
     let rejected = KeyRejected::Limit(Rejected::ExceedsCapacity { capacity: 3 });
     assert_eq!(store.try_acquire_n_at(&1, 4, at(0)), Err(rejected));
     assert_eq!(store.try_acquire_n_at(&1, 0, at(0)), Ok(()));
-    assert_eq!(store.check_n_at(&1, 3, at(0)), Ok(()));
+    assert_eq!(store.peek_n_at(&1, 3, at(0)), Ok(()));
     assert_eq!(store.keys(), 0);
 }
 
@@ -151,7 +151,7 @@ fn a_full_store_rejects_new_keys_and_serves_old_ones() {
     assert_eq!(store.try_acquire_n_at(&2, 1, at(0)), Ok(()));
     let later = at(60 * SECOND);
     assert_eq!(store.try_acquire_n_at(&3, 1, at(0)), Err(KeyRejected::TooManyKeys { max: 2 }));
-    assert_eq!(store.check_n_at(&3, 1, at(0)), Err(KeyRejected::TooManyKeys { max: 2 }));
+    assert_eq!(store.peek_n_at(&3, 1, at(0)), Err(KeyRejected::TooManyKeys { max: 2 }));
     assert_eq!(store.try_acquire_n_at(&3, 0, at(0)), Ok(()));
     assert_eq!(store.try_acquire_n_at(&1, 2, at(0)), Ok(()));
     assert_eq!(store.sweep(later, usize::MAX), 2);
@@ -284,6 +284,6 @@ fn keys_that_are_removed_while_they_are_asked_for_let_in_no_more_and_no_less() {
 fn nobody_has_to_own_a_key_to_ask() {
     let store: RequestStore<String, _> = RequestStore::new(Gcra::new(quota("1/s")), 10);
     assert_eq!(store.try_acquire_n_at("alice", 1, Nanos::ZERO), Ok(()));
-    assert!(store.check_n_at("alice", 1, Nanos::ZERO).is_err());
+    assert!(store.peek_n_at("alice", 1, Nanos::ZERO).is_err());
     assert!(format!("{store:?}").contains("max_keys: 10"));
 }

@@ -7,7 +7,7 @@
 #![allow(dead_code, reason = "every test file uses its own part of it")]
 
 use nanopace::Nanos;
-use nanopace_limits::{Limiter, Locked, Quota, Rejected, Rule};
+use nanopace_limits::{Locked, Quota, Rejected, Rule, TryAcquire};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ pub(crate) fn admitted<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Vec<Arrival> 
 }
 
 /// Those of `arrivals` that `limiter` lets in.
-pub(crate) fn admitted_by(limiter: &dyn Limiter, arrivals: &[Arrival]) -> Vec<Arrival> {
+pub(crate) fn admitted_by(limiter: &dyn TryAcquire, arrivals: &[Arrival]) -> Vec<Arrival> {
     let gets_in = |arrival: &&Arrival| limiter.try_acquire_n_at(arrival.n, arrival.now).is_ok();
     arrivals.iter().filter(gets_in).copied().collect()
 }
@@ -272,16 +272,16 @@ pub(crate) fn sizes_are_told_apart<R: Rule>(
 
 /// Looking changes nothing: asked before each request about any moment and any size, the limiters
 /// that `make` makes answer as if they had not been asked; and what they say is what a request gets.
-pub(crate) fn looking_changes_nothing<L: Limiter>(
+pub(crate) fn looking_changes_nothing<L: TryAcquire>(
     make: impl Fn() -> L,
     arrivals: &[Arrival],
 ) -> Result<(), TestCaseError> {
     let (asked, left_alone) = (make(), make());
     for (i, arrival) in arrivals.iter().enumerate() {
         for question in &arrivals[i..] {
-            let _ = asked.check_n_at(question.n, question.now);
+            let _ = asked.peek_n_at(question.n, question.now);
         }
-        let told = asked.check_n_at(arrival.n, arrival.now);
+        let told = asked.peek_n_at(arrival.n, arrival.now);
         let answer = left_alone.try_acquire_n_at(arrival.n, arrival.now);
         prop_assert_eq!(told, answer, "{:?}", arrival);
         prop_assert_eq!(asked.try_acquire_n_at(arrival.n, arrival.now), answer, "{:?}", arrival);

@@ -10,9 +10,9 @@ use std::fmt::Debug;
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Atomic, Gcra, Limiter, Locked, SlidingLog};
+/// use nanopace_limits::{Atomic, Gcra, TryAcquire, Locked, SlidingLog};
 ///
-/// let limiters: [Box<dyn Limiter>; 2] = [
+/// let limiters: [Box<dyn TryAcquire>; 2] = [
 ///     Box::new(Atomic::new(Gcra::new("1/s".parse()?))),
 ///     Box::new(Locked::new(SlidingLog::new("1/s".parse()?))),
 /// ];
@@ -22,7 +22,7 @@ use std::fmt::Debug;
 /// }
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
-pub trait Limiter: Debug + Send + Sync {
+pub trait TryAcquire: Debug + Send + Sync {
     /// Lets `n` in at `now`, or says why not: all of them or none. Zero always gets in and counts
     /// as nothing.
     ///
@@ -31,7 +31,7 @@ pub trait Limiter: Debug + Send + Sync {
     ///
     /// ```
     /// use nanopace::Nanos;
-    /// use nanopace_limits::{Atomic, FixedWindow, Limiter, Rejected};
+    /// use nanopace_limits::{Atomic, FixedWindow, TryAcquire, Rejected};
     ///
     /// let limiter = Atomic::new(FixedWindow::new("10/s".parse()?));
     /// assert!(limiter.try_acquire_n_at(7, Nanos::ZERO).is_ok());
@@ -41,7 +41,7 @@ pub trait Limiter: Debug + Send + Sync {
     /// ```
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected>;
 
-    /// Returns what [`try_acquire_n_at`](Limiter::try_acquire_n_at) would answer. It counts nothing
+    /// Returns what [`try_acquire_n_at`](TryAcquire::try_acquire_n_at) would answer. It counts nothing
     /// and moves nothing on: whatever moment it asks about, later answers are as without it.
     ///
     /// # Errors
@@ -49,14 +49,14 @@ pub trait Limiter: Debug + Send + Sync {
     ///
     /// ```
     /// use nanopace::Nanos;
-    /// use nanopace_limits::{Atomic, FixedWindow, Limiter};
+    /// use nanopace_limits::{Atomic, FixedWindow, TryAcquire};
     ///
     /// let limiter = Atomic::new(FixedWindow::new("1/s".parse()?));
-    /// assert!(limiter.check_n_at(1, Nanos::ZERO).is_ok());
+    /// assert!(limiter.peek_n_at(1, Nanos::ZERO).is_ok());
     /// assert!(limiter.try_acquire_at(Nanos::ZERO).is_ok()); // the check took nothing
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected>;
+    fn peek_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected>;
 
     /// Lets one request in at `now`, or says why not.
     ///
@@ -65,7 +65,7 @@ pub trait Limiter: Debug + Send + Sync {
     ///
     /// ```
     /// use nanopace::Nanos;
-    /// use nanopace_limits::{Atomic, FixedWindow, Limiter};
+    /// use nanopace_limits::{Atomic, FixedWindow, TryAcquire};
     ///
     /// let limiter = Atomic::new(FixedWindow::new("1/s".parse()?));
     /// assert!(limiter.try_acquire_at(Nanos::ZERO).is_ok());
@@ -82,7 +82,7 @@ pub trait Limiter: Debug + Send + Sync {
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Gcra, Limiter, Locked};
+/// use nanopace_limits::{Gcra, TryAcquire, Locked};
 ///
 /// let both = (Gcra::new("5/s".parse()?), Gcra::new("12/min".parse()?));
 /// let limiter = Locked::new(both);
@@ -124,12 +124,12 @@ impl<R: Rule> Locked<R> {
     }
 }
 
-impl<R: Rule> Limiter for Locked<R> {
+impl<R: Rule> TryAcquire for Locked<R> {
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         self.rule.decide(&mut lock(&self.state), now, n)
     }
 
-    fn check_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
+    fn peek_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
         self.rule.check(&lock(&self.state), now, n)
     }
 }
@@ -152,7 +152,7 @@ pub struct Clocked<L, C> {
     clock: C,
 }
 
-impl<L: Limiter, C: Clock> Clocked<L, C> {
+impl<L: TryAcquire, C: Clock> Clocked<L, C> {
     /// Asks `limiter` at the moments that `clock` shows.
     ///
     /// ```
@@ -209,10 +209,10 @@ impl<L: Limiter, C: Clock> Clocked<L, C> {
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::{Atomic, Clocked, Gcra, Limiter};
+    /// use nanopace_limits::{Atomic, Clocked, Gcra, TryAcquire};
     ///
     /// let clocked = Clocked::new(Atomic::new(Gcra::new("5/s".parse()?)), ManualClock::new());
-    /// assert!(clocked.limiter().check_n_at(5, Nanos::ZERO).is_ok());
+    /// assert!(clocked.limiter().peek_n_at(5, Nanos::ZERO).is_ok());
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
     pub fn limiter(&self) -> &L {
