@@ -83,7 +83,7 @@ impl World {
         let lag = setting.lag.get();
         let config = MemoryConfig::new();
         set(&config, limits.clone());
-        let engine = DecisionEngine::build(config, max_keys, |requests| {
+        let engine = DecisionEngine::new(config, max_keys).tuned(|requests| {
             requests.when_full(when_full).lag(Duration::from_nanos(lag))
         });
         World {

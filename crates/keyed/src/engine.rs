@@ -1,39 +1,29 @@
-//! The decision engine: it applies the limits that are configured for a key to what was counted for
-//! it.
+//! The decision engine: it applies the limits of a key to what was counted for it.
 
-use crate::{ConfigStore, KeyRejected, Limits, LimitsState, RequestStore};
+use crate::requests::Keep;
+use crate::{KeyRejected, LimitsOf, RequestStore};
 use nanopace::Nanos;
-use nanopace_limits::{Rejected, Rule};
+use nanopace_limits::{Costs, Limits, LimitsState, Receipt, Rejected, Rule};
+use std::borrow::Borrow;
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
 
-/// Decides by each key's own limits. A [`ConfigStore`] has the limits, and a [`RequestStore`] has
-/// what was counted.
+/// Decides by each key's own limits, at moments that the caller names. A [`LimitsOf`] keys, such as
+/// a [`ConfigStore`](crate::ConfigStore), has the limits, and a [`RequestStore`] has what was counted.
+/// [`Keyed`](crate::Keyed) is the same with a clock.
 ///
 /// The engine looks a key's limits up at the key's first request, and again at the first one after
 /// a change of the configuration. Otherwise a decision finds them in the key's entry. When they
-/// have changed, what was counted stays counted:
-///
-/// * A limit that has stayed the same goes on as if nothing had happened. So does a window whose
-///   count is the only thing that has changed.
-/// * Another limit begins with what the limits before it have counted. A window counts each request
-///   at the latest moment at which it may have been let in. A GCRA limit is exhausted at worst, so
-///   it lets in one more after one interval at the latest.
-/// * A limit that is no longer in force keeps counting until all that it has counted is paid off or
-///   has left its window. If it comes back into force before, it is as if it had been there all
-///   along. So lowering a limit and raising it again lets nothing in twice. Up to eight such limits
-///   are kept for each key: those that count for longest.
-///
-/// Take limits of which one always lets in more than the other. Then in any span, no more gets in
-/// than the highest of the limits that were in force lets through.
+/// have changed, what was counted stays counted, as [`Limits`] say.
 ///
 /// A key without limits is rejected ([`KeyRejected::NoLimits`]). To give limits to all keys, set
 /// defaults for the empty prefix.
 ///
 /// # Cost
 ///
-/// * Memory per key: the key, 40 bytes, 16 bytes for each limit, and for an aggregated window what
-///   it takes by itself. Limits that are no longer in force take 24 bytes, and 88 more each, while
-///   they count.
+/// * Memory per key: the key, 48 bytes, 16 bytes for each limit if there are several, and for a log
+///   or an aggregated window what it takes by itself. Limits that are no longer in force take memory
+///   while they count.
 /// * A decision takes what the [`RequestStore`] takes, one load of the configuration's version, and
 ///   the steps of the rules.
 ///
@@ -57,9 +47,9 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct DecisionEngine<C> {
+pub struct DecisionEngine<C, K = String, S = RandomState> {
     config: C,
-    requests: RequestStore<String, PerKey>,
+    requests: RequestStore<K, PerKey, S>,
 }
 
 /// The rule by which each state brings its own limits along. Only [`DecisionEngine`] makes it.
@@ -76,38 +66,53 @@ pub struct Tally {
     state: LimitsState,
 }
 
-impl<C: ConfigStore> DecisionEngine<C> {
+impl<C, K: Hash + Eq> DecisionEngine<C, K> {
     /// Decides by `config`, for at most `max_keys` keys at a time.
     ///
     /// ```
     /// use nanopace_keyed::{DecisionEngine, MemoryConfig};
     ///
-    /// let engine = DecisionEngine::new(MemoryConfig::new(), 1_000_000);
+    /// let engine: DecisionEngine<_> = DecisionEngine::new(MemoryConfig::new(), 1_000_000);
     /// assert_eq!(engine.requests().keys(), 0);
     /// ```
     #[must_use]
-    pub fn new(config: C, max_keys: usize) -> DecisionEngine<C> {
-        DecisionEngine::build(config, max_keys, |requests| requests)
+    pub fn new(config: C, max_keys: usize) -> DecisionEngine<C, K> {
+        DecisionEngine::with_hasher(config, max_keys, RandomState::new())
+    }
+}
+
+impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
+    /// The same as [`new`](DecisionEngine::new), with another hash function.
+    ///
+    /// ```
+    /// use nanopace_keyed::{DecisionEngine, MemoryConfig};
+    /// use std::hash::RandomState;
+    ///
+    /// let engine: DecisionEngine<_, String, _> =
+    ///     DecisionEngine::with_hasher(MemoryConfig::new(), 1_000, RandomState::new());
+    /// # let _ = engine;
+    /// ```
+    #[must_use]
+    pub fn with_hasher(config: C, max_keys: usize, hasher: S) -> DecisionEngine<C, K, S> {
+        let requests = RequestStore::with_hasher(PerKey(()), max_keys, hasher);
+        DecisionEngine { config, requests }
     }
 
-    /// The same as [`new`](DecisionEngine::new), with a request store that `tune` has given another
-    /// policy or lag.
+    /// The same with a request store that `tune` has given another policy or lag.
     ///
     /// ```
     /// use nanopace_keyed::{DecisionEngine, MemoryConfig, WhenFull};
     ///
-    /// let engine = DecisionEngine::build(MemoryConfig::new(), 1_000, |requests| {
-    ///     requests.when_full(WhenFull::Reject)
-    /// });
+    /// let engine: DecisionEngine<_> = DecisionEngine::new(MemoryConfig::new(), 1_000)
+    ///     .tuned(|requests| requests.when_full(WhenFull::Reject));
     /// # let _ = engine;
     /// ```
     #[must_use]
-    pub fn build(
-        config: C,
-        max_keys: usize,
-        tune: impl FnOnce(RequestStore<String, PerKey>) -> RequestStore<String, PerKey>,
-    ) -> DecisionEngine<C> {
-        DecisionEngine { config, requests: tune(RequestStore::new(PerKey(()), max_keys)) }
+    pub fn tuned(
+        self,
+        tune: impl FnOnce(RequestStore<K, PerKey, S>) -> RequestStore<K, PerKey, S>,
+    ) -> DecisionEngine<C, K, S> {
+        DecisionEngine { config: self.config, requests: tune(self.requests) }
     }
 
     /// The limits of each key. They can be changed at any time. A change takes effect at the key's
@@ -141,7 +146,7 @@ impl<C: ConfigStore> DecisionEngine<C> {
     /// assert_eq!(engine.requests().keys(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn requests(&self) -> &RequestStore<String, PerKey> {
+    pub fn requests(&self) -> &RequestStore<K, PerKey, S> {
         &self.requests
     }
 
@@ -160,7 +165,12 @@ impl<C: ConfigStore> DecisionEngine<C> {
     /// assert!(engine.try_acquire_at("alice", Nanos::ZERO).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn try_acquire_at(&self, key: &str, now: Nanos) -> Result<(), KeyRejected> {
+    pub fn try_acquire_at<Q>(&self, key: &Q, now: Nanos) -> Result<(), KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        C: LimitsOf<Q>,
+    {
         self.try_acquire_n_at(key, 1, now)
     }
 
@@ -181,8 +191,20 @@ impl<C: ConfigStore> DecisionEngine<C> {
     /// assert!(engine.try_acquire_n_at("alice", 1, Nanos::ZERO).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn try_acquire_n_at(&self, key: &str, n: u64, now: Nanos) -> Result<(), KeyRejected> {
-        self.requests.decide(key, n, now, |tally, at| self.refresh(tally, key, at))
+    pub fn try_acquire_n_at<Q>(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        self.step(
+            key,
+            || now,
+            |limits, state, at| {
+                limits.decide(state, at, n)?;
+                Ok(((), Keep::unless_nothing(n)))
+            },
+        )
     }
 
     /// Returns what [`try_acquire_n_at`](DecisionEngine::try_acquire_n_at) would answer. Counts and
@@ -197,19 +219,87 @@ impl<C: ConfigStore> DecisionEngine<C> {
     ///
     /// let config = MemoryConfig::new();
     /// config.set(Scope::Prefix(""), "2/s".parse()?)?;
-    /// let engine = DecisionEngine::new(config, 1_000);
+    /// let engine: DecisionEngine<_> = DecisionEngine::new(config, 1_000);
     /// assert!(engine.peek_n_at("alice", 2, Nanos::ZERO).is_ok());
     /// assert_eq!(engine.requests().keys(), 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn peek_n_at(&self, key: &str, n: u64, now: Nanos) -> Result<(), KeyRejected> {
-        self.requests.look(key, n, now, |tally, at| self.refresh(tally, key, at))
+    pub fn peek_n_at<Q>(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        let look = |limits: &Limits, state: &LimitsState, at| Ok(limits.check(state, at, n)?);
+        match self.look(key, || now, look)? {
+            ((), false) if n > 0 => self.requests.has_room(),
+            _ => Ok(()),
+        }
+    }
+
+    /// A step on what the key's limits have counted, at the moment that `now` shows.
+    pub(crate) fn step<Q, T>(
+        &self,
+        key: &Q,
+        now: impl Fn() -> Nanos,
+        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<(T, Keep), KeyRejected>,
+    ) -> Result<T, KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        self.requests.step(key, now, |_, tally, at| {
+            self.refresh(tally, key, at)?;
+            let Tally { limits, state, .. } = tally;
+            step(limits.as_ref().ok_or(KeyRejected::NoLimits)?, state, at)
+        })
+    }
+
+    /// A step that changes nothing; says whether the key is known.
+    pub(crate) fn look<Q, T>(
+        &self,
+        key: &Q,
+        now: impl Fn() -> Nanos,
+        look: impl Fn(&Limits, &LimitsState, Nanos) -> Result<T, KeyRejected>,
+    ) -> Result<(T, bool), KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        self.requests.look(key, now, |_, tally, at| {
+            self.refresh(tally, key, at)?;
+            look(tally.limits.as_ref().ok_or(KeyRejected::NoLimits)?, &tally.state, at)
+        })
+    }
+
+    /// Counts `actual` for a request that has been counted, instead of what its receipt says.
+    pub(crate) fn settle<Q>(
+        &self,
+        key: &Q,
+        now: impl Fn() -> Nanos,
+        receipt: &Receipt,
+        actual: Costs<'_>,
+    ) where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.requests.amend(key, now, |tally, at| {
+            if let Some(limits) = &tally.limits {
+                limits.settle(&mut tally.state, at, receipt, actual);
+            }
+        });
     }
 
     /// Gives the tally the key's limits as they are now.
-    fn refresh(&self, tally: &mut Tally, key: &str, now: Nanos) -> Result<(), KeyRejected> {
+    fn refresh<Q>(&self, tally: &mut Tally, key: &Q, now: Nanos) -> Result<(), KeyRejected>
+    where
+        Q: ?Sized,
+        C: LimitsOf<Q>,
+    {
         // Asked before the limits: a change between the two is then seen next time.
-        let version = self.config.version();
+        let version = self.config.version_of(key);
         if tally.limits.is_some() && tally.version == version {
             return Ok(());
         }
@@ -263,7 +353,8 @@ impl Rule for PerKey {
         }
     }
 
-    fn is_idle(&self, tally: &Tally, now: Nanos) -> bool {
-        tally.limits.as_ref().is_none_or(|limits| limits.is_idle(&tally.state, now))
+    fn idle_from(&self, tally: &Tally) -> Nanos {
+        let limits = tally.limits.as_ref();
+        limits.map_or(Nanos::ZERO, |limits| limits.idle_from(&tally.state))
     }
 }

@@ -5,10 +5,9 @@ mod config;
 #[cfg(feature = "disk")]
 mod disk;
 mod engine;
-mod limit;
-mod limits;
+mod keyed;
+mod limits_of;
 mod rejected;
-mod replaced;
 mod requests;
 mod sync;
 
@@ -17,7 +16,8 @@ pub use config::{ConfigError, ConfigStore, MemoryConfig, Scope};
 #[cfg_attr(docsrs, doc(cfg(feature = "disk")))]
 pub use disk::DiskConfig;
 pub use engine::{DecisionEngine, PerKey, Tally};
-pub use limit::{Limit, LimitsError};
-pub use limits::{Limits, LimitsState};
+pub use keyed::{KeyReservation, Keyed, KeyedBuilder};
+pub use limits_of::{LimitsOf, Uniform};
+pub use nanopace_limits::{Limit, Limits, LimitsError, LimitsState};
 pub use rejected::KeyRejected;
 pub use requests::{RequestStore, WhenFull};

@@ -1,6 +1,6 @@
 //! Why a request for a key was rejected.
 
-use nanopace_limits::Rejected;
+use nanopace_limits::{CostsRejected, Rejected};
 use thiserror::Error;
 
 /// Why a request for a key was rejected. Nothing was counted.
@@ -9,7 +9,7 @@ use thiserror::Error;
 /// use nanopace::Nanos;
 /// use nanopace_keyed::{DecisionEngine, KeyRejected, MemoryConfig};
 ///
-/// let engine = DecisionEngine::new(MemoryConfig::new(), 10);
+/// let engine: DecisionEngine<_> = DecisionEngine::new(MemoryConfig::new(), 10);
 /// assert_eq!(engine.try_acquire_at("alice", Nanos::ZERO), Err(KeyRejected::NoLimits));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
@@ -18,6 +18,14 @@ pub enum KeyRejected {
     /// The key's limits do not let it in.
     #[error(transparent)]
     Limit(#[from] Rejected),
+    /// There is not one cost for each limit of the key.
+    #[error("limits {limits}, costs {costs}: give one cost for each limit, in their order")]
+    Costs {
+        /// How many limits there are.
+        limits: usize,
+        /// How many costs were given.
+        costs: usize,
+    },
     /// The key is new, and there are as many keys as there may be.
     #[error(
         "no room for a new key beside {max}: ask again later, sweep idle keys, or allow for more keys"
@@ -31,4 +39,13 @@ pub enum KeyRejected {
         "no limits are configured for the key: set some for it, for a prefix of it, or for all by the empty prefix"
     )]
     NoLimits,
+}
+
+impl From<CostsRejected> for KeyRejected {
+    fn from(rejected: CostsRejected) -> KeyRejected {
+        match rejected {
+            CostsRejected::Limit(rejected) => KeyRejected::Limit(rejected),
+            CostsRejected::Number { limits, costs } => KeyRejected::Costs { limits, costs },
+        }
+    }
 }

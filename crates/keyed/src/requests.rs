@@ -32,6 +32,20 @@ pub enum WhenFull {
     EvictExpired,
 }
 
+/// Whether a new key's state is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    Yes,
+    No,
+}
+
+impl Keep {
+    /// A request for nothing leaves nothing to keep.
+    pub(crate) fn unless_nothing(n: u64) -> Keep {
+        if n > 0 { Keep::Yes } else { Keep::No }
+    }
+}
+
 /// One rule for each of many keys. It counts in memory what was let in for each key.
 ///
 /// Keys are spread over shards by their hash. Each shard is a table behind a mutex of its own, so
@@ -42,9 +56,9 @@ pub enum WhenFull {
 /// more than one shard under a lock.
 ///
 /// **Removal never changes a decision.** A key is removed if every decision on it, from `lag`
-/// before now on, is the same without it. After a removal, a decision in the same shard whose
-/// moment is older than that counts as made at the removal's moment less `lag`. So nothing is let
-/// in twice, however long a thread slept between reading its clock and asking.
+/// before now on, is the same without it. After a removal, a decision in the same shard that is
+/// older than that counts as made when the removed key became idle. So nothing is let in twice,
+/// however long a thread slept between reading its clock and asking.
 ///
 /// **The bound on keys is hard**: at no moment are there more than `max_keys`, whatever the threads
 /// do.
@@ -90,7 +104,7 @@ struct Shard<K, T> {
     entries: HashTable<Entry<K, T>>,
     /// The place that the next clean-up looks at first.
     hand: usize,
-    /// Up to this moment keys may have been removed.
+    /// From this moment on, all keys that were removed would be idle.
     horizon: Nanos,
 }
 
@@ -243,7 +257,14 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        self.decide(key, n, now, |_, _| Ok(()))
+        self.step(
+            key,
+            || now,
+            |rule, state, at| {
+                rule.decide(state, at, n)?;
+                Ok(((), Keep::unless_nothing(n)))
+            },
+        )
     }
 
     /// Returns what [`try_acquire_n_at`](RequestStore::try_acquire_n_at) would answer. Counts and
@@ -268,10 +289,16 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.look(key, n, now, |_, _| Ok(()))
+        let look = |rule: &R, state: &mut R::State, at| Ok(rule.check(state, at, n)?);
+        match self.look(key, || now, look)? {
+            ((), false) if n > 0 => self.has_room(),
+            _ => Ok(()),
+        }
     }
 
-    /// Removes keys that are idle at `now`. It looks at no more than `looks` places, beginning
+    /// Removes keys that are idle at `now`, which is a moment of the decisions' clock. (A moment far
+    /// ahead removes keys that still count; decisions in their shards then count as made when these
+    /// keys would have become idle.) It looks at no more than `looks` places, beginning
     /// where the last sweep ended, and returns how many keys it removed.
     ///
     /// `usize::MAX` looks at every place once. Only one lock is held at a time, for one shard at
@@ -304,82 +331,95 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         removed
     }
 
-    /// The decision; `prepare` sees the key's state first, or a fresh one, and the moment that
-    /// counts.
-    pub(crate) fn decide<Q>(
+    /// A step on the state of the key, or on a fresh one, at the moment that `now` shows. The step
+    /// says whether a fresh state is to be kept.
+    pub(crate) fn step<Q, T>(
         &self,
         key: &Q,
-        n: u64,
-        now: Nanos,
-        prepare: impl Fn(&mut R::State, Nanos) -> Result<(), KeyRejected>,
-    ) -> Result<(), KeyRejected>
+        now: impl Fn() -> Nanos,
+        step: impl Fn(&R, &mut R::State, Nanos) -> Result<(T, Keep), KeyRejected>,
+    ) -> Result<T, KeyRejected>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        let answer = self.decide_once(key, n, now, &prepare);
+        let answer = self.step_once(key, &now, &step);
         let full = matches!(answer, Err(KeyRejected::TooManyKeys { .. }));
-        if full && self.when_full == WhenFull::EvictExpired && self.sweep(now, LOOKS_WHEN_FULL) > 0
-        {
-            return self.decide_once(key, n, now, &prepare);
+        let makes_room = full && self.when_full == WhenFull::EvictExpired;
+        if makes_room && self.sweep(now(), LOOKS_WHEN_FULL) > 0 {
+            return self.step_once(key, &now, &step);
         }
         answer
     }
 
-    fn decide_once<Q>(
+    fn step_once<Q, T>(
         &self,
         key: &Q,
-        n: u64,
-        now: Nanos,
-        prepare: &impl Fn(&mut R::State, Nanos) -> Result<(), KeyRejected>,
-    ) -> Result<(), KeyRejected>
+        now: &impl Fn() -> Nanos,
+        step: &impl Fn(&R, &mut R::State, Nanos) -> Result<(T, Keep), KeyRejected>,
+    ) -> Result<T, KeyRejected>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
         let hash = self.hasher.hash_one(key);
         let mut shard = lock(self.shard(hash >> 32));
+        let now = now();
         let at = now.max(shard.horizon);
         if let Some(entry) = shard.entries.find_mut(hash, |entry| entry.key.borrow() == key) {
-            prepare(&mut entry.state, at)?;
-            return Ok(self.rule.decide(&mut entry.state, at, n)?);
+            return step(&self.rule, &mut entry.state, at).map(|(answer, _)| answer);
         }
         let mut state = self.rule.fresh();
-        prepare(&mut state, at)?;
-        self.rule.decide(&mut state, at, n)?;
-        if n > 0 {
+        let (answer, keep) = step(&self.rule, &mut state, at)?;
+        if keep == Keep::Yes {
             self.tidy(&mut shard, LOOKS_PER_INSERTION, now);
             self.reserve()?;
             let entry = Entry { key: key.to_owned(), state };
             shard.entries.insert_unique(hash, entry, |entry| self.hasher.hash_one(&entry.key));
         }
-        Ok(())
+        Ok(answer)
     }
 
-    /// The answer to a request that is not made.
-    pub(crate) fn look<Q>(
+    /// A step on a copy of the key's state, or on a fresh one; says whether there is an entry.
+    pub(crate) fn look<Q, T>(
         &self,
         key: &Q,
-        n: u64,
-        now: Nanos,
-        prepare: impl Fn(&mut R::State, Nanos) -> Result<(), KeyRejected>,
-    ) -> Result<(), KeyRejected>
+        now: impl Fn() -> Nanos,
+        step: impl Fn(&R, &mut R::State, Nanos) -> Result<T, KeyRejected>,
+    ) -> Result<(T, bool), KeyRejected>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
         let hash = self.hasher.hash_one(key);
         let shard = lock(self.shard(hash >> 32));
-        let at = now.max(shard.horizon);
+        let at = now().max(shard.horizon);
         let known = shard.entries.find(hash, |entry| entry.key.borrow() == key);
         let mut state = known.map_or_else(|| self.rule.fresh(), |entry| entry.state.clone());
-        prepare(&mut state, at)?;
-        self.rule.check(&state, at, n)?;
-        if known.is_none() && n > 0 && self.keys() as u64 >= self.max_keys {
-            Err(self.too_many())
-        } else {
-            Ok(())
+        Ok((step(&self.rule, &mut state, at)?, known.is_some()))
+    }
+
+    /// Changes the key's state, if it has one.
+    pub(crate) fn amend<Q>(
+        &self,
+        key: &Q,
+        now: impl Fn() -> Nanos,
+        edit: impl FnOnce(&mut R::State, Nanos),
+    ) where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.hasher.hash_one(key);
+        let mut shard = lock(self.shard(hash >> 32));
+        let at = now().max(shard.horizon);
+        if let Some(entry) = shard.entries.find_mut(hash, |entry| entry.key.borrow() == key) {
+            edit(&mut entry.state, at);
         }
+    }
+
+    /// Whether there is room for a new key.
+    pub(crate) fn has_room(&self) -> Result<(), KeyRejected> {
+        if self.keys() as u64 >= self.max_keys { Err(self.too_many()) } else { Ok(()) }
     }
 
     /// A shard by a number of any size.
@@ -405,14 +445,20 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
     /// Removes the idle keys among the next `looks` places of the shard; returns how many.
     fn tidy(&self, shard: &mut Shard<K, R::State>, looks: usize, now: Nanos) -> usize {
         let oldest = Nanos::from_nanos(now.as_nanos().saturating_sub(self.lag));
-        let removed = (0..looks)
-            .filter(|_| shard.look_at_one(|state| self.rule.is_idle(state, oldest)))
-            .count();
+        let idle_from = |state: &R::State| {
+            Some(self.rule.idle_from(state)).filter(|&from| from <= oldest && from < Nanos::MAX)
+        };
+        let mut removed = 0;
+        for _ in 0..looks {
+            if let Some(from) = shard.look_at_one(idle_from) {
+                removed += 1;
+                shard.horizon = shard.horizon.max(from);
+            }
+        }
         if removed > 0 {
             // Relaxed: as in `reserve`; the keys are gone already. Model:
             // `keys_stay_within_their_bound`.
             self.keys.fetch_sub(removed as u64, Relaxed);
-            shard.horizon = shard.horizon.max(oldest);
             shard.shrink(|key| self.hasher.hash_one(key));
         }
         removed
@@ -424,16 +470,13 @@ impl<K, T> Shard<K, T> {
         Shard { entries: HashTable::new(), hand: 0, horizon: Nanos::ZERO }
     }
 
-    /// Looks at one place, and removes the key there if it is idle.
-    fn look_at_one(&mut self, is_idle: impl Fn(&T) -> bool) -> bool {
+    /// Looks at one place, and removes the key there if it is idle; says from when on it was.
+    fn look_at_one(&mut self, idle_from: impl Fn(&T) -> Option<Nanos>) -> Option<Nanos> {
         self.hand = if self.hand + 1 < self.entries.num_buckets() { self.hand + 1 } else { 0 };
-        match self.entries.get_bucket_entry(self.hand) {
-            Ok(entry) if is_idle(&entry.get().state) => {
-                entry.remove();
-                true
-            }
-            _ => false,
-        }
+        let entry = self.entries.get_bucket_entry(self.hand).ok()?;
+        let from = idle_from(&entry.get().state)?;
+        entry.remove();
+        Some(from)
     }
 
     /// Gives memory back when less than a quarter of it is in use: so rarely that it costs each

@@ -132,6 +132,12 @@ impl AggregatedWindow {
         self.end(slot).saturating_add(self.quota.period_ns())
     }
 
+    /// What counts at `now`.
+    fn total_at(&self, state: &AggregatedState, now: Nanos) -> u64 {
+        let left = state.slots.iter().take_while(|&&slot| self.has_left(slot, now));
+        state.total - left.map(|slot| slot.count).sum::<u64>()
+    }
+
     fn has_left(&self, slot: Slot, now: Nanos) -> bool {
         self.leaves(slot) <= now.as_nanos()
     }
@@ -162,6 +168,24 @@ impl AggregatedWindow {
             .iter()
             .map(move |&slot| (Nanos::from_nanos(self.end(slot)).min(now), slot.count))
     }
+
+    /// The slot that the last request was counted in.
+    pub(crate) fn newest(state: &AggregatedState) -> u64 {
+        state.slots.back().map_or(0, |slot| slot.index)
+    }
+
+    /// Takes back up to `n` of what was counted in the slot of that index.
+    pub(crate) fn take_back(state: &mut AggregatedState, index: u64, n: u64) {
+        let Ok(place) = state.slots.binary_search_by_key(&index, |slot| slot.index) else {
+            return;
+        };
+        let back = state.slots[place].count.min(n);
+        state.slots[place].count -= back;
+        state.total -= back;
+        if state.slots[place].count == 0 {
+            state.slots.remove(place);
+        }
+    }
 }
 
 impl Rule for AggregatedWindow {
@@ -185,8 +209,7 @@ impl Rule for AggregatedWindow {
 
     fn check(&self, state: &AggregatedState, now: Nanos, n: u64) -> Result<(), Rejected> {
         let most = room_beside(n, self.quota.count())?;
-        let left = state.slots.iter().take_while(|&&slot| self.has_left(slot, now));
-        if n == 0 || state.total - left.map(|slot| slot.count).sum::<u64>() <= most {
+        if n == 0 || self.total_at(state, now) <= most {
             return Ok(());
         }
         let counts = state.slots.iter().map(|&slot| (slot, slot.count));
@@ -206,8 +229,13 @@ impl Rule for AggregatedWindow {
         }
     }
 
-    fn is_idle(&self, state: &AggregatedState, now: Nanos) -> bool {
-        state.slots.back().map_or(state.left, |&newest| self.leaves(newest)) <= now.as_nanos()
+    fn idle_from(&self, state: &AggregatedState) -> Nanos {
+        let newest = state.slots.back();
+        Nanos::from_nanos(newest.map_or(state.left, |&newest| self.leaves(newest)))
+    }
+
+    fn remaining(&self, state: &AggregatedState, now: Nanos) -> u64 {
+        self.quota.count().saturating_sub(self.total_at(state, now))
     }
 }
 

@@ -53,6 +53,31 @@ impl PartialOrd for Rejected {
     }
 }
 
+/// Why a request that costs each limit something of its own was rejected. Nothing was counted.
+///
+/// ```
+/// use nanopace_limits::{CostsRejected, Limiter};
+///
+/// let limiter = Limiter::new("10/s, 1M/s".parse()?);
+/// let error = limiter.check_costs(&[1]).unwrap_err();
+/// assert_eq!(error, CostsRejected::Number { limits: 2, costs: 1 });
+/// # Ok::<(), nanopace_limits::LimitsError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+pub enum CostsRejected {
+    /// The limits do not let it in.
+    #[error(transparent)]
+    Limit(#[from] Rejected),
+    /// There is not one cost for each limit.
+    #[error("limits {limits}, costs {costs}: give one cost for each limit, in their order")]
+    Number {
+        /// How many limits there are.
+        limits: usize,
+        /// How many costs were given.
+        costs: usize,
+    },
+}
+
 /// What may be counted already of `capacity`, so that `n` more fit.
 ///
 /// # Errors

@@ -291,8 +291,11 @@ impl<const N: usize> Rule for SlottedRing<N> {
         state.add(now, n);
     }
 
-    fn is_idle(&self, state: &RingCount<N>, now: Nanos) -> bool {
-        state.total == 0 && state.newest <= self.slots.number(now)
-            || self.slots.number(now) >= state.newest + N as u64
+    fn idle_from(&self, state: &RingCount<N>) -> Nanos {
+        self.slots.start(state.newest + if state.total == 0 { 0 } else { N as u64 })
+    }
+
+    fn remaining(&self, state: &RingCount<N>, now: Nanos) -> u64 {
+        self.limit.saturating_sub(state.total_at(now))
     }
 }

@@ -179,10 +179,31 @@ impl RollingCount {
         }
     }
 
-    /// Whether nothing that was added is within the interval that ends at `now`. False if `now` is
-    /// before the latest moment seen.
-    pub(crate) fn is_empty_at(&self, now: Nanos) -> bool {
-        self.latest <= now
-            && self.log.back().is_none_or(|(moment, _)| now - *moment > self.interval)
+    /// From when on nothing counts.
+    pub(crate) fn empty_from(&self) -> Nanos {
+        self.log.back().map_or(self.latest, |(moment, _)| self.leaves(*moment).max(self.latest))
+    }
+
+    /// The latest moment at which something was counted or asked for.
+    pub(crate) fn latest(&self) -> Nanos {
+        self.latest
+    }
+
+    /// Each moment at which something was counted that still counts, and how much.
+    pub(crate) fn counted(&self) -> impl Iterator<Item = (Nanos, u64)> {
+        self.log.iter().copied()
+    }
+
+    /// Takes back up to `n` of what was counted at `moment`.
+    pub(crate) fn take_back(&mut self, moment: Nanos, n: u64) {
+        let Ok(place) = self.log.binary_search_by_key(&moment, |(moment, _)| *moment) else {
+            return;
+        };
+        let back = self.log[place].1.min(n);
+        self.log[place].1 -= back;
+        self.total -= back;
+        if self.log[place].1 == 0 {
+            self.log.remove(place);
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! What a limiter is: a pure step from a state and a moment to an answer.
 
-use crate::Rejected;
+use crate::{Decision, Rejected, Standing};
+use core::fmt::Debug;
+use core::time::Duration;
 use nanopace::Nanos;
-use std::fmt::Debug;
 
 /// A limiter's law: which requests get in, given what was let in before. It uses no clock, no lock
 /// and no atomics.
@@ -42,8 +43,8 @@ use std::fmt::Debug;
 ///     fn debit(&self, let_in: &mut u64, _: Nanos, n: u64) {
 ///         *let_in += n;
 ///     }
-///     fn is_idle(&self, let_in: &u64, _: Nanos) -> bool {
-///         *let_in == 0
+///     fn idle_from(&self, let_in: &u64) -> Nanos {
+///         if *let_in == 0 { Nanos::ZERO } else { Nanos::MAX }
 ///     }
 /// }
 ///
@@ -140,8 +141,8 @@ pub trait Rule: Debug + Send + Sync {
     /// ```
     fn refuse(&self, _state: &mut Self::State, _now: Nanos, _n: u64) {}
 
-    /// Whether every decision at `now` or later is the same as on a fresh state. Then the state can
-    /// be dropped.
+    /// From when on every decision is the same as on a fresh state. Then the state can be dropped.
+    /// [`Nanos::MAX`] means never.
     ///
     /// ```
     /// use nanopace::Nanos;
@@ -150,11 +151,73 @@ pub trait Rule: Debug + Send + Sync {
     /// let rule = FixedWindow::new("2/s".parse()?);
     /// let mut state = rule.fresh();
     /// rule.debit(&mut state, Nanos::ZERO, 2);
-    /// assert!(!rule.is_idle(&state, Nanos::ZERO));
-    /// assert!(rule.is_idle(&state, Nanos::from_nanos(1_000_000_000)));
+    /// assert_eq!(rule.idle_from(&state), Nanos::from_nanos(1_000_000_000));
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
-    fn is_idle(&self, state: &Self::State, now: Nanos) -> bool;
+    fn idle_from(&self, state: &Self::State) -> Nanos;
+
+    /// Whether every decision at `now` or later is the same as on a fresh state.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{FixedWindow, Rule};
+    ///
+    /// let rule = FixedWindow::new("2/s".parse()?);
+    /// assert!(rule.is_idle(&rule.fresh(), Nanos::ZERO));
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    fn is_idle(&self, state: &Self::State, now: Nanos) -> bool {
+        let from = self.idle_from(state);
+        from <= now && from < Nanos::MAX
+    }
+
+    /// The largest request that gets in at `now`.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{FixedWindow, Rule};
+    ///
+    /// let rule = FixedWindow::new("5/s".parse()?);
+    /// let mut state = rule.fresh();
+    /// rule.debit(&mut state, Nanos::ZERO, 2);
+    /// assert_eq!(rule.remaining(&state, Nanos::ZERO), 3);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    fn remaining(&self, state: &Self::State, now: Nanos) -> u64 {
+        let (mut fits, mut above) = (0, self.most().saturating_add(1));
+        while above - fits > 1 {
+            let middle = fits + (above - fits) / 2;
+            match self.check(state, now, middle) {
+                Ok(()) => fits = middle,
+                Err(_) => above = middle,
+            }
+        }
+        fits
+    }
+
+    /// How much is left at `now`, and how long it takes until all of it is.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{FixedWindow, Rule};
+    /// use std::time::Duration;
+    ///
+    /// let rule = FixedWindow::new("5/s".parse()?);
+    /// let mut state = rule.fresh();
+    /// rule.debit(&mut state, Nanos::ZERO, 2);
+    /// let standing = rule.standing(&state, Nanos::from_nanos(400_000_000));
+    /// assert_eq!((standing.limit, standing.remaining), (5, 3));
+    /// assert_eq!(standing.reset, Duration::from_millis(600));
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    fn standing(&self, state: &Self::State, now: Nanos) -> Standing {
+        let limit = self.most();
+        let reset = match self.check(state, now, limit) {
+            Err(Rejected::NotUntil(moment)) => moment - now,
+            _ => Duration::ZERO,
+        };
+        Standing { limit, remaining: self.remaining(state, now), reset }
+    }
 
     /// The whole decision. A request for nothing, and one for more than ever gets in, does not
     /// count as an arrival: the state does not even learn its moment.
@@ -183,6 +246,28 @@ pub trait Rule: Debug + Send + Sync {
             Err(_) => self.refuse(state, now, n),
         }
         answer
+    }
+
+    /// The whole decision, and how the limit stands after it.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{FixedWindow, Rule};
+    /// use std::time::Duration;
+    ///
+    /// let rule = FixedWindow::new("2/s".parse()?);
+    /// let mut state = rule.fresh();
+    /// let decision = rule.decision(&mut state, Nanos::ZERO, 2);
+    /// assert!(decision.is_allowed());
+    /// assert_eq!((decision.limit(), decision.remaining()), (2, 0));
+    ///
+    /// let decision = rule.decision(&mut state, Nanos::ZERO, 1);
+    /// assert_eq!(decision.retry(), Some(Duration::from_secs(1)));
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    fn decision(&self, state: &mut Self::State, now: Nanos, n: u64) -> Decision {
+        let answer = self.decide(state, now, n);
+        Decision::new(answer, now, self.standing(state, now))
     }
 }
 
@@ -218,8 +303,12 @@ macro_rules! all_of {
                 $(self.$index.refuse(&mut state.$index, now, n);)+
             }
 
-            fn is_idle(&self, state: &Self::State, now: Nanos) -> bool {
-                $(self.$index.is_idle(&state.$index, now))&&+
+            fn idle_from(&self, state: &Self::State) -> Nanos {
+                Nanos::ZERO$(.max(self.$index.idle_from(&state.$index)))+
+            }
+
+            fn remaining(&self, state: &Self::State, now: Nanos) -> u64 {
+                u64::MAX$(.min(self.$index.remaining(&state.$index, now)))+
             }
         }
     };

@@ -82,6 +82,10 @@ impl SlidingLog {
     pub fn counting_rejected(quota: Quota) -> SlidingLog {
         SlidingLog { quota, counts_rejected: true }
     }
+
+    pub(crate) fn counts_rejected(&self) -> bool {
+        self.counts_rejected
+    }
 }
 
 impl Rule for SlidingLog {
@@ -119,8 +123,12 @@ impl Rule for SlidingLog {
         state.add(now, n);
     }
 
-    fn is_idle(&self, state: &RollingCount, now: Nanos) -> bool {
-        state.is_empty_at(now)
+    fn idle_from(&self, state: &RollingCount) -> Nanos {
+        state.empty_from()
+    }
+
+    fn remaining(&self, state: &RollingCount, now: Nanos) -> u64 {
+        self.quota.count().saturating_sub(state.total_at(now))
     }
 
     fn refuse(&self, state: &mut RollingCount, now: Nanos, n: u64) {

@@ -91,6 +91,11 @@ impl VirtualSchedule {
         if n == 0 { owed } else { self.base(owed, now) + n * self.cost_units }
     }
 
+    /// The debt with `n` more, which `check` may not allow.
+    pub(crate) fn owing_beyond(&self, owed: u64, now: Nanos, n: u64) -> u64 {
+        self.base(owed, now).saturating_add(n.saturating_mul(self.cost_units))
+    }
+
     /// Where the next debt starts. Threads that ask at once see paid and unpaid debts in no order,
     /// so this must not be a branch.
     fn base(&self, owed: u64, now: Nanos) -> u64 {
@@ -108,9 +113,22 @@ impl VirtualSchedule {
         owed.saturating_sub(self.units.round_down(now)).div_ceil(self.units.units_per_interval)
     }
 
-    /// Whether nothing is owed at `now`.
-    pub(crate) fn is_paid(&self, owed: u64, now: Nanos) -> bool {
-        owed <= self.units.round_down(now)
+    /// The most requests that `check` allows.
+    pub(crate) fn remaining(&self, owed: u64, now: Nanos) -> u64 {
+        let free = (self.limit_units + self.units.round_up(now)).saturating_sub(owed);
+        (free / self.cost_units).min(self.most)
+    }
+
+    /// From when on nothing is owed.
+    pub(crate) fn paid_from(&self, owed: u64) -> Nanos {
+        self.units.moment(owed)
+    }
+
+    /// The debt without `n` requests, after which `paid` was owed. What time has paid off of them
+    /// stays paid: the rest is no more than what would not be owed without them.
+    pub(crate) fn without(&self, owed: u64, paid: u64, now: Nanos, n: u64) -> u64 {
+        let unpaid = paid.saturating_sub(self.units.round_up(now));
+        owed - unpaid.min(n * self.cost_units)
     }
 }
 
@@ -200,8 +218,12 @@ macro_rules! one_word_rule {
                 *owed = self.schedule.owing(*owed, now, n);
             }
 
-            fn is_idle(&self, owed: &u64, now: ::nanopace::Nanos) -> bool {
-                self.schedule.is_paid(*owed, now) && self.schedule.is_paid(self.fresh(), now)
+            fn idle_from(&self, owed: &u64) -> ::nanopace::Nanos {
+                self.schedule.paid_from((*owed).max(self.fresh()))
+            }
+
+            fn remaining(&self, owed: &u64, now: ::nanopace::Nanos) -> u64 {
+                self.schedule.remaining(*owed, now)
             }
         }
     };

@@ -44,7 +44,7 @@ impl<const BEFORE: bool> WindowCounts<BEFORE> {
         let seen = Counts {
             number,
             before: if BEFORE { counts >> self.bits } else { 0 },
-            now: counts & ((1 << self.bits) - 1),
+            now: counts & self.most(),
         };
         let current = self.windows.number(now);
         match current.checked_sub(number) {
@@ -62,13 +62,50 @@ impl<const BEFORE: bool> WindowCounts<BEFORE> {
         }
         let counts = self.latest(word, now);
         let before = if BEFORE { counts.before << self.bits } else { 0 };
-        self.windows.pack(counts.number, before | (counts.now + n))
+        // Other limits may have let in more than fits.
+        let now = counts.now.saturating_add(n).min(self.most());
+        self.windows.pack(counts.number, before | now)
     }
 
-    /// Whether nothing is counted at `now`.
-    pub(crate) fn is_empty(&self, word: u64, now: Nanos) -> bool {
+    /// The largest count.
+    fn most(&self) -> u64 {
+        (1 << self.bits) - 1
+    }
+
+    /// From when on nothing that the word counts is in sight.
+    pub(crate) fn empty_from(&self, word: u64) -> Nanos {
+        let (number, counts) = self.windows.unpack(word);
+        let in_sight = match counts {
+            0 => 0,
+            _ if BEFORE && counts & self.most() > 0 => 2,
+            _ => 1,
+        };
+        self.windows.start(number + in_sight)
+    }
+
+    /// What still counts at `now`, oldest first: the latest moment at which it may have been let
+    /// in, and how much it is.
+    pub(crate) fn let_in(&self, word: u64, now: Nanos) -> impl Iterator<Item = (Nanos, u64)> {
         let counts = self.latest(word, now);
-        counts.before == 0 && counts.now == 0
+        let before =
+            Nanos::from_nanos(self.windows.start(counts.number).as_nanos().saturating_sub(1));
+        [(before, counts.before), (now, counts.now)].into_iter().filter(|(_, count)| *count > 0)
+    }
+
+    /// The number of the word's window.
+    pub(crate) fn window(&self, word: u64) -> u64 {
+        self.windows.unpack(word).0
+    }
+
+    /// The word with `n` less in a window, if that is still in sight.
+    pub(crate) fn without(&self, word: u64, window: u64, n: u64) -> u64 {
+        let (number, counts) = self.windows.unpack(word);
+        let shift = match number.checked_sub(window) {
+            Some(0) => 0,
+            Some(1) if BEFORE => self.bits,
+            _ => return word,
+        };
+        word - ((counts >> shift & self.most()).min(n) << shift)
     }
 }
 
@@ -76,6 +113,26 @@ impl<const BEFORE: bool> WindowCounts<BEFORE> {
 /// `first` that says when `n` more get in, or nothing if they do at once.
 macro_rules! window_rule {
     ($rule:ty) => {
+        impl $rule {
+            pub(crate) fn let_in(
+                &self,
+                state: u64,
+                now: ::nanopace::Nanos,
+            ) -> impl Iterator<Item = (::nanopace::Nanos, u64)> {
+                self.counts.let_in(state, now)
+            }
+
+            /// Where the last request was counted.
+            pub(crate) fn window(&self, state: u64) -> u64 {
+                self.counts.window(state)
+            }
+
+            /// The state without `n` that were counted there.
+            pub(crate) fn without(&self, state: u64, window: u64, n: u64) -> u64 {
+                self.counts.without(state, window, n)
+            }
+        }
+
         impl $crate::Rule for $rule {
             /// The number of the latest window that let anything in, and beside it what was
             /// counted; 0 at first.
@@ -108,8 +165,8 @@ macro_rules! window_rule {
                 *state = self.counts.with(*state, now, n);
             }
 
-            fn is_idle(&self, state: &u64, now: ::nanopace::Nanos) -> bool {
-                self.counts.is_empty(*state, now)
+            fn idle_from(&self, state: &u64) -> ::nanopace::Nanos {
+                self.counts.empty_from(*state)
             }
         }
     };

@@ -72,7 +72,7 @@ proptest! {
         steps in prop::collection::vec((0..4_u8, 0..3_u64, 0..40_u64, 0..6_usize, any::<bool>()), 1..150),
     ) {
         let texts = ["3/100ns", "5/100ns in 4", "2/20ns, 6/300ns in 3", "1/200ns", "4/50ns burst 2", "2/7ns"];
-        let build = |lag| DecisionEngine::build(MemoryConfig::new(), 100, |requests| requests.lag(lag));
+        let build = |lag| DecisionEngine::new(MemoryConfig::new(), 100).tuned(|requests| requests.lag(lag));
         let (swept, kept) = (build(Duration::ZERO), build(Duration::MAX));
         let mut now = 1000;
         for (key, n, pause, text, per_key) in steps {

@@ -289,6 +289,32 @@ pub(crate) fn looking_changes_nothing<L: TryAcquire>(
     Ok(())
 }
 
+/// What remains gets in and no more does; and after the reset, all of the limit.
+pub(crate) fn a_standing_is_true<R: Rule>(
+    rule: &R,
+    arrivals: &[Arrival],
+) -> Result<(), TestCaseError> {
+    let mut state = rule.fresh();
+    for arrival in arrivals {
+        let decision = rule.decision(&mut state, arrival.now, arrival.n);
+        let standing = rule.standing(&state, arrival.now);
+        prop_assert_eq!(standing.limit, rule.most());
+        let check = |now, n| rule.check(&state, now, n);
+        prop_assert!(check(arrival.now, standing.remaining).is_ok(), "{:?}", standing);
+        let more = standing.remaining.saturating_add(1);
+        prop_assert!(check(arrival.now, more).is_err() || more > rule.most(), "{:?}", standing);
+        let reset = arrival.now + standing.reset;
+        prop_assert!(reset == Nanos::MAX || check(reset, rule.most()).is_ok(), "{:?}", standing);
+        let retry = decision.retry().map(|retry| arrival.now + retry);
+        let moment = match decision.answer() {
+            Err(Rejected::NotUntil(moment)) => Some(moment),
+            _ => None,
+        };
+        prop_assert_eq!(retry, moment);
+    }
+    Ok(())
+}
+
 /// The laws that need no definition.
 pub(crate) fn common<R: Rule + Clone>(
     rule: &R,
@@ -298,6 +324,7 @@ pub(crate) fn common<R: Rule + Clone>(
     rejections_count_for_nothing(rule, arrivals)?;
     retries_get_in(rule, arrivals)?;
     idle_is_fresh(rule, arrivals)?;
+    a_standing_is_true(rule, arrivals)?;
     looking_changes_nothing(|| Locked::new(rule.clone()), arrivals)?;
     sizes_are_told_apart(rule, capacity, arrivals)
 }

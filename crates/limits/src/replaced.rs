@@ -1,8 +1,9 @@
 //! What replaced limits still count, and what the limits that replace them begin with.
 
-use crate::limit::{Law, Limit, LimitState};
+use crate::limit::{Kind, Law, LimitState};
+use crate::{Limit, Rejected};
 use nanopace::Nanos;
-use nanopace_limits::Rejected;
+
 use std::cmp::Reverse;
 
 /// The most replaced limits that a key's entry keeps counting for.
@@ -30,14 +31,22 @@ impl Account {
     }
 
     /// Goes on with the account of the same limit among `others`, or begins with what these have
-    /// counted by `now`.
-    pub(crate) fn opened(limit: Limit, others: &[Account], now: Nanos) -> Account {
-        if let Some(same) = others.iter().find(|other| other.remembers_for(&limit)) {
+    /// counted by `now`. If there are several of the same limit, it is that in the `same_place`, or
+    /// the one that has counted most.
+    pub(crate) fn opened(
+        limit: Limit,
+        same_place: Option<&Account>,
+        others: &[Account],
+        now: Nanos,
+    ) -> Account {
+        let is_same = |other: &&Account| other.remembers_for(&limit);
+        let fullest = || others.iter().filter(is_same).max_by_key(|other| other.sum(now));
+        if let Some(same) = same_place.filter(is_same).or_else(fullest) {
             return Account::new(limit, same.state.clone());
         }
         let level = others.iter().filter_map(|other| other.level(now)).max().unwrap_or_default();
-        let counted =
-            most_similar(&limit, others).map_or_else(Vec::new, |other| other.counted(now));
+        let counted = most_similar(&limit, others)
+            .map_or_else(Vec::new, |other| other.limit.let_in(&other.state, now));
         let mut account = Account::new(limit, limit.fresh());
         account.take_over(level, counted, now);
         account
@@ -45,45 +54,27 @@ impl Account {
 
     /// Whether it is an account of that limit: a window's is the same for any count.
     fn remembers_for(&self, limit: &Limit) -> bool {
-        match (&self.limit.law, &limit.law) {
-            (Law::Window { rule }, Law::Window { rule: other }) => {
-                (self.limit.quota().period(), rule.slots())
-                    == (limit.quota().period(), other.slots())
-            }
-            _ => self.limit == *limit,
+        match self.limit.kind() {
+            Kind::Gcra { .. } => self.limit == *limit,
+            kind => kind == limit.kind() && self.limit.quota().period() == limit.quota().period(),
         }
+    }
+
+    /// What a window counts.
+    fn sum(&self, now: Nanos) -> u64 {
+        let let_in = self.limit.let_in(&self.state, now);
+        let_in.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
     }
 
     /// What a GCRA limit has counted and what is not paid off at `now`.
     fn level(&self, now: Nanos) -> Option<Level> {
         let Law::Gcra { burst, .. } = self.limit.law else { return None };
-        let free = self.room(burst, now);
+        let free = self.limit.remaining(&self.state, now);
         match self.limit.check(&self.state, now, free.saturating_add(1)) {
             Err(Rejected::NotUntil(next)) => {
                 Some(Level::new(burst - free, (next - now).as_nanos(), interval_ns(&self.limit)))
             }
             _ => Some(Level::default()),
-        }
-    }
-
-    /// How much of `most` would still be let in.
-    fn room(&self, most: u64, now: Nanos) -> u64 {
-        let (mut fits, mut above) = (0, most.saturating_add(1));
-        while above - fits > 1 {
-            let middle = fits + (above - fits) / 2;
-            match self.limit.check(&self.state, now, middle) {
-                Ok(()) => fits = middle,
-                Err(_) => above = middle,
-            }
-        }
-        fits
-    }
-
-    /// What a window counts at `now`, each at the latest moment at which it may have been let in.
-    fn counted(&self, now: Nanos) -> Vec<(Nanos, u64)> {
-        match (&self.limit.law, &self.state) {
-            (Law::Window { rule }, LimitState::Window(state)) => rule.let_in(state, now).collect(),
-            _ => Vec::new(),
         }
     }
 
@@ -103,7 +94,7 @@ impl Account {
                 );
             }
             Law::Gcra { .. } => self.debit(now, sum),
-            Law::Window { .. } => {
+            _ => {
                 for (moment, n) in recent {
                     self.debit(moment, n);
                 }
@@ -126,25 +117,18 @@ impl Account {
     fn exhaust(&mut self, now: Nanos, burst: u64) {
         let mut exhausted = self.limit.fresh();
         self.limit.debit(&mut exhausted, now, burst);
-        if let (LimitState::Gcra(owed), LimitState::Gcra(most)) = (&mut self.state, exhausted) {
+        if let (LimitState::Word(owed), LimitState::Word(most)) = (&mut self.state, exhausted) {
             *owed = most.max(*owed);
         }
     }
 
     /// From when on nothing counts any more.
-    fn ends(&self, now: Nanos) -> Nanos {
-        let all = match self.limit.law {
-            Law::Gcra { burst, .. } => burst,
-            Law::Window { rule } => rule.quota().count(),
-        };
-        match self.limit.check(&self.state, now, all) {
-            Err(Rejected::NotUntil(moment)) => moment,
-            _ => now,
-        }
+    fn idle_from(&self) -> Nanos {
+        self.limit.idle_from(&self.state)
     }
 
     fn is_idle(&self, now: Nanos) -> bool {
-        self.limit.is_idle(&self.state, now)
+        self.idle_from() <= now && self.idle_from() < Nanos::MAX
     }
 }
 
@@ -162,7 +146,7 @@ impl Replaced {
                 .any(|new| new.remembers_for(&old.limit) || covers(&new.limit, &old.limit))
         };
         accounts.retain(|account| !account.is_idle(now) && !goes_on(account));
-        accounts.sort_by_key(|account| Reverse(account.ends(now)));
+        accounts.sort_by_key(|account| Reverse(account.idle_from()));
         accounts.truncate(MOST_REPLACED);
         accounts.shrink_to_fit();
         (!accounts.is_empty()).then(|| Box::new(Replaced(accounts)))
@@ -183,8 +167,8 @@ impl Replaced {
         self.0.iter_mut().for_each(|account| account.debit(now, n));
     }
 
-    pub(crate) fn is_idle(&self, now: Nanos) -> bool {
-        self.0.iter().all(|account| account.is_idle(now))
+    pub(crate) fn idle_from(&self) -> Nanos {
+        self.0.iter().map(Account::idle_from).max().unwrap_or(Nanos::ZERO)
     }
 }
 
@@ -192,7 +176,7 @@ impl Replaced {
 /// window with the longest period. No other has seen more of what counts within that period.
 fn most_similar<'a>(limit: &Limit, others: &'a [Account]) -> Option<&'a Account> {
     let period = limit.quota().period();
-    let windows = others.iter().filter(|other| matches!(other.limit.law, Law::Window { .. }));
+    let windows = others.iter().filter(|other| !matches!(other.limit.law, Law::Gcra { .. }));
     windows.min_by_key(|other| {
         let other = other.limit.quota().period();
         (other < period, other.abs_diff(period))
@@ -202,14 +186,16 @@ fn most_similar<'a>(limit: &Limit, others: &'a [Account]) -> Option<&'a Account>
 /// Whether an account of `limit` counts as much as one of `other`, and for as long. Then an account
 /// that is opened later takes over at least as much, whatever the order of changes.
 fn covers(limit: &Limit, other: &Limit) -> bool {
-    match (&limit.law, &other.law) {
-        (Law::Gcra { burst, .. }, Law::Gcra { burst: others, .. }) => {
+    match (limit.kind(), other.kind()) {
+        (Kind::Gcra { burst }, Kind::Gcra { burst: others }) => {
             burst >= others && interval_ns(limit) >= interval_ns(other)
         }
-        (Law::Window { .. }, Law::Window { .. }) => {
+        (Kind::Window { .. }, Kind::Window { .. }) => {
             limit.quota().period() >= other.quota().period()
         }
-        _ => false,
+        (kind, other_kind) => {
+            kind == other_kind && limit.quota().period() >= other.quota().period()
+        }
     }
 }
 

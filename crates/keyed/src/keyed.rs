@@ -1,0 +1,592 @@
+//! The front door: limits by key that own their clock and are shared by their clones.
+
+use crate::requests::Keep;
+use crate::{DecisionEngine, KeyRejected, LimitsOf, Uniform, WhenFull};
+use nanopace::{Clock, Nanos, TscClock};
+use nanopace_limits::{
+    Costs, Decision, Limits, LimitsBuilder, LimitsError, Receipt, Rule, Standing,
+};
+use std::borrow::Borrow;
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How many keys there may be unless it is said.
+const MAX_KEYS: usize = 1 << 20;
+
+/// Limits for each of many keys, with a clock. Its clones share what was let in.
+///
+/// All keys have the same limits ([`Uniform`]), which may be changed, or each has its own
+/// ([`LimitsOf`], [`ConfigStore`](crate::ConfigStore)): [`with_config`](Keyed::with_config).
+///
+/// ```
+/// use nanopace_keyed::Keyed;
+///
+/// let users = Keyed::per_second(10).burst(20).build()?;
+/// if users.check("alice").is_ok() {
+///     // go
+/// }
+/// # Ok::<(), nanopace_keyed::LimitsError>(())
+/// ```
+///
+/// # Time
+///
+/// The clock is read under the lock under which a decision is made, so the decisions on a key are in
+/// the order of their moments. Whatever threads do, a limit holds in every span of the clock.
+#[derive(Debug)]
+pub struct Keyed<K = String, C = Uniform, S = RandomState>(Arc<Inner<K, C, S>>);
+
+#[derive(Debug)]
+struct Inner<K, C, S> {
+    engine: DecisionEngine<C, K, S>,
+    clock: Box<dyn Clock>,
+}
+
+impl<K, C, S> Clone for Keyed<K, C, S> {
+    fn clone(&self) -> Self {
+        Keyed(Arc::clone(&self.0))
+    }
+}
+
+/// Builds a [`Keyed`] step by step; [`Keyed::per_second`] begins one. What is not valid is reported
+/// at the end.
+///
+/// ```
+/// use nanopace_keyed::Keyed;
+///
+/// let users = Keyed::per_second(10).burst(20).and("5000/day").max_keys(10_000).build()?;
+/// assert!(users.check(&7).is_ok());
+///
+/// let error = Keyed::<u64>::per_second(10).burst(0).build().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "that capacity lets nothing in: write at least 1, the cost of one request"
+/// );
+/// # Ok::<(), nanopace_keyed::LimitsError>(())
+/// ```
+#[derive(Debug)]
+#[must_use]
+pub struct KeyedBuilder<K> {
+    limits: LimitsBuilder,
+    max_keys: usize,
+    when_full: WhenFull,
+    clock: Box<dyn Clock>,
+    keys: std::marker::PhantomData<fn() -> K>,
+}
+
+impl<K: Hash + Eq> Keyed<K> {
+    /// Begins with `count` requests per second for each key.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_second(10).build()?;
+    /// assert!(users.check("alice").is_ok());
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    pub fn per_second(count: u64) -> KeyedBuilder<K> {
+        Keyed::per(count, Duration::from_secs(1))
+    }
+
+    /// Begins with `count` requests per minute for each key.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_minute(10).build()?;
+    /// assert!(users.check("alice").is_ok());
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    pub fn per_minute(count: u64) -> KeyedBuilder<K> {
+        Keyed::per(count, Duration::from_secs(60))
+    }
+
+    /// Begins with `count` requests per `period` for each key.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    /// use std::time::Duration;
+    ///
+    /// let users: Keyed = Keyed::per(100, Duration::from_secs(3_600)).build()?;
+    /// assert!(users.check("alice").is_ok());
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    pub fn per(count: u64, period: Duration) -> KeyedBuilder<K> {
+        KeyedBuilder {
+            limits: LimitsBuilder::new(count, period),
+            max_keys: MAX_KEYS,
+            when_full: WhenFull::default(),
+            clock: Box::new(TscClock::new()),
+            keys: std::marker::PhantomData,
+        }
+    }
+
+    /// The same limits for each key, also several at once.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::new("10/s burst 20, 5000/day sliding-log".parse()?);
+    /// assert!(users.check("alice").is_ok());
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn new(limits: Limits) -> Keyed<K> {
+        let engine = DecisionEngine::new(Uniform::new(limits), MAX_KEYS);
+        Keyed::with_engine(engine, TscClock::new())
+    }
+}
+
+impl<K: Hash + Eq> KeyedBuilder<K> {
+    /// Lets up to `burst` of the last limit in at once. Without it that is one period's worth.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_second(10).burst(20).build()?;
+    /// assert!(users.check_n("alice", 20).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn burst(self, burst: u64) -> Self {
+        KeyedBuilder { limits: self.limits.burst(burst), ..self }
+    }
+
+    /// Another limit at once, or several, written as [`Limits`] are.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_second(10).and("100/day sliding-log").build()?;
+    /// assert!(users.check("alice").is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn and(self, limits: &str) -> Self {
+        KeyedBuilder { limits: self.limits.and(limits), ..self }
+    }
+
+    /// The most keys that there may be at a time. The default is 2^20.
+    ///
+    /// ```
+    /// use nanopace_keyed::{Keyed, KeyRejected};
+    ///
+    /// let users: Keyed = Keyed::per_minute(10).max_keys(1).build()?;
+    /// assert!(users.check("alice").is_ok());
+    /// assert_eq!(users.check("bob"), Err(KeyRejected::TooManyKeys { max: 1 }));
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    pub fn max_keys(self, max_keys: usize) -> Self {
+        KeyedBuilder { max_keys, ..self }
+    }
+
+    /// What happens to a new key when there are as many as there may be.
+    ///
+    /// ```
+    /// use nanopace_keyed::{Keyed, WhenFull};
+    ///
+    /// let users: Keyed = Keyed::per_second(10).when_full(WhenFull::Reject).build()?;
+    /// # let _ = users;
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    pub fn when_full(self, when_full: WhenFull) -> Self {
+        KeyedBuilder { when_full, ..self }
+    }
+
+    /// Another clock, such as a [`ManualClock`](nanopace::ManualClock) in tests.
+    ///
+    /// ```
+    /// use nanopace::ManualClock;
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let clock = ManualClock::new();
+    /// let users: Keyed = Keyed::per_second(10).clock(clock.clone()).build()?;
+    /// # let _ = users;
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    pub fn clock(self, clock: impl Clock + 'static) -> Self {
+        KeyedBuilder { clock: Box::new(clock), ..self }
+    }
+
+    /// The limits by key.
+    ///
+    /// # Errors
+    /// [`LimitsError`]: what is wrong with the first of the steps that is not valid.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// assert!(Keyed::<u64>::per_second(10).build().is_ok());
+    /// assert!(Keyed::<u64>::per_second(0).build().is_err());
+    /// ```
+    pub fn build(self) -> Result<Keyed<K>, LimitsError> {
+        let uniform = Uniform::new(self.limits.limits()?);
+        let engine = DecisionEngine::new(uniform, self.max_keys);
+        let engine = engine.tuned(|requests| requests.when_full(self.when_full));
+        Ok(Keyed(Arc::new(Inner { engine, clock: self.clock })))
+    }
+}
+
+impl<K: Hash + Eq, S: BuildHasher> Keyed<K, Uniform, S> {
+    /// Changes the limits of all keys. What was let in stays counted: [`Limits`] say how.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_minute(2).build()?;
+    /// assert!(users.check_n("alice", 2).is_ok());
+    /// users.set_limits("3/min".parse()?);
+    /// assert!(users.check("alice").is_ok());
+    /// assert!(users.check("alice").is_err());
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    pub fn set_limits(&self, limits: Limits) {
+        self.0.engine.config().set(limits);
+    }
+}
+
+impl<C> Keyed<String, C> {
+    /// Limits of its own for each key, by a [`ConfigStore`](crate::ConfigStore) or another
+    /// [`LimitsOf`] keys; for at most `max_keys` keys at a time.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigStore, Keyed, MemoryConfig, Scope};
+    ///
+    /// let config = MemoryConfig::new();
+    /// config.set(Scope::Prefix(""), "10/s".parse()?)?;
+    /// config.set(Scope::Key("alice"), "100/s".parse()?)?;
+    /// let users = Keyed::with_config(config, 1_000_000);
+    /// assert!(users.check_n("alice", 100).is_ok());
+    /// assert!(users.check_n("bob", 100).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_config(config: C, max_keys: usize) -> Keyed<String, C> {
+        Keyed::with_engine(DecisionEngine::new(config, max_keys), TscClock::new())
+    }
+}
+
+impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
+    /// An engine with a clock: for other hash functions, keys, policies and clocks.
+    ///
+    /// ```
+    /// use nanopace::ManualClock;
+    /// use nanopace_keyed::{DecisionEngine, Keyed, Uniform};
+    ///
+    /// let engine: DecisionEngine<_, u64> = DecisionEngine::new(Uniform::new("10/s".parse()?), 100);
+    /// let users = Keyed::with_engine(engine, ManualClock::new());
+    /// assert!(users.check(&7).is_ok());
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn with_engine(
+        engine: DecisionEngine<C, K, S>,
+        clock: impl Clock + 'static,
+    ) -> Keyed<K, C, S> {
+        Keyed(Arc::new(Inner { engine, clock: Box::new(clock) }))
+    }
+
+    /// The engine, with the configuration and the store of what was counted.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_second(10).build()?;
+    /// users.check("alice").unwrap();
+    /// assert_eq!(users.engine().requests().keys(), 1);
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn engine(&self) -> &DecisionEngine<C, K, S> {
+        &self.0.engine
+    }
+
+    /// Removes keys that are idle now; looks at no more than `looks` places, and returns how many
+    /// keys it removed. Memory follows the number of active keys without this, as long as new keys
+    /// come.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_second(10).build()?;
+    /// assert_eq!(users.sweep(usize::MAX), 0);
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    pub fn sweep(&self, looks: usize) -> usize {
+        self.0.engine.requests().sweep(self.now(), looks)
+    }
+
+    pub(crate) fn now(&self) -> Nanos {
+        self.0.clock.now()
+    }
+
+    /// Lets one request in for `key` now, or says why not.
+    ///
+    /// # Errors
+    /// [`KeyRejected`]. Nothing is counted then, except by limits that count rejected requests.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_minute(1).build()?;
+    /// assert!(users.check("alice").is_ok());
+    /// assert!(users.check("alice").is_err());
+    /// assert!(users.check("bob").is_ok());
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    pub fn check<Q>(&self, key: &Q) -> Result<(), KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        self.check_n(key, 1)
+    }
+
+    /// Lets `n` in for `key` now, or says why not: all of them or none.
+    ///
+    /// # Errors
+    /// As for [`check`](Keyed::check).
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_minute(5).build()?;
+    /// assert!(users.check_n("alice", 4).is_ok());
+    /// assert!(users.check_n("alice", 4).is_err());
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    pub fn check_n<Q>(&self, key: &Q, n: u64) -> Result<(), KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        self.step(key, |limits, state, at| {
+            limits.decide(state, at, n)?;
+            Ok(((), Keep::unless_nothing(n)))
+        })
+    }
+
+    /// Lets one request in for `key` now that costs each limit something of its own: one cost for
+    /// each limit, in the order of the limits. All of them are counted or none.
+    ///
+    /// # Errors
+    /// As for [`check`](Keyed::check), and [`KeyRejected::Costs`] if there is not one cost for each
+    /// limit.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// // Requests and bytes.
+    /// let users: Keyed = Keyed::new("100/min, 1M/min".parse()?);
+    /// assert!(users.check_costs("alice", &[1, 5_000]).is_ok());
+    /// assert!(users.check_costs("alice", &[1, 2_000_000]).is_err());
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    pub fn check_costs<'a, Q>(
+        &self,
+        key: &Q,
+        costs: impl Into<Costs<'a>>,
+    ) -> Result<(), KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        let costs = costs.into();
+        self.step(key, |limits, state, at| {
+            limits.decide_costs(state, at, costs)?;
+            Ok(((), Keep::Yes))
+        })
+    }
+
+    /// Lets one request in for `key` now or not, and says how the key's limits stand.
+    ///
+    /// # Errors
+    /// [`KeyRejected::TooManyKeys`] and [`KeyRejected::NoLimits`]. What the limits reject is a
+    /// [`Decision`].
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_minute(10).build()?;
+    /// assert_eq!(users.decide("alice")?.remaining(), 9);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn decide<Q>(&self, key: &Q) -> Result<Decision, KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        self.decide_costs(key, 1)
+    }
+
+    /// The same for a request that costs each limit the same, or something of its own: `5`, or
+    /// `&[1, 4_000]`.
+    ///
+    /// # Errors
+    /// As for [`decide`](Keyed::decide), and [`KeyRejected::Costs`] if there is not one cost for
+    /// each limit.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_minute(10).build()?;
+    /// assert_eq!(users.decide_costs("alice", 3)?.remaining(), 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn decide_costs<'a, Q>(
+        &self,
+        key: &Q,
+        costs: impl Into<Costs<'a>>,
+    ) -> Result<Decision, KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        let costs = costs.into();
+        self.step(key, |limits, state, at| {
+            let decision = limits.decision_costs(state, at, costs)?;
+            Ok((decision, if decision.is_allowed() { Keep::Yes } else { Keep::No }))
+        })
+    }
+
+    /// Counts a request for `key` now, and takes it back when the [`KeyReservation`] is dropped
+    /// without a commit. It costs each limit the same, or something of its own: `1`, or
+    /// `&[1, 4_000]`.
+    ///
+    /// # Errors
+    /// As for [`check_costs`](Keyed::check_costs).
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_minute(10).build()?;
+    /// users.reserve("alice", 8)?.commit_costs(3);
+    /// drop(users.reserve("alice", 7)?);
+    /// assert!(users.check_n("alice", 7).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reserve<'a, Q>(
+        &self,
+        key: &Q,
+        costs: impl Into<Costs<'a>>,
+    ) -> Result<KeyReservation<K, C, S>, KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        let costs = costs.into();
+        let reserve = |limits: &Arc<Limits>, state: &mut _, at| {
+            Ok((limits.reserve(state, at, costs)?, Keep::Yes))
+        };
+        let receipt = self.step(key, reserve)?;
+        Ok(KeyReservation { keyed: self.clone(), key: key.to_owned(), receipt: Some(receipt) })
+    }
+
+    /// How that limit of the key stands now that has the least left. Counts nothing.
+    ///
+    /// # Errors
+    /// [`KeyRejected::NoLimits`].
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_minute(10).build()?;
+    /// assert_eq!(users.standing("alice")?.remaining, 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn standing<Q>(&self, key: &Q) -> Result<Standing, KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        let look = |limits: &Limits, state: &_, at| Ok(limits.tightest(state, at).1);
+        self.0.engine.look(key, || self.now(), look).map(|(standing, _)| standing)
+    }
+
+    fn step<Q, T>(
+        &self,
+        key: &Q,
+        step: impl Fn(
+            &Arc<Limits>,
+            &mut nanopace_limits::LimitsState,
+            Nanos,
+        ) -> Result<(T, Keep), KeyRejected>,
+    ) -> Result<T, KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        self.0.engine.step(key, || self.now(), step)
+    }
+}
+
+/// A request that a [`Keyed`] has counted for a key before it is known whether it will be made, or
+/// what it will cost. Dropping it takes it back, as a
+/// [`Reservation`](nanopace_limits::Reservation) does.
+///
+/// ```
+/// use nanopace_keyed::Keyed;
+///
+/// let users: Keyed = Keyed::per_minute(1).build()?;
+/// drop(users.reserve("alice", 1)?);
+/// users.reserve("alice", 1)?.commit();
+/// assert!(users.check("alice").is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "dropping it takes the request back"]
+pub struct KeyReservation<K: Hash + Eq, C, S: BuildHasher = RandomState> {
+    keyed: Keyed<K, C, S>,
+    key: K,
+    /// None once it is settled.
+    receipt: Option<Receipt>,
+}
+
+impl<K: Hash + Eq, C, S: BuildHasher> KeyReservation<K, C, S> {
+    /// Leaves the request counted.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_minute(1).build()?;
+    /// users.reserve("alice", 1)?.commit();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn commit(mut self) {
+        self.receipt = None;
+    }
+
+    /// Counts what the request has really cost, as
+    /// [`Reservation::commit_costs`](nanopace_limits::Reservation::commit_costs) does.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_minute(10).build()?;
+    /// users.reserve("alice", 8)?.commit_costs(3);
+    /// assert_eq!(users.standing("alice")?.remaining, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn commit_costs<'a>(mut self, actual: impl Into<Costs<'a>>) {
+        self.settle(actual.into());
+    }
+
+    fn settle(&mut self, actual: Costs<'_>) {
+        if let Some(receipt) = self.receipt.take() {
+            let Inner { engine, clock } = &*self.keyed.0;
+            engine.settle(&self.key, || clock.now(), &receipt, actual);
+        }
+    }
+}
+
+impl<K: Hash + Eq, C, S: BuildHasher> Drop for KeyReservation<K, C, S> {
+    fn drop(&mut self) {
+        self.settle(Costs::Same(0));
+    }
+}

@@ -1,0 +1,152 @@
+//! Limiters in a line.
+
+use crate::{Limit, Limiter, Limits, LimitsError, Quota};
+use std::time::Duration;
+
+/// Builds [`Limits`] step by step; [`Limiter::per_second`] begins one. What is not valid is
+/// reported at the end.
+///
+/// ```
+/// use nanopace_limits::{Limiter, LimitsError};
+///
+/// let limiter = Limiter::per_second(10).burst(20).and("5000/day").build()?;
+/// assert_eq!(limiter.limits().to_string(), "10/s burst 20, 5000/day");
+///
+/// let error = Limiter::per_second(0).build().unwrap_err();
+/// assert_eq!(error.to_string(), "a quota of zero lets nothing in: write 1 or more, such as 1/h");
+/// # Ok::<(), LimitsError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct LimitsBuilder(Result<Vec<Limit>, LimitsError>);
+
+impl LimitsBuilder {
+    /// Begins with a rate: `count` per `period`.
+    ///
+    /// ```
+    /// use nanopace_limits::LimitsBuilder;
+    /// use std::time::Duration;
+    ///
+    /// let limits = LimitsBuilder::new(3, Duration::from_secs(20)).limits()?;
+    /// assert_eq!(limits.to_string(), "3/20s");
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn new(count: u64, period: Duration) -> LimitsBuilder {
+        let quota = Quota::new(count, period);
+        LimitsBuilder(quota.map(|quota| vec![Limit::gcra(quota)]).map_err(LimitsError::from))
+    }
+
+    /// Lets up to `burst` of the last limit in at once. Without it that is one period's worth.
+    ///
+    /// ```
+    /// use nanopace_limits::Limiter;
+    ///
+    /// let limiter = Limiter::per_second(10).burst(1).build()?; // evenly spaced
+    /// assert!(limiter.check().is_ok());
+    /// assert!(limiter.check().is_err());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn burst(self, burst: u64) -> LimitsBuilder {
+        LimitsBuilder(self.0.and_then(|mut limits| {
+            let last = limits.last_mut().ok_or(LimitsError::NoBurst)?;
+            *last = last.with_burst(burst)?;
+            Ok(limits)
+        }))
+    }
+
+    /// Another limit at once, or several, written as [`Limits`] are.
+    ///
+    /// ```
+    /// use nanopace_limits::Limiter;
+    ///
+    /// let limiter = Limiter::per_second(10).and("100/min sliding-log, 5000/day").build()?;
+    /// assert_eq!(limiter.limits().each().len(), 3);
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn and(self, limits: &str) -> LimitsBuilder {
+        LimitsBuilder(self.0.and_then(|mut all| {
+            all.extend_from_slice(limits.parse::<Limits>()?.each());
+            Ok(all)
+        }))
+    }
+
+    /// The limits.
+    ///
+    /// # Errors
+    /// [`LimitsError`]: what is wrong with the first of the steps that is not valid.
+    ///
+    /// ```
+    /// use nanopace_limits::Limiter;
+    ///
+    /// assert_eq!(Limiter::per_minute(3).limits()?.to_string(), "3/m");
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn limits(self) -> Result<Limits, LimitsError> {
+        self.0.map(Limits::new)
+    }
+
+    /// A limiter with these limits.
+    ///
+    /// # Errors
+    /// As for [`limits`](LimitsBuilder::limits).
+    ///
+    /// ```
+    /// use nanopace_limits::Limiter;
+    ///
+    /// assert!(Limiter::per_second(100).build()?.check().is_ok());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn build(self) -> Result<Limiter, LimitsError> {
+        self.limits().map(Limiter::new)
+    }
+}
+
+impl Limiter {
+    /// Begins with `count` requests per second.
+    ///
+    /// ```
+    /// use nanopace_limits::Limiter;
+    ///
+    /// assert!(Limiter::per_second(100).build()?.check().is_ok());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn per_second(count: u64) -> LimitsBuilder {
+        LimitsBuilder::new(count, Duration::from_secs(1))
+    }
+
+    /// Begins with `count` requests per minute.
+    ///
+    /// ```
+    /// use nanopace_limits::Limiter;
+    ///
+    /// assert!(Limiter::per_minute(100).build()?.check().is_ok());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn per_minute(count: u64) -> LimitsBuilder {
+        LimitsBuilder::new(count, Duration::from_secs(60))
+    }
+
+    /// Begins with `count` requests per hour.
+    ///
+    /// ```
+    /// use nanopace_limits::Limiter;
+    ///
+    /// assert!(Limiter::per_hour(100).build()?.check().is_ok());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn per_hour(count: u64) -> LimitsBuilder {
+        LimitsBuilder::new(count, Duration::from_secs(3_600))
+    }
+
+    /// Begins with `count` requests per day of 24 hours.
+    ///
+    /// ```
+    /// use nanopace_limits::Limiter;
+    ///
+    /// assert!(Limiter::per_day(100).build()?.check().is_ok());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn per_day(count: u64) -> LimitsBuilder {
+        LimitsBuilder::new(count, Duration::from_secs(86_400))
+    }
+}

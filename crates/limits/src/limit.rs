@@ -1,0 +1,428 @@
+//! One limit, of any kind, in words.
+
+use crate::standing::policy;
+use crate::{
+    AggregatedState, AggregatedWindow, FixedWindow, Gcra, Quota, QuotaError, Rejected,
+    RollingCount, Rule, SlidingCounter, SlidingLog, Standing,
+};
+use core::num::NonZeroU16;
+use core::{fmt, str::FromStr};
+use nanopace::Nanos;
+use std::boxed::Box;
+use thiserror::Error;
+
+/// One limit, of any kind. It is written as a [`Quota`], and behind it the kind:
+///
+/// | written | means | rule |
+/// |---|---|---|
+/// | `10/s` | a rate, of which a period's worth may get in at once | [`Gcra`] |
+/// | `10/s burst 20` | a rate, of which 20 may get in at once | [`Gcra`] |
+/// | `1000/h in 60` | no more in any hour, counted in 60 slots | [`AggregatedWindow`] |
+/// | `10/s sliding-log` | no more in any second, each request remembered | [`SlidingLog`] |
+/// | `10/s sliding-log-all` | the same, and rejected requests count too | [`SlidingLog`] |
+/// | `10/s fixed-window` | no more in each second of the clock | [`FixedWindow`] |
+/// | `10/s sliding-counter` | about that in any second, in a word | [`SlidingCounter`] |
+///
+/// ```
+/// use nanopace_limits::Limit;
+///
+/// let limit: Limit = "10/s burst 20".parse()?;
+/// assert_eq!(limit, Limit::gcra_with_burst("10/s".parse()?, 20)?);
+/// # Ok::<(), nanopace_limits::LimitsError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    quota: Quota,
+    pub(crate) law: Law,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Law {
+    Gcra { rule: Gcra, burst: u64 },
+    Window { rule: AggregatedWindow },
+    Log { rule: SlidingLog },
+    Fixed { rule: FixedWindow },
+    Counter { rule: SlidingCounter },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum LimitState {
+    Word(u64),
+    /// Boxed, so that a limit of one word takes no more memory than it needs.
+    Window(Box<AggregatedState>),
+    Log(Box<RollingCount>),
+}
+
+/// Where a request was counted, so that it can be taken back.
+pub(crate) type Place = u64;
+
+/// Why a text is not a [`Limit`], or not [`Limits`](crate::Limits).
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LimitsError {
+    /// A quota that is not valid, or a burst that does not go with it.
+    #[error(transparent)]
+    Quota(#[from] QuotaError),
+    /// Text that is not a number of slots.
+    #[error("`{0}` is no number of slots: write 1 to 65535, as in `1000/h in 60`")]
+    Slots(String),
+    /// Text that is not a burst.
+    #[error("`{0}` is no burst: write how many may get in at once, as in `10/s burst 20`")]
+    Burst(String),
+    /// Text that is not a kind of limit.
+    #[error(
+        "`{0}` is no kind of limit: write `burst 20`, `in 60`, `sliding-log`, `sliding-log-all`, `fixed-window` or `sliding-counter` behind the quota, or nothing"
+    )]
+    Kind(String),
+    /// A burst for a limit that has none of its own.
+    #[error(
+        "only a rate has a burst of its own: give it one, as in `10/s burst 20`, or leave the burst away"
+    )]
+    NoBurst,
+}
+
+/// A limit's rule and state together; a state is never another law's, because [`Limit::fresh`]
+/// makes all.
+macro_rules! with_law {
+    ($limit:expr, $state:expr, |$rule:ident, $own:ident| $answer:expr) => {
+        match (&$limit.law, $state) {
+            (Law::Gcra { rule: $rule, .. }, LimitState::Word($own)) => $answer,
+            (Law::Window { rule: $rule }, LimitState::Window($own)) => $answer,
+            (Law::Log { rule: $rule }, LimitState::Log($own)) => $answer,
+            (Law::Fixed { rule: $rule }, LimitState::Word($own)) => $answer,
+            (Law::Counter { rule: $rule }, LimitState::Word($own)) => $answer,
+            _ => unreachable!("a state of another law"),
+        }
+    };
+}
+
+impl Limit {
+    /// `quota` as a [`Gcra`]. All of its count may get in at once.
+    ///
+    /// ```
+    /// use nanopace_limits::Limit;
+    ///
+    /// assert_eq!(Limit::gcra("10/s".parse()?).to_string(), "10/s");
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn gcra(quota: Quota) -> Limit {
+        Limit { quota, law: Law::Gcra { rule: Gcra::new(quota), burst: quota.count() } }
+    }
+
+    /// `quota` as a [`Gcra`], of which up to `burst` may get in at once.
+    ///
+    /// # Errors
+    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for
+    /// one that takes more than 292 years to come back.
+    ///
+    /// ```
+    /// use nanopace_limits::Limit;
+    ///
+    /// assert_eq!(Limit::gcra_with_burst("10/s".parse()?, 20)?.to_string(), "10/s burst 20");
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn gcra_with_burst(quota: Quota, burst: u64) -> Result<Limit, QuotaError> {
+        let rule = Gcra::with_burst(quota, burst)?;
+        Ok(Limit { quota, law: Law::Gcra { rule, burst } })
+    }
+
+    /// `quota` as an [`AggregatedWindow`] of `slots` slots.
+    ///
+    /// ```
+    /// use nanopace_limits::Limit;
+    /// use std::num::NonZeroU16;
+    ///
+    /// let limit = Limit::window("1000/h".parse()?, NonZeroU16::new(60).unwrap());
+    /// assert_eq!(limit.to_string(), "1000/h in 60");
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn window(quota: Quota, slots: NonZeroU16) -> Limit {
+        Limit { quota, law: Law::Window { rule: AggregatedWindow::new(quota, slots) } }
+    }
+
+    /// `quota` as a [`SlidingLog`].
+    ///
+    /// ```
+    /// use nanopace_limits::Limit;
+    ///
+    /// assert_eq!(Limit::sliding_log("10/s".parse()?).to_string(), "10/s sliding-log");
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn sliding_log(quota: Quota) -> Limit {
+        Limit { quota, law: Law::Log { rule: SlidingLog::new(quota) } }
+    }
+
+    /// `quota` as a [`SlidingLog`] that counts rejected requests too.
+    ///
+    /// ```
+    /// use nanopace_limits::Limit;
+    ///
+    /// let limit = Limit::sliding_log_counting_rejected("10/s".parse()?);
+    /// assert_eq!(limit.to_string(), "10/s sliding-log-all");
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn sliding_log_counting_rejected(quota: Quota) -> Limit {
+        Limit { quota, law: Law::Log { rule: SlidingLog::counting_rejected(quota) } }
+    }
+
+    /// `quota` as a [`FixedWindow`].
+    ///
+    /// ```
+    /// use nanopace_limits::Limit;
+    ///
+    /// assert_eq!(Limit::fixed_window("10/s".parse()?).to_string(), "10/s fixed-window");
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn fixed_window(quota: Quota) -> Limit {
+        Limit { quota, law: Law::Fixed { rule: FixedWindow::new(quota) } }
+    }
+
+    /// `quota` as a [`SlidingCounter`].
+    ///
+    /// # Errors
+    /// [`QuotaError::TooManyForAWord`] for a count that does not fit beside two windows' numbers.
+    ///
+    /// ```
+    /// use nanopace_limits::Limit;
+    ///
+    /// assert_eq!(Limit::sliding_counter("10/s".parse()?)?.to_string(), "10/s sliding-counter");
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn sliding_counter(quota: Quota) -> Result<Limit, QuotaError> {
+        Ok(Limit { quota, law: Law::Counter { rule: SlidingCounter::new(quota)? } })
+    }
+
+    /// The same rate, of which up to `burst` may get in at once.
+    ///
+    /// # Errors
+    /// [`LimitsError::NoBurst`] for a limit that is not a rate, or as for
+    /// [`gcra_with_burst`](Limit::gcra_with_burst).
+    ///
+    /// ```
+    /// use nanopace_limits::Limit;
+    ///
+    /// assert_eq!(Limit::gcra("10/s".parse()?).with_burst(20)?.to_string(), "10/s burst 20");
+    /// assert!(Limit::sliding_log("10/s".parse()?).with_burst(20).is_err());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn with_burst(&self, burst: u64) -> Result<Limit, LimitsError> {
+        match self.law {
+            Law::Gcra { .. } => Ok(Limit::gcra_with_burst(self.quota, burst)?),
+            _ => Err(LimitsError::NoBurst),
+        }
+    }
+
+    /// Its quota.
+    ///
+    /// ```
+    /// use nanopace_limits::Limit;
+    ///
+    /// assert_eq!("10/s burst 20".parse::<Limit>()?.quota(), "10/s".parse()?);
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        self.quota
+    }
+
+    pub(crate) fn fresh(&self) -> LimitState {
+        match &self.law {
+            Law::Gcra { rule, .. } => LimitState::Word(rule.fresh()),
+            Law::Window { rule } => LimitState::Window(Box::new(rule.fresh())),
+            Law::Log { rule } => LimitState::Log(Box::new(rule.fresh())),
+            Law::Fixed { rule } => LimitState::Word(rule.fresh()),
+            Law::Counter { rule } => LimitState::Word(rule.fresh()),
+        }
+    }
+
+    pub(crate) fn most(&self) -> u64 {
+        match &self.law {
+            Law::Gcra { burst, .. } => *burst,
+            _ => self.quota.count(),
+        }
+    }
+
+    pub(crate) fn advance(&self, state: &mut LimitState, now: Nanos) {
+        with_law!(self, state, |rule, own| rule.advance(own, now));
+    }
+
+    pub(crate) fn check(&self, state: &LimitState, now: Nanos, n: u64) -> Result<(), Rejected> {
+        with_law!(self, state, |rule, own| rule.check(own, now, n))
+    }
+
+    pub(crate) fn debit(&self, state: &mut LimitState, now: Nanos, n: u64) {
+        with_law!(self, state, |rule, own| rule.debit(own, now, n));
+    }
+
+    /// Counts what is let in although it may not fit.
+    pub(crate) fn debit_beyond(&self, state: &mut LimitState, now: Nanos, n: u64) {
+        match (&self.law, state) {
+            (Law::Gcra { rule, .. }, LimitState::Word(owed)) => {
+                *owed = rule.owing_beyond(*owed, now, n);
+            }
+            (_, state) => self.debit(state, now, n),
+        }
+    }
+
+    pub(crate) fn refuse(&self, state: &mut LimitState, now: Nanos, n: u64) {
+        with_law!(self, state, |rule, own| rule.refuse(own, now, n));
+    }
+
+    pub(crate) fn idle_from(&self, state: &LimitState) -> Nanos {
+        with_law!(self, state, |rule, own| rule.idle_from(own))
+    }
+
+    pub(crate) fn standing(&self, state: &LimitState, now: Nanos) -> Standing {
+        with_law!(self, state, |rule, own| rule.standing(own, now))
+    }
+
+    pub(crate) fn remaining(&self, state: &LimitState, now: Nanos) -> u64 {
+        with_law!(self, state, |rule, own| rule.remaining(own, now))
+    }
+
+    /// Its part of the header field `RateLimit-Policy`.
+    pub(crate) fn policy(&self) -> String {
+        let most = self.most();
+        let window_ns = match self.law {
+            Law::Gcra { .. } => u128::from(self.quota.period_ns()) * u128::from(most),
+            _ => u128::from(self.quota.period_ns()) * u128::from(self.quota.count()),
+        };
+        let whole = u128::from(self.quota.count()) * 1_000_000_000;
+        let window = if window_ns % whole == 0 { Some(window_ns / whole) } else { None };
+        policy(&self.to_string(), most, window)
+    }
+
+    /// Where the last request was counted.
+    pub(crate) fn counted_at(&self, state: &LimitState) -> Place {
+        match (&self.law, state) {
+            (Law::Fixed { rule }, LimitState::Word(word)) => rule.window(*word),
+            (Law::Counter { rule }, LimitState::Word(word)) => rule.window(*word),
+            (_, LimitState::Word(owed)) => *owed,
+            (_, LimitState::Window(state)) => AggregatedWindow::newest(state),
+            (_, LimitState::Log(log)) => log.latest().as_nanos(),
+        }
+    }
+
+    /// Takes back `n` that were counted there. Nothing gets in afterwards that would not get in
+    /// without them.
+    pub(crate) fn take_back(&self, state: &mut LimitState, place: Place, now: Nanos, n: u64) {
+        match (&self.law, state) {
+            (Law::Gcra { rule, .. }, LimitState::Word(owed)) => {
+                *owed = rule.without(*owed, place, now, n);
+            }
+            (Law::Fixed { rule }, LimitState::Word(word)) => {
+                *word = rule.without(*word, place, n);
+            }
+            (Law::Counter { rule }, LimitState::Word(word)) => {
+                *word = rule.without(*word, place, n);
+            }
+            (_, LimitState::Window(state)) => AggregatedWindow::take_back(state, place, n),
+            (_, LimitState::Log(log)) => log.take_back(Nanos::from_nanos(place), n),
+            _ => unreachable!("a state of another law"),
+        }
+    }
+
+    /// What still counts at `now`, oldest first: the latest moment at which it may have been let
+    /// in, and how much it is. Nothing of a GCRA limit, which knows only what it is owed.
+    pub(crate) fn let_in(&self, state: &LimitState, now: Nanos) -> Vec<(Nanos, u64)> {
+        match (&self.law, state) {
+            (Law::Window { rule }, LimitState::Window(state)) => rule.let_in(state, now).collect(),
+            (Law::Fixed { rule }, LimitState::Word(word)) => rule.let_in(*word, now).collect(),
+            (Law::Counter { rule }, LimitState::Word(word)) => rule.let_in(*word, now).collect(),
+            (_, LimitState::Log(log)) => log.counted().collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl PartialEq for Limit {
+    fn eq(&self, other: &Limit) -> bool {
+        self.quota == other.quota && self.kind() == other.kind()
+    }
+}
+
+impl Eq for Limit {}
+
+/// The kind of a limit, and what it has beside its quota.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Gcra { burst: u64 },
+    Window { slots: NonZeroU16 },
+    Log,
+    LogAll,
+    Fixed,
+    Counter,
+}
+
+impl Limit {
+    pub(crate) fn kind(&self) -> Kind {
+        match &self.law {
+            Law::Gcra { burst, .. } => Kind::Gcra { burst: *burst },
+            Law::Window { rule } => Kind::Window { slots: rule.slots() },
+            Law::Log { rule } if rule.counts_rejected() => Kind::LogAll,
+            Law::Log { .. } => Kind::Log,
+            Law::Fixed { .. } => Kind::Fixed,
+            Law::Counter { .. } => Kind::Counter,
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    /// As [`FromStr`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.quota)?;
+        match self.kind() {
+            Kind::Gcra { burst } if burst == self.quota.count() => Ok(()),
+            Kind::Gcra { burst } => write!(f, " burst {burst}"),
+            Kind::Window { slots } => write!(f, " in {slots}"),
+            Kind::Log => f.write_str(" sliding-log"),
+            Kind::LogAll => f.write_str(" sliding-log-all"),
+            Kind::Fixed => f.write_str(" fixed-window"),
+            Kind::Counter => f.write_str(" sliding-counter"),
+        }
+    }
+}
+
+impl FromStr for Limit {
+    type Err = LimitsError;
+
+    fn from_str(text: &str) -> Result<Limit, LimitsError> {
+        let text = text.trim();
+        let place = KINDS.iter().filter_map(|word| text.find(word)).min();
+        let (quota, kind) = text.split_at(place.unwrap_or(text.len()));
+        let quota: Quota = quota
+            .parse()
+            .map_err(|error: QuotaError| unknown_kind(text).unwrap_or(error.into()))?;
+        let number = |word: &str| kind.strip_prefix(word).map(str::trim);
+        if let Some(burst) = number(" burst ") {
+            let burst = burst.parse().map_err(|_| LimitsError::Burst(burst.to_owned()))?;
+            return Ok(Limit::gcra_with_burst(quota, burst)?);
+        }
+        if let Some(slots) = number(" in ") {
+            let slots = slots.parse().map_err(|_| LimitsError::Slots(slots.to_owned()))?;
+            return Ok(Limit::window(quota, slots));
+        }
+        match kind.trim() {
+            "" => Ok(Limit::gcra(quota)),
+            "sliding-log" => Ok(Limit::sliding_log(quota)),
+            "sliding-log-all" => Ok(Limit::sliding_log_counting_rejected(quota)),
+            "fixed-window" => Ok(Limit::fixed_window(quota)),
+            "sliding-counter" => Ok(Limit::sliding_counter(quota)?),
+            other => Err(LimitsError::Kind(other.to_owned())),
+        }
+    }
+}
+
+/// What the kinds of limits begin with behind a quota.
+const KINDS: [&str; 4] = [" burst ", " in ", " sliding-", " fixed-"];
+
+/// The error for something unknown behind a quota.
+fn unknown_kind(text: &str) -> Option<LimitsError> {
+    let (quota, kind) = text.split_once(' ')?;
+    quota.parse::<Quota>().ok().map(|_| LimitsError::Kind(kind.trim().to_owned()))
+}

@@ -1,0 +1,441 @@
+//! Several limits at once, in words, which may give way to others.
+
+use crate::costs::Costs;
+use crate::limit::LimitState;
+use crate::replaced::{Account, Replaced};
+use crate::{CostsRejected, Decision, Limit, LimitsError, Receipt, Rejected, Rule, Standing};
+use nanopace::Nanos;
+use smallvec::SmallVec;
+use std::cmp::Reverse;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One limit or several at once. All of them are checked before any is debited. They are written with
+/// commas between them.
+///
+/// # When they change
+///
+/// [`carry`](Limits::carry) makes the state that other limits go on with. What was counted stays
+/// counted:
+///
+/// * A limit that has stayed the same goes on as if nothing had happened. So does a window whose
+///   count is the only thing that has changed.
+/// * Another limit begins with what the limits before it have recorded. One that counts requests in
+///   windows counts each at the latest moment at which it may have been let in. A rate is exhausted
+///   at worst, so it lets in one more after one interval at the latest.
+/// * A limit that is no longer in force keeps counting until all that it has counted is paid off or
+///   has left its window. If it comes back into force before, it is as if it had been there all
+///   along. So lowering a limit and raising it again lets nothing in twice. Up to eight such limits
+///   are kept: those that count for longest.
+///
+/// Between rates, and between windows of one kind and period, no more gets in than the highest of
+/// the limits that were in force lets through, in any span.
+///
+/// Between other limits that can't be so, because a limit records only what it needs itself. A rate
+/// knows what is owed, not when it was let in: `10/s burst 1` that has let in ten in the last 0.9 s
+/// owes for one. If `20/s in 10` takes its place, 29 are let in within 0.95 s. And a window that is
+/// full exhausts a lower rate, which lets in again after an interval, not after the window. What
+/// holds for any change: in a span around it, no more gets in than the old limits let through in the
+/// part before it, and the new ones in the part after it.
+///
+/// ```
+/// use nanopace_limits::Limits;
+///
+/// let limits: Limits = "10/s burst 20, 1000/h in 60".parse()?;
+/// assert_eq!(limits.each().len(), 2);
+/// assert_eq!(limits.to_string().parse::<Limits>()?, limits);
+///
+/// let error = "10/s, 1000/h in no".parse::<Limits>().unwrap_err();
+/// assert_eq!(error.to_string(), "`no` is no number of slots: write 1 to 65535, as in `1000/h in 60`");
+/// # Ok::<(), nanopace_limits::LimitsError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits(SmallVec<[Limit; 1]>);
+
+/// What [`Limits`] remember, and what the limits before them still count.
+#[derive(Clone, Debug, Default)]
+pub struct LimitsState {
+    /// As many as there are limits.
+    in_force: SmallVec<[LimitState; 1]>,
+    replaced: Option<Box<Replaced>>,
+}
+
+impl Limits {
+    /// Several limits at once. No limits at all let every request through.
+    ///
+    /// ```
+    /// use nanopace_limits::{Limit, Limits};
+    ///
+    /// let limits = Limits::new([Limit::gcra("10/s".parse()?), "1000/h in 60".parse()?]);
+    /// assert_eq!(limits.to_string(), "10/s, 1000/h in 60");
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn new(limits: impl IntoIterator<Item = Limit>) -> Limits {
+        Limits(limits.into_iter().collect())
+    }
+
+    /// All of them.
+    ///
+    /// ```
+    /// use nanopace_limits::Limits;
+    ///
+    /// assert_eq!("10/s, 1000/h in 60".parse::<Limits>()?.each().len(), 2);
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn each(&self) -> &[Limit] {
+        &self.0
+    }
+
+    /// The state that these limits begin with when they replace the `old` ones at `now`. What was
+    /// counted stays counted, as [`Limits`] say.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::Limits;
+    /// use nanopace_limits::Rule;
+    ///
+    /// let (old, new): (Limits, Limits) = ("2/s".parse()?, "3/s".parse()?);
+    /// let mut state = old.fresh();
+    /// old.decide(&mut state, Nanos::ZERO, 2)?;
+    /// let mut state = new.carry(&old, &state, Nanos::ZERO);
+    /// assert!(new.decide(&mut state, Nanos::ZERO, 1).is_ok());
+    /// assert!(new.decide(&mut state, Nanos::ZERO, 1).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn carry(&self, old: &Limits, state: &LimitsState, now: Nanos) -> LimitsState {
+        let account = |(limit, state): (&Limit, &LimitState)| Account::new(*limit, state.clone());
+        let mut accounts: Vec<Account> = old.0.iter().zip(&state.in_force).map(account).collect();
+        accounts.extend(state.replaced.iter().flat_map(|replaced| replaced.accounts()).cloned());
+        let opened = |(place, limit): (usize, &Limit)| {
+            let same_place = accounts[..old.0.len()].get(place);
+            Account::opened(*limit, same_place, &accounts, now)
+        };
+        let in_force: Vec<Account> = self.0.iter().enumerate().map(opened).collect();
+        let replaced = Replaced::by(&in_force, accounts, now);
+        LimitsState { in_force: in_force.into_iter().map(Account::into_state).collect(), replaced }
+    }
+
+    /// How that limit stands which has the least left, or of several that have nothing left the one
+    /// with the longest reset; and which one that is. Without limits, number 0, without end.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Limits, Rule};
+    ///
+    /// let limits: Limits = "10/s, 12/min".parse()?;
+    /// let mut state = limits.fresh();
+    /// limits.decide(&mut state, Nanos::ZERO, 8).unwrap();
+    /// let (limit, standing) = limits.tightest(&state, Nanos::from_nanos(1_000_000_000));
+    /// assert_eq!((limit, standing.limit, standing.remaining), (1, 12, 4));
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn tightest(&self, state: &LimitsState, now: Nanos) -> (usize, Standing) {
+        let standings = self.each_with(state).map(|(limit, state)| limit.standing(state, now));
+        let order = |standing: &Standing| match standing.remaining {
+            0 => (0, Reverse(standing.reset)),
+            left => (left, Reverse(Duration::ZERO)),
+        };
+        standings.enumerate().min_by_key(|(_, standing)| order(standing)).unwrap_or((0, ENDLESS))
+    }
+
+    /// The value of the header field `RateLimit-Policy`: each limit by its text, with the most that
+    /// gets in at once, and with the seconds of its period where these are whole.
+    ///
+    /// ```
+    /// use nanopace_limits::Limits;
+    ///
+    /// let limits: Limits = "10/s burst 20, 5000/day sliding-log".parse()?;
+    /// assert_eq!(
+    ///     limits.policy(),
+    ///     r#""10/s burst 20";q=20;w=2, "5000/day sliding-log";q=5000;w=86400"#
+    /// );
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn policy(&self) -> String {
+        let policies: Vec<String> = self.0.iter().map(Limit::policy).collect();
+        policies.join(", ")
+    }
+
+    fn each_with<'a>(
+        &'a self,
+        state: &'a LimitsState,
+    ) -> impl Iterator<Item = (&'a Limit, &'a LimitState)> {
+        self.0.iter().zip(&state.in_force)
+    }
+
+    /// The whole decision on a request that costs each limit something of its own: all of it is
+    /// counted, or nothing. (What is rejected is counted by limits that count rejected requests.)
+    ///
+    /// # Errors
+    /// [`CostsRejected`].
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Limits, Rule};
+    ///
+    /// let limits: Limits = "100/min, 1M/min".parse()?;
+    /// let mut state = limits.fresh();
+    /// assert!(limits.decide_costs(&mut state, Nanos::ZERO, &[1, 900_000]).is_ok());
+    /// assert!(limits.decide_costs(&mut state, Nanos::ZERO, &[1, 900_000]).is_err());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn decide_costs<'a>(
+        &self,
+        state: &mut LimitsState,
+        now: Nanos,
+        costs: impl Into<Costs<'a>>,
+    ) -> Result<(), CostsRejected> {
+        let costs = costs.into();
+        costs.fit(self.0.len())?;
+        Ok(self.decide_each(state, now, costs)?)
+    }
+
+    /// The same, with what there is to say about it.
+    ///
+    /// # Errors
+    /// [`CostsRejected::Number`] if there is not one cost for each limit.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Limits, Rule};
+    ///
+    /// let limits: Limits = "100/min, 1M/min".parse()?;
+    /// let mut state = limits.fresh();
+    /// let decision = limits.decision_costs(&mut state, Nanos::ZERO, &[1, 999_999])?;
+    /// assert_eq!((decision.which(), decision.remaining()), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn decision_costs<'a>(
+        &self,
+        state: &mut LimitsState,
+        now: Nanos,
+        costs: impl Into<Costs<'a>>,
+    ) -> Result<Decision, CostsRejected> {
+        let costs = costs.into();
+        costs.fit(self.0.len())?;
+        Ok(self.decision_each(state, now, costs))
+    }
+
+    /// The receipt of the request that the state has just counted.
+    pub(crate) fn receipt(self: &Arc<Limits>, state: &LimitsState, costs: Costs<'_>) -> Receipt {
+        Receipt {
+            limits: Arc::clone(self),
+            costs: (0..self.0.len()).map(|limit| costs.of(limit)).collect(),
+            places: self.each_with(state).map(|(limit, state)| limit.counted_at(state)).collect(),
+        }
+    }
+
+    /// Lets in a request that can be taken back, or says why not.
+    ///
+    /// # Errors
+    /// As for [`decide_costs`](Limits::decide_costs).
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Costs, Limits, Rule};
+    /// use std::sync::Arc;
+    ///
+    /// let limits: Arc<Limits> = Arc::new("5/day".parse()?);
+    /// let mut state = limits.fresh();
+    /// let receipt = limits.reserve(&mut state, Nanos::ZERO, 5)?;
+    /// assert_eq!(limits.remaining(&state, Nanos::ZERO), 0);
+    /// limits.settle(&mut state, Nanos::ZERO, &receipt, Costs::Same(2));
+    /// assert_eq!(limits.remaining(&state, Nanos::ZERO), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reserve<'a>(
+        self: &Arc<Limits>,
+        state: &mut LimitsState,
+        now: Nanos,
+        costs: impl Into<Costs<'a>>,
+    ) -> Result<Receipt, CostsRejected> {
+        let costs = costs.into();
+        self.decide_costs(state, now, costs)?;
+        Ok(self.receipt(state, costs))
+    }
+
+    /// The whole decision, and how that limit stands after it which has rejected the request for
+    /// the longest time, or else the tightest one.
+    fn decision_each(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) -> Decision {
+        let answer = self.decide_each(state, now, costs);
+        let rejects = |(place, (limit, state)): (usize, (&Limit, &LimitState))| {
+            answer.is_err() && limit.check(state, now, costs.of(place)) == answer
+        };
+        let rejecting = self.each_with(state).enumerate().position(rejects);
+        let (which, standing) = match rejecting {
+            Some(place) => (place, self.0[place].standing(&state.in_force[place], now)),
+            None => self.tightest(state, now),
+        };
+        Decision::new(answer, now, standing).by(which)
+    }
+
+    /// The whole decision on costs that fit the limits. Zero of a limit is always let in by it.
+    fn decide_each(
+        &self,
+        state: &mut LimitsState,
+        now: Nanos,
+        costs: Costs<'_>,
+    ) -> Result<(), Rejected> {
+        let answer = self.check_costs(state, now, costs);
+        match answer {
+            Ok(()) if self.largest(costs) == 0 => (),
+            Err(Rejected::ExceedsCapacity { .. }) => (),
+            Err(Rejected::NotUntil(_)) => {
+                self.advance(state, now);
+                self.refuse_costs(state, now, costs);
+            }
+            Ok(()) => {
+                self.advance(state, now);
+                self.debit_costs(state, now, costs);
+            }
+        }
+        answer
+    }
+
+    /// If several limits reject the request, the answer is the one with the longest wait.
+    fn check_costs(
+        &self,
+        state: &LimitsState,
+        now: Nanos,
+        costs: Costs<'_>,
+    ) -> Result<(), Rejected> {
+        let answers = self
+            .each_with(state)
+            .enumerate()
+            .map(|(place, (limit, state))| limit.check(state, now, costs.of(place)));
+        answers.filter_map(Result::err).max().map_or(Ok(()), Err)
+    }
+
+    fn debit_costs(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) {
+        for (place, (limit, state)) in self.0.iter().zip(&mut state.in_force).enumerate() {
+            limit.debit(state, now, costs.of(place));
+        }
+        if let Some(replaced) = &mut state.replaced {
+            replaced.debit(now, self.largest(costs));
+        }
+    }
+
+    fn refuse_costs(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) {
+        for (place, (limit, state)) in self.0.iter().zip(&mut state.in_force).enumerate() {
+            limit.refuse(state, now, costs.of(place));
+        }
+    }
+
+    /// What limits that are no longer in force count: they may have counted any of the costs.
+    fn largest(&self, costs: Costs<'_>) -> u64 {
+        (0..self.0.len().max(1)).map(|place| costs.of(place)).max().unwrap_or(0)
+    }
+
+    /// Counts `actual` for a request that has been counted, instead of what its receipt says. What is
+    /// less is taken back, of limits that have stayed the same since; but nothing that time has paid
+    /// off, or that has left its window. What is more is counted even if it does not fit. Costs that
+    /// are missing count as they were.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Limits, Rule};
+    /// use std::sync::Arc;
+    ///
+    /// let limits: Arc<Limits> = Arc::new("100/min, 10k/min".parse()?);
+    /// let mut state = limits.fresh();
+    /// let receipt = limits.reserve(&mut state, Nanos::ZERO, &[1, 4_000])?;
+    /// limits.settle(&mut state, Nanos::ZERO, &receipt, &[1, 1_500]);
+    /// assert!(limits.decide_costs(&mut state, Nanos::ZERO, &[1, 8_500]).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn settle<'a>(
+        &self,
+        state: &mut LimitsState,
+        now: Nanos,
+        receipt: &Receipt,
+        actual: impl Into<Costs<'a>>,
+    ) {
+        let actual = actual.into();
+        for (number, (limit, state)) in self.0.iter().zip(&mut state.in_force).enumerate() {
+            let Some(then) = receipt.number_of(number, limit) else { continue };
+            let (counted, actual) = (receipt.costs[then], actual.given(then));
+            match counted.checked_sub(actual.unwrap_or(counted)) {
+                Some(back) => limit.take_back(state, receipt.places[then], now, back),
+                None => limit.debit_beyond(state, now, actual.unwrap_or(counted) - counted),
+            }
+        }
+    }
+}
+
+/// How it stands where there is no limit.
+const ENDLESS: Standing = Standing { limit: u64::MAX, remaining: u64::MAX, reset: Duration::ZERO };
+
+impl Rule for Limits {
+    type State = LimitsState;
+
+    fn fresh(&self) -> LimitsState {
+        LimitsState { in_force: self.0.iter().map(Limit::fresh).collect(), replaced: None }
+    }
+
+    fn most(&self) -> u64 {
+        self.0.iter().map(Limit::most).min().unwrap_or(u64::MAX)
+    }
+
+    fn advance(&self, state: &mut LimitsState, now: Nanos) {
+        for (limit, state) in self.0.iter().zip(&mut state.in_force) {
+            limit.advance(state, now);
+        }
+        state.replaced.take_if(|replaced| replaced.has_ended(now));
+    }
+
+    fn check(&self, state: &LimitsState, now: Nanos, n: u64) -> Result<(), Rejected> {
+        self.check_costs(state, now, Costs::Same(n))
+    }
+
+    fn debit(&self, state: &mut LimitsState, now: Nanos, n: u64) {
+        self.debit_costs(state, now, Costs::Same(n));
+    }
+
+    fn refuse(&self, state: &mut LimitsState, now: Nanos, n: u64) {
+        self.refuse_costs(state, now, Costs::Same(n));
+    }
+
+    fn idle_from(&self, state: &LimitsState) -> Nanos {
+        let in_force = self.each_with(state).map(|(limit, state)| limit.idle_from(state)).max();
+        let replaced = state.replaced.as_ref().map(|replaced| replaced.idle_from());
+        in_force.max(replaced).unwrap_or(Nanos::ZERO)
+    }
+
+    fn remaining(&self, state: &LimitsState, now: Nanos) -> u64 {
+        let each = self.each_with(state).map(|(limit, state)| limit.remaining(state, now));
+        each.min().unwrap_or(u64::MAX)
+    }
+
+    fn decision(&self, state: &mut LimitsState, now: Nanos, n: u64) -> Decision {
+        self.decision_each(state, now, Costs::Same(n))
+    }
+}
+
+impl fmt::Display for Limits {
+    /// As [`FromStr`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut comma = "";
+        for limit in &self.0 {
+            write!(f, "{comma}{limit}")?;
+            comma = ", ";
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Limits {
+    type Err = LimitsError;
+
+    fn from_str(text: &str) -> Result<Limits, LimitsError> {
+        if text.trim().is_empty() {
+            return Ok(Limits(SmallVec::new()));
+        }
+        text.split(',').map(str::parse).collect::<Result<_, _>>().map(Limits)
+    }
+}
