@@ -2,7 +2,7 @@
 
 use crate::acquire::Acquire;
 use crate::line::Line;
-use crate::timer::{ThreadTimer, Timer};
+use crate::timer::{self, Timer};
 use nanopace::{Grant, Nanos, Pacer, Refused};
 use std::io;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl AsyncPacer {
     /// # Errors
     /// When the system has no thread left for the timer.
     pub fn new(pacer: Pacer) -> io::Result<AsyncPacer> {
-        Ok(AsyncPacer(Line::new(pacer, best_timer()?)))
+        Ok(AsyncPacer(Line::new(pacer, timer::best()?)))
     }
 
     /// A line in front of `pacer`, with a timer of the caller's choice.
@@ -130,13 +130,4 @@ impl AsyncPacer {
     pub fn pacer(&self) -> &Pacer {
         &self.0.pacer
     }
-}
-
-/// The runtime's own timer if the caller is in a runtime that is known, else a thread.
-fn best_timer() -> io::Result<Box<dyn Timer>> {
-    #[cfg(all(feature = "tokio", target_os = "linux"))]
-    if let Ok(timer) = crate::timer::TokioTimer::new() {
-        return Ok(Box::new(timer));
-    }
-    Ok(Box::new(ThreadTimer::new()?))
 }

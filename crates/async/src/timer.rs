@@ -1,6 +1,7 @@
 //! What wakes the leader of a line when its slot is due.
 
 mod alarm;
+mod alarms;
 #[cfg(feature = "async-io")]
 mod async_io;
 mod thread;
@@ -8,8 +9,31 @@ mod thread;
 mod tokio;
 
 pub use alarm::Timer;
+pub use alarms::{Alarm, Alarms};
 #[cfg(feature = "async-io")]
 pub use async_io::AsyncIoTimer;
 pub use thread::ThreadTimer;
 #[cfg(all(feature = "tokio", target_os = "linux"))]
 pub use tokio::TokioTimer;
+
+use std::io;
+
+/// The best timer for where the caller runs: in tokio's reactor on Linux, or else a thread.
+///
+/// # Errors
+/// When the thread can't be started.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// let timer = nanopace_async::timer::best()?;
+/// # let _ = timer;
+/// # Ok(())
+/// # }
+/// ```
+pub fn best() -> io::Result<Box<dyn Timer>> {
+    #[cfg(all(feature = "tokio", target_os = "linux"))]
+    if let Ok(timer) = TokioTimer::new() {
+        return Ok(Box::new(timer));
+    }
+    Ok(Box::new(ThreadTimer::new()?))
+}

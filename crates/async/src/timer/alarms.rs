@@ -1,0 +1,149 @@
+//! Many alarms on one timer.
+
+use super::Timer;
+use crate::sync::Mutex;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+use std::task::{Wake, Waker};
+use std::time::{Duration, Instant};
+
+/// How long after it went off the timer goes off again if nobody has heard it.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// Alarms for any number of tasks, on one timer.
+///
+/// Each wakes a task once, when its time has come or a little earlier: a task that is woken looks
+/// again.
+///
+/// ```
+/// use nanopace_async::timer::{Alarms, ThreadTimer};
+/// use std::future::poll_fn;
+/// use std::task::Poll;
+/// use std::time::{Duration, Instant};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> std::io::Result<()> {
+/// let alarms = Alarms::new(ThreadTimer::new()?);
+/// let until = Instant::now() + Duration::from_millis(2);
+/// let mut alarm = alarms.alarm();
+/// poll_fn(|context| match until.saturating_duration_since(Instant::now()) {
+///     Duration::ZERO => Poll::Ready(()),
+///     left => {
+///         alarm.set(left, context.waker());
+///         Poll::Pending
+///     }
+/// })
+/// .await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Alarms(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    timer: Box<dyn Timer>,
+    bell: Waker,
+    queue: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    alarms: BTreeMap<Place, Waker>,
+    last: u64,
+}
+
+/// When an alarm goes off, and its number.
+type Place = (Instant, u64);
+
+/// One of many [`Alarms`]. It is off when it is dropped.
+#[derive(Debug)]
+pub struct Alarm {
+    alarms: Alarms,
+    place: Option<Place>,
+}
+
+struct Bell(Weak<Shared>);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        if let Some(shared) = self.0.upgrade() {
+            shared.ring();
+        }
+    }
+}
+
+impl Alarms {
+    /// Alarms on a timer that nobody else sets.
+    #[must_use]
+    pub fn new(timer: impl Timer) -> Alarms {
+        Alarms(Arc::new_cyclic(|shared| Shared {
+            timer: Box::new(timer),
+            bell: Waker::from(Arc::new(Bell(Weak::clone(shared)))),
+            queue: Mutex::new(Queue::default()),
+        }))
+    }
+
+    /// An alarm that is off.
+    #[must_use]
+    pub fn alarm(&self) -> Alarm {
+        Alarm { alarms: self.clone(), place: None }
+    }
+}
+
+impl Shared {
+    /// Wakes the tasks whose alarms go off now, and in any case the first one.
+    fn ring(&self) {
+        let mut woken = Vec::new();
+        let mut queue = self.queue.lock();
+        self.timer.went_off(&self.bell);
+        woken.extend(queue.alarms.pop_first().map(|(_, waker)| waker));
+        let now = Instant::now();
+        while let Some(first) = queue.alarms.first_entry().filter(|first| first.key().0 <= now) {
+            woken.push(first.remove());
+        }
+        self.set_timer(&queue, now);
+        drop(queue);
+        woken.into_iter().for_each(Waker::wake);
+    }
+
+    /// To the first alarm.
+    fn set_timer(&self, queue: &Queue, now: Instant) {
+        match queue.alarms.keys().next() {
+            Some((at, _)) => {
+                self.timer.set(at.saturating_duration_since(now), AGAIN, &self.bell);
+            }
+            None => self.timer.stop(),
+        }
+    }
+}
+
+impl Alarm {
+    /// Sets it to wake `waker` after so long, and to nothing else.
+    pub fn set(&mut self, after: Duration, waker: &Waker) {
+        let shared = Arc::clone(&self.alarms.0);
+        let now = Instant::now();
+        let mut queue = shared.queue.lock();
+        let before = self.place.take().and_then(|place| queue.alarms.remove(&place));
+        queue.last += 1;
+        // Some decades are as good as never.
+        let place = (now + after.min(Duration::from_secs(1 << 30)), queue.last);
+        queue.alarms.insert(place, waker.clone());
+        self.place = Some(place);
+        if queue.alarms.keys().next() == Some(&place) {
+            shared.set_timer(&queue, now);
+        }
+        drop(queue);
+        drop(before);
+    }
+}
+
+impl Drop for Alarm {
+    /// The timer may ring for nothing, and is set right then.
+    fn drop(&mut self) {
+        if let Some(place) = self.place.take() {
+            let waker = self.alarms.0.queue.lock().alarms.remove(&place);
+            drop(waker);
+        }
+    }
+}
