@@ -525,7 +525,7 @@ fn a_caller_who_counts_when_refused_gets_in_only_if_it_asks_rarely() {
 
 #[test]
 fn a_long_time_is_not_waited_for() {
-    // 36 499 days, and 317 tries in each microsecond of them.
+    // 36 499 days, and 333 million tries in each second of them.
     let line = "--limiter cooldown --limit 1/day --requests 36500 --retry 3ns";
     let took = results(line, b"")["limiters"][0]["took_ns"].as_u64().unwrap();
     assert_eq!(took, 36_499 * 86_400 * 1_000_000_000);
