@@ -2,8 +2,9 @@
 //!
 //! # What never ends
 //!
-//! A limiter says when a rejected request will be let in, and asking in vain meanwhile does not make
-//! it later. So every request is let in at last, with two exceptions:
+//! A limiter says when a rejected request will be let in, and asking in vain meanwhile does not
+//! change that. A pool fills up whatever is asked of it. So every request is let in at last, with two
+//! exceptions:
 //!
 //! * It is larger than what is ever let in at once.
 //! * Rejected requests count too. The caller is let in if what arrived within the period, itself
