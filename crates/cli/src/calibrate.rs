@@ -18,11 +18,10 @@ mod steps;
 mod thread;
 
 use crate::interrupt::Interrupt;
-use crate::progress::Progress;
 use anyhow::ensure;
 use args::CalibrateArgs;
 use measure::Bounds;
-use nanopace_console::{Output, create_file};
+use nanopace_console::{Output, Progress, create_file};
 use report::Report;
 use results::Results;
 use std::fs::File;
@@ -55,7 +54,7 @@ impl Calibration {
 
     /// Measures until everything is measured or it is interrupted.
     pub(crate) fn run(&self) -> Results {
-        let progress = Progress::new();
+        let progress = Progress::of_a_job();
         let mut results = Results::new();
         let steps = steps::all();
         let weights: u32 = steps.iter().map(|step| step.weight()).sum();

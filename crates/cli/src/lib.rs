@@ -14,7 +14,6 @@ mod gaps;
 mod interrupt;
 mod percentiles;
 mod plan;
-mod progress;
 mod refusal;
 mod run;
 mod schedule;

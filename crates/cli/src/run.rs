@@ -27,7 +27,6 @@ mod status;
 mod typed;
 
 use crate::interrupt::Interrupt;
-use crate::progress::Progress;
 use crate::target::Target;
 use action::{Action, Refusal};
 use anyhow::Context;
@@ -39,6 +38,7 @@ use load::shared::RunShared;
 use load::span::RunSpan;
 use load::threads::{self, Threads};
 use message::Message;
+use nanopace_console::Progress;
 #[cfg(feature = "otlp")]
 use push::Push;
 use recording::logs::Logs;
@@ -64,7 +64,7 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<(Summary, anyhow:
     let (watch, snapshots) = watch::channel(None);
     let control = setup.door.as_ref().map(|door| {
         // While the full-screen view is shown, nothing else is.
-        Progress::new().add_line(&format!("control at {}", door.url()));
+        Progress::of_a_job().add_line(&format!("control at {}", door.url()));
         Control::start(door, &setup.url, snapshots.clone(), sender.clone())
     });
     let control = control.transpose()?;
@@ -79,7 +79,7 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<(Summary, anyhow:
     let done = perform(setup, logs, live, watch, &sender, &messages);
     drop(control);
     #[cfg(feature = "otlp")]
-    push.and_then(Push::end).iter().for_each(|told| Progress::new().add_line(told));
+    push.and_then(Push::end).iter().for_each(|told| Progress::of_a_job().add_line(told));
     done
 }
 

@@ -16,7 +16,6 @@ mod report;
 mod results;
 
 use crate::interrupt::Interrupt;
-use crate::progress::Progress;
 use crate::run::live::Live;
 use crate::run::message::Message;
 use crate::run::recording::logs::Logs;
@@ -27,7 +26,7 @@ use args::SearchArgs;
 use judge::{Measured, Promise};
 use method::{Bounds, Search, Step};
 use nanopace_console::chart as console;
-use nanopace_console::{create_file, human};
+use nanopace_console::{Progress, create_file, human};
 use report::{Line, Report};
 use results::{End, Results};
 use std::fs::File;
@@ -87,7 +86,7 @@ impl Job {
     ///
     /// If a step cannot be run.
     pub(crate) fn run(&mut self) -> anyhow::Result<Results> {
-        let (progress, began) = (Progress::new(), Instant::now());
+        let (progress, began) = (Progress::of_a_job(), Instant::now());
         let start = SystemTime::now();
         progress.add_line(&self.title());
         let mut search = Search::new(self.bounds);

@@ -264,6 +264,18 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         ("--json /nonexistent/file --phases", "/nonexistent/file"),
         ("--svg /nonexistent/file --phases", "/nonexistent/file"),
         ("--svg - --phases", "--svg -: the plot needs a file"),
+        ("--requests 5 --phases", "add --retry 10ms"),
+        ("--retry 10ms --requests 0", "--requests"),
+        ("--retry 0s", "--retry"),
+        ("--retry 10ms --phases", "--requests 100"),
+        ("--retry 10ms --poisson", "--poisson: with --retry the caller asks as soon as it may"),
+        ("--retry 10ms --phase-duration 1s", "--phase-duration: --retry shows"),
+        ("--retry 10ms --decisions", "--decisions: --retry shows what all answers add up to"),
+        ("--retry 10ms --svg /nonexistent/file", "write --json"),
+        ("--retry 10ms --strict", "--strict: with --retry nothing is read"),
+        ("--retry 10ms --slots 5 --limiter cooldown", "--slots is only for"),
+        ("--retry 10ms --limit 1/day --requests 200000", "292 years"),
+        ("--retry 1000years", "292 years"),
     ] {
         let output = output(line, b"");
         let stderr = String::from_utf8(output.stderr).unwrap();
@@ -413,7 +425,9 @@ fn a_chart_is_drawn_from_one_request_on() {
 fn help_teaches_with_examples() {
     let output = output("--help", b"");
     let help = String::from_utf8(output.stdout).unwrap();
-    for part in ["Examples:", "nanopace limit --compare --phases", "token-bucket", "--strict"] {
+    for part in
+        ["Examples:", "nanopace limit --compare --phases", "token-bucket", "--strict", "never ends"]
+    {
         assert!(help.contains(part), "{part} is not in {help}");
     }
 }
@@ -446,4 +460,107 @@ fn an_interrupt_ends_it_with_what_there_is() {
     let results: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&results["complete"], &results["asked"]), (&Value::Bool(false), &1.into()));
     assert!(report.contains("interrupted: there would have been more"), "{report}");
+}
+
+/// How long 100 requests at 10/s take with a retry each 10 ms, from 0.5 s on, under each limiter:
+/// milliseconds, and tries. None is for ever.
+const RETRIED: [(&str, Option<(u64, u64)>); 13] = [
+    // 10 at once, then one each 100 ms: 90 times. Ten tries for each.
+    ("cooldown", Some((9_000, 1_000))),
+    ("leaky-bucket", Some((9_000, 1_000))),
+    // The last departs after the nine before it.
+    ("leaky-queue", Some((9_900, 1_000))),
+    ("token-bucket", Some((9_000, 1_000))),
+    // 10 at once, and 10 at 1 s, 2 s and so on, until 9 s: 85 further moments.
+    ("refilled-token-bucket", Some((8_500, 950))),
+    ("pool", Some((9_000, 1_000))),
+    ("fixed-window", Some((8_500, 950))),
+    // 10 at 0.5 s, 1.5 s and so on, until 9.5 s.
+    ("sliding-log", Some((9_000, 1_000))),
+    ("sliding-log-all", None),
+    ("sliding-counter", Some((10_390, 1_139))),
+    // Its slots are of 100 ms, and moments are on their boundaries.
+    ("rolling-ring", Some((9_000, 1_000))),
+    // A slot longer each time: 10 at 0.5 s, 1.6 s and so on.
+    ("guarding-ring", Some((9_900, 1_090))),
+    ("aggregated-window", Some((9_900, 1_090))),
+];
+
+#[test]
+fn a_caller_who_asks_again_gets_in_as_each_law_says() {
+    let results = results("--retry 10ms", b"");
+    let limiters = results["limiters"].as_array().unwrap();
+    assert_eq!(limiters.len(), RETRIED.len());
+    for (name, expected) in RETRIED {
+        let limiter = limiter(&results, name);
+        let found = limiter["took_ns"].as_u64().map(|took| {
+            let [tries, rejected] =
+                ["tries", "rejected"].map(|name| limiter[name].as_u64().unwrap());
+            assert_eq!((&limiter["let_in"], tries - rejected), (&100.into(), 100), "{name}");
+            (took / 1_000_000, tries)
+        });
+        assert_eq!(found, expected, "{name}");
+    }
+    let locked_out = limiter(&results, "sliding-log-all");
+    assert_eq!((&locked_out["end"], &locked_out["let_in"]), (&"never_kept_out".into(), &10.into()));
+}
+
+#[test]
+fn a_caller_who_counts_when_refused_gets_in_only_if_it_asks_rarely() {
+    let end = |line: &str| {
+        let results = results(&format!("--limiter sliding-log-all {line}"), b"");
+        results["limiters"][0]["end"].as_str().unwrap().to_owned()
+    };
+    // Ten tries in a second are as many as the limit; 99.999999 ms apart there are eleven.
+    assert_eq!(end("--retry 100ms"), "all_let_in");
+    assert_eq!(end("--retry 99999999ns"), "never_kept_out");
+    // The first ten are never refused.
+    assert_eq!(end("--retry 10ms --requests 10"), "all_let_in");
+    assert_eq!(end("--retry 10ms --requests 11"), "never_kept_out");
+    assert_eq!(end("--retry 1week --cost 11"), "never_too_large");
+    let report = output("--retry 10ms --limiter sliding-log-all --cost 3", b"").stdout;
+    let report = String::from_utf8(report).unwrap();
+    assert!(report.contains("write --retry 333ms333us334ns or longer"), "{report}");
+}
+
+#[test]
+fn a_long_time_is_not_waited_for() {
+    // 36 499 days, and 333 million tries in each second of them.
+    let line = "--limiter cooldown --limit 1/day --requests 36500 --retry 3ns";
+    let took = results(line, b"")["limiters"][0]["took_ns"].as_u64().unwrap();
+    assert_eq!(took, 36_499 * 86_400 * 1_000_000_000);
+}
+
+#[test]
+fn the_object_of_a_caller_has_the_promised_names_and_no_others() {
+    let results =
+        results("--retry 10ms --limit 1/week --limiter cooldown,refilled-token-bucket", b"");
+    assert_eq!(
+        names(&results),
+        "complete cost limit limiters not_tried requests retry_ns start_ns"
+    );
+    assert_eq!(names(&results["limiters"][0]), "end let_in name rejected took_ns tries");
+    // Ten periods let in ten.
+    assert_eq!((&results["requests"], &results["complete"]), (&10.into(), &true.into()));
+    assert_eq!(results["not_tried"][0]["name"], "refilled-token-bucket");
+}
+
+#[test]
+fn the_examples_of_the_page_are_right() {
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/LIMITS.md");
+    let page = fs::read_to_string(page).unwrap();
+    let mut examples = 0;
+    for block in page.split("```console\n").skip(1) {
+        let block = block.split_once("```").unwrap().0;
+        // Those that read nothing, and whose output is whole.
+        let Some((line, expected)) =
+            block.strip_prefix("$ nanopace limit ").and_then(|example| example.split_once('\n'))
+        else {
+            continue;
+        };
+        let report = String::from_utf8(output(line, b"").stdout).unwrap();
+        assert_eq!(report, expected, "{line}");
+        examples += 1;
+    }
+    assert_eq!(examples, 2);
 }

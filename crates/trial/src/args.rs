@@ -4,6 +4,7 @@ use crate::kind::Kind;
 use crate::limiter::Settings;
 use crate::load::LoadPhases;
 use clap::Args;
+use nanopace::Nanos;
 use nanopace_console::human::positive_duration;
 use nanopace_limits::Quota;
 use std::num::NonZeroU16;
@@ -20,13 +21,22 @@ Examples:
   awk '{print $3, $1}' requests.log | nanopace limit --limit 100/min --limiter sliding-log
                                                a limit for each user: what would it have refused?
   nanopace limit --compare --limiter fixed-window,sliding-log --phases 0,100 --phase-duration 5s
+  nanopace limit --retry 10ms                  a caller that asks again 10 ms after each refusal:
+                                               how long do 100 requests take under each limiter?
+  nanopace limit --retry 100ms --requests 50 --limiter sliding-log-all
   nanopace limit --limit 50/s --capacity 5 --phases 20,80,20 --poisson --svg limit.svg
 
 Standard input has one request per line: its time, or a key and its time. Times are seconds
 such as 1.5 or 1700000000.25, or carry a unit: 1500ms. Each key has a limiter of its own. A line
 that cannot be read is reported with its number and skipped. A line that is earlier than the line
 before is reported too, and decided as if it came at the latest time so far. With --strict the
-program stops at either, with status 2. Nothing sleeps: the only time is the time in the input.";
+program stops at either, with status 2. Nothing sleeps: the only time is the time in the input.
+
+With --retry nothing is read. The caller asks, waits for the time of --retry if it is refused, and
+asks again until it is let in; the next request follows at once. `took` is the time until the last
+one went through, `tries` is how often it asked. `never ends` is proven, not guessed: a request may
+be larger than what is ever let in at once, and where refused requests count too, a caller that
+asks again too soon keeps itself out.";
 
 /// The options of `nanopace limit`.
 #[derive(Debug, Args)]
@@ -36,8 +46,8 @@ pub struct LimitArgs {
     #[arg(long, value_name = "COUNT/TIME", default_value = "10/s")]
     pub(crate) limit: Quota,
 
-    /// The limiter that decides; with --compare several, separated by commas [default: cooldown;
-    /// with --compare all]
+    /// The limiter that decides; with --compare or --retry several, separated by commas
+    /// [default: cooldown; with --compare or --retry all]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) limiter: Vec<Kind>,
 
@@ -86,6 +96,15 @@ pub struct LimitArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
 
+    /// Show how long one caller takes, who makes requests one after the other and waits this long
+    /// after each refusal before asking again; under every limiter, or those of --limiter
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    pub(crate) retry: Option<Duration>,
+
+    /// How many requests that caller makes [default: as many as ten periods of the limit let in]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) requests: Option<u64>,
+
     /// Print the answer to each request
     #[arg(long)]
     pub(crate) decisions: bool,
@@ -105,6 +124,12 @@ pub struct LimitArgs {
 }
 
 impl LimitArgs {
+    /// When generated requests begin: half a period after the clock's origin. So they show what it
+    /// means when requests are counted from one boundary of a window to the next.
+    pub(crate) fn start(&self) -> Nanos {
+        Nanos::ZERO + self.limit.period() / 2
+    }
+
     /// The limiters' settings: as asked for, with defaults that suit the limit.
     pub(crate) fn settings(&self) -> Settings {
         Settings {

@@ -2,11 +2,10 @@
 
 use crate::kind::Kind;
 use crate::limiter::{AnyLimiter, Settings};
-use crate::request::Request;
 use crate::time_series::TimeSeries;
 use nanopace::Nanos;
 use nanopace_limits::Rejected;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 /// How a limiter answered the requests of a phase.
@@ -72,7 +71,8 @@ pub(crate) struct Candidate {
     settings: Settings,
     cost: u64,
     phasing: Phasing,
-    keys: HashMap<String, KeyState>,
+    /// By the number of the key.
+    keys: Vec<KeyState>,
     /// The answers by phase. Phases without requests are missing.
     pub(crate) phases: BTreeMap<u64, Answers>,
     /// When requests went through.
@@ -96,21 +96,22 @@ impl Candidate {
             settings,
             cost,
             phasing,
-            keys: HashMap::new(),
+            keys: Vec::new(),
             phases: BTreeMap::new(),
             admitted,
         }
     }
 
-    /// The limiter's answer to the next request: when it goes through.
-    pub(crate) fn decide(&mut self, request: &Request) -> Result<Nanos, Rejected> {
-        if !self.keys.contains_key(&request.key) {
-            self.keys.insert(request.key.clone(), self.key_state(request.at));
+    /// The limiter's answer to a request of this key at `now`: when it goes through. Keys are
+    /// numbered as they come.
+    pub(crate) fn decide(&mut self, key: usize, now: Nanos) -> Result<Nanos, Rejected> {
+        if key == self.keys.len() {
+            self.keys.push(self.key_state(now));
         }
-        let key = self.keys.get_mut(&request.key).expect("was put in");
-        let answer = (key.limiter)(self.cost, request.at);
+        let key = &mut self.keys[key];
+        let answer = (key.limiter)(self.cost, now);
         key.streak.count(answer.is_err());
-        self.phases.entry(self.phasing.phase(request.at)).or_default().count(request.at, answer);
+        self.phases.entry(self.phasing.phase(now)).or_default().count(now, answer);
         if let Ok(through) = answer {
             key.window.add(through, self.cost);
             self.admitted.add(through);
@@ -131,12 +132,12 @@ impl Candidate {
 
     /// The highest cost that went through in any period of the limit, for any key.
     pub(crate) fn most_in_period(&self) -> u64 {
-        self.keys.values().map(|key| key.window.most).max().unwrap_or(0)
+        self.keys.iter().map(|key| key.window.most).max().unwrap_or(0)
     }
 
     /// The most requests of one key that were rejected in a row.
     pub(crate) fn longest_streak(&self) -> u64 {
-        self.keys.values().map(|key| key.streak.longest).max().unwrap_or(0)
+        self.keys.iter().map(|key| key.streak.longest).max().unwrap_or(0)
     }
 
     /// How many keys there were.

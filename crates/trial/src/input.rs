@@ -4,7 +4,8 @@ use crate::request::{self, Request};
 use crate::times::seconds;
 use anyhow::{Context, anyhow};
 use nanopace::Nanos;
-use std::io::{self, BufRead, Read, Write};
+use nanopace_console::Progress;
+use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
@@ -102,7 +103,7 @@ impl Input {
             return Err(error.context(place));
         }
         // Without standard error, only the report's count tells it.
-        let _ = writeln!(io::stderr(), "{place}: {error}; {remedy}");
+        Progress::of_a_part().tell(&format!("{place}: {error}; {remedy}"));
         Ok(())
     }
 }

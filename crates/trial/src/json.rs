@@ -1,8 +1,10 @@
 //! The results as one JSON object. Its names are a promise to the programs that read it.
 
 use crate::candidate::{Answers, Candidate};
+use crate::chosen::Dropped;
 use crate::columns::Columns;
 use crate::results::{Results, Row};
+use nanopace_limits::Quota;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -26,8 +28,9 @@ pub(crate) struct Object {
     not_tried: Vec<NotTried>,
 }
 
+/// A limit.
 #[derive(Debug, Serialize)]
-struct Limit {
+pub(crate) struct Limit {
     count: u64,
     period_ns: u64,
 }
@@ -56,19 +59,37 @@ struct Phase {
     longest_retry_ns: Option<u128>,
 }
 
+/// A limiter that could not be tried.
 #[derive(Debug, Serialize)]
-struct NotTried {
+pub(crate) struct NotTried {
     name: String,
     reason: String,
+}
+
+impl Limit {
+    /// The limit's count and period.
+    pub(crate) fn new(quota: Quota) -> Limit {
+        Limit { count: quota.count(), period_ns: quota.period_ns() }
+    }
+}
+
+impl NotTried {
+    /// All limiters that could not be tried.
+    pub(crate) fn all(dropped: &[Dropped]) -> Vec<NotTried> {
+        let not_tried = |Dropped { kind, reason }: &Dropped| NotTried {
+            name: kind.to_string(),
+            reason: reason.clone(),
+        };
+        dropped.iter().map(not_tried).collect()
+    }
 }
 
 impl Object {
     /// The object for these results.
     pub(crate) fn new(results: &Results) -> Object {
         let columns = Columns::of(results, MOST_COLUMNS);
-        let dropped = results.dropped.iter();
         Object {
-            limit: Limit { count: results.limit.count(), period_ns: results.limit.period_ns() },
+            limit: Limit::new(results.limit),
             cost: results.cost,
             complete: results.complete,
             asked: results.candidates[0].total().asked,
@@ -83,12 +104,7 @@ impl Object {
                 .iter()
                 .map(|candidate| Limiter::new(results, candidate, columns))
                 .collect(),
-            not_tried: dropped
-                .map(|dropped| NotTried {
-                    name: dropped.kind.to_string(),
-                    reason: dropped.reason.clone(),
-                })
-                .collect(),
+            not_tried: NotTried::all(&results.dropped),
         }
     }
 }

@@ -91,6 +91,17 @@ impl Kind {
         )
     }
 
+    /// Whether rejected requests count too.
+    pub(crate) fn counts_rejected(self) -> bool {
+        self == Kind::SlidingLogAll
+    }
+
+    /// Whether asking in vain changes later answers. A pool is filled up whenever it is asked, and
+    /// many small refills give back more or less of what waits than a large one.
+    pub(crate) fn notes_tries(self) -> bool {
+        self.counts_rejected() || self == Kind::Pool
+    }
+
     /// Whether it uses `--slots`.
     pub(crate) fn has_slots(self) -> bool {
         matches!(self, Kind::RollingRing | Kind::GuardingRing | Kind::AggregatedWindow)

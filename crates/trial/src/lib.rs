@@ -6,7 +6,9 @@
 mod args;
 mod candidate;
 mod chart;
+mod chosen;
 mod columns;
+mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod input;
@@ -18,9 +20,30 @@ mod plot;
 mod report;
 mod request;
 mod results;
+mod retry;
+mod table;
 mod time_series;
 mod times;
 mod trial;
+mod watch;
 
 pub use args::{EXAMPLES, LimitArgs};
-pub use trial::{Error, run};
+pub use error::Error;
+
+use retry::Retries;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use trial::Trial;
+
+/// Tries the limiters and writes the report. When `interrupted` is set, the trial ends early and
+/// reports what it has.
+///
+/// # Errors
+///
+/// If the options or the requests are wrong, or the results cannot be written.
+pub fn run(args: LimitArgs, interrupted: Arc<AtomicBool>) -> Result<(), Error> {
+    match args.retry {
+        Some(retry) => Retries::new(&args, retry, interrupted).map_err(Error::Input)?.run(),
+        None => Trial::new(args, interrupted).map_err(Error::Input)?.run(),
+    }
+}

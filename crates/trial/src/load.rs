@@ -97,6 +97,11 @@ impl Load {
         self.start
     }
 
+    /// How long all phases are.
+    pub(crate) fn length(&self) -> Duration {
+        Duration::from_nanos((self.phases.len() as u64).saturating_mul(self.phase_ns))
+    }
+
     /// How far into its phase the next request comes.
     fn next_offset(&mut self, rate: Quota) -> u64 {
         match &mut self.random {
@@ -136,7 +141,7 @@ impl Iterator for Load {
                 rate.map(|rate| self.next_offset(rate)).filter(|&offset| offset < self.phase_ns);
             if let Some(offset) = offset {
                 let at = self.start + Duration::from_nanos(begin) + Duration::from_nanos(offset);
-                return Some(Request { at, key: String::new() });
+                return Some(Request { at, key: None });
             }
             (self.phase, self.nth, self.reached_ns) = (self.phase + 1, 0, 0.0);
         }

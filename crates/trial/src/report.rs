@@ -2,8 +2,10 @@
 
 use crate::candidate::{Answers, Candidate};
 use crate::chart::{self, Chart};
+use crate::chosen::Dropped;
 use crate::columns::Columns;
-use crate::results::{Dropped, Results};
+use crate::results::Results;
+use crate::table;
 use crate::times;
 use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
@@ -77,7 +79,7 @@ impl Report<'_> {
         });
         let all = cells("all", String::new(), &candidate.total(), String::new());
         writeln!(f)?;
-        table(
+        table::write(
             f,
             &iter::once(names.map(str::to_owned).to_vec())
                 .chain(rows)
@@ -95,7 +97,7 @@ impl Report<'_> {
         )?;
         writeln!(f, "and how many times the limit that is; the most rejected in a row")?;
         let candidates = results.candidates.iter().map(|candidate| self.compared(candidate));
-        table(
+        table::write(
             f,
             &[self.compared_names(), self.compared_asked()]
                 .into_iter()
@@ -174,16 +176,4 @@ fn longest_retry(answers: &Answers) -> String {
         answers if answers.rejected() == 0 => "-".to_owned(),
         answers => times::short(answers.longest_retry),
     }
-}
-
-/// Writes lines of equally many cells: a name, then numbers in columns that are as wide as needed.
-fn table(f: &mut Formatter<'_>, lines: &[Vec<String>]) -> fmt::Result {
-    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
-    let widths: Vec<_> = (0..lines[0].len()).map(width).collect();
-    for line in lines {
-        let cells = line.iter().zip(&widths).skip(1);
-        let numbers: Vec<_> = cells.map(|(cell, width)| format!("  {cell:>width$}")).collect();
-        writeln!(f, "{:<2$}{}", line[0], numbers.concat().trim_end(), widths[0])?;
-    }
-    Ok(())
 }

@@ -12,8 +12,8 @@ const MOST_SHOWN: usize = 60;
 pub(crate) struct Request {
     /// When it comes.
     pub(crate) at: Nanos,
-    /// The key whose limit it counts against; empty without keys.
-    pub(crate) key: String,
+    /// The key whose limit it counts against.
+    pub(crate) key: Option<String>,
 }
 
 /// The request in a line; none in an empty one.
@@ -22,11 +22,11 @@ pub(crate) fn parse(line: &[u8]) -> anyhow::Result<Option<Request>> {
     let words: Vec<_> = line.split_whitespace().collect();
     let (key, time) = match words[..] {
         [] => return Ok(None),
-        [time] => ("", time),
-        [key, time] => (key, time),
+        [time] => (None, time),
+        [key, time] => (Some(key.to_owned()), time),
         _ => bail!("it has {} words: write a time, or a key and a time", words.len()),
     };
-    Ok(Some(Request { at: moment(time)?, key: key.to_owned() }))
+    Ok(Some(Request { at: moment(time)?, key }))
 }
 
 /// A time since the clock's origin, in seconds or with a unit.
@@ -62,7 +62,7 @@ fn nine_decimals(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Option<(String, u64)> {
+    fn parsed(line: &str) -> Option<(Option<String>, u64)> {
         let request = parse(line.as_bytes()).unwrap_or_else(|error| panic!("{line}: {error}"));
         request.map(|request| (request.key, request.at.as_nanos()))
     }
@@ -70,16 +70,16 @@ mod tests {
     #[test]
     fn times_are_exact() {
         for (line, key, nanos) in [
-            ("0", "", 0),
-            ("1.5", "", 1_500_000_000),
-            ("1500ms", "", 1_500_000_000),
-            ("2min", "", 120_000_000_000),
-            ("1700000000.123456789", "", 1_700_000_000_123_456_789),
-            ("0.1234567899999999999999999", "", 123_456_789),
-            ("  alice \t 7us  ", "alice", 7_000),
-            ("5 6", "5", 6_000_000_000),
+            ("0", None, 0),
+            ("1.5", None, 1_500_000_000),
+            ("1500ms", None, 1_500_000_000),
+            ("2min", None, 120_000_000_000),
+            ("1700000000.123456789", None, 1_700_000_000_123_456_789),
+            ("0.1234567899999999999999999", None, 123_456_789),
+            ("  alice \t 7us  ", Some("alice"), 7_000),
+            ("5 6", Some("5"), 6_000_000_000),
         ] {
-            assert_eq!(parsed(line), Some((key.to_owned(), nanos)), "{line}");
+            assert_eq!(parsed(line), Some((key.map(str::to_owned), nanos)), "{line}");
         }
     }
 

@@ -1,13 +1,14 @@
 //! The results of a trial.
 
 use crate::candidate::{Answers, Candidate, Phasing};
+use crate::chosen::Dropped;
 use crate::input::Faults;
-use crate::kind::Kind;
 use crate::request::Request;
 use crate::time_series::TimeSeries;
 use nanopace::Nanos;
 use nanopace_console::human;
 use nanopace_limits::{Quota, Rejected};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ pub(crate) struct Results {
     /// Where the requests came from, in a few words.
     pub(crate) title: String,
     phasing: Phasing,
+    /// The numbers of the keys. A key is looked up once for all limiters.
+    keys: HashMap<Option<String>, usize>,
     /// The limiters, with their counts.
     pub(crate) candidates: Vec<Candidate>,
     /// Limiters that could not be tried.
@@ -48,6 +51,7 @@ impl Results {
             cost,
             title: String::new(),
             phasing,
+            keys: HashMap::new(),
             candidates,
             dropped,
             asked: TimeSeries::new(phasing.origin),
@@ -60,11 +64,22 @@ impl Results {
     /// Gives the next request to every limiter, and returns the first one's answer.
     pub(crate) fn decide(&mut self, request: &Request) -> Result<Nanos, Rejected> {
         self.asked.add(request.at);
+        let key = self.number(request);
         let (first, others) = self.candidates.split_first_mut().expect("at least one limiter");
         for candidate in others {
-            let _ = candidate.decide(request);
+            let _ = candidate.decide(key, request.at);
         }
-        first.decide(request)
+        first.decide(key, request.at)
+    }
+
+    /// The number of the request's key.
+    fn number(&mut self, request: &Request) -> usize {
+        if let Some(&number) = self.keys.get(&request.key) {
+            return number;
+        }
+        let number = self.keys.len();
+        self.keys.insert(request.key.clone(), number);
+        number
     }
 
     /// How long a row of the table is.
@@ -91,15 +106,6 @@ impl Results {
     pub(crate) fn worst(&self, candidate: &Candidate) -> f64 {
         human::float(candidate.most_in_period()) / human::float(self.limit.count())
     }
-}
-
-/// A limiter that could not be tried.
-#[derive(Clone, Debug)]
-pub(crate) struct Dropped {
-    /// The limiter.
-    pub(crate) kind: Kind,
-    /// Why it cannot keep the limit.
-    pub(crate) reason: String,
 }
 
 /// The rows of the table. Each stands for one or more phases.

@@ -19,6 +19,11 @@ pub(crate) fn short(time: Duration) -> String {
     units.split(' ').take(2).collect::<Vec<_>>().join(" ")
 }
 
+/// A time as it can be written for an option, exactly: `33ms333us`.
+pub(crate) fn exact(time: Duration) -> String {
+    humantime::format_duration(time).to_string().replace(' ', "")
+}
+
 /// A moment in seconds, exactly: `1.5s`.
 pub(crate) fn seconds(moment: Nanos) -> String {
     let nanos = moment.as_nanos();

@@ -1,9 +1,8 @@
 //! The intended starts, one a line.
 
 use crate::interrupt::Interrupt;
-use crate::progress::Progress;
 use crate::schedule::recording::HEADER;
-use nanopace_console::human;
+use nanopace_console::{Progress, human};
 use std::io::{self, BufWriter, Write};
 use std::time::{Duration, Instant};
 
@@ -20,7 +19,7 @@ pub(crate) fn write(
 ) -> io::Result<()> {
     let mut to = BufWriter::new(to);
     writeln!(to, "{HEADER}")?;
-    let mut watch = Watch { progress: Progress::new(), shown: Instant::now(), written: 0 };
+    let mut watch = Watch { progress: Progress::of_a_job(), shown: Instant::now(), written: 0 };
     loop {
         let mut last = None;
         for start in starts.by_ref().take(BATCH) {

@@ -6,7 +6,7 @@ use super::recording::over_time::OverTime;
 use super::screen::Screen;
 use super::snapshot::Snapshot;
 use super::status::{self, Status};
-use crate::progress::Progress;
+use nanopace_console::Progress;
 use std::sync::Arc;
 
 /// Where a run is shown.
@@ -26,7 +26,7 @@ impl Live {
         {
             return Live::Screen(screen, Vec::new());
         }
-        let progress = Progress::new();
+        let progress = Progress::of_a_job();
         status::introduce(&progress, headline, has_keys);
         Live::Lines(progress)
     }
@@ -62,7 +62,7 @@ impl Live {
             Live::Screen(screen, told) => {
                 drop(screen);
                 for text in &told {
-                    Progress::new().add_line(text);
+                    Progress::of_a_job().add_line(text);
                 }
             }
         }

@@ -3,9 +3,8 @@
 use super::headline::Headline;
 use super::snapshot::{Phase, Snapshot};
 use crate::percentiles;
-use crate::progress::Progress;
 use hdrhistogram::Histogram;
-use nanopace_console::human;
+use nanopace_console::{Progress, human};
 use std::fmt;
 
 const LEGEND: &str = "elapsed, rate achieved of asked, backlog, p50/p99 of wait and response time in the last second";

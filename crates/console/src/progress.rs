@@ -13,7 +13,7 @@ const USUAL_WIDTH: usize = 80;
 
 /// Writes lines to standard error.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub struct Progress {
     /// Whether one line is rewritten, instead of adding lines.
     in_place: bool,
     /// Whether the live line stays when it has ended.
@@ -21,18 +21,21 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Progress on standard error.
-    pub(crate) fn new() -> Progress {
+    /// Progress of a whole job.
+    #[must_use]
+    pub fn of_a_job() -> Progress {
         Progress { in_place: io::stderr().is_terminal(), stays: true }
     }
 
-    /// Progress of a part of a job: nothing of it stays.
-    pub(crate) fn of_a_part() -> Progress {
-        Progress { stays: false, ..Progress::new() }
+    /// Progress of which nothing stays: of a part of a job, or of one that soon shows its results.
+    /// Without a terminal there is none.
+    #[must_use]
+    pub fn of_a_part() -> Progress {
+        Progress { stays: false, ..Progress::of_a_job() }
     }
 
     /// Shows how the job is going now, in one line.
-    pub(crate) fn show(&self, status: &impl Display) {
+    pub fn show(&self, status: &impl Display) {
         if self.in_place {
             rewrite(&status.to_string());
         } else if self.stays {
@@ -41,7 +44,7 @@ impl Progress {
     }
 
     /// Moves on from the live line.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         match (self.in_place, self.stays) {
             (true, true) => self.add_line(""),
             (true, false) => rewrite(""),
@@ -50,8 +53,7 @@ impl Progress {
     }
 
     /// Writes a line that stays, in place of the live line until that is shown again.
-    #[cfg(feature = "otlp")]
-    pub(crate) fn tell(&self, text: &str) {
+    pub fn tell(&self, text: &str) {
         if self.in_place {
             let _ = queue!(io::stderr(), Print('\r'), Clear(ClearType::UntilNewLine));
         }
@@ -59,7 +61,7 @@ impl Progress {
     }
 
     /// Writes a line that stays.
-    pub(crate) fn add_line(&self, text: &str) {
+    pub fn add_line(&self, text: &str) {
         // In raw mode, a new line does not return the carriage.
         let end = if self.in_place { "\r\n" } else { "\n" };
         let _ = write!(io::stderr(), "{text}{end}");

@@ -1,0 +1,84 @@
+//! Which limiters are tried, and how they are set up.
+
+use crate::args::LimitArgs;
+use crate::kind::Kind;
+use crate::limiter::Settings;
+use anyhow::{bail, ensure};
+use clap::ValueEnum;
+use nanopace::Nanos;
+
+/// The limiters to try. Each of them can be made.
+pub(crate) struct Chosen {
+    /// What they are made with.
+    pub(crate) settings: Settings,
+    /// The limiters, in the order in which they are shown.
+    pub(crate) kinds: Vec<Kind>,
+    /// The limiters that cannot keep this limit, and why.
+    pub(crate) dropped: Vec<Dropped>,
+}
+
+/// A limiter that could not be tried.
+#[derive(Clone, Debug)]
+pub(crate) struct Dropped {
+    /// The limiter.
+    pub(crate) kind: Kind,
+    /// Why it cannot keep the limit.
+    pub(crate) reason: String,
+}
+
+impl Chosen {
+    /// The limiters that are asked for. Makes each of them once.
+    pub(crate) fn by(args: &LimitArgs) -> anyhow::Result<Chosen> {
+        let settings = args.settings();
+        let kinds = kinds(args)?;
+        check_settings(args, &kinds)?;
+        let (kinds, dropped) = try_out(&settings, &kinds)?;
+        Ok(Chosen { settings, kinds, dropped })
+    }
+}
+
+/// The limiters that are asked for.
+fn kinds(args: &LimitArgs) -> anyhow::Result<Vec<Kind>> {
+    let side_by_side = args.compare || args.retry.is_some();
+    match args.limiter[..] {
+        [] if side_by_side => Ok(Kind::value_variants().to_vec()),
+        [] => Ok(vec![Kind::Cooldown]),
+        [_, _, ..] if !side_by_side => {
+            bail!("--limiter: only one limiter decides; to see several side by side, add --compare")
+        }
+        _ => Ok(args.limiter.clone()),
+    }
+}
+
+/// Refuses settings that would change nothing: they are mistakes.
+fn check_settings(args: &LimitArgs, kinds: &[Kind]) -> anyhow::Result<()> {
+    let check = |given: bool, name: &str, is_for: fn(Kind) -> bool| {
+        let users = Kind::value_variants().iter().filter(|&&kind| is_for(kind));
+        let users = users.map(Kind::to_string).collect::<Vec<_>>().join(", ");
+        ensure!(
+            !given || kinds.iter().any(|&kind| is_for(kind)),
+            "{name} is only for {users}: leave it out"
+        );
+        Ok(())
+    };
+    check(args.capacity.is_some(), "--capacity", Kind::has_capacity)?;
+    check(args.slots.is_some(), "--slots", Kind::has_slots)?;
+    check(args.backfill.is_some(), "--backfill", |kind| kind == Kind::Pool)?;
+    check(args.refill_every.is_some(), "--refill-every", |kind| kind == Kind::Pool)
+}
+
+/// Separates the limiters that can keep the limit from those that can't.
+fn try_out(settings: &Settings, kinds: &[Kind]) -> anyhow::Result<(Vec<Kind>, Vec<Dropped>)> {
+    let (mut able, mut dropped) = (Vec::new(), Vec::new());
+    for &kind in kinds {
+        match settings.limiter(kind, Nanos::ZERO) {
+            Ok(_) => able.push(kind),
+            Err(error) if kinds.len() == 1 => {
+                return Err(error.context(format!("--limiter {kind}")));
+            }
+            Err(error) => dropped.push(Dropped { kind, reason: error.to_string() }),
+        }
+    }
+    ensure!(!able.is_empty(), "no limiter is left: {}", dropped[0].reason);
+    Ok((able, dropped))
+}
