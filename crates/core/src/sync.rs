@@ -104,7 +104,7 @@ impl<T> Mutex<T> {
 }
 
 /// Puts the calling thread to sleep until its [`Unparker`] wakes it; for authors of a
-/// [`Clock`](crate::Clock).
+/// [`Clock`](crate::Clock), and for who waits by one.
 ///
 /// Unlike [`std::thread::park`] it has a token of its own. So the pacer and the caller's own use of
 /// parking never take each other's wake-ups.
@@ -116,7 +116,19 @@ pub struct Parker(world::RawParker);
 pub struct Unparker(world::RawUnparker);
 
 impl Parker {
-    pub(crate) fn new() -> Parker {
+    /// A parker for the calling thread, to give to [`Clock::park`](crate::Clock::park).
+    ///
+    /// ```
+    /// use nanopace::clock::{Clock, Parker};
+    /// use nanopace::{Nanos, TscClock};
+    ///
+    /// let (clock, parker) = (TscClock::new(), Parker::new());
+    /// parker.unparker().unpark();
+    /// clock.park(&parker, Nanos::MAX); // returns at once
+    /// ```
+    #[expect(clippy::new_without_default, reason = "it belongs to the thread that makes it")]
+    #[must_use]
+    pub fn new() -> Parker {
         Parker(world::RawParker::new())
     }
 

@@ -4,7 +4,7 @@ use crate::requests::Keep;
 use crate::{DecisionEngine, KeyRejected, LimitsOf, Uniform, WhenFull};
 use nanopace::{Clock, Nanos, TscClock};
 use nanopace_limits::{
-    Costs, Decision, Limits, LimitsBuilder, LimitsError, Receipt, Rule, Standing,
+    Costs, Decision, Limits, LimitsBuilder, LimitsError, LimitsState, Line, Receipt, Rule, Standing,
 };
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -40,6 +40,7 @@ pub struct Keyed<K = String, C = Uniform, S = RandomState>(Arc<Inner<K, C, S>>);
 struct Inner<K, C, S> {
     engine: DecisionEngine<C, K, S>,
     clock: Box<dyn Clock>,
+    line: Line<K>,
 }
 
 impl<K, C, S> Clone for Keyed<K, C, S> {
@@ -221,7 +222,7 @@ impl<K: Hash + Eq> KeyedBuilder<K> {
         let uniform = Uniform::new(self.limits.limits()?);
         let engine = DecisionEngine::new(uniform, self.max_keys);
         let engine = engine.tuned(|requests| requests.when_full(self.when_full));
-        Ok(Keyed(Arc::new(Inner { engine, clock: self.clock })))
+        Ok(Keyed(Arc::new(Inner { engine, clock: self.clock, line: Line::new() })))
     }
 }
 
@@ -240,6 +241,7 @@ impl<K: Hash + Eq, S: BuildHasher> Keyed<K, Uniform, S> {
     /// ```
     pub fn set_limits(&self, limits: Limits) {
         self.0.engine.config().set(limits);
+        self.0.line.call_all();
     }
 }
 
@@ -281,7 +283,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         engine: DecisionEngine<C, K, S>,
         clock: impl Clock + 'static,
     ) -> Keyed<K, C, S> {
-        Keyed(Arc::new(Inner { engine, clock: Box::new(clock) }))
+        Keyed(Arc::new(Inner { engine, clock: Box::new(clock), line: Line::new() }))
     }
 
     /// The engine, with the configuration and the store of what was counted.
@@ -311,11 +313,15 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// # Ok::<(), nanopace_keyed::LimitsError>(())
     /// ```
     pub fn sweep(&self, looks: usize) -> usize {
-        self.0.engine.requests().sweep(self.now(), looks)
+        self.0.engine.requests().sweep(self.clock().now(), looks)
     }
 
-    pub(crate) fn now(&self) -> Nanos {
-        self.0.clock.now()
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.0.clock
+    }
+
+    pub(crate) fn line(&self) -> &Line<K> {
+        &self.0.line
     }
 
     /// Lets one request in for `key` now, or says why not.
@@ -505,24 +511,20 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         C: LimitsOf<Q>,
     {
         let look = |limits: &Limits, state: &_, at| Ok(limits.tightest(state, at).1);
-        self.0.engine.look(key, || self.now(), look).map(|(standing, _)| standing)
+        self.0.engine.look(key, || self.clock().now(), look).map(|(standing, _)| standing)
     }
 
-    fn step<Q, T>(
+    pub(crate) fn step<Q, T>(
         &self,
         key: &Q,
-        step: impl Fn(
-            &Arc<Limits>,
-            &mut nanopace_limits::LimitsState,
-            Nanos,
-        ) -> Result<(T, Keep), KeyRejected>,
+        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<(T, Keep), KeyRejected>,
     ) -> Result<T, KeyRejected>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        self.0.engine.step(key, || self.now(), step)
+        self.0.engine.step(key, || self.clock().now(), step)
     }
 }
 
@@ -579,8 +581,9 @@ impl<K: Hash + Eq, C, S: BuildHasher> KeyReservation<K, C, S> {
 
     fn settle(&mut self, actual: Costs<'_>) {
         if let Some(receipt) = self.receipt.take() {
-            let Inner { engine, clock } = &*self.keyed.0;
+            let Inner { engine, clock, line } = &*self.keyed.0;
             engine.settle(&self.key, || clock.now(), &receipt, actual);
+            line.call(&self.key);
         }
     }
 }

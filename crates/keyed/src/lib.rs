@@ -10,6 +10,9 @@ mod limits_of;
 mod rejected;
 mod requests;
 mod sync;
+#[cfg(feature = "async")]
+mod tasks;
+mod waiting;
 
 pub use config::{ConfigError, ConfigStore, MemoryConfig, Scope};
 #[cfg(feature = "disk")]
@@ -18,6 +21,11 @@ pub use disk::DiskConfig;
 pub use engine::{DecisionEngine, PerKey, Tally};
 pub use keyed::{KeyReservation, Keyed, KeyedBuilder};
 pub use limits_of::{LimitsOf, Uniform};
-pub use nanopace_limits::{Limit, Limits, LimitsError, LimitsState};
+pub use nanopace_limits::{
+    Costs, Decision, Limit, Limits, LimitsError, LimitsState, Rejected, Standing, Wait, WaitError,
+};
 pub use rejected::KeyRejected;
 pub use requests::{RequestStore, WhenFull};
+#[cfg(feature = "async")]
+#[cfg_attr(docsrs, doc(cfg(feature = "async")))]
+pub use tasks::AsyncKeyed;

@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 extern crate alloc;
 
@@ -14,6 +15,7 @@ mod leaky_queue;
 mod limit;
 mod limiter;
 mod limits;
+mod line;
 
 mod managed_pool;
 mod quota;
@@ -30,9 +32,12 @@ mod sliding_counter;
 mod sliding_log;
 mod standing;
 mod sync;
+#[cfg(feature = "async")]
+mod tasks;
 mod token_bucket;
 mod token_pool;
 mod virtual_schedule;
+mod wait;
 mod window_counts;
 mod windows;
 
@@ -48,6 +53,7 @@ pub use leaky_queue::LeakyQueue;
 pub use limit::{Limit, LimitsError};
 pub use limiter::Limiter;
 pub use limits::{Limits, LimitsState};
+pub use line::{Line, Ticket};
 pub use managed_pool::{AcquireError, ManagedPool};
 pub use quota::{Quota, QuotaError};
 pub use refilled_bucket::RefilledBucket;
@@ -60,5 +66,9 @@ pub use shared::{Clocked, Locked, TryAcquire};
 pub use sliding_counter::SlidingCounter;
 pub use sliding_log::SlidingLog;
 pub use standing::{Decision, Standing};
+#[cfg(feature = "async")]
+#[cfg_attr(docsrs, doc(cfg(feature = "async")))]
+pub use tasks::{AsyncLimiter, wait_in_task};
 pub use token_bucket::TokenBucket;
 pub use token_pool::TokenPool;
+pub use wait::{Refusal, Step, Wait, WaitError, Waiter};

@@ -2,12 +2,13 @@
 
 use crate::sync::{Mutex, lock};
 use crate::{
-    Costs, CostsRejected, Decision, Limits, LimitsState, Receipt, Rejected, Reservation, Rule,
-    Standing,
+    Costs, CostsRejected, Decision, Limits, LimitsState, Line, Receipt, Rejected, Reservation,
+    Rule, Standing, Wait, WaitError, Waiter,
 };
 use crossbeam_utils::CachePadded;
 use nanopace::{Clock, Nanos};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Limits for all of a program: it has its own clock, and its clones share what was let in.
 ///
@@ -41,6 +42,7 @@ struct Inner {
     /// Padded, so that writing to it does not invalidate the cache line of the clock.
     shared: CachePadded<Mutex<Shared>>,
     clock: Box<dyn Clock>,
+    line: Line<()>,
 }
 
 #[derive(Debug)]
@@ -83,7 +85,8 @@ impl Limiter {
     pub fn with_clock(limits: Limits, clock: impl Clock + 'static) -> Limiter {
         let state = limits.fresh();
         let shared = Mutex::new(Shared { limits: Arc::new(limits), state });
-        Limiter(Arc::new(Inner { shared: CachePadded::new(shared), clock: Box::new(clock) }))
+        let (shared, clock) = (CachePadded::new(shared), Box::new(clock));
+        Limiter(Arc::new(Inner { shared, clock, line: Line::new() }))
     }
 
     /// Lets one request in now, or says why not.
@@ -206,7 +209,7 @@ impl Limiter {
     /// reservation.commit_costs(&[1, 1_500]);
     /// assert!(limiter.check_costs(&[1, 8_500]).is_ok());
     ///
-    /// drop(limiter.reserve(1)?); // not made after all
+    /// drop(limiter.reserve(&[1, 0])?); // not made after all
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reserve<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<Reservation, CostsRejected> {
@@ -262,6 +265,53 @@ impl Limiter {
         old.advance(state, now);
         *state = limits.carry(old, state, now);
         *old = Arc::new(limits);
+        drop(shared);
+        self.0.line.call(&());
+    }
+
+    /// Waits in this thread until one request gets in, and returns how long that took. Threads and
+    /// tasks get in in the order in which they came; only those who do not wait may come between.
+    ///
+    /// # Errors
+    /// [`WaitError::Rejected`] if nothing ever gets in.
+    ///
+    /// ```
+    /// use nanopace_limits::Limiter;
+    /// use std::time::Duration;
+    ///
+    /// let limiter = Limiter::per_second(1_000).burst(1).build()?;
+    /// limiter.until_ready()?;
+    /// assert!(limiter.until_ready()? > Duration::ZERO);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn until_ready(&self) -> Result<Duration, WaitError<CostsRejected>> {
+        self.wait(Wait::default())
+    }
+
+    /// Waits in this thread, as `wait` says, and returns how long that took.
+    ///
+    /// # Errors
+    /// [`WaitError`].
+    ///
+    /// ```
+    /// use nanopace_limits::{Limiter, Wait};
+    /// use std::time::Duration;
+    ///
+    /// let limiter = Limiter::per_second(1_000).build()?;
+    /// limiter.wait(Wait::new(10).timeout(Duration::from_secs(1)))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn wait(&self, wait: Wait<'_>) -> Result<Duration, WaitError<CostsRejected>> {
+        self.waiter(wait).block(self.clock(), || self.admit(wait.costs()))
+    }
+
+    pub(crate) fn waiter(&self, wait: Wait<'_>) -> Waiter<'_, (), ()> {
+        Waiter::new(&self.0.line, &(), wait, self.0.clock.now())
+    }
+
+    /// Lets a request in if it fits now, and counts nothing otherwise.
+    pub(crate) fn admit(&self, costs: Costs<'_>) -> Result<(), CostsRejected> {
+        self.with(|limits, state, now| limits.admit(state, now, costs))
     }
 
     /// The clock that it decides by.
@@ -271,6 +321,7 @@ impl Limiter {
 
     pub(crate) fn settle(&self, receipt: &Receipt, actual: Costs<'_>) {
         self.with(|limits, state, now| limits.settle(state, now, receipt, actual));
+        self.0.line.call(&());
     }
 
     fn with<T>(&self, step: impl FnOnce(&Arc<Limits>, &mut LimitsState, Nanos) -> T) -> T {

@@ -222,6 +222,36 @@ impl Limits {
         Ok(self.decision_each(state, now, costs))
     }
 
+    /// Lets a request in if it fits. Otherwise nothing is counted, not even by limits that count
+    /// rejected requests: for those who look again and again.
+    ///
+    /// # Errors
+    /// As for [`decide_costs`](Limits::decide_costs).
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Limits, Rule};
+    ///
+    /// let limits: Limits = "1/s sliding-log-all".parse()?;
+    /// let mut state = limits.fresh();
+    /// let second = Nanos::from_nanos(1_000_000_000);
+    /// assert!(limits.admit(&mut state, Nanos::ZERO, 1).is_ok());
+    /// assert!(limits.admit(&mut state, Nanos::ZERO, 1).is_err());
+    /// assert!(limits.admit(&mut state, second, 1).is_ok());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn admit<'a>(
+        &self,
+        state: &mut LimitsState,
+        now: Nanos,
+        costs: impl Into<Costs<'a>>,
+    ) -> Result<(), CostsRejected> {
+        let costs = costs.into();
+        costs.fit(self.0.len())?;
+        self.check_each(state, now, costs)?;
+        Ok(self.decide_each(state, now, costs)?)
+    }
+
     /// The receipt of the request that the state has just counted.
     pub(crate) fn receipt(self: &Arc<Limits>, state: &LimitsState, costs: Costs<'_>) -> Receipt {
         Receipt {
@@ -282,7 +312,7 @@ impl Limits {
         now: Nanos,
         costs: Costs<'_>,
     ) -> Result<(), Rejected> {
-        let answer = self.check_costs(state, now, costs);
+        let answer = self.check_each(state, now, costs);
         match answer {
             Ok(()) if self.largest(costs) == 0 => (),
             Err(Rejected::ExceedsCapacity { .. }) => (),
@@ -299,7 +329,7 @@ impl Limits {
     }
 
     /// If several limits reject the request, the answer is the one with the longest wait.
-    fn check_costs(
+    fn check_each(
         &self,
         state: &LimitsState,
         now: Nanos,
@@ -390,7 +420,7 @@ impl Rule for Limits {
     }
 
     fn check(&self, state: &LimitsState, now: Nanos, n: u64) -> Result<(), Rejected> {
-        self.check_costs(state, now, Costs::Same(n))
+        self.check_each(state, now, Costs::Same(n))
     }
 
     fn debit(&self, state: &mut LimitsState, now: Nanos, n: u64) {

@@ -1,0 +1,139 @@
+//! Waiting in tasks.
+
+use crate::{KeyRejected, Keyed, LimitsOf, Uniform};
+use nanopace_async::Timer;
+use nanopace_async::timer::{self, Alarms};
+use nanopace_limits::{Wait, WaitError, wait_in_task};
+use std::borrow::Borrow;
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::io;
+use std::time::Duration;
+
+/// A [`Keyed`] for tasks: [`until_key_ready`](AsyncKeyed::until_key_ready) waits until a request
+/// gets in, as [`AsyncLimiter`](nanopace_limits::AsyncLimiter) does. All of it has one timer.
+///
+/// ```
+/// use nanopace_keyed::{AsyncKeyed, Keyed};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let users = AsyncKeyed::new(Keyed::per_second(1_000).burst(1).build()?)?;
+/// for _ in 0..5 {
+///     users.until_key_ready("alice").await?;
+///     // go
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct AsyncKeyed<K = String, C = Uniform, S = RandomState> {
+    keyed: Keyed<K, C, S>,
+    alarms: Alarms,
+}
+
+impl<K, C, S> Clone for AsyncKeyed<K, C, S> {
+    fn clone(&self) -> Self {
+        AsyncKeyed { keyed: self.keyed.clone(), alarms: self.alarms.clone() }
+    }
+}
+
+impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
+    /// Waits by the best timer for where the caller runs: [`timer::best`].
+    ///
+    /// # Errors
+    /// When there is no timer to be had.
+    ///
+    /// ```
+    /// use nanopace_keyed::{AsyncKeyed, Keyed};
+    ///
+    /// let users: AsyncKeyed = AsyncKeyed::new(Keyed::per_second(10).build()?)?;
+    /// # let _ = users;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(keyed: Keyed<K, C, S>) -> io::Result<AsyncKeyed<K, C, S>> {
+        Ok(AsyncKeyed::with_timer(keyed, timer::best()?))
+    }
+
+    /// Waits by this timer.
+    ///
+    /// ```
+    /// use nanopace_async::timer::ThreadTimer;
+    /// use nanopace_keyed::{AsyncKeyed, Keyed};
+    ///
+    /// let keyed = Keyed::per_second(10).build()?;
+    /// let users: AsyncKeyed = AsyncKeyed::with_timer(keyed, ThreadTimer::new()?);
+    /// # let _ = users;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_timer(keyed: Keyed<K, C, S>, timer: impl Timer) -> AsyncKeyed<K, C, S> {
+        AsyncKeyed { keyed, alarms: Alarms::new(timer) }
+    }
+
+    /// Waits until one request gets in for `key`, and returns how long that took.
+    ///
+    /// # Errors
+    /// [`WaitError::Rejected`] if waiting does not help.
+    ///
+    /// ```
+    /// use nanopace_keyed::{AsyncKeyed, Keyed};
+    /// use std::time::Duration;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let users = AsyncKeyed::new(Keyed::per_second(1_000).burst(1).build()?)?;
+    /// users.until_key_ready("alice").await?;
+    /// assert!(users.until_key_ready("alice").await? > Duration::ZERO);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn until_key_ready<Q>(&self, key: &Q) -> Result<Duration, WaitError<KeyRejected>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        self.wait(key, Wait::default()).await
+    }
+
+    /// Waits as `wait` says, and returns how long that took.
+    ///
+    /// # Errors
+    /// [`WaitError`].
+    ///
+    /// ```
+    /// use nanopace_keyed::{AsyncKeyed, Keyed, Wait};
+    /// use std::time::Duration;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let users = AsyncKeyed::new(Keyed::per_second(1_000).build()?)?;
+    /// users.wait("alice", Wait::new(10).timeout(Duration::from_secs(1))).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn wait<Q>(&self, key: &Q, wait: Wait<'_>) -> Result<Duration, WaitError<KeyRejected>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        let keyed = &self.keyed;
+        let waiter = keyed.waiter(key, wait);
+        let admit = || keyed.admit(key, wait.costs());
+        wait_in_task(waiter, keyed.clock(), &self.alarms, admit).await
+    }
+
+    /// The limits by key: to check without waiting, and to change them.
+    ///
+    /// ```
+    /// use nanopace_keyed::{AsyncKeyed, Keyed};
+    ///
+    /// let users: AsyncKeyed = AsyncKeyed::new(Keyed::per_second(10).build()?)?;
+    /// assert!(users.keyed().check("alice").is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn keyed(&self) -> &Keyed<K, C, S> {
+        &self.keyed
+    }
+}

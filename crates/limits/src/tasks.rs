@@ -1,0 +1,190 @@
+//! Waiting in tasks, on the timer of `nanopace-async`.
+
+use crate::{CostsRejected, Limiter, Refusal, Step, Wait, WaitError, Waiter};
+use nanopace::Clock;
+use nanopace_async::Timer;
+use nanopace_async::timer::{self, Alarms};
+use std::borrow::Borrow;
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::hash::Hash;
+use std::io;
+use std::task::Poll;
+use std::time::Duration;
+
+/// After so many requests in a row that were let in without waiting, a task lets others run.
+const IN_A_ROW: u32 = 64;
+
+std::thread_local! {
+    /// How many requests this thread's tasks have got in since one of them last waited.
+    static HAD: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A [`Limiter`] for tasks: [`until_ready`](AsyncLimiter::until_ready) waits until a request gets
+/// in.
+///
+/// Tasks and threads that wait for the same limiter stand in one line, and get in in the order in
+/// which they came. Whoever does not wait may come between ([`Limiter::check`]).
+///
+/// Cancelling is safe: a task that waits holds nothing, and a future that is dropped leaves the line.
+/// A future that is polled once, and then kept without being polled, holds up those behind it.
+///
+/// ```
+/// use nanopace_limits::{AsyncLimiter, Limiter};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let limiter = AsyncLimiter::new(Limiter::per_second(1_000).burst(1).build()?)?;
+/// for _ in 0..5 {
+///     limiter.until_ready().await?;
+///     // go
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct AsyncLimiter {
+    limiter: Limiter,
+    alarms: Alarms,
+}
+
+impl AsyncLimiter {
+    /// Waits by the best timer for where the caller runs: [`timer::best`].
+    ///
+    /// # Errors
+    /// When there is no timer to be had.
+    ///
+    /// ```
+    /// use nanopace_limits::{AsyncLimiter, Limiter};
+    ///
+    /// let limiter = AsyncLimiter::new(Limiter::per_second(100).build()?)?;
+    /// # let _ = limiter;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(limiter: Limiter) -> io::Result<AsyncLimiter> {
+        Ok(AsyncLimiter::with_timer(limiter, timer::best()?))
+    }
+
+    /// Waits by this timer.
+    ///
+    /// ```
+    /// use nanopace_async::timer::ThreadTimer;
+    /// use nanopace_limits::{AsyncLimiter, Limiter};
+    ///
+    /// let timer = ThreadTimer::new()?;
+    /// let limiter = AsyncLimiter::with_timer(Limiter::per_second(100).build()?, timer);
+    /// # let _ = limiter;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_timer(limiter: Limiter, timer: impl Timer) -> AsyncLimiter {
+        AsyncLimiter { limiter, alarms: Alarms::new(timer) }
+    }
+
+    /// Waits until one request gets in, and returns how long that took.
+    ///
+    /// # Errors
+    /// [`WaitError::Rejected`] if the limiter lets nothing in that is so large.
+    ///
+    /// ```
+    /// use nanopace_limits::{AsyncLimiter, Limiter};
+    /// use std::time::Duration;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let limiter = AsyncLimiter::new(Limiter::per_second(1_000).burst(1).build()?)?;
+    /// limiter.until_ready().await?;
+    /// let waited = limiter.until_ready().await?;
+    /// assert!(waited > Duration::ZERO);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn until_ready(&self) -> Result<Duration, WaitError<CostsRejected>> {
+        self.wait(Wait::default()).await
+    }
+
+    /// Waits as `wait` says, and returns how long that took.
+    ///
+    /// # Errors
+    /// [`WaitError`].
+    ///
+    /// ```
+    /// use nanopace_limits::{AsyncLimiter, Limiter, Wait, WaitError};
+    /// use std::time::Duration;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let limiter = AsyncLimiter::new(Limiter::per_day(5).build()?)?;
+    /// limiter.wait(Wait::new(5)).await?;
+    /// let waited = limiter.wait(Wait::new(1).timeout(Duration::from_secs(1))).await;
+    /// assert!(matches!(waited, Err(WaitError::TooLate { .. })));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn wait(&self, wait: Wait<'_>) -> Result<Duration, WaitError<CostsRejected>> {
+        let limiter = &self.limiter;
+        let waiter = limiter.waiter(wait);
+        wait_in_task(waiter, limiter.clock(), &self.alarms, || limiter.admit(wait.costs())).await
+    }
+
+    /// The limiter: to check without waiting, and to change the limits.
+    ///
+    /// ```
+    /// use nanopace_limits::{AsyncLimiter, Limiter};
+    ///
+    /// let limiter = AsyncLimiter::new(Limiter::per_second(100).build()?)?;
+    /// limiter.limiter().set_limits("200/s".parse()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn limiter(&self) -> &Limiter {
+        &self.limiter
+    }
+}
+
+/// Waits in a task: as [`Waiter::block`] does in a thread.
+///
+/// # Errors
+/// [`WaitError`].
+///
+/// ```
+/// use nanopace::{Clock, ManualClock};
+/// use nanopace_async::timer::{Alarms, best};
+/// use nanopace_limits::{Line, Rejected, Wait, Waiter, wait_in_task};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (line, clock) = (Line::<String>::new(), ManualClock::new());
+/// let waiter = Waiter::new(&line, "alice", Wait::default(), clock.now());
+/// wait_in_task(waiter, &clock, &Alarms::new(best()?), || Ok::<_, Rejected>(())).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub async fn wait_in_task<K, Q, E: Refusal>(
+    mut waiter: Waiter<'_, K, Q>,
+    clock: &dyn Clock,
+    alarms: &Alarms,
+    mut attempt: impl FnMut() -> Result<(), E>,
+) -> Result<Duration, WaitError<E>>
+where
+    K: Hash + Eq + Borrow<Q>,
+    Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+{
+    let mut alarm = alarms.alarm();
+    poll_fn(|context| {
+        if HAD.replace(HAD.get() + 1) >= IN_A_ROW {
+            HAD.set(0);
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let now = clock.now();
+        match waiter.step(now, context.waker(), &mut attempt) {
+            Step::Done(done) => Poll::Ready(done),
+            Step::Until(moment) => {
+                HAD.set(0);
+                alarm.set(moment - now, context.waker());
+                Poll::Pending
+            }
+        }
+    })
+    .await
+}
