@@ -2,7 +2,6 @@
 
 mod aggregated_window;
 mod atomic;
-mod atomic_ring;
 mod fixed_window;
 mod gcra;
 mod leaky_meter;
@@ -28,7 +27,6 @@ mod windows;
 
 pub use aggregated_window::{AggregatedState, AggregatedWindow};
 pub use atomic::Atomic;
-pub use atomic_ring::AtomicRing;
 pub use fixed_window::FixedWindow;
 pub use gcra::{Cooldown, Gcra};
 pub use leaky_meter::LeakyMeter;
