@@ -3,11 +3,13 @@
 mod aggregated_window;
 mod atomic;
 mod fixed_window;
+mod flow;
 mod gcra;
 mod leaky_meter;
 mod leaky_queue;
 
 mod managed_pool;
+mod pool_state;
 mod quota;
 mod refill_thread;
 mod refilled_bucket;
@@ -31,7 +33,8 @@ pub use fixed_window::FixedWindow;
 pub use gcra::{Cooldown, Gcra};
 pub use leaky_meter::LeakyMeter;
 pub use leaky_queue::LeakyQueue;
-pub use managed_pool::{AcquireError, ManagedPool};
+pub use managed_pool::ManagedPool;
+pub use pool_state::AcquireError;
 pub use quota::{Quota, QuotaError};
 pub use refilled_bucket::RefilledBucket;
 pub use rejected::Rejected;

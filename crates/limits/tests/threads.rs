@@ -1,5 +1,4 @@
-//! Threads that meet in limiters without a lock; for `ThreadSanitizer`, and for what a real machine
-//! does.
+//! Threads that meet in a limiter; for `ThreadSanitizer`, and for what a real machine does.
 
 mod laws;
 
