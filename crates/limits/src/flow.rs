@@ -14,7 +14,7 @@ pub(crate) struct Flow {
 
 /// One quota, from its first moment on.
 #[derive(Debug)]
-struct Stretch {
+pub(crate) struct Stretch {
     quota: Quota,
     start: Nanos,
     /// How many tokens had come by the start.

@@ -18,6 +18,8 @@ mod ring_count;
 mod rolling_count;
 mod rule;
 mod shared;
+#[cfg(all(test, target_os = "linux", target_pointer_width = "64"))]
+mod sizes;
 mod sliding_counter;
 mod sliding_log;
 mod sync;

@@ -40,7 +40,7 @@ use std::time::Duration;
 /// # Cost
 ///
 /// A lock, and a thread that sleeps between refills. Each caller that waits has a channel. Each
-/// change of the quota is remembered until the tokens from before it are taken, in 64 bytes.
+/// change of the quota is remembered until the tokens from before it are taken, in 48 bytes.
 ///
 /// # Source
 ///

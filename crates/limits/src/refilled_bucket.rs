@@ -59,7 +59,7 @@ pub struct RefilledBucket {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Stock {
+pub(crate) struct Stock {
     quota: Quota,
     capacity: u64,
     cost: u64,

@@ -18,7 +18,7 @@ use std::time::Duration;
 ///
 /// # Cost
 ///
-/// N + 4 words. Adding takes constant time on average, because each slot that has gone by is
+/// N + 6 words. Adding takes constant time on average, because each slot that has gone by is
 /// emptied once. A moment's slot takes a multiplication. The slot's place in the ring takes a mask
 /// or a multiplication, because the compiler knows N.
 ///
@@ -195,7 +195,7 @@ fn place<const N: usize>(number: u64) -> usize {
 ///
 /// # Cost
 ///
-/// N + 4 words behind a lock ([`Locked`](crate::Locked)). A decision takes what [`RingCount`] takes.
+/// N + 6 words behind a lock ([`Locked`](crate::Locked)). A decision takes what [`RingCount`] takes.
 ///
 /// There is no ring without a lock. One was tried: a decision has to read all of the slots then, and
 /// took 176 ns instead of 61 ns with ten slots, and 962 ns instead of 48 ns with 64. And requests

@@ -17,9 +17,9 @@ use crate::QuotaError;
 /// Fractions of a token in r / `size` x the share are carried over to the next refill. So many
 /// small refills move as much as a few large ones. While tokens wait, requests are served at up to
 /// `ratio` times the rate of the refills, and at most `size` x `ratio` at once. Each token that was
-/// refilled can be taken sooner or later. So while r tokens are refilled, at most `ratio` x (`size`
-/// + r) are taken, and one more for a fraction that was carried; if size and ratio are
-/// [changed](TokenPool::set_size) meanwhile, the largest of each.
+/// refilled can be taken sooner or later. So while r tokens are refilled, at most `ratio` x (r +
+/// `size`) are taken, and one more for a fraction that was carried; if size and ratio are
+/// [changed](TokenPool::set_size) meanwhile, with the largest of each.
 ///
 /// # Cost
 ///
@@ -90,13 +90,18 @@ impl TokenPool {
     /// ```
     pub fn set_size(&mut self, size: u64, ratio: f64) -> Result<(), QuotaError> {
         let share = valid_share(size, ratio)?;
-        let carry = u128::from(self.carry) * u128::from(size) / u128::from(self.size);
-        self.carry = u64::try_from(carry).expect("less than the size");
+        self.carry = self.carry_in(size);
         (self.size, self.share) = (size, share);
         let too_many = self.active.saturating_sub(self.capacity());
         self.active -= too_many;
         self.waiting += u128::from(too_many);
         Ok(())
+    }
+
+    /// The carried fractions, in 1 / `size`.
+    fn carry_in(&self, size: u64) -> u64 {
+        let carry = u128::from(self.carry) * u128::from(size) / u128::from(self.size);
+        u64::try_from(carry).expect("less than the size")
     }
 
     /// Adds `tokens`, and moves back what may be moved back.
