@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use nanopace::Nanos;
 use nanopace_fuzz::{AnyQuota, Move, Number};
 use nanopace_limits::{
-    AggregatedWindow, Atomic, AtomicRing, FixedWindow, Gcra, LeakyMeter, LeakyQueue, TryAcquire,
+    AggregatedWindow, Atomic, FixedWindow, Gcra, LeakyMeter, LeakyQueue, TryAcquire,
     Locked, Quota, QuotaError, Rejected, Rule, SlidingCounter, SlidingLog, SlottedRing,
     TokenBucket,
 };
@@ -27,7 +27,7 @@ enum Kind {
     FixedWindow,
     SlidingCounter,
     SlidingLog { counting_rejected: bool },
-    SlottedRing { guarding: bool, locked: bool },
+    SlottedRing { guarding: bool },
     AggregatedWindow { slots: NonZeroU16 },
     Pair,
 }
@@ -46,8 +46,6 @@ enum Step {
 enum Latest {
     /// The latest that anything was let in at.
     LetIn,
-    /// The latest that anybody asked at for what could be let in some time.
-    AskedInEarnest,
     /// The latest that anybody asked at.
     Asked,
     /// Its own moment or a later one: what was let in before the clock went back is not compared
@@ -139,7 +137,7 @@ impl Setting {
                 counts_rejected: true,
                 ..Subject::locked(SlidingLog::counting_rejected(quota), count, periods)
             },
-            Kind::SlottedRing { guarding, locked } => ring(quota, guarding, locked)?,
+            Kind::SlottedRing { guarding } => ring(quota, guarding),
             Kind::AggregatedWindow { slots } => {
                 let rule = AggregatedWindow::new(quota, slots);
                 Subject { latest: Latest::Own, ..Subject::locked(rule, count, periods) }
@@ -162,22 +160,14 @@ fn bucket(quota: Quota, capacity: u64) -> impl Fn(u64) -> u128 + Copy + 'static 
     }
 }
 
-fn ring(quota: Quota, guarding: bool, locked: bool) -> Result<Subject, QuotaError> {
+fn ring(quota: Quota, guarding: bool) -> Subject {
     let slots = SLOTS as u64;
     let rule =
         if guarding { SlottedRing::<SLOTS>::guarding(quota) } else { SlottedRing::new(quota) };
     let slot_ns = quota.period_ns().div_ceil(if guarding { slots - 1 } else { slots });
     let guarded_ns = slot_ns.saturating_mul(slots - 1);
     let spans = move |length_ns: u64| length_ns.div_ceil(guarded_ns).max(1);
-    let subject = Subject::locked(rule, quota.count(), spans);
-    if locked {
-        return Ok(subject);
-    }
-    Ok(Subject {
-        limiter: Box::new(AtomicRing::new(rule)?),
-        latest: Latest::AskedInEarnest,
-        ..subject
-    })
+    Subject::locked(rule, quota.count(), spans)
 }
 
 struct World {
@@ -237,7 +227,6 @@ impl World {
         }
         let counts = match self.subject.latest {
             Latest::LetIn => answer.is_ok() && n > 0,
-            Latest::AskedInEarnest => (1..=self.subject.most).contains(&n),
             Latest::Asked => true,
             Latest::Own => {
                 if self.now < self.latest {

@@ -5,10 +5,10 @@ extern crate alloc;
 
 mod aggregated_window;
 mod atomic;
-mod atomic_ring;
 mod builder;
 mod costs;
 mod fixed_window;
+mod flow;
 mod gcra;
 mod leaky_meter;
 mod leaky_queue;
@@ -16,8 +16,8 @@ mod limit;
 mod limiter;
 mod limits;
 mod line;
-
 mod managed_pool;
+mod pool_state;
 mod quota;
 mod refill_thread;
 mod refilled_bucket;
@@ -28,6 +28,8 @@ mod ring_count;
 mod rolling_count;
 mod rule;
 mod shared;
+#[cfg(all(test, target_os = "linux", target_pointer_width = "64"))]
+mod sizes;
 mod sliding_counter;
 mod sliding_log;
 mod standing;
@@ -43,7 +45,6 @@ mod windows;
 
 pub use aggregated_window::{AggregatedState, AggregatedWindow};
 pub use atomic::Atomic;
-pub use atomic_ring::AtomicRing;
 pub use builder::LimitsBuilder;
 pub use costs::{Costs, Receipt};
 pub use fixed_window::FixedWindow;
@@ -54,7 +55,8 @@ pub use limit::{Limit, LimitsError};
 pub use limiter::Limiter;
 pub use limits::{Limits, LimitsState};
 pub use line::{Line, Ticket};
-pub use managed_pool::{AcquireError, ManagedPool};
+pub use managed_pool::ManagedPool;
+pub use pool_state::AcquireError;
 pub use quota::{Quota, QuotaError};
 pub use refilled_bucket::RefilledBucket;
 pub use rejected::{CostsRejected, Rejected};

@@ -1,14 +1,12 @@
 //! The token pool with backfill at work: a thread refills it, and callers take or wait.
 
-use crate::refill_thread::{RefillThread, Ticks};
-use crate::rejected::room_beside;
-use crate::sync::{Mutex, Sender, channel, lock};
+use crate::pool_state::{AcquireError, State};
+use crate::refill_thread::RefillThread;
+use crate::sync::{Mutex, MutexGuard, channel, lock};
 use crate::{Quota, QuotaError, Rejected, TokenPool, TryAcquire};
 use nanopace::{Clock, Nanos};
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use thiserror::Error;
 
 /// A [`TokenPool`] that a thread refills from the clock. [`take`](ManagedPool::take) answers at
 /// once. [`acquire`](ManagedPool::acquire) blocks until its tokens are there.
@@ -32,10 +30,17 @@ use thiserror::Error;
 /// refill. So what [`take`](ManagedPool::take) answers depends on the moment, and not on when the
 /// thread is scheduled.
 ///
+/// Quota, size and interval can be [changed](ManagedPool::set_quota) while it is in use. Each change
+/// is a refill as well, with what has come by then, and serves whom that lets in; from it on the
+/// intervals are counted if they were changed. What was taken stays taken, and what has come stays,
+/// fractions of a token included. So in any span, no more gets in than the largest `size` and
+/// `ratio` that were in force meanwhile let in of what the quotas have brought (see [`TokenPool`]).
+/// A retry time holds as long as nothing is changed.
+///
 /// # Cost
 ///
-/// A lock, and a thread that sleeps between refills, with a pacer of its own. Each caller that waits
-/// has a channel.
+/// A lock, and a thread that sleeps between refills. Each caller that waits has a channel. Each
+/// change of the quota is remembered until the tokens from before it are taken, in 48 bytes.
 ///
 /// # Source
 ///
@@ -57,70 +62,9 @@ use thiserror::Error;
 /// ```
 #[derive(Debug)]
 pub struct ManagedPool {
-    shared: Arc<Shared>,
+    clock: Arc<dyn Clock>,
+    state: Arc<Mutex<State>>,
     thread: Option<RefillThread>,
-}
-
-/// Why a request did not wait for its tokens. None were taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum AcquireError {
-    /// The pool has been closed.
-    #[error("the pool is closed: no more tokens come in")]
-    Closed,
-    /// The request is for more tokens than the pool can ever hold.
-    #[error(
-        "asked for more than the {capacity} tokens that the pool can hold: ask for less, or make it larger"
-    )]
-    ExceedsCapacity {
-        /// The most that the pool can hold.
-        capacity: u64,
-    },
-}
-
-/// The answer to a caller that waits: when its tokens were there, on the quota's schedule.
-type Answer = Result<Nanos, AcquireError>;
-
-#[derive(Debug)]
-struct Shared {
-    quota: Quota,
-    ticks: Ticks,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-struct State {
-    level: Level,
-    /// The callers that wait, in the order in which they came. Their tokens are not there yet.
-    queue: VecDeque<Waiter>,
-    closed: bool,
-}
-
-#[derive(Clone, Debug)]
-struct Level {
-    pool: TokenPool,
-    /// How many tokens have been put into the pool since the start.
-    refilled: u128,
-    /// At which tick the last of them were.
-    refills: u64,
-}
-
-#[derive(Debug)]
-struct Waiter {
-    tokens: u64,
-    answer: Sender<Answer>,
-}
-
-impl State {
-    /// Takes the tokens of the caller that has waited longest, if they are there.
-    fn next_served(&mut self) -> Option<Waiter> {
-        let served = self.level.pool.take(self.queue.front()?.tokens);
-        served.then(|| self.queue.pop_front()).flatten()
-    }
-
-    fn check_size(&self, tokens: u64) -> Result<(), Rejected> {
-        room_beside(tokens, self.level.pool.capacity()).map(drop)
-    }
 }
 
 impl ManagedPool {
@@ -148,9 +92,13 @@ impl ManagedPool {
         clock: impl Clock + 'static,
     ) -> Result<ManagedPool, QuotaError> {
         let mut pool = ManagedPool::unattended(quota, size, ratio, interval, clock)?;
-        let shared = Arc::clone(&pool.shared);
-        let chore = move |now| shared.refill(&mut lock(&shared.state), now);
-        pool.thread = Some(RefillThread::start(&pool.shared.ticks, chore));
+        let state = Arc::clone(&pool.state);
+        let refill = move |now| {
+            let mut state = lock(&state);
+            state.refill(now);
+            state.next_refill()
+        };
+        pool.thread = Some(RefillThread::start(Arc::clone(&pool.clock), refill));
         Ok(pool)
     }
 
@@ -179,12 +127,13 @@ impl ManagedPool {
         interval: Duration,
         clock: impl Clock + 'static,
     ) -> Result<ManagedPool, QuotaError> {
-        let pool = TokenPool::new(size, ratio)?;
-        let ticks = Ticks::new(interval, clock)?;
-        let level = Level { pool, refilled: 0, refills: 0 };
-        let state = State { level, queue: VecDeque::new(), closed: false };
-        let shared = Arc::new(Shared { quota, ticks, state: Mutex::new(state) });
-        Ok(ManagedPool { shared, thread: None })
+        let state = State::new(TokenPool::new(size, ratio)?, quota, interval, clock.now())?;
+        let state = Arc::new(Mutex::new(state));
+        Ok(ManagedPool { clock: Arc::new(clock), state, thread: None })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
     }
 
     /// Does the refill that is due now, and serves the callers that wait.
@@ -203,7 +152,7 @@ impl ManagedPool {
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
     pub fn refill(&self) {
-        self.shared.refill(&mut lock(&self.shared.state), self.shared.ticks.now());
+        self.state().refill(self.clock.now());
     }
 
     /// Takes `tokens` now and returns the wait time, or says when they will be there. Zero tokens
@@ -227,8 +176,8 @@ impl ManagedPool {
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
     pub fn take(&self, tokens: u64) -> Result<Duration, Rejected> {
-        let now = self.shared.ticks.now();
-        self.shared.take(tokens, now).map(|intended| now - intended)
+        let now = self.clock.now();
+        self.state().take(tokens, now).map(|intended| now - intended)
     }
 
     /// Blocks until `tokens` can be taken, after the callers that came before, and returns the wait
@@ -236,7 +185,8 @@ impl ManagedPool {
     ///
     /// # Errors
     /// [`AcquireError::Closed`] if the pool is closed before or meanwhile,
-    /// [`AcquireError::ExceedsCapacity`] for more tokens than it can hold. No token is taken then.
+    /// [`AcquireError::ExceedsCapacity`] for more tokens than it can hold, also if it is made smaller
+    /// meanwhile. No token is taken then.
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
@@ -252,8 +202,128 @@ impl ManagedPool {
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
     pub fn acquire(&self, tokens: u64) -> Result<Duration, AcquireError> {
-        let intended = self.shared.acquire(tokens)?;
-        Ok(self.shared.ticks.now() - intended)
+        let intended = self.intended_start(tokens)?;
+        Ok(self.clock.now() - intended)
+    }
+
+    /// Blocks until `tokens` are taken; returns when they had come.
+    fn intended_start(&self, tokens: u64) -> Result<Nanos, AcquireError> {
+        let listener = {
+            let mut state = self.state();
+            if let Some(answer) = state.try_acquire(tokens, self.clock.now()) {
+                return answer;
+            }
+            let (answer, listener) = channel();
+            state.queue(tokens, answer);
+            listener
+        };
+        listener.recv().unwrap_or(Err(AcquireError::Closed))
+    }
+
+    /// From now on tokens come at `quota`. What has come before is refilled at once. Setting the quota
+    /// that is in force changes nothing else.
+    ///
+    /// ```
+    /// use nanopace::ManualClock;
+    /// use nanopace_limits::ManagedPool;
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let tick = Duration::from_millis(1);
+    /// let pool = ManagedPool::unattended("1/s".parse()?, 100, 1.25, tick, clock.clone())?;
+    /// clock.advance(Duration::from_millis(500));
+    /// pool.set_quota("10/s".parse()?); // half a token has come
+    /// clock.advance(Duration::from_millis(50));
+    /// assert!(pool.take(1).is_ok());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    pub fn set_quota(&self, quota: Quota) {
+        self.state().set_quota(quota, self.clock.now());
+    }
+
+    /// The quota in force.
+    ///
+    /// ```
+    /// use nanopace::ManualClock;
+    /// use nanopace_limits::ManagedPool;
+    /// use std::time::Duration;
+    ///
+    /// let tick = Duration::from_millis(1);
+    /// let pool = ManagedPool::unattended("1/s".parse()?, 100, 1.25, tick, ManualClock::new())?;
+    /// assert_eq!(pool.quota(), "1/s".parse()?);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        self.state().quota()
+    }
+
+    /// From now on the pool is refilled every `interval`: next one interval from now, and with what
+    /// has come so far at once. The thread does not wait out the old interval.
+    ///
+    /// # Errors
+    /// [`QuotaError::Interval`] for an interval of zero or of more than a day. Nothing is changed
+    /// then.
+    ///
+    /// ```
+    /// use nanopace::ManualClock;
+    /// use nanopace_limits::ManagedPool;
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let hour = Duration::from_secs(3_600);
+    /// let pool = ManagedPool::unattended("1/s".parse()?, 100, 1.25, hour, clock.clone())?;
+    /// clock.advance(Duration::from_secs(2));
+    /// assert!(pool.take(2).is_err());
+    /// pool.set_interval(Duration::from_secs(1))?;
+    /// assert!(pool.take(2).is_ok());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    pub fn set_interval(&self, interval: Duration) -> Result<(), QuotaError> {
+        self.state().set_interval(interval, self.clock.now())?;
+        self.thread.iter().for_each(RefillThread::wake);
+        Ok(())
+    }
+
+    /// The time between refills.
+    ///
+    /// ```
+    /// use nanopace::ManualClock;
+    /// use nanopace_limits::ManagedPool;
+    /// use std::time::Duration;
+    ///
+    /// let tick = Duration::from_millis(1);
+    /// let pool = ManagedPool::unattended("1/s".parse()?, 100, 1.25, tick, ManualClock::new())?;
+    /// assert_eq!(pool.interval(), tick);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    #[must_use]
+    pub fn interval(&self) -> Duration {
+        self.state().interval()
+    }
+
+    /// Changes size and backfill ratio, as [`TokenPool::set_size`] does. Callers that wait for more
+    /// than the pool can hold now are turned away.
+    ///
+    /// # Errors
+    /// As for [`TokenPool::new`]. Nothing is changed then.
+    ///
+    /// ```
+    /// use nanopace::ManualClock;
+    /// use nanopace_limits::ManagedPool;
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let tick = Duration::from_secs(1);
+    /// let pool = ManagedPool::unattended("1/s".parse()?, 100, 1.25, tick, clock.clone())?;
+    /// clock.advance(Duration::from_secs(50));
+    /// pool.refill();
+    /// pool.set_size(20, 1.25)?;
+    /// assert_eq!((pool.snapshot().active(), pool.snapshot().waiting()), (25, 25));
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    pub fn set_size(&self, size: u64, ratio: f64) -> Result<(), QuotaError> {
+        self.state().set_size(size, ratio, self.clock.now())
     }
 
     /// Ends the refills and turns away all callers that wait, now and later. The tokens that are
@@ -273,7 +343,7 @@ impl ManagedPool {
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
     pub fn close(&self) {
-        self.shared.close();
+        self.state().close();
         if let Some(thread) = &self.thread {
             thread.stop();
         }
@@ -295,7 +365,7 @@ impl ManagedPool {
     /// ```
     #[must_use]
     pub fn snapshot(&self) -> TokenPool {
-        lock(&self.shared.state).level.pool.clone()
+        self.state().pool().clone()
     }
 
     /// How many callers are waiting.
@@ -314,144 +384,17 @@ impl ManagedPool {
     /// ```
     #[must_use]
     pub fn queued(&self) -> usize {
-        lock(&self.shared.state).queue.len()
-    }
-}
-
-impl Shared {
-    /// Does the refill that is due at `now`, and serves the callers that wait.
-    fn refill(&self, state: &mut State, now: Nanos) {
-        if state.closed || !self.bring(&mut state.level, now) {
-            return;
-        }
-        while let Some(waiter) = state.next_served() {
-            // The caller waits, so it listens.
-            let _ = waiter.answer.send(Ok(self.intended_start(&state.level)));
-        }
-    }
-
-    /// Brings the tokens that are due at `now`; false if none are.
-    fn bring(&self, level: &mut Level, now: Nanos) -> bool {
-        let due = self.ticks.number(now);
-        let is_due = due > level.refills;
-        if is_due {
-            let total = self.brought_by(self.ticks.moment(due));
-            let new = u64::try_from(total - level.refilled).expect("at most one per nanosecond");
-            (level.refills, level.refilled) = (due, total);
-            level.pool.refill(new);
-        }
-        is_due
-    }
-
-    fn take(&self, tokens: u64, now: Nanos) -> Result<Nanos, Rejected> {
-        let mut state = lock(&self.state);
-        if tokens == 0 {
-            return Ok(now);
-        }
-        state.check_size(tokens)?;
-        self.refill(&mut state, now);
-        self.check(&state, &state.level, state.queue.is_empty(), tokens)?;
-        assert!(state.level.pool.take(tokens), "checked");
-        Ok(self.intended_start(&state.level))
-    }
-
-    /// What [`take`](Shared::take) would answer.
-    fn look(&self, state: &State, tokens: u64, now: Nanos) -> Result<(), Rejected> {
-        if tokens == 0 {
-            return Ok(());
-        }
-        state.check_size(tokens)?;
-        let mut level = state.level.clone();
-        if !state.closed {
-            self.bring(&mut level, now);
-        }
-        let is_free = state.queue.iter().all(|waiter| level.pool.take(waiter.tokens));
-        self.check(state, &level, is_free, tokens)
-    }
-
-    /// Whether that many can be taken at this level, with nobody waiting for them if it `is_free`.
-    fn check(
-        &self,
-        state: &State,
-        level: &Level,
-        is_free: bool,
-        tokens: u64,
-    ) -> Result<(), Rejected> {
-        match level.pool.active() {
-            active if is_free && tokens <= active => Ok(()),
-            _ if state.closed => Err(Rejected::NotUntil(Nanos::MAX)),
-            _ => Err(Rejected::NotUntil(self.refill_for(level, tokens))),
-        }
-    }
-
-    /// The refill by which `tokens` are there, if no other request takes any.
-    fn refill_for(&self, level: &Level, tokens: u64) -> Nanos {
-        let total = level.refilled + level.pool.enough_for(tokens);
-        self.ticks
-            .moment_from(self.moment_of(total))
-            .max(self.ticks.moment(level.refills.saturating_add(1)))
-    }
-
-    fn acquire(&self, tokens: u64) -> Answer {
-        let listener = {
-            let mut state = lock(&self.state);
-            let now = self.ticks.now();
-            self.refill(&mut state, now);
-            let capacity = state.level.pool.capacity();
-            match tokens {
-                0 => return Ok(now),
-                _ if state.closed => return Err(AcquireError::Closed),
-                _ if tokens > capacity => return Err(AcquireError::ExceedsCapacity { capacity }),
-                _ if state.queue.is_empty() && state.level.pool.take(tokens) => {
-                    return Ok(self.intended_start(&state.level));
-                }
-                _ => {}
-            }
-            let (answer, listener) = channel();
-            state.queue.push_back(Waiter { tokens, answer });
-            listener
-        };
-        listener.recv().unwrap_or(Err(AcquireError::Closed))
-    }
-
-    fn close(&self) {
-        let mut state = lock(&self.state);
-        state.closed = true;
-        for waiter in state.queue.drain(..) {
-            // The caller waits, so it listens.
-            let _ = waiter.answer.send(Err(AcquireError::Closed));
-        }
-    }
-
-    /// How many tokens the quota has brought by `moment`.
-    fn brought_by(&self, moment: Nanos) -> u128 {
-        let elapsed_ns = (moment - self.ticks.origin()).as_nanos();
-        elapsed_ns * u128::from(self.quota.count()) / u128::from(self.quota.period_ns())
-    }
-
-    /// When the quota has brought `total` tokens.
-    fn moment_of(&self, total: u128) -> Nanos {
-        let elapsed_ns = total
-            .saturating_mul(u128::from(self.quota.period_ns()))
-            .div_ceil(u128::from(self.quota.count()));
-        let elapsed_ns = u64::try_from(elapsed_ns).unwrap_or(u64::MAX);
-        Nanos::from_nanos(self.ticks.origin().as_nanos().saturating_add(elapsed_ns))
-    }
-
-    /// When as many tokens had been brought as have been taken.
-    fn intended_start(&self, level: &Level) -> Nanos {
-        let left = level.pool.waiting() + u128::from(level.pool.active());
-        self.moment_of(level.refilled - left)
+        self.state().queued()
     }
 }
 
 impl TryAcquire for ManagedPool {
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
-        self.shared.take(n, now).map(|_| ())
+        self.state().take(n, now).map(|_| ())
     }
 
     fn peek_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
-        self.shared.look(&lock(&self.shared.state), n, now)
+        self.state().peek(n, now)
     }
 }
 

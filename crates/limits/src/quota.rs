@@ -10,7 +10,9 @@ use thiserror::Error;
 /// minute is exactly that.
 ///
 /// A quota is written as `COUNT[k|M|G]/PERIOD`. The period is a span such as `60s`, `1h 30m` or
-/// `100ms`, or a unit alone.
+/// `100ms`, or a unit alone: `ns`, `us`, `ms`, `s`, `m` or `min`, `h`, `d` or `day`, `w`, `month`
+/// (30.44 days), `y` (365.25 days), and the longer forms of the crate `humantime`. There is no
+/// period `M`: that letter is the factor of a million.
 ///
 /// ```
 /// use nanopace_limits::Quota;
@@ -47,6 +49,11 @@ pub enum QuotaError {
         "`{0}` is no quota: write a count, a slash and a period, such as 10/s, 3/60s, 5k/h or 1/day"
     )]
     Syntax(String),
+    /// A period with the unit `M`, which could be meant as a month, as a minute or as a million.
+    #[error(
+        "`{0}`: M is a factor and no period: write 10/month, 10/min, or 10M/s for ten million per second"
+    )]
+    FactorAsPeriod(String),
     /// A capacity of zero, or one that is smaller than the cost of one request.
     #[error("that capacity lets nothing in: write at least {least}, the cost of one request")]
     CapacityTooSmall {
@@ -67,7 +74,7 @@ pub enum QuotaError {
     },
     /// A count that does not fit into one word beside the number of a window of that length.
     #[error(
-        "that many can't be counted in one word beside windows of that length: write at most {most}, or use a sliding log"
+        "that many can't be counted in one word beside windows of that length: write at most {most}, or take a ring of slots or a sliding log"
     )]
     TooManyForAWord {
         /// The largest count.
@@ -171,12 +178,15 @@ impl FromStr for Quota {
     type Err = QuotaError;
 
     fn from_str(text: &str) -> Result<Quota, QuotaError> {
-        let (count, period) = text
-            .split_once('/')
-            .and_then(|(count, period)| {
-                Some((parse_count(count.trim())?, parse_period(period.trim())?))
-            })
-            .ok_or_else(|| QuotaError::Syntax(text.to_owned()))?;
+        let parse = || {
+            let (count, period) = text.split_once('/')?;
+            Some((parse_count(count.trim())?, period, parse_period(period.trim())?))
+        };
+        let (count, written, period) =
+            parse().ok_or_else(|| QuotaError::Syntax(text.to_owned()))?;
+        if written.split(|letter: char| !letter.is_alphabetic()).any(|unit| unit == "M") {
+            return Err(QuotaError::FactorAsPeriod(text.to_owned()));
+        }
         Quota::new(count, period)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::refill_thread::{RefillThread, Ticks};
 use crate::rejected::room_beside;
-use crate::sync::{Acquire, AtomicU64, Relaxed, Release};
+use crate::sync::{Mutex, MutexGuard, lock};
 use crate::{Quota, QuotaError, Rejected, TryAcquire};
 use nanopace::{Clock, Nanos};
 use std::sync::Arc;
@@ -21,13 +21,17 @@ use std::sync::Arc;
 ///
 /// If a request comes when a refill is due and the thread has not run yet, the request does the
 /// refill. So a decision depends on the moment that is asked for, and not on when the thread is
-/// scheduled. Several overdue refills are done as one. While another thread is in the middle of a
-/// refill, a retry time may be one period later than needed.
+/// scheduled. Several overdue refills are done as one.
+///
+/// Quota and capacity can be [changed](RefilledBucket::set_quota) while it is in use. A refill brings
+/// the `count` in force, and comes no earlier than the `period` in force after the refill before it,
+/// or after the start. What was taken stays taken. So in any span, no more gets in than the highest
+/// `capacity`, the highest `count` and the shortest `period` that were in force meanwhile would let
+/// in. A retry time holds as long as nothing is changed.
 ///
 /// # Cost
 ///
-/// Two words, and a thread that sleeps, with a pacer of its own. A decision takes a comparison and one
-/// compare-and-swap, and a division if a refill is due or the request is rejected.
+/// 64 bytes behind a lock, and a thread that sleeps. A decision takes a division.
 ///
 /// # Source
 ///
@@ -49,20 +53,21 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug)]
 pub struct RefilledBucket {
-    stock: Arc<Stock>,
+    clock: Arc<dyn Clock>,
+    stock: Arc<Mutex<Stock>>,
     thread: Option<RefillThread>,
 }
 
-#[derive(Debug)]
-struct Stock {
-    count: u64,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stock {
+    quota: Quota,
     capacity: u64,
     cost: u64,
+    /// Never above the capacity.
+    tokens: u64,
     ticks: Ticks,
-    /// Never above the capacity. Requests take them. The thread that moves `refills` adds them.
-    tokens: AtomicU64,
-    /// How many refills have been begun: moved forwards only, before its tokens are added.
-    refills: AtomicU64,
+    /// At which tick the last refill was.
+    refills: u64,
 }
 
 impl RefilledBucket {
@@ -92,8 +97,12 @@ impl RefilledBucket {
     ) -> Result<RefilledBucket, QuotaError> {
         let mut bucket = RefilledBucket::unattended(quota, capacity, initial, cost, clock)?;
         let stock = Arc::clone(&bucket.stock);
-        bucket.thread =
-            Some(RefillThread::start(&bucket.stock.ticks, move |now| stock.refill(now)));
+        let refill = move |now| {
+            let mut stock = lock(&stock);
+            stock.refill(now);
+            stock.next_refill()
+        };
+        bucket.thread = Some(RefillThread::start(Arc::clone(&bucket.clock), refill));
         Ok(bucket)
     }
 
@@ -125,11 +134,14 @@ impl RefilledBucket {
             _ if capacity < initial => return Err(QuotaError::InitialTooLarge { capacity }),
             _ => {}
         }
-        let ticks = Ticks::new(quota.period(), clock)?;
-        let (tokens, refills) = (AtomicU64::new(initial), AtomicU64::new(0));
-        let stock =
-            Arc::new(Stock { count: quota.count(), capacity, cost, ticks, tokens, refills });
-        Ok(RefilledBucket { stock, thread: None })
+        let ticks = Ticks::new(clock.now(), quota.period())?;
+        let stock = Stock { quota, capacity, cost, tokens: initial, ticks, refills: 0 };
+        let stock = Arc::new(Mutex::new(stock));
+        Ok(RefilledBucket { clock: Arc::new(clock), stock, thread: None })
+    }
+
+    fn stock(&self) -> MutexGuard<'_, Stock> {
+        lock(&self.stock)
     }
 
     /// Does the refills that are due now.
@@ -147,7 +159,7 @@ impl RefilledBucket {
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
     pub fn refill(&self) {
-        self.stock.refill(self.stock.ticks.now());
+        self.stock().refill(self.clock.now());
     }
 
     /// How many tokens are in the bucket, as of the last refill and request.
@@ -165,8 +177,86 @@ impl RefilledBucket {
     /// ```
     #[must_use]
     pub fn tokens(&self) -> u64 {
-        // Relaxed: for showing. No model.
-        self.stock.tokens.load(Relaxed)
+        self.stock().tokens
+    }
+
+    /// From now on each refill brings `quota.count()` tokens. The next one comes one `quota.period()`
+    /// after the last one, or at once if that has passed; the thread does not wait out the old
+    /// period. The tokens that are there stay. Setting the quota that is in force changes nothing.
+    ///
+    /// # Errors
+    /// [`QuotaError::Interval`] for a period of more than a day. Nothing is changed then.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_limits::{RefilledBucket, TryAcquire};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let bucket = RefilledBucket::unattended("1/h".parse()?, 25, 0, 1, clock.clone())?;
+    /// clock.advance(Duration::from_millis(400));
+    /// bucket.set_quota("10/s".parse()?)?;
+    /// assert!(bucket.try_acquire_at(Nanos::from_nanos(999_999_999)).is_err());
+    /// assert!(bucket.try_acquire_n_at(10, Nanos::from_nanos(1_000_000_000)).is_ok());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    pub fn set_quota(&self, quota: Quota) -> Result<(), QuotaError> {
+        self.stock().set_quota(quota, self.clock.now())?;
+        self.thread.iter().for_each(RefillThread::wake);
+        Ok(())
+    }
+
+    /// The quota in force.
+    ///
+    /// ```
+    /// use nanopace::ManualClock;
+    /// use nanopace_limits::RefilledBucket;
+    ///
+    /// let clock = ManualClock::new();
+    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock)?;
+    /// bucket.set_quota("1/h".parse()?)?;
+    /// assert_eq!(bucket.quota(), "1/h".parse()?);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        self.stock().quota
+    }
+
+    /// From now on the bucket holds up to `capacity` tokens. Those that do not fit are gone.
+    ///
+    /// # Errors
+    /// [`QuotaError::CapacityTooSmall`] for a capacity below the cost. Nothing is changed then.
+    ///
+    /// ```
+    /// use nanopace::ManualClock;
+    /// use nanopace_limits::RefilledBucket;
+    ///
+    /// let clock = ManualClock::new();
+    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock)?;
+    /// bucket.set_capacity(3)?;
+    /// bucket.set_capacity(25)?;
+    /// assert_eq!(bucket.tokens(), 3);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    pub fn set_capacity(&self, capacity: u64) -> Result<(), QuotaError> {
+        self.stock().set_capacity(capacity, self.clock.now())
+    }
+
+    /// The most tokens that it holds.
+    ///
+    /// ```
+    /// use nanopace::ManualClock;
+    /// use nanopace_limits::RefilledBucket;
+    ///
+    /// let clock = ManualClock::new();
+    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock)?;
+    /// assert_eq!(bucket.capacity(), 25);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.stock().capacity
     }
 
     /// Whether a thread refills it.
@@ -188,85 +278,64 @@ impl RefilledBucket {
 }
 
 impl Stock {
-    /// Does the refills that are due at `now` and have not begun.
-    fn refill(&self, now: Nanos) {
-        if now < self.next_refill() {
-            return;
-        }
-        let due = self.ticks.number(now);
-        // Relaxed: it only decides which thread adds the tokens of which refill. The addition sees
-        // to it that it comes after this. Model: `a_refill_happens_once`.
-        let begun = self.refills.fetch_max(due, Relaxed);
-        if due > begun {
-            self.add((due - begun).saturating_mul(self.count));
-        }
-    }
-
-    fn add(&self, more: u64) {
-        // Release: pairs with the Acquire in `take`. A request that finds the tokens gone again has
-        // then seen their refill, and is not told to come back for it. Model:
-        // `nobody_is_told_to_come_back_too_early`.
-        self.update(|tokens| Some(tokens.saturating_add(more).min(self.capacity)))
-            .expect("always some");
-    }
-
-    /// Takes `n` requests' tokens, or says how many there are.
-    fn take(&self, n: u64) -> Result<(), u64> {
-        self.update(|tokens| tokens.checked_sub(n * self.cost)).map(|_| ())
-    }
-
-    fn update(&self, step: impl FnMut(u64) -> Option<u64>) -> Result<u64, u64> {
-        // Release and Acquire: `add` with `take`.
-        self.tokens.fetch_update(Release, Acquire, step)
+    /// Does the refills that are due at `now`.
+    fn refill(&mut self, now: Nanos) {
+        let due = self.ticks.number(now).max(self.refills);
+        let more = (due - self.refills).saturating_mul(self.quota.count());
+        self.tokens = self.tokens.saturating_add(more).min(self.capacity);
+        self.refills = due;
     }
 
     /// When the next refill happens.
     fn next_refill(&self) -> Nanos {
-        self.ticks.moment(self.refills().saturating_add(1))
+        self.ticks.moment(self.refills.saturating_add(1))
     }
 
-    /// How many tokens there are at `now`, and after how many refills, if nothing is taken.
-    fn seen_at(&self, now: Nanos) -> (u64, u64) {
-        // Acquire: as in `take`.
-        let (tokens, begun) = (self.tokens.load(Acquire), self.refills());
-        let refills = self.ticks.number(now).max(begun);
-        let more = (refills - begun).saturating_mul(self.count);
-        (tokens.saturating_add(more).min(self.capacity), refills)
+    fn take(&mut self, n: u64, now: Nanos) -> Result<(), Rejected> {
+        room_beside(n, self.capacity / self.cost)?;
+        if n > 0 {
+            self.refill(now);
+        }
+        let left = self.tokens.checked_sub(n * self.cost);
+        self.tokens = left.ok_or_else(|| self.rejection(n))?;
+        Ok(())
     }
 
-    fn refills(&self) -> u64 {
-        // Relaxed: after `take` failed with Acquire, it is at least the refill whose tokens were
-        // seen. Model: `nobody_is_told_to_come_back_too_early`.
-        self.refills.load(Relaxed)
+    /// Why the tokens of `n` requests cannot be taken.
+    fn rejection(&self, n: u64) -> Rejected {
+        let more = (n * self.cost - self.tokens).div_ceil(self.quota.count());
+        Rejected::NotUntil(self.ticks.moment(self.refills.saturating_add(more)))
     }
 
-    /// Why `n` requests' tokens cannot be taken from the `tokens` that there are after so many
-    /// refills.
-    fn rejection(&self, n: u64, tokens: u64, refills: u64) -> Rejected {
-        let missing = (n * self.cost).saturating_sub(tokens);
-        let more = missing.div_ceil(self.count);
-        Rejected::NotUntil(self.ticks.moment(refills.saturating_add(more)))
+    /// The next refill comes one new period after the last one, or now if that has passed.
+    fn set_quota(&mut self, quota: Quota, now: Nanos) -> Result<(), QuotaError> {
+        self.refill(now);
+        let last = self.ticks.moment(self.refills);
+        self.ticks = Ticks::new(last.max(now - quota.period()), quota.period())?;
+        self.quota = quota;
+        self.refills = 0;
+        self.refill(now);
+        Ok(())
     }
 
-    fn check_size(&self, n: u64) -> Result<(), Rejected> {
-        room_beside(n, self.capacity / self.cost).map(drop)
+    fn set_capacity(&mut self, capacity: u64, now: Nanos) -> Result<(), QuotaError> {
+        if capacity < self.cost {
+            return Err(QuotaError::CapacityTooSmall { least: self.cost });
+        }
+        self.refill(now);
+        self.capacity = capacity;
+        self.tokens = self.tokens.min(capacity);
+        Ok(())
     }
 }
 
 impl TryAcquire for RefilledBucket {
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
-        let stock = &self.stock;
-        stock.check_size(n)?;
-        if n > 0 {
-            stock.refill(now);
-        }
-        stock.take(n).map_err(|left| stock.rejection(n, left, stock.refills()))
+        self.stock().take(n, now)
     }
 
     fn peek_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
-        let stock = &self.stock;
-        stock.check_size(n)?;
-        let (tokens, refills) = stock.seen_at(now);
-        if n * stock.cost <= tokens { Ok(()) } else { Err(stock.rejection(n, tokens, refills)) }
+        let mut copy = *self.stock();
+        copy.take(n, now)
     }
 }

@@ -6,7 +6,9 @@ use crossbeam_utils::CachePadded;
 use nanopace::{Clock, Nanos};
 use std::fmt::Debug;
 
-/// Answers "may I, now?" at once, from any thread.
+/// Answers "may I, now?" at once, from any thread. The moments that it is asked about may go
+/// backwards, as they do when threads read the clock first and ask later: [what all limiters
+/// keep](crate#what-all-of-them-keep) says what holds then.
 ///
 /// ```
 /// use nanopace::Nanos;
@@ -79,6 +81,11 @@ pub trait TryAcquire: Debug + Send + Sync {
 
 /// Any rule, shared between threads behind a mutex. For a rule whose state is one word,
 /// [`Atomic`](crate::Atomic) needs no mutex.
+///
+/// The order in which threads get the mutex is the order of the decisions. It need not be that of
+/// the moments they ask about. A moment before the latest one counts as the latest, and the rule's
+/// bound holds for these. For the moments as they were asked about, see [what all limiters
+/// keep](crate#what-all-of-them-keep).
 ///
 /// ```
 /// use nanopace::Nanos;

@@ -24,8 +24,20 @@ use std::time::Duration;
 ///
 /// One word ([`Atomic`](crate::Atomic)): the window's number above, both counts below. A decision
 /// takes three multiplications, a division and one compare-and-swap. The bits that the number
-/// leaves bound `count`: for windows of a second it is at most 2^15 - 1, for windows of an hour
-/// 2^20 - 1.
+/// leaves bound `count`:
+///
+/// | period | largest `count` |
+/// |---|---|
+/// | 1 ms | 1 023 |
+/// | 100 ms | 8 191 |
+/// | 1 s | 32 767 |
+/// | 10 s | 131 071 |
+/// | 1 min | 262 143 |
+/// | 1 h | 2 097 151 |
+/// | 1 day | 8 388 607 |
+///
+/// For more, take a [`SlottedRing`](crate::SlottedRing), or a [`SlidingLog`](crate::SlidingLog) if
+/// it has to be exact.
 ///
 /// # Source
 ///
@@ -54,7 +66,8 @@ impl SlidingCounter {
     /// Lets in `quota.count()` in any `quota.period()`, nearly.
     ///
     /// # Errors
-    /// [`QuotaError::TooManyForAWord`] if two such counts do not fit beside the window's number.
+    /// [`QuotaError::TooManyForAWord`] if two such counts do not fit beside the window's number; the
+    /// table above says what does.
     ///
     /// ```
     /// use nanopace_limits::{QuotaError, SlidingCounter};

@@ -1,7 +1,7 @@
 //! The world the concurrent code runs in: std's, or loom's model of it when built with `--cfg
 //! loom`.
 
-pub(crate) use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+pub(crate) use std::sync::atomic::Ordering::Relaxed;
 
 #[cfg(not(loom))]
 mod world {

@@ -17,7 +17,9 @@ use crate::QuotaError;
 /// Fractions of a token in r / `size` x the share are carried over to the next refill. So many
 /// small refills move as much as a few large ones. While tokens wait, requests are served at up to
 /// `ratio` times the rate of the refills, and at most `size` x `ratio` at once. Each token that was
-/// refilled can be taken sooner or later.
+/// refilled can be taken sooner or later. So while r tokens are refilled, at most `ratio` x (r +
+/// `size`) are taken, and one more for a fraction that was carried; if size and ratio are
+/// [changed](TokenPool::set_size) meanwhile, with the largest of each.
 ///
 /// # Cost
 ///
@@ -67,18 +69,39 @@ impl TokenPool {
     /// assert!(TokenPool::new(1_000, 0.9).is_err());
     /// ```
     pub fn new(size: u64, ratio: f64) -> Result<TokenPool, QuotaError> {
-        let most = 1 << 63;
-        if size == 0 {
-            return Err(QuotaError::CapacityTooSmall { least: 1 });
-        }
-        if !ratio.is_finite() || ratio < 1.0 {
-            return Err(QuotaError::Ratio);
-        }
-        let share = share(size, ratio);
-        match size.checked_add(share).filter(|&capacity| capacity <= most) {
-            None => Err(QuotaError::CapacityTooLarge { most }),
-            Some(_) => Ok(TokenPool { size, share, active: 0, waiting: 0, carry: 0 }),
-        }
+        let share = valid_share(size, ratio)?;
+        Ok(TokenPool { size, share, active: 0, waiting: 0, carry: 0 })
+    }
+
+    /// Changes size and ratio, 1 or more each. Active tokens that no longer fit wait from now on;
+    /// tokens that wait come back at the new pace, also if there is room for all of them.
+    ///
+    /// # Errors
+    /// As for [`new`](TokenPool::new). Nothing is changed then.
+    ///
+    /// ```
+    /// use nanopace_limits::TokenPool;
+    ///
+    /// let mut pool = TokenPool::new(10, 1.5)?;
+    /// pool.refill(14);
+    /// pool.set_size(4, 1.5)?;
+    /// assert_eq!((pool.active(), pool.waiting()), (6, 8));
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    pub fn set_size(&mut self, size: u64, ratio: f64) -> Result<(), QuotaError> {
+        let share = valid_share(size, ratio)?;
+        self.carry = self.carry_in(size);
+        (self.size, self.share) = (size, share);
+        let too_many = self.active.saturating_sub(self.capacity());
+        self.active -= too_many;
+        self.waiting += u128::from(too_many);
+        Ok(())
+    }
+
+    /// The carried fractions, in 1 / `size`.
+    fn carry_in(&self, size: u64) -> u64 {
+        let carry = u128::from(self.carry) * u128::from(size) / u128::from(self.size);
+        u64::try_from(carry).expect("less than the size")
     }
 
     /// Adds `tokens`, and moves back what may be moved back.
@@ -180,6 +203,20 @@ impl TokenPool {
         let refilled = (to_move * u128::from(self.size)).div_ceil(u128::from(self.share));
         to_fill + refilled.max(to_move)
     }
+}
+
+/// By how much the active pool may exceed its size, if both numbers are allowed.
+fn valid_share(size: u64, ratio: f64) -> Result<u64, QuotaError> {
+    let most = 1 << 63;
+    if size == 0 {
+        return Err(QuotaError::CapacityTooSmall { least: 1 });
+    }
+    if !ratio.is_finite() || ratio < 1.0 {
+        return Err(QuotaError::Ratio);
+    }
+    let share = share(size, ratio);
+    let capacity = size.checked_add(share).filter(|&capacity| capacity <= most);
+    capacity.map(|_| share).ok_or(QuotaError::CapacityTooLarge { most })
 }
 
 /// By how much the active pool may exceed its size.

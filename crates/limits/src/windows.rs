@@ -70,7 +70,7 @@ impl Windows {
     }
 
     /// The most that can be counted beside a window's number.
-    pub(crate) fn most(&self) -> u64 {
+    fn most(&self) -> u64 {
         u64::MAX >> (u64::BITS - self.spare_bits)
     }
 

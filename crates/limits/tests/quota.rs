@@ -13,6 +13,14 @@ fn what_people_write() {
         ("1/day", 1, 86_400),
         (" 5k / 2h 30m ", 5_000, 9_000),
         ("1G/s", 1_000_000_000, 1),
+        ("10M/s", 10_000_000, 1),
+        ("10/m", 10, 60),
+        ("10/min", 10, 60),
+        ("10/h", 10, 3_600),
+        ("10/d", 10, 86_400),
+        ("10/w", 10, 604_800),
+        ("10/month", 10, 2_630_016),
+        ("10/y", 10, 31_557_600),
     ] {
         assert_eq!(
             text.parse::<Quota>(),
@@ -48,6 +56,19 @@ fn what_is_no_quota() {
         ("1/300y", QuotaError::PeriodTooLong),
     ] {
         assert_eq!(text.parse::<Quota>(), Err(error), "{text:?}");
+    }
+}
+
+#[test]
+fn a_factor_is_no_period() {
+    for text in ["10/M", "10/1M", "10 / 2M", "10M/M", "10/1y 2M", "10/2M3d"] {
+        let error = text.parse::<Quota>().unwrap_err();
+        assert_eq!(error, QuotaError::FactorAsPeriod(text.to_owned()));
+        let message = error.to_string();
+        assert!(message.contains("10/month") && message.contains("10M/s"), "{message}");
+    }
+    for text in ["10/k", "10/G", "10/S", "10/H", "10/Mo", "10m/s"] {
+        assert_eq!(text.parse::<Quota>(), Err(QuotaError::Syntax(text.to_owned())));
     }
 }
 

@@ -195,3 +195,150 @@ proptest! {
         })?;
     }
 }
+
+#[test]
+fn the_thread_does_not_wait_out_the_old_period() {
+    let (clock, bucket) = bucket("1/h", 1_000, 0);
+    bucket.set_quota("1/s".parse().unwrap()).unwrap();
+    for refill in 1..=20 {
+        clock.advance(span(SECOND - 1));
+        assert_eq!(bucket.tokens(), refill - 1);
+        clock.advance(span(1));
+        until("a refill", || bucket.tokens() == refill);
+    }
+}
+
+#[test]
+fn a_period_that_has_passed_already_brings_one_refill() {
+    let (clock, bucket) = bucket("5/h", 1_000, 0);
+    clock.advance(span(1_800 * SECOND));
+    bucket.set_quota("3/s".parse().unwrap()).unwrap();
+    assert_eq!(bucket.tokens(), 3);
+    assert_eq!(bucket.try_acquire_n_at(4, seconds(1_800)), not_until(seconds(1_801)));
+}
+
+#[test]
+fn changes_that_cannot_be_change_nothing() {
+    let bucket =
+        RefilledBucket::unattended("1/s".parse().unwrap(), 10, 5, 2, ManualClock::new()).unwrap();
+    assert_eq!(bucket.set_quota("1/2days".parse().unwrap()), Err(QuotaError::Interval));
+    assert_eq!(bucket.set_capacity(1), Err(QuotaError::CapacityTooSmall { least: 2 }));
+    assert_eq!((bucket.quota(), bucket.capacity()), ("1/s".parse().unwrap(), 10));
+    assert_eq!(bucket.try_acquire_n_at(5, Nanos::ZERO), not_until(seconds(5)));
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Advance(u64),
+    Ask(u64),
+    SetQuota(u64, u64),
+    SetCapacity(u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        3 => (0..300_u64).prop_map(Step::Advance),
+        4 => (1..6_u64).prop_map(Step::Ask),
+        1 => (1..10_u64, 10..200_u64).prop_map(|(count, period_ns)| Step::SetQuota(count, period_ns)),
+        1 => (1..20_u64).prop_map(Step::SetCapacity),
+    ];
+    prop::collection::vec(step, 1..150)
+}
+
+/// What is in force from a change on.
+#[derive(Clone, Copy, Debug)]
+struct Terms {
+    count: u64,
+    period_ns: u64,
+    capacity: u64,
+}
+
+impl Terms {
+    fn each_highest(self, other: Terms) -> Terms {
+        Terms {
+            count: self.count.max(other.count),
+            period_ns: self.period_ns.min(other.period_ns),
+            capacity: self.capacity.max(other.capacity),
+        }
+    }
+}
+
+/// One refill after the other, in plain numbers.
+struct Model {
+    terms: Terms,
+    tokens: u64,
+    last_ns: u64,
+}
+
+impl Model {
+    fn refill(&mut self, now: u64) {
+        while self.last_ns + self.terms.period_ns <= now {
+            self.last_ns += self.terms.period_ns;
+            self.tokens = self.terms.capacity.min(self.tokens + self.terms.count);
+        }
+    }
+
+    fn set(&mut self, terms: Terms, now: u64) {
+        self.refill(now);
+        self.terms = terms;
+        self.tokens = self.tokens.min(terms.capacity);
+        // No more than one, however long ago the last one was.
+        self.last_ns = self.last_ns.max(now.saturating_sub(terms.period_ns));
+        self.refill(now);
+    }
+}
+
+proptest! {
+    /// Whatever is changed and when, the bucket is its definition, and no more gets in within any
+    /// span than under the highest of what was in force meanwhile.
+    #[test]
+    fn changes_let_in_no_more(steps in steps(), attended in any::<bool>()) {
+        let terms = Terms { count: 5, period_ns: 100, capacity: 10 };
+        let clock = ManualClock::new();
+        let make = if attended { RefilledBucket::start } else { RefilledBucket::unattended };
+        let bucket = make("5/100ns".parse().unwrap(), 10, 0, 1, clock.clone()).unwrap();
+        let mut model = Model { terms, tokens: 0, last_ns: 0 };
+        let mut now = 0;
+        let mut in_force = vec![terms];
+        let mut let_in: Vec<(u64, u64, usize)> = Vec::new();
+        for step in steps {
+            match step {
+                Step::Advance(ns) => {
+                    now += ns;
+                    clock.advance(span(ns));
+                }
+                Step::Ask(n) => {
+                    model.refill(now);
+                    let gets_in = n <= model.tokens;
+                    prop_assert_eq!(bucket.peek_n_at(n, at(now)).is_ok(), gets_in);
+                    prop_assert_eq!(bucket.try_acquire_n_at(n, at(now)).is_ok(), gets_in);
+                    if gets_in {
+                        model.tokens -= n;
+                        let_in.push((now, n, in_force.len() - 1));
+                    }
+                }
+                Step::SetQuota(count, period_ns) => {
+                    bucket.set_quota(Quota::new(count, span(period_ns)).unwrap()).unwrap();
+                    model.set(Terms { count, period_ns, ..model.terms }, now);
+                    in_force.push(model.terms);
+                    prop_assert_eq!(bucket.tokens(), model.tokens);
+                }
+                Step::SetCapacity(capacity) => {
+                    bucket.set_capacity(capacity).unwrap();
+                    model.set(Terms { capacity, ..model.terms }, now);
+                    in_force.push(model.terms);
+                    prop_assert_eq!(bucket.tokens(), model.tokens);
+                }
+            }
+        }
+        for (first, &(from, _, terms_from)) in let_in.iter().enumerate() {
+            let mut sum = 0;
+            for &(to, n, terms_to) in &let_in[first..] {
+                sum += n;
+                let terms = in_force[terms_from..=terms_to].iter().copied().reduce(Terms::each_highest).unwrap();
+                let refills = (to - from) / terms.period_ns + 1;
+                prop_assert!(sum <= terms.capacity + refills * terms.count, "{} from {} to {}", sum, from, to);
+            }
+        }
+    }
+}

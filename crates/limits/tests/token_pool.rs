@@ -406,3 +406,181 @@ fn odd_rates_are_refilled_exactly() {
         "3/7 s later, at the next refill"
     );
 }
+
+#[test]
+fn a_change_serves_who_waits_and_is_let_in_by_it() {
+    let hour = span(3_600 * SECOND);
+    let clock = ManualClock::new();
+    let pool = ManagedPool::start("1k/s".parse().unwrap(), 100, 1.0, hour, clock.clone()).unwrap();
+    let pool = Arc::new(pool);
+    let first = waiter(&pool, 100);
+    clock.set(ms(150));
+    assert_eq!(pool.queued(), 1, "the next refill is in an hour");
+    pool.set_interval(span(10 * MILLI)).unwrap();
+    assert_eq!(first.join().unwrap(), Ok(span(50 * MILLI)), "the 100th token came after 100 ms");
+    let second = waiter(&pool, 5);
+    clock.set(ms(160));
+    assert_eq!(second.join().unwrap(), Ok(span(55 * MILLI)), "the 105th after 105 ms");
+}
+
+#[test]
+fn the_refill_thread_does_not_wait_out_the_old_interval() {
+    let clock = ManualClock::new();
+    let day = span(DAY);
+    let pool = ManagedPool::start("1/day".parse().unwrap(), 100, 1.0, day, clock.clone()).unwrap();
+    pool.set_quota("100/s".parse().unwrap());
+    pool.set_interval(span(10 * MILLI)).unwrap();
+    for refill in 1..=10 {
+        clock.advance(span(10 * MILLI));
+        until("a refill", || pool.snapshot().active() == refill);
+    }
+}
+
+#[test]
+fn a_pool_made_smaller_turns_away_whom_it_cannot_hold_and_serves_the_next() {
+    let (clock, pool) = managed();
+    clock.set(ms(20));
+    until("a refill", || pool.snapshot().active() == 20);
+    let large = waiter(&pool, 110);
+    let small = waiter(&pool, 15);
+    pool.set_size(100, 1.0).unwrap();
+    assert_eq!(large.join().unwrap(), Err(AcquireError::ExceedsCapacity { capacity: 100 }));
+    assert_eq!(small.join().unwrap(), Ok(span(5 * MILLI)));
+    assert_eq!(pool.take(101), Err(Rejected::ExceedsCapacity { capacity: 100 }));
+}
+
+#[test]
+fn tokens_are_as_late_as_the_quota_that_brought_them_says() {
+    let clock = ManualClock::new();
+    let pool =
+        ManagedPool::unattended("1/s".parse().unwrap(), 100, 1.0, span(MILLI), clock.clone())
+            .unwrap();
+    clock.set(ms(10_500));
+    pool.set_quota("10/s".parse().unwrap());
+    clock.set(ms(11_500));
+    assert_eq!(pool.take(1), Ok(span(10_500 * MILLI)), "the first came after 1 s");
+    assert_eq!(pool.take(8), Ok(span(2_500 * MILLI)), "the ninth after 9 s");
+    pool.set_quota("1/s".parse().unwrap());
+    assert_eq!(pool.take(1), Ok(span(1_500 * MILLI)), "the tenth after 10 s");
+    assert_eq!(pool.take(1), Ok(span(950 * MILLI)), "half of it at 10.5 s, then 50 ms");
+    assert_eq!(pool.take(9), Ok(span(50 * MILLI)));
+    assert_eq!(pool.take(1), not_until(ms(12_000)), "half of it has come");
+}
+
+#[test]
+fn changes_of_pools_that_cannot_be_change_nothing() {
+    let (clock, pool) = managed();
+    assert_eq!(pool.set_interval(Duration::ZERO), Err(QuotaError::Interval));
+    assert_eq!(pool.set_size(0, 1.0), Err(QuotaError::CapacityTooSmall { least: 1 }));
+    assert_eq!(pool.set_size(10, 0.5), Err(QuotaError::Ratio));
+    assert_eq!((pool.interval(), pool.snapshot().capacity()), (span(10 * MILLI), 125));
+    clock.set(ms(10));
+    assert_eq!(pool.take(10), Ok(Duration::ZERO));
+}
+
+#[test]
+fn a_closed_pool_stays_closed_whatever_is_changed() {
+    let (clock, pool) = managed();
+    pool.close();
+    clock.set(ms(100));
+    pool.set_quota("1M/s".parse().unwrap());
+    pool.set_interval(span(MILLI)).unwrap();
+    pool.set_size(1_000, 1.0).unwrap();
+    clock.set(ms(200));
+    pool.refill();
+    assert_eq!(total(&pool.snapshot()), 0);
+    assert_eq!(pool.acquire(1), Err(AcquireError::Closed));
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Turn {
+    Advance(u64),
+    Take(u64),
+    SetQuota(u64, u64),
+    SetSize(u64, f64),
+    SetInterval(u64),
+}
+
+/// A multiple of all periods.
+const COMMON_NS: u64 = 5_040;
+
+fn turns() -> impl Strategy<Value = Vec<Turn>> {
+    let period_ns = prop::sample::select(vec![720_u64, 840, 1_008, 1_260, 2_520, COMMON_NS]);
+    let turn = prop_oneof![
+        3 => (0..2_000_u64).prop_map(Turn::Advance),
+        4 => (1..20_u64).prop_map(Turn::Take),
+        1 => (1..50_u64, period_ns).prop_map(|(count, period_ns)| Turn::SetQuota(count, period_ns)),
+        1 => (1..40_u64, 1.0..3.0).prop_map(|(size, ratio)| Turn::SetSize(size, ratio)),
+        1 => (1..3_000_u64).prop_map(Turn::SetInterval),
+    ];
+    prop::collection::vec(turn, 1..150)
+}
+
+proptest! {
+    /// Whatever is changed and when: what the quotas bring comes in, less than a 720th of a token
+    /// lost by each change; and no more gets in within any span than the largest size and ratio
+    /// that were in force meanwhile let in of it.
+    #[test]
+    fn changes_of_a_pool_let_in_no_more(turns in turns()) {
+        let clock = ManualClock::new();
+        let quota = Quota::new(20, span(COMMON_NS)).unwrap();
+        let pool = ManagedPool::unattended(quota, 10, 1.25, span(100), clock.clone()).unwrap();
+        // Of a token, in 1 / COMMON_NS.
+        let (mut brought, mut speed, mut changes) = (0, 20, 0);
+        let mut taken = 0;
+        let capacity_and_ratio = |size: u64, capacity: u64| (capacity, to_f64(capacity) / to_f64(size));
+        let mut in_force = vec![capacity_and_ratio(10, pool.snapshot().capacity())];
+        let mut let_in: Vec<(u64, u128, usize)> = Vec::new();
+        for turn in turns {
+            let came_in = total(&pool.snapshot()) + taken;
+            let mut is_refilled = true;
+            match turn {
+                Turn::Advance(ns) => {
+                    clock.advance(span(ns));
+                    brought += u128::from(ns * speed);
+                    is_refilled = false;
+                }
+                Turn::Take(n) => {
+                    is_refilled = false;
+                    if pool.take(n).is_ok() {
+                        taken += u128::from(n);
+                        let came_in = total(&pool.snapshot()) + taken;
+                        let_in.push((n, came_in, in_force.len() - 1));
+                    }
+                }
+                Turn::SetQuota(count, period_ns) => {
+                    pool.set_quota(Quota::new(count, span(period_ns)).unwrap());
+                    speed = count * (COMMON_NS / period_ns);
+                    changes += 1;
+                }
+                Turn::SetSize(size, ratio) => {
+                    pool.set_size(size, ratio).unwrap();
+                    in_force.push(capacity_and_ratio(size, pool.snapshot().capacity()));
+                }
+                Turn::SetInterval(interval_ns) => pool.set_interval(span(interval_ns)).unwrap(),
+            }
+            let now_in = total(&pool.snapshot()) + taken;
+            prop_assert!(now_in >= came_in);
+            prop_assert!(now_in * u128::from(COMMON_NS) <= brought);
+            prop_assert!(!is_refilled || brought < (now_in + 1) * u128::from(COMMON_NS) + changes * 7);
+            prop_assert!(pool.snapshot().active() <= pool.snapshot().capacity());
+        }
+        for (first, &(_, from, terms_from)) in let_in.iter().enumerate() {
+            let mut sum = 0;
+            for &(n, to, terms_to) in &let_in[first..] {
+                sum += n;
+                let terms = &in_force[terms_from..=terms_to];
+                let capacity = terms.iter().map(|terms| terms.0).max().unwrap();
+                let ratio = terms.iter().map(|terms| terms.1).fold(1.0, f64::max);
+                let refilled = to_f64(u64::try_from(to - from).unwrap());
+                // And the fraction of a token that was carried.
+                prop_assert!(to_f64(sum) < to_f64(capacity) + ratio * refilled + 1.001);
+            }
+        }
+    }
+}
+
+/// Of small numbers.
+fn to_f64(number: u64) -> f64 {
+    f64::from(u32::try_from(number).unwrap())
+}

@@ -154,16 +154,24 @@ fn a_log_remembers_no_more_moments_than_its_count() {
     }
 }
 
+/// The table in the documentation of the counter is what fits.
 #[test]
 fn counts_that_do_not_fit_a_word_are_rejected_with_what_does() {
-    // A second's windows up to 2^63 ns take 34 bits for their number, so 30 are left; two counts
-    // have 15 each.
-    let quota = |count| Quota::new(count, span(SECOND)).unwrap();
-    assert!(SlidingCounter::new(quota((1 << 15) - 1)).is_ok());
-    assert_eq!(
-        SlidingCounter::new(quota(1 << 15)).unwrap_err(),
-        QuotaError::TooManyForAWord { most: (1 << 15) - 1 }
-    );
+    let documentation = include_str!("../src/sliding_counter.rs");
+    let rows = documentation.lines().filter_map(|line| {
+        let (period, most) = line.strip_prefix("/// | ")?.strip_suffix(" |")?.split_once(" | ")?;
+        let period = humantime::parse_duration(period).ok()?;
+        Some((period, most.replace(' ', "").parse::<u64>().unwrap()))
+    });
+    let rows: Vec<_> = rows.collect();
+    assert_eq!(rows.len(), 7);
+    for (period, most) in rows {
+        let counter = |count| SlidingCounter::new(Quota::new(count, period).unwrap());
+        assert!(counter(most).is_ok());
+        let error = counter(most + 1).unwrap_err();
+        assert_eq!(error, QuotaError::TooManyForAWord { most }, "in {period:?}");
+        assert!(error.to_string().ends_with("or take a ring of slots or a sliding log"));
+    }
 }
 
 fn quota_and_arrivals() -> impl Strategy<Value = (Quota, Vec<Arrival>)> {

@@ -1,0 +1,270 @@
+//! What the threads of a managed pool share: the tokens, the callers that wait for them, and who is
+//! served when.
+
+use crate::flow::Flow;
+use crate::refill_thread::Ticks;
+use crate::rejected::room_beside;
+use crate::sync::Sender;
+use crate::{Quota, QuotaError, Rejected, TokenPool};
+use nanopace::Nanos;
+use std::collections::VecDeque;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Why a request did not wait for its tokens. None were taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AcquireError {
+    /// The pool has been closed.
+    #[error("the pool is closed: no more tokens come in")]
+    Closed,
+    /// The request is for more tokens than the pool can ever hold, perhaps since it was made
+    /// smaller.
+    #[error(
+        "asked for more than the {capacity} tokens that the pool can hold: ask for less, or make it larger"
+    )]
+    ExceedsCapacity {
+        /// The most that the pool can hold.
+        capacity: u64,
+    },
+}
+
+/// The answer to a caller that waits: when its tokens were there, on the quota's schedule.
+pub(crate) type Answer = Result<Nanos, AcquireError>;
+
+#[derive(Debug)]
+pub(crate) struct State {
+    level: Level,
+    flow: Flow,
+    ticks: Ticks,
+    /// The callers that wait, in the order in which they came. Their tokens are not there yet.
+    queue: VecDeque<Waiter>,
+    closed: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Level {
+    pool: TokenPool,
+    /// How many tokens have been put into the pool since the start.
+    refilled: u128,
+    /// As of when.
+    latest: Nanos,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    tokens: u64,
+    answer: Sender<Answer>,
+}
+
+impl Waiter {
+    fn tell(self, answer: Answer) {
+        // The caller waits, so it listens.
+        let _ = self.answer.send(answer);
+    }
+}
+
+impl Level {
+    /// Brings the tokens that have come by `moment`.
+    fn bring(&mut self, flow: &Flow, moment: Nanos) {
+        let total = flow.brought_by(moment);
+        let new = u64::try_from(total - self.refilled).expect("at most one per nanosecond");
+        (self.latest, self.refilled) = (moment, total);
+        self.pool.refill(new);
+    }
+
+    /// Brings the tokens that are due at `now`.
+    fn refill(&mut self, flow: &Flow, ticks: &Ticks, now: Nanos) {
+        let due = ticks.moment_by(now);
+        if due > self.latest {
+            self.bring(flow, due);
+        }
+    }
+
+    fn taken(&self) -> u128 {
+        self.refilled - self.pool.waiting() - u128::from(self.pool.active())
+    }
+}
+
+impl State {
+    /// An empty pool, refilled from `now` on.
+    pub(crate) fn new(
+        pool: TokenPool,
+        quota: Quota,
+        interval: Duration,
+        now: Nanos,
+    ) -> Result<State, QuotaError> {
+        Ok(State {
+            level: Level { pool, refilled: 0, latest: now },
+            flow: Flow::new(quota, now),
+            ticks: Ticks::new(now, interval)?,
+            queue: VecDeque::new(),
+            closed: false,
+        })
+    }
+
+    pub(crate) fn pool(&self) -> &TokenPool {
+        &self.level.pool
+    }
+
+    pub(crate) fn quota(&self) -> Quota {
+        self.flow.quota()
+    }
+
+    pub(crate) fn interval(&self) -> Duration {
+        self.ticks.interval()
+    }
+
+    pub(crate) fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Does the refill that is due at `now`, and serves the callers that wait.
+    pub(crate) fn refill(&mut self, now: Nanos) {
+        if !self.closed {
+            self.level.refill(&self.flow, &self.ticks, now);
+            self.serve();
+        }
+    }
+
+    /// When the next refill happens.
+    pub(crate) fn next_refill(&self) -> Nanos {
+        self.ticks.moment_after(self.level.latest)
+    }
+
+    /// Gives the callers that have waited longest their tokens, as far as these are there.
+    fn serve(&mut self) {
+        while let Some(first) = self.queue.front() {
+            if !self.level.pool.take(first.tokens) {
+                return;
+            }
+            let intended = self.intended_start();
+            self.queue.pop_front().into_iter().for_each(|waiter| waiter.tell(Ok(intended)));
+        }
+    }
+
+    pub(crate) fn take(&mut self, tokens: u64, now: Nanos) -> Result<Nanos, Rejected> {
+        if tokens == 0 {
+            return Ok(now);
+        }
+        self.check_size(tokens)?;
+        self.refill(now);
+        self.check(&self.level, self.queue.is_empty(), tokens)?;
+        assert!(self.level.pool.take(tokens), "checked");
+        Ok(self.intended_start())
+    }
+
+    /// What [`take`](State::take) would answer.
+    pub(crate) fn peek(&self, tokens: u64, now: Nanos) -> Result<(), Rejected> {
+        if tokens == 0 {
+            return Ok(());
+        }
+        self.check_size(tokens)?;
+        let mut level = self.level.clone();
+        if !self.closed {
+            level.refill(&self.flow, &self.ticks, now);
+        }
+        let is_free = self.queue.iter().all(|waiter| level.pool.take(waiter.tokens));
+        self.check(&level, is_free, tokens)
+    }
+
+    fn check_size(&self, tokens: u64) -> Result<(), Rejected> {
+        room_beside(tokens, self.level.pool.capacity()).map(drop)
+    }
+
+    /// Whether that many can be taken at this level, with nobody waiting for them if it `is_free`.
+    fn check(&self, level: &Level, is_free: bool, tokens: u64) -> Result<(), Rejected> {
+        match level.pool.active() {
+            active if is_free && tokens <= active => Ok(()),
+            _ if self.closed => Err(Rejected::NotUntil(Nanos::MAX)),
+            _ => Err(Rejected::NotUntil(self.refill_for(level, tokens))),
+        }
+    }
+
+    /// The refill by which `tokens` are there, if no other request takes any.
+    fn refill_for(&self, level: &Level, tokens: u64) -> Nanos {
+        let total = level.refilled + level.pool.enough_for(tokens);
+        let there = self.ticks.moment_from(self.flow.moment_of(total));
+        there.max(self.ticks.moment_after(level.latest))
+    }
+
+    /// The answer for a caller that is ready to wait at `now`; none if it has to.
+    pub(crate) fn try_acquire(&mut self, tokens: u64, now: Nanos) -> Option<Answer> {
+        self.refill(now);
+        let capacity = self.level.pool.capacity();
+        match tokens {
+            0 => Some(Ok(now)),
+            _ if self.closed => Some(Err(AcquireError::Closed)),
+            _ if tokens > capacity => Some(Err(AcquireError::ExceedsCapacity { capacity })),
+            _ if self.queue.is_empty() && self.level.pool.take(tokens) => {
+                Some(Ok(self.intended_start()))
+            }
+            _ => None,
+        }
+    }
+
+    /// A caller waits, behind all others.
+    pub(crate) fn queue(&mut self, tokens: u64, answer: Sender<Answer>) {
+        self.queue.push_back(Waiter { tokens, answer });
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.closed = true;
+        self.queue.drain(..).for_each(|waiter| waiter.tell(Err(AcquireError::Closed)));
+    }
+
+    /// As of when a change happens that is made at `now`.
+    fn changed_at(&self, now: Nanos) -> Nanos {
+        now.max(self.level.latest)
+    }
+
+    /// Brings the tokens that have come by `now`, whether a refill is due or not, and serves the
+    /// callers that wait: after a change.
+    fn refill_anew(&mut self, now: Nanos) {
+        if !self.closed {
+            self.level.bring(&self.flow, now);
+            self.serve();
+        }
+    }
+
+    pub(crate) fn set_quota(&mut self, quota: Quota, now: Nanos) {
+        let now = self.changed_at(now);
+        self.flow.set_quota(quota, now, self.level.taken());
+        self.refill_anew(now);
+    }
+
+    pub(crate) fn set_interval(
+        &mut self,
+        interval: Duration,
+        now: Nanos,
+    ) -> Result<(), QuotaError> {
+        let now = self.changed_at(now);
+        self.ticks = Ticks::new(now, interval)?;
+        self.refill_anew(now);
+        Ok(())
+    }
+
+    pub(crate) fn set_size(&mut self, size: u64, ratio: f64, now: Nanos) -> Result<(), QuotaError> {
+        self.level.pool.set_size(size, ratio)?;
+        self.turn_away();
+        self.refill_anew(self.changed_at(now));
+        Ok(())
+    }
+
+    /// Turns away the callers that wait for more tokens than the pool can hold.
+    fn turn_away(&mut self) {
+        let capacity = self.level.pool.capacity();
+        for waiter in std::mem::take(&mut self.queue) {
+            if waiter.tokens > capacity {
+                waiter.tell(Err(AcquireError::ExceedsCapacity { capacity }));
+            } else {
+                self.queue.push_back(waiter);
+            }
+        }
+    }
+
+    /// When as many tokens had been brought as have been taken.
+    fn intended_start(&self) -> Nanos {
+        self.flow.moment_of(self.level.taken())
+    }
+}
