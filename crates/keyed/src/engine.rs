@@ -209,7 +209,7 @@ impl<C: ConfigStore> DecisionEngine<C> {
     /// Gives the tally the key's limits as they are now.
     fn refresh(&self, tally: &mut Tally, key: &str, now: Nanos) -> Result<(), KeyRejected> {
         // Asked before the limits: a change between the two is then seen next time.
-        let version = self.config.version();
+        let version = self.config.version_of(key);
         if tally.limits.is_some() && tally.version == version {
             return Ok(());
         }

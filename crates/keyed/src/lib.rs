@@ -4,6 +4,8 @@
 mod config;
 #[cfg(feature = "disk")]
 mod disk;
+#[cfg(feature = "disk")]
+mod durable;
 mod engine;
 mod limit;
 mod limits;
@@ -12,7 +14,7 @@ mod replaced;
 mod requests;
 mod sync;
 
-pub use config::{ConfigError, ConfigStore, MemoryConfig, Scope};
+pub use config::{Change, ConfigError, ConfigSnapshot, ConfigStore, MemoryConfig, Scope};
 #[cfg(feature = "disk")]
 #[cfg_attr(docsrs, doc(cfg(feature = "disk")))]
 pub use disk::DiskConfig;
