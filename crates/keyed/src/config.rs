@@ -1,6 +1,8 @@
 //! The configuration store: which limits each key has.
 
 mod change;
+#[cfg(feature = "serde")]
+mod document;
 mod error;
 mod memory;
 mod snapshot;

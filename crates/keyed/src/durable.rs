@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-/// An empty file in the folder of `path`.
+/// An empty file in the folder of `path`, for its owner only.
 pub(crate) fn aside(path: &Path) -> io::Result<NamedTempFile> {
     NamedTempFile::new_in(folder(path))
 }

@@ -28,6 +28,14 @@ pub enum ConfigError {
         /// Its format, 1 or 2. Format 3 is read.
         format: u8,
     },
+    /// The file is no document of limits, or something in it is none.
+    #[error("{path} is no document of limits: {reason}")]
+    Document {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        reason: String,
+    },
     /// Another process or another store has the file open.
     #[error("{path} is open in another process or another store: close it there first")]
     InUse {
