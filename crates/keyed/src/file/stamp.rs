@@ -42,3 +42,38 @@ fn place(file: &Metadata) -> [i64; 4] {
 fn place(_: &Metadata) -> [i64; 4] {
     [0; 4]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    #[test]
+    fn a_stamp_is_trusted_when_the_clock_has_moved_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("limits");
+        let file = File::create(&path).unwrap();
+        let is_settled = |time: SystemTime| {
+            file.set_modified(time).unwrap();
+            Stamp::of(&path).unwrap().is_settled()
+        };
+        let now = SystemTime::now();
+        assert!(!is_settled(now));
+        assert!(!is_settled(now + Duration::from_secs(60)));
+        assert!(is_settled(now - Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn another_file_in_its_place_has_another_stamp() {
+        let directory = tempfile::tempdir().unwrap();
+        let paths = ["one", "other"].map(|name| directory.path().join(name));
+        let time = SystemTime::now();
+        for path in &paths {
+            File::create(path).unwrap().set_modified(time).unwrap();
+        }
+        let before = Stamp::of(&paths[0]);
+        assert_eq!(Stamp::of(&paths[0]), before);
+        fs::rename(&paths[1], &paths[0]).unwrap();
+        assert_eq!(Stamp::of(&paths[0]) != before, cfg!(unix));
+    }
+}
