@@ -35,7 +35,8 @@ use tables::write;
 /// When a change fails (the disk is full, for instance), the error says why
 /// ([`ConfigError::Io`]), and decisions go on by the limits from before. The file stays locked. The
 /// next change opens the database anew, brings the file to what is in memory, and is made. So the
-/// store works again as soon as the disk does. If the process ends before that, a change that failed
+/// store works again as soon as the disk does. (Until then, each attempt at a change costs as much as opening
+/// the file.) If the process ends before that, a change that failed
 /// may be found when the file is opened: all of it, or nothing of it.
 ///
 /// Opening a file reads all of it, and compares the checksums in this copy. If something is wrong

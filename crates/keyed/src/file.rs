@@ -193,16 +193,12 @@ impl Followed {
         }
         seen.trouble = match ConfigSnapshot::load(&self.path) {
             Ok(document) => {
-                self.take_over(&document);
+                self.config.become_like(&document);
                 None
             }
             Err(error) => Some(Arc::new(error)),
         };
         seen.stamp = stamp.filter(Stamp::is_settled);
-    }
-
-    fn take_over(&self, document: &ConfigSnapshot) {
-        self.config.make(&document.changes_from(&self.config.snapshot()));
     }
 
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError> {
@@ -211,7 +207,7 @@ impl Followed {
         let document = MemoryConfig::from(ConfigSnapshot::load(&self.path)?);
         let found = document.make(changes);
         document.snapshot().save(&self.path)?;
-        self.take_over(&document.snapshot());
+        self.config.become_like(&document.snapshot());
         *seen = Seen::default();
         Ok(found)
     }

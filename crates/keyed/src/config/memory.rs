@@ -30,7 +30,7 @@ use std::sync::Arc;
 pub struct MemoryConfig {
     /// Shared with snapshots, and copied by the next change while there are any.
     tables: Mutex<Arc<Tables>>,
-    /// Raised by `make` only, with the tables locked.
+    /// Raised with the tables locked.
     versions: Versions,
 }
 
@@ -52,10 +52,18 @@ impl MemoryConfig {
         let mut tables = lock(&self.tables);
         let own = Arc::make_mut(&mut tables);
         let found = changes.iter().filter(|change| own.change(change)).count();
-        for change in changes {
-            self.versions.raise(change.scope);
-        }
+        self.versions.raise(changes);
         found
+    }
+
+    /// Becomes what the snapshot says, in one step. Nobody else may change it meanwhile.
+    #[cfg(feature = "file")]
+    pub(crate) fn become_like(&self, snapshot: &ConfigSnapshot) {
+        let before = self.snapshot();
+        let changes = snapshot.changes_from(&before);
+        let mut tables = lock(&self.tables);
+        *tables = Arc::clone(&snapshot.0);
+        self.versions.raise(&changes);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which limits have changed, told by numbers.
 
-use super::change::Scope;
+use super::change::{Change, Scope};
 use crate::sync::{AtomicU64, Relaxed};
 use foldhash::fast::RandomState;
 use std::hash::BuildHasher;
@@ -35,16 +35,18 @@ impl Versions {
     }
 
     /// The caller has the tables locked, and has made all of its changes.
-    pub(crate) fn raise(&self, scope: Scope<'_>) {
-        let counter = match scope {
-            Scope::Key(key) => self.counter(key),
-            Scope::Prefix(_) => &self.prefixes,
-        };
-        // Relaxed: written with the tables locked, after they were changed. A decision that reads
-        // this number and then locks the tables locks them after this. Otherwise it would have read
-        // a number that is written later. Models: `a_change_is_seen_by_every_later_decision`,
-        // `a_batch_is_seen_as_a_whole`.
-        counter.fetch_add(1, Relaxed);
+    pub(crate) fn raise(&self, changes: &[Change<'_>]) {
+        for change in changes {
+            let counter = match change.scope {
+                Scope::Key(key) => self.counter(key),
+                Scope::Prefix(_) => &self.prefixes,
+            };
+            // Relaxed: written with the tables locked, after they were changed. A decision that
+            // reads this number and then locks the tables locks them after this. Otherwise it would
+            // have read a number that is written later. Models:
+            // `a_change_is_seen_by_every_later_decision`, `a_batch_is_seen_as_a_whole`.
+            counter.fetch_add(1, Relaxed);
+        }
     }
 
     fn counter(&self, key: &str) -> &AtomicU64 {
