@@ -212,3 +212,21 @@ impl Followed {
         Ok(found)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_thread_ends_with_the_store() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("limits.toml");
+        ConfigSnapshot::default().save(&path).unwrap();
+        let config = FileConfig::follow(&path, Duration::from_secs(86_400)).unwrap();
+        let shared = Arc::downgrade(&config.followed);
+        drop(config);
+        while shared.strong_count() > 0 {
+            thread::yield_now();
+        }
+    }
+}
