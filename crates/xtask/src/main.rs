@@ -50,8 +50,12 @@ fn test() -> Vec<Step> {
     let mut steps = vec![Step::new("unit, integration and documentation tests", || {
         // Most of the load generator's tests wait most of the time.
         let threads = (available_parallelism().map_or(1, usize::from) * 2).to_string();
-        let options =
-            ["test", "--workspace", "--no-fail-fast", "--features=nanopace-async/async-io"];
+        let options = [
+            "test",
+            "--workspace",
+            "--no-fail-fast",
+            "--features=nanopace-async/async-io,nanopace-keyed/file,nanopace-keyed/async",
+        ];
         cargo(&options, &[("RUST_TEST_THREADS", &threads)])
     })];
     steps.extend(stress("60"));
@@ -91,7 +95,7 @@ fn lint() -> Vec<Step> {
         Step::new("format", || cargo(&["fmt", "--all", "--check"], &[])),
         structure(),
         Step::new("clippy", || {
-            let features = "--features=nanopace-benches/rivals,nanopace-async/async-io";
+            let features = "--features=nanopace-benches/rivals,nanopace-async/async-io,nanopace-keyed/file,nanopace-keyed/async";
             let options = ["clippy", "--workspace", "--all-targets", features];
             cargo(&[&options[..], &["--", "--deny", "warnings"]].concat(), &[])
         }),
