@@ -4,7 +4,9 @@
 
 use loom_tests::{explore, spawn};
 use nanopace::Nanos;
-use nanopace_keyed::{Change, ConfigStore, DecisionEngine, MemoryConfig, RequestStore, Scope};
+use nanopace_keyed::{
+    Change, ConfigStore, DecisionEngine, MemoryConfig, RequestStore, Scope, Uniform,
+};
 use nanopace_limits::Gcra;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
@@ -85,5 +87,30 @@ fn a_batch_is_seen_as_a_whole() {
         engine.config().apply(&changes).unwrap();
         let (is_new, known_is_new) = other.join().unwrap();
         assert!(!is_new || known_is_new, "one key by the new limits, the other by the old ones");
+    });
+}
+
+/// The same for limits that all keys have.
+///
+/// Threads: one that changes the limits, one that meanwhile makes the key's first decision. Edits:
+/// `refresh` asks for the version after the limits; `set` raises the version before it locks the
+/// limits.
+#[test]
+fn a_change_for_all_is_seen_by_every_later_decision() {
+    explore("a_change_for_all_is_seen_by_every_later_decision", || {
+        let uniform = Uniform::new("1/h".parse().unwrap());
+        let engine = Arc::new(DecisionEngine::new(uniform, 1));
+        let other = spawn({
+            let engine = Arc::clone(&engine);
+            move || engine.try_acquire_at("key", Nanos::ZERO).is_ok()
+        });
+        engine.config().set("2/h".parse().unwrap());
+        assert!(other.join().unwrap(), "the first gets in by the old limits and by the new ones");
+        assert_eq!(
+            engine.try_acquire_at("key", Nanos::ZERO),
+            Ok(()),
+            "the second, by the new ones only"
+        );
+        assert!(engine.try_acquire_at("key", Nanos::ZERO).is_err());
     });
 }
