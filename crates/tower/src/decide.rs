@@ -148,7 +148,7 @@ where
             (None, WithoutKey::Reject) => return Err(Rejection::NoKey(F::MISSING)),
         };
         let decision = self.keyed.decide_costs(&*key, cost).map_err(Rejection::Key)?;
-        outcome(Verdict::new(decision, self.keyed.engine().config().limits_of(&key)))
+        outcome(Verdict::new(decision, self.keyed.engine().config().limits_for(&key)))
     }
 }
 

@@ -32,14 +32,14 @@ use std::net::{IpAddr, SocketAddr};
 /// [`Forwarded`](crate::Forwarded) there.
 #[derive(Debug)]
 pub struct Peer<F, T> {
-    peer: F,
+    address: F,
     prefix: Prefix,
     extension: PhantomData<fn(&T)>,
 }
 
 impl<F: Clone, T> Clone for Peer<F, T> {
     fn clone(&self) -> Self {
-        Peer { peer: self.peer.clone(), ..*self }
+        Peer { address: self.address.clone(), ..*self }
     }
 }
 
@@ -55,12 +55,12 @@ impl<F, T> Peer<F, T> {
     /// # let _ = peer;
     /// ```
     #[must_use]
-    pub fn of<A>(peer: F) -> Peer<F, T>
+    pub fn of<A>(address: F) -> Peer<F, T>
     where
         F: Fn(&T) -> A,
         A: Into<Option<SocketAddr>>,
     {
-        Peer { peer, prefix: Prefix::default(), extension: PhantomData }
+        Peer { address, prefix: Prefix::default(), extension: PhantomData }
     }
 
     /// How many leading bits of an IPv6 address tell who it is, 0 to 128; more are taken as 128. The
@@ -92,7 +92,7 @@ where
 
     fn key_of<'r>(&'r self, request: &'r Request<B>) -> Option<Cow<'r, IpAddr>> {
         let info = request.extensions().get()?;
-        let peer: SocketAddr = (self.peer)(info).into()?;
+        let peer: SocketAddr = (self.address)(info).into()?;
         Some(Cow::Owned(self.prefix.of(peer.ip())))
     }
 }
