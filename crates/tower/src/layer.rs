@@ -89,7 +89,8 @@ impl<L, S> LimitLayer<ByKey<HeaderName, String, L, S>> {
     /// Limits for each value of a header field.
     ///
     /// A client can send what it likes. So check before this layer that it may use its key, or else
-    /// it has as many limits as it wants.
+    /// it has as many limits as it wants. A key is kept as long as it counts, however long its text
+    /// is.
     ///
     /// ```
     /// use http::HeaderName;

@@ -92,6 +92,14 @@ proptest! {
     }
 }
 
+#[test]
+fn the_text_says_whose_fault_a_missing_key_is() {
+    let text = |status| Rejection::NoKey(status).to_string();
+    assert_eq!(text(StatusCode::BAD_REQUEST), "the request does not say who sent it");
+    let server = "the server does not know who sent this request";
+    assert_eq!(text(StatusCode::INTERNAL_SERVER_ERROR), server);
+}
+
 /// The texts tell nothing that only the server should know.
 #[test]
 fn the_text_for_a_client_names_no_number_of_keys() {
