@@ -80,6 +80,7 @@ impl<F, K, L, S> LimitLayer<ByKey<F, K, L, S>> {
     pub fn by_fn<B>(key: F, keyed: Keyed<K, L, S>) -> Self
     where
         F: Fn(&Request<B>) -> Option<K>,
+        K: Clone,
     {
         LimitLayer::by_key(key, keyed)
     }
