@@ -2,15 +2,12 @@
 
 use crate::costs::Costs;
 use crate::limit::LimitState;
+use crate::limit::Place;
 use crate::replaced::{Account, Replaced};
-use crate::{
-    CostsRejected, Decision, Limit, LimitsError, LimitsState, Receipt, Rejected, Rule, Standing,
-};
+use crate::{CostsRejected, Decision, Limit, LimitsState, Rejected, Rule, Standing};
 use nanopace::Nanos;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -392,6 +389,44 @@ impl Limits {
     }
 }
 
+/// What says where a request was counted, and how much, so that it can be taken back:
+/// [`Limits::settle`].
+#[derive(Clone, Debug)]
+#[must_use = "without it the request stays counted"]
+pub struct Receipt {
+    limits: Arc<Limits>,
+    costs: SmallVec<[u64; 2]>,
+    places: SmallVec<[Place; 2]>,
+}
+
+impl Receipt {
+    /// What was counted, by each limit.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Limits, Rule};
+    /// use std::sync::Arc;
+    ///
+    /// let limits: Arc<Limits> = Arc::new("100/min, 10k/min".parse()?);
+    /// let receipt = limits.reserve(&mut limits.fresh(), Nanos::ZERO, &[1, 4_000])?;
+    /// assert_eq!(receipt.costs(), [1, 4_000]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn costs(&self) -> &[u64] {
+        &self.costs
+    }
+
+    /// Which of the limits of then is the one that is `number` now, and has stayed the same.
+    fn number_of(&self, number: usize, limit: &Limit) -> Option<usize> {
+        let then = self.limits.each();
+        match then.get(number) {
+            Some(other) if other == limit => Some(number),
+            _ => then.iter().position(|other| other == limit),
+        }
+    }
+}
+
 /// How it stands where there is no limit.
 const ENDLESS: Standing = Standing { limit: u64::MAX, remaining: u64::MAX, reset: Duration::ZERO };
 
@@ -446,28 +481,5 @@ impl Rule for Limits {
 
     fn decision(&self, state: &mut LimitsState, now: Nanos, n: u64) -> Decision {
         self.decision_each(state, now, Costs::Same(n))
-    }
-}
-
-impl fmt::Display for Limits {
-    /// As [`FromStr`] reads it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut comma = "";
-        for limit in &self.0 {
-            write!(f, "{comma}{limit}")?;
-            comma = ", ";
-        }
-        Ok(())
-    }
-}
-
-impl FromStr for Limits {
-    type Err = LimitsError;
-
-    fn from_str(text: &str) -> Result<Limits, LimitsError> {
-        if text.trim().is_empty() {
-            return Ok(Limits(SmallVec::new()));
-        }
-        text.split(',').map(str::parse).collect::<Result<_, _>>().map(Limits)
     }
 }

@@ -149,7 +149,7 @@ impl Replaced {
         accounts.sort_by_key(|account| Reverse(account.idle_from()));
         accounts.truncate(MOST_REPLACED);
         accounts.shrink_to_fit();
-        (!accounts.is_empty()).then(|| Replaced(accounts))
+        (!accounts.is_empty()).then_some(Replaced(accounts))
     }
 
     pub(crate) fn accounts(&self) -> &[Account] {
