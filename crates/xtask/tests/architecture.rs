@@ -65,10 +65,14 @@ fn only(words: &[&str], allowed: &[&str]) {
 }
 
 #[test]
-fn the_engine_depends_on_no_other_crate_of_ours() {
-    let manifest = fs::read_to_string(root().join("crates/core/Cargo.toml")).unwrap();
-    let (_, dependencies) = manifest.split_once("[dependencies]").unwrap();
-    assert!(!dependencies.contains("nanopace"), "{dependencies}");
+fn the_engine_depends_on_moments_and_moments_on_nothing() {
+    let manifest =
+        |name| fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap();
+    let core = manifest("core");
+    let (_, dependencies) = core.split_once("[dependencies]").unwrap();
+    assert_eq!(dependencies.matches("nanopace").count(), 1, "{dependencies}");
+    assert!(dependencies.contains("\nnanopace-nanos.workspace = true\n"), "{dependencies}");
+    assert!(!manifest("nanos").contains("dependencies]"));
 }
 
 #[test]
