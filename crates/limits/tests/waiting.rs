@@ -95,7 +95,7 @@ impl<'l> World<'l> {
                 });
             }
             Event::GivesUp { which } if which < self.guests.len() => {
-                drop(self.guests.remove(which))
+                drop(self.guests.remove(which));
             }
             Event::GivesUp { .. } => (),
             Event::BargesIn { key } => {
