@@ -4,7 +4,8 @@ use crate::requests::Keep;
 use crate::{DecisionEngine, KeyRejected, LimitsOf, Uniform, WhenFull};
 use nanopace::{Clock, Nanos, TscClock};
 use nanopace_limits::{
-    Costs, Decision, Limits, LimitsBuilder, LimitsError, LimitsState, Line, Receipt, Rule, Standing,
+    Costs, Decision, Limits, LimitsBuilder, LimitsError, LimitsState, Line, Meter, Receipt, Rule,
+    Standing,
 };
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -34,7 +35,7 @@ const MAX_KEYS: usize = 1 << 20;
 /// The clock is read under the lock under which a decision is made, so the decisions on a key are in
 /// the order of their moments. Whatever threads do, a limit holds in every span of the clock.
 #[derive(Debug)]
-pub struct Keyed<K = String, C = Uniform, S = RandomState>(Arc<Inner<K, C, S>>);
+pub struct Keyed<K = String, C = Uniform, S = RandomState>(Arc<Inner<K, C, S>>, Meter);
 
 #[derive(Debug)]
 struct Inner<K, C, S> {
@@ -45,7 +46,7 @@ struct Inner<K, C, S> {
 
 impl<K, C, S> Clone for Keyed<K, C, S> {
     fn clone(&self) -> Self {
-        Keyed(Arc::clone(&self.0))
+        Keyed(Arc::clone(&self.0), self.1.clone())
     }
 }
 
@@ -72,6 +73,7 @@ pub struct KeyedBuilder<K> {
     max_keys: usize,
     when_full: WhenFull,
     clock: Box<dyn Clock>,
+    meter: Meter,
     keys: std::marker::PhantomData<fn() -> K>,
 }
 
@@ -118,6 +120,7 @@ impl<K: Hash + Eq> Keyed<K> {
             max_keys: MAX_KEYS,
             when_full: WhenFull::default(),
             clock: Box::new(TscClock::new()),
+            meter: Meter::default(),
             keys: std::marker::PhantomData,
         }
     }
@@ -207,6 +210,21 @@ impl<K: Hash + Eq> KeyedBuilder<K> {
         KeyedBuilder { clock: Box::new(clock), ..self }
     }
 
+    /// A name under which the answers are counted: [`Keyed::named`].
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_second(10).named("users").build()?;
+    /// assert!(users.check("alice").is_ok());
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    #[cfg(feature = "metrics")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
+    pub fn named(self, name: &str) -> Self {
+        KeyedBuilder { meter: Meter::named(name), ..self }
+    }
+
     /// The limits by key.
     ///
     /// # Errors
@@ -222,7 +240,8 @@ impl<K: Hash + Eq> KeyedBuilder<K> {
         let uniform = Uniform::new(self.limits.limits()?);
         let engine = DecisionEngine::new(uniform, self.max_keys);
         let engine = engine.tuned(|requests| requests.when_full(self.when_full));
-        Ok(Keyed(Arc::new(Inner { engine, clock: self.clock, line: Line::new() })))
+        let inner = Inner { engine, clock: self.clock, line: Line::new() };
+        Ok(Keyed(Arc::new(inner), self.meter))
     }
 }
 
@@ -283,7 +302,26 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         engine: DecisionEngine<C, K, S>,
         clock: impl Clock + 'static,
     ) -> Keyed<K, C, S> {
-        Keyed(Arc::new(Inner { engine, clock: Box::new(clock), line: Line::new() }))
+        let inner = Inner { engine, clock: Box::new(clock), line: Line::new() };
+        Keyed(Arc::new(inner), Meter::default())
+    }
+
+    /// The same limits, whose answers are counted under that name from now on, those for all keys
+    /// together: [`Meter`](nanopace_limits::Meter) says what is counted, and by which recorder.
+    /// Clones that were made before have no name, or another one, and share what was let in.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::new("10/s, 5000/day".parse()?).named("users");
+    /// assert!(users.check("alice").is_ok());
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    #[cfg(feature = "metrics")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
+    #[must_use]
+    pub fn named(self, name: &str) -> Keyed<K, C, S> {
+        Keyed(self.0, Meter::named(name))
     }
 
     /// The engine, with the configuration and the store of what was counted.
@@ -312,12 +350,17 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// assert_eq!(users.sweep(usize::MAX), 0);
     /// # Ok::<(), nanopace_keyed::LimitsError>(())
     /// ```
+    #[expect(clippy::must_use_candidate, reason = "it is called for what it removes")]
     pub fn sweep(&self, looks: usize) -> usize {
         self.0.engine.requests().sweep(self.clock().now(), looks)
     }
 
     pub(crate) fn clock(&self) -> &dyn Clock {
         &*self.0.clock
+    }
+
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.1
     }
 
     pub(crate) fn line(&self) -> &Line<K> {
@@ -366,7 +409,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        self.step(key, |limits, state, at| {
+        self.answer(key, |limits, state, at| {
             limits.decide(state, at, n)?;
             Ok(((), Keep::unless_nothing(n)))
         })
@@ -399,7 +442,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         C: LimitsOf<Q>,
     {
         let costs = costs.into();
-        self.step(key, |limits, state, at| {
+        self.answer(key, |limits, state, at| {
             limits.decide_costs(state, at, costs)?;
             Ok(((), Keep::Yes))
         })
@@ -452,10 +495,12 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         C: LimitsOf<Q>,
     {
         let costs = costs.into();
-        self.step(key, |limits, state, at| {
+        let decision = self.step(key, |limits, state, at| {
             let decision = limits.decision_costs(state, at, costs)?;
             Ok((decision, if decision.is_allowed() { Keep::Yes } else { Keep::No }))
-        })
+        });
+        self.1.answered(decision.as_ref().is_ok_and(Decision::is_allowed));
+        decision
     }
 
     /// Counts a request for `key` now, and takes it back when the [`KeyReservation`] is dropped
@@ -488,7 +533,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         let reserve = |limits: &Arc<Limits>, state: &mut _, at| {
             Ok((limits.reserve(state, at, costs)?, Keep::Yes))
         };
-        let receipt = self.step(key, reserve)?;
+        let receipt = self.answer(key, reserve)?;
         Ok(KeyReservation { keyed: self.clone(), key: key.to_owned(), receipt: Some(receipt) })
     }
 
@@ -512,6 +557,22 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     {
         let look = |limits: &Limits, state: &_, at| Ok(limits.tightest(state, at).1);
         self.0.engine.look(key, || self.clock().now(), look).map(|(standing, _)| standing)
+    }
+
+    /// The answer to a request, which is counted when the lock is let go.
+    fn answer<Q, T>(
+        &self,
+        key: &Q,
+        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<(T, Keep), KeyRejected>,
+    ) -> Result<T, KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        let answer = self.step(key, step);
+        self.1.answered(answer.is_ok());
+        answer
     }
 
     pub(crate) fn step<Q, T>(

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Counts a limiter's answers, if it has a name, by the facade [`metrics`](https://docs.rs/metrics):
-/// [`Limiter::named`](crate::Limiter::named). It is public for limiters that are made of a
+/// Counts a limiter's answers, if it has a name (`Limiter::named`, feature `metrics`), by the facade
+/// [`metrics`](https://docs.rs/metrics). It is public for limiters that are made of a
 /// [`Rule`](crate::Rule).
 ///
 /// | metric | kind | counts |

@@ -5,7 +5,7 @@ use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use nanopace::ManualClock;
 #[cfg(feature = "async")]
 use nanopace_limits::AsyncLimiter;
-use nanopace_limits::{Limiter, Wait};
+use nanopace_limits::{Limiter, Reservation, Wait};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const ASKS: [Ask; 7] = [
     |limiter, n| limiter.decide_costs(&[1, n]).unwrap().is_allowed(),
     |limiter, _| limiter.decide_costs(&[1]).is_ok(), // one cost is missing
     |limiter, n| limiter.reserve(n).is_ok(),         // and taken back
-    |limiter, n| limiter.reserve(n).map(|reservation| reservation.commit()).is_ok(),
+    |limiter, n| limiter.reserve(n).map(Reservation::commit).is_ok(),
 ];
 
 /// What was counted: each metric and its label, the counts, and the seconds that were waited.

@@ -6,6 +6,8 @@ mod changes;
 mod disk;
 mod engine;
 mod laws;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod requests;
 
 use nanopace::Nanos;

@@ -2,7 +2,7 @@
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use nanopace::ManualClock;
-use nanopace_keyed::{DecisionEngine, Keyed, Uniform, Wait, WhenFull};
+use nanopace_keyed::{DecisionEngine, KeyReservation, Keyed, Uniform, Wait, WhenFull};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -15,20 +15,20 @@ const ASKS: [Ask; 7] = [
     |keyed, key, n| keyed.decide_costs(&key, n).is_ok_and(|decision| decision.is_allowed()),
     |keyed, key, _| keyed.decide_costs(&key, &[1]).is_ok(), // one cost is missing
     |keyed, key, n| keyed.reserve(&key, n).is_ok(),         // and taken back
-    |keyed, key, n| keyed.reserve(&key, n).map(|reservation| reservation.commit()).is_ok(),
+    |keyed, key, n| keyed.reserve(&key, n).map(KeyReservation::commit).is_ok(),
     |keyed, key, n| keyed.wait(&key, Wait::new(n).timeout(Duration::ZERO)).is_ok(),
 ];
 
 /// Admitted, rejected, waited.
-fn counted(recorder: &DebuggingRecorder) -> [usize; 3] {
+fn counted(recorder: &DebuggingRecorder) -> [u64; 3] {
     let mut counted = [0; 3];
     for (key, _, _, value) in recorder.snapshotter().snapshot().into_vec() {
         assert!(key.key().labels().eq(&[metrics::Label::new("limiter", "users")]));
         match (key.key().name(), value) {
-            ("nanopace_limits_admitted_total", DebugValue::Counter(n)) => counted[0] = n as usize,
-            ("nanopace_limits_rejected_total", DebugValue::Counter(n)) => counted[1] = n as usize,
+            ("nanopace_limits_admitted_total", DebugValue::Counter(n)) => counted[0] = n,
+            ("nanopace_limits_rejected_total", DebugValue::Counter(n)) => counted[1] = n,
             ("nanopace_limits_waited_seconds", DebugValue::Histogram(waits)) => {
-                counted[2] = waits.len();
+                counted[2] = waits.len().try_into().unwrap();
             }
             other => panic!("{other:?}"),
         }
@@ -52,9 +52,9 @@ proptest! {
         for (ask, key, n, by_name, pause) in steps {
             clock.advance(Duration::from_millis(pause));
             let let_in = ASKS[ask](if by_name { &named } else { &nameless }, key, n);
-            expected[0] += usize::from(by_name && let_in);
-            expected[1] += usize::from(by_name && !let_in);
-            expected[2] += usize::from(by_name && let_in && ask == 6);
+            expected[0] += u64::from(by_name && let_in);
+            expected[1] += u64::from(by_name && !let_in);
+            expected[2] += u64::from(by_name && let_in && ask == 6);
         }
         prop_assert_eq!(counted(&recorder), expected);
     }
