@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// * Memory per key: the key, 48 bytes, 16 bytes for each limit if there are several, and for a log
 ///   or an aggregated window what it takes by itself. Limits that are no longer in force take memory
 ///   while they count.
-/// * A decision takes what the [`RequestStore`] takes, one load of the configuration's version, and
+/// * A decision takes what the [`RequestStore`] takes, the configuration's version (two loads and a hash of the key), and
 ///   the steps of the rules.
 ///
 /// ```
@@ -299,11 +299,11 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         C: LimitsOf<Q>,
     {
         // Asked before the limits: a change between the two is then seen next time.
-        let version = self.config.version_of(key);
+        let version = self.config.version_for(key);
         if tally.limits.is_some() && tally.version == version {
             return Ok(());
         }
-        let limits = self.config.limits_of(key).ok_or(KeyRejected::NoLimits)?;
+        let limits = self.config.limits_for(key).ok_or(KeyRejected::NoLimits)?;
         tally.follow(limits, now);
         tally.version = version;
         Ok(())

@@ -350,7 +350,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// assert_eq!(users.sweep(usize::MAX), 0);
     /// # Ok::<(), nanopace_keyed::LimitsError>(())
     /// ```
-    #[expect(clippy::must_use_candidate, reason = "it is called for what it removes")]
+    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn sweep(&self, looks: usize) -> usize {
         self.0.engine.requests().sweep(self.clock().now(), looks)
     }

@@ -4,7 +4,11 @@
 mod config;
 #[cfg(feature = "disk")]
 mod disk;
+#[cfg(any(feature = "disk", feature = "file"))]
+mod durable;
 mod engine;
+#[cfg(feature = "file")]
+mod file;
 mod keyed;
 mod limits_of;
 mod rejected;
@@ -14,11 +18,14 @@ mod sync;
 mod tasks;
 mod waiting;
 
-pub use config::{ConfigError, ConfigStore, MemoryConfig, Scope};
+pub use config::{Change, ConfigError, ConfigSnapshot, ConfigStore, MemoryConfig, Scope};
 #[cfg(feature = "disk")]
 #[cfg_attr(docsrs, doc(cfg(feature = "disk")))]
 pub use disk::DiskConfig;
 pub use engine::{DecisionEngine, PerKey, Tally};
+#[cfg(feature = "file")]
+#[cfg_attr(docsrs, doc(cfg(feature = "file")))]
+pub use file::FileConfig;
 pub use keyed::{KeyReservation, Keyed, KeyedBuilder};
 pub use limits_of::{LimitsOf, Uniform};
 pub use nanopace_limits::{

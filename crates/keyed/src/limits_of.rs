@@ -1,6 +1,7 @@
 //! Where an engine finds the limits of a key.
 
-use crate::{ConfigStore, MemoryConfig, Scope};
+use crate::ConfigStore;
+use crate::sync::{AtomicU64, Mutex, Relaxed, lock};
 use nanopace_limits::Limits;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -24,10 +25,10 @@ use std::sync::Arc;
 /// }
 ///
 /// impl LimitsOf<u32> for Plans {
-///     fn version_of(&self, _: &u32) -> u64 {
+///     fn version_for(&self, _: &u32) -> u64 {
 ///         0 // they never change
 ///     }
-///     fn limits_of(&self, customer: &u32) -> Option<Arc<Limits>> {
+///     fn limits_for(&self, customer: &u32) -> Option<Arc<Limits>> {
 ///         Some(Arc::clone(if *customer < 1_000 { &self.paid } else { &self.free }))
 ///     }
 /// }
@@ -42,19 +43,19 @@ pub trait LimitsOf<Q: ?Sized>: Debug + Send + Sync {
     /// A number that is different after each change of the key's limits. It may be different after
     /// other changes too.
     ///
-    /// A caller that asks for the version first and for [`limits_of`](LimitsOf::limits_of)
+    /// A caller that asks for the version first and for [`limits_of`](LimitsOf::limits_for)
     /// afterwards may keep the limits until the version changes.
     ///
     /// ```
     /// use nanopace_keyed::{LimitsOf, Uniform};
     ///
     /// let limits = Uniform::new("10/s".parse()?);
-    /// let version = LimitsOf::<u32>::version_of(&limits, &7);
+    /// let version = LimitsOf::<u32>::version_for(&limits, &7);
     /// limits.set("20/s".parse()?);
-    /// assert_ne!(LimitsOf::<u32>::version_of(&limits, &7), version);
+    /// assert_ne!(LimitsOf::<u32>::version_for(&limits, &7), version);
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
-    fn version_of(&self, key: &Q) -> u64;
+    fn version_for(&self, key: &Q) -> u64;
 
     /// The key's limits, if it has any.
     ///
@@ -62,21 +63,27 @@ pub trait LimitsOf<Q: ?Sized>: Debug + Send + Sync {
     /// use nanopace_keyed::{LimitsOf, Uniform};
     ///
     /// let limits = Uniform::new("10/s".parse()?);
-    /// assert_eq!(limits.limits_of("alice").unwrap().to_string(), "10/s");
+    /// assert_eq!(limits.limits_for("alice").unwrap().to_string(), "10/s");
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
-    fn limits_of(&self, key: &Q) -> Option<Arc<Limits>>;
+    fn limits_for(&self, key: &Q) -> Option<Arc<Limits>>;
 }
 
-impl<C: ConfigStore> LimitsOf<str> for C {
-    fn version_of(&self, _: &str) -> u64 {
-        self.version()
-    }
+macro_rules! by_text {
+    ($($text:ty),+) => {
+        $(impl<C: ConfigStore> LimitsOf<$text> for C {
+            fn version_for(&self, key: &$text) -> u64 {
+                self.version_of(key)
+            }
 
-    fn limits_of(&self, key: &str) -> Option<Arc<Limits>> {
-        ConfigStore::limits_of(self, key)
-    }
+            fn limits_for(&self, key: &$text) -> Option<Arc<Limits>> {
+                self.limits_of(key)
+            }
+        })+
+    };
 }
+
+by_text!(str, String);
 
 /// The same limits for all keys.
 ///
@@ -85,11 +92,15 @@ impl<C: ConfigStore> LimitsOf<str> for C {
 ///
 /// let limits = Uniform::new("10/s".parse()?);
 /// limits.set("20/s".parse()?);
-/// assert_eq!(limits.limits_of("alice").unwrap().to_string(), "20/s");
+/// assert_eq!(limits.limits_for("alice").unwrap().to_string(), "20/s");
 /// # Ok::<(), nanopace_limits::LimitsError>(())
 /// ```
 #[derive(Debug)]
-pub struct Uniform(MemoryConfig);
+pub struct Uniform {
+    limits: Mutex<Arc<Limits>>,
+    /// Raised by `set` only, with the limits locked.
+    version: AtomicU64,
+}
 
 impl Uniform {
     /// These limits for all keys.
@@ -105,9 +116,7 @@ impl Uniform {
     /// ```
     #[must_use]
     pub fn new(limits: Limits) -> Uniform {
-        let uniform = Uniform(MemoryConfig::new());
-        uniform.set(limits);
-        uniform
+        Uniform { limits: Mutex::new(Arc::new(limits)), version: AtomicU64::new(0) }
     }
 
     /// Other limits for all keys. What was counted stays counted: [`Limits`] say how.
@@ -119,16 +128,22 @@ impl Uniform {
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     pub fn set(&self, limits: Limits) {
-        self.0.change(Scope::Prefix(""), Some(limits));
+        let mut own = lock(&self.limits);
+        *own = Arc::new(limits);
+        // Relaxed: written with the limits locked, after they were changed. A decision that reads
+        // this number and then locks the limits locks them after this. Otherwise it would have read
+        // a number that is written later. Model: `a_change_for_all_is_seen_by_every_later_decision`.
+        self.version.fetch_add(1, Relaxed);
     }
 }
 
 impl<Q: ?Sized> LimitsOf<Q> for Uniform {
-    fn version_of(&self, _: &Q) -> u64 {
-        LimitsOf::version_of(&self.0, "")
+    fn version_for(&self, _: &Q) -> u64 {
+        // Relaxed: as in `set`. Model: `a_change_for_all_is_seen_by_every_later_decision`.
+        self.version.load(Relaxed)
     }
 
-    fn limits_of(&self, _: &Q) -> Option<Arc<Limits>> {
-        ConfigStore::limits_of(&self.0, "")
+    fn limits_for(&self, _: &Q) -> Option<Arc<Limits>> {
+        Some(Arc::clone(&lock(&self.limits)))
     }
 }

@@ -4,6 +4,8 @@
 extern crate alloc;
 
 mod aggregated_window;
+#[cfg(feature = "serde")]
+mod as_text;
 mod atomic;
 mod builder;
 mod costs;

@@ -28,8 +28,7 @@ const USAGE: &str =
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// What is off by default, and tested, checked and documented with the rest.
-const FEATURES: &str =
-    "--features=nanopace-async/async-io,nanopace-keyed/async,nanopace-keyed/metrics";
+const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-keyed/async,nanopace-keyed/file,nanopace-keyed/metrics";
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
@@ -99,7 +98,10 @@ fn lint() -> Vec<Step> {
             cargo(&[&options[..], &["--", "--deny", "warnings"]].concat(), &[])
         }),
         Step::new("documentation", || {
-            cargo(&["doc", "--workspace", "--no-deps", FEATURES], &[("RUSTDOCFLAGS", "--deny warnings")])
+            cargo(
+                &["doc", "--workspace", "--no-deps", FEATURES],
+                &[("RUSTDOCFLAGS", "--deny warnings")],
+            )
         }),
     ]
 }

@@ -2,9 +2,14 @@
 //! and may not do.
 
 mod changes;
+mod config;
 #[cfg(feature = "disk")]
 mod disk;
+#[cfg(feature = "serde")]
+mod document;
 mod engine;
+#[cfg(feature = "file")]
+mod file;
 mod laws;
 #[cfg(feature = "metrics")]
 mod metrics;

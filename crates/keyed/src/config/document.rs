@@ -1,0 +1,117 @@
+//! A configuration as a plain document.
+
+use super::snapshot::ConfigSnapshot;
+use super::tables::{Table, Tables};
+use crate::Limits;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde::ser::{SerializeStruct, Serializer};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
+
+/// Two tables, `prefixes` and `keys`, with limits as text.
+///
+/// ```
+/// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
+///
+/// let config = MemoryConfig::new();
+/// config.set(Scope::Prefix("user:"), "100/s".parse()?)?;
+/// config.set(Scope::Key("user:alice"), "5/s, 1000/h in 60".parse()?)?;
+/// let text = r#"[prefixes]
+/// "user:" = "100/s"
+///
+/// [keys]
+/// "user:alice" = "5/s, 1000/h in 60"
+/// "#;
+/// assert_eq!(toml::to_string(&config.snapshot())?, text);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl Serialize for ConfigSnapshot {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut document = to.serialize_struct("ConfigSnapshot", 2)?;
+        document.serialize_field("prefixes", &Texts(&self.0.prefixes))?;
+        document.serialize_field("keys", &Texts(&self.0.keys))?;
+        document.end()
+    }
+}
+
+/// Either table may be left out. An error says which key or prefix is wrong.
+///
+/// ```
+/// use nanopace_keyed::{ConfigSnapshot, ConfigStore, MemoryConfig};
+///
+/// let read = serde_json::from_str::<ConfigSnapshot>;
+/// let document = read(r#"{ "prefixes": { "": "10/s" } }"#)?;
+/// let config = MemoryConfig::from(document);
+/// assert_eq!(config.limits_of("alice").unwrap().to_string(), "10/s");
+///
+/// let error = read(r#"{ "keys": { "bob": "much" } }"#).unwrap_err();
+/// assert!(error.to_string().starts_with("limits of the key `bob`: `much` is no quota"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl<'de> Deserialize<'de> for ConfigSnapshot {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<ConfigSnapshot, D::Error> {
+        let Document { prefixes, keys } = Document::deserialize(from)?;
+        Ok(ConfigSnapshot(Arc::new(Tables { keys, prefixes })))
+    }
+}
+
+struct Texts<'a>(&'a Table);
+
+impl Serialize for Texts<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(name, limits)| (&**name, limits.to_string())))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    #[serde(default, deserialize_with = "prefixes")]
+    prefixes: Table,
+    #[serde(default, deserialize_with = "keys")]
+    keys: Table,
+}
+
+fn prefixes<'de, D: Deserializer<'de>>(from: D) -> Result<Table, D::Error> {
+    from.deserialize_map(Of("prefix"))
+}
+
+fn keys<'de, D: Deserializer<'de>>(from: D) -> Result<Table, D::Error> {
+    from.deserialize_map(Of("key"))
+}
+
+/// Limits of these.
+struct Of(&'static str);
+
+impl<'de> Visitor<'de> for Of {
+    type Value = Table;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "limits by {}", self.0)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Table, A::Error> {
+        let mut table = Table::new();
+        while let Some(name) = map.next_key::<String>()? {
+            let limits = map.next_value_seed(OfOne(self.0, &name))?;
+            if table.insert(name.as_str().into(), Arc::new(limits)).is_some() {
+                return Err(A::Error::custom(format!("the {} `{name}` is there twice", self.0)));
+            }
+        }
+        Ok(table)
+    }
+}
+
+/// Limits of that one.
+struct OfOne<'a>(&'static str, &'a str);
+
+impl<'de> DeserializeSeed<'de> for OfOne<'_> {
+    type Value = Limits;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Limits, D::Error> {
+        let OfOne(what, name) = self;
+        Limits::deserialize(from)
+            .map_err(|error| D::Error::custom(format!("limits of the {what} `{name}`: {error}")))
+    }
+}

@@ -1,0 +1,53 @@
+//! Why a configuration could not be read or written.
+
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why a configuration could not be read or written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The file is not a configuration store, or it is damaged.
+    #[error(
+        "{path} is no intact configuration store ({reason}): restore it from a copy, or move it away to begin with none"
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The file is in a format of its database that is no longer read. No version of this store has
+    /// written such files.
+    #[error(
+        "{path} is in file format {format}, which is no longer read: upgrade it by `Database::upgrade` of redb 2.6, or move it away to begin with no limits"
+    )]
+    OldFormat {
+        /// The file.
+        path: PathBuf,
+        /// Its format, 1 or 2. Format 3 is read.
+        format: u8,
+    },
+    /// The file is no document of limits, or something in it is none.
+    #[error("{path} is no document of limits: {reason}")]
+    Document {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        reason: String,
+    },
+    /// Another process or another store has the file open.
+    #[error("{path} is open in another process or another store: close it there first")]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The operating system could not read or write the file.
+    #[error("{path} can't be read or written: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        source: std::io::Error,
+    },
+}

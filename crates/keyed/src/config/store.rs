@@ -1,0 +1,130 @@
+//! What every configuration store does.
+
+use super::change::{Change, Scope};
+use super::error::ConfigError;
+use super::snapshot::ConfigSnapshot;
+use crate::Limits;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// The limits that each key has: its own, or the defaults of the longest prefix. Any thread can
+/// change them at any time.
+///
+/// Each decision asks the store, so an implementation answers from memory. [`MemoryConfig`] keeps
+/// everything there and nowhere else. `DiskConfig` (feature `disk`) writes each change to disk
+/// first.
+///
+/// # Several changes at once
+///
+/// [`apply`](ConfigStore::apply) makes all of its changes or none. What decisions see of them:
+///
+/// * A decision goes by the limits from before all changes of a batch, or by those after all of
+///   them, also where its key's own limits and several prefixes change.
+/// * After a decision that went by a batch, every decision that comes after it goes by that batch
+///   too, whatever its key. *After* is what happens later on the same thread, or on another one that
+///   has synchronized with it (by a lock, a channel, a join).
+/// * A decision that is made while the batch is, and that no other decision orders, may go by the
+///   old limits of its key, while another one goes by the new limits of another key.
+///
+/// [`MemoryConfig`]: crate::MemoryConfig
+pub trait ConfigStore: Debug + Send + Sync {
+    /// The key's limits, if it has any.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
+    ///
+    /// let config = MemoryConfig::new();
+    /// config.set(Scope::Prefix("user:"), "10/s".parse()?)?;
+    /// assert_eq!(config.limits_of("user:bob").unwrap().to_string(), "10/s");
+    /// assert!(config.limits_of("guest").is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn limits_of(&self, key: &str) -> Option<Arc<Limits>>;
+
+    /// A number that is different after each change of this key's limits. It may be different after
+    /// other changes too: in [`MemoryConfig`](crate::MemoryConfig), after each change of any
+    /// prefix's, and of one key in 1,024 others'.
+    ///
+    /// A caller that asks for the version first and for [`limits_of`](ConfigStore::limits_of)
+    /// afterwards may keep the limits until the version changes.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
+    ///
+    /// let config = MemoryConfig::new();
+    /// let version = config.version_of("alice");
+    /// config.set(Scope::Key("alice"), "10/s".parse()?)?;
+    /// assert_ne!(config.version_of("alice"), version);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn version_of(&self, key: &str) -> u64;
+
+    /// The whole configuration at this moment.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
+    ///
+    /// let config = MemoryConfig::new();
+    /// config.set(Scope::Key("alice"), "10/s".parse()?)?;
+    /// for (key, limits) in config.snapshot().keys() {
+    ///     println!("{key}: {limits}");
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn snapshot(&self) -> ConfigSnapshot;
+
+    /// Makes all of the changes in one step. If several are for the same key or prefix, the last one
+    /// counts. Returns how many of them found limits that they replaced or took away.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if they could not be stored. Nothing has changed then.
+    ///
+    /// ```
+    /// use nanopace_keyed::{Change, ConfigStore, MemoryConfig, Scope};
+    ///
+    /// let config = MemoryConfig::new();
+    /// config.set(Scope::Key("guest"), "1/s".parse()?)?;
+    /// let found = config.apply(&[
+    ///     Change::unset(Scope::Key("guest")),
+    ///     Change::set(Scope::Key("alice"), "5/s".parse()?),
+    /// ])?;
+    /// assert_eq!(found, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError>;
+
+    /// Gives limits to a key, or to all keys that begin with a prefix.
+    ///
+    /// # Errors
+    /// As for [`apply`](ConfigStore::apply).
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
+    ///
+    /// let config = MemoryConfig::new();
+    /// config.set(Scope::Key("alice"), "5/s, 1000/h in 60".parse()?)?;
+    /// assert_eq!(config.limits_of("alice").unwrap().each().len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn set(&self, scope: Scope<'_>, limits: Limits) -> Result<(), ConfigError> {
+        self.apply(&[Change::set(scope, limits)]).map(drop)
+    }
+
+    /// Takes the limits of a key or a prefix away. Returns whether there were any.
+    ///
+    /// # Errors
+    /// As for [`apply`](ConfigStore::apply).
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
+    ///
+    /// let config = MemoryConfig::new();
+    /// config.set(Scope::Key("alice"), "5/s".parse()?)?;
+    /// assert!(config.unset(Scope::Key("alice"))?);
+    /// assert!(!config.unset(Scope::Key("alice"))?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn unset(&self, scope: Scope<'_>) -> Result<bool, ConfigError> {
+        Ok(self.apply(&[Change::unset(scope)])? > 0)
+    }
+}

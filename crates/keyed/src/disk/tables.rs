@@ -1,0 +1,61 @@
+//! What the database has: limits by name, as text.
+
+use crate::{Change, Scope};
+use redb::{Database, Error, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
+
+/// Limits by key, as text.
+const KEYS: TableDefinition<'_, &str, &str> = TableDefinition::new("keys");
+/// Defaults by prefix, as text.
+const PREFIXES: TableDefinition<'_, &str, &str> = TableDefinition::new("prefixes");
+
+/// Whether it is a prefix or a key, its name, and its limits.
+pub(super) type Stored = (bool, String, String);
+
+/// All that is stored.
+pub(super) fn read(database: &Database) -> Result<Vec<Stored>, Error> {
+    let transaction = database.begin_read()?;
+    let mut entries = Vec::new();
+    for (is_prefix, table) in [(false, KEYS), (true, PREFIXES)] {
+        for entry in transaction.open_table(table)?.iter()? {
+            let (name, text) = entry?;
+            entries.push((is_prefix, name.value().to_owned(), text.value().to_owned()));
+        }
+    }
+    Ok(entries)
+}
+
+/// Begins a transaction in two phases. So the last state that was committed is known to be complete.
+/// If it is not, it was damaged, and an older state does not take its place.
+fn begin_write(database: &Database) -> Result<WriteTransaction, Error> {
+    let mut transaction = database.begin_write()?;
+    transaction.set_two_phase_commit(true);
+    Ok(transaction)
+}
+
+/// Creates both tables, so that a store without limits has them too.
+pub(super) fn create(database: &Database) -> Result<(), Error> {
+    let transaction = begin_write(database)?;
+    transaction.open_table(KEYS)?;
+    transaction.open_table(PREFIXES)?;
+    Ok(transaction.commit()?)
+}
+
+/// Makes all of the changes, or none.
+pub(super) fn write(database: &Database, changes: &[Change<'_>]) -> Result<(), Error> {
+    let transaction = begin_write(database)?;
+    {
+        let mut keys = transaction.open_table(KEYS)?;
+        let mut prefixes = transaction.open_table(PREFIXES)?;
+        for change in changes {
+            let (table, name) = match change.scope {
+                Scope::Key(key) => (&mut keys, key),
+                Scope::Prefix(prefix) => (&mut prefixes, prefix),
+            };
+            match &change.limits {
+                Some(limits) => table.insert(name, limits.to_string().as_str())?,
+                None => table.remove(name)?,
+            };
+        }
+    }
+    Ok(transaction.commit()?)
+}

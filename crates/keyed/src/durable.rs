@@ -1,0 +1,21 @@
+//! Files that are written aside, and moved to their place when they are complete and on disk.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use tempfile::NamedTempFile;
+
+/// An empty file in the folder of `path`, for its owner only.
+pub(crate) fn aside(path: &Path) -> io::Result<NamedTempFile> {
+    NamedTempFile::new_in(folder(path))
+}
+
+/// Makes sure that the folder of `path` is on disk, with the names in it. Only Unix has a way to
+/// ask for that. Elsewhere this does nothing.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder(path))?.sync_all() } else { Ok(()) }
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}

@@ -1,0 +1,232 @@
+//! The configuration in a text file, which many processes read and any of them may change.
+
+mod document;
+mod stamp;
+
+use crate::sync::{Mutex, lock};
+use crate::{Change, ConfigError, ConfigSnapshot, ConfigStore, Limits, MemoryConfig};
+use document::{hold, with_path};
+use stamp::Stamp;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+/// A configuration in a TOML document that any number of processes follow. People can edit it, and
+/// programs can change it, by this store in any of those processes or by
+/// [`ConfigSnapshot::save`].
+///
+/// ```toml
+/// [prefixes]
+/// "" = "10/s"
+/// "user:" = "100/s burst 20"
+///
+/// [keys]
+/// "user:alice" = "5/s, 1000/h in 60"
+/// ```
+///
+/// All of the configuration is in memory as well, and answers come from there. A thread looks at the
+/// file after every interval. If the file has another time, length or place on disk, the thread reads
+/// it, and takes over what is different as one step ([`ConfigStore::apply`] says what decisions see
+/// of that). A key whose limits are the same notices nothing.
+///
+/// # What is guaranteed
+///
+/// * **How late**: a change is in force after one interval and the time that reading the file takes,
+///   in each process that follows it. In the process that makes it, it is in force at once.
+/// * **Whole documents**: [`save`](ConfigSnapshot::save) and the changes of this store write a new
+///   file aside, flush it, and move it to its place in one step. So a reader has the old document or
+///   the new one. An editor that writes into the file itself may be met half-way. What is read then
+///   counts until the next look, if it is a valid document.
+/// * **Damage**: if the file is gone or no valid document, the last good one stays in force, and
+///   [`trouble`](FileConfig::trouble) says what is wrong.
+/// * **Nothing lost**: changes by this store are made one after the other, whichever process makes
+///   them. They don't wait for an editor: what a person saves meanwhile may be overwritten. Comments
+///   don't outlive a change by a program.
+///
+/// Each change writes the whole document. To keep many keys that change often, one process uses
+/// `DiskConfig` and [saves](ConfigSnapshot::save) a document of it for the others from time to time.
+///
+/// ```
+/// use nanopace_keyed::{ConfigSnapshot, ConfigStore, FileConfig, Scope};
+/// use std::time::Duration;
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("limits.toml");
+///
+/// ConfigSnapshot::default().save(&path)?;
+/// let here = FileConfig::follow(&path, Duration::from_secs(1))?;
+/// let there = FileConfig::follow(&path, Duration::from_secs(1))?; // in another process, say
+///
+/// here.set(Scope::Prefix(""), "10/s".parse()?)?;
+/// there.refresh()?; // rather than wait
+/// assert_eq!(there.limits_of("alice").unwrap().to_string(), "10/s");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct FileConfig {
+    followed: Arc<Followed>,
+    /// Dropped to end the thread.
+    _stop: Sender<()>,
+}
+
+#[derive(Debug)]
+struct Followed {
+    path: PathBuf,
+    config: MemoryConfig,
+    /// Locked from a look at the file until what it says is in force.
+    seen: Mutex<Seen>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    /// Of the document that was read last, unless it may change and keep its stamp.
+    stamp: Option<Stamp>,
+    trouble: Option<Arc<ConfigError>>,
+}
+
+impl FileConfig {
+    /// Reads the document, and looks at the file after every interval from now on, in a thread of
+    /// its own, until this is dropped.
+    ///
+    /// # Errors
+    /// [`ConfigError::Io`] if there is no such file, if it can't be read, or if there can't be
+    /// another thread. [`ConfigError::Document`] if it is no valid document.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigError, FileConfig};
+    /// use std::time::Duration;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("limits.toml");
+    ///
+    /// std::fs::write(&path, "[keys]\nbob = 'much'")?;
+    /// let error = FileConfig::follow(&path, Duration::from_secs(1)).unwrap_err();
+    /// assert!(error.to_string().contains("limits of the key `bob`: `much` is no quota"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn follow(path: impl AsRef<Path>, interval: Duration) -> Result<FileConfig, ConfigError> {
+        let path = path.as_ref().to_owned();
+        let config = MemoryConfig::from(ConfigSnapshot::load(&path)?);
+        let followed = Arc::new(Followed { path, config, seen: Mutex::default() });
+        let (stop, stopped) = mpsc::channel();
+        let shared = Arc::clone(&followed);
+        thread::Builder::new()
+            .name("nanopace-limits".to_owned())
+            .spawn(move || shared.go_on(&stopped, interval))
+            .map_err(with_path(&followed.path))?;
+        Ok(FileConfig { followed, _stop: stop })
+    }
+
+    /// Looks at the file now. Returns what [`trouble`](FileConfig::trouble) says then.
+    ///
+    /// # Errors
+    /// As for [`follow`](FileConfig::follow). The last good document stays in force.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigSnapshot, ConfigStore, FileConfig};
+    /// use std::time::Duration;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("limits.toml");
+    ///
+    /// ConfigSnapshot::default().save(&path)?;
+    /// let config = FileConfig::follow(&path, Duration::from_secs(60))?;
+    /// std::fs::write(&path, "[keys]\nbob = '5/s'")?;
+    /// config.refresh()?;
+    /// assert_eq!(config.limits_of("bob").unwrap().to_string(), "5/s");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn refresh(&self) -> Result<(), Arc<ConfigError>> {
+        self.followed.look();
+        self.trouble().map_or(Ok(()), Err)
+    }
+
+    /// Why the file as it was seen last is not in force. None if it is.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigSnapshot, FileConfig};
+    /// use std::time::Duration;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("limits.toml");
+    ///
+    /// ConfigSnapshot::default().save(&path)?;
+    /// let config = FileConfig::follow(&path, Duration::from_secs(60))?;
+    /// assert!(config.trouble().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn trouble(&self) -> Option<Arc<ConfigError>> {
+        lock(&self.followed.seen).trouble.clone()
+    }
+}
+
+impl ConfigStore for FileConfig {
+    fn limits_of(&self, key: &str) -> Option<Arc<Limits>> {
+        self.followed.config.limits_of(key)
+    }
+
+    fn version_of(&self, key: &str) -> u64 {
+        self.followed.config.version_of(key)
+    }
+
+    fn snapshot(&self) -> ConfigSnapshot {
+        self.followed.config.snapshot()
+    }
+
+    /// Changes the document as it is in the file now.
+    fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError> {
+        self.followed.apply(changes)
+    }
+}
+
+impl Followed {
+    fn go_on(&self, stopped: &Receiver<()>, interval: Duration) {
+        while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+            self.look();
+        }
+    }
+
+    fn look(&self) {
+        let mut seen = lock(&self.seen);
+        let stamp = Stamp::of(&self.path);
+        if stamp.is_some() && stamp == seen.stamp {
+            return;
+        }
+        seen.trouble = match ConfigSnapshot::load(&self.path) {
+            Ok(document) => {
+                self.config.become_like(&document);
+                None
+            }
+            Err(error) => Some(Arc::new(error)),
+        };
+        seen.stamp = stamp.filter(Stamp::is_settled);
+    }
+
+    fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError> {
+        let mut seen = lock(&self.seen);
+        let _held = hold(&self.path).map_err(with_path(&self.path))?;
+        let document = MemoryConfig::from(ConfigSnapshot::load(&self.path)?);
+        let found = document.make(changes);
+        document.snapshot().save(&self.path)?;
+        self.config.become_like(&document.snapshot());
+        *seen = Seen::default();
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_thread_ends_with_the_store() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("limits.toml");
+        ConfigSnapshot::default().save(&path).unwrap();
+        let config = FileConfig::follow(&path, Duration::from_secs(86_400)).unwrap();
+        let shared = Arc::downgrade(&config.followed);
+        drop(config);
+        while shared.strong_count() > 0 {
+            thread::yield_now();
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The document in a file: reading it, replacing it, holding it.
+
+use crate::durable::{aside, sync_folder};
+use crate::{ConfigError, ConfigSnapshot};
+use same_file::Handle;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::path::Path;
+
+impl ConfigSnapshot {
+    /// Reads a TOML document, as [`FileConfig`](crate::FileConfig) shows it.
+    ///
+    /// # Errors
+    /// [`ConfigError::Io`] if the file can't be read, [`ConfigError::Document`] if it is no valid
+    /// document. The error says which entry is wrong.
+    ///
+    /// ```
+    /// use nanopace_keyed::ConfigSnapshot;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("limits.toml");
+    ///
+    /// std::fs::write(&path, "[prefixes]\n'' = '10/s'")?;
+    /// assert_eq!(ConfigSnapshot::load(&path)?.prefixes().len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load(path: impl AsRef<Path>) -> Result<ConfigSnapshot, ConfigError> {
+        let path = path.as_ref();
+        let bytes = fs::read(path).map_err(with_path(path))?;
+        toml::from_slice(&bytes).map_err(|error| ConfigError::Document {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })
+    }
+
+    /// Writes a TOML document, in the place of any that is there. Readers find the old document or
+    /// the new one, and never a part. When this returns, the new one is on disk. It keeps the
+    /// permissions of the old one, though not its owner. A link stays, and what it points to is
+    /// replaced.
+    ///
+    /// # Errors
+    /// [`ConfigError::Io`] if it can't be written. The old document is there then. (Or, if only the
+    /// last step failed, the new one is, and may be lost with the power.)
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigSnapshot, ConfigStore, MemoryConfig, Scope};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("limits.toml");
+    ///
+    /// let config = MemoryConfig::new();
+    /// config.set(Scope::Key("alice"), "5/s".parse()?)?;
+    /// config.snapshot().save(&path)?;
+    /// assert_eq!(ConfigSnapshot::load(&path)?, config.snapshot());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), ConfigError> {
+        let path = path.as_ref();
+        let text = toml::to_string(self).map_err(io::Error::other).map_err(with_path(path))?;
+        replace(path, &text).map_err(with_path(path))
+    }
+}
+
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut new = aside(&path)?;
+    new.write_all(text.as_bytes())?;
+    if let Some(permissions) = permissions(&path) {
+        new.as_file().set_permissions(permissions)?;
+    }
+    new.as_file().sync_all()?;
+    new.persist(&path).map_err(|error| error.error)?;
+    sync_folder(&path)
+}
+
+/// Those of the file that is there. A new one may be read by everybody, so that processes of other
+/// users can follow it.
+fn permissions(path: &Path) -> Option<Permissions> {
+    let old = fs::metadata(path).ok().map(|file| file.permissions());
+    #[cfg(unix)]
+    let old = old.or_else(|| Some(std::os::unix::fs::PermissionsExt::from_mode(0o644)));
+    old
+}
+
+/// Locks the document for those who change it, as long as the file is open. Waits for others who do.
+/// A file that they have replaced meanwhile is the document no more.
+pub(super) fn hold(path: &Path) -> io::Result<File> {
+    loop {
+        let file = File::open(path)?;
+        file.lock()?;
+        if Handle::from_file(file.try_clone()?)? == Handle::from_path(path)? {
+            return Ok(file);
+        }
+    }
+}
+
+/// Says which file an error is about.
+pub(super) fn with_path(path: &Path) -> impl Fn(io::Error) -> ConfigError {
+    move |source| ConfigError::Io { path: path.to_owned(), source }
+}

@@ -1,0 +1,79 @@
+//! Whether a file is another one than before, told without reading it.
+
+use std::fs::{self, Metadata};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// Two changes within this time may leave the same time in the file. The clocks of file systems
+/// tick every few milliseconds, on some every two seconds.
+const TICK: Duration = Duration::from_secs(3);
+
+/// What a file system says of a file. Another document has another stamp, except within a tick of
+/// the file system's clock.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    modified: SystemTime,
+    length: u64,
+    place: [i64; 4],
+}
+
+impl Stamp {
+    /// None if the file system doesn't say.
+    pub(super) fn of(path: &Path) -> Option<Stamp> {
+        let file = fs::metadata(path).ok()?;
+        Some(Stamp { modified: file.modified().ok()?, length: file.len(), place: place(&file) })
+    }
+
+    /// Whether any change from now on has another stamp. A file from the future is never settled.
+    pub(super) fn is_settled(&self) -> bool {
+        SystemTime::now().duration_since(self.modified).is_ok_and(|age| age > TICK)
+    }
+}
+
+/// Where the file is, and when that or its content changed. Unlike the time of modification, this
+/// time can't be set.
+#[cfg(unix)]
+fn place(file: &Metadata) -> [i64; 4] {
+    use std::os::unix::fs::MetadataExt;
+    [file.dev().cast_signed(), file.ino().cast_signed(), file.ctime(), file.ctime_nsec()]
+}
+
+#[cfg(not(unix))]
+fn place(_: &Metadata) -> [i64; 4] {
+    [0; 4]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    #[test]
+    fn a_stamp_is_trusted_when_the_clock_has_moved_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("limits");
+        let file = File::create(&path).unwrap();
+        let is_settled = |time: SystemTime| {
+            file.set_modified(time).unwrap();
+            Stamp::of(&path).unwrap().is_settled()
+        };
+        let now = SystemTime::now();
+        assert!(!is_settled(now));
+        assert!(!is_settled(now + Duration::from_secs(60)));
+        assert!(is_settled(now - Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn another_file_in_its_place_has_another_stamp() {
+        let directory = tempfile::tempdir().unwrap();
+        let paths = ["one", "other"].map(|name| directory.path().join(name));
+        let time = SystemTime::now();
+        for path in &paths {
+            File::create(path).unwrap().set_modified(time).unwrap();
+        }
+        let before = Stamp::of(&paths[0]);
+        assert_eq!(Stamp::of(&paths[0]), before);
+        fs::rename(&paths[1], &paths[0]).unwrap();
+        assert_eq!(Stamp::of(&paths[0]) != before, cfg!(unix));
+    }
+}
