@@ -75,7 +75,7 @@ calibrate *options:
 publish-dry:
     #!/usr/bin/env bash
     set -euo pipefail
-    packages=(nanopace nanopace-async nanopace-limits nanopace-keyed nanopace-governor)
+    packages=(nanopace nanopace-async nanopace-limits nanopace-keyed nanopace-tower nanopace-governor)
     cargo package --allow-dirty --no-verify "${packages[@]/#/-p}"
     crates=$(realpath "{{ target }}")/package
     alone=$(realpath "{{ target }}")/publish-dry

@@ -15,8 +15,10 @@ use nanopace_benches::crew;
 use nanopace_benches::figure::{Figure, Sense, head};
 use nanopace_benches::float;
 use nanopace_benches::rounds::alternate;
-use nanopace_keyed::{ConfigStore, DecisionEngine, MemoryConfig, RequestStore, Scope};
-use nanopace_limits::{Atomic, Clocked, Gcra, LeakyMeter, Quota, Rule, TokenBucket, TryAcquire};
+use nanopace_keyed::{ConfigStore, DecisionEngine, Keyed, MemoryConfig, RequestStore, Scope};
+use nanopace_limits::{
+    Atomic, Clocked, Gcra, LeakyMeter, Limiter, Quota, Rule, TokenBucket, TryAcquire,
+};
 use peak_alloc::PeakAlloc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -110,6 +112,8 @@ fn direct() {
                 asking(Gcra::with_burst(quota("700000001/s"), CAPACITY).expect("a burst")),
             ),
             candidate("cooldown, refused", threads, refusing()),
+            candidate("Limiter", threads, front_door("")),
+            candidate("Limiter, 2 limits", threads, front_door(", 1G/s in 10")),
         ];
         #[cfg(feature = "rivals")]
         let candidates = and(candidates, candidate("governor", threads, rivals::direct()));
@@ -136,6 +140,16 @@ fn asking(rule: impl Rule<State: From<u64> + Into<u64>>) -> impl Fn() -> bool + 
     move || limiter.try_acquire().is_ok()
 }
 
+/// A rate in words, and more limits at once.
+fn front_door(more: &str) -> impl Fn() -> bool + Sync {
+    let limiter = Limiter::new(generous_text(more).parse().expect("limits"));
+    move || limiter.check().is_ok()
+}
+
+fn generous_text(more: &str) -> String {
+    format!("1G/s burst {CAPACITY}{more}")
+}
+
 fn refusing() -> impl Fn() -> bool + Sync {
     let limiter = Clocked::new(Atomic::new(Gcra::new(quota("1/day"))), TscClock::new());
     assert!(limiter.try_acquire().is_ok(), "the first gets in");
@@ -160,6 +174,7 @@ fn keyed() {
     );
     for (threads, keys) in [(1, 1 << 10), (2, 1 << 10), (1, MILLION), (2, MILLION)] {
         let (clock, one, store) = (TscClock::new(), Atomic::new(generous()), full_store(keys));
+        let front_door = full_keyed(keys);
         let [engine, engine_of_two] =
             ["1G/s", "1G/s, 1G/s in 10"].map(|limits| full_engine(keys, limits));
         let names: Vec<String> = (0..keys).map(key_name).collect();
@@ -172,6 +187,7 @@ fn keyed() {
         let candidates = vec![
             crowd.candidate("one cooldown", |_| one.try_acquire_at(clock.now()).is_ok()),
             crowd.candidate("store", |key| store.try_acquire_n_at(&key, 1, clock.now()).is_ok()),
+            crowd.candidate("Keyed", |key| front_door.check(&key).is_ok()),
             crowd.candidate("engine", |key| by_name(&engine, key)),
             crowd.candidate("engine, 2 limits", |key| by_name(&engine_of_two, key)),
         ];
@@ -219,6 +235,13 @@ fn full_store(keys: u64) -> RequestStore<u64, Gcra> {
     store
 }
 
+fn full_keyed(keys: u64) -> Keyed<u64> {
+    let burst = Keyed::per_second(1_000_000_000).burst(CAPACITY);
+    let keyed = burst.max_keys(index(keys)).build().expect("limits");
+    (0..keys).for_each(|key| keyed.check_n(&key, 1_000).expect("room"));
+    keyed
+}
+
 fn full_engine(keys: u64, limits: &str) -> DecisionEngine<MemoryConfig> {
     let config = MemoryConfig::new();
     config.set(Scope::Prefix("user:"), limits.parse().expect("limits")).expect("memory");
@@ -249,6 +272,11 @@ fn memory() {
         || full_store(MILLION),
         |store| sweep(&|| store.sweep(hour, looks), &|| store.keys()),
     );
+    let clean = |keyed: &Keyed<u64>| {
+        let (requests, later) = (keyed.engine().requests(), hour + Duration::from_secs(3600));
+        sweep(&|| requests.sweep(later, looks), &|| requests.keys())
+    };
+    weigh("Keyed, u64", || full_keyed(MILLION), clean);
     for (name, limits) in [("1 limit", "1G/s"), ("2 limits", "1G/s, 1000/h in 60")] {
         let fill = || full_engine(MILLION, limits);
         let clean = |engine: &DecisionEngine<MemoryConfig>| {

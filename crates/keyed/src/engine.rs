@@ -21,9 +21,9 @@ use std::sync::Arc;
 ///
 /// # Cost
 ///
-/// * Memory per key: the key, 48 bytes, 16 bytes for each limit if there are several, and for a log
-///   or an aggregated window what it takes by itself. Limits that are no longer in force take memory
-///   while they count.
+/// * Memory per key: the key and 32 bytes. Several limits take 48 bytes more and 16 for each, and a
+///   log or an aggregated window takes what it takes by itself. Limits that are no longer in force
+///   take memory while they count.
 /// * A decision takes what the [`RequestStore`] takes, the configuration's version (two loads and a hash of the key), and
 ///   the steps of the rules.
 ///
@@ -58,10 +58,13 @@ pub struct PerKey(());
 
 /// A key's limits, and what they remember.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
-    /// None until they are looked up.
-    limits: Option<Arc<Limits>>,
-    /// The configuration's, before the limits were looked up.
+pub struct Tally(Option<Followed>);
+
+/// None until limits are looked up.
+#[derive(Clone, Debug)]
+struct Followed {
+    limits: Arc<Limits>,
+    /// The key's, before the limits were looked up.
     version: u64,
     state: LimitsState,
 }
@@ -250,9 +253,8 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         C: LimitsOf<Q>,
     {
         self.requests.step(key, now, |_, tally, at| {
-            self.refresh(tally, key, at)?;
-            let Tally { limits, state, .. } = tally;
-            step(limits.as_ref().ok_or(KeyRejected::NoLimits)?, state, at)
+            let Followed { limits, state, .. } = self.followed(tally, key, at)?;
+            step(limits, state, at)
         })
     }
 
@@ -269,8 +271,8 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         C: LimitsOf<Q>,
     {
         self.requests.look(key, now, |_, tally, at| {
-            self.refresh(tally, key, at)?;
-            look(tally.limits.as_ref().ok_or(KeyRejected::NoLimits)?, &tally.state, at)
+            let Followed { limits, state, .. } = self.followed(tally, key, at)?;
+            look(limits, state, at)
         })
     }
 
@@ -286,42 +288,49 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         Q: Hash + Eq + ?Sized,
     {
         self.requests.amend(key, now, |tally, at| {
-            if let Some(limits) = &tally.limits {
-                limits.settle(&mut tally.state, at, receipt, actual);
+            if let Some(Followed { limits, state, .. }) = &mut tally.0 {
+                limits.settle(state, at, receipt, actual);
             }
         });
     }
 
-    /// Gives the tally the key's limits as they are now.
-    fn refresh<Q>(&self, tally: &mut Tally, key: &Q, now: Nanos) -> Result<(), KeyRejected>
+    /// What the tally follows: the key's limits as they are now.
+    #[inline]
+    fn followed<'t, Q>(
+        &self,
+        tally: &'t mut Tally,
+        key: &Q,
+        now: Nanos,
+    ) -> Result<&'t mut Followed, KeyRejected>
     where
         Q: ?Sized,
         C: LimitsOf<Q>,
     {
         // Asked before the limits: a change between the two is then seen next time.
         let version = self.config.version_for(key);
-        if tally.limits.is_some() && tally.version == version {
-            return Ok(());
+        match &mut tally.0 {
+            Some(followed) if followed.version == version => (),
+            old => {
+                let limits = self.config.limits_for(key).ok_or(KeyRejected::NoLimits)?;
+                *old = Some(Followed::after(old.take(), limits, version, now));
+            }
         }
-        let limits = self.config.limits_for(key).ok_or(KeyRejected::NoLimits)?;
-        tally.follow(limits, now);
-        tally.version = version;
-        Ok(())
+        tally.0.as_mut().ok_or(KeyRejected::NoLimits)
     }
 }
 
-impl Tally {
-    /// Goes on by `limits`.
-    fn follow(&mut self, limits: Arc<Limits>, now: Nanos) {
-        match &self.limits {
-            None => self.state = limits.fresh(),
-            Some(old) if **old == *limits => (),
-            Some(old) => {
-                old.advance(&mut self.state, now);
-                self.state = limits.carry(old, &self.state, now);
+impl Followed {
+    /// Goes on by `limits` from what was followed before.
+    fn after(old: Option<Followed>, limits: Arc<Limits>, version: u64, now: Nanos) -> Followed {
+        let state = match old {
+            None => limits.fresh(),
+            Some(old) if *old.limits == *limits => old.state,
+            Some(Followed { limits: old, mut state, .. }) => {
+                old.advance(&mut state, now);
+                limits.carry(&old, &state, now)
             }
-        }
-        self.limits = Some(limits);
+        };
+        Followed { limits, version, state }
     }
 }
 
@@ -338,23 +347,35 @@ impl Rule for PerKey {
     }
 
     fn advance(&self, tally: &mut Tally, now: Nanos) {
-        if let Some(limits) = &tally.limits {
-            limits.advance(&mut tally.state, now);
+        if let Some(Followed { limits, state, .. }) = &mut tally.0 {
+            limits.advance(state, now);
         }
     }
 
     fn check(&self, tally: &Tally, now: Nanos, n: u64) -> Result<(), Rejected> {
-        tally.limits.as_ref().map_or(Ok(()), |limits| limits.check(&tally.state, now, n))
+        tally.0.as_ref().map_or(Ok(()), |followed| followed.limits.check(&followed.state, now, n))
     }
 
     fn debit(&self, tally: &mut Tally, now: Nanos, n: u64) {
-        if let Some(limits) = &tally.limits {
-            limits.debit(&mut tally.state, now, n);
+        if let Some(Followed { limits, state, .. }) = &mut tally.0 {
+            limits.debit(state, now, n);
         }
     }
 
     fn idle_from(&self, tally: &Tally) -> Nanos {
-        let limits = tally.limits.as_ref();
-        limits.map_or(Nanos::ZERO, |limits| limits.idle_from(&tally.state))
+        let followed = tally.0.as_ref();
+        followed.map_or(Nanos::ZERO, |followed| followed.limits.idle_from(&followed.state))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the docs of [`DecisionEngine`] say.
+    #[test]
+    fn a_key_takes_what_is_said() {
+        assert_eq!(size_of::<Tally>(), 32);
+        assert_eq!(size_of::<LimitsState>(), 16);
     }
 }

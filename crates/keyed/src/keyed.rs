@@ -1,19 +1,15 @@
 //! The front door: limits by key that own their clock and are shared by their clones.
 
 use crate::requests::Keep;
-use crate::{DecisionEngine, KeyRejected, LimitsOf, Uniform, WhenFull};
+use crate::{DecisionEngine, KeyRejected, LimitsOf, Uniform};
 use nanopace::{Clock, Nanos, TscClock};
-use nanopace_limits::{
-    Costs, Decision, Limits, LimitsBuilder, LimitsError, LimitsState, Line, Meter, Receipt, Rule,
-    Standing,
-};
+use nanopace_limits::{Costs, Decision, Limits, LimitsState, Line, Meter, Receipt, Rule, Standing};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// How many keys there may be unless it is said.
-const MAX_KEYS: usize = 1 << 20;
+pub(crate) const MAX_KEYS: usize = 1 << 20;
 
 /// Limits for each of many keys, with a clock. Its clones share what was let in.
 ///
@@ -50,81 +46,7 @@ impl<K, C, S> Clone for Keyed<K, C, S> {
     }
 }
 
-/// Builds a [`Keyed`] step by step; [`Keyed::per_second`] begins one. What is not valid is reported
-/// at the end.
-///
-/// ```
-/// use nanopace_keyed::Keyed;
-///
-/// let users = Keyed::per_second(10).burst(20).and("5000/day").max_keys(10_000).build()?;
-/// assert!(users.check(&7).is_ok());
-///
-/// let error = Keyed::<u64>::per_second(10).burst(0).build().unwrap_err();
-/// assert_eq!(
-///     error.to_string(),
-///     "that capacity lets nothing in: write at least 1, the cost of one request"
-/// );
-/// # Ok::<(), nanopace_keyed::LimitsError>(())
-/// ```
-#[derive(Debug)]
-#[must_use]
-pub struct KeyedBuilder<K> {
-    limits: LimitsBuilder,
-    max_keys: usize,
-    when_full: WhenFull,
-    clock: Box<dyn Clock>,
-    meter: Meter,
-    keys: std::marker::PhantomData<fn() -> K>,
-}
-
 impl<K: Hash + Eq> Keyed<K> {
-    /// Begins with `count` requests per second for each key.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_second(10).build()?;
-    /// assert!(users.check("alice").is_ok());
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
-    pub fn per_second(count: u64) -> KeyedBuilder<K> {
-        Keyed::per(count, Duration::from_secs(1))
-    }
-
-    /// Begins with `count` requests per minute for each key.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_minute(10).build()?;
-    /// assert!(users.check("alice").is_ok());
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
-    pub fn per_minute(count: u64) -> KeyedBuilder<K> {
-        Keyed::per(count, Duration::from_secs(60))
-    }
-
-    /// Begins with `count` requests per `period` for each key.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    /// use std::time::Duration;
-    ///
-    /// let users: Keyed = Keyed::per(100, Duration::from_secs(3_600)).build()?;
-    /// assert!(users.check("alice").is_ok());
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
-    pub fn per(count: u64, period: Duration) -> KeyedBuilder<K> {
-        KeyedBuilder {
-            limits: LimitsBuilder::new(count, period),
-            max_keys: MAX_KEYS,
-            when_full: WhenFull::default(),
-            clock: Box::new(TscClock::new()),
-            meter: Meter::default(),
-            keys: std::marker::PhantomData,
-        }
-    }
-
     /// The same limits for each key, also several at once.
     ///
     /// ```
@@ -138,110 +60,6 @@ impl<K: Hash + Eq> Keyed<K> {
     pub fn new(limits: Limits) -> Keyed<K> {
         let engine = DecisionEngine::new(Uniform::new(limits), MAX_KEYS);
         Keyed::with_engine(engine, TscClock::new())
-    }
-}
-
-impl<K: Hash + Eq> KeyedBuilder<K> {
-    /// Lets up to `burst` of the last limit in at once. Without it that is one period's worth.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_second(10).burst(20).build()?;
-    /// assert!(users.check_n("alice", 20).is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn burst(self, burst: u64) -> Self {
-        KeyedBuilder { limits: self.limits.burst(burst), ..self }
-    }
-
-    /// Another limit at once, or several, written as [`Limits`] are.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_second(10).and("100/day sliding-log").build()?;
-    /// assert!(users.check("alice").is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn and(self, limits: &str) -> Self {
-        KeyedBuilder { limits: self.limits.and(limits), ..self }
-    }
-
-    /// The most keys that there may be at a time. The default is 2^20.
-    ///
-    /// ```
-    /// use nanopace_keyed::{Keyed, KeyRejected};
-    ///
-    /// let users: Keyed = Keyed::per_minute(10).max_keys(1).build()?;
-    /// assert!(users.check("alice").is_ok());
-    /// assert_eq!(users.check("bob"), Err(KeyRejected::TooManyKeys { max: 1 }));
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
-    pub fn max_keys(self, max_keys: usize) -> Self {
-        KeyedBuilder { max_keys, ..self }
-    }
-
-    /// What happens to a new key when there are as many as there may be.
-    ///
-    /// ```
-    /// use nanopace_keyed::{Keyed, WhenFull};
-    ///
-    /// let users: Keyed = Keyed::per_second(10).when_full(WhenFull::Reject).build()?;
-    /// # let _ = users;
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
-    pub fn when_full(self, when_full: WhenFull) -> Self {
-        KeyedBuilder { when_full, ..self }
-    }
-
-    /// Another clock, such as a [`ManualClock`](nanopace::ManualClock) in tests.
-    ///
-    /// ```
-    /// use nanopace::ManualClock;
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let clock = ManualClock::new();
-    /// let users: Keyed = Keyed::per_second(10).clock(clock.clone()).build()?;
-    /// # let _ = users;
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
-    pub fn clock(self, clock: impl Clock + 'static) -> Self {
-        KeyedBuilder { clock: Box::new(clock), ..self }
-    }
-
-    /// A name under which the answers are counted: [`Keyed::named`].
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_second(10).named("users").build()?;
-    /// assert!(users.check("alice").is_ok());
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
-    #[cfg(feature = "metrics")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
-    pub fn named(self, name: &str) -> Self {
-        KeyedBuilder { meter: Meter::named(name), ..self }
-    }
-
-    /// The limits by key.
-    ///
-    /// # Errors
-    /// [`LimitsError`]: what is wrong with the first of the steps that is not valid.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// assert!(Keyed::<u64>::per_second(10).build().is_ok());
-    /// assert!(Keyed::<u64>::per_second(0).build().is_err());
-    /// ```
-    pub fn build(self) -> Result<Keyed<K>, LimitsError> {
-        let uniform = Uniform::new(self.limits.limits()?);
-        let engine = DecisionEngine::new(uniform, self.max_keys);
-        let engine = engine.tuned(|requests| requests.when_full(self.when_full));
-        let inner = Inner { engine, clock: self.clock, line: Line::new() };
-        Ok(Keyed(Arc::new(inner), self.meter))
     }
 }
 
@@ -302,13 +120,12 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         engine: DecisionEngine<C, K, S>,
         clock: impl Clock + 'static,
     ) -> Keyed<K, C, S> {
-        let inner = Inner { engine, clock: Box::new(clock), line: Line::new() };
-        Keyed(Arc::new(inner), Meter::default())
+        Keyed::from_parts(engine, Box::new(clock))
     }
 
     /// The same limits, whose answers are counted under that name from now on, those for all keys
-    /// together: [`Meter`](nanopace_limits::Meter) says what is counted, and by which recorder.
-    /// Clones that were made before have no name, or another one, and share what was let in.
+    /// together: [`Meter`] says what is counted, and by which recorder. Clones that were made before
+    /// have no name, or another one, and share what was let in.
     ///
     /// ```
     /// use nanopace_keyed::Keyed;
@@ -321,7 +138,18 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
     #[must_use]
     pub fn named(self, name: &str) -> Keyed<K, C, S> {
-        Keyed(self.0, Meter::named(name))
+        self.with_meter(Meter::named(name))
+    }
+
+    pub(crate) fn from_parts(
+        engine: DecisionEngine<C, K, S>,
+        clock: Box<dyn Clock>,
+    ) -> Keyed<K, C, S> {
+        Keyed(Arc::new(Inner { engine, clock, line: Line::new() }), Meter::default())
+    }
+
+    pub(crate) fn with_meter(self, meter: Meter) -> Keyed<K, C, S> {
+        Keyed(self.0, meter)
     }
 
     /// The engine, with the configuration and the store of what was counted.

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod builder;
 mod config;
 #[cfg(feature = "disk")]
 mod disk;
@@ -18,6 +19,7 @@ mod sync;
 mod tasks;
 mod waiting;
 
+pub use builder::KeyedBuilder;
 pub use config::{Change, ConfigError, ConfigSnapshot, ConfigStore, MemoryConfig, Scope};
 #[cfg(feature = "disk")]
 #[cfg_attr(docsrs, doc(cfg(feature = "disk")))]
@@ -26,7 +28,7 @@ pub use engine::{DecisionEngine, PerKey, Tally};
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
 pub use file::FileConfig;
-pub use keyed::{KeyReservation, Keyed, KeyedBuilder};
+pub use keyed::{KeyReservation, Keyed};
 pub use limits_of::{LimitsOf, Uniform};
 pub use nanopace_limits::{
     Costs, Decision, Limit, Limits, LimitsError, LimitsState, Rejected, Standing, Wait, WaitError,

@@ -16,9 +16,9 @@ use std::time::Duration;
 const LOOKS_PER_INSERTION: usize = 8;
 /// How many places a new key searches for idle keys when there are as many keys as there may be.
 const LOOKS_WHEN_FULL: usize = 256;
-/// Keys per shard when the store is full. Rehashing the table of a shard this small takes
-/// microseconds.
-const KEYS_PER_SHARD: usize = 512;
+/// Keys per shard when the store is full. With more shards, a decision misses the cache once more
+/// often; with fewer, it takes longer to rehash the table of one, under its lock.
+const KEYS_PER_SHARD: usize = 16_384;
 
 /// Says what happens to a new key when there are as many keys as there may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,9 +1,6 @@
-//! What a request costs each of several limits, and where it was counted.
+//! What a request costs each of several limits.
 
-use crate::limit::Place;
-use crate::{CostsRejected, Limit, Limits};
-use smallvec::SmallVec;
-use std::sync::Arc;
+use crate::CostsRejected;
 
 /// How much of each limit a request costs.
 ///
@@ -67,43 +64,5 @@ impl<'a> From<&'a [u64]> for Costs<'a> {
 impl<'a, const N: usize> From<&'a [u64; N]> for Costs<'a> {
     fn from(costs: &'a [u64; N]) -> Self {
         Costs::Each(costs)
-    }
-}
-
-/// What says where a request was counted, and how much, so that it can be taken back:
-/// [`Limits::settle`].
-#[derive(Clone, Debug)]
-#[must_use = "without it the request stays counted"]
-pub struct Receipt {
-    pub(crate) limits: Arc<Limits>,
-    pub(crate) costs: SmallVec<[u64; 2]>,
-    pub(crate) places: SmallVec<[Place; 2]>,
-}
-
-impl Receipt {
-    /// What was counted, by each limit.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Limits, Rule};
-    /// use std::sync::Arc;
-    ///
-    /// let limits: Arc<Limits> = Arc::new("100/min, 10k/min".parse()?);
-    /// let receipt = limits.reserve(&mut limits.fresh(), Nanos::ZERO, &[1, 4_000])?;
-    /// assert_eq!(receipt.costs(), [1, 4_000]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn costs(&self) -> &[u64] {
-        &self.costs
-    }
-
-    /// Which of the limits of then is the one that is `number` now, and has stayed the same.
-    pub(crate) fn number_of(&self, number: usize, limit: &Limit) -> Option<usize> {
-        let then = self.limits.each();
-        match then.get(number) {
-            Some(other) if other == limit => Some(number),
-            _ => then.iter().position(|other| other == limit),
-        }
     }
 }

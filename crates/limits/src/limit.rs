@@ -247,6 +247,17 @@ impl Limit {
         }
     }
 
+    /// The whole decision.
+    #[inline]
+    pub(crate) fn decide(
+        &self,
+        state: &mut LimitState,
+        now: Nanos,
+        n: u64,
+    ) -> Result<(), Rejected> {
+        with_law!(self, state, |rule, own| rule.decide(own, now, n))
+    }
+
     pub(crate) fn advance(&self, state: &mut LimitState, now: Nanos) {
         with_law!(self, state, |rule, own| rule.advance(own, now));
     }

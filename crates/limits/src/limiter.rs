@@ -2,8 +2,8 @@
 
 use crate::sync::{Mutex, lock};
 use crate::{
-    Costs, CostsRejected, Decision, Limits, LimitsState, Line, Meter, Receipt, Rejected,
-    Reservation, Rule, Standing, Wait, WaitError, Waiter,
+    Costs, CostsRejected, Decision, Limits, LimitsState, Line, Meter, Receipt, Rejected, Rule,
+    Standing, Wait, WaitError, Waiter,
 };
 use crossbeam_utils::CachePadded;
 use nanopace::{Clock, Nanos};
@@ -373,5 +373,77 @@ impl Limiter {
         let now = self.0.clock.now();
         let Shared { limits, state } = &mut *shared;
         step(limits, state, now)
+    }
+}
+
+/// A request that a [`Limiter`] has counted before it is known whether it will be made, or what it
+/// will cost. Dropping it takes it back.
+///
+/// What is taken back is what would not be counted now if the request had never been made, or less:
+/// what time has paid off since, or what has left its window, can't come back. Limits that have
+/// changed since take nothing back.
+///
+/// ```
+/// use nanopace_limits::Limiter;
+///
+/// let limiter = Limiter::per_day(1).build()?;
+/// drop(limiter.reserve(1)?);
+/// limiter.reserve(1)?.commit();
+/// assert!(limiter.reserve(1).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "dropping it takes the request back"]
+pub struct Reservation {
+    limiter: Limiter,
+    /// None once it is settled.
+    receipt: Option<Receipt>,
+}
+
+impl Reservation {
+    pub(crate) fn new(limiter: &Limiter, receipt: Receipt) -> Reservation {
+        Reservation { limiter: limiter.clone(), receipt: Some(receipt) }
+    }
+
+    /// Leaves the request counted.
+    ///
+    /// ```
+    /// use nanopace_limits::Limiter;
+    ///
+    /// let limiter = Limiter::per_day(1).build()?;
+    /// limiter.reserve(1)?.commit();
+    /// assert!(limiter.check().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn commit(mut self) {
+        self.receipt = None;
+    }
+
+    /// Counts what the request has really cost. What was reserved beyond that is taken back. What it
+    /// cost beyond what was reserved is counted, even if it does not fit: the limit is then exceeded
+    /// by that, and keeps others out for so much longer. Costs that are missing stay as they were
+    /// reserved.
+    ///
+    /// ```
+    /// use nanopace_limits::Limiter;
+    ///
+    /// let limiter = Limiter::new("100/day".parse()?);
+    /// limiter.reserve(60)?.commit_costs(10);
+    /// limiter.reserve(60)?.commit_costs(80);
+    /// assert_eq!(limiter.standing().remaining, 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn commit_costs<'a>(mut self, actual: impl Into<Costs<'a>>) {
+        if let Some(receipt) = self.receipt.take() {
+            self.limiter.settle(&receipt, actual.into());
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if let Some(receipt) = self.receipt.take() {
+            self.limiter.settle(&receipt, Costs::Same(0));
+        }
     }
 }

@@ -2,13 +2,12 @@
 
 use crate::costs::Costs;
 use crate::limit::LimitState;
+use crate::limit::Place;
 use crate::replaced::{Account, Replaced};
-use crate::{CostsRejected, Decision, Limit, LimitsError, Receipt, Rejected, Rule, Standing};
+use crate::{CostsRejected, Decision, Limit, LimitsState, Rejected, Rule, Standing};
 use nanopace::Nanos;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,14 +52,6 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits(SmallVec<[Limit; 1]>);
-
-/// What [`Limits`] remember, and what the limits before them still count.
-#[derive(Clone, Debug, Default)]
-pub struct LimitsState {
-    /// As many as there are limits.
-    in_force: SmallVec<[LimitState; 1]>,
-    replaced: Option<Box<Replaced>>,
-}
 
 impl Limits {
     /// Several limits at once. No limits at all let every request through.
@@ -108,15 +99,15 @@ impl Limits {
     #[must_use]
     pub fn carry(&self, old: &Limits, state: &LimitsState, now: Nanos) -> LimitsState {
         let account = |(limit, state): (&Limit, &LimitState)| Account::new(*limit, state.clone());
-        let mut accounts: Vec<Account> = old.0.iter().zip(&state.in_force).map(account).collect();
-        accounts.extend(state.replaced.iter().flat_map(|replaced| replaced.accounts()).cloned());
+        let mut accounts: Vec<Account> = old.0.iter().zip(state.in_force()).map(account).collect();
+        accounts.extend(state.replaced().into_iter().flat_map(Replaced::accounts).cloned());
         let opened = |(place, limit): (usize, &Limit)| {
             let same_place = accounts[..old.0.len()].get(place);
             Account::opened(*limit, same_place, &accounts, now)
         };
         let in_force: Vec<Account> = self.0.iter().enumerate().map(opened).collect();
         let replaced = Replaced::by(&in_force, accounts, now);
-        LimitsState { in_force: in_force.into_iter().map(Account::into_state).collect(), replaced }
+        LimitsState::new(in_force.into_iter().map(Account::into_state).collect(), replaced)
     }
 
     /// How that limit stands which has the least left, or of several that have nothing left the one
@@ -166,7 +157,7 @@ impl Limits {
         &'a self,
         state: &'a LimitsState,
     ) -> impl Iterator<Item = (&'a Limit, &'a LimitState)> {
-        self.0.iter().zip(&state.in_force)
+        self.0.iter().zip(state.in_force())
     }
 
     /// The whole decision on a request that costs each limit something of its own: all of it is
@@ -299,7 +290,7 @@ impl Limits {
         };
         let rejecting = self.each_with(state).enumerate().position(rejects);
         let (which, standing) = match rejecting {
-            Some(place) => (place, self.0[place].standing(&state.in_force[place], now)),
+            Some(place) => (place, self.0[place].standing(&state.in_force()[place], now)),
             None => self.tightest(state, now),
         };
         Decision::new(answer, now, standing).by(which)
@@ -343,16 +334,16 @@ impl Limits {
     }
 
     fn debit_costs(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) {
-        for (place, (limit, state)) in self.0.iter().zip(&mut state.in_force).enumerate() {
+        for (place, (limit, state)) in self.0.iter().zip(state.in_force_mut()).enumerate() {
             limit.debit(state, now, costs.of(place));
         }
-        if let Some(replaced) = &mut state.replaced {
+        if let Some(replaced) = state.replaced_mut() {
             replaced.debit(now, self.largest(costs));
         }
     }
 
     fn refuse_costs(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) {
-        for (place, (limit, state)) in self.0.iter().zip(&mut state.in_force).enumerate() {
+        for (place, (limit, state)) in self.0.iter().zip(state.in_force_mut()).enumerate() {
             limit.refuse(state, now, costs.of(place));
         }
     }
@@ -387,13 +378,51 @@ impl Limits {
         actual: impl Into<Costs<'a>>,
     ) {
         let actual = actual.into();
-        for (number, (limit, state)) in self.0.iter().zip(&mut state.in_force).enumerate() {
+        for (number, (limit, state)) in self.0.iter().zip(state.in_force_mut()).enumerate() {
             let Some(then) = receipt.number_of(number, limit) else { continue };
             let (counted, actual) = (receipt.costs[then], actual.given(then));
             match counted.checked_sub(actual.unwrap_or(counted)) {
                 Some(back) => limit.take_back(state, receipt.places[then], now, back),
                 None => limit.debit_beyond(state, now, actual.unwrap_or(counted) - counted),
             }
+        }
+    }
+}
+
+/// What says where a request was counted, and how much, so that it can be taken back:
+/// [`Limits::settle`].
+#[derive(Clone, Debug)]
+#[must_use = "without it the request stays counted"]
+pub struct Receipt {
+    limits: Arc<Limits>,
+    costs: SmallVec<[u64; 2]>,
+    places: SmallVec<[Place; 2]>,
+}
+
+impl Receipt {
+    /// What was counted, by each limit.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Limits, Rule};
+    /// use std::sync::Arc;
+    ///
+    /// let limits: Arc<Limits> = Arc::new("100/min, 10k/min".parse()?);
+    /// let receipt = limits.reserve(&mut limits.fresh(), Nanos::ZERO, &[1, 4_000])?;
+    /// assert_eq!(receipt.costs(), [1, 4_000]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn costs(&self) -> &[u64] {
+        &self.costs
+    }
+
+    /// Which of the limits of then is the one that is `number` now, and has stayed the same.
+    fn number_of(&self, number: usize, limit: &Limit) -> Option<usize> {
+        let then = self.limits.each();
+        match then.get(number) {
+            Some(other) if other == limit => Some(number),
+            _ => then.iter().position(|other| other == limit),
         }
     }
 }
@@ -405,7 +434,7 @@ impl Rule for Limits {
     type State = LimitsState;
 
     fn fresh(&self) -> LimitsState {
-        LimitsState { in_force: self.0.iter().map(Limit::fresh).collect(), replaced: None }
+        LimitsState::new(self.0.iter().map(Limit::fresh).collect(), None)
     }
 
     fn most(&self) -> u64 {
@@ -413,10 +442,10 @@ impl Rule for Limits {
     }
 
     fn advance(&self, state: &mut LimitsState, now: Nanos) {
-        for (limit, state) in self.0.iter().zip(&mut state.in_force) {
+        for (limit, state) in self.0.iter().zip(state.in_force_mut()) {
             limit.advance(state, now);
         }
-        state.replaced.take_if(|replaced| replaced.has_ended(now));
+        state.forget_replaced(now);
     }
 
     fn check(&self, state: &LimitsState, now: Nanos, n: u64) -> Result<(), Rejected> {
@@ -433,7 +462,7 @@ impl Rule for Limits {
 
     fn idle_from(&self, state: &LimitsState) -> Nanos {
         let in_force = self.each_with(state).map(|(limit, state)| limit.idle_from(state)).max();
-        let replaced = state.replaced.as_ref().map(|replaced| replaced.idle_from());
+        let replaced = state.replaced().map(Replaced::idle_from);
         in_force.max(replaced).unwrap_or(Nanos::ZERO)
     }
 
@@ -442,30 +471,15 @@ impl Rule for Limits {
         each.min().unwrap_or(u64::MAX)
     }
 
+    #[inline]
+    fn decide(&self, state: &mut LimitsState, now: Nanos, n: u64) -> Result<(), Rejected> {
+        match (&self.0[..], state.only()) {
+            ([limit], Some(own)) => limit.decide(own, now, n),
+            _ => self.decide_each(state, now, Costs::Same(n)),
+        }
+    }
+
     fn decision(&self, state: &mut LimitsState, now: Nanos, n: u64) -> Decision {
         self.decision_each(state, now, Costs::Same(n))
-    }
-}
-
-impl fmt::Display for Limits {
-    /// As [`FromStr`] reads it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut comma = "";
-        for limit in &self.0 {
-            write!(f, "{comma}{limit}")?;
-            comma = ", ";
-        }
-        Ok(())
-    }
-}
-
-impl FromStr for Limits {
-    type Err = LimitsError;
-
-    fn from_str(text: &str) -> Result<Limits, LimitsError> {
-        if text.trim().is_empty() {
-            return Ok(Limits(SmallVec::new()));
-        }
-        text.split(',').map(str::parse).collect::<Result<_, _>>().map(Limits)
     }
 }

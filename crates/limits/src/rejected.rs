@@ -1,6 +1,5 @@
 //! Why a request was rejected, and what the rules share to find that out.
 
-use crate::Refusal;
 use nanopace::Nanos;
 use std::cmp::Ordering;
 use thiserror::Error;
@@ -77,15 +76,6 @@ pub enum CostsRejected {
         /// How many costs were given.
         costs: usize,
     },
-}
-
-impl Refusal for CostsRejected {
-    fn not_until(&self) -> Option<Nanos> {
-        match self {
-            CostsRejected::Limit(rejected) => rejected.not_until(),
-            CostsRejected::Number { .. } => None,
-        }
-    }
 }
 
 /// What may be counted already of `capacity`, so that `n` more fit.

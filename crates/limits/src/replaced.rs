@@ -139,7 +139,7 @@ impl Replaced {
         in_force: &[Account],
         mut accounts: Vec<Account>,
         now: Nanos,
-    ) -> Option<Box<Replaced>> {
+    ) -> Option<Replaced> {
         let goes_on = |old: &Account| {
             in_force
                 .iter()
@@ -149,7 +149,7 @@ impl Replaced {
         accounts.sort_by_key(|account| Reverse(account.idle_from()));
         accounts.truncate(MOST_REPLACED);
         accounts.shrink_to_fit();
-        (!accounts.is_empty()).then(|| Box::new(Replaced(accounts)))
+        (!accounts.is_empty()).then_some(Replaced(accounts))
     }
 
     pub(crate) fn accounts(&self) -> &[Account] {

@@ -1,6 +1,6 @@
 //! Waiting until a limit lets a request in.
 
-use crate::{Costs, Line, Rejected, Ticket};
+use crate::{Costs, CostsRejected, Line, Rejected, Ticket};
 use nanopace::clock::{Parker, Unparker};
 use nanopace::{Clock, Nanos};
 use std::borrow::Borrow;
@@ -145,6 +145,15 @@ impl Refusal for Rejected {
         match self {
             Rejected::NotUntil(moment) => Some(*moment),
             Rejected::ExceedsCapacity { .. } => None,
+        }
+    }
+}
+
+impl Refusal for CostsRejected {
+    fn not_until(&self) -> Option<Nanos> {
+        match self {
+            CostsRejected::Limit(rejected) => rejected.not_until(),
+            CostsRejected::Number { .. } => None,
         }
     }
 }

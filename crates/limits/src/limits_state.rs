@@ -1,0 +1,80 @@
+//! What several limits remember together.
+
+use crate::limit::LimitState;
+use crate::replaced::Replaced;
+use nanopace::Nanos;
+use std::slice;
+
+/// What [`Limits`](crate::Limits) remember, and what the limits before them still count. 16 bytes
+/// where it is one limit of one word.
+#[derive(Clone, Debug)]
+pub struct LimitsState(Counted);
+
+#[derive(Clone, Debug)]
+enum Counted {
+    /// Of one limit, which has replaced none that still counts.
+    One(LimitState),
+    Many(Box<Many>),
+}
+
+#[derive(Clone, Debug)]
+struct Many {
+    in_force: Vec<LimitState>,
+    replaced: Option<Replaced>,
+}
+
+impl LimitsState {
+    pub(crate) fn new(mut in_force: Vec<LimitState>, replaced: Option<Replaced>) -> LimitsState {
+        LimitsState(match (in_force.len(), replaced) {
+            (1, None) => Counted::One(in_force.remove(0)),
+            (_, replaced) => Counted::Many(Box::new(Many { in_force, replaced })),
+        })
+    }
+
+    /// That of the only limit, if there is nothing else.
+    #[inline]
+    pub(crate) fn only(&mut self) -> Option<&mut LimitState> {
+        match &mut self.0 {
+            Counted::One(state) => Some(state),
+            Counted::Many(_) => None,
+        }
+    }
+
+    /// As many as there are limits.
+    pub(crate) fn in_force(&self) -> &[LimitState] {
+        match &self.0 {
+            Counted::One(state) => slice::from_ref(state),
+            Counted::Many(many) => &many.in_force,
+        }
+    }
+
+    pub(crate) fn in_force_mut(&mut self) -> &mut [LimitState] {
+        match &mut self.0 {
+            Counted::One(state) => slice::from_mut(state),
+            Counted::Many(many) => &mut many.in_force,
+        }
+    }
+
+    pub(crate) fn replaced(&self) -> Option<&Replaced> {
+        match &self.0 {
+            Counted::One(_) => None,
+            Counted::Many(many) => many.replaced.as_ref(),
+        }
+    }
+
+    pub(crate) fn replaced_mut(&mut self) -> Option<&mut Replaced> {
+        match &mut self.0 {
+            Counted::One(_) => None,
+            Counted::Many(many) => many.replaced.as_mut(),
+        }
+    }
+
+    /// Forgets the limits before these if nothing of them counts at `now`.
+    pub(crate) fn forget_replaced(&mut self, now: Nanos) {
+        if self.replaced_mut().is_some_and(|replaced| replaced.has_ended(now))
+            && let Counted::Many(many) = &mut self.0
+        {
+            *self = LimitsState::new(std::mem::take(&mut many.in_force), None);
+        }
+    }
+}

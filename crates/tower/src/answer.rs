@@ -1,0 +1,141 @@
+//! What a rejected request is answered.
+
+use crate::Rejection;
+use http::header::CONTENT_TYPE;
+use http::request::Parts;
+use http::{HeaderValue, Response, StatusCode};
+
+/// Answers rejected requests, by a response with a body of type `R`. Every function from
+/// `(&Rejection, &Parts)` to `Response<R>` is one.
+///
+/// The layer adds the header fields itself: it knows `Retry-After`, `RateLimit` and
+/// `RateLimit-Policy`. A `Retry-After` that the answer has set stays as it is.
+///
+/// ```
+/// use http::Response;
+/// use http::request::Parts;
+/// use nanopace_tower::{Limiter, LimitLayer, Rejection};
+///
+/// let json = |rejection: &Rejection, _: &Parts| {
+///     let mut response = Response::new(format!(r#"{{"error":"{rejection}"}}"#));
+///     *response.status_mut() = rejection.status();
+///     response
+/// };
+/// let layer = LimitLayer::new(Limiter::per_second(10).build()?).answer(json);
+/// # let _ = layer;
+/// # Ok::<(), nanopace_tower::LimitsError>(())
+/// ```
+pub trait Answer<R> {
+    /// The answer to a rejected request, of which everything but the body is known.
+    ///
+    /// ```
+    /// use http::{Request, Response};
+    /// use nanopace_tower::{Answer, KeyRejected, Rejection, TextOrGrpc};
+    ///
+    /// let (request, ()) = Request::new(()).into_parts();
+    /// let rejection = Rejection::Key(KeyRejected::NoLimits);
+    /// let response: Response<String> = TextOrGrpc.answer(&rejection, &request);
+    /// assert_eq!(response.into_body(), "this client is not known\n");
+    /// ```
+    fn answer(&self, rejection: &Rejection, request: &Parts) -> Response<R>;
+}
+
+/// Plain text with the [status](Rejection::status) of the rejection, or for requests of gRPC what
+/// [`OnlyGrpc`] answers: the default. Those are told by their content type, `application/grpc` and
+/// what begins so.
+///
+/// The body of a response has to be made from a `String`, as that of axum is. For tonic alone, whose
+/// body isn't, there is [`LimitLayer::grpc`](crate::LimitLayer::grpc).
+///
+/// ```
+/// use nanopace_tower::{Limiter, LimitLayer, One, TextOrGrpc};
+///
+/// let layer: LimitLayer<Limiter, One, TextOrGrpc> =
+///     LimitLayer::new(Limiter::per_second(10).build()?);
+/// # let _ = layer;
+/// # Ok::<(), nanopace_tower::LimitsError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TextOrGrpc;
+
+/// An answer of gRPC without a body: status 200, with `grpc-status` and `grpc-message` among the
+/// header fields. The [protocol] calls that *Trailers-Only*.
+///
+/// | status of the rejection | `grpc-status` |
+/// |---|---|
+/// | 429 | 8, `RESOURCE_EXHAUSTED` |
+/// | 503 | 14, `UNAVAILABLE` |
+/// | 403 | 7, `PERMISSION_DENIED` |
+/// | 400 | 3, `INVALID_ARGUMENT` |
+/// | others | 13, `INTERNAL` |
+///
+/// [protocol]: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+///
+/// ```
+/// use nanopace_tower::{Limiter, LimitLayer, One, OnlyGrpc};
+///
+/// let layer: LimitLayer<Limiter, One, OnlyGrpc> =
+///     LimitLayer::new(Limiter::per_second(10).build()?).grpc();
+/// # let _ = layer;
+/// # Ok::<(), nanopace_tower::LimitsError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OnlyGrpc;
+
+impl<R: From<String>> Answer<R> for TextOrGrpc {
+    fn answer(&self, rejection: &Rejection, request: &Parts) -> Response<R> {
+        match grpc_type(request) {
+            Some(content_type) => grpc(rejection, content_type, String::new().into()),
+            None => text(rejection),
+        }
+    }
+}
+
+impl<R: Default> Answer<R> for OnlyGrpc {
+    fn answer(&self, rejection: &Rejection, request: &Parts) -> Response<R> {
+        let plain = || HeaderValue::from_static("application/grpc");
+        grpc(rejection, grpc_type(request).unwrap_or_else(plain), R::default())
+    }
+}
+
+impl<R, F: Fn(&Rejection, &Parts) -> Response<R>> Answer<R> for F {
+    fn answer(&self, rejection: &Rejection, request: &Parts) -> Response<R> {
+        self(rejection, request)
+    }
+}
+
+/// The content type of a request of gRPC.
+fn grpc_type(request: &Parts) -> Option<HeaderValue> {
+    let content_type = request.headers.get(CONTENT_TYPE)?;
+    content_type.as_bytes().starts_with(b"application/grpc").then(|| content_type.clone())
+}
+
+fn text<R: From<String>>(rejection: &Rejection) -> Response<R> {
+    let mut response = Response::new(format!("{rejection}\n").into());
+    *response.status_mut() = rejection.status();
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, plain);
+    response
+}
+
+fn grpc<R>(rejection: &Rejection, content_type: HeaderValue, body: R) -> Response<R> {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, content_type);
+    headers.insert("grpc-status", grpc_status(rejection.status()).into());
+    // The texts are ASCII without `%`, which nothing has to be encoded in.
+    if let Ok(message) = HeaderValue::try_from(rejection.to_string()) {
+        headers.insert("grpc-message", message);
+    }
+    response
+}
+
+fn grpc_status(status: StatusCode) -> u16 {
+    match status {
+        StatusCode::TOO_MANY_REQUESTS => 8,
+        StatusCode::SERVICE_UNAVAILABLE => 14,
+        StatusCode::FORBIDDEN => 7,
+        StatusCode::BAD_REQUEST => 3,
+        _ => 13,
+    }
+}

@@ -1,0 +1,127 @@
+//! The address of a client behind proxies.
+
+use crate::KeyOf;
+use crate::prefix::Prefix;
+use http::header::{self, HeaderName};
+use http::{HeaderMap, Request, StatusCode};
+use std::borrow::Cow;
+use std::net::{IpAddr, SocketAddr};
+
+/// The address of a client behind proxies, which these have written into a header field. The key is
+/// an [`IpAddr`].
+///
+/// # Why it has to be told how many proxies there are
+///
+/// Each proxy adds to the end of the field the address that *it* was called from. A client may send
+/// the field too, with any address in it, and the proxies keep it in front of theirs. So only the
+/// entries that your own proxies wrote are true: the last `proxies` of them, of which the first is
+/// the client. Whoever takes the first entry of all lets each client choose its own key, and so has
+/// no limit. With one proxy too many, the same. With one too few, all clients are one.
+///
+/// The server must not be reached past the proxies, for the same reason.
+///
+/// If there are fewer entries than proxies, or if the entry is no address, there is no key. That is
+/// the server's fault: the status is 500 then, unless [`without_key`](crate::LimitLayer::without_key)
+/// says otherwise.
+///
+/// ```
+/// use http::Request;
+/// use nanopace_tower::{Forwarded, KeyOf};
+/// use std::net::IpAddr;
+///
+/// let request = Request::get("/")
+///     .header("x-forwarded-for", "10.6.6.6, 203.0.113.7, 192.0.2.1")
+///     .body(())?;
+/// let key = Forwarded::behind(2);
+/// assert_eq!(*key.key_of(&request).unwrap(), IpAddr::from([203, 0, 113, 7]));
+/// # Ok::<(), http::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Forwarded {
+    proxies: usize,
+    field: HeaderName,
+    prefix: Prefix,
+}
+
+impl Forwarded {
+    /// Behind so many proxies, which write `X-Forwarded-For`. With 0 there is never a key.
+    ///
+    /// ```
+    /// use nanopace_tower::{Forwarded, Keyed, LimitLayer};
+    ///
+    /// let layer = LimitLayer::by_address(Forwarded::behind(1), Keyed::per_second(10).build()?);
+    /// # let _ = layer;
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn behind(proxies: usize) -> Forwarded {
+        let field = HeaderName::from_static("x-forwarded-for");
+        Forwarded { proxies, field, prefix: Prefix::default() }
+    }
+
+    /// The field that the proxies write instead: a list of addresses, or
+    /// [`FORWARDED`](header::FORWARDED), whose entries are those of RFC 7239. No other field is
+    /// looked at, because the proxies pass it on as the client has sent it.
+    ///
+    /// ```
+    /// use http::header::FORWARDED;
+    /// use nanopace_tower::Forwarded;
+    ///
+    /// let forwarded = Forwarded::behind(1).in_field(FORWARDED);
+    /// # let _ = forwarded;
+    /// ```
+    #[must_use]
+    pub fn in_field(self, field: HeaderName) -> Forwarded {
+        Forwarded { field, ..self }
+    }
+
+    /// How many leading bits of an IPv6 address tell who it is: as for
+    /// [`Peer`](crate::Peer::ipv6_prefix).
+    ///
+    /// ```
+    /// use nanopace_tower::Forwarded;
+    ///
+    /// let forwarded = Forwarded::behind(1).ipv6_prefix(128);
+    /// # let _ = forwarded;
+    /// ```
+    #[must_use]
+    pub fn ipv6_prefix(self, bits: u8) -> Forwarded {
+        Forwarded { prefix: Prefix::new(bits), ..self }
+    }
+
+    /// The entry that the farthest of the proxies wrote. It is counted from the end, and split at
+    /// each comma: quotes that the client has opened and not closed hide nothing.
+    fn entry<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
+        let values = headers.get_all(&self.field).iter().rev();
+        let mut entries = values.flat_map(|value| value.as_bytes().rsplit(|byte| *byte == b','));
+        std::str::from_utf8(entries.nth(self.proxies.checked_sub(1)?)?).ok()
+    }
+}
+
+impl<B> KeyOf<B> for Forwarded {
+    const MISSING: StatusCode = StatusCode::INTERNAL_SERVER_ERROR;
+
+    type Key = IpAddr;
+
+    fn key_of<'r>(&'r self, request: &'r Request<B>) -> Option<Cow<'r, IpAddr>> {
+        let mut entry = self.entry(request.headers())?;
+        if self.field == header::FORWARDED {
+            entry = parameter_for(entry)?;
+        }
+        Some(Cow::Owned(self.prefix.of(address(entry.trim())?)))
+    }
+}
+
+/// The value of `for` in an entry of RFC 7239, section 4.
+fn parameter_for(entry: &str) -> Option<&str> {
+    let parameters = entry.split(';').filter_map(|parameter| parameter.split_once('='));
+    let mut values = parameters.filter(|(name, _)| name.trim().eq_ignore_ascii_case("for"));
+    values.next().map(|(_, value)| value.trim().trim_matches('"'))
+}
+
+/// An address, with a port or without one, an IPv6 address in brackets or without them.
+fn address(text: &str) -> Option<IpAddr> {
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let with_port = || text.parse::<SocketAddr>().map(|address| address.ip());
+    bare.parse().or_else(|_| with_port()).ok()
+}

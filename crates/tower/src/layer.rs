@@ -1,0 +1,239 @@
+//! The front door: which requests are limited, how, and what the rejected ones are answered.
+
+use crate::service::Rules;
+use crate::{ByKey, Fields, LimitService, One, OnlyGrpc, Rejection, TextOrGrpc, WithoutKey};
+use http::request::Parts;
+use http::{HeaderName, Request, Response};
+use nanopace_keyed::Keyed;
+use std::net::IpAddr;
+use tower_layer::Layer;
+
+/// Puts limits in front of a service: a [`Layer`] that makes [`LimitService`]s. All of them, and
+/// those of its clones, share the limits.
+///
+/// ```
+/// use axum::{Router, extract::ConnectInfo, routing::get};
+/// use nanopace_tower::{Keyed, LimitLayer, Peer};
+/// use std::net::SocketAddr;
+///
+/// let peer = Peer::of(|info: &ConnectInfo<SocketAddr>| info.0);
+/// let limits = LimitLayer::by_address(peer, Keyed::per_second(10).burst(20).build()?);
+/// let router: Router = Router::new().route("/", get(async || "hello")).layer(limits);
+/// # let _ = router;
+/// # Ok::<(), nanopace_tower::LimitsError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct LimitLayer<D, C = One, A = TextOrGrpc>(Rules<D, C, A>);
+
+impl<D> LimitLayer<D> {
+    /// Limits by whatever [decides](crate::Decide). A [`Limiter`](crate::Limiter) limits all
+    /// requests together.
+    ///
+    /// ```
+    /// use nanopace_tower::{Limiter, LimitLayer};
+    ///
+    /// let layer = LimitLayer::new(Limiter::new("1000/s, 1M/day".parse()?));
+    /// # let _ = layer;
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn new(decide: D) -> Self {
+        let fields = Fields::default();
+        LimitLayer(Rules { decide, cost: One, answer: TextOrGrpc, fields })
+    }
+}
+
+impl<F, K, L, S> LimitLayer<ByKey<F, K, L, S>> {
+    /// Limits for each key that `key` finds: any [`KeyOf`](crate::KeyOf).
+    ///
+    /// ```
+    /// use http::HeaderName;
+    /// use nanopace_tower::{Keyed, LimitLayer};
+    ///
+    /// let users = Keyed::<String>::per_second(10).build()?;
+    /// let layer = LimitLayer::by_key(HeaderName::from_static("x-api-key"), users);
+    /// # let _ = layer;
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn by_key(key: F, keyed: Keyed<K, L, S>) -> Self {
+        LimitLayer::new(ByKey::new(key, keyed))
+    }
+
+    /// Limits for each key that the function finds.
+    ///
+    /// ```
+    /// use axum::body::Body;
+    /// use http::Request;
+    /// use nanopace_tower::{Keyed, LimitLayer};
+    ///
+    /// /// What a layer in front of this one has put there.
+    /// #[derive(Clone, Copy)]
+    /// struct UserId(u64);
+    ///
+    /// let user = |request: &Request<Body>| request.extensions().get().map(|UserId(id)| *id);
+    /// let layer = LimitLayer::by_fn(user, Keyed::per_second(10).build()?);
+    /// # let _ = layer;
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn by_fn<B>(key: F, keyed: Keyed<K, L, S>) -> Self
+    where
+        F: Fn(&Request<B>) -> Option<K>,
+        K: Clone,
+    {
+        LimitLayer::by_key(key, keyed)
+    }
+}
+
+impl<L, S> LimitLayer<ByKey<HeaderName, String, L, S>> {
+    /// Limits for each value of a header field.
+    ///
+    /// A client can send what it likes. So check before this layer that it may use its key, or else
+    /// it has as many limits as it wants. A key is kept as long as it counts, however long its text
+    /// is.
+    ///
+    /// ```
+    /// use http::HeaderName;
+    /// use nanopace_tower::{Keyed, LimitLayer};
+    ///
+    /// let key = HeaderName::from_static("x-api-key");
+    /// let layer = LimitLayer::by_header(key, Keyed::per_second(10).build()?);
+    /// # let _ = layer;
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn by_header(name: HeaderName, keyed: Keyed<String, L, S>) -> Self {
+        LimitLayer::by_key(name, keyed)
+    }
+}
+
+impl<F, L, S> LimitLayer<ByKey<F, IpAddr, L, S>> {
+    /// Limits for each sender by its address: [`Peer`](crate::Peer) or, behind proxies,
+    /// [`Forwarded`](crate::Forwarded).
+    ///
+    /// ```
+    /// use nanopace_tower::{Keyed, LimitLayer, Peer};
+    /// use tonic::transport::server::TcpConnectInfo;
+    ///
+    /// let peer = Peer::of(TcpConnectInfo::remote_addr);
+    /// let layer = LimitLayer::by_address(peer, Keyed::per_second(10).build()?).grpc();
+    /// # let _ = layer;
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn by_address(address: F, keyed: Keyed<IpAddr, L, S>) -> Self {
+        LimitLayer::by_key(address, keyed)
+    }
+}
+
+impl<F, K, L, S, C, A> LimitLayer<ByKey<F, K, L, S>, C, A> {
+    /// What happens to a request that has no key. It is rejected by default.
+    ///
+    /// ```
+    /// use http::HeaderName;
+    /// use nanopace_tower::{Keyed, LimitLayer, WithoutKey};
+    ///
+    /// let users = Keyed::per_second(10).build()?;
+    /// let layer = LimitLayer::by_header(HeaderName::from_static("x-api-key"), users)
+    ///     .without_key(WithoutKey::LetIn);
+    /// # let _ = layer;
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn without_key(self, without_key: WithoutKey<K>) -> Self {
+        let decide = self.0.decide.without_key(without_key);
+        LimitLayer(Rules { decide, ..self.0 })
+    }
+}
+
+impl<D, C, A> LimitLayer<D, C, A> {
+    /// What a request costs. It is 1 by default. One that costs nothing always gets in.
+    ///
+    /// ```
+    /// use axum::body::Body;
+    /// use http::{Method, Request};
+    /// use nanopace_tower::{Limiter, LimitLayer};
+    ///
+    /// let cost = |request: &Request<Body>| if request.method() == Method::GET { 1 } else { 5 };
+    /// let layer = LimitLayer::new(Limiter::per_second(100).build()?).cost(cost);
+    /// # let _ = layer;
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn cost<G, B>(self, cost: G) -> LimitLayer<D, G, A>
+    where
+        G: Fn(&Request<B>) -> u64,
+    {
+        let Rules { decide, answer, fields, .. } = self.0;
+        LimitLayer(Rules { decide, cost, answer, fields })
+    }
+
+    /// What a rejected request is answered, in place of [`TextOrGrpc`]. The layer adds the header
+    /// fields.
+    ///
+    /// ```
+    /// use axum::response::IntoResponse;
+    /// use http::request::Parts;
+    /// use nanopace_tower::{Limiter, LimitLayer, Rejection};
+    ///
+    /// let layer = LimitLayer::new(Limiter::per_second(10).build()?).answer(
+    ///     |rejection: &Rejection, request: &Parts| {
+    ///         (rejection.status(), format!("{}: {rejection}", request.uri)).into_response()
+    ///     },
+    /// );
+    /// # let _ = layer;
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn answer<G, R>(self, answer: G) -> LimitLayer<D, C, G>
+    where
+        G: Fn(&Rejection, &Parts) -> Response<R>,
+    {
+        self.answered_by(answer)
+    }
+
+    /// Answers every rejected request as gRPC does, in place of [`TextOrGrpc`]: for a server of tonic
+    /// alone, whose responses can't be made from a text.
+    ///
+    /// ```
+    /// use nanopace_tower::{Limiter, LimitLayer};
+    ///
+    /// let limits = LimitLayer::new(Limiter::per_second(10).build()?).grpc();
+    /// let server = tonic::transport::Server::builder().layer(limits);
+    /// # let _ = server;
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn grpc(self) -> LimitLayer<D, C, OnlyGrpc> {
+        self.answered_by(OnlyGrpc)
+    }
+
+    fn answered_by<G>(self, answer: G) -> LimitLayer<D, C, G> {
+        let Rules { decide, cost, fields, .. } = self.0;
+        LimitLayer(Rules { decide, cost, answer, fields })
+    }
+
+    /// Which responses tell how the limits stand. All of them do by default.
+    ///
+    /// ```
+    /// use nanopace_tower::{Fields, Limiter, LimitLayer};
+    ///
+    /// let limiter = Limiter::per_second(10).build()?;
+    /// let layer = LimitLayer::new(limiter).fields(Fields::WhenRejected);
+    /// # let _ = layer;
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn fields(self, fields: Fields) -> Self {
+        LimitLayer(Rules { fields, ..self.0 })
+    }
+}
+
+impl<S, D: Clone, C: Clone, A: Clone> Layer<S> for LimitLayer<D, C, A> {
+    type Service = LimitService<S, D, C, A>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        LimitService::new(inner, self.0.clone())
+    }
+}

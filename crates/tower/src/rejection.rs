@@ -1,0 +1,113 @@
+//! Why a request was rejected, and what its sender is told.
+
+use crate::Verdict;
+use http::StatusCode;
+use nanopace_keyed::KeyRejected;
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+/// Why a request was rejected. Its text is meant for the sender, and tells nothing about the server.
+///
+/// ```
+/// use http::StatusCode;
+/// use nanopace_tower::{KeyRejected, Rejection};
+///
+/// let rejection = Rejection::Key(KeyRejected::TooManyKeys { max: 1_000 });
+/// assert_eq!(rejection.status(), StatusCode::SERVICE_UNAVAILABLE);
+/// assert_eq!(rejection.to_string(), "too many clients at the moment: come back later");
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Rejection {
+    /// The limits did not let it in.
+    Limit(Verdict),
+    /// Its key could not be counted.
+    Key(KeyRejected),
+    /// It has no key. The status says whose fault that is: the client's (4xx) or the server's (5xx).
+    NoKey(StatusCode),
+}
+
+impl Rejection {
+    /// The status of the response, of RFC 9110 and RFC 6585.
+    ///
+    /// | rejected because | status |
+    /// |---|---|
+    /// | the limits did not let it in | 429 Too Many Requests |
+    /// | there are as many keys as there may be | 503 Service Unavailable: other clients used up the room, not this one |
+    /// | no limits are configured for the key | 403 Forbidden |
+    /// | it has no key | 400 Bad Request, or 500 if the server should have known |
+    /// | anything else | 500 Internal Server Error |
+    ///
+    /// ```
+    /// use http::StatusCode;
+    /// use nanopace_tower::{KeyRejected, Rejection};
+    ///
+    /// assert_eq!(Rejection::Key(KeyRejected::NoLimits).status(), StatusCode::FORBIDDEN);
+    /// ```
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Rejection::Limit(_) => StatusCode::TOO_MANY_REQUESTS,
+            Rejection::Key(KeyRejected::TooManyKeys { .. }) => StatusCode::SERVICE_UNAVAILABLE,
+            Rejection::Key(KeyRejected::NoLimits) => StatusCode::FORBIDDEN,
+            Rejection::Key(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Rejection::NoKey(status) => *status,
+        }
+    }
+
+    /// The decision, and the limits that made it. None if it did not come to a decision.
+    ///
+    /// ```
+    /// use nanopace_tower::{KeyRejected, Rejection};
+    ///
+    /// assert!(Rejection::Key(KeyRejected::NoLimits).verdict().is_none());
+    /// ```
+    #[must_use]
+    pub fn verdict(&self) -> Option<&Verdict> {
+        match self {
+            Rejection::Limit(verdict) => Some(verdict),
+            _ => None,
+        }
+    }
+
+    /// After so long the same request gets in, if no other is let in before. None if that is not
+    /// known, and if it never gets in.
+    ///
+    /// ```
+    /// use nanopace_tower::{Limiter, Rejection, Verdict};
+    /// use std::time::Duration;
+    ///
+    /// let limiter = Limiter::new("1/h sliding-log".parse()?);
+    /// limiter.check().unwrap();
+    /// let rejection = Rejection::Limit(Verdict::new(limiter.decide(), None));
+    /// assert!(rejection.retry() > Some(Duration::from_secs(3_000)));
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn retry(&self) -> Option<Duration> {
+        self.verdict()?.decision().retry()
+    }
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rejection::Limit(verdict) => match verdict.decision().retry_after() {
+                Some(seconds) => write!(text, "too many requests: come back in {seconds} s"),
+                None => text.write_str("this costs more than ever gets in at once: ask for less"),
+            },
+            Rejection::Key(KeyRejected::TooManyKeys { .. }) => {
+                text.write_str("too many clients at the moment: come back later")
+            }
+            Rejection::Key(KeyRejected::NoLimits) => text.write_str("this client is not known"),
+            Rejection::Key(_) => text.write_str("the limits could not be checked"),
+            Rejection::NoKey(status) if status.is_server_error() => {
+                text.write_str("the server does not know who sent this request")
+            }
+            Rejection::NoKey(_) => text.write_str("the request does not say who sent it"),
+        }
+    }
+}
+
+impl Error for Rejection {}

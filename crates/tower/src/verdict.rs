@@ -1,0 +1,79 @@
+//! A request that was decided on, and the limits that decided.
+
+use http::{HeaderMap, HeaderValue};
+use nanopace_limits::{Decision, Limits};
+use std::sync::Arc;
+
+/// A decision, and the limits that it was made by.
+///
+/// ```
+/// use nanopace_tower::{Limiter, Verdict};
+///
+/// let limiter = Limiter::per_second(10).build()?;
+/// let verdict = Verdict::new(limiter.decide(), Some(limiter.limits()));
+/// assert_eq!(verdict.decision().remaining(), 9);
+/// # Ok::<(), nanopace_tower::LimitsError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    decision: Decision,
+    limits: Option<Arc<Limits>>,
+}
+
+impl Verdict {
+    /// A decision by these limits. Without limits the response does not tell about the decision.
+    ///
+    /// ```
+    /// use nanopace_tower::{Limiter, Verdict};
+    ///
+    /// let limiter = Limiter::per_second(10).build()?;
+    /// let verdict = Verdict::new(limiter.decide(), None);
+    /// assert!(verdict.limits().is_none());
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn new(decision: Decision, limits: Option<Arc<Limits>>) -> Verdict {
+        Verdict { decision, limits }
+    }
+
+    /// The decision.
+    ///
+    /// ```
+    /// use nanopace_tower::{Limiter, Verdict};
+    ///
+    /// let limiter = Limiter::per_second(10).build()?;
+    /// assert!(Verdict::new(limiter.decide(), None).decision().is_allowed());
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    /// The limits, if they are known.
+    ///
+    /// ```
+    /// use nanopace_tower::{Limiter, Verdict};
+    ///
+    /// let limiter = Limiter::per_second(10).build()?;
+    /// let verdict = Verdict::new(limiter.decide(), Some(limiter.limits()));
+    /// assert_eq!(verdict.limits().unwrap().to_string(), "10/s");
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn limits(&self) -> Option<&Limits> {
+        self.limits.as_deref()
+    }
+
+    /// Adds `RateLimit` and `RateLimit-Policy`. Both are lists, so that every layer adds its own.
+    pub(crate) fn write(&self, headers: &mut HeaderMap) {
+        let Some(limits) = &self.limits else { return };
+        let Some(limit) = limits.each().get(self.decision.which()) else { return };
+        let rate_limit = HeaderValue::try_from(self.decision.rate_limit(&limit.to_string()));
+        let policy = HeaderValue::try_from(limits.policy());
+        if let (Ok(rate_limit), Ok(policy)) = (rate_limit, policy) {
+            headers.append("ratelimit", rate_limit);
+            headers.append("ratelimit-policy", policy);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What rejected requests are answered, and what all responses tell.
+
+use crate::{API_KEY, behind, by_header, call, field, from};
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::request::Parts;
+use http::{HeaderValue, Request, Response, StatusCode};
+use nanopace::ManualClock;
+use nanopace_tower::{
+    Answer, Fields, KeyRejected, Limiter, OnlyGrpc, Rejection, TextOrGrpc, Verdict,
+};
+use proptest::prelude::*;
+
+const COSTS_TWO: fn(&Request<String>) -> u64 = |_| 2;
+
+/// One of each kind, with the statuses of HTTP and of gRPC.
+fn rejections() -> Vec<(Rejection, u16, u16)> {
+    let limiter = Limiter::new("1/h sliding-log".parse().unwrap());
+    let decisions = [limiter.decide_n(2), limiter.decide(), limiter.decide()];
+    let by = |number: usize| Rejection::Limit(Verdict::new(decisions[number], None));
+    vec![
+        (by(0), 429, 8),
+        (by(2), 429, 8),
+        (Rejection::Key(KeyRejected::TooManyKeys { max: 7 }), 503, 14),
+        (Rejection::Key(KeyRejected::NoLimits), 403, 7),
+        (Rejection::Key(KeyRejected::Costs { limits: 2, costs: 1 }), 500, 13),
+        (Rejection::NoKey(StatusCode::BAD_REQUEST), 400, 3),
+        (Rejection::NoKey(StatusCode::INTERNAL_SERVER_ERROR), 500, 13),
+        (Rejection::NoKey(StatusCode::UNAUTHORIZED), 401, 13),
+    ]
+}
+
+fn of_type(content_type: &str) -> Parts {
+    let request = Request::get("/").header(CONTENT_TYPE, content_type);
+    request.body(()).unwrap().into_parts().0
+}
+
+#[test]
+fn a_rejection_is_answered_in_text() {
+    for (rejection, status, _) in rejections() {
+        let response: Response<String> = TextOrGrpc.answer(&rejection, &of_type("text/html"));
+        assert_eq!(response.status(), status);
+        assert_eq!(response.headers()[CONTENT_TYPE], "text/plain; charset=utf-8");
+        assert_eq!(response.body(), &format!("{rejection}\n"));
+    }
+}
+
+#[test]
+fn a_call_of_grpc_is_answered_by_a_status() {
+    for (rejection, _, code) in rejections() {
+        let response: Response<String> =
+            TextOrGrpc.answer(&rejection, &of_type("application/grpc"));
+        assert_eq!(response.status(), 200);
+        assert_eq!(field(&response, "grpc-status"), code.to_string());
+        assert_eq!(field(&response, "grpc-message"), rejection.to_string());
+        assert_eq!(response.body(), "");
+    }
+}
+
+/// So the message of gRPC is not encoded: its protocol asks for that only beyond these characters.
+#[test]
+fn texts_are_printable_ascii_without_percent_signs_and_all_different() {
+    let texts: Vec<String> =
+        rejections().iter().map(|(rejection, ..)| rejection.to_string()).collect();
+    for text in &texts {
+        assert!(text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'%'), "{text}");
+    }
+    let different: std::collections::HashSet<_> = texts.iter().collect();
+    assert_eq!(different.len(), texts.len() - 1, "400 and 401 are the client's fault alike");
+}
+
+proptest! {
+    #[test]
+    fn grpc_is_told_by_its_content_type(rest in "([+;-][a-z+=-]{0,12})?") {
+        let (rejection, ..) = &rejections()[1];
+        let content_type = format!("application/grpc{rest}");
+        let response: Response<String> = TextOrGrpc.answer(rejection, &of_type(&content_type));
+        prop_assert_eq!(field(&response, "content-type"), content_type);
+        prop_assert_eq!(field(&response, "grpc-status"), "8");
+    }
+
+    #[test]
+    fn what_is_not_grpc_is_not_answered_by_it(content_type in "[a-z]{1,12}/[a-z+]{0,12}|application/grp") {
+        prop_assume!(!content_type.starts_with("application/grpc"));
+        let (rejection, ..) = &rejections()[1];
+        let parts = of_type(&content_type);
+        let response: Response<String> = TextOrGrpc.answer(rejection, &parts);
+        prop_assert_eq!(response.status(), 429);
+        prop_assert!(!response.headers().contains_key("grpc-status"));
+        let response: Response<()> = OnlyGrpc.answer(rejection, &parts);
+        prop_assert_eq!(field(&response, "content-type"), "application/grpc");
+        prop_assert_eq!(field(&response, "grpc-status"), "8");
+    }
+}
+
+#[test]
+fn the_text_says_whose_fault_a_missing_key_is() {
+    let text = |status| Rejection::NoKey(status).to_string();
+    assert_eq!(text(StatusCode::BAD_REQUEST), "the request does not say who sent it");
+    let server = "the server does not know who sent this request";
+    assert_eq!(text(StatusCode::INTERNAL_SERVER_ERROR), server);
+}
+
+/// The texts tell nothing that only the server should know.
+#[test]
+fn the_text_for_a_client_names_no_number_of_keys() {
+    let rejection = Rejection::Key(KeyRejected::TooManyKeys { max: 7 });
+    assert!(!rejection.to_string().contains('7'));
+}
+
+#[test]
+fn the_fields_are_where_they_were_asked_for() {
+    let told = |fields| {
+        let service = behind(&by_header("1/h", &ManualClock::new()).fields(fields));
+        let responses = [call(&service, from("a")), call(&service, from("a"))];
+        let told = |response: &Response<String>| {
+            let headers = response.headers();
+            let names = ["ratelimit", "ratelimit-policy", "retry-after"];
+            names.map(|name| headers.contains_key(name))
+        };
+        responses.each_ref().map(told)
+    };
+    assert_eq!(told(Fields::Always), [[true, true, false], [true, true, true]]);
+    assert_eq!(told(Fields::WhenRejected), [[false, false, false], [true, true, true]]);
+    assert_eq!(told(Fields::Never), [[false, false, false], [false, false, true]]);
+}
+
+#[test]
+fn layers_add_their_fields_to_a_list() {
+    let clock = ManualClock::new();
+    let of_each = by_header("2/h", &clock);
+    let of_all =
+        nanopace_tower::LimitLayer::new(Limiter::with_clock("9/h".parse().unwrap(), clock));
+    let both = tower::ServiceBuilder::new().layer(of_all).layer(of_each).service_fn(crate::hello);
+    let policies = |response: &_| field(response, "ratelimit-policy");
+    let response = call(&both, from("a"));
+    assert_eq!(policies(&response), r#""2/h";q=2;w=3600, "9/h";q=9;w=3600"#);
+    assert_eq!(field(&response, "ratelimit"), r#""2/h";r=1;t=1800, "9/h";r=8;t=400"#);
+    call(&both, from("a"));
+    let response = call(&both, from("a"));
+    assert_eq!(
+        (response.status().as_u16(), field(&response, "retry-after").as_str()),
+        (429, "1800")
+    );
+    assert_eq!(field(&response, "ratelimit"), r#""2/h";r=0;t=3600, "9/h";r=6;t=1200"#);
+}
+
+#[test]
+fn what_never_gets_in_is_not_told_to_come_back() {
+    let service = behind(&by_header("1/h", &ManualClock::new()).cost(COSTS_TWO));
+    let response = call(&service, from("a"));
+    assert_eq!(response.status(), 429);
+    assert!(!response.headers().contains_key(RETRY_AFTER));
+    assert_eq!(response.body(), "this costs more than ever gets in at once: ask for less\n");
+}
+
+#[test]
+fn a_function_answers_in_place_of_the_default() {
+    let teapot = |rejection: &Rejection, request: &Parts| {
+        let who = request.headers[API_KEY].to_str().unwrap();
+        let mut response = Response::new(format!("{who}: {rejection}"));
+        *response.status_mut() = StatusCode::IM_A_TEAPOT;
+        response
+    };
+    let service = behind(&by_header("1/h", &ManualClock::new()).answer(teapot));
+    assert_eq!(call(&service, from("a")).status(), 200);
+    let response = call(&service, from("a"));
+    assert_eq!(response.status(), StatusCode::IM_A_TEAPOT);
+    assert_eq!(response.body(), "a: too many requests: come back in 3600 s");
+    assert_eq!(field(&response, "ratelimit"), r#""1/h";r=0;t=3600"#);
+    assert_eq!(field(&response, "retry-after"), "3600");
+}
+
+#[test]
+fn the_answer_may_set_its_own_time_to_come_back() {
+    let later = |_: &Rejection, _: &Parts| {
+        let mut response = Response::new(String::new());
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("9999"));
+        response
+    };
+    let service = behind(&by_header("1/h", &ManualClock::new()).answer(later));
+    call(&service, from("a"));
+    assert_eq!(field(&call(&service, from("a")), "retry-after"), "9999");
+}
