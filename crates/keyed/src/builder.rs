@@ -98,7 +98,7 @@ impl<K: Hash + Eq> KeyedBuilder<K> {
         KeyedBuilder { limits: self.limits.burst(burst), ..self }
     }
 
-    /// Another limit at once, or several, written as [`Limits`] are.
+    /// Another limit at once, or several, written as [`Limits`](crate::Limits) are.
     ///
     /// ```
     /// use nanopace_keyed::Keyed;
