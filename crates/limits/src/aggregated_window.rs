@@ -2,10 +2,10 @@
 
 use crate::rejected::{last_to_leave, room_beside};
 use crate::{Quota, Rejected, Rule};
-use nanopace::Nanos;
-use std::collections::VecDeque;
-use std::fmt;
-use std::num::NonZeroU16;
+use alloc::collections::VecDeque;
+use core::fmt;
+use core::num::NonZeroU16;
+use nanopace_nanos::Nanos;
 
 /// A sliding window that remembers slots of time instead of single requests. So a window of an hour
 /// or a day takes only a few numbers.

@@ -2,7 +2,7 @@
 
 use crate::sync::{AtomicU64, Relaxed};
 use crate::{Rejected, Rule, TryAcquire};
-use nanopace::Nanos;
+use nanopace_nanos::Nanos;
 
 /// A rule whose state is one word, shared between threads without a lock. A decision is one load,
 /// the rule's step, and one compare-and-swap.

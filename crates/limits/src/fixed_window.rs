@@ -2,7 +2,7 @@
 
 use crate::Quota;
 use crate::window_counts::{WindowCounts, window_rule};
-use nanopace::Nanos;
+use nanopace_nanos::Nanos;
 
 /// The fixed window counter. Time is cut into windows of one period, counted from the clock's
 /// origin, and each window lets in up to `count`.

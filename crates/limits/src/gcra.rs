@@ -2,7 +2,7 @@
 
 use crate::virtual_schedule::{VirtualSchedule, one_word_rule};
 use crate::{Quota, QuotaError};
-use nanopace::Nanos;
+use nanopace_nanos::Nanos;
 
 /// The generic cell rate algorithm (GCRA), also called cooldown. Each request that gets in pushes
 /// the next one back by one interval. The total pushback may not exceed the time of the burst. One

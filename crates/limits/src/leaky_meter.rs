@@ -2,7 +2,7 @@
 
 use crate::virtual_schedule::{VirtualSchedule, one_word_rule};
 use crate::{Quota, QuotaError};
-use nanopace::Nanos;
+use nanopace_nanos::Nanos;
 
 /// The leaky bucket as a meter. Each request pours in a drop, and the bucket leaks steadily. A
 /// request that would make it overflow is rejected. The state is the moment at which the bucket

@@ -2,7 +2,7 @@
 
 use crate::virtual_schedule::{VirtualSchedule, one_word_rule};
 use crate::{Atomic, Quota, QuotaError, Rejected};
-use nanopace::Nanos;
+use nanopace_nanos::Nanos;
 
 /// The leaky bucket as a bounded queue. Requests go in as they come and depart one interval apart.
 /// Nothing waits in here: a request that gets in is told when to depart. The state is the next free

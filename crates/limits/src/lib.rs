@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
 
@@ -7,30 +8,39 @@ mod aggregated_window;
 #[cfg(feature = "serde")]
 mod as_text;
 mod atomic;
+#[cfg(feature = "std")]
 mod builder;
 mod costs;
 mod fixed_window;
+#[cfg(feature = "std")]
 mod flow;
 mod gcra;
 mod leaky_meter;
 mod leaky_queue;
 mod limit;
+#[cfg(feature = "std")]
 mod limiter;
 mod limits;
 mod limits_state;
-mod limits_text;
+#[cfg(feature = "std")]
 mod line;
+#[cfg(feature = "std")]
 mod managed_pool;
+#[cfg(feature = "std")]
 mod meter;
+#[cfg(feature = "std")]
 mod pool_state;
 mod quota;
+#[cfg(feature = "std")]
 mod refill_thread;
+#[cfg(feature = "std")]
 mod refilled_bucket;
 mod rejected;
 mod replaced;
 mod ring_count;
 mod rolling_count;
 mod rule;
+#[cfg(feature = "std")]
 mod shared;
 #[cfg(all(test, target_os = "linux", target_pointer_width = "64"))]
 mod sizes;
@@ -40,15 +50,21 @@ mod standing;
 mod sync;
 #[cfg(feature = "async")]
 mod tasks;
+#[cfg(feature = "std")]
+mod text;
 mod token_bucket;
+#[cfg(feature = "std")]
 mod token_pool;
+mod try_acquire;
 mod virtual_schedule;
+#[cfg(feature = "std")]
 mod wait;
 mod window_counts;
 mod windows;
 
 pub use aggregated_window::{AggregatedState, AggregatedWindow};
 pub use atomic::Atomic;
+#[cfg(feature = "std")]
 pub use builder::LimitsBuilder;
 pub use costs::Costs;
 pub use fixed_window::FixedWindow;
@@ -56,20 +72,27 @@ pub use gcra::{Cooldown, Gcra};
 pub use leaky_meter::LeakyMeter;
 pub use leaky_queue::LeakyQueue;
 pub use limit::{Limit, LimitsError};
+#[cfg(feature = "std")]
 pub use limiter::{Limiter, Reservation};
 pub use limits::{Limits, Receipt};
 pub use limits_state::LimitsState;
+#[cfg(feature = "std")]
 pub use line::{Line, Ticket};
+#[cfg(feature = "std")]
 pub use managed_pool::ManagedPool;
+#[cfg(feature = "std")]
 pub use meter::Meter;
+#[cfg(feature = "std")]
 pub use pool_state::AcquireError;
 pub use quota::{Quota, QuotaError};
+#[cfg(feature = "std")]
 pub use refilled_bucket::RefilledBucket;
 pub use rejected::{CostsRejected, Rejected};
 pub use ring_count::{RingCount, SlottedRing};
 pub use rolling_count::RollingCount;
 pub use rule::Rule;
-pub use shared::{Clocked, Locked, TryAcquire};
+#[cfg(feature = "std")]
+pub use shared::{Clocked, Locked};
 pub use sliding_counter::SlidingCounter;
 pub use sliding_log::SlidingLog;
 pub use standing::{Decision, Standing};
@@ -77,5 +100,8 @@ pub use standing::{Decision, Standing};
 #[cfg_attr(docsrs, doc(cfg(feature = "async")))]
 pub use tasks::{AsyncLimiter, wait_in_task};
 pub use token_bucket::TokenBucket;
+#[cfg(feature = "std")]
 pub use token_pool::TokenPool;
+pub use try_acquire::TryAcquire;
+#[cfg(feature = "std")]
 pub use wait::{Refusal, Step, Wait, WaitError, Waiter};

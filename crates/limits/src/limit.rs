@@ -1,14 +1,14 @@
 //! One limit, of any kind, in words.
 
-use crate::standing::policy;
 use crate::{
     AggregatedState, AggregatedWindow, FixedWindow, Gcra, Quota, QuotaError, Rejected,
     RollingCount, Rule, SlidingCounter, SlidingLog, Standing,
 };
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::num::NonZeroU16;
-use core::{fmt, str::FromStr};
-use nanopace::Nanos;
-use std::boxed::Box;
+use nanopace_nanos::Nanos;
 use thiserror::Error;
 
 /// One limit, of any kind. It is written as a [`Quota`], and behind it the kind:
@@ -296,18 +296,6 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.remaining(own, now))
     }
 
-    /// Its part of the header field `RateLimit-Policy`.
-    pub(crate) fn policy(&self) -> String {
-        let most = self.most();
-        let window_ns = match self.law {
-            Law::Gcra { .. } => u128::from(self.quota.period_ns()) * u128::from(most),
-            _ => u128::from(self.quota.period_ns()) * u128::from(self.quota.count()),
-        };
-        let whole = u128::from(self.quota.count()) * 1_000_000_000;
-        let window = if window_ns % whole == 0 { Some(window_ns / whole) } else { None };
-        policy(&self.to_string(), most, window)
-    }
-
     /// Where the last request was counted.
     pub(crate) fn counted_at(&self, state: &LimitState) -> Place {
         match (&self.law, state) {
@@ -381,59 +369,4 @@ impl Limit {
             Law::Counter { .. } => Kind::Counter,
         }
     }
-}
-
-impl fmt::Display for Limit {
-    /// As [`FromStr`] reads it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.quota)?;
-        match self.kind() {
-            Kind::Gcra { burst } if burst == self.quota.count() => Ok(()),
-            Kind::Gcra { burst } => write!(f, " burst {burst}"),
-            Kind::Window { slots } => write!(f, " in {slots}"),
-            Kind::Log => f.write_str(" sliding-log"),
-            Kind::LogAll => f.write_str(" sliding-log-all"),
-            Kind::Fixed => f.write_str(" fixed-window"),
-            Kind::Counter => f.write_str(" sliding-counter"),
-        }
-    }
-}
-
-impl FromStr for Limit {
-    type Err = LimitsError;
-
-    fn from_str(text: &str) -> Result<Limit, LimitsError> {
-        let text = text.trim();
-        let place = KINDS.iter().filter_map(|word| text.find(word)).min();
-        let (quota, kind) = text.split_at(place.unwrap_or(text.len()));
-        let quota: Quota = quota
-            .parse()
-            .map_err(|error: QuotaError| unknown_kind(text).unwrap_or(error.into()))?;
-        let number = |word: &str| kind.strip_prefix(word).map(str::trim);
-        if let Some(burst) = number(" burst ") {
-            let burst = burst.parse().map_err(|_| LimitsError::Burst(burst.to_owned()))?;
-            return Ok(Limit::gcra_with_burst(quota, burst)?);
-        }
-        if let Some(slots) = number(" in ") {
-            let slots = slots.parse().map_err(|_| LimitsError::Slots(slots.to_owned()))?;
-            return Ok(Limit::window(quota, slots));
-        }
-        match kind.trim() {
-            "" => Ok(Limit::gcra(quota)),
-            "sliding-log" => Ok(Limit::sliding_log(quota)),
-            "sliding-log-all" => Ok(Limit::sliding_log_counting_rejected(quota)),
-            "fixed-window" => Ok(Limit::fixed_window(quota)),
-            "sliding-counter" => Ok(Limit::sliding_counter(quota)?),
-            other => Err(LimitsError::Kind(other.to_owned())),
-        }
-    }
-}
-
-/// What the kinds of limits begin with behind a quota.
-const KINDS: [&str; 4] = [" burst ", " in ", " sliding-", " fixed-"];
-
-/// The error for something unknown behind a quota.
-fn unknown_kind(text: &str) -> Option<LimitsError> {
-    let (quota, kind) = text.split_once(' ')?;
-    quota.parse::<Quota>().ok().map(|_| LimitsError::Kind(kind.trim().to_owned()))
 }

@@ -5,11 +5,12 @@ use crate::limit::LimitState;
 use crate::limit::Place;
 use crate::replaced::{Account, Replaced};
 use crate::{CostsRejected, Decision, Limit, LimitsState, Rejected, Rule, Standing};
-use nanopace::Nanos;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use core::time::Duration;
+use nanopace_nanos::Nanos;
 use smallvec::SmallVec;
-use std::cmp::Reverse;
-use std::sync::Arc;
-use std::time::Duration;
 
 /// One limit or several at once. All of them are checked before any is debited. They are written with
 /// commas between them.
@@ -132,25 +133,6 @@ impl Limits {
             left => (left, Reverse(Duration::ZERO)),
         };
         standings.enumerate().min_by_key(|(_, standing)| order(standing)).unwrap_or((0, ENDLESS))
-    }
-
-    /// The value of the header field `RateLimit-Policy`: each limit by its text, with the most that
-    /// gets in at once, and with the seconds of its period where these are whole.
-    ///
-    /// ```
-    /// use nanopace_limits::Limits;
-    ///
-    /// let limits: Limits = "10/s burst 20, 5000/day sliding-log".parse()?;
-    /// assert_eq!(
-    ///     limits.policy(),
-    ///     r#""10/s burst 20";q=20;w=2, "5000/day sliding-log";q=5000;w=86400"#
-    /// );
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
-    #[must_use]
-    pub fn policy(&self) -> String {
-        let policies: Vec<String> = self.0.iter().map(Limit::policy).collect();
-        policies.join(", ")
     }
 
     fn each_with<'a>(

@@ -2,8 +2,10 @@
 
 use crate::limit::LimitState;
 use crate::replaced::Replaced;
-use nanopace::Nanos;
-use std::slice;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::slice;
+use nanopace_nanos::Nanos;
 
 /// What [`Limits`](crate::Limits) remember, and what the limits before them still count. 16 bytes
 /// where it is one limit of one word.
@@ -74,7 +76,7 @@ impl LimitsState {
         if self.replaced_mut().is_some_and(|replaced| replaced.has_ended(now))
             && let Counted::Many(many) = &mut self.0
         {
-            *self = LimitsState::new(std::mem::take(&mut many.in_force), None);
+            *self = LimitsState::new(core::mem::take(&mut many.in_force), None);
         }
     }
 }

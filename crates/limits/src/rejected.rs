@@ -1,7 +1,7 @@
 //! Why a request was rejected, and what the rules share to find that out.
 
-use nanopace::Nanos;
-use std::cmp::Ordering;
+use core::cmp::Ordering;
+use nanopace_nanos::Nanos;
 use thiserror::Error;
 
 /// Why a request was rejected. Nothing was counted.

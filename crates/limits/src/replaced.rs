@@ -2,9 +2,10 @@
 
 use crate::limit::{Kind, Law, LimitState};
 use crate::{Limit, Rejected};
-use nanopace::Nanos;
+use nanopace_nanos::Nanos;
 
-use std::cmp::Reverse;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 /// The most replaced limits that a key's entry keeps counting for.
 const MOST_REPLACED: usize = 8;

@@ -3,8 +3,8 @@
 use crate::rejected::{last_to_leave, room_beside};
 use crate::windows::Windows;
 use crate::{Quota, QuotaError, Rejected, Rule};
-use nanopace::Nanos;
-use std::time::Duration;
+use core::time::Duration;
+use nanopace_nanos::Nanos;
 
 /// The rolling count of events in `N` slots of time: how many there were in the current slot and in
 /// the `N` - 1 slots before it.
@@ -115,7 +115,7 @@ impl<const N: usize> RingCount<N> {
             self.total = 0;
         } else {
             for number in self.newest + 1..=self.newest + passed {
-                self.total -= std::mem::take(&mut self.counts[place::<N>(number)]);
+                self.total -= core::mem::take(&mut self.counts[place::<N>(number)]);
             }
         }
         self.newest += passed;

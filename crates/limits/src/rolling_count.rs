@@ -1,9 +1,9 @@
 //! The exact rolling count: how many events there were in the last span of time.
 
 use crate::rejected::last_to_leave;
-use nanopace::Nanos;
-use std::collections::VecDeque;
-use std::time::Duration;
+use alloc::collections::VecDeque;
+use core::time::Duration;
+use nanopace_nanos::Nanos;
 
 /// The exact rolling count of events: how many happened during the last `interval`. Use it for
 /// thresholds such as "never more than N events in any T". It is also the memory of

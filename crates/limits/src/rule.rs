@@ -3,7 +3,7 @@
 use crate::{Decision, Rejected, Standing};
 use core::fmt::Debug;
 use core::time::Duration;
-use nanopace::Nanos;
+use nanopace_nanos::Nanos;
 
 /// A limiter's law: which requests get in, given what was let in before. It uses no clock, no lock
 /// and no atomics.

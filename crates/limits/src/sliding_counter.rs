@@ -2,8 +2,8 @@
 
 use crate::window_counts::{WindowCounts, window_rule};
 use crate::{Quota, QuotaError};
-use nanopace::Nanos;
-use std::time::Duration;
+use core::time::Duration;
+use nanopace_nanos::Nanos;
 
 /// The sliding window counter. It counts what the current window has let in, and the part of the
 /// window before that is less than a period ago. This comes close to the

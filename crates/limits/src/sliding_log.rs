@@ -2,8 +2,8 @@
 
 use crate::rejected::room_beside;
 use crate::{Quota, Rejected, RollingCount, Rule};
-use nanopace::Nanos;
-use std::time::Duration;
+use core::time::Duration;
+use nanopace_nanos::Nanos;
 
 /// The sliding window log. In *any* span of one period, no more than `count` get in. It is exact,
 /// because it remembers each request.

@@ -4,7 +4,7 @@ use crate::Rejected;
 use alloc::string::String;
 use alloc::{format, string::ToString};
 use core::time::Duration;
-use nanopace::Nanos;
+use nanopace_nanos::Nanos;
 
 /// How a limit stands at a moment.
 ///

@@ -1,11 +1,15 @@
-//! The world the concurrent code runs in: std's, or loom's model of it when built with `--cfg
-//! loom`.
+//! The world the concurrent code runs in: the real one, or loom's model of it when built with
+//! `--cfg loom`.
 
-pub(crate) use std::sync::atomic::Ordering::Relaxed;
+pub(crate) use core::sync::atomic::Ordering::Relaxed;
 
 #[cfg(not(loom))]
+pub(crate) use core::sync::atomic::AtomicU64;
+#[cfg(loom)]
+pub(crate) use loom::sync::atomic::AtomicU64;
+
+#[cfg(all(feature = "std", not(loom)))]
 mod world {
-    pub(crate) use std::sync::atomic::AtomicU64;
     pub(crate) use std::sync::mpsc::{Sender, channel};
     pub(crate) use std::sync::{Mutex, MutexGuard};
     pub(crate) use std::thread::{JoinHandle, spawn};
@@ -13,16 +17,16 @@ mod world {
 
 #[cfg(loom)]
 mod world {
-    pub(crate) use loom::sync::atomic::AtomicU64;
     pub(crate) use loom::sync::mpsc::{Sender, channel};
     pub(crate) use loom::sync::{Mutex, MutexGuard};
     pub(crate) use loom::thread::{JoinHandle, spawn};
 }
 
-use std::sync::PoisonError;
+#[cfg(feature = "std")]
 pub(crate) use world::*;
 
 /// Locks, also after a panic: what is locked here is whole at every step.
+#[cfg(feature = "std")]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -2,7 +2,7 @@
 
 use crate::virtual_schedule::{VirtualSchedule, one_word_rule};
 use crate::{Quota, QuotaError};
-use nanopace::Nanos;
+use nanopace_nanos::Nanos;
 
 /// A token bucket that is refilled by arithmetic, whenever a request comes. It holds at most
 /// `capacity` tokens, which come back continuously at the quota's rate. The state is the moment at

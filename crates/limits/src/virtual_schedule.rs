@@ -21,7 +21,7 @@
 
 use crate::rejected::room_beside;
 use crate::{Quota, QuotaError, Rejected};
-use nanopace::Nanos;
+use nanopace_nanos::Nanos;
 
 /// The law on one word, in units.
 #[derive(Clone, Copy, Debug)]
@@ -203,26 +203,26 @@ macro_rules! one_word_rule {
                 self.schedule.most()
             }
 
-            fn advance(&self, _owed: &mut u64, _now: ::nanopace::Nanos) {}
+            fn advance(&self, _owed: &mut u64, _now: ::nanopace_nanos::Nanos) {}
 
             fn check(
                 &self,
                 owed: &u64,
-                now: ::nanopace::Nanos,
+                now: ::nanopace_nanos::Nanos,
                 n: u64,
             ) -> Result<(), $crate::Rejected> {
                 self.schedule.check(*owed, now, n)
             }
 
-            fn debit(&self, owed: &mut u64, now: ::nanopace::Nanos, n: u64) {
+            fn debit(&self, owed: &mut u64, now: ::nanopace_nanos::Nanos, n: u64) {
                 *owed = self.schedule.owing(*owed, now, n);
             }
 
-            fn idle_from(&self, owed: &u64) -> ::nanopace::Nanos {
+            fn idle_from(&self, owed: &u64) -> ::nanopace_nanos::Nanos {
                 self.schedule.paid_from((*owed).max(self.fresh()))
             }
 
-            fn remaining(&self, owed: &u64, now: ::nanopace::Nanos) -> u64 {
+            fn remaining(&self, owed: &u64, now: ::nanopace_nanos::Nanos) -> u64 {
                 self.schedule.remaining(*owed, now)
             }
         }

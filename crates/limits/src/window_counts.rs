@@ -3,7 +3,7 @@
 
 use crate::windows::Windows;
 use crate::{Quota, QuotaError};
-use nanopace::Nanos;
+use nanopace_nanos::Nanos;
 
 /// Counts in windows of one period, packed into a word beside the window's number: that of the
 /// latest window and, if `BEFORE`, that of the window before it.
@@ -117,8 +117,8 @@ macro_rules! window_rule {
             pub(crate) fn let_in(
                 &self,
                 state: u64,
-                now: ::nanopace::Nanos,
-            ) -> impl Iterator<Item = (::nanopace::Nanos, u64)> {
+                now: ::nanopace_nanos::Nanos,
+            ) -> impl Iterator<Item = (::nanopace_nanos::Nanos, u64)> {
                 self.counts.let_in(state, now)
             }
 
@@ -146,13 +146,13 @@ macro_rules! window_rule {
                 self.counts.limit
             }
 
-            fn advance(&self, _state: &mut u64, _now: ::nanopace::Nanos) {}
+            fn advance(&self, _state: &mut u64, _now: ::nanopace_nanos::Nanos) {}
 
             #[inline]
             fn check(
                 &self,
                 state: &u64,
-                now: ::nanopace::Nanos,
+                now: ::nanopace_nanos::Nanos,
                 n: u64,
             ) -> Result<(), $crate::Rejected> {
                 $crate::rejected::room_beside(n, self.counts.limit)?;
@@ -161,11 +161,11 @@ macro_rules! window_rule {
             }
 
             #[inline]
-            fn debit(&self, state: &mut u64, now: ::nanopace::Nanos, n: u64) {
+            fn debit(&self, state: &mut u64, now: ::nanopace_nanos::Nanos, n: u64) {
                 *state = self.counts.with(*state, now, n);
             }
 
-            fn idle_from(&self, state: &u64) -> ::nanopace::Nanos {
+            fn idle_from(&self, state: &u64) -> ::nanopace_nanos::Nanos {
                 self.counts.empty_from(*state)
             }
         }

@@ -1,7 +1,7 @@
 //! Time cut into windows of equal length, counted from the clock's origin, and a window's number
 //! packed beside counts.
 
-use nanopace::Nanos;
+use nanopace_nanos::Nanos;
 
 /// Division by a number that is known beforehand: one multiplication and a shift.
 ///

@@ -97,6 +97,20 @@ fn lint() -> Vec<Step> {
             let options = ["clippy", "--workspace", "--all-targets", FEATURES, rivals];
             cargo(&[&options[..], &["--", "--deny", "warnings"]].concat(), &[])
         }),
+        Step::new("rules without std", || {
+            cargo(
+                &[
+                    "clippy",
+                    "--package",
+                    "nanopace-limits",
+                    "--no-default-features",
+                    "--",
+                    "--deny",
+                    "warnings",
+                ],
+                &[],
+            )
+        }),
         Step::new("documentation", || {
             cargo(
                 &["doc", "--workspace", "--no-deps", FEATURES],

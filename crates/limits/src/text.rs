@@ -1,0 +1,169 @@
+//! Quotas and limits as text: as people write them, and as header fields have them.
+
+use crate::limit::{Kind, Law};
+use crate::standing::policy;
+use crate::{Limit, Limits, LimitsError, Quota, QuotaError};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+impl FromStr for Quota {
+    type Err = QuotaError;
+
+    fn from_str(text: &str) -> Result<Quota, QuotaError> {
+        let parse = || {
+            let (count, period) = text.split_once('/')?;
+            Some((parse_count(count.trim())?, period, parse_period(period.trim())?))
+        };
+        let (count, written, period) =
+            parse().ok_or_else(|| QuotaError::Syntax(text.to_owned()))?;
+        if written.split(|letter: char| !letter.is_alphabetic()).any(|unit| unit == "M") {
+            return Err(QuotaError::FactorAsPeriod(text.to_owned()));
+        }
+        Quota::new(count, period)
+    }
+}
+
+/// Digits with a `k`, `M` or `G` behind them, perhaps.
+fn parse_count(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(['k', 'M', 'G']);
+    let multiple = match &text[digits.len()..] {
+        "" => 1,
+        "k" => 1_000,
+        "M" => 1_000_000,
+        "G" => 1_000_000_000,
+        _ => return None,
+    };
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then_some(())?;
+    digits.parse::<u64>().ok()?.checked_mul(multiple)
+}
+
+/// A span, or a unit that stands for one of it.
+fn parse_period(text: &str) -> Option<Duration> {
+    let one = if text.starts_with(char::is_alphabetic) { "1" } else { "" };
+    humantime::parse_duration(&format!("{one}{text}")).ok()
+}
+
+impl fmt::Display for Quota {
+    /// As [`FromStr`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let period = humantime::format_duration(self.period()).to_string();
+        let unit = period
+            .strip_prefix('1')
+            .filter(|rest| rest.bytes().all(|byte| byte.is_ascii_alphabetic()));
+        write!(f, "{}/{}", self.count(), unit.unwrap_or(&period))
+    }
+}
+
+impl fmt::Display for Limit {
+    /// As [`FromStr`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.quota())?;
+        match self.kind() {
+            Kind::Gcra { burst } if burst == self.quota().count() => Ok(()),
+            Kind::Gcra { burst } => write!(f, " burst {burst}"),
+            Kind::Window { slots } => write!(f, " in {slots}"),
+            Kind::Log => f.write_str(" sliding-log"),
+            Kind::LogAll => f.write_str(" sliding-log-all"),
+            Kind::Fixed => f.write_str(" fixed-window"),
+            Kind::Counter => f.write_str(" sliding-counter"),
+        }
+    }
+}
+
+impl FromStr for Limit {
+    type Err = LimitsError;
+
+    fn from_str(text: &str) -> Result<Limit, LimitsError> {
+        let text = text.trim();
+        let place = KINDS.iter().filter_map(|word| text.find(word)).min();
+        let (quota, kind) = text.split_at(place.unwrap_or(text.len()));
+        let quota: Quota = quota
+            .parse()
+            .map_err(|error: QuotaError| unknown_kind(text).unwrap_or(error.into()))?;
+        let number = |word: &str| kind.strip_prefix(word).map(str::trim);
+        if let Some(burst) = number(" burst ") {
+            let burst = burst.parse().map_err(|_| LimitsError::Burst(burst.to_owned()))?;
+            return Ok(Limit::gcra_with_burst(quota, burst)?);
+        }
+        if let Some(slots) = number(" in ") {
+            let slots = slots.parse().map_err(|_| LimitsError::Slots(slots.to_owned()))?;
+            return Ok(Limit::window(quota, slots));
+        }
+        match kind.trim() {
+            "" => Ok(Limit::gcra(quota)),
+            "sliding-log" => Ok(Limit::sliding_log(quota)),
+            "sliding-log-all" => Ok(Limit::sliding_log_counting_rejected(quota)),
+            "fixed-window" => Ok(Limit::fixed_window(quota)),
+            "sliding-counter" => Ok(Limit::sliding_counter(quota)?),
+            other => Err(LimitsError::Kind(other.to_owned())),
+        }
+    }
+}
+
+/// What the kinds of limits begin with behind a quota.
+const KINDS: [&str; 4] = [" burst ", " in ", " sliding-", " fixed-"];
+
+/// The error for something unknown behind a quota.
+fn unknown_kind(text: &str) -> Option<LimitsError> {
+    let (quota, kind) = text.split_once(' ')?;
+    quota.parse::<Quota>().ok().map(|_| LimitsError::Kind(kind.trim().to_owned()))
+}
+impl fmt::Display for Limits {
+    /// As [`FromStr`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut comma = "";
+        for limit in self.each() {
+            write!(f, "{comma}{limit}")?;
+            comma = ", ";
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Limits {
+    type Err = LimitsError;
+
+    fn from_str(text: &str) -> Result<Limits, LimitsError> {
+        if text.trim().is_empty() {
+            return Ok(Limits::new([]));
+        }
+        let limits: Result<Vec<Limit>, LimitsError> = text.split(',').map(str::parse).collect();
+        limits.map(Limits::new)
+    }
+}
+
+impl Limit {
+    /// Its part of the header field `RateLimit-Policy`.
+    fn policy(&self) -> String {
+        let most = self.most();
+        let window_ns = match self.law {
+            Law::Gcra { .. } => u128::from(self.quota().period_ns()) * u128::from(most),
+            _ => u128::from(self.quota().period_ns()) * u128::from(self.quota().count()),
+        };
+        let whole = u128::from(self.quota().count()) * 1_000_000_000;
+        let window = if window_ns % whole == 0 { Some(window_ns / whole) } else { None };
+        policy(&self.to_string(), most, window)
+    }
+}
+
+impl Limits {
+    /// The value of the header field `RateLimit-Policy`: each limit by its text, with the most that
+    /// gets in at once, and with the seconds of its period where these are whole.
+    ///
+    /// ```
+    /// use nanopace_limits::Limits;
+    ///
+    /// let limits: Limits = "10/s burst 20, 5000/day sliding-log".parse()?;
+    /// assert_eq!(
+    ///     limits.policy(),
+    ///     r#""10/s burst 20";q=20;w=2, "5000/day sliding-log";q=5000;w=86400"#
+    /// );
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn policy(&self) -> String {
+        let policies: Vec<String> = self.each().iter().map(Limit::policy).collect();
+        policies.join(", ")
+    }
+}

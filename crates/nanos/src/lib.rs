@@ -1,0 +1,122 @@
+#![doc = include_str!("../README.md")]
+#![no_std]
+
+use core::fmt;
+use core::ops::{Add, Sub};
+use core::time::Duration;
+
+/// A moment, in nanoseconds since the origin of a clock.
+///
+/// The range is 0 to 2^63 - 1 ns (292 years). Sums saturate at the upper end and differences at
+/// zero, so arithmetic on moments neither panics nor wraps.
+///
+/// ```
+/// use nanopace_nanos::Nanos;
+/// use std::time::Duration;
+///
+/// let start = Nanos::from_nanos(1_500);
+/// let end = start + Duration::from_micros(2);
+/// assert_eq!(end.as_nanos(), 3_500);
+/// assert_eq!(end - start, Duration::from_micros(2));
+/// assert_eq!(start - end, Duration::ZERO);
+/// assert_eq!(Nanos::MAX + Duration::from_secs(1), Nanos::MAX);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Nanos(u64);
+
+impl Nanos {
+    /// The clock's origin.
+    pub const ZERO: Nanos = Nanos(0);
+    /// The latest moment that there is, 292 years after the origin. It stands for "not before
+    /// something changes".
+    pub const MAX: Nanos = Nanos(i64::MAX.unsigned_abs());
+
+    /// The moment `nanos` nanoseconds after the clock's origin, at most [`Nanos::MAX`].
+    ///
+    /// ```
+    /// use nanopace_nanos::Nanos;
+    ///
+    /// assert_eq!(Nanos::from_nanos(0), Nanos::ZERO);
+    /// assert_eq!(Nanos::from_nanos(u64::MAX), Nanos::MAX);
+    /// ```
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Nanos {
+        if nanos > Self::MAX.0 { Self::MAX } else { Nanos(nanos) }
+    }
+
+    /// Nanoseconds since the clock's origin, from 0 to 2^63 - 1.
+    ///
+    /// ```
+    /// use nanopace_nanos::Nanos;
+    ///
+    /// assert_eq!(Nanos::from_nanos(1_500).as_nanos(), 1_500);
+    /// assert_eq!(Nanos::MAX.as_nanos(), i64::MAX as u64);
+    /// ```
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Nanoseconds since the clock's origin, as a signed number: for arithmetic that may go below the
+    /// origin.
+    ///
+    /// ```
+    /// use nanopace_nanos::Nanos;
+    ///
+    /// assert_eq!(Nanos::from_nanos(5).signed() - 7, -2);
+    /// ```
+    #[must_use]
+    pub const fn signed(self) -> i64 {
+        self.0.cast_signed()
+    }
+
+    /// The moment so many nanoseconds after the clock's origin; the origin if they are negative.
+    ///
+    /// ```
+    /// use nanopace_nanos::Nanos;
+    ///
+    /// assert_eq!(Nanos::from_signed(-2), Nanos::ZERO);
+    /// ```
+    #[must_use]
+    pub const fn from_signed(nanos: i64) -> Nanos {
+        if nanos < 0 { Nanos(0) } else { Nanos(nanos.unsigned_abs()) }
+    }
+}
+
+/// A duration in whole nanoseconds, cut to the range of [`Nanos`].
+fn whole_ns(span: Duration) -> u64 {
+    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX).unsigned_abs()
+}
+
+impl Add<Duration> for Nanos {
+    type Output = Nanos;
+
+    /// The moment `span` later, at most [`Nanos::MAX`].
+    fn add(self, span: Duration) -> Nanos {
+        Nanos::from_nanos(self.0.saturating_add(whole_ns(span)))
+    }
+}
+
+impl Sub<Duration> for Nanos {
+    type Output = Nanos;
+
+    /// Stops at zero.
+    fn sub(self, span: Duration) -> Nanos {
+        Nanos::from_nanos(self.0.saturating_sub(whole_ns(span)))
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Duration;
+
+    /// The time from `earlier` to this moment; zero if `earlier` is later.
+    fn sub(self, earlier: Nanos) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl fmt::Debug for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}ns", self.0)
+    }
+}
