@@ -14,6 +14,7 @@ macro_rules! pages {
 pages! {
     readme = "../../README.md",
     architecture = "../../docs/ARCHITECTURE.md",
+    coming_from = "../../docs/COMING-FROM.md",
     compare = "../../docs/COMPARE.md",
     limits = "../../docs/LIMITS.md",
     memory_ordering = "../../docs/MEMORY-ORDERING.md",

@@ -3,7 +3,7 @@
 use crate::keyed::MAX_KEYS;
 use crate::{DecisionEngine, Keyed, Uniform, WhenFull};
 use nanopace::{Clock, TscClock};
-use nanopace_limits::{LimitsBuilder, LimitsError};
+use nanopace_limits::{LimitsBuilder, LimitsError, Meter};
 use std::hash::Hash;
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -31,6 +31,7 @@ pub struct KeyedBuilder<K> {
     max_keys: usize,
     when_full: WhenFull,
     clock: Box<dyn Clock>,
+    meter: Meter,
     keys: PhantomData<fn() -> K>,
 }
 
@@ -77,6 +78,7 @@ impl<K: Hash + Eq> Keyed<K> {
             max_keys: MAX_KEYS,
             when_full: WhenFull::default(),
             clock: Box::new(TscClock::new()),
+            meter: Meter::default(),
             keys: PhantomData,
         }
     }
@@ -96,7 +98,7 @@ impl<K: Hash + Eq> KeyedBuilder<K> {
         KeyedBuilder { limits: self.limits.burst(burst), ..self }
     }
 
-    /// Another limit at once, or several, written as [`Limits`] are.
+    /// Another limit at once, or several, written as [`Limits`](crate::Limits) are.
     ///
     /// ```
     /// use nanopace_keyed::Keyed;
@@ -151,6 +153,21 @@ impl<K: Hash + Eq> KeyedBuilder<K> {
         KeyedBuilder { clock: Box::new(clock), ..self }
     }
 
+    /// A name under which the answers are counted: [`Keyed::named`].
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_second(10).named("users").build()?;
+    /// assert!(users.check("alice").is_ok());
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    #[cfg(feature = "metrics")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
+    pub fn named(self, name: &str) -> Self {
+        KeyedBuilder { meter: Meter::named(name), ..self }
+    }
+
     /// The limits by key.
     ///
     /// # Errors
@@ -166,6 +183,6 @@ impl<K: Hash + Eq> KeyedBuilder<K> {
         let uniform = Uniform::new(self.limits.limits()?);
         let engine = DecisionEngine::new(uniform, self.max_keys);
         let engine = engine.tuned(|requests| requests.when_full(self.when_full));
-        Ok(Keyed::from_parts(engine, self.clock))
+        Ok(Keyed::from_parts(engine, self.clock).with_meter(self.meter))
     }
 }

@@ -3,7 +3,7 @@
 use crate::requests::Keep;
 use crate::{DecisionEngine, KeyRejected, LimitsOf, Uniform};
 use nanopace::{Clock, Nanos, TscClock};
-use nanopace_limits::{Costs, Decision, Limits, LimitsState, Line, Receipt, Rule, Standing};
+use nanopace_limits::{Costs, Decision, Limits, LimitsState, Line, Meter, Receipt, Rule, Standing};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(crate) const MAX_KEYS: usize = 1 << 20;
 /// The clock is read under the lock under which a decision is made, so the decisions on a key are in
 /// the order of their moments. Whatever threads do, a limit holds in every span of the clock.
 #[derive(Debug)]
-pub struct Keyed<K = String, C = Uniform, S = RandomState>(Arc<Inner<K, C, S>>);
+pub struct Keyed<K = String, C = Uniform, S = RandomState>(Arc<Inner<K, C, S>>, Meter);
 
 #[derive(Debug)]
 struct Inner<K, C, S> {
@@ -42,7 +42,7 @@ struct Inner<K, C, S> {
 
 impl<K, C, S> Clone for Keyed<K, C, S> {
     fn clone(&self) -> Self {
-        Keyed(Arc::clone(&self.0))
+        Keyed(Arc::clone(&self.0), self.1.clone())
     }
 }
 
@@ -123,11 +123,33 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         Keyed::from_parts(engine, Box::new(clock))
     }
 
+    /// The same limits, whose answers are counted under that name from now on, those for all keys
+    /// together: [`Meter`] says what is counted, and by which recorder. Clones that were made before
+    /// have no name, or another one, and share what was let in.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::new("10/s, 5000/day".parse()?).named("users");
+    /// assert!(users.check("alice").is_ok());
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    #[cfg(feature = "metrics")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
+    #[must_use]
+    pub fn named(self, name: &str) -> Keyed<K, C, S> {
+        self.with_meter(Meter::named(name))
+    }
+
     pub(crate) fn from_parts(
         engine: DecisionEngine<C, K, S>,
         clock: Box<dyn Clock>,
     ) -> Keyed<K, C, S> {
-        Keyed(Arc::new(Inner { engine, clock, line: Line::new() }))
+        Keyed(Arc::new(Inner { engine, clock, line: Line::new() }), Meter::default())
+    }
+
+    pub(crate) fn with_meter(self, meter: Meter) -> Keyed<K, C, S> {
+        Keyed(self.0, meter)
     }
 
     /// The engine, with the configuration and the store of what was counted.
@@ -163,6 +185,10 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
 
     pub(crate) fn clock(&self) -> &dyn Clock {
         &*self.0.clock
+    }
+
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.1
     }
 
     pub(crate) fn line(&self) -> &Line<K> {
@@ -211,7 +237,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        self.step(key, |limits, state, at| {
+        self.answer(key, |limits, state, at| {
             limits.decide(state, at, n)?;
             Ok(((), Keep::unless_nothing(n)))
         })
@@ -244,7 +270,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         C: LimitsOf<Q>,
     {
         let costs = costs.into();
-        self.step(key, |limits, state, at| {
+        self.answer(key, |limits, state, at| {
             limits.decide_costs(state, at, costs)?;
             Ok(((), Keep::Yes))
         })
@@ -297,10 +323,12 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         C: LimitsOf<Q>,
     {
         let costs = costs.into();
-        self.step(key, |limits, state, at| {
+        let decision = self.step(key, |limits, state, at| {
             let decision = limits.decision_costs(state, at, costs)?;
             Ok((decision, if decision.is_allowed() { Keep::Yes } else { Keep::No }))
-        })
+        });
+        self.1.answered(decision.as_ref().is_ok_and(Decision::is_allowed));
+        decision
     }
 
     /// Counts a request for `key` now, and takes it back when the [`KeyReservation`] is dropped
@@ -333,7 +361,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         let reserve = |limits: &Arc<Limits>, state: &mut _, at| {
             Ok((limits.reserve(state, at, costs)?, Keep::Yes))
         };
-        let receipt = self.step(key, reserve)?;
+        let receipt = self.answer(key, reserve)?;
         Ok(KeyReservation { keyed: self.clone(), key: key.to_owned(), receipt: Some(receipt) })
     }
 
@@ -357,6 +385,22 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     {
         let look = |limits: &Limits, state: &_, at| Ok(limits.tightest(state, at).1);
         self.0.engine.look(key, || self.clock().now(), look).map(|(standing, _)| standing)
+    }
+
+    /// The answer to a request, which is counted when the lock is let go.
+    fn answer<Q, T>(
+        &self,
+        key: &Q,
+        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<(T, Keep), KeyRejected>,
+    ) -> Result<T, KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        let answer = self.step(key, step);
+        self.1.answered(answer.is_ok());
+        answer
     }
 
     pub(crate) fn step<Q, T>(

@@ -120,7 +120,9 @@ impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
         let keyed = &self.keyed;
         let waiter = keyed.waiter(key, wait);
         let admit = || keyed.admit(key, wait.costs());
-        wait_in_task(waiter, keyed.clock(), &self.alarms, admit).await
+        let end = wait_in_task(waiter, keyed.clock(), &self.alarms, admit).await;
+        keyed.meter().waited(&end);
+        end
     }
 
     /// The limits by key: to check without waiting, and to change them.

@@ -62,7 +62,10 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        self.waiter(key, wait).block(self.clock(), || self.admit(key, wait.costs()))
+        let admit = || self.admit(key, wait.costs());
+        let end = self.waiter(key, wait).block(self.clock(), admit);
+        self.meter().waited(&end);
+        end
     }
 
     pub(crate) fn waiter<'l, Q>(&'l self, key: &'l Q, wait: Wait<'_>) -> Waiter<'l, K, Q>

@@ -1,6 +1,6 @@
 //! Limiters in a line.
 
-use crate::{Limit, Limiter, Limits, LimitsError, Quota};
+use crate::{Limit, Limiter, Limits, LimitsError, Meter, Quota};
 use std::time::Duration;
 
 /// Builds [`Limits`] step by step; [`Limiter::per_second`] begins one. What is not valid is
@@ -18,7 +18,11 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug)]
 #[must_use]
-pub struct LimitsBuilder(Result<Vec<Limit>, LimitsError>);
+pub struct LimitsBuilder {
+    limits: Result<Vec<Limit>, LimitsError>,
+    /// Of the limiter; limits alone have none.
+    meter: Meter,
+}
 
 impl LimitsBuilder {
     /// Begins with a rate: `count` per `period`.
@@ -33,7 +37,8 @@ impl LimitsBuilder {
     /// ```
     pub fn new(count: u64, period: Duration) -> LimitsBuilder {
         let quota = Quota::new(count, period);
-        LimitsBuilder(quota.map(|quota| vec![Limit::gcra(quota)]).map_err(LimitsError::from))
+        let limits = quota.map(|quota| vec![Limit::gcra(quota)]).map_err(LimitsError::from);
+        LimitsBuilder { limits, meter: Meter::default() }
     }
 
     /// Lets up to `burst` of the last limit in at once. Without it that is one period's worth.
@@ -47,11 +52,12 @@ impl LimitsBuilder {
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     pub fn burst(self, burst: u64) -> LimitsBuilder {
-        LimitsBuilder(self.0.and_then(|mut limits| {
+        let limits = self.limits.and_then(|mut limits| {
             let last = limits.last_mut().ok_or(LimitsError::NoBurst)?;
             *last = last.with_burst(burst)?;
             Ok(limits)
-        }))
+        });
+        LimitsBuilder { limits, ..self }
     }
 
     /// Another limit at once, or several, written as [`Limits`] are.
@@ -64,10 +70,26 @@ impl LimitsBuilder {
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     pub fn and(self, limits: &str) -> LimitsBuilder {
-        LimitsBuilder(self.0.and_then(|mut all| {
+        let limits = self.limits.and_then(|mut all| {
             all.extend_from_slice(limits.parse::<Limits>()?.each());
             Ok(all)
-        }))
+        });
+        LimitsBuilder { limits, ..self }
+    }
+
+    /// A name under which the limiter's answers are counted: [`Limiter::named`].
+    ///
+    /// ```
+    /// use nanopace_limits::Limiter;
+    ///
+    /// let limiter = Limiter::per_second(100).named("api").build()?;
+    /// assert!(limiter.check().is_ok());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[cfg(feature = "metrics")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
+    pub fn named(self, name: &str) -> LimitsBuilder {
+        LimitsBuilder { meter: Meter::named(name), ..self }
     }
 
     /// The limits.
@@ -82,7 +104,7 @@ impl LimitsBuilder {
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     pub fn limits(self) -> Result<Limits, LimitsError> {
-        self.0.map(Limits::new)
+        self.limits.map(Limits::new)
     }
 
     /// A limiter with these limits.
@@ -97,7 +119,8 @@ impl LimitsBuilder {
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     pub fn build(self) -> Result<Limiter, LimitsError> {
-        self.limits().map(Limiter::new)
+        let LimitsBuilder { limits, meter } = self;
+        Ok(Limiter::new(Limits::new(limits?)).with_meter(meter))
     }
 }
 

@@ -27,6 +27,8 @@ mod line;
 #[cfg(feature = "std")]
 mod managed_pool;
 #[cfg(feature = "std")]
+mod meter;
+#[cfg(feature = "std")]
 mod pool_state;
 mod quota;
 #[cfg(feature = "std")]
@@ -78,6 +80,8 @@ pub use limits_state::LimitsState;
 pub use line::{Line, Ticket};
 #[cfg(feature = "std")]
 pub use managed_pool::ManagedPool;
+#[cfg(feature = "std")]
+pub use meter::Meter;
 #[cfg(feature = "std")]
 pub use pool_state::AcquireError;
 pub use quota::{Quota, QuotaError};

@@ -2,8 +2,8 @@
 
 use crate::sync::{Mutex, lock};
 use crate::{
-    Costs, CostsRejected, Decision, Limits, LimitsState, Line, Receipt, Rejected, Rule, Standing,
-    Wait, WaitError, Waiter,
+    Costs, CostsRejected, Decision, Limits, LimitsState, Line, Meter, Receipt, Rejected, Rule,
+    Standing, Wait, WaitError, Waiter,
 };
 use crossbeam_utils::CachePadded;
 use nanopace::{Clock, Nanos};
@@ -35,7 +35,7 @@ use std::time::Duration;
 /// The clock is read under the lock under which the decision is made, so decisions are in the
 /// order of their moments. Whatever threads do, a limit holds in every span of the clock.
 #[derive(Clone, Debug)]
-pub struct Limiter(Arc<Inner>);
+pub struct Limiter(Arc<Inner>, Meter);
 
 #[derive(Debug)]
 struct Inner {
@@ -86,7 +86,29 @@ impl Limiter {
         let state = limits.fresh();
         let shared = Mutex::new(Shared { limits: Arc::new(limits), state });
         let (shared, clock) = (CachePadded::new(shared), Box::new(clock));
-        Limiter(Arc::new(Inner { shared, clock, line: Line::new() }))
+        Limiter(Arc::new(Inner { shared, clock, line: Line::new() }), Meter::default())
+    }
+
+    /// The same limiter, whose answers are counted under that name from now on: [`Meter`] says what
+    /// is counted, and by which recorder. Clones that were made before have no name, or another one,
+    /// and share what was let in.
+    ///
+    /// ```
+    /// use nanopace_limits::Limiter;
+    ///
+    /// let limiter = Limiter::new("100/s, 5000/day".parse()?).named("api");
+    /// assert!(limiter.check().is_ok());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[cfg(feature = "metrics")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
+    #[must_use]
+    pub fn named(self, name: &str) -> Limiter {
+        self.with_meter(Meter::named(name))
+    }
+
+    pub(crate) fn with_meter(self, meter: Meter) -> Limiter {
+        Limiter(self.0, meter)
     }
 
     /// Lets one request in now, or says why not.
@@ -120,7 +142,7 @@ impl Limiter {
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     pub fn check_n(&self, n: u64) -> Result<(), Rejected> {
-        self.with(|limits, state, now| limits.decide(state, now, n))
+        self.answer(|limits, state, now| limits.decide(state, now, n))
     }
 
     /// Lets one request in now that costs each limit something of its own: one cost for each limit,
@@ -141,7 +163,7 @@ impl Limiter {
     /// ```
     pub fn check_costs<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<(), CostsRejected> {
         let costs = costs.into();
-        self.with(|limits, state, now| limits.decide_costs(state, now, costs))
+        self.answer(|limits, state, now| limits.decide_costs(state, now, costs))
     }
 
     /// Lets one request in now or not, and says how the limits stand.
@@ -173,7 +195,9 @@ impl Limiter {
     /// ```
     #[must_use]
     pub fn decide_n(&self, n: u64) -> Decision {
-        self.with(|limits, state, now| limits.decision(state, now, n))
+        let decision = self.with(|limits, state, now| limits.decision(state, now, n));
+        self.1.answered(decision.is_allowed());
+        decision
     }
 
     /// The same with costs: one for each limit, in the order of the limits.
@@ -190,7 +214,9 @@ impl Limiter {
     /// ```
     pub fn decide_costs<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<Decision, CostsRejected> {
         let costs = costs.into();
-        self.with(|limits, state, now| limits.decision_costs(state, now, costs))
+        let decision = self.with(|limits, state, now| limits.decision_costs(state, now, costs));
+        self.1.answered(decision.as_ref().is_ok_and(Decision::is_allowed));
+        decision
     }
 
     /// Counts a request now, and takes it back when the [`Reservation`] is dropped without a commit.
@@ -214,7 +240,7 @@ impl Limiter {
     /// ```
     pub fn reserve<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<Reservation, CostsRejected> {
         let costs = costs.into();
-        let receipt = self.with(|limits, state, now| limits.reserve(state, now, costs))?;
+        let receipt = self.answer(|limits, state, now| limits.reserve(state, now, costs))?;
         Ok(Reservation::new(self, receipt))
     }
 
@@ -302,7 +328,9 @@ impl Limiter {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn wait(&self, wait: Wait<'_>) -> Result<Duration, WaitError<CostsRejected>> {
-        self.waiter(wait).block(self.clock(), || self.admit(wait.costs()))
+        let end = self.waiter(wait).block(self.clock(), || self.admit(wait.costs()));
+        self.1.waited(&end);
+        end
     }
 
     pub(crate) fn waiter(&self, wait: Wait<'_>) -> Waiter<'_, (), ()> {
@@ -319,9 +347,25 @@ impl Limiter {
         &*self.0.clock
     }
 
+    /// What counts the answers.
+    #[cfg(feature = "async")]
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.1
+    }
+
     pub(crate) fn settle(&self, receipt: &Receipt, actual: Costs<'_>) {
         self.with(|limits, state, now| limits.settle(state, now, receipt, actual));
         self.0.line.call(&());
+    }
+
+    /// The answer to a request, which is counted when the lock is let go.
+    fn answer<T, E>(
+        &self,
+        step: impl FnOnce(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let answer = self.with(step);
+        self.1.answered(answer.is_ok());
+        answer
     }
 
     fn with<T>(&self, step: impl FnOnce(&Arc<Limits>, &mut LimitsState, Nanos) -> T) -> T {

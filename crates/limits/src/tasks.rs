@@ -123,7 +123,10 @@ impl AsyncLimiter {
     pub async fn wait(&self, wait: Wait<'_>) -> Result<Duration, WaitError<CostsRejected>> {
         let limiter = &self.limiter;
         let waiter = limiter.waiter(wait);
-        wait_in_task(waiter, limiter.clock(), &self.alarms, || limiter.admit(wait.costs())).await
+        let admit = || limiter.admit(wait.costs());
+        let end = wait_in_task(waiter, limiter.clock(), &self.alarms, admit).await;
+        limiter.meter().waited(&end);
+        end
     }
 
     /// The limiter: to check without waiting, and to change the limits.

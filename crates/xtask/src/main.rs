@@ -27,6 +27,9 @@ const USAGE: &str =
 /// The workspace's root.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
+/// What is off by default, and tested, checked and documented with the rest.
+const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-keyed/async,nanopace-keyed/file,nanopace-keyed/metrics";
+
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -50,12 +53,7 @@ fn test() -> Vec<Step> {
     let mut steps = vec![Step::new("unit, integration and documentation tests", || {
         // Most of the load generator's tests wait most of the time.
         let threads = (available_parallelism().map_or(1, usize::from) * 2).to_string();
-        let options = [
-            "test",
-            "--workspace",
-            "--no-fail-fast",
-            "--features=nanopace-async/async-io,nanopace-keyed/file,nanopace-keyed/async",
-        ];
+        let options = ["test", "--workspace", "--no-fail-fast", FEATURES];
         cargo(&options, &[("RUST_TEST_THREADS", &threads)])
     })];
     steps.extend(stress("60"));
@@ -95,8 +93,8 @@ fn lint() -> Vec<Step> {
         Step::new("format", || cargo(&["fmt", "--all", "--check"], &[])),
         structure(),
         Step::new("clippy", || {
-            let features = "--features=nanopace-benches/rivals,nanopace-async/async-io,nanopace-keyed/file,nanopace-keyed/async";
-            let options = ["clippy", "--workspace", "--all-targets", features];
+            let rivals = "--features=nanopace-benches/rivals";
+            let options = ["clippy", "--workspace", "--all-targets", FEATURES, rivals];
             cargo(&[&options[..], &["--", "--deny", "warnings"]].concat(), &[])
         }),
         Step::new("rules without std", || {
@@ -114,7 +112,10 @@ fn lint() -> Vec<Step> {
             )
         }),
         Step::new("documentation", || {
-            cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])
+            cargo(
+                &["doc", "--workspace", "--no-deps", FEATURES],
+                &[("RUSTDOCFLAGS", "--deny warnings")],
+            )
         }),
     ]
 }

@@ -11,6 +11,8 @@ mod engine;
 #[cfg(feature = "file")]
 mod file;
 mod laws;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod requests;
 
 use nanopace::Nanos;

@@ -116,6 +116,24 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn an_initial_fill_counts_from_its_moment_on_and_not_from_the_keys_first_request(
+        tokens in 0..8_u64, start in 0..5_u64, tries in prop::collection::vec(0..12_u64, 0..5), last in 0..30_u64,
+    ) {
+        let bucket = TokenBucket::new(quota("1/s"), 7).unwrap().initially(tokens, at(start * SECOND)).unwrap();
+        let store = store(bucket, 10, Duration::ZERO);
+        let there_after = |seconds: u64| ((tokens + seconds).min(7), at((start + seconds) * SECOND));
+        for (there, now) in tries.into_iter().map(there_after) {
+            prop_assert!(store.try_acquire_n_at(&1, there + 1, now).is_err());
+            prop_assert_eq!(store.keys(), 0, "nothing is left of what is rejected");
+        }
+        let (there, now) = there_after(last);
+        prop_assert!(store.try_acquire_n_at(&1, there + 1, now).is_err());
+        prop_assert_eq!(store.try_acquire_n_at(&1, there, now), Ok(()));
+    }
+}
+
 #[test]
 fn a_start_from_before_the_removal_counts_as_at_the_removal() {
     let cooldown = || Gcra::new(quota("1/10s"));

@@ -1,0 +1,142 @@
+//! What a limiter with a name tells of itself.
+
+#[cfg(feature = "metrics")]
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Counts a limiter's answers, if it has a name (`Limiter::named`, feature `metrics`), by the facade
+/// [`metrics`](https://docs.rs/metrics). It is public for limiters that are made of a
+/// [`Rule`](crate::Rule).
+///
+/// | metric | kind | counts |
+/// |---|---|---|
+/// | `nanopace_limits_admitted_total` | counter | requests that were let in, however much they cost |
+/// | `nanopace_limits_rejected_total` | counter | requests that were not, for any reason |
+/// | `nanopace_limits_waited_seconds` | histogram | how long those that would have waited were waiting until they were let in |
+///
+/// Each has the label `limiter` with the name. What is taken back later stays counted: counters never
+/// fall. A caller that gives up while it waits is not counted.
+///
+/// Without a name, and without the feature `metrics`, nothing is counted. Then a meter takes no memory
+/// and no time.
+///
+/// ```
+/// use nanopace_limits::{Atomic, Gcra, Meter, TryAcquire};
+/// use nanopace::Nanos;
+///
+/// let (limiter, meter) = (Atomic::new(Gcra::new("10/s".parse()?)), Meter::default());
+/// let answer = limiter.try_acquire_at(Nanos::ZERO);
+/// meter.answered(answer.is_ok());
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Meter(Option<Handles>);
+
+#[cfg(feature = "metrics")]
+#[derive(Clone, Debug)]
+struct Handles(Arc<Named>);
+
+#[cfg(feature = "metrics")]
+#[derive(Debug)]
+struct Named {
+    admitted: metrics::Counter,
+    rejected: metrics::Counter,
+    waited: metrics::Histogram,
+}
+
+/// There are none.
+#[cfg(not(feature = "metrics"))]
+#[derive(Clone, Debug)]
+enum Handles {}
+
+#[cfg(not(feature = "metrics"))]
+const _: () = assert!(size_of::<Meter>() == 0);
+
+#[cfg(feature = "metrics")]
+const ADMITTED: &str = "nanopace_limits_admitted_total";
+#[cfg(feature = "metrics")]
+const REJECTED: &str = "nanopace_limits_rejected_total";
+#[cfg(feature = "metrics")]
+const WAITED: &str = "nanopace_limits_waited_seconds";
+
+impl Meter {
+    /// Counts under that name, by the recorder that is installed now. So install it first: what is
+    /// counted for a name that was given before is lost.
+    ///
+    /// ```
+    /// use nanopace_limits::Meter;
+    ///
+    /// Meter::named("api").answered(true);
+    /// ```
+    #[cfg(feature = "metrics")]
+    #[must_use]
+    pub fn named(name: &str) -> Meter {
+        metrics::describe_counter!(ADMITTED, "requests that a limiter has let in");
+        metrics::describe_counter!(REJECTED, "requests that a limiter has not let in");
+        metrics::describe_histogram!(
+            WAITED,
+            metrics::Unit::Seconds,
+            "how long requests have waited until a limiter has let them in"
+        );
+        let limiter = || name.to_owned();
+        Meter(Some(Handles(Arc::new(Named {
+            admitted: metrics::counter!(ADMITTED, "limiter" => limiter()),
+            rejected: metrics::counter!(REJECTED, "limiter" => limiter()),
+            waited: metrics::histogram!(WAITED, "limiter" => limiter()),
+        }))))
+    }
+
+    /// A request was let in, or rejected.
+    ///
+    /// ```
+    /// use nanopace_limits::Meter;
+    ///
+    /// Meter::default().answered(false);
+    /// ```
+    #[inline]
+    pub fn answered(&self, let_in: bool) {
+        if let Some(handles) = &self.0 {
+            handles.answered(let_in);
+        }
+    }
+
+    /// A request that would have waited was let in after so long, or rejected.
+    ///
+    /// ```
+    /// use nanopace_limits::{Limiter, Meter, Wait};
+    ///
+    /// let limiter = Limiter::per_second(10).build()?;
+    /// Meter::default().waited(&limiter.wait(Wait::default()));
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[inline]
+    pub fn waited<E>(&self, end: &Result<Duration, E>) {
+        self.answered(end.is_ok());
+        if let (Some(handles), Ok(waited)) = (&self.0, end) {
+            handles.waited(*waited);
+        }
+    }
+}
+
+#[cfg(feature = "metrics")]
+impl Handles {
+    fn answered(&self, let_in: bool) {
+        let Named { admitted, rejected, .. } = &*self.0;
+        if let_in { admitted } else { rejected }.increment(1);
+    }
+
+    fn waited(&self, waited: Duration) {
+        self.0.waited.record(waited);
+    }
+}
+
+#[cfg(not(feature = "metrics"))]
+impl Handles {
+    fn answered(&self, _: bool) {
+        match *self {}
+    }
+
+    fn waited(&self, _: Duration) {
+        match *self {}
+    }
+}
