@@ -60,6 +60,7 @@ impl VirtualSchedule {
     }
 
     /// In requests.
+    #[inline]
     pub(crate) fn most(&self) -> u64 {
         self.most
     }
@@ -77,6 +78,7 @@ impl VirtualSchedule {
     }
 
     /// Whether `n` more may go at `now`.
+    #[inline]
     pub(crate) fn check(&self, owed: u64, now: Nanos, n: u64) -> Result<(), Rejected> {
         room_beside(n, self.most)?;
         let earliest = owed.saturating_sub(self.limit_units - n * self.cost_units);
@@ -87,6 +89,7 @@ impl VirtualSchedule {
     }
 
     /// The debt with `n` more, which `check` allows.
+    #[inline]
     pub(crate) fn owing(&self, owed: u64, now: Nanos, n: u64) -> u64 {
         if n == 0 { owed } else { self.base(owed, now) + n * self.cost_units }
     }
@@ -98,6 +101,7 @@ impl VirtualSchedule {
 
     /// Where the next debt starts. Threads that ask at once see paid and unpaid debts in no order,
     /// so this must not be a branch.
+    #[inline]
     fn base(&self, owed: u64, now: Nanos) -> u64 {
         owed.max(self.units.round_up(now))
     }
@@ -152,15 +156,18 @@ impl Units {
     }
 
     /// By how much the units fall short of the nanoseconds, in 2^-64 of a unit.
+    #[inline]
     fn shortfall(&self, moment: Nanos) -> u128 {
         u128::from(moment.as_nanos()) * u128::from(self.shortfall_q64)
     }
 
+    #[inline]
     fn round_down(&self, moment: Nanos) -> u64 {
         moment.as_nanos() - ((self.shortfall(moment) + u128::from(u64::MAX)) >> 64) as u64
     }
 
     /// No branch, because a decision should be short between reading its word and writing it.
+    #[inline]
     fn round_up(&self, moment: Nanos) -> u64 {
         moment.as_nanos() - (self.shortfall(moment) >> 64) as u64
     }
@@ -199,12 +206,15 @@ macro_rules! one_word_rule {
                 initial(self)
             }
 
+            #[inline]
             fn most(&self) -> u64 {
                 self.schedule.most()
             }
 
+            #[inline]
             fn advance(&self, _owed: &mut u64, _now: ::nanopace_nanos::Nanos) {}
 
+            #[inline]
             fn check(
                 &self,
                 owed: &u64,
@@ -214,6 +224,7 @@ macro_rules! one_word_rule {
                 self.schedule.check(*owed, now, n)
             }
 
+            #[inline]
             fn debit(&self, owed: &mut u64, now: ::nanopace_nanos::Nanos, n: u64) {
                 *owed = self.schedule.owing(*owed, now, n);
             }
