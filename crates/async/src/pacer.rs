@@ -42,7 +42,7 @@ impl AsyncPacer {
     ///
     /// A tokio runtime without I/O (`enable_io` or `enable_all`) can't be told from one with it: tokio
     /// panics, which is caught where panics unwind and shown by the panic hook, and a thread is used.
-    /// Use [`with_timer`](AsyncPacer::with_timer) and a [`ThreadTimer`] there.
+    /// Use [`with_timer`](AsyncPacer::with_timer) and a [`ThreadTimer`](timer::ThreadTimer) there.
     ///
     /// # Errors
     /// When the system has no thread left for the timer.
