@@ -43,7 +43,9 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.wait(key, Wait::default())
     }
 
-    /// Waits in this thread, as `wait` says, and returns how long that took.
+    /// Waits in this thread, as `wait` says, and returns how long that took. A change by
+    /// [`set_limits`](Keyed::set_limits), and a reservation that is taken back, reach who waits at
+    /// once; a change of a configuration store does within a second.
     ///
     /// # Errors
     /// [`WaitError`].

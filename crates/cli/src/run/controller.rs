@@ -170,7 +170,7 @@ impl<'run> Controller<'run> {
         // The channel's clock and the pacer's may differ slightly.
         if self.pacer.now() >= self.next_tick() {
             let second = self.second.at;
-            self.collect();
+            self.collect(self.pacer.now());
             let phase = self.phase();
             self.show(phase, second != self.second.at);
         }
@@ -226,7 +226,7 @@ impl<'run> Controller<'run> {
                 }
                 Err(_) if self.pacer.now() >= self.next_tick() => {
                     let second = self.second.at;
-                    self.collect();
+                    self.collect(self.pacer.now());
                     self.note = match self.tally.in_flight() {
                         0 => String::new(),
                         missing => format!("waiting for {missing} answers; Ctrl-C gives them up"),
@@ -244,7 +244,8 @@ impl<'run> Controller<'run> {
 
     /// The results, once the threads are done, and whether the logs are complete.
     pub(crate) fn sum_up(mut self, run_end: RunEnd, title: Title) -> (Summary, anyhow::Result<()>) {
-        self.collect();
+        // All answers may be there before the run ends, which is an interval after its last slot.
+        self.collect(self.pacer.now().max(run_end.at));
         self.end_second();
         self.settle(&run_end);
         self.show(Phase::Over, false);
@@ -279,10 +280,11 @@ impl<'run> Controller<'run> {
         }
     }
 
-    fn collect(&mut self) {
+    /// Collects what there is, up to the moment `at`.
+    fn collect(&mut self, at: Nanos) {
         let ledger = self.pacer.ledger();
         let now = Collected {
-            at: self.pacer.now(),
+            at,
             skipped: ledger.skipped,
             idle: ledger.idle,
             processor: self.shared.threads.times(),
