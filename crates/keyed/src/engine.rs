@@ -276,22 +276,21 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         })
     }
 
-    /// Counts `actual` for a request that has been counted, instead of what its receipt says.
-    pub(crate) fn settle<Q>(
+    /// Counts `actual` for a request that has been counted, instead of what its receipt says. A key
+    /// that was removed meanwhile begins anew, with what it has cost beyond that; otherwise it is given
+    /// back.
+    pub(crate) fn settle(
         &self,
-        key: &Q,
+        key: K,
         now: impl Fn() -> Nanos,
         receipt: &Receipt,
         actual: Costs<'_>,
-    ) where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
+    ) -> Option<K> {
         self.requests.amend(key, now, |tally, at| {
-            if let Some(Followed { limits, state, .. }) = &mut tally.0 {
-                limits.settle(state, at, receipt, actual);
-            }
-        });
+            let Followed { limits, state, .. } =
+                tally.0.get_or_insert_with(|| Followed::anew(receipt.limits()));
+            limits.settle(state, at, receipt, actual);
+        })
     }
 
     /// What the tally follows: the key's limits as they are now.
@@ -319,7 +318,14 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
     }
 }
 
+/// The version of no configuration: the limits are looked up at the next decision.
+const NEVER: u64 = u64::MAX;
+
 impl Followed {
+    fn anew(limits: &Arc<Limits>) -> Followed {
+        Followed { limits: Arc::clone(limits), version: NEVER, state: limits.fresh() }
+    }
+
     /// Goes on by `limits` from what was followed before.
     fn after(old: Option<Followed>, limits: Arc<Limits>, version: u64, now: Nanos) -> Followed {
         let state = match old {

@@ -105,7 +105,8 @@ impl FileConfig {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn follow(path: impl AsRef<Path>, interval: Duration) -> Result<FileConfig, ConfigError> {
-        let path = path.as_ref().to_owned();
+        let path = path.as_ref();
+        let path = std::path::absolute(path).map_err(with_path(path))?;
         let config = MemoryConfig::from(ConfigSnapshot::load(&path)?);
         let followed = Arc::new(Followed { path, config, seen: Mutex::default() });
         let (stop, stopped) = mpsc::channel();

@@ -362,7 +362,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
             Ok((limits.reserve(state, at, costs)?, Keep::Yes))
         };
         let receipt = self.answer(key, reserve)?;
-        Ok(KeyReservation { keyed: self.clone(), key: key.to_owned(), receipt: Some(receipt) })
+        Ok(KeyReservation { keyed: self.clone(), request: Some((key.to_owned(), receipt)) })
     }
 
     /// How that limit of the key stands now that has the least left. Counts nothing.
@@ -434,9 +434,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
 #[must_use = "dropping it takes the request back"]
 pub struct KeyReservation<K: Hash + Eq, C, S: BuildHasher = RandomState> {
     keyed: Keyed<K, C, S>,
-    key: K,
     /// None once it is settled.
-    receipt: Option<Receipt>,
+    request: Option<(K, Receipt)>,
 }
 
 impl<K: Hash + Eq, C, S: BuildHasher> KeyReservation<K, C, S> {
@@ -450,7 +449,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> KeyReservation<K, C, S> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn commit(mut self) {
-        self.receipt = None;
+        self.request = None;
     }
 
     /// Counts what the request has really cost, as
@@ -469,10 +468,12 @@ impl<K: Hash + Eq, C, S: BuildHasher> KeyReservation<K, C, S> {
     }
 
     fn settle(&mut self, actual: Costs<'_>) {
-        if let Some(receipt) = self.receipt.take() {
+        if let Some((key, receipt)) = self.request.take() {
             let Inner { engine, clock, line } = &*self.keyed.0;
-            engine.settle(&self.key, || clock.now(), &receipt, actual);
-            line.call(&self.key);
+            // A key that is new to the store had nothing to give back.
+            if let Some(key) = engine.settle(key, || clock.now(), &receipt, actual) {
+                line.call(&key);
+            }
         }
     }
 }

@@ -399,22 +399,31 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         Ok((step(&self.rule, &mut state, at)?, known.is_some()))
     }
 
-    /// Changes the key's state, if it has one.
-    pub(crate) fn amend<Q>(
+    /// Changes the key's state, or a fresh one, which is kept if it is not idle and there is room.
+    /// Gives the key back unless it is the entry's now.
+    pub(crate) fn amend(
         &self,
-        key: &Q,
+        key: K,
         now: impl Fn() -> Nanos,
         edit: impl FnOnce(&mut R::State, Nanos),
-    ) where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        let hash = self.hasher.hash_one(key);
+    ) -> Option<K> {
+        let hash = self.hasher.hash_one(&key);
         let mut shard = lock(self.shard(hash >> 32));
-        let at = now().max(shard.horizon);
-        if let Some(entry) = shard.entries.find_mut(hash, |entry| entry.key.borrow() == key) {
+        let now = now();
+        let at = now.max(shard.horizon);
+        if let Some(entry) = shard.entries.find_mut(hash, |entry| entry.key == key) {
             edit(&mut entry.state, at);
+            return Some(key);
         }
+        let mut state = self.rule.fresh();
+        edit(&mut state, at);
+        self.tidy(&mut shard, LOOKS_WHEN_FULL, now);
+        if self.rule.is_idle(&state, at) || self.reserve().is_err() {
+            return Some(key);
+        }
+        let entry = Entry { key, state };
+        shard.entries.insert_unique(hash, entry, |entry| self.hasher.hash_one(&entry.key));
+        None
     }
 
     /// Whether there is room for a new key.

@@ -29,6 +29,14 @@ impl Costs<'_> {
         }
     }
 
+    /// The most that any limit costs.
+    pub(crate) fn largest(self) -> u64 {
+        match self {
+            Costs::Same(n) => n,
+            Costs::Each(costs) => costs.iter().copied().max().unwrap_or(0),
+        }
+    }
+
     /// The same, if it is there.
     pub(crate) fn given(self, limit: usize) -> Option<u64> {
         match self {

@@ -2,7 +2,6 @@
 
 use crate::virtual_schedule::{VirtualSchedule, one_word_rule};
 use crate::{Quota, QuotaError};
-use nanopace_nanos::Nanos;
 
 /// The generic cell rate algorithm (GCRA), also called cooldown. Each request that gets in pushes
 /// the next one back by one interval. The total pushback may not exceed the time of the burst. One
@@ -89,14 +88,8 @@ impl Gcra {
         Ok(Gcra { schedule: VirtualSchedule::new(quota, burst)? })
     }
 
-    /// As [`VirtualSchedule::owing_beyond`].
-    pub(crate) fn owing_beyond(&self, owed: u64, now: Nanos, n: u64) -> u64 {
-        self.schedule.owing_beyond(owed, now, n)
-    }
-
-    /// As [`VirtualSchedule::without`].
-    pub(crate) fn without(&self, owed: u64, paid: u64, now: Nanos, n: u64) -> u64 {
-        self.schedule.without(owed, paid, now, n)
+    pub(crate) fn schedule(&self) -> &VirtualSchedule {
+        &self.schedule
     }
 }
 

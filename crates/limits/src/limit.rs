@@ -47,14 +47,30 @@ pub(crate) enum Law {
 
 #[derive(Clone, Debug)]
 pub(crate) enum LimitState {
-    Word(u64),
+    Word {
+        word: u64,
+        /// By how many requests a rate's debt has gone back so far, in a circle; 0 if never.
+        back: u32,
+    },
     /// Boxed, so that a limit of one word takes no more memory than it needs.
     Window(Box<AggregatedState>),
     Log(Box<RollingCount>),
 }
 
 /// Where a request was counted, so that it can be taken back.
-pub(crate) type Place = u64;
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// A rate's debt with it, or the number or the moment of its window.
+    at: u64,
+    /// By how many requests a rate's debt had gone back then.
+    back: u32,
+}
+
+impl LimitState {
+    fn word(word: u64) -> LimitState {
+        LimitState::Word { word, back: 0 }
+    }
+}
 
 /// Why a text is not a [`Limit`], or not [`Limits`](crate::Limits).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -86,11 +102,11 @@ pub enum LimitsError {
 macro_rules! with_law {
     ($limit:expr, $state:expr, |$rule:ident, $own:ident| $answer:expr) => {
         match (&$limit.law, $state) {
-            (Law::Gcra { rule: $rule, .. }, LimitState::Word($own)) => $answer,
+            (Law::Gcra { rule: $rule, .. }, LimitState::Word { word: $own, .. }) => $answer,
             (Law::Window { rule: $rule }, LimitState::Window($own)) => $answer,
             (Law::Log { rule: $rule }, LimitState::Log($own)) => $answer,
-            (Law::Fixed { rule: $rule }, LimitState::Word($own)) => $answer,
-            (Law::Counter { rule: $rule }, LimitState::Word($own)) => $answer,
+            (Law::Fixed { rule: $rule }, LimitState::Word { word: $own, .. }) => $answer,
+            (Law::Counter { rule: $rule }, LimitState::Word { word: $own, .. }) => $answer,
             _ => unreachable!("a state of another law"),
         }
     };
@@ -232,11 +248,11 @@ impl Limit {
 
     pub(crate) fn fresh(&self) -> LimitState {
         match &self.law {
-            Law::Gcra { rule, .. } => LimitState::Word(rule.fresh()),
+            Law::Gcra { rule, .. } => LimitState::word(rule.fresh()),
             Law::Window { rule } => LimitState::Window(Box::new(rule.fresh())),
             Law::Log { rule } => LimitState::Log(Box::new(rule.fresh())),
-            Law::Fixed { rule } => LimitState::Word(rule.fresh()),
-            Law::Counter { rule } => LimitState::Word(rule.fresh()),
+            Law::Fixed { rule } => LimitState::word(rule.fresh()),
+            Law::Counter { rule } => LimitState::word(rule.fresh()),
         }
     }
 
@@ -273,10 +289,31 @@ impl Limit {
     /// Counts what is let in although it may not fit.
     pub(crate) fn debit_beyond(&self, state: &mut LimitState, now: Nanos, n: u64) {
         match (&self.law, state) {
-            (Law::Gcra { rule, .. }, LimitState::Word(owed)) => {
-                *owed = rule.owing_beyond(*owed, now, n);
+            (Law::Gcra { rule, .. }, LimitState::Word { word, .. }) => {
+                *word = rule.schedule().owing_beyond(*word, now, n);
             }
             (_, state) => self.debit(state, now, n),
+        }
+    }
+
+    /// Counts what other limits have let in. A rate is exhausted by it at worst, so it recovers
+    /// within the time of one burst.
+    pub(crate) fn debit_for_others(&self, state: &mut LimitState, now: Nanos, n: u64) {
+        match (&self.law, state) {
+            (Law::Gcra { rule, .. }, LimitState::Word { word, back }) => {
+                let (owing, less) = rule.schedule().exhausted(*word, now, n);
+                *word = owing;
+                go_back(back, less);
+            }
+            (_, state) => self.debit(state, now, n),
+        }
+    }
+
+    /// When a request gets in that another limit rejects at `now`, if this one counts it.
+    pub(crate) fn retry_elsewhere(&self, state: &LimitState, now: Nanos, n: u64) -> Option<Nanos> {
+        match (&self.law, state) {
+            (Law::Log { rule }, LimitState::Log(log)) => rule.retry_elsewhere(log, now, n),
+            _ => None,
         }
     }
 
@@ -285,6 +322,9 @@ impl Limit {
     }
 
     pub(crate) fn idle_from(&self, state: &LimitState) -> Nanos {
+        if let (Law::Gcra { rule, .. }, LimitState::Word { word, back: 1.. }) = (&self.law, state) {
+            return rule.schedule().all_paid_from(*word);
+        }
         with_law!(self, state, |rule, own| rule.idle_from(own))
     }
 
@@ -298,12 +338,13 @@ impl Limit {
 
     /// Where the last request was counted.
     pub(crate) fn counted_at(&self, state: &LimitState) -> Place {
+        let place = |at| Place { at, back: 0 };
         match (&self.law, state) {
-            (Law::Fixed { rule }, LimitState::Word(word)) => rule.window(*word),
-            (Law::Counter { rule }, LimitState::Word(word)) => rule.window(*word),
-            (_, LimitState::Word(owed)) => *owed,
-            (_, LimitState::Window(state)) => AggregatedWindow::newest(state),
-            (_, LimitState::Log(log)) => log.latest().as_nanos(),
+            (Law::Fixed { rule }, LimitState::Word { word, .. }) => place(rule.window(*word)),
+            (Law::Counter { rule }, LimitState::Word { word, .. }) => place(rule.window(*word)),
+            (_, LimitState::Word { word, back }) => Place { at: *word, back: *back },
+            (_, LimitState::Window(state)) => place(AggregatedWindow::newest(state)),
+            (_, LimitState::Log(log)) => place(log.latest().as_nanos()),
         }
     }
 
@@ -311,17 +352,20 @@ impl Limit {
     /// without them.
     pub(crate) fn take_back(&self, state: &mut LimitState, place: Place, now: Nanos, n: u64) {
         match (&self.law, state) {
-            (Law::Gcra { rule, .. }, LimitState::Word(owed)) => {
-                *owed = rule.without(*owed, place, now, n);
+            (Law::Gcra { rule, .. }, LimitState::Word { word, back }) => {
+                let since = back.wrapping_sub(place.back);
+                let (owed, less) = rule.schedule().without(*word, place.at, since, now, n);
+                *word = owed;
+                go_back(back, less);
             }
-            (Law::Fixed { rule }, LimitState::Word(word)) => {
-                *word = rule.without(*word, place, n);
+            (Law::Fixed { rule }, LimitState::Word { word, .. }) => {
+                *word = rule.without(*word, place.at, n);
             }
-            (Law::Counter { rule }, LimitState::Word(word)) => {
-                *word = rule.without(*word, place, n);
+            (Law::Counter { rule }, LimitState::Word { word, .. }) => {
+                *word = rule.without(*word, place.at, n);
             }
-            (_, LimitState::Window(state)) => AggregatedWindow::take_back(state, place, n),
-            (_, LimitState::Log(log)) => log.take_back(Nanos::from_nanos(place), n),
+            (_, LimitState::Window(state)) => AggregatedWindow::take_back(state, place.at, n),
+            (_, LimitState::Log(log)) => log.take_back(Nanos::from_nanos(place.at), n),
             _ => unreachable!("a state of another law"),
         }
     }
@@ -331,8 +375,12 @@ impl Limit {
     pub(crate) fn let_in(&self, state: &LimitState, now: Nanos) -> Vec<(Nanos, u64)> {
         match (&self.law, state) {
             (Law::Window { rule }, LimitState::Window(state)) => rule.let_in(state, now).collect(),
-            (Law::Fixed { rule }, LimitState::Word(word)) => rule.let_in(*word, now).collect(),
-            (Law::Counter { rule }, LimitState::Word(word)) => rule.let_in(*word, now).collect(),
+            (Law::Fixed { rule }, LimitState::Word { word, .. }) => {
+                rule.let_in(*word, now).collect()
+            }
+            (Law::Counter { rule }, LimitState::Word { word, .. }) => {
+                rule.let_in(*word, now).collect()
+            }
             (_, LimitState::Log(log)) => log.counted().collect(),
             _ => Vec::new(),
         }
@@ -368,5 +416,12 @@ impl Limit {
             Law::Fixed { .. } => Kind::Fixed,
             Law::Counter { .. } => Kind::Counter,
         }
+    }
+}
+
+/// A circle of numbers, of which 0 means never.
+fn go_back(back: &mut u32, less: u32) {
+    if less > 0 {
+        *back = back.wrapping_add(less).max(1);
     }
 }

@@ -26,12 +26,13 @@ use smallvec::SmallVec;
 ///   windows counts each at the latest moment at which it may have been let in. A rate is exhausted
 ///   at worst, so it lets in one more after one interval at the latest.
 /// * A limit that is no longer in force keeps counting until all that it has counted is paid off or
-///   has left its window. If it comes back into force before, it is as if it had been there all
-///   along. So lowering a limit and raising it again lets nothing in twice. Up to eight such limits
+///   has left its window. If it comes back into force before, it has forgotten nothing of
+///   that; if a slower limit of its kind was in force meanwhile, it may let in less. So lowering a limit and raising it again lets nothing in twice. Up to eight such limits
 ///   are kept: those that count for longest.
 ///
-/// Between rates, and between windows of one kind and period, no more gets in than the highest of
-/// the limits that were in force lets through, in any span.
+/// Take rates, or windows of one kind and period, of which one always lets in more than the other.
+/// Between these, no more gets in than the highest of those that were in force lets through, in any
+/// span.
 ///
 /// Between other limits that can't be so, because a limit records only what it needs itself. A rate
 /// knows what is owed, not when it was let in: `10/s burst 1` that has let in ten in the last 0.9 s
@@ -287,7 +288,7 @@ impl Limits {
     ) -> Result<(), Rejected> {
         let answer = self.check_each(state, now, costs);
         match answer {
-            Ok(()) if self.largest(costs) == 0 => (),
+            Ok(()) if costs.largest() == 0 => (),
             Err(Rejected::ExceedsCapacity { .. }) => (),
             Err(Rejected::NotUntil(_)) => {
                 self.advance(state, now);
@@ -312,7 +313,20 @@ impl Limits {
             .each_with(state)
             .enumerate()
             .map(|(place, (limit, state))| limit.check(state, now, costs.of(place)));
-        answers.filter_map(Result::err).max().map_or(Ok(()), Err)
+        match answers.filter_map(Result::err).max() {
+            Some(Rejected::NotUntil(moment)) => {
+                Err(Rejected::NotUntil(moment.max(self.retry_elsewhere(state, now, costs))))
+            }
+            other => other.map_or(Ok(()), Err),
+        }
+    }
+
+    /// When all limits that count rejected requests let one in that is rejected now.
+    fn retry_elsewhere(&self, state: &LimitsState, now: Nanos, costs: Costs<'_>) -> Nanos {
+        let retry = |(place, (limit, state)): (usize, (&Limit, &LimitState))| {
+            limit.retry_elsewhere(state, now, costs.of(place))
+        };
+        self.each_with(state).enumerate().filter_map(retry).max().unwrap_or(Nanos::ZERO)
     }
 
     fn debit_costs(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) {
@@ -320,7 +334,7 @@ impl Limits {
             limit.debit(state, now, costs.of(place));
         }
         if let Some(replaced) = state.replaced_mut() {
-            replaced.debit(now, self.largest(costs));
+            replaced.debit(now, costs.largest());
         }
     }
 
@@ -330,15 +344,11 @@ impl Limits {
         }
     }
 
-    /// What limits that are no longer in force count: they may have counted any of the costs.
-    fn largest(&self, costs: Costs<'_>) -> u64 {
-        (0..self.0.len().max(1)).map(|place| costs.of(place)).max().unwrap_or(0)
-    }
-
     /// Counts `actual` for a request that has been counted, instead of what its receipt says. What is
     /// less is taken back, of limits that have stayed the same since; but nothing that time has paid
-    /// off, or that has left its window. What is more is counted even if it does not fit. Costs that
-    /// are missing count as they were.
+    /// off, or that has left its window. What is more is counted even if it does not fit: by limits
+    /// that have changed since too, of which there may be another number now, and which then count the
+    /// largest of the costs. Costs that are missing count as they were.
     ///
     /// ```
     /// use nanopace::Nanos;
@@ -360,13 +370,29 @@ impl Limits {
         actual: impl Into<Costs<'a>>,
     ) {
         let actual = actual.into();
-        for (number, (limit, state)) in self.0.iter().zip(state.in_force_mut()).enumerate() {
-            let Some(then) = receipt.number_of(number, limit) else { continue };
-            let (counted, actual) = (receipt.costs[then], actual.given(then));
-            match counted.checked_sub(actual.unwrap_or(counted)) {
-                Some(back) => limit.take_back(state, receipt.places[then], now, back),
-                None => limit.debit_beyond(state, now, actual.unwrap_or(counted) - counted),
+        let excess = |then: usize| {
+            actual.given(then).map_or(0, |actual| actual.saturating_sub(receipt.costs[then]))
+        };
+        let most = (0..receipt.costs.len()).map(excess).max().unwrap_or(0);
+        let more = |limit: &Limit, state: &mut LimitState, n: u64| {
+            if n > 0 {
+                limit.debit_beyond(state, now, n);
             }
+        };
+        for (number, (limit, state)) in self.0.iter().zip(state.in_force_mut()).enumerate() {
+            if let Some(then) = receipt.number_of(number, limit) {
+                let counted = receipt.costs[then];
+                let back = counted.saturating_sub(actual.given(then).unwrap_or(counted));
+                limit.take_back(state, receipt.places[then], now, back);
+                more(limit, state, excess(then));
+            } else if receipt.costs.len() == self.0.len() {
+                more(limit, state, excess(number));
+            } else {
+                more(limit, state, most);
+            }
+        }
+        if let Some(replaced) = state.replaced_mut().filter(|_| most > 0) {
+            replaced.debit(now, most);
         }
     }
 }
@@ -382,6 +408,23 @@ pub struct Receipt {
 }
 
 impl Receipt {
+    /// The limits that have counted it.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Limits, Rule};
+    /// use std::sync::Arc;
+    ///
+    /// let limits: Arc<Limits> = Arc::new("100/min".parse()?);
+    /// let receipt = limits.reserve(&mut limits.fresh(), Nanos::ZERO, 1)?;
+    /// assert_eq!(receipt.limits(), &limits);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn limits(&self) -> &Arc<Limits> {
+        &self.limits
+    }
+
     /// What was counted, by each limit.
     ///
     /// ```

@@ -106,21 +106,7 @@ impl Account {
 
     /// Counts what other limits have let in.
     fn debit(&mut self, now: Nanos, n: u64) {
-        match self.limit.law {
-            Law::Gcra { burst, .. } if self.limit.check(&self.state, now, n).is_err() => {
-                self.exhaust(now, burst);
-            }
-            _ => self.limit.debit(&mut self.state, now, n),
-        }
-    }
-
-    /// A GCRA limit owes no more than this, so it recovers within the time of one burst.
-    fn exhaust(&mut self, now: Nanos, burst: u64) {
-        let mut exhausted = self.limit.fresh();
-        self.limit.debit(&mut exhausted, now, burst);
-        if let (LimitState::Word(owed), LimitState::Word(most)) = (&mut self.state, exhausted) {
-            *owed = most.max(*owed);
-        }
+        self.limit.debit_for_others(&mut self.state, now, n);
     }
 
     /// From when on nothing counts any more.
@@ -191,12 +177,10 @@ fn covers(limit: &Limit, other: &Limit) -> bool {
         (Kind::Gcra { burst }, Kind::Gcra { burst: others }) => {
             burst >= others && interval_ns(limit) >= interval_ns(other)
         }
-        (Kind::Window { .. }, Kind::Window { .. }) => {
-            limit.quota().period() >= other.quota().period()
-        }
-        (kind, other_kind) => {
-            kind == other_kind && limit.quota().period() >= other.quota().period()
-        }
+        (Kind::Window { .. }, Kind::Window { .. })
+        | (Kind::Log, Kind::Log)
+        | (Kind::LogAll, Kind::LogAll) => limit.quota().period() >= other.quota().period(),
+        _ => false,
     }
 }
 

@@ -83,6 +83,19 @@ impl SlidingLog {
         SlidingLog { quota, counts_rejected: true }
     }
 
+    /// When a request for `n` gets in that another limit rejects at `now`, if this one counts it.
+    pub(crate) fn retry_elsewhere(
+        &self,
+        state: &RollingCount,
+        now: Nanos,
+        n: u64,
+    ) -> Option<Nanos> {
+        let others = self.quota.count().checked_sub(n)?.checked_sub(n);
+        let counts = self.counts_rejected && n > 0;
+        let fits = others.is_some_and(|others| state.total_at(now) <= others);
+        (counts && !fits).then(|| with_this_one(state, now, others))
+    }
+
     pub(crate) fn counts_rejected(&self) -> bool {
         self.counts_rejected
     }
@@ -114,9 +127,7 @@ impl Rule for SlidingLog {
             return Err(Rejected::NotUntil(state.falls_to(most)));
         }
         // This one counts too, so it is among the `most` that are within the period then.
-        let others = most.checked_sub(n);
-        let first = others.map_or_else(|| state.empties(now), |others| state.falls_to(others));
-        Err(Rejected::NotUntil(first))
+        Err(Rejected::NotUntil(with_this_one(state, now, most.checked_sub(n))))
     }
 
     fn debit(&self, state: &mut RollingCount, now: Nanos, n: u64) {
@@ -137,4 +148,9 @@ impl Rule for SlidingLog {
             state.keep(self.quota.count());
         }
     }
+}
+
+/// When a request gets in that counts from now on, beside `others`.
+fn with_this_one(state: &RollingCount, now: Nanos, others: Option<u64>) -> Nanos {
+    others.map_or_else(|| state.empties(now), |others| state.falls_to(others))
 }

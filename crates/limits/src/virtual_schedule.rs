@@ -128,11 +128,44 @@ impl VirtualSchedule {
         self.units.moment(owed)
     }
 
-    /// The debt without `n` requests, after which `paid` was owed. What time has paid off of them
-    /// stays paid: the rest is no more than what would not be owed without them.
-    pub(crate) fn without(&self, owed: u64, paid: u64, now: Nanos, n: u64) -> u64 {
+    /// The debt without `n` requests, after which `paid` was owed, and by how many requests it has
+    /// gone back, rounded up. What time has paid off of them stays paid. `gone_back` is by how many it
+    /// has gone back since they were counted: so much earlier they are paid.
+    pub(crate) fn without(
+        &self,
+        owed: u64,
+        paid: u64,
+        gone_back: u32,
+        now: Nanos,
+        n: u64,
+    ) -> (u64, u32) {
+        let earlier = u64::from(gone_back).saturating_mul(self.cost_units);
+        let paid = paid.saturating_sub(earlier).min(owed);
         let unpaid = paid.saturating_sub(self.units.round_up(now));
-        owed - unpaid.min(n * self.cost_units)
+        let back = unpaid.min(n.saturating_mul(self.cost_units));
+        (owed - back, self.in_requests(back))
+    }
+
+    /// By how many requests a debt exceeds another, rounded up.
+    fn in_requests(&self, units: u64) -> u32 {
+        // More than this is more than any receipt is for.
+        u32::try_from(units.div_ceil(self.cost_units)).unwrap_or(u32::MAX >> 1).min(u32::MAX >> 1)
+    }
+
+    /// The debt with `n` more, which exhaust it at worst, and by how many requests that is less than
+    /// all of them.
+    pub(crate) fn exhausted(&self, owed: u64, now: Nanos, n: u64) -> (u64, u32) {
+        let all = self.owing_beyond(owed, now, n);
+        let most = owed.max(self.units.round_up(now) + self.limit_units);
+        let owing = all.min(most);
+        (owing, self.in_requests(all - owing))
+    }
+
+    /// From when on every request that was let in before is paid off, also those that were followed
+    /// by others which were taken back: none is paid off later than a whole burst after it was let
+    /// in, and the debt is never less than the moment of the latest.
+    pub(crate) fn all_paid_from(&self, owed: u64) -> Nanos {
+        self.units.moment(owed.saturating_add(self.limit_units))
     }
 }
 

@@ -116,12 +116,12 @@ impl Default for Wait<'_> {
 #[non_exhaustive]
 pub enum WaitError<E> {
     /// It would get in only after the timeout, or the timeout has passed.
-    #[error("not before the timeout: the limit lets it in after another {retry:?} at the earliest")]
+    #[error("not before the timeout: it might get in after another {retry:?}")]
     TooLate {
-        /// After so long the request might get in.
+        /// After so long the request might get in. Zero if others wait in front of it: nobody knows.
         retry: Duration,
     },
-    /// However long it waits, it does not get in.
+    /// Waiting does not help: it does not get in, or not before something else changes.
     #[error(transparent)]
     Rejected(#[from] E),
 }
@@ -255,9 +255,12 @@ where
         Step::Done(Err(WaitError::TooLate { retry: Duration::ZERO }))
     }
 
+    /// Far ahead of its moment it looks again in between, but not while it lets some time pass by
+    /// chance.
     fn look_again(&self, now: Nanos, moment: Nanos) -> Nanos {
         let late = self.jitter.mul_f64(fastrand::f64());
-        (moment + late).min(now + LOOK_AGAIN).min(self.deadline)
+        let next = if now + LOOK_AGAIN < moment { now + LOOK_AGAIN } else { moment + late };
+        next.min(self.deadline)
     }
 
     fn leave(&mut self) {

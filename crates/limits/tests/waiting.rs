@@ -187,6 +187,29 @@ fn a_timeout_that_is_too_short_is_told_at_once() {
     assert_eq!(limiter.wait(Wait::new(1).timeout(Duration::ZERO)), Ok(Duration::ZERO));
 }
 
+/// However long the wait: whoever looks in between does not come sooner.
+#[test]
+fn jitter_comes_after_the_moment() {
+    let moment = Nanos::from_nanos(2_500_000_000);
+    let not_yet = || Err(Rejected::NotUntil(moment));
+    let looks = |_| {
+        let line: Line<String> = Line::new();
+        let wait = Wait::new(1).jitter(Duration::from_secs(100));
+        let mut waiter = Waiter::new(&line, "alice", wait, Nanos::ZERO);
+        let mut now = Nanos::ZERO;
+        while now < moment {
+            let Step::Until(next) = waiter.step(now, Waker::noop(), not_yet) else {
+                panic!("done")
+            };
+            now = next;
+        }
+        now - moment
+    };
+    let late: Vec<_> = (0..64).map(looks).collect();
+    assert!(late.iter().any(|late| *late > Duration::from_secs(1)), "{late:?}");
+    assert!(late.iter().all(|late| *late <= Duration::from_secs(100)));
+}
+
 #[test]
 fn a_thread_that_waits_gets_in_when_its_moment_comes() {
     let clock = ManualClock::jumping();

@@ -104,10 +104,14 @@ impl<R, F: Fn(&Rejection, &Parts) -> Response<R>> Answer<R> for F {
     }
 }
 
+const GRPC: &[u8] = b"application/grpc";
+
 /// The content type of a request of gRPC.
 fn grpc_type(request: &Parts) -> Option<HeaderValue> {
     let content_type = request.headers.get(CONTENT_TYPE)?;
-    content_type.as_bytes().starts_with(b"application/grpc").then(|| content_type.clone())
+    let kind = content_type.as_bytes().get(..GRPC.len())?;
+    let is_grpc = kind.eq_ignore_ascii_case(GRPC);
+    is_grpc.then(|| content_type.clone())
 }
 
 fn text<R: From<String>>(rejection: &Rejection) -> Response<R> {

@@ -89,11 +89,12 @@ impl Forwarded {
         Forwarded { prefix: Prefix::new(bits), ..self }
     }
 
-    /// The entry that the farthest of the proxies wrote. It is counted from the end, and split at
-    /// each comma: quotes that the client has opened and not closed hide nothing.
+    /// The entry of the proxy in front of which the client is. Only what is behind it was written by
+    /// proxies, so it is searched from the end.
     fn entry<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
         let values = headers.get_all(&self.field).iter().rev();
-        let mut entries = values.flat_map(|value| value.as_bytes().rsplit(|byte| *byte == b','));
+        let last = if self.field == header::FORWARDED { last_unquoted } else { last_of_all };
+        let mut entries = values.flat_map(|value| from_the_end(value.as_bytes(), b',', last));
         std::str::from_utf8(entries.nth(self.proxies.checked_sub(1)?)?).ok()
     }
 }
@@ -112,11 +113,46 @@ impl<B> KeyOf<B> for Forwarded {
     }
 }
 
-/// The value of `for` in an entry of RFC 7239, section 4.
+/// The parts of a text, the last one first.
+fn from_the_end(
+    text: &[u8],
+    separator: u8,
+    last: fn(&[u8], u8) -> Option<usize>,
+) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let place = last(text, separator);
+        rest = place.map(|place| &text[..place]);
+        Some(&text[place.map_or(0, |place| place + 1)..])
+    })
+}
+
+fn last_of_all(text: &[u8], separator: u8) -> Option<usize> {
+    text.iter().rposition(|byte| *byte == separator)
+}
+
+/// The last separator that is not in a quoted string (RFC 9110, section 5.6.4). What a proxy has
+/// written has all its quotes, so those that somebody else has left open in front of it don't matter.
+fn last_unquoted(text: &[u8], separator: u8) -> Option<usize> {
+    let mut is_quoted = false;
+    (0..text.len()).rev().find(|&place| {
+        is_quoted ^= text[place] == b'"' && !is_escaped(text, place);
+        text[place] == separator && !is_quoted
+    })
+}
+
+fn is_escaped(text: &[u8], place: usize) -> bool {
+    text[..place].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
+}
+
+/// The value of the parameter `for`, without its quotes.
 fn parameter_for(entry: &str) -> Option<&str> {
-    let parameters = entry.split(';').filter_map(|parameter| parameter.split_once('='));
-    let mut values = parameters.filter(|(name, _)| name.trim().eq_ignore_ascii_case("for"));
-    values.next().map(|(_, value)| value.trim().trim_matches('"'))
+    let parameters = from_the_end(entry.as_bytes(), b';', last_unquoted);
+    let parameters = parameters.filter_map(|parameter| std::str::from_utf8(parameter).ok());
+    let mut pairs = parameters.filter_map(|parameter| parameter.split_once('='));
+    let (_, value) = pairs.find(|(name, _)| name.trim().eq_ignore_ascii_case("for"))?;
+    Some(value.trim().trim_matches('"'))
 }
 
 /// An address, with a port or without one, an IPv6 address in brackets or without them.

@@ -25,7 +25,7 @@ impl ConfigSnapshot {
     /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<ConfigSnapshot, ConfigError> {
         let path = path.as_ref();
-        let bytes = fs::read(path).map_err(with_path(path))?;
+        let bytes = read(path).map_err(with_path(path))?;
         toml::from_slice(&bytes).map_err(|error| ConfigError::Document {
             path: path.to_owned(),
             reason: error.to_string(),
@@ -34,8 +34,8 @@ impl ConfigSnapshot {
 
     /// Writes a TOML document, in the place of any that is there. Readers find the old document or
     /// the new one, and never a part. When this returns, the new one is on disk. It keeps the
-    /// permissions of the old one, though not its owner. A link stays, and what it points to is
-    /// replaced.
+    /// permissions of the old one, though not its owner. A link to a file stays, and the file
+    /// is replaced. A process that is killed meanwhile may leave a file `.tmp...` beside it.
     ///
     /// # Errors
     /// [`ConfigError::Io`] if it can't be written. The old document is there then. (Or, if only the
@@ -56,6 +56,15 @@ impl ConfigSnapshot {
         let path = path.as_ref();
         let text = toml::to_string(self).map_err(io::Error::other).map_err(with_path(path))?;
         replace(path, &text).map_err(with_path(path))
+    }
+}
+
+/// A pipe would keep its reader waiting.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if fs::metadata(path)?.is_file() {
+        fs::read(path)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
     }
 }
 

@@ -238,3 +238,20 @@ fn texts_that_are_no_limits_are_told_why() {
     );
     assert_eq!(limits("").each().len(), 0);
 }
+
+#[test]
+fn what_a_request_cost_beyond_its_reservation_counts_for_a_key_that_was_removed() {
+    for text in ["10/s", "10/s in 10", "10/s sliding-log", "10/s fixed-window"] {
+        let clock = nanopace::ManualClock::new();
+        let engine: DecisionEngine<_> =
+            DecisionEngine::new(nanopace_keyed::Uniform::new(limits(text)), 10);
+        let keyed = nanopace_keyed::Keyed::with_engine(engine, clock.clone());
+        let reservation = keyed.reserve("alice", 1).unwrap();
+        clock.set(at(10_000_000_000));
+        assert_eq!(keyed.sweep(usize::MAX), 1);
+        reservation.commit_costs(500);
+        assert_eq!(keyed.standing("alice").unwrap().remaining, 0, "{text}");
+        drop(keyed.reserve("bob", 1).unwrap());
+        assert_eq!(keyed.standing("bob").unwrap().remaining, 10, "{text}");
+    }
+}

@@ -134,3 +134,18 @@ fn one_subscriber_is_one_key() {
     assert_eq!(of("2001:db8::1"), of("2001:db8::2"));
     assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
 }
+
+#[test]
+fn separators_in_quotes_separate_nothing() {
+    let forwarded = Forwarded::behind(1).in_field(FORWARDED);
+    for line in [
+        r#"for=7.7.7.8;host="a,for=8.8.9.1""#,
+        r#"host="a;for=8.8.9.1";for=7.7.7.8"#,
+        r#"for=7.7.7.8;host="a,b""#,
+        r#"for="7.7.7.8";host="a\",for=8.8.9.1""#,
+        r#"for="8.8.9.1, for=7.7.7.8;host="a,b""#,
+        r#"host="\\";for=7.7.7.8"#,
+    ] {
+        assert_eq!(key(&forwarded, &FORWARDED, &[line]), "7.7.7.8".parse().ok(), "{line}");
+    }
+}
