@@ -271,10 +271,24 @@ impl Limit {
         now: Nanos,
         n: u64,
     ) -> Result<(), Rejected> {
+        self.forget_back(state, now);
         with_law!(self, state, |rule, own| rule.decide(own, now, n))
     }
 
+    /// Forgets how far a rate's debt has gone back when no request is left that this matters for. So
+    /// a state that is idle is as good as a fresh one, also when the limit changes.
+    #[inline]
+    fn forget_back(&self, state: &mut LimitState, now: Nanos) {
+        if let (Law::Gcra { rule, .. }, LimitState::Word { word, back: back @ 1.. }) =
+            (&self.law, state)
+            && rule.schedule().all_paid_from(*word) <= now
+        {
+            *back = 0;
+        }
+    }
+
     pub(crate) fn advance(&self, state: &mut LimitState, now: Nanos) {
+        self.forget_back(state, now);
         with_law!(self, state, |rule, own| rule.advance(own, now));
     }
 

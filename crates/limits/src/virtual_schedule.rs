@@ -96,6 +96,9 @@ impl VirtualSchedule {
 
     /// The debt with `n` more, which `check` may not allow.
     pub(crate) fn owing_beyond(&self, owed: u64, now: Nanos, n: u64) -> u64 {
+        if n == 0 {
+            return owed;
+        }
         self.base(owed, now).saturating_add(n.saturating_mul(self.cost_units))
     }
 
