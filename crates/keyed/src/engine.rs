@@ -1,6 +1,5 @@
 //! The decision engine: it applies the limits of a key to what was counted for it.
 
-use crate::requests::Keep;
 use crate::{KeyRejected, LimitsOf, RequestStore};
 use nanopace::Nanos;
 use nanopace_limits::{Costs, Limits, LimitsState, Receipt, Rejected, Rule};
@@ -200,14 +199,7 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        self.step(
-            key,
-            || now,
-            |limits, state, at| {
-                limits.decide(state, at, n)?;
-                Ok(((), Keep::unless_nothing(n)))
-            },
-        )
+        self.step(key, || now, |limits, state, at| Ok(limits.decide(state, at, n)?))
     }
 
     /// Returns what [`try_acquire_n_at`](DecisionEngine::try_acquire_n_at) would answer. Counts and
@@ -245,7 +237,7 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         &self,
         key: &Q,
         now: impl Fn() -> Nanos,
-        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<(T, Keep), KeyRejected>,
+        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, KeyRejected>,
     ) -> Result<T, KeyRejected>
     where
         K: Borrow<Q>,

@@ -1,6 +1,5 @@
 //! The front door: limits by key that own their clock and are shared by their clones.
 
-use crate::requests::Keep;
 use crate::{DecisionEngine, KeyRejected, LimitsOf, Uniform};
 use nanopace::{Clock, Nanos, TscClock};
 use nanopace_limits::{Costs, Decision, Limits, LimitsState, Line, Meter, Receipt, Rule, Standing};
@@ -31,7 +30,10 @@ pub(crate) const MAX_KEYS: usize = 1 << 20;
 /// The clock is read under the lock under which a decision is made, so the decisions on a key are in
 /// the order of their moments. Whatever threads do, a limit holds in every span of the clock.
 #[derive(Debug)]
-pub struct Keyed<K = String, C = Uniform, S = RandomState>(Arc<Inner<K, C, S>>, Meter);
+pub struct Keyed<K = String, C = Uniform, S = RandomState> {
+    inner: Arc<Inner<K, C, S>>,
+    meter: Meter,
+}
 
 #[derive(Debug)]
 struct Inner<K, C, S> {
@@ -42,7 +44,7 @@ struct Inner<K, C, S> {
 
 impl<K, C, S> Clone for Keyed<K, C, S> {
     fn clone(&self) -> Self {
-        Keyed(Arc::clone(&self.0), self.1.clone())
+        Keyed { inner: Arc::clone(&self.inner), meter: self.meter.clone() }
     }
 }
 
@@ -77,8 +79,8 @@ impl<K: Hash + Eq, S: BuildHasher> Keyed<K, Uniform, S> {
     /// # Ok::<(), nanopace_keyed::LimitsError>(())
     /// ```
     pub fn set_limits(&self, limits: Limits) {
-        self.0.engine.config().set(limits);
-        self.0.line.call_all();
+        self.inner.engine.config().set(limits);
+        self.inner.line.call_all();
     }
 }
 
@@ -145,11 +147,12 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         engine: DecisionEngine<C, K, S>,
         clock: Box<dyn Clock>,
     ) -> Keyed<K, C, S> {
-        Keyed(Arc::new(Inner { engine, clock, line: Line::new() }), Meter::default())
+        let inner = Arc::new(Inner { engine, clock, line: Line::new() });
+        Keyed { inner, meter: Meter::default() }
     }
 
     pub(crate) fn with_meter(self, meter: Meter) -> Keyed<K, C, S> {
-        Keyed(self.0, meter)
+        Keyed { meter, ..self }
     }
 
     /// The engine, with the configuration and the store of what was counted.
@@ -164,7 +167,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// ```
     #[must_use]
     pub fn engine(&self) -> &DecisionEngine<C, K, S> {
-        &self.0.engine
+        &self.inner.engine
     }
 
     /// Removes keys that are idle now; looks at no more than `looks` places, and returns how many
@@ -180,19 +183,19 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// ```
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn sweep(&self, looks: usize) -> usize {
-        self.0.engine.requests().sweep(self.clock().now(), looks)
+        self.inner.engine.requests().sweep(self.clock().now(), looks)
     }
 
     pub(crate) fn clock(&self) -> &dyn Clock {
-        &*self.0.clock
+        &*self.inner.clock
     }
 
     pub(crate) fn meter(&self) -> &Meter {
-        &self.1
+        &self.meter
     }
 
     pub(crate) fn line(&self) -> &Line<K> {
-        &self.0.line
+        &self.inner.line
     }
 
     /// Lets one request in for `key` now, or says why not.
@@ -237,10 +240,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        self.answer(key, |limits, state, at| {
-            limits.decide(state, at, n)?;
-            Ok(((), Keep::unless_nothing(n)))
-        })
+        self.answer(key, |limits, state, at| Ok(limits.decide(state, at, n)?))
     }
 
     /// Lets one request in for `key` now that costs each limit something of its own: one cost for
@@ -270,10 +270,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         C: LimitsOf<Q>,
     {
         let costs = costs.into();
-        self.answer(key, |limits, state, at| {
-            limits.decide_costs(state, at, costs)?;
-            Ok(((), Keep::Yes))
-        })
+        self.answer(key, |limits, state, at| Ok(limits.decide_costs(state, at, costs)?))
     }
 
     /// Lets one request in for `key` now or not, and says how the key's limits stand.
@@ -323,11 +320,9 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         C: LimitsOf<Q>,
     {
         let costs = costs.into();
-        let decision = self.step(key, |limits, state, at| {
-            let decision = limits.decision_costs(state, at, costs)?;
-            Ok((decision, if decision.is_allowed() { Keep::Yes } else { Keep::No }))
-        });
-        self.1.answered(decision.as_ref().is_ok_and(Decision::is_allowed));
+        let decision =
+            self.step(key, |limits, state, at| Ok(limits.decision_costs(state, at, costs)?));
+        self.meter.answered(decision.as_ref().is_ok_and(Decision::is_allowed));
         decision
     }
 
@@ -358,10 +353,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         C: LimitsOf<Q>,
     {
         let costs = costs.into();
-        let reserve = |limits: &Arc<Limits>, state: &mut _, at| {
-            Ok((limits.reserve(state, at, costs)?, Keep::Yes))
-        };
-        let receipt = self.answer(key, reserve)?;
+        let receipt =
+            self.answer(key, |limits, state, at| Ok(limits.reserve(state, at, costs)?))?;
         Ok(KeyReservation { keyed: self.clone(), request: Some((key.to_owned(), receipt)) })
     }
 
@@ -384,14 +377,14 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         C: LimitsOf<Q>,
     {
         let look = |limits: &Limits, state: &_, at| Ok(limits.tightest(state, at).1);
-        self.0.engine.look(key, || self.clock().now(), look).map(|(standing, _)| standing)
+        self.inner.engine.look(key, || self.clock().now(), look).map(|(standing, _)| standing)
     }
 
     /// The answer to a request, which is counted when the lock is let go.
     fn answer<Q, T>(
         &self,
         key: &Q,
-        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<(T, Keep), KeyRejected>,
+        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, KeyRejected>,
     ) -> Result<T, KeyRejected>
     where
         K: Borrow<Q>,
@@ -399,21 +392,21 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         C: LimitsOf<Q>,
     {
         let answer = self.step(key, step);
-        self.1.answered(answer.is_ok());
+        self.meter.answered(answer.is_ok());
         answer
     }
 
     pub(crate) fn step<Q, T>(
         &self,
         key: &Q,
-        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<(T, Keep), KeyRejected>,
+        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, KeyRejected>,
     ) -> Result<T, KeyRejected>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        self.0.engine.step(key, || self.clock().now(), step)
+        self.inner.engine.step(key, || self.clock().now(), step)
     }
 }
 
@@ -469,7 +462,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> KeyReservation<K, C, S> {
 
     fn settle(&mut self, actual: Costs<'_>) {
         if let Some((key, receipt)) = self.request.take() {
-            let Inner { engine, clock, line } = &*self.keyed.0;
+            let Inner { engine, clock, line } = &*self.keyed.inner;
             // A key that is new to the store had nothing to give back.
             if let Some(key) = engine.settle(key, || clock.now(), &receipt, actual) {
                 line.call(&key);

@@ -32,20 +32,6 @@ pub enum WhenFull {
     EvictExpired,
 }
 
-/// Whether a new key's state is kept.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keep {
-    Yes,
-    No,
-}
-
-impl Keep {
-    /// A request for nothing leaves nothing to keep.
-    pub(crate) fn unless_nothing(n: u64) -> Keep {
-        if n > 0 { Keep::Yes } else { Keep::No }
-    }
-}
-
 /// One rule for each of many keys. It counts in memory what was let in for each key.
 ///
 /// Keys are spread over shards by their hash. Each shard is a table behind a mutex of its own, so
@@ -257,14 +243,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        self.step(
-            key,
-            || now,
-            |rule, state, at| {
-                rule.decide(state, at, n)?;
-                Ok(((), Keep::unless_nothing(n)))
-            },
-        )
+        self.step(key, || now, |rule, state, at| Ok(rule.decide(state, at, n)?))
     }
 
     /// Returns what [`try_acquire_n_at`](RequestStore::try_acquire_n_at) would answer. Counts and
@@ -331,13 +310,13 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         removed
     }
 
-    /// A step on the state of the key, or on a fresh one, at the moment that `now` shows. The step
-    /// says whether a fresh state is to be kept.
+    /// A step on the state of the key, or on a fresh one, at the moment that `now` shows. A fresh one
+    /// is kept unless it is idle after the step.
     pub(crate) fn step<Q, T>(
         &self,
         key: &Q,
         now: impl Fn() -> Nanos,
-        step: impl Fn(&R, &mut R::State, Nanos) -> Result<(T, Keep), KeyRejected>,
+        step: impl Fn(&R, &mut R::State, Nanos) -> Result<T, KeyRejected>,
     ) -> Result<T, KeyRejected>
     where
         K: Borrow<Q>,
@@ -356,7 +335,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         &self,
         key: &Q,
         now: &impl Fn() -> Nanos,
-        step: &impl Fn(&R, &mut R::State, Nanos) -> Result<(T, Keep), KeyRejected>,
+        step: &impl Fn(&R, &mut R::State, Nanos) -> Result<T, KeyRejected>,
     ) -> Result<T, KeyRejected>
     where
         K: Borrow<Q>,
@@ -367,17 +346,21 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         let now = now();
         let at = now.max(shard.horizon);
         if let Some(entry) = shard.entries.find_mut(hash, |entry| entry.key.borrow() == key) {
-            return step(&self.rule, &mut entry.state, at).map(|(answer, _)| answer);
+            return step(&self.rule, &mut entry.state, at);
         }
         let mut state = self.rule.fresh();
-        let (answer, keep) = step(&self.rule, &mut state, at)?;
-        if keep == Keep::Yes {
+        let answer = step(&self.rule, &mut state, at)?;
+        if !self.rule.is_idle(&state, at) {
             self.tidy(&mut shard, LOOKS_PER_INSERTION, now);
             self.reserve()?;
-            let entry = Entry { key: key.to_owned(), state };
-            shard.entries.insert_unique(hash, entry, |entry| self.hasher.hash_one(&entry.key));
+            self.insert(&mut shard, hash, Entry { key: key.to_owned(), state });
         }
         Ok(answer)
+    }
+
+    /// Adds a new key, for which there is a place.
+    fn insert(&self, shard: &mut Shard<K, R::State>, hash: u64, entry: Entry<K, R::State>) {
+        shard.entries.insert_unique(hash, entry, |entry| self.hasher.hash_one(&entry.key));
     }
 
     /// A step on a copy of the key's state, or on a fresh one; says whether there is an entry.
@@ -417,12 +400,14 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         }
         let mut state = self.rule.fresh();
         edit(&mut state, at);
-        self.tidy(&mut shard, LOOKS_WHEN_FULL, now);
-        if self.rule.is_idle(&state, at) || self.reserve().is_err() {
+        if self.rule.is_idle(&state, at) {
             return Some(key);
         }
-        let entry = Entry { key, state };
-        shard.entries.insert_unique(hash, entry, |entry| self.hasher.hash_one(&entry.key));
+        self.tidy(&mut shard, LOOKS_WHEN_FULL, now);
+        if self.reserve().is_err() {
+            return Some(key);
+        }
+        self.insert(&mut shard, hash, Entry { key, state });
         None
     }
 

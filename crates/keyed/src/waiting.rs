@@ -1,6 +1,5 @@
 //! Waiting until a key's limits let a request in.
 
-use crate::requests::Keep;
 use crate::{KeyRejected, Keyed, LimitsOf};
 use nanopace::Nanos;
 use nanopace_limits::{Costs, Refusal, Wait, WaitError, Waiter};
@@ -85,9 +84,6 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        self.step(key, |limits, state, at| {
-            limits.admit(state, at, costs)?;
-            Ok(((), Keep::Yes))
-        })
+        self.step(key, |limits, state, at| Ok(limits.admit(state, at, costs)?))
     }
 }

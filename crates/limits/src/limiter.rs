@@ -35,7 +35,10 @@ use std::time::Duration;
 /// The clock is read under the lock under which the decision is made, so decisions are in the
 /// order of their moments. Whatever threads do, a limit holds in every span of the clock.
 #[derive(Clone, Debug)]
-pub struct Limiter(Arc<Inner>, Meter);
+pub struct Limiter {
+    inner: Arc<Inner>,
+    meter: Meter,
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -86,7 +89,8 @@ impl Limiter {
         let state = limits.fresh();
         let shared = Mutex::new(Shared { limits: Arc::new(limits), state });
         let (shared, clock) = (CachePadded::new(shared), Box::new(clock));
-        Limiter(Arc::new(Inner { shared, clock, line: Line::new() }), Meter::default())
+        let inner = Arc::new(Inner { shared, clock, line: Line::new() });
+        Limiter { inner, meter: Meter::default() }
     }
 
     /// The same limiter, whose answers are counted under that name from now on: [`Meter`] says what
@@ -108,7 +112,7 @@ impl Limiter {
     }
 
     pub(crate) fn with_meter(self, meter: Meter) -> Limiter {
-        Limiter(self.0, meter)
+        Limiter { meter, ..self }
     }
 
     /// Lets one request in now, or says why not.
@@ -196,7 +200,7 @@ impl Limiter {
     #[must_use]
     pub fn decide_n(&self, n: u64) -> Decision {
         let decision = self.with(|limits, state, now| limits.decision(state, now, n));
-        self.1.answered(decision.is_allowed());
+        self.meter.answered(decision.is_allowed());
         decision
     }
 
@@ -215,7 +219,7 @@ impl Limiter {
     pub fn decide_costs<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<Decision, CostsRejected> {
         let costs = costs.into();
         let decision = self.with(|limits, state, now| limits.decision_costs(state, now, costs));
-        self.1.answered(decision.as_ref().is_ok_and(Decision::is_allowed));
+        self.meter.answered(decision.as_ref().is_ok_and(Decision::is_allowed));
         decision
     }
 
@@ -269,7 +273,7 @@ impl Limiter {
     /// ```
     #[must_use]
     pub fn limits(&self) -> Arc<Limits> {
-        Arc::clone(&lock(&self.0.shared).limits)
+        Arc::clone(&lock(&self.inner.shared).limits)
     }
 
     /// Changes the limits in one step. What was let in stays counted: [`Limits`] say how.
@@ -285,14 +289,14 @@ impl Limiter {
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     pub fn set_limits(&self, limits: Limits) {
-        let mut shared = lock(&self.0.shared);
-        let now = self.0.clock.now();
+        let mut shared = lock(&self.inner.shared);
+        let now = self.inner.clock.now();
         let Shared { limits: old, state } = &mut *shared;
         old.advance(state, now);
         *state = limits.carry(old, state, now);
         *old = Arc::new(limits);
         drop(shared);
-        self.0.line.call(&());
+        self.inner.line.call(&());
     }
 
     /// Waits in this thread until one request gets in, and returns how long that took. Threads and
@@ -329,12 +333,12 @@ impl Limiter {
     /// ```
     pub fn wait(&self, wait: Wait<'_>) -> Result<Duration, WaitError<CostsRejected>> {
         let end = self.waiter(wait).block(self.clock(), || self.admit(wait.costs()));
-        self.1.waited(&end);
+        self.meter.waited(&end);
         end
     }
 
     pub(crate) fn waiter(&self, wait: Wait<'_>) -> Waiter<'_, (), ()> {
-        Waiter::new(&self.0.line, &(), wait, self.0.clock.now())
+        Waiter::new(&self.inner.line, &(), wait, self.inner.clock.now())
     }
 
     /// Lets a request in if it fits now, and counts nothing otherwise.
@@ -344,18 +348,18 @@ impl Limiter {
 
     /// The clock that it decides by.
     pub(crate) fn clock(&self) -> &dyn Clock {
-        &*self.0.clock
+        &*self.inner.clock
     }
 
     /// What counts the answers.
     #[cfg(feature = "async")]
     pub(crate) fn meter(&self) -> &Meter {
-        &self.1
+        &self.meter
     }
 
     pub(crate) fn settle(&self, receipt: &Receipt, actual: Costs<'_>) {
         self.with(|limits, state, now| limits.settle(state, now, receipt, actual));
-        self.0.line.call(&());
+        self.inner.line.call(&());
     }
 
     /// The answer to a request, which is counted when the lock is let go.
@@ -364,13 +368,13 @@ impl Limiter {
         step: impl FnOnce(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, E>,
     ) -> Result<T, E> {
         let answer = self.with(step);
-        self.1.answered(answer.is_ok());
+        self.meter.answered(answer.is_ok());
         answer
     }
 
     fn with<T>(&self, step: impl FnOnce(&Arc<Limits>, &mut LimitsState, Nanos) -> T) -> T {
-        let mut shared = lock(&self.0.shared);
-        let now = self.0.clock.now();
+        let mut shared = lock(&self.inner.shared);
+        let now = self.inner.clock.now();
         let Shared { limits, state } = &mut *shared;
         step(limits, state, now)
     }

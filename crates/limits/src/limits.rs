@@ -1,8 +1,7 @@
 //! Several limits at once, in words, which may give way to others.
 
 use crate::costs::Costs;
-use crate::limit::LimitState;
-use crate::limit::Place;
+use crate::limit::{LimitState, Place};
 use crate::replaced::{Account, Replaced};
 use crate::{CostsRejected, Decision, Limit, LimitsState, Rejected, Rule, Standing};
 use alloc::sync::Arc;
@@ -223,16 +222,8 @@ impl Limits {
         let costs = costs.into();
         costs.fit(self.0.len())?;
         self.check_each(state, now, costs)?;
-        Ok(self.decide_each(state, now, costs)?)
-    }
-
-    /// The receipt of the request that the state has just counted.
-    pub(crate) fn receipt(self: &Arc<Limits>, state: &LimitsState, costs: Costs<'_>) -> Receipt {
-        Receipt {
-            limits: Arc::clone(self),
-            costs: (0..self.0.len()).map(|limit| costs.of(limit)).collect(),
-            places: self.each_with(state).map(|(limit, state)| limit.counted_at(state)).collect(),
-        }
+        self.count_each(state, now, costs);
+        Ok(())
     }
 
     /// Lets in a request that can be taken back, or says why not.
@@ -261,7 +252,11 @@ impl Limits {
     ) -> Result<Receipt, CostsRejected> {
         let costs = costs.into();
         self.decide_costs(state, now, costs)?;
-        Ok(self.receipt(state, costs))
+        Ok(Receipt {
+            limits: Arc::clone(self),
+            costs: (0..self.0.len()).map(|limit| costs.of(limit)).collect(),
+            places: self.each_with(state).map(|(limit, state)| limit.counted_at(state)).collect(),
+        })
     }
 
     /// The whole decision, and how that limit stands after it which has rejected the request for
@@ -288,18 +283,22 @@ impl Limits {
     ) -> Result<(), Rejected> {
         let answer = self.check_each(state, now, costs);
         match answer {
-            Ok(()) if costs.largest() == 0 => (),
+            Ok(()) => self.count_each(state, now, costs),
             Err(Rejected::ExceedsCapacity { .. }) => (),
             Err(Rejected::NotUntil(_)) => {
                 self.advance(state, now);
                 self.refuse_costs(state, now, costs);
             }
-            Ok(()) => {
-                self.advance(state, now);
-                self.debit_costs(state, now, costs);
-            }
         }
         answer
+    }
+
+    /// Counts what may be let in. A request for nothing does not count as an arrival.
+    fn count_each(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) {
+        if costs.largest() > 0 {
+            self.advance(state, now);
+            self.debit_costs(state, now, costs);
+        }
     }
 
     /// If several limits reject the request, the answer is the one with the longest wait.

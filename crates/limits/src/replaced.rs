@@ -2,10 +2,9 @@
 
 use crate::limit::{Kind, Law, LimitState};
 use crate::{Limit, Rejected};
-use nanopace_nanos::Nanos;
-
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use nanopace_nanos::Nanos;
 
 /// The most replaced limits that a key's entry keeps counting for.
 const MOST_REPLACED: usize = 8;
@@ -115,7 +114,8 @@ impl Account {
     }
 
     fn is_idle(&self, now: Nanos) -> bool {
-        self.idle_from() <= now && self.idle_from() < Nanos::MAX
+        let from = self.idle_from();
+        from <= now && from < Nanos::MAX
     }
 }
 
