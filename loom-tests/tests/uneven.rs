@@ -6,7 +6,7 @@ use loom_tests::{
     MICRO, assert_balanced, at, drain, explore, explore_less, intended_ns, manual, slots, span,
     spawn,
 };
-use nanopace::{Arrivals, Ended, Refused, Shard, ShardError};
+use nanopace::{Arrivals, Ended, Grant, Lease, ManualClock, Pacer, Refused, Shard, ShardError};
 
 /// The first of two processes.
 fn first_of_two() -> Shard {
@@ -118,6 +118,62 @@ fn a_lane_goes_on_during_a_change_of_shards() {
         assert_eq!(slots(grants), [0, 1, 2, 3, 4, 5, 6, 8].map(|micros| micros * MICRO));
         assert_balanced(&pacer);
     });
+}
+
+/// A lease reaches a caller that waits for one.
+///
+/// Threads: one that acquires; one that leases the slots from number 1 on without the first two, and
+/// moves the clock on. One slot was leased, and has started. Edit: a lease changes no revision.
+#[test]
+fn a_lease_reaches_who_waits() {
+    explore_less(1, "a_lease_reaches_who_waits", || {
+        let (clock, pacer, first) = leased();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap()
+        });
+        pacer.lease(1, &[Lease::nothing(3), all_until(5)]).unwrap();
+        clock.advance(span(4 * MICRO));
+        let other = other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain([first, other]);
+        assert_eq!(slots(grants), [0, 3, 4].map(|micros| micros * MICRO));
+        assert_balanced(&pacer);
+    });
+}
+
+/// A slot that may start is not leased away, and its caller gets it.
+///
+/// Threads: one that acquires; one that leases what it acquires to somebody else, which is refused.
+/// Edit: what is due may be leased away.
+#[test]
+fn a_slot_that_may_start_is_not_leased_away() {
+    explore("a_slot_that_may_start_is_not_leased_away", || {
+        let (clock, pacer, first) = leased();
+        pacer.lease(1, &[all_until(2)]).unwrap();
+        clock.advance(span(1_500));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap()
+        });
+        assert_eq!(pacer.lease(1, &[Lease::nothing(3)]), Err(ShardError::TooLate));
+        let other = other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain([first, other]);
+        assert_eq!(slots(grants), [0, MICRO]);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A pacer whose slot 0 was leased, and has started.
+fn leased() -> (ManualClock, Pacer, Grant) {
+    let (clock, builder) = manual("1M/s");
+    let pacer = builder.leased().build();
+    pacer.lease(0, &[all_until(1)]).unwrap();
+    let first = pacer.acquire().unwrap();
+    (clock, pacer, first)
+}
+
+fn all_until(until: u64) -> Lease {
+    Lease::of(Shard::new(0, 1).unwrap(), until)
 }
 
 /// Recorded arrivals have one owner each and start as they were recorded; behind the last one there

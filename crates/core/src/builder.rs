@@ -39,6 +39,7 @@ pub struct PacerBuilder {
     load: Load,
     arrivals: Arrivals,
     shard: Shard,
+    leased: bool,
     policy: Policy,
     clock: Option<Box<dyn Clock>>,
     pausing: Pausing,
@@ -124,6 +125,7 @@ impl PacerBuilder {
             load,
             arrivals: Arrivals::even(),
             shard: Shard::whole(),
+            leased: false,
             policy,
             clock: None,
             pausing: Pausing::new(),
@@ -179,6 +181,24 @@ impl PacerBuilder {
     /// ```
     pub fn shard(mut self, shard: Shard) -> PacerBuilder {
         self.shard = shard;
+        self
+    }
+
+    /// The process has no slots until they are leased by [`Pacer::lease`]; without this it has those
+    /// of its [`shard`](PacerBuilder::shard). Callers wait meanwhile.
+    ///
+    /// ```
+    /// use nanopace::{Lease, ManualClock, Pacer, Refused, Shard};
+    ///
+    /// let builder = Pacer::builder("10/s".parse()?).leased().clock(ManualClock::jumping());
+    /// let pacer = builder.build();
+    /// assert!(matches!(pacer.try_acquire(), Err(Refused::NotUntil(nanopace::Nanos::MAX))));
+    /// pacer.lease(0, &[Lease::of(Shard::new(0, 2)?, 100)])?;
+    /// assert!(pacer.try_acquire().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn leased(mut self) -> PacerBuilder {
+        self.leased = true;
         self
     }
 
@@ -583,6 +603,7 @@ impl PacerBuilder {
         let now = clock.now().signed();
         let end = End::new(self.slots, self.until.map(|until| now.saturating_add(span_ns(until))));
         let slots = Slots::new(self.arrivals, self.shard);
+        let slots = if self.leased { slots.leased() } else { slots };
         let mut schedule = Schedule::new(self.load, slots, self.policy, end, now);
         match self.start {
             Start::Now => {}

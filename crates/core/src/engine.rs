@@ -6,7 +6,7 @@ use crate::pause::{self, Hold, Pausing};
 use crate::schedule::Schedule;
 use crate::stats::{StartTimes, Statistics};
 use crate::timeline::{Claimed, Plan, Step, Timeline};
-use crate::{Ended, Grant, Nanos, Refused, Shard, ShardError};
+use crate::{Ended, Grant, Lease, Nanos, Refused, Shard, ShardError};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 #[derive(Debug)]
@@ -77,5 +77,10 @@ impl Engine {
 
     pub(crate) fn set_shard(&self, shard: Shard, from: u64) -> Result<(), ShardError> {
         self.timeline.set_shard(&*self.clock, shard, from).then_some(()).ok_or(ShardError::TooLate)
+    }
+
+    pub(crate) fn lease(&self, from: u64, leases: &[Lease]) -> Result<(), ShardError> {
+        let is_leased = self.timeline.lease(&*self.clock, from, leases);
+        is_leased.then_some(()).ok_or(ShardError::TooLate)
     }
 }

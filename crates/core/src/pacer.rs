@@ -5,7 +5,7 @@ use crate::nanos::span_ns;
 use crate::schedule::Schedule;
 use crate::timeline::Fast;
 use crate::{
-    Ended, Grant, Ledger, Nanos, Rate, Refused, Shape, Shard, ShardError, Stats, Strictness,
+    Ended, Grant, Lease, Ledger, Nanos, Rate, Refused, Shape, Shard, ShardError, Stats, Strictness,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -382,6 +382,34 @@ impl Pacer {
     /// ```
     pub fn set_shard(&self, shard: Shard, from: u64) -> Result<(), ShardError> {
         self.0.set_shard(shard, from)
+    }
+
+    /// From the slot with the number `from` in the whole load on, this process has the slots that
+    /// are leased here, one [`Lease`] behind the other, and none behind the last: callers that take
+    /// a slot there wait until one is leased. A last lease until `u64::MAX` says that no more will be.
+    ///
+    /// It replaces what was leased from that slot on. Slots that callers hold there, and that may
+    /// not start yet, move as they would with a change of rate. For what hands out the slots of one
+    /// load to many machines while it runs; see [`leased`](crate::PacerBuilder::leased).
+    ///
+    /// ```
+    /// use nanopace::{Lease, ManualClock, Pacer, Shard};
+    ///
+    /// let builder = Pacer::builder("10/s".parse()?).leased().clock(ManualClock::jumping());
+    /// let pacer = builder.build();
+    /// pacer.lease(0, &[Lease::of(Shard::new(1, 2)?, 8)])?; // slots 1, 3, 5 and 7
+    /// let claim = pacer.claim()?;
+    /// assert_eq!(claim.delay()?.as_millis(), 100);
+    /// pacer.lease(0, &[Lease::of(Shard::new(0, 1)?, 4)])?; // slots 0 to 3 instead
+    /// assert_eq!(claim.delay()?.as_millis(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ShardError::TooLate`] if a slot with that number or a higher one may have started. Nothing
+    /// is changed.
+    pub fn lease(&self, from: u64, leases: &[Lease]) -> Result<(), ShardError> {
+        self.0.lease(from, leases)
     }
 
     /// From now on late starts are treated with this [strictness](Strictness).

@@ -28,7 +28,8 @@ mod line;
 mod policy;
 mod slots;
 
-use crate::position::{RANGE, SLOT, after, before, earlier, later, ticks_between};
+use crate::lease::Lease;
+use crate::position::{RANGE, SLOT, after, before, earlier, first_after, later, ticks_between};
 use crate::shape::Shape;
 use crate::shard::Shard;
 use crate::strictness::Rule;
@@ -267,6 +268,12 @@ impl Schedule {
             self.go_on(self.schedule_time(now));
         }
         self.history.set_shard(shard, from, next)
+    }
+
+    /// See [`Slots::lease`]. What is due in `lead_ns` may start without the lock meanwhile.
+    pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], lead_ns: i64, now: i64) -> bool {
+        let open = first_after(self.due_within(lead_ns, now));
+        self.history.lease(from, leases, open)
     }
 
     pub(crate) fn set_strictness(&mut self, strictness: Strictness, now: i64) {

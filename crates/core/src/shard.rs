@@ -101,6 +101,32 @@ impl Shard {
         let own = slots.filter(|&(_, owner)| owner == process).map(|(slot, _)| slot).collect();
         Ok(Shard { cycle, own })
     }
+
+    /// The slots whose number, divided by `cycle`, leaves one of these remainders.
+    ///
+    /// # Errors
+    /// [`ShardError::Remainder`] if there is none, or one that is not below `cycle`.
+    /// [`ShardError::Cycle`] if `cycle` is above 65 536.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{Shard, ShardError};
+    ///
+    /// assert_eq!(Shard::of(4, &[3])?, Shard::new(3, 4)?);
+    /// assert_eq!(Shard::of(4, &[2, 0])?.share(), 0.5);
+    /// assert_eq!(Shard::of(4, &[4]), Err(ShardError::Remainder));
+    /// # Ok::<(), ShardError>(())
+    /// ```
+    pub fn of(cycle: u32, remainders: &[u32]) -> Result<Shard, ShardError> {
+        if remainders.is_empty() || remainders.iter().any(|&number| number >= cycle) {
+            return Err(ShardError::Remainder);
+        }
+        let mut own: Vec<u64> = remainders.iter().copied().map(u64::from).collect();
+        own.sort_unstable();
+        own.dedup();
+        let cycle = u64::from(cycle);
+        (cycle <= MOST).then_some(Shard { cycle, own }).ok_or(ShardError::Cycle)
+    }
 }
 
 impl Shard {
@@ -146,6 +172,9 @@ impl Shard {
 
     /// If its slots lie evenly: one in so many.
     pub(crate) fn stride(&self) -> Option<u64> {
+        if !self.cycle.is_multiple_of(self.own.len() as u64) {
+            return None;
+        }
         let stride = self.cycle / self.own.len() as u64;
         let even = (0..=self.own.len() as u64).all(|n| self.global(n) == self.own[0] + n * stride);
         even.then_some(stride)
@@ -230,6 +259,11 @@ pub enum ShardError {
         "after division by what they have in common, weights may add up to 65536 at most: write smaller ones, such as 1/2:1:1"
     )]
     Cycle,
+    /// Remainders that are none of the cycle's.
+    #[error(
+        "a part of a load has at least one slot of each cycle: write numbers from 0 to one less than the cycle"
+    )]
+    Remainder,
     /// The change was to begin with a slot that is due or has been taken, or with one before it.
     #[error("that slot is due or has been taken: change with a later one")]
     TooLate,

@@ -22,6 +22,7 @@ mod reading;
 mod returned;
 
 use crate::clock::Clock;
+use crate::lease::Lease;
 use crate::nanos::span_ns;
 use crate::position::{SLOT, after, first_after, later};
 use crate::schedule::{Account, Schedule};
@@ -314,6 +315,18 @@ impl Timeline {
             is_set = schedule.set_shard(shard, from, later(self.next(), due), now);
         });
         is_set
+    }
+
+    /// See [`Slots::lease`](crate::schedule::Slots::lease). Slots that callers hold and that may not
+    /// start yet move, as they do with a change of rate. Models: `a_lease_reaches_who_waits`,
+    /// `a_slot_that_may_start_is_not_leased_away`.
+    pub(crate) fn lease(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> bool {
+        let mut is_leased = false;
+        let lead_ns = self.lead_ns.saturating_add(SKEW_NS);
+        self.change(clock, |schedule, now| {
+            is_leased = schedule.lease(from, leases, lead_ns, now);
+        });
+        is_leased
     }
 
     pub(crate) fn close(&self, clock: &dyn Clock) {

@@ -101,12 +101,25 @@ impl Curve {
     /// The last position that is reached at `time`. While the rate is zero, that is not the one at
     /// the count so far: it comes when the rate rises again, unless it has come before this piece.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
-        let count = self.count_at(time);
-        if self.shape.is_flat_at_ns(time.saturating_sub(self.origin)) {
-            let before = count.checked_sub(1).map(|before| slots.position_by(before));
-            return before.map_or(self.position, |before| later(before, self.position));
+        let reached = self.reached_at(time).map(|count| slots.position_by(count));
+        if self.is_flat_at(time) {
+            return reached.map_or(self.position, |reached| later(reached, self.position));
         }
-        slots.position_by(count)
+        reached.unwrap_or(self.position)
+    }
+
+    /// Whether it is known which slots are reached by `time`.
+    pub(crate) fn is_known_until(&self, time: i64, slots: &Slots) -> bool {
+        self.reached_at(time).is_none_or(|count| slots.is_known_until(count))
+    }
+
+    /// The last count whose slot is reached at `time`; none if there is none.
+    fn reached_at(&self, time: i64) -> Option<Count> {
+        self.count_at(time).checked_sub(Count::from(self.is_flat_at(time)))
+    }
+
+    fn is_flat_at(&self, time: i64) -> bool {
+        self.shape.is_flat_at_ns(time.saturating_sub(self.origin))
     }
 
     /// The count that is reached at `time`.

@@ -69,10 +69,12 @@ impl End {
         self.time.min(self.shape)
     }
 
-    /// The first position at which there is no slot any more; none if it is nowhere in range. The
-    /// last slot of a shape may start in the shape's very last nanosecond.
+    /// The first position at which there is no slot any more; none if it is nowhere in range, or
+    /// slots before it may still be leased. The last slot of a shape may start in the shape's very
+    /// last nanosecond.
     pub(super) fn position(&self, history: &History) -> Option<u64> {
-        let first_from = |time: i64| (time < i64::MAX).then(|| history.first_from(time));
+        let is_known = |time: i64| time < i64::MAX && history.is_known_until(time);
+        let first_from = |time: i64| is_known(time).then(|| history.first_from(time));
         [self.position, first_from(self.time), first_from(self.shape.saturating_add(1))]
             .into_iter()
             .flatten()

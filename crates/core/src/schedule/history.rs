@@ -9,6 +9,7 @@ use super::course::{Course, Pace};
 use super::curve::Curve;
 use super::line::Line;
 use super::slots::Slots;
+use crate::lease::Lease;
 use crate::position::{REACH, before, earlier, first_after, ticks_between};
 use crate::shard::Shard;
 
@@ -134,6 +135,14 @@ impl History {
         first_after(next.map_or(late, |next| earlier(late, next)))
     }
 
+    /// Whether it is known which slots before `time` are this process's.
+    pub(crate) fn is_known_until(&self, time: i64) -> bool {
+        match self.current() {
+            Course::Line(_) => true,
+            Course::Curve(curve) => curve.is_known_until(time.saturating_sub(1), &self.slots),
+        }
+    }
+
     /// The last position that has been reached at `now`.
     pub(crate) fn position_at(&self, now: i64) -> u64 {
         self.current().position_at(now, &self.slots)
@@ -219,6 +228,12 @@ impl History {
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
         self.revision += 1;
         self.slots.set_shard(shard, from, next)
+    }
+
+    /// See [`Slots::lease`].
+    pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], open: u64) -> bool {
+        self.revision += 1;
+        self.slots.lease(from, leases, open)
     }
 
     /// Bounds how much is remembered. Slots before `open` have been claimed and not given back.

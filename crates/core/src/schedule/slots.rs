@@ -7,20 +7,23 @@
 
 use crate::arrivals::Arrivals;
 use crate::count::{Count, ONE};
+use crate::lease::Lease;
 use crate::position::{REACH, SLOT, after, ticks_between};
 use crate::shard::Shard;
 
 const PART_BITS: u32 = SLOT.trailing_zeros();
 
-/// So many changes of shards are remembered, because callers may hold slots from before them.
-const EXACT: usize = 40;
+/// So many changes of shards are remembered, because callers may hold slots from before them: with
+/// leases of 20 ms some 20 s.
+const EXACT: usize = 1024;
 
 /// How positions are spread over counts.
 #[derive(Debug)]
 pub(crate) struct Slots {
     /// None if they are even: slot n of the load lies at the count n.
     arrivals: Option<Box<Arrivals>>,
-    /// In order. Before the first one this process has all slots.
+    /// In order. Before the first one this process has all slots. The last may be a *frontier*: what
+    /// lies behind it is not known yet.
     stripes: Vec<Stripe>,
     /// A slot's position, and how many slots lie before it.
     known: (u64, u64),
@@ -33,25 +36,33 @@ struct Stripe {
     first: u64,
     /// Its number in the whole load is at least this.
     from: u64,
-    shard: Shard,
+    /// None: it has no slots. Behind the last stripe it has none yet.
+    shard: Option<Shard>,
 }
 
 impl Stripe {
-    fn global(&self, own: u64) -> u64 {
-        self.shard.global(self.shard.locals_before(self.from).saturating_add(own - self.first))
+    fn global(&self, own: u64) -> Option<u64> {
+        let shard = self.shard.as_ref()?;
+        Some(shard.global(shard.locals_before(self.from).saturating_add(own - self.first)))
     }
 
     fn own_before(&self, global: u64) -> u64 {
-        let more = self.shard.locals_before(global) - self.shard.locals_before(self.from);
-        self.first.saturating_add(more)
+        let more = |shard: &Shard| shard.locals_before(global) - shard.locals_before(self.from);
+        self.first.saturating_add(self.shard.as_ref().map_or(0, more))
     }
 }
 
 impl Slots {
     pub(crate) fn new(arrivals: Arrivals, shard: Shard) -> Slots {
         let arrivals = (!arrivals.is_even()).then(|| Box::new(arrivals));
-        let stripe = (!shard.is_whole()).then_some(Stripe { first: 0, from: 0, shard });
+        let stripe =
+            (!shard.is_whole()).then_some(Stripe { first: 0, from: 0, shard: Some(shard) });
         Slots { arrivals, stripes: stripe.into_iter().collect(), known: (0, 0) }
+    }
+
+    /// The process has no slots until they are leased.
+    pub(crate) fn leased(self) -> Slots {
+        Slots { stripes: vec![Stripe { first: 0, from: 0, shard: None }], ..self }
     }
 
     /// Whether slot n lies at the count n: then a constant rate is a straight line.
@@ -64,7 +75,8 @@ impl Slots {
         let number = self.number(position).unwrap_or(0);
         let index = self.stripes.iter().rposition(|stripe| stripe.first <= number);
         let next = self.stripes.get(index.map_or(0, |index| index + 1));
-        let is_even = index.is_none_or(|index| self.stripes[index].shard.stride().is_some());
+        let stride = |index: usize| self.stripes[index].shard.as_ref().and_then(Shard::stride);
+        let is_even = index.is_none_or(|index| stride(index).is_some());
         let last = next.map_or(u64::MAX, |next| next.first - 1);
         (self.arrivals.is_none() && is_even).then(|| last - number)
     }
@@ -81,16 +93,51 @@ impl Slots {
         let is_ahead = self.number(next).is_none_or(|next| next <= first);
         if is_ahead {
             self.stripes.retain(|stripe| stripe.from < from);
-            self.stripes.push(Stripe { first, from, shard });
+            self.stripes.push(Stripe { first, from, shard: Some(shard) });
         }
         is_ahead
     }
 
-    /// Whether there is a slot at `position`: a replay has as many as were recorded.
+    /// From the slot with the number `from` in the whole load on, this process has what is leased,
+    /// and nothing yet behind that. False if a slot there lies before `open`, which may not have
+    /// started.
+    pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], open: u64) -> bool {
+        let first = self.own_before(from);
+        if self.number(open).is_some_and(|open| open > first) {
+            return false;
+        }
+        self.stripes.retain(|stripe| stripe.from < from);
+        let mut at = from;
+        for lease in leases.iter().filter(|lease| lease.until > from) {
+            self.go_on(at, lease.shard.clone());
+            at = lease.until;
+        }
+        // A frontier, also if the last lease is of nothing.
+        self.stripes.push(Stripe { first: self.own_before(at), from: at, shard: None });
+        true
+    }
+
+    /// A stripe from the slot of this number on, or a longer last one.
+    fn go_on(&mut self, from: u64, shard: Option<Shard>) {
+        if self.stripes.last().is_none_or(|last| last.shard != shard) {
+            self.stripes.push(Stripe { first: self.own_before(from), from, shard });
+        }
+    }
+
+    /// Whether it is known which slots up to `count` are this process's.
+    pub(crate) fn is_known_until(&self, count: Count) -> bool {
+        let frontier = self.stripes.last().filter(|stripe| stripe.shard.is_none());
+        frontier.is_none_or(|frontier| self.slots_by(count) <= frontier.from)
+    }
+
+    /// Whether there is a slot at `position`, or may be: a replay has as many as were recorded, and
+    /// behind the last lease that there can be there is none.
     pub(crate) fn has(&self, position: u64) -> bool {
-        let number = || self.global(self.number(position).unwrap_or(0));
+        let Some(number) = self.global(self.number(position).unwrap_or(0)) else {
+            return self.stripes.last().is_some_and(|frontier| frontier.from < u64::MAX);
+        };
         let limited = self.arrivals.as_ref().filter(|arrivals| !arrivals.is_endless());
-        limited.is_none_or(|arrivals| arrivals.count_of(number()).is_some())
+        limited.is_none_or(|arrivals| arrivals.count_of(number).is_some())
     }
 
     /// The count at which the slot at `position` lies, or a position between slots.
@@ -115,11 +162,7 @@ impl Slots {
             let part = (count % ONE) >> (ONE.trailing_zeros() - PART_BITS);
             return self.position(whole(count / ONE)).wrapping_add(whole(part));
         }
-        let slots = match &self.arrivals {
-            Some(arrivals) => arrivals.slots_by(count),
-            None => whole(count / ONE).saturating_add(1),
-        };
-        let slots = self.own_before(slots);
+        let slots = self.own_before(self.slots_by(count));
         let here = slots.checked_sub(1).map_or(0, |last| self.count_of_slot(last));
         let gap = self.count_of_slot(slots).saturating_sub(here).max(1);
         let part = parts(count.saturating_sub(here), gap);
@@ -136,8 +179,7 @@ impl Slots {
 
     /// Slots before `position` are not asked for again.
     pub(crate) fn forget_before(&self, position: u64) {
-        if let Some(number) = self.number(position) {
-            let number = self.global(number);
+        if let Some(number) = self.number(position).and_then(|number| self.global(number)) {
             self.arrivals.iter().for_each(|arrivals| arrivals.forget_before(number));
         }
     }
@@ -157,17 +199,27 @@ impl Slots {
         after(at, number.wrapping_sub(known))
     }
 
+    /// [`Count::MAX`]: never, or not known yet.
     fn count_of_slot(&self, number: u64) -> Count {
-        let number = self.global(number);
+        let count = self.global(number).and_then(|number| match &self.arrivals {
+            Some(arrivals) => arrivals.count_of(number),
+            None => Some(Count::from(number) * ONE),
+        });
+        count.unwrap_or(Count::MAX)
+    }
+
+    /// How many slots of the whole load lie at `count` or before it.
+    fn slots_by(&self, count: Count) -> u64 {
         match &self.arrivals {
-            Some(arrivals) => arrivals.count_of(number).unwrap_or(Count::MAX),
-            None => Count::from(number) * ONE,
+            Some(arrivals) => arrivals.slots_by(count),
+            None => whole(count / ONE).saturating_add(1),
         }
     }
 
-    fn global(&self, number: u64) -> u64 {
+    /// The number in the whole load of a slot of this process; none behind the frontier.
+    fn global(&self, number: u64) -> Option<u64> {
         let stripe = self.stripes.iter().rfind(|stripe| stripe.first <= number);
-        stripe.map_or(number, |stripe| stripe.global(number))
+        stripe.map_or(Some(number), |stripe| stripe.global(number))
     }
 
     fn own_before(&self, global: u64) -> u64 {

@@ -160,8 +160,8 @@ impl Entry<'_> {
     fn plan(&self, position: u64, now: i64) -> Plan {
         let schedule = &self.locked.schedule;
         let is_paused = schedule.is_paused();
-        let lead_ns = if is_paused { 0 } else { self.timeline.lead_ns };
         let release = if is_paused { i64::MAX } else { schedule.release(position) };
+        let lead_ns = if release == i64::MAX { 0 } else { self.timeline.lead_ns };
         let due = release.saturating_sub(lead_ns);
         Plan {
             version: 0,

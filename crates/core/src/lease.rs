@@ -1,0 +1,43 @@
+//! Which slots of a load a process has for a while.
+
+use crate::Shard;
+
+/// The slots of a load that a process has up to one of them, for [`Pacer::lease`](crate::Pacer::lease).
+///
+/// ```
+/// use nanopace::{Lease, ManualClock, Pacer, Rate, Refused, Shard};
+///
+/// let builder = Pacer::builder(Rate::per_second(1_000)?).leased().clock(ManualClock::jumping());
+/// let pacer = builder.build();
+/// assert!(matches!(pacer.try_acquire(), Err(Refused::NotUntil(_)))); // nothing is leased yet
+///
+/// // Up to slot 10 each fourth, then up to slot 20 nothing, then up to slot 30 two in four.
+/// let (fourth, two) = (Shard::new(3, 4)?, Shard::of(4, &[0, 1])?);
+/// pacer.lease(0, &[Lease::of(fourth, 10), Lease::nothing(20), Lease::of(two, 30)])?;
+/// let started = pacer.now();
+/// let ms = |grant: nanopace::Grant| (grant.intended_start() - started).as_millis();
+/// let starts: Result<Vec<_>, _> = (0..7).map(|_| pacer.acquire().map(ms)).collect();
+/// assert_eq!(starts?, [3, 7, 20, 21, 24, 25, 28]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    pub(crate) until: u64,
+    /// None: nothing.
+    pub(crate) shard: Option<Shard>,
+}
+
+impl Lease {
+    /// The slots of `shard` before the slot with the number `until` in the whole load, which is not
+    /// one of them.
+    #[must_use]
+    pub fn of(shard: Shard, until: u64) -> Lease {
+        Lease { until, shard: Some(shard) }
+    }
+
+    /// No slot before that one.
+    #[must_use]
+    pub fn nothing(until: u64) -> Lease {
+        Lease { until, shard: None }
+    }
+}
