@@ -7,6 +7,8 @@
 
 mod compose;
 mod custom;
+#[cfg(test)]
+mod laws;
 mod leaf;
 mod level;
 mod make;
@@ -25,7 +27,7 @@ use crate::count::{Count, Fine, ONE, approximate, fine, whole};
 use crate::error::ShapeError;
 use crate::nanos::{duration, span_ns};
 use leaf::Leaf;
-use program::Program;
+use program::{Here, Program};
 use show::Text;
 use std::cmp::Ordering;
 use std::fmt;
@@ -75,8 +77,6 @@ use std::time::Duration;
 pub struct Shape {
     program: Arc<Program>,
     text: Arc<Text>,
-    /// Its rate, if it is nothing but one hold.
-    level: Option<Level>,
 }
 
 /// What the rate does between the points of a [`Shape::table`].
@@ -111,8 +111,7 @@ impl Shape {
     /// Slots per second after so long. At a jump it is the later rate, and behind the end it is 0.
     #[must_use]
     pub fn rate_at(&self, elapsed: Duration) -> f64 {
-        let leaf = self.program.leaf_at(span_ns(elapsed));
-        leaf.map_or(0.0, |(leaf, time_ns)| leaf.rate_hz(time_ns))
+        self.rate_at_ns(span_ns(elapsed))
     }
 
     /// When the slot of this number starts, counted from the shape's beginning; none if it has no
@@ -128,7 +127,8 @@ impl Shape {
 
     /// Slots per second after so long, as [`rate_at`](Shape::rate_at).
     pub(crate) fn rate_at_ns(&self, elapsed_ns: i64) -> f64 {
-        self.program.leaf_at(elapsed_ns.max(0)).map_or(0.0, |(leaf, time_ns)| leaf.rate_hz(time_ns))
+        let here = self.program.leaf_at(elapsed_ns.max(0));
+        here.map_or(0.0, |here| here.leaf.rate_hz(here.since_ns))
     }
 
     /// Whether it is a copy of the same shape.
@@ -140,7 +140,7 @@ impl Shape {
     /// thousand moments.
     #[must_use]
     pub fn peak(&self) -> f64 {
-        self.program.peak_hz()
+        self.program.peak_hz(0, i64::MAX)
     }
 
     /// How many slots there are after so long: 0 before the beginning, all behind the end.
@@ -149,22 +149,24 @@ impl Shape {
     }
 
     /// When the slot that lies at `count` starts: in the first nanosecond at which there are so
-    /// many, or if the rate is zero then, when it rises again; `i64::MAX`: never.
+    /// many, or if the rate is zero then, when it rises again; `i64::MAX`: never. There is none at
+    /// the count of the whole shape.
     pub(crate) fn time_of_count(&self, count: Count) -> i64 {
-        let time_ns = self.program.time_of(fine(count));
-        if !self.is_flat_at_ns(time_ns) || self.count_at_ns(time_ns) != count {
-            return time_ns;
+        if self.duration_ns() < i64::MAX && count >= whole(self.program.total()) {
+            return i64::MAX;
         }
-        // The part that makes it more does so from its beginning.
-        let more = self.program.time_of(fine(count + 1));
-        let part = self.program.leaf_at(more - 1).filter(|_| more < i64::MAX);
-        part.map_or(i64::MAX, |(_, since_ns)| more - 1 - since_ns)
+        let time_ns = self.program.time_of(fine(count));
+        let flat_until_ns = self.program.flat_until(time_ns);
+        let is_early = flat_until_ns > time_ns && self.count_at_ns(time_ns) == count;
+        if is_early { flat_until_ns } else { time_ns }
     }
 
-    /// Whether the rate is zero from then on, for a while. The slot that lies at the count so far
-    /// has not come then.
-    pub(crate) fn is_flat_at_ns(&self, elapsed_ns: i64) -> bool {
-        self.program.leaf_at(elapsed_ns.max(0)).is_none_or(|(leaf, _)| leaf.is_flat())
+    /// Whether the slot that lies at `count`, which is that by then, has not come: the rate has been
+    /// zero since, or there is none.
+    pub(crate) fn is_waiting_at_ns(&self, elapsed_ns: i64, count: Count) -> bool {
+        let elapsed_ns = elapsed_ns.max(0);
+        let is_flat = self.program.flat_until(elapsed_ns) > elapsed_ns;
+        (is_flat || count >= whole(self.program.total())) && self.time_of_count(count) > elapsed_ns
     }
 
     /// `i64::MAX`: it never ends.
@@ -175,13 +177,18 @@ impl Shape {
     /// From `elapsed_ns` on, for so long, the chord of time by count is within 1 ns of the curve: a
     /// lower bound, at least 1; `i64::MAX` behind the end. And whether the rate falls there.
     pub(crate) fn straight_ns(&self, elapsed_ns: i64) -> (i64, bool) {
-        let leaf = self.program.leaf_at(elapsed_ns.max(0));
-        leaf.map_or((i64::MAX, false), |(leaf, time_ns)| (leaf.straight_for(time_ns), leaf.falls()))
+        let here = self.program.leaf_at(elapsed_ns.max(0));
+        here.map_or((i64::MAX, false), |Here { leaf, since_ns, rest_ns }| {
+            (leaf.straight_for(since_ns).min(rest_ns), leaf.falls())
+        })
     }
 
     /// Its rate, if that is the same for ever.
     pub(crate) fn as_constant(&self) -> Option<Level> {
-        self.level.filter(|_| self.duration_ns() == i64::MAX)
+        match *self.text {
+            Text::Hold(level, i64::MAX) => Some(level),
+            _ => None,
+        }
     }
 
     fn leaf(leaf: Leaf, text: Text) -> Result<Shape, ShapeError> {
@@ -189,7 +196,7 @@ impl Shape {
     }
 
     fn of(program: Program, text: Text) -> Shape {
-        Shape { program: Arc::new(program), text: Arc::new(text), level: None }
+        Shape { program: Arc::new(program), text: Arc::new(text) }
     }
 
     fn into_parts(self) -> (Program, Text) {
@@ -231,199 +238,5 @@ impl fmt::Display for Shape {
     /// ```
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.text.fmt(f)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Rate;
-    use proptest::prelude::*;
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    /// Smooth, and exact in `f64`: `t^2` slots after `t` microseconds.
-    #[derive(Debug)]
-    struct Square;
-
-    impl Curve for Square {
-        fn count_at(&self, elapsed: Duration) -> f64 {
-            (elapsed.as_secs_f64() * 1e6).powi(2)
-        }
-    }
-
-    fn levels() -> impl Strategy<Value = Level> {
-        let rates = (1_u64..1 << 40, 1_u64..1 << 40).prop_filter_map("no rate", |(n, ns)| {
-            Rate::per(n, Duration::from_nanos(ns)).ok().map(Level::from)
-        });
-        prop_oneof![1 => Just(Level::ZERO), 4 => rates]
-    }
-
-    fn times() -> impl Strategy<Value = Duration> {
-        (1_u32..56)
-            .prop_flat_map(|bits| (1_u64 << bits)..(2 << bits))
-            .prop_map(Duration::from_nanos)
-    }
-
-    fn leaves() -> impl Strategy<Value = Shape> {
-        let leaf =
-            (0_u32..4, levels(), levels(), times()).prop_map(|(kind, from, to, time)| match kind {
-                0 => Shape::hold(from, time),
-                1 => Shape::leaf(
-                    rising(Leaf::swell, from, to, part_ns(time)?),
-                    Text::Item(String::new()),
-                ),
-                _ => Shape::ramp(from, to, time),
-            });
-        let custom = times().prop_map(|time| Shape::custom(Square, Some(time.min(SECOND))));
-        prop_oneof![8 => leaf, 1 => custom].prop_filter_map("no shape", Result::ok)
-    }
-
-    fn shapes() -> impl Strategy<Value = Shape> {
-        leaves().prop_recursive(4, 12, 3, |inner| {
-            prop_oneof![
-                (inner.clone(), inner.clone()).prop_map(|(first, second)| first.then(second)),
-                (inner.clone(), 1_u64..50).prop_map(|(shape, times)| shape.repeat(times)),
-                inner.clone().prop_map(Shape::reversed),
-                inner.clone().prop_map(Shape::mirrored),
-                inner.prop_map(Shape::forever),
-            ]
-            .prop_filter_map("no shape", Result::ok)
-        })
-    }
-
-    /// Anywhere, or near the beginning.
-    fn moments() -> impl Strategy<Value = u64> {
-        prop_oneof![2 => any::<u64>(), 1 => 0_u64..100, 1 => 0_u64..1 << 20]
-    }
-
-    /// A moment within the shape, or a little behind it.
-    fn moment(shape: &Shape, at: u64) -> i64 {
-        let range = shape.duration_ns().min(1 << 60).unsigned_abs() + 3;
-        i64::try_from(at % range).unwrap()
-    }
-
-    fn has_come(shape: &Shape, count: Count, time_ns: i64) -> bool {
-        let reached = shape.count_at_ns(time_ns);
-        count < reached || count == reached && !shape.is_flat_at_ns(time_ns)
-    }
-
-    proptest! {
-        /// The law that everything else is defined by.
-        #[test]
-        fn times_and_counts_are_inverse(shape in shapes(), at: u64, off in -3_i128..4, near in -2_i64..3) {
-            let t = moment(&shape, at);
-            let reached = shape.count_at_ns(t);
-            let count = reached.saturating_add_signed(off);
-            let time = shape.time_of_count(count);
-            for t in [t, time.saturating_add(near), time.saturating_sub(1), time].map(|t| t.clamp(0, i64::MAX - 1)) {
-                prop_assert_eq!(time <= t, has_come(&shape, count, t), "{} {} {}", count, time, t);
-            }
-            prop_assert!(shape.count_at_ns(t + 1) >= reached);
-        }
-
-        #[test]
-        fn slots_and_times_are_inverse(shape in shapes(), at: u64, near in -2_i64..3) {
-            let slot = shape.count_at_ns(moment(&shape, at)) >> 64;
-            let time = shape.time_of_count(slot << 64);
-            let t = time.saturating_add(near).clamp(0, i64::MAX - 1);
-            prop_assert_eq!(time <= t, has_come(&shape, slot << 64, t));
-        }
-
-        /// What is within 1 ns of a chord is as the chord says; three times the length is not.
-        #[test]
-        fn chords_are_straight_for_as_long_as_they_are_said_to_be(shape in leaves(), at in moments(), parts in proptest::array::uniform8(0_u64..=1 << 32)) {
-            let time = shape.duration_ns();
-            let t = moment(&shape, at).min(time - 1);
-            let length = shape.straight_ns(t).0;
-            prop_assert!((1..=time - t).contains(&length));
-            let between = |part: u64| i64::try_from((u128::from(length.unsigned_abs()) * u128::from(part)) >> 32).unwrap();
-            let rounding = 1e-9 + float(length) * 4e-16;
-            for part in parts {
-                prop_assert!(deviation(&shape, t, length, between(part)) <= 1.0 + rounding);
-            }
-        }
-
-        #[test]
-        fn chords_of_ramps_are_not_needlessly_short(from in levels(), to in levels(), time in times(), at: u64) {
-            prop_assume!(from != to);
-            let Ok(shape) = Shape::ramp(from, to, time) else { return Ok(()) };
-            let t = moment(&shape, at).min(shape.duration_ns() - 1);
-            let length = shape.straight_ns(t).0;
-            let longer = 3 * length + 10;
-            if t + longer <= shape.duration_ns() {
-                let worst = (1..100).map(|part| deviation(&shape, t, longer, longer * part / 100));
-                prop_assert!(worst.fold(0.0, f64::max) > 1.0, "{length}");
-            }
-        }
-
-        #[test]
-        fn backwards_the_last_comes_first(shape in shapes(), at: u64) {
-            let Ok(back) = shape.clone().reversed() else { return Ok(()) };
-            let (time, total) = (shape.duration_ns(), shape.count_at_ns(i64::MAX));
-            let t = moment(&shape, at).min(time);
-            prop_assert_eq!(back.count_at_ns(i64::MAX), total);
-            let sum = back.count_at_ns(t) + shape.count_at_ns(time - t);
-            prop_assert!(sum.abs_diff(total) <= 1, "{sum} {total}");
-            let again = back.reversed().unwrap();
-            prop_assert_eq!(again.count_at_ns(t), shape.count_at_ns(t));
-            prop_assert_eq!(again.to_string(), shape.to_string());
-        }
-
-        #[test]
-        fn a_mirrored_shape_is_the_same_backwards(shape in shapes(), at: u64) {
-            let Ok(mirrored) = shape.mirrored() else { return Ok(()) };
-            let t = moment(&mirrored, at);
-            prop_assert_eq!(mirrored.clone().reversed().unwrap().count_at_ns(t), mirrored.count_at_ns(t));
-        }
-
-        /// The rate is the count's slope.
-        #[test]
-        fn rates_are_slopes(shape in leaves(), at: u64) {
-            let time = shape.duration_ns();
-            prop_assume!(time > 1 << 20);
-            let t = moment(&shape, at).min(time - (time >> 10) - 1);
-            let end = t + (time >> 10);
-            let grown = crate::count::fine(shape.count_at_ns(end) - shape.count_at_ns(t));
-            let mean = approximate(grown) / float(end - t) * 1e9;
-            let rates = [t, end - 1].map(|t| shape.rate_at(duration(t)));
-            let (low, high) = (rates[0].min(rates[1]), rates[0].max(rates[1]));
-            let rounding = 1e-6 * shape.peak() + 1e-9;
-            prop_assert!(low - rounding <= mean && mean <= high + rounding, "{low} {mean} {high}");
-            prop_assert!(high <= shape.peak() * (1.0 + 1e-9));
-        }
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "tests allow for it")]
-    fn float(ns: i64) -> f64 {
-        ns as f64
-    }
-
-    /// How far the moment `t + part` lies from the chord of time by count over `length`.
-    fn deviation(shape: &Shape, t: i64, length: i64, part: i64) -> f64 {
-        let grown =
-            |part: i64| approximate(shape.program.count_at(t + part) - shape.program.count_at(t));
-        let all = grown(length);
-        if all == 0.0 { 0.0 } else { (float(length) * (grown(part) / all) - float(part)).abs() }
-    }
-
-    #[test]
-    fn only_constants_are_constant() {
-        let level: Level = "7/s".parse().unwrap();
-        let hold = Shape::hold(level, SECOND).unwrap();
-        assert_eq!(Shape::constant(level).as_constant(), Some(level));
-        assert_eq!(hold.clone().forever().unwrap().as_constant(), Some(level));
-        assert_eq!(hold.as_constant(), None);
-        assert_eq!(hold.repeat(3).unwrap().forever().unwrap().as_constant(), None);
-    }
-
-    #[test]
-    fn what_is_outside_is_empty() {
-        let ramp = Shape::ramp(Level::ZERO, Rate::FASTEST, SECOND).unwrap();
-        assert_eq!((ramp.count_at_ns(i64::MIN), ramp.count_at_ns(0)), (0, 0));
-        assert_eq!((ramp.time_of_count(0), ramp.straight_ns(i64::MAX).0), (0, i64::MAX));
-        assert_eq!(ramp.count_at_ns(i64::MAX), 5_000_000_000 * ONE);
-        assert_eq!(ramp.time_of_count(5_000_000_000 * ONE + 1), i64::MAX);
-        assert_eq!(ramp.straight_ns(-7), ramp.straight_ns(0));
     }
 }

@@ -49,7 +49,7 @@ impl Arrivals {
         let Some(last_ns) = span_ns(elapsed).checked_sub(1).filter(|&ns| ns >= 0) else { return 0 };
         let (count, end) = (shape.count_at_ns(last_ns), shape.count_at_ns(i64::MAX));
         // A shape has the slots below its count. While its rate is zero, the next has not come.
-        let is_below = shape.is_flat_at_ns(last_ns) || count == end;
+        let is_below = shape.is_waiting_at_ns(last_ns, count) || count == end;
         let last: Option<Count> = if is_below { count.checked_sub(1) } else { Some(count) };
         last.map_or(0, |last| shard.locals_before(self.slots_by(last)))
     }

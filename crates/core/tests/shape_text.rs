@@ -70,6 +70,15 @@ fn what_people_write() {
             Shape::ladder(low, high, 5, 90 * SECOND).unwrap(),
         ),
         ("hold 100/s 1d forever", Shape::constant(low)),
+        ("ramp 100/s..5k/s 30s take 12.5s", ramp().take(25 * SECOND / 2).unwrap()),
+        (
+            "(ramp 100/s..5k/s 30s, hold 60s) x2 skip 1min take 1h",
+            both().repeat(2).unwrap().skip(60 * SECOND).unwrap(),
+        ),
+        (
+            "(ramp 100/s..5k/s 30s) take 10s, hold 100/s 1s forever",
+            ramp().take(10 * SECOND).unwrap().then(Shape::constant(low)).unwrap(),
+        ),
     ] {
         assert!(same(&shape(text), &expected), "{text}");
     }
@@ -90,6 +99,12 @@ fn the_rate_before() {
         ("(hold 9/s 1s, ramp 1/s..5/s 1s), hold 1s", 5.0),
         ("ramp 1/s..5/s 1s, (hold 1s, hold 1s) x2", 5.0),
         ("hold 7/s 1s, ramp ..5/s 1s, hold 1s", 5.0),
+        ("ramp 1/s..5/s 2s skip 1s, hold 1s", 5.0),
+        ("ramp 1/s..5/s 2s take 2s, hold 1s", 5.0),
+        ("ramp 1/s..5/s 2s take 1s reverse, hold 1s", 1.0),
+        ("hold 7/s 2s take 1s, hold 1s", 7.0),
+        ("(ramp 1/s..7/s 2s, hold 2s, ramp ..1/s 2s) take 3s, hold 1s", 7.0),
+        ("(ramp 1/s..7/s 2s, hold 2s) skip 3s reverse, hold 1s", 7.0),
     ] {
         let shape = shape(text);
         let last = shape.duration().unwrap().mul_f64(0.9999);
@@ -128,6 +143,16 @@ fn where_it_is_wrong_and_what_to_write() {
         ("hold 5k/s 9s forever, hold 1s", 23, "never ends"),
         ("hold 5k/s 9s forever x2", 22, "never ends"),
         ("hold 5k/s 9s forever mirror", 22, "never ends"),
+        ("hold 5k/s 9s take", 18, "such as 30s"),
+        ("hold 5k/s 9s skip 9", 19, "such as 30s"),
+        ("hold 5k/s 9s take 0s", 14, "cannot be empty"),
+        ("hold 5k/s 9s skip 9s", 14, "cannot be empty"),
+        ("hold 5k/s 9s forever take 300000d", 22, "too long"),
+        ("hold 5k/s 9s forever skip 300000d", 22, "too long"),
+        ("hold 10G/s 9s forever take 100000d", 23, "too many slots"),
+        ("ramp 1/s..5k/s 9s take 8s, hold 9s", 33, "a part that was cut"),
+        ("ramp 1/s..5k/s 9s take 8s, ramp ..9/s 9s", 33, "a part that was cut"),
+        ("ramp 1/s..5k/s 9s skip 8s mirror, hold 9s", 40, "a part that was cut"),
         ("ramp 5k/s 9s", 11, "two dots"),
         ("ramp ..5k/s 9s", 6, "nothing comes before"),
         ("ramp 1/s.. 9s", 12, "that is not a rate"),
@@ -165,6 +190,18 @@ fn what_is_shown() {
         ("ladder 1/min..2 steps 3 each 1ns", "ladder 1/min..2/s steps 3 each 1ns"),
         ("sine 1..2 period 48h, spike 1..2 25h", "sine 1/s..2/s period 2d, spike 1/s..2/s 25h"),
         ("hold 7/s 3s forever", "hold 7/s 1s forever"),
+        ("hold 7/s 3s forever skip 2s", "hold 7/s 1s forever"),
+        ("hold 7/s 3s forever skip 2s take 9s take 5s", "hold 7/s 5s"),
+        ("ramp 1..2 9s take 8s skip 1s take 3s", "ramp 1/s..2/s 9s skip 1s take 3s"),
+        ("ramp 1..2 9s skip 3s skip 2s", "ramp 1/s..2/s 9s skip 5s"),
+        ("ramp 1..2 9s take 9s skip 0s", "ramp 1/s..2/s 9s"),
+        ("ramp 1..2 9s forever take 8s reverse", "ramp 1/s..2/s 9s forever take 8s reverse"),
+        (
+            "(ramp 1..2 9s, hold 3s, sine 1..2 period 8s) skip 8500ms take 7s",
+            "ramp 1/s..2/s 9s skip 8500ms, hold 2/s 3s, sine 1/s..2/s period 8s take 3500ms",
+        ),
+        ("(ramp 1..2 9s, hold 3s, hold 4s) skip 10s take 1s", "hold 2/s 1s"),
+        ("(ramp 1..2 9s, hold 3s) x2 take 1s", "(ramp 1/s..2/s 9s, hold 2/s 3s) x2 take 1s"),
     ] {
         assert_eq!(shape(text).to_string(), shown);
     }
@@ -192,6 +229,13 @@ fn items() -> impl Strategy<Value = Shape> {
     )
 }
 
+fn cuts() -> impl Strategy<Value = Duration> {
+    prop_oneof![
+        (0_u64..1 << 42).prop_map(Duration::from_nanos),
+        (0_u64..10_000).prop_map(Duration::from_secs),
+    ]
+}
+
 fn shapes() -> impl Strategy<Value = Shape> {
     items().prop_recursive(5, 16, 3, |inner| {
         prop_oneof![
@@ -199,7 +243,9 @@ fn shapes() -> impl Strategy<Value = Shape> {
             (inner.clone(), 1_u64..20).prop_map(|(shape, times)| shape.repeat(times)),
             inner.clone().prop_map(Shape::reversed),
             inner.clone().prop_map(Shape::mirrored),
-            inner.prop_map(Shape::forever),
+            inner.clone().prop_map(Shape::forever),
+            (inner.clone(), cuts()).prop_map(|(shape, time)| shape.take(time)),
+            (inner, cuts()).prop_map(|(shape, time)| shape.skip(time)),
         ]
         .prop_filter_map("no shape", Result::ok)
     })
@@ -224,7 +270,7 @@ proptest! {
     #[test]
     fn any_words_get_an_answer(words in proptest::collection::vec(proptest::sample::select(vec![
         "hold", "ramp", "sine", "spike", "ladder", "period", "steps", "each", "x", "x2", "x18446744073709551615",
-        "forever", "mirror", "reverse", "(", ")", ",", "..", "1/s", "5k/s", "0/s", "10G/s", "1/d", "9s", "1ns", "250d", "3", "é",
+        "forever", "mirror", "reverse", "take", "skip", "(", ")", ",", "..", "1/s", "5k/s", "0/s", "10G/s", "1/d", "9s", "1ns", "250d", "3", "é",
     ]), 0..30)) {
         let text = words.join(" ");
         match text.parse::<Shape>() {

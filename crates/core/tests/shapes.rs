@@ -431,6 +431,72 @@ fn limits_are_errors() {
     assert_eq!(error(deep), ShapeError::TooManyParts);
 }
 
+/// At the rate zero, too, a slot comes when it would have come.
+#[test]
+fn where_a_shape_is_cut_nothing_moves() {
+    let work = || Shape::hold(level("1/s"), 10 * SECOND).unwrap();
+    let rest = Shape::hold(Level::ZERO, 10 * SECOND).unwrap();
+    let slow = Shape::ramp(Level::ZERO, level("1/d"), 86_400 * SECOND).unwrap();
+    let none = Shape::custom(Of(|_| 0.0), Some(10 * SECOND)).unwrap();
+    let cuts = [5, 10, 15, 20, 25].map(|second: u64| second * 1_000_000_000);
+    for after in [work(), slow.then(work()).unwrap(), none.then(work()).unwrap()] {
+        let shape = work().then(rest.clone()).unwrap().then(after).unwrap();
+        assert_eq!(shape.time_of(10), Some(20 * SECOND));
+        for ns in cuts.into_iter().flat_map(|ns| [ns - 1, ns, ns + 1]) {
+            let time = Duration::from_nanos(ns);
+            let first = shape.clone().take(time).unwrap();
+            assert!((0..25).all(|slot| first.time_of(slot).is_none_or(|start| start < time)));
+            let whole = first.then(shape.clone().skip(time).unwrap()).unwrap();
+            assert!((0..25).all(|slot| whole.time_of(slot) == shape.time_of(slot)), "{ns}");
+        }
+    }
+}
+
+#[test]
+fn the_peak_is_that_of_the_part() {
+    let ramp = || Shape::ramp(Level::ZERO, level("100/s"), 10 * SECOND).unwrap();
+    let peak = |shape: Shape, from: u32, time: u32| {
+        shape.skip(from * SECOND).unwrap().take(time * SECOND).unwrap().peak()
+    };
+    assert_eq!(peak(ramp(), 2, 3), 50.0);
+    assert_eq!(peak(ramp().reversed().unwrap(), 2, 3), 80.0);
+    assert_eq!(peak(ramp().mirrored().unwrap(), 2, 17), 100.0);
+    assert_eq!(peak(ramp().repeat(9).unwrap(), 25, 4), 90.0);
+    assert_eq!(peak(ramp().forever().unwrap(), 38, 3), 100.0);
+    assert_eq!(peak(ramp().forever().unwrap(), 31, 3), 40.0);
+    let square = Shape::custom(Of(|t: f64| t * t), Some(10 * SECOND)).unwrap();
+    assert!((peak(square, 3, 4) - 14.0).abs() < 1e-3);
+}
+
+#[test]
+fn parts_that_are_none() {
+    let ramp = || Shape::ramp(Level::ZERO, level("100/s"), 10 * SECOND).unwrap();
+    let endless = || ramp().forever().unwrap();
+    let error = |shape: Result<Shape, ShapeError>| shape.unwrap_err();
+    assert_eq!(error(ramp().take(Duration::ZERO)), ShapeError::Empty);
+    assert_eq!(error(endless().take(Duration::ZERO)), ShapeError::Empty);
+    assert_eq!(error(ramp().skip(10 * SECOND)), ShapeError::Empty);
+    assert_eq!(error(ramp().skip(Duration::MAX)), ShapeError::Empty);
+    assert_eq!(error(endless().take(Duration::MAX)), ShapeError::TooLong);
+    assert_eq!(error(endless().skip(Duration::MAX)), ShapeError::TooLong);
+    let century = 36_500 * 86_400 * SECOND;
+    let fastest = Shape::constant(Rate::FASTEST);
+    assert_eq!(error(fastest.clone().take(century)), ShapeError::TooManySlots);
+    assert_eq!(error(fastest.skip(SECOND).unwrap().take(century)), ShapeError::TooManySlots);
+}
+
+/// 292 years is how long a shape can last, not how far one that never ends can be skipped.
+#[test]
+fn what_never_ends_can_be_skipped_again_and_again() {
+    let (day, century) = (86_400 * SECOND, 36_500 * 86_400 * SECOND);
+    let wave = Shape::sine(level("1/s"), level("3/s"), day).unwrap().forever().unwrap();
+    let far = (0..7).try_fold(wave, |shape, _| shape.skip(century)).unwrap();
+    assert_eq!(far.time_of(2 * 86_400), Some(day));
+    let back = far.clone().take(2 * century).unwrap().reversed().unwrap();
+    assert_eq!(back.time_of(2 * 86_400), Some(day));
+    assert!(far.to_string().parse::<Shape>().is_ok());
+}
+
 #[test]
 fn an_endless_shape_saturates() {
     let fastest = Shape::constant(Rate::FASTEST);
@@ -504,6 +570,9 @@ fn what_sampling_misses_stays_bounded() {
             assert!(shape.rate_at(t) >= 0.0 && shape.rate_at(t).is_finite());
         }
         let _ = shape.peak();
+        let part = shape.clone().reversed().unwrap().skip(SECOND / 3).unwrap().take(50 * SECOND);
+        let part = part.unwrap().repeat(3).unwrap().skip(SECOND / 7).unwrap();
+        assert!((0..100).filter_map(|slot| part.time_of(slot)).all(|time| time <= 150 * SECOND));
         assert!(shape.forever().unwrap().time_of(1_000).unwrap() <= 1_000 * SECOND);
     }
 }

@@ -11,9 +11,9 @@ A shape is one item, or several with commas between them, which follow each othe
   ladder 100/s..500/s steps 5 each 10s
                                 so many rates at equal distances, both included, each this long
   (hold 1k/s 5s, hold 0/s 5s)   several items as one
-An item may be followed by x3 (three times in all), forever, mirror (and then backwards) or
-reverse (backwards). Rates are written as for --rate, and may be 0/s; times as 500ms, 30s,
-1.5min, 2h or 1d.
+An item may be followed by x3 (three times in all), forever, mirror (and then backwards),
+reverse (backwards), take 10s (its first 10 s) or skip 10s (what is left behind them). Rates are
+written as for --rate, and may be 0/s; times as 500ms, 30s, 1.5min, 2h or 1d.
 
 A shape may also come from a file, with a moment and the rate then on each line, such as
 30s,100/s: table:FILE goes straight from each rate to the next, steps:FILE holds each until the

@@ -101,8 +101,9 @@ impl Curve {
     /// The last position that is reached at `time`. While the rate is zero, that is not the one at
     /// the count so far: it comes when the rate rises again, unless it has come before this piece.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
-        let reached = self.reached_at(time).map(|count| slots.position_by(count));
-        if self.is_flat_at(time) {
+        let (reached, is_waiting) = self.reached_at(time);
+        let reached = reached.map(|count| slots.position_by(count));
+        if is_waiting {
             return reached.map_or(self.position, |reached| later(reached, self.position));
         }
         reached.unwrap_or(self.position)
@@ -110,21 +111,25 @@ impl Curve {
 
     /// Whether it is known which slots are reached by `time`.
     pub(crate) fn is_known_until(&self, time: i64, slots: &Slots) -> bool {
-        self.reached_at(time).is_none_or(|count| slots.is_known_until(count))
+        self.reached_at(time).0.is_none_or(|count| slots.is_known_until(count))
     }
 
-    /// The last count whose slot is reached at `time`; none if there is none.
-    fn reached_at(&self, time: i64) -> Option<Count> {
-        self.count_at(time).checked_sub(Count::from(self.is_flat_at(time)))
-    }
-
-    fn is_flat_at(&self, time: i64) -> bool {
-        self.shape.is_flat_at_ns(time.saturating_sub(self.origin))
+    /// The last count whose slot is reached at `time`, none if there is none; and whether that is the
+    /// one before the count so far.
+    fn reached_at(&self, time: i64) -> (Option<Count>, bool) {
+        let elapsed_ns = time.saturating_sub(self.origin);
+        let made = self.shape.count_at_ns(elapsed_ns);
+        let is_waiting = self.shape.is_waiting_at_ns(elapsed_ns, made);
+        (self.count_when(made).checked_sub(Count::from(is_waiting)), is_waiting)
     }
 
     /// The count that is reached at `time`.
     pub(crate) fn count_at(&self, time: i64) -> Count {
-        let made = self.shape.count_at_ns(time.saturating_sub(self.origin));
+        self.count_when(self.shape.count_at_ns(time.saturating_sub(self.origin)))
+    }
+
+    /// The count that is reached when the shape has made this one.
+    fn count_when(&self, made: Count) -> Count {
         if made >= self.made {
             self.count.saturating_add(self.own(made - self.made))
         } else {

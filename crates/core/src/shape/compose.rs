@@ -1,7 +1,11 @@
 //! Shapes that are made of shapes.
 
-use super::Shape;
+use super::show::Text;
+use super::{Shape, part_ns};
+use crate::count::MOST;
 use crate::error::ShapeError;
+use crate::nanos::span_ns;
+use std::time::Duration;
 
 impl Shape {
     /// This shape, and then the `next`.
@@ -28,8 +32,9 @@ impl Shape {
     /// [`ShapeError::Endless`] if this one never ends, [`ShapeError::TooManyParts`],
     /// [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
     pub fn then(self, next: Shape) -> Result<Shape, ShapeError> {
+        let (time_ns, next_ns) = (self.duration_ns(), next.duration_ns());
         let ((program, text), (next, next_text)) = (self.into_parts(), next.into_parts());
-        Ok(Shape::of(program.then(next)?, text.then(next_text)))
+        Ok(Shape::of(program.then(next)?, text.then(time_ns, next_text, next_ns)))
     }
 
     /// So many times, one after the other.
@@ -74,8 +79,8 @@ impl Shape {
     /// [`ShapeError::Endless`] if it never ends as it is, and [`ShapeError::TooManyParts`] if too
     /// many are within each other.
     pub fn forever(self) -> Result<Shape, ShapeError> {
-        match self.level {
-            Some(level) if self.duration_ns() < i64::MAX => Ok(Shape::constant(level)),
+        match *self.text {
+            Text::Hold(level, ns) if ns < i64::MAX => Ok(Shape::constant(level)),
             _ => {
                 let (program, text) = self.into_parts();
                 Ok(Shape::of(program.cycle(None)?, text.with("forever")))
@@ -99,9 +104,8 @@ impl Shape {
     /// # Errors
     /// [`ShapeError::Endless`] if it never ends.
     pub fn reversed(self) -> Result<Shape, ShapeError> {
-        let level = self.level;
         let (program, text) = self.into_parts();
-        Ok(Shape { level, ..Shape::of(program.reversed()?, text.reversed()) })
+        Ok(Shape::of(program.reversed()?, text.reversed()))
     }
 
     /// This shape, and then backwards.
@@ -131,5 +135,83 @@ impl Shape {
         let (program, text) = self.into_parts();
         let back = program.reversed()?;
         Ok(Shape::of(program.then(back)?, text.with("mirror")))
+    }
+
+    /// The first `time` of it; all of it if it is shorter.
+    ///
+    /// ```text
+    /// |       .
+    /// |   . ' |
+    /// | '     |
+    /// +-------+- - - -
+    /// ```
+    ///
+    /// Counts and starts are those of the whole shape until then, exactly. So a load that changes
+    /// at a moment is what it was, taken until then, and what it [then](Shape::then) becomes:
+    ///
+    /// ```
+    /// use nanopace::{Level, Rate, Shape};
+    /// use std::time::Duration;
+    ///
+    /// let second = Duration::from_secs(1);
+    /// let ramp = Shape::ramp(Level::ZERO, Rate::per_second(10)?, 10 * second)?;
+    /// let changed = ramp.take(4 * second)?.then(Shape::constant(Rate::per_second(2)?))?;
+    /// assert_eq!(changed.count_at(4 * second), 8.0);
+    /// assert_eq!(changed.time_of(10), Some(5 * second));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ShapeError::Empty`] for zero time. If the shape never ends, [`ShapeError::TooLong`] and
+    /// [`ShapeError::TooManySlots`].
+    pub fn take(self, time: Duration) -> Result<Shape, ShapeError> {
+        let all_ns = self.duration_ns();
+        if all_ns < i64::MAX && span_ns(time) >= all_ns {
+            return Ok(self);
+        }
+        self.part(0, part_ns(time)?)
+    }
+
+    /// What is left of it behind `time`.
+    ///
+    /// ```text
+    /// |         . |
+    /// |     . '   |
+    /// |    |      |
+    /// +- - +------+-
+    /// ```
+    ///
+    /// Its count is what the whole shape has made since then, exactly. So when the one part was
+    /// [taken](Shape::take), this one has all that is missing:
+    ///
+    /// ```
+    /// use nanopace::{Level, Rate, Shape};
+    /// use std::time::Duration;
+    ///
+    /// let second = Duration::from_secs(1);
+    /// let ramp = Shape::ramp(Level::ZERO, Rate::per_second(10)?, 10 * second)?;
+    /// let rest = ramp.clone().skip(4 * second)?;
+    /// assert_eq!(rest.count(), Some(42.0));
+    /// assert_eq!(rest.rate_at(Duration::ZERO), 4.0);
+    /// let whole = ramp.clone().take(4 * second)?.then(rest)?;
+    /// assert!((0..50).all(|slot| whole.time_of(slot) == ramp.time_of(slot)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ShapeError::Empty`] if nothing is left, and [`ShapeError::TooLong`] if 2^63 ns or more are
+    /// skipped of a shape that never ends.
+    pub fn skip(self, time: Duration) -> Result<Shape, ShapeError> {
+        let (from_ns, all_ns) = (span_ns(time), self.duration_ns());
+        if from_ns >= all_ns {
+            return Err(if all_ns < i64::MAX { ShapeError::Empty } else { ShapeError::TooLong });
+        }
+        self.part(from_ns, i64::MAX)
+    }
+
+    /// Its part from one moment until another; `i64::MAX`: until its end.
+    fn part(self, from_ns: i64, until_ns: i64) -> Result<Shape, ShapeError> {
+        let program = self.program.part(from_ns, until_ns, MOST)?;
+        Ok(Shape { program, text: self.text.part(from_ns, until_ns) })
     }
 }

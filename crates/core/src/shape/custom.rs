@@ -90,7 +90,8 @@ pub(super) fn rate_hz(curve: &dyn Curve, time_ns: u64) -> f64 {
         .map_or(0.0, |hz| hz.max(0.0))
 }
 
-/// The highest rate among samples.
-pub(super) fn peak_hz(curve: &dyn Curve, time_ns: i64) -> f64 {
-    samples(time_ns).map(|moment| rate_hz(curve, moment)).fold(0.0, f64::max)
+/// The highest rate among samples of so long a time, from a moment on.
+pub(super) fn peak_hz(curve: &dyn Curve, from_ns: u64, time_ns: i64) -> f64 {
+    let moments = samples(time_ns).map(|sample| from_ns.saturating_add(sample));
+    moments.map(|moment| rate_hz(curve, moment)).fold(0.0, f64::max)
 }

@@ -16,6 +16,9 @@ pub(super) struct Leaf {
     time_ns: i64,
     total: Fine,
     backwards: bool,
+    /// What of the curve lies before this part of it, in time and as a count.
+    before_ns: u64,
+    before: Fine,
 }
 
 #[derive(Clone, Debug)]
@@ -66,13 +69,32 @@ impl Leaf {
         Leaf::new(Form::Custom(curve), time_ns)
     }
 
+    /// One that never ends has as many slots as there may be.
+    ///
     /// Rounding may put 2 units per nanosecond on a count, and fewer on a later one. With so many
     /// more, the total less any of them is never below the exact difference.
     fn new(form: Form, time_ns: i64) -> Leaf {
         let time = time_ns.unsigned_abs();
         let count = form.count_at(time);
         let margin = if count == Fine::ZERO { Fine::ZERO } else { Fine::from(time) << 1 };
-        Leaf { form, time_ns, total: (count + margin).min(MOST), backwards: false }
+        let total = if time_ns == i64::MAX { MOST } else { (count + margin).min(MOST) };
+        Leaf { form, time_ns, total, backwards: false, before_ns: 0, before: Fine::ZERO }
+    }
+
+    /// Its part from one moment until another, or for ever, with this count.
+    pub(super) fn part(&self, from_ns: i64, until_ns: i64, total: Fine) -> Leaf {
+        let (skipped_ns, skipped) = match self.form {
+            Form::Hold(_) => (0, Fine::ZERO),
+            _ if self.backwards => (self.time_ns - until_ns, self.total - self.count_at(until_ns)),
+            _ => (from_ns, self.count_at(from_ns)),
+        };
+        Leaf {
+            time_ns: time_between(from_ns, until_ns),
+            total,
+            before_ns: self.before_ns.saturating_add(skipped_ns.unsigned_abs()),
+            before: self.before + skipped,
+            ..self.clone()
+        }
     }
 
     /// Backwards in time.
@@ -97,19 +119,25 @@ impl Leaf {
     pub(super) fn count_at(&self, time_ns: i64) -> Fine {
         if time_ns <= 0 {
             Fine::ZERO
-        } else if time_ns >= self.time_ns {
+        } else if time_ns >= self.time_ns && self.time_ns < i64::MAX {
             self.total
         } else if self.backwards {
-            self.total - self.form.count_at(self.forward(time_ns)).min(self.total)
+            self.total - self.made(time_ns)
         } else {
-            self.form.count_at(time_ns.unsigned_abs()).min(self.total)
+            self.made(time_ns)
         }
+    }
+
+    /// How much this part of the curve has made, forwards, by the moment of it that is `time_ns`
+    /// from the beginning of this leaf.
+    fn made(&self, time_ns: i64) -> Fine {
+        self.form.count_at(self.forward(time_ns)).saturating_sub(self.before).min(self.total)
     }
 
     /// The first nanosecond at which there are `count` slots, which are not more than all.
     pub(super) fn time_of(&self, count: Fine) -> i64 {
         if let Form::Hold(rate) = self.form {
-            return self.hold_time_of(count, rate);
+            return if rate == Fine::ZERO { i64::MAX } else { self.hold_time_of(count, rate) };
         }
         search::first(self.time_ns, self.guess(count), |time_ns| self.count_at(time_ns) >= count)
     }
@@ -119,31 +147,37 @@ impl Leaf {
     }
 
     fn guess(&self, count: Fine) -> i64 {
-        let count = if self.backwards { self.total - count } else { count };
+        let made = if self.backwards { self.total - count } else { count };
+        let count = approximate(self.before + made);
         let guess = match &self.form {
-            Form::Rise(rise) => rise.time_of(approximate(count)),
-            Form::Swell(swell) => swell.time_of(approximate(count)),
+            Form::Rise(rise) => rise.time_of(count),
+            Form::Swell(swell) => swell.time_of(count),
             Form::Hold(_) | Form::Custom(_) => 0.0,
         };
-        let guess = whole_ns(guess);
-        if self.backwards { self.time_ns - guess.min(self.time_ns) } else { guess }
+        let guess = whole_ns(guess).saturating_sub_unsigned(self.before_ns).clamp(0, self.time_ns);
+        if self.backwards { self.time_ns - guess } else { guess }
     }
 
     /// The moment of the curve forwards that is `time_ns` from the beginning of this leaf.
     fn forward(&self, time_ns: i64) -> u64 {
         let time_ns = if self.backwards { self.time_ns.saturating_sub(time_ns) } else { time_ns };
-        time_ns.max(0).unsigned_abs()
+        self.before_ns.saturating_add(time_ns.max(0).unsigned_abs())
     }
 
     pub(super) fn rate_hz(&self, time_ns: i64) -> f64 {
         self.form.rate_hz(self.forward(time_ns))
     }
 
-    /// The highest rate.
-    pub(super) fn peak_hz(&self) -> f64 {
+    /// The highest rate from one moment until another, or for ever.
+    pub(super) fn peak_hz(&self, from_ns: i64, until_ns: i64) -> f64 {
+        let (first_ns, last_ns) =
+            if self.backwards { (until_ns, from_ns) } else { (from_ns, until_ns) };
         match &self.form {
-            Form::Custom(curve) => custom::peak_hz(curve.as_ref(), self.time_ns),
-            form => form.rate_hz(self.time_ns.unsigned_abs()),
+            Form::Custom(curve) => {
+                let time_ns = time_between(from_ns, until_ns);
+                custom::peak_hz(curve.as_ref(), self.forward(first_ns), time_ns)
+            }
+            form => form.rate_hz(self.forward(last_ns)),
         }
     }
 
@@ -162,4 +196,9 @@ impl Leaf {
         };
         whole_ns(straight).clamp(1, rest)
     }
+}
+
+/// How long it is from one moment until another; `i64::MAX`: for ever.
+pub(super) fn time_between(from_ns: i64, until_ns: i64) -> i64 {
+    if until_ns == i64::MAX { until_ns } else { until_ns - from_ns }
 }

@@ -29,9 +29,8 @@ impl Shape {
     /// ```
     pub fn constant(level: impl Into<Level>) -> Shape {
         let level = level.into();
-        let text = Text::Item(format!("hold {level} 1s")).with("forever");
         let program = Program::Leaf(Leaf::hold(level.fine(), i64::MAX));
-        Shape { level: Some(level), ..Shape::of(program, text) }
+        Shape::of(program, Text::Hold(level, i64::MAX))
     }
 
     /// The same rate for some time: the count is `rate * t`.
@@ -59,9 +58,8 @@ impl Shape {
     /// [`ShapeError::Empty`], [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
     pub fn hold(level: impl Into<Level>, time: Duration) -> Result<Shape, ShapeError> {
         let level = level.into();
-        let text = Text::Item(format!("hold {level} {}", time_text(time)));
-        let shape = Shape::leaf(Leaf::hold(level.fine(), part_ns(time)?), text)?;
-        Ok(Shape { level: Some(level), ..shape })
+        let time_ns = part_ns(time)?;
+        Shape::leaf(Leaf::hold(level.fine(), time_ns), Text::Hold(level, time_ns))
     }
 
     /// Evenly from one rate to another: the count is `from * t + (to - from) * t^2 / (2 * time)`.

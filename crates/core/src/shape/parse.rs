@@ -25,9 +25,10 @@ impl FromStr for Shape {
     /// (ramp 0/s..5k/s 30s, hold 60s)      a shape as a part
     /// ```
     ///
-    /// Behind a part there may be `x3` (three times), `forever`, `mirror` (and then backwards) and
-    /// `reverse` (backwards), also one after the other. They are about that part only: for more,
-    /// put parentheses around it.
+    /// Behind a part there may be `x3` (three times), `forever`, `mirror` (and then backwards),
+    /// `reverse` (backwards), `take 10s` (the first 10 s of it) and `skip 10s` (what is left behind
+    /// them), also one after the other. They are about that part only: for more, put parentheses
+    /// around it. What follows a cut through a part has to say which rate it begins with.
     ///
     /// Rates are what [`Rate`](crate::Rate) reads, and `0/s`. Times are a number and one of the
     /// units `ns`, `us`, `ms`, `s`, `min`, `h` and `d`.
@@ -53,7 +54,7 @@ impl FromStr for Shape {
         let piece = parser.row(None)?;
         match parser.tokens.peek() {
             end if end.is_end() => Ok(piece.shape),
-            other => Err(other.error("write a comma between the parts of a shape, and `x3`, `forever`, `mirror` or `reverse` behind one")),
+            other => Err(other.error("write a comma between the parts of a shape, and `x3`, `forever`, `mirror`, `reverse`, `take 10s` or `skip 10s` behind one")),
         }
     }
 }
@@ -63,21 +64,21 @@ struct Parser<'a> {
     depth: usize,
 }
 
-/// A shape, and the rates it begins and ends with.
+/// A shape, and the rates it begins and ends with; none where it is cut.
 struct Piece {
     shape: Shape,
-    first: Level,
-    last: Level,
+    first: Option<Level>,
+    last: Option<Level>,
 }
 
 impl Piece {
     fn new(
         token: Token<'_>,
         shape: Result<Shape, ShapeError>,
-        first: Level,
-        last: Level,
+        first: impl Into<Option<Level>>,
+        last: impl Into<Option<Level>>,
     ) -> Result<Piece, ShapeSyntaxError> {
-        Ok(Piece { shape: token.located(shape)?, first, last })
+        Ok(Piece { shape: token.located(shape)?, first: first.into(), last: last.into() })
     }
 }
 
@@ -87,7 +88,7 @@ impl<'a> Parser<'a> {
         let mut row = self.part(before)?;
         while self.tokens.take_if(",").is_some() {
             let token = self.tokens.peek();
-            let part = self.part(Some(row.last))?;
+            let part = self.part(row.last)?;
             row = Piece::new(token, row.shape.then(part.shape), row.first, part.last)?;
         }
         Ok(row)
@@ -98,26 +99,42 @@ impl<'a> Parser<'a> {
         let mut part = self.item(before)?;
         loop {
             let token = self.tokens.peek();
-            let Piece { shape, first, last } = part;
             part = match token.text {
                 "forever" => {
                     self.tokens.take();
-                    Piece::new(token, shape.forever(), first, last)?
+                    Piece::new(token, part.shape.forever(), part.first, part.last)?
                 }
                 "mirror" => {
                     self.tokens.take();
-                    Piece::new(token, shape.mirrored(), first, first)?
+                    Piece::new(token, part.shape.mirrored(), part.first, part.first)?
                 }
                 "reverse" => {
                     self.tokens.take();
-                    Piece::new(token, shape.reversed(), last, first)?
+                    Piece::new(token, part.shape.reversed(), part.last, part.first)?
                 }
+                "take" | "skip" => self.cut(part)?,
                 text if text.starts_with('x') => {
                     let times = self.times()?;
-                    Piece::new(token, shape.repeat(times), first, last)?
+                    Piece::new(token, part.shape.repeat(times), part.first, part.last)?
                 }
-                _ => return Ok(Piece { shape, first, last }),
+                _ => return Ok(part),
             };
+        }
+    }
+
+    /// `take 10s` or `skip 10s`.
+    fn cut(&mut self, Piece { shape, first, last }: Piece) -> Result<Piece, ShapeSyntaxError> {
+        let word = self.tokens.take();
+        let time = self.tokens.take().time()?;
+        if word.text == "take" {
+            let all_ns = shape.duration_ns();
+            let shape = word.located(shape.take(time))?;
+            let last = if shape.duration_ns() == all_ns { last } else { shape.text.held().1 };
+            Ok(Piece { shape, first, last })
+        } else {
+            let shape = word.located(shape.skip(time))?;
+            let first = if time.is_zero() { first } else { shape.text.held().0 };
+            Ok(Piece { shape, first, last })
         }
     }
 
@@ -178,7 +195,7 @@ impl<'a> Parser<'a> {
                 (None, _) => (next.level()?, self.tokens.take().time()?),
                 (Some(time), Some(before)) => (before, time),
                 (Some(_), None) => return Err(next.error(
-                    "nothing comes before this hold: write its rate too, such as `hold 5k/s 60s`",
+                    "nothing comes before this hold, or a part that was cut: write its rate too, such as `hold 5k/s 60s`",
                 )),
             };
         Piece::new(token, Shape::hold(level, time), level, level)
@@ -191,7 +208,7 @@ impl<'a> Parser<'a> {
                 self.tokens.take();
                 (before, self.tokens.take().level()?)
             }
-            None if dots.text == ".." => return Err(dots.error("nothing comes before this ramp: write the rate it begins with, such as `ramp 0/s..5k/s 30s`")),
+            None if dots.text == ".." => return Err(dots.error("nothing comes before this ramp, or a part that was cut: write the rate it begins with, such as `ramp 0/s..5k/s 30s`")),
             _ => self.rates()?,
         };
         let time = self.tokens.take().time()?;

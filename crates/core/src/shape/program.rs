@@ -1,6 +1,7 @@
-//! Leaves one after the other, and again and again.
+//! Leaves one after the other, and again and again; and parts of all that, whose counts are exact
+//! differences of the whole's.
 
-use super::leaf::Leaf;
+use super::leaf::{Leaf, time_between};
 use crate::count::{Fine, MOST};
 use crate::error::ShapeError;
 use std::sync::Arc;
@@ -32,13 +33,25 @@ struct Part {
     before: Fine,
 }
 
-/// The same, again and again.
+/// The same, again and again, for as long as its extent says.
 #[derive(Clone, Debug)]
 pub(super) struct Cycle {
     program: Arc<Program>,
-    /// None: for ever.
-    times: Option<u64>,
+    /// How much of the program has passed at the beginning: less than all of it.
+    from_ns: i64,
+    /// The program's count by then.
+    before: Fine,
     extent: Extent,
+}
+
+/// A leaf at a moment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Here<'a> {
+    pub(super) leaf: &'a Leaf,
+    /// How long the leaf has lasted.
+    pub(super) since_ns: i64,
+    /// How long it still lasts. A cycle that ends may end it earlier than it would by itself.
+    pub(super) rest_ns: i64,
 }
 
 /// How large a node is.
@@ -46,12 +59,19 @@ pub(super) struct Cycle {
 struct Extent {
     /// `i64::MAX`: for ever.
     time_ns: i64,
+    /// The count of all that time. That of a node that never ends stops here.
     total: Fine,
+    /// How long its rate is zero at first; `i64::MAX`: always.
+    flat_ns: i64,
     leaves: usize,
     depth: usize,
 }
 
 impl Extent {
+    /// That of a row without parts.
+    const NONE: Extent =
+        Extent { time_ns: 0, total: Fine::ZERO, flat_ns: i64::MAX, leaves: 0, depth: 1 };
+
     fn checked(self) -> Result<Extent, ShapeError> {
         if self.leaves > MOST_LEAVES || self.depth > DEEPEST {
             return Err(ShapeError::TooManyParts);
@@ -74,10 +94,7 @@ impl Program {
     pub(super) fn row(
         parts: impl IntoIterator<Item = Result<Program, ShapeError>>,
     ) -> Result<Program, ShapeError> {
-        let mut row = Row {
-            parts: Vec::new(),
-            extent: Extent { time_ns: 0, total: Fine::ZERO, leaves: 0, depth: 1 },
-        };
+        let mut row = Row { parts: Vec::new(), extent: Extent::NONE };
         for part in parts {
             row.push(Arc::new(part?))?;
         }
@@ -115,17 +132,33 @@ impl Program {
                 .ok_or(ShapeError::TooLong)?,
             None => i64::MAX,
         };
-        let mut cycle = Cycle {
-            program: Arc::new(self),
-            times,
-            extent: Extent { time_ns, depth: inner.depth + 1, ..inner },
-        };
-        cycle.extent.total = match times {
-            Some(times) => repeated(inner.total, times),
-            None => cycle.count_at(i64::MAX - 1),
-        };
-        cycle.extent.checked()?;
-        Ok(Program::Cycle(cycle))
+        let total = times.map_or(MOST, |times| repeated(inner.total, times));
+        let extent = Extent { time_ns, total, depth: inner.depth + 1, ..inner };
+        Ok(Program::Cycle(Cycle::new(Arc::new(self), 0, extent.checked()?)))
+    }
+
+    /// Its part from one moment until another, or until its end; with a count of `most` at most.
+    pub(super) fn part(
+        self: &Arc<Program>,
+        from_ns: i64,
+        until_ns: i64,
+        most: Fine,
+    ) -> Result<Arc<Program>, ShapeError> {
+        let all = self.extent();
+        let until_ns = until_ns.min(all.time_ns);
+        if from_ns == 0 && until_ns == all.time_ns && all.total <= most {
+            return Ok(Arc::clone(self));
+        }
+        let end = if until_ns == all.time_ns { all.total } else { self.count_at(until_ns) };
+        if until_ns < all.time_ns && all.time_ns == i64::MAX && end >= all.total {
+            return Err(ShapeError::TooManySlots);
+        }
+        let total = end.saturating_sub(self.count_at(from_ns)).min(most);
+        Ok(Arc::new(match self.as_ref() {
+            Program::Leaf(leaf) => Program::Leaf(leaf.part(from_ns, until_ns, total)),
+            Program::Row(row) => return row.part(from_ns, until_ns, total),
+            Program::Cycle(cycle) => Program::Cycle(cycle.part(from_ns, until_ns, total)),
+        }))
     }
 
     /// Backwards in time.
@@ -136,15 +169,19 @@ impl Program {
             Program::Row(row) => {
                 Program::row(row.parts.iter().rev().map(|part| part.program.reversed()))
             }
-            Program::Cycle(cycle) => cycle.program.reversed()?.cycle(cycle.times),
+            Program::Cycle(cycle) => Ok(Program::Cycle(cycle.reversed()?)),
         }
     }
 
     fn extent(&self) -> Extent {
         match self {
-            Program::Leaf(leaf) => {
-                Extent { time_ns: leaf.time_ns(), total: leaf.total(), leaves: 1, depth: 1 }
-            }
+            Program::Leaf(leaf) => Extent {
+                time_ns: leaf.time_ns(),
+                total: leaf.total(),
+                flat_ns: if leaf.is_flat() { i64::MAX } else { 0 },
+                leaves: 1,
+                depth: 1,
+            },
             Program::Row(row) => row.extent,
             Program::Cycle(cycle) => cycle.extent,
         }
@@ -155,7 +192,7 @@ impl Program {
         self.extent().time_ns
     }
 
-    /// The count of all the time there is.
+    /// The count of all the time there is; if it never ends, where it stops.
     pub(super) fn total(&self) -> Fine {
         self.extent().total
     }
@@ -163,6 +200,7 @@ impl Program {
     pub(super) fn count_at(&self, time_ns: i64) -> Fine {
         match self {
             _ if time_ns <= 0 => Fine::ZERO,
+            _ if time_ns >= self.time_ns() && self.time_ns() < i64::MAX => self.total(),
             Program::Leaf(leaf) => leaf.count_at(time_ns),
             Program::Row(row) => row.count_at(time_ns),
             Program::Cycle(cycle) => cycle.count_at(time_ns),
@@ -180,27 +218,43 @@ impl Program {
         }
     }
 
-    /// The leaf at a moment, and how long the leaf has lasted by then. None behind the end.
-    pub(super) fn leaf_at(&self, time_ns: i64) -> Option<(&Leaf, i64)> {
+    /// The leaf at a moment; none behind the end.
+    pub(super) fn leaf_at(&self, time_ns: i64) -> Option<Here<'_>> {
         match self {
             _ if time_ns >= self.time_ns() => None,
-            Program::Leaf(leaf) => Some((leaf, time_ns)),
+            Program::Leaf(leaf) => {
+                Some(Here { leaf, since_ns: time_ns, rest_ns: leaf.time_ns() - time_ns })
+            }
             Program::Row(row) => {
                 let part = row.part_at(time_ns);
                 part.program.leaf_at(time_ns - part.start_ns)
             }
-            Program::Cycle(cycle) => cycle.program.leaf_at(time_ns % cycle.program.time_ns()),
+            Program::Cycle(cycle) => cycle.leaf_at(time_ns),
         }
     }
 
-    /// The highest rate.
-    pub(super) fn peak_hz(&self) -> f64 {
+    /// The first moment from `time_ns` on at which the rate is not zero; `i64::MAX`: never.
+    pub(super) fn flat_until(&self, time_ns: i64) -> i64 {
+        let extent = self.extent();
         match self {
-            Program::Leaf(leaf) => leaf.peak_hz(),
-            Program::Row(row) => {
-                row.parts.iter().map(|part| part.program.peak_hz()).fold(0.0, f64::max)
-            }
-            Program::Cycle(cycle) => cycle.program.peak_hz(),
+            _ if time_ns >= extent.time_ns => i64::MAX,
+            _ if time_ns <= extent.flat_ns => extent.flat_ns,
+            Program::Leaf(_) => time_ns,
+            Program::Row(row) => row.flat_until(time_ns),
+            Program::Cycle(cycle) => cycle.flat_until(time_ns),
+        }
+    }
+
+    /// The highest rate from one moment until another, or until its end.
+    pub(super) fn peak_hz(&self, from_ns: i64, until_ns: i64) -> f64 {
+        let until_ns = until_ns.min(self.time_ns());
+        match self {
+            Program::Leaf(leaf) => leaf.peak_hz(from_ns, until_ns),
+            Program::Row(row) => row
+                .within(from_ns, until_ns)
+                .map(|(part, from_ns, until_ns)| part.peak_hz(from_ns, until_ns))
+                .fold(0.0, f64::max),
+            Program::Cycle(cycle) => cycle.peak_hz(from_ns, until_ns),
         }
     }
 }
@@ -218,6 +272,11 @@ impl Row {
         self.extent = Extent {
             time_ns,
             total: (all.total + next.total).min(MOST),
+            flat_ns: if all.flat_ns < i64::MAX {
+                all.flat_ns
+            } else {
+                all.time_ns.saturating_add(next.flat_ns)
+            },
             leaves: all.leaves + next.leaves,
             depth: all.depth.max(next.depth + 1),
         }
@@ -226,8 +285,47 @@ impl Row {
         Ok(())
     }
 
+    fn index_at(&self, time_ns: i64) -> usize {
+        self.parts.partition_point(|part| part.start_ns <= time_ns) - 1
+    }
+
     fn part_at(&self, time_ns: i64) -> &Part {
-        &self.parts[self.parts.partition_point(|part| part.start_ns <= time_ns) - 1]
+        &self.parts[self.index_at(time_ns)]
+    }
+
+    /// What there is from one moment until another: programs, and which part of each.
+    fn within(
+        &self,
+        from_ns: i64,
+        until_ns: i64,
+    ) -> impl Iterator<Item = (&Arc<Program>, i64, i64)> {
+        let end = self.parts.partition_point(|part| part.start_ns < until_ns);
+        self.parts[self.index_at(from_ns)..end].iter().map(move |part| {
+            let until = Some(until_ns).filter(|&ns| ns < i64::MAX);
+            let until_ns = until.map_or(i64::MAX, |ns| ns - part.start_ns);
+            (&part.program, (from_ns - part.start_ns).max(0), until_ns)
+        })
+    }
+
+    /// As [`Program::part`]. What lies outside is dropped.
+    fn part(&self, from_ns: i64, until_ns: i64, most: Fine) -> Result<Arc<Program>, ShapeError> {
+        let mut row = Row { parts: Vec::new(), extent: Extent::NONE };
+        for (program, from_ns, until_ns) in self.within(from_ns, until_ns) {
+            let rest = most.saturating_sub(row.extent.total);
+            row.push(program.part(from_ns, until_ns, rest)?)?;
+        }
+        match &row.parts[..] {
+            [only] => Ok(Arc::clone(&only.program)),
+            _ => Ok(Arc::new(Program::Row(row))),
+        }
+    }
+
+    fn flat_until(&self, time_ns: i64) -> i64 {
+        let mut untils = self.parts[self.index_at(time_ns)..].iter().map(|part| {
+            let until_ns = part.program.flat_until((time_ns - part.start_ns).max(0));
+            until_ns.saturating_add(part.start_ns)
+        });
+        untils.find(|&until_ns| until_ns < i64::MAX).unwrap_or(i64::MAX)
     }
 
     fn count_at(&self, time_ns: i64) -> Fine {
@@ -243,23 +341,84 @@ impl Row {
 }
 
 impl Cycle {
+    fn new(program: Arc<Program>, from_ns: i64, extent: Extent) -> Cycle {
+        let before = program.count_at(from_ns);
+        let mut cycle = Cycle { program, from_ns, before, extent };
+        cycle.extent.flat_ns = cycle.flat_until(0);
+        cycle
+    }
+
+    /// As [`Program::part`], with this count.
+    fn part(&self, from_ns: i64, until_ns: i64, total: Fine) -> Cycle {
+        let extent = Extent { time_ns: time_between(from_ns, until_ns), total, ..self.extent };
+        Cycle::new(Arc::clone(&self.program), self.round(from_ns).1, extent)
+    }
+
+    fn reversed(&self) -> Result<Cycle, ShapeError> {
+        let program = Arc::new(self.program.reversed()?);
+        let last_ns = self.round(self.extent.time_ns).1;
+        let from_ns = if last_ns == 0 { 0 } else { program.time_ns() - last_ns };
+        Ok(Cycle::new(program, from_ns, self.extent))
+    }
+
+    /// How many times the program is over at a moment, and how much of it has passed again.
+    fn round(&self, time_ns: i64) -> (u64, i64) {
+        let passed_ns = self.from_ns.unsigned_abs() + time_ns.unsigned_abs();
+        let cycle_ns = self.program.time_ns().unsigned_abs();
+        (passed_ns / cycle_ns, (passed_ns % cycle_ns).cast_signed())
+    }
+
     fn count_at(&self, time_ns: i64) -> Fine {
-        if self.times.is_some() && time_ns >= self.extent.time_ns {
-            return self.extent.total;
-        }
-        let cycle_ns = self.program.time_ns();
-        let whole = repeated(self.program.total(), (time_ns / cycle_ns).unsigned_abs());
-        (whole + self.program.count_at(time_ns % cycle_ns)).min(MOST)
+        let (cycles, passed_ns) = self.round(time_ns);
+        let all = repeated(self.program.total(), cycles) + self.program.count_at(passed_ns);
+        all.saturating_sub(self.before).min(self.extent.total)
     }
 
     fn time_of(&self, count: Fine) -> i64 {
-        let total = self.program.total();
+        let (count, total) = (self.before + count, self.program.total());
+        if total == Fine::ZERO {
+            return i64::MAX;
+        }
         let cycles = (count - Fine::ONE) / total;
-        let rest = self.program.time_of(count - cycles * total);
-        i64::try_from(cycles)
-            .ok()
-            .and_then(|cycles| cycles.checked_mul(self.program.time_ns()))
-            .map_or(i64::MAX, |start_ns| start_ns.saturating_add(rest))
+        let rest_ns = self.program.time_of(count - cycles * total);
+        let time_ns = i64::try_from(cycles).ok().and_then(|cycles| {
+            let start_ns = i128::from(cycles) * i128::from(self.program.time_ns());
+            i64::try_from(start_ns + i128::from(rest_ns) - i128::from(self.from_ns)).ok()
+        });
+        time_ns.unwrap_or(i64::MAX).clamp(1, self.extent.time_ns)
+    }
+
+    fn leaf_at(&self, time_ns: i64) -> Option<Here<'_>> {
+        let here = self.program.leaf_at(self.round(time_ns).1)?;
+        let rest_ns = here.rest_ns.min(self.extent.time_ns - time_ns);
+        Some(Here { rest_ns, ..here })
+    }
+
+    fn flat_until(&self, time_ns: i64) -> i64 {
+        let passed_ns = self.round(time_ns).1;
+        let flat_ns = match self.program.flat_until(passed_ns) {
+            i64::MAX => {
+                let rest_ns = self.program.time_ns() - passed_ns;
+                rest_ns.saturating_add(self.program.extent().flat_ns)
+            }
+            until_ns => until_ns - passed_ns,
+        };
+        let until_ns = time_ns.saturating_add(flat_ns);
+        if until_ns < self.extent.time_ns { until_ns } else { i64::MAX }
+    }
+
+    fn peak_hz(&self, from_ns: i64, until_ns: i64) -> f64 {
+        let (time_ns, cycle_ns) = (time_between(from_ns, until_ns), self.program.time_ns());
+        let passed_ns = self.round(from_ns).1;
+        let rest_ns = cycle_ns - passed_ns;
+        if time_ns >= cycle_ns {
+            self.program.peak_hz(0, cycle_ns)
+        } else if time_ns <= rest_ns {
+            self.program.peak_hz(passed_ns, passed_ns + time_ns)
+        } else {
+            let next = self.program.peak_hz(0, time_ns - rest_ns);
+            self.program.peak_hz(passed_ns, cycle_ns).max(next)
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Shapes as text.
 
+use super::leaf::time_between;
 use super::level::Level;
-use crate::nanos::span_ns;
+use crate::nanos::{duration, span_ns};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +10,21 @@ use std::time::Duration;
 /// How a shape was made, in the grammar of shapes.
 #[derive(Clone, Debug)]
 pub(super) enum Text {
+    /// Always this rate, for so long; `i64::MAX`: for ever.
+    Hold(Level, i64),
     Item(String),
-    Row(Vec<Arc<Text>>),
+    Row(Vec<Piece>),
     /// With a word behind it.
     With(Arc<Text>, String),
+    /// From one moment of it until another; `i64::MAX`: until its end.
+    Part(Arc<Text>, i64, i64),
+}
+
+/// A text, and how long its shape is.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    text: Arc<Text>,
+    time_ns: i64,
 }
 
 const UNITS: [(&str, i64); 7] = [
@@ -31,16 +43,49 @@ impl Text {
         Text::Item(format!("{word} {from}..{to} {rest}"))
     }
 
-    pub(super) fn then(self, next: Text) -> Text {
-        let mut parts = self.into_parts();
-        parts.extend(next.into_parts());
-        Text::Row(parts)
+    /// The one, then the other; with how long they are.
+    pub(super) fn then(self, time_ns: i64, next: Text, next_ns: i64) -> Text {
+        let mut pieces = self.into_pieces(time_ns);
+        pieces.extend(next.into_pieces(next_ns));
+        Text::Row(pieces)
     }
 
-    fn into_parts(self) -> Vec<Arc<Text>> {
+    fn into_pieces(self, time_ns: i64) -> Vec<Piece> {
         match self {
-            Text::Row(parts) => parts,
-            other => vec![Arc::new(other)],
+            Text::Row(pieces) => pieces,
+            other => vec![Piece { text: Arc::new(other), time_ns }],
+        }
+    }
+
+    /// That of a part: from one moment until another; `i64::MAX`: until its end.
+    pub(super) fn part(self: &Arc<Text>, from_ns: i64, until_ns: i64) -> Arc<Text> {
+        let nested = || Text::Part(Arc::clone(self), from_ns, until_ns);
+        Arc::new(match self.as_ref() {
+            _ if from_ns == 0 && until_ns == i64::MAX => return Arc::clone(self),
+            Text::Row(pieces) => return row_part(pieces, from_ns, until_ns),
+            Text::Hold(level, time_ns) => {
+                Text::Hold(*level, time_between(from_ns, until_ns.min(*time_ns)))
+            }
+            Text::Part(whole, start_ns, end_ns) => {
+                let moved = |ns: i64| start_ns.checked_add(ns).filter(|&ns| ns < i64::MAX);
+                let end = if until_ns == i64::MAX { Some(*end_ns) } else { moved(until_ns) };
+                moved(from_ns).zip(end).map_or_else(nested, |(from_ns, until_ns)| {
+                    Text::Part(Arc::clone(whole), from_ns, until_ns)
+                })
+            }
+            Text::Item(_) | Text::With(..) => nested(),
+        })
+    }
+
+    /// The rates that it begins and ends with, where it holds one.
+    pub(super) fn held(&self) -> (Option<Level>, Option<Level>) {
+        match self {
+            Text::Hold(level, _) => (Some(*level), Some(*level)),
+            Text::Row(pieces) => {
+                let first = pieces.first().and_then(|piece| piece.text.held().0);
+                (first, pieces.last().and_then(|piece| piece.text.held().1))
+            }
+            _ => (None, None),
         }
     }
 
@@ -51,6 +96,7 @@ impl Text {
     /// Twice is not at all.
     pub(super) fn reversed(self) -> Text {
         match self {
+            Text::Hold(..) => self,
             Text::With(inner, word) if word == REVERSE => Arc::unwrap_or_clone(inner),
             other => other.with(REVERSE),
         }
@@ -69,15 +115,51 @@ pub(super) fn time_text(time: Duration) -> String {
 impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Text::Hold(level, i64::MAX) => write!(f, "hold {level} 1s forever"),
+            Text::Hold(level, ns) => write!(f, "hold {level} {}", time_text(duration(*ns))),
             Text::Item(text) => f.write_str(text),
-            Text::Row(parts) => parts.iter().enumerate().try_for_each(|(index, part)| {
+            Text::Row(pieces) => pieces.iter().enumerate().try_for_each(|(index, piece)| {
                 let comma = if index == 0 { "" } else { ", " };
-                write!(f, "{comma}{part}")
+                write!(f, "{comma}{}", piece.text)
             }),
             Text::With(inner, word) => match inner.as_ref() {
                 Text::Row(_) => write!(f, "({inner}) {word}"),
                 _ => write!(f, "{inner} {word}"),
             },
+            Text::Part(whole, from_ns, until_ns) => {
+                write!(f, "{whole}")?;
+                if *from_ns > 0 {
+                    write!(f, " skip {}", time_text(duration(*from_ns)))?;
+                }
+                if *until_ns < i64::MAX {
+                    write!(f, " take {}", time_text(duration(until_ns - from_ns)))?;
+                }
+                Ok(())
+            }
         }
+    }
+}
+
+impl Piece {
+    /// From one moment of it until another; none if that lies outside.
+    fn part(&self, from_ns: i64, until_ns: i64) -> Option<Piece> {
+        let (from_ns, end_ns) = (from_ns.max(0), until_ns.min(self.time_ns));
+        let until_ns = if end_ns == self.time_ns { i64::MAX } else { end_ns };
+        (from_ns < end_ns).then(|| Piece {
+            text: self.text.part(from_ns, until_ns),
+            time_ns: time_between(from_ns, end_ns),
+        })
+    }
+}
+
+fn row_part(pieces: &[Piece], from_ns: i64, until_ns: i64) -> Arc<Text> {
+    let (mut start_ns, mut parts) = (0, Vec::new());
+    for piece in pieces {
+        parts.extend(piece.part(from_ns - start_ns, time_between(start_ns, until_ns)));
+        start_ns = start_ns.saturating_add(piece.time_ns);
+    }
+    match &parts[..] {
+        [only] => Arc::clone(&only.text),
+        _ => Arc::new(Text::Row(parts)),
     }
 }

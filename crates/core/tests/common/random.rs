@@ -4,7 +4,7 @@ use nanopace::{Level, Rate, Shape};
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// Parts between 1 ms and 1 s, at rates up to 10 M/s.
+/// Parts between 1 ms and 1 s, at rates up to 10 M/s; whole, or cut anywhere.
 pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
     let level = prop_oneof![
         1 => Just(Level::ZERO),
@@ -20,8 +20,17 @@ pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
     });
     let row = prop::collection::vec(part, 1..4)
         .prop_map(|parts| parts.into_iter().reduce(|row, part| row.then(part).unwrap()).unwrap());
-    (row, 1_u64..4, any::<bool>()).prop_map(|(row, times, mirrored)| {
+    let whole = (row, 1_u64..4, any::<bool>()).prop_map(|(row, times, mirrored)| {
         let row = if mirrored { row.mirrored().unwrap() } else { row };
         row.repeat(times).unwrap()
-    })
+    });
+    (whole, prop::collection::vec((any::<bool>(), 0.0..1.0), 0..3))
+        .prop_map(|(whole, cuts)| cuts.into_iter().fold(whole, cut))
+}
+
+/// Its first part, or what is left; all of it if that would be nothing.
+fn cut(shape: Shape, (first, part): (bool, f64)) -> Shape {
+    let time = shape.duration().unwrap().mul_f64(part);
+    let cut = if first { shape.clone().take(time) } else { shape.clone().skip(time) };
+    cut.unwrap_or(shape)
 }
