@@ -1,0 +1,48 @@
+//! How long a node goes on without the store.
+
+use std::time::Duration;
+
+/// What a node does when it has been without the store for too long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenBlind {
+    /// It starts nothing until the store is back.
+    #[default]
+    Hold,
+    /// It ends: its pacer is closed.
+    Stop,
+}
+
+/// The time without the store. Moments are those of the run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Blind {
+    limit_ns: u64,
+    then: WhenBlind,
+    since: Option<u64>,
+}
+
+impl Blind {
+    pub(crate) fn new(limit: Duration, then: WhenBlind) -> Blind {
+        let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        Blind { limit_ns, then, since: None }
+    }
+
+    pub(crate) fn since(&self) -> Option<u64> {
+        self.since
+    }
+
+    /// Whether a frame that begins at a moment is run.
+    pub(crate) fn goes_on(&mut self, begins: u64) -> bool {
+        let since = *self.since.get_or_insert(begins);
+        begins - since.min(begins) <= self.limit_ns
+    }
+
+    pub(crate) fn ended(&mut self) {
+        self.since = None;
+    }
+
+    /// Whether the node ends.
+    pub(crate) fn stops(&self, now: u64) -> bool {
+        let blind = self.since.map_or(0, |since| now.saturating_sub(since));
+        self.then == WhenBlind::Stop && blind > self.limit_ns
+    }
+}

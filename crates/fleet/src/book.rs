@@ -1,0 +1,162 @@
+//! What a node knows of the frames around now, and what it has run.
+
+use crate::load::Load;
+use crate::message::Piece;
+use crate::tracks::Tracks;
+use nanopace::Lease;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// What is to be asked for a frame next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stage {
+    /// The node's own tracks.
+    Own,
+    /// Its share of what is left.
+    Share,
+    /// What is left then.
+    Rest,
+    Done,
+}
+
+/// A frame that has not begun, or has begun just now.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) frame: u64,
+    pub(crate) stage: Stage,
+    /// The tracks that the node has, as soon as that is known.
+    pub(crate) tracks: Option<Tracks>,
+    /// Those that its pacer has.
+    leased: Option<Tracks>,
+}
+
+/// Frames in a row that were run on the same tracks.
+#[derive(Clone, Debug)]
+pub(crate) struct Ran {
+    pub(crate) frames: Range<u64>,
+    pub(crate) tracks: Tracks,
+}
+
+#[derive(Debug)]
+pub(crate) struct Book {
+    /// One for each frame from some frame on.
+    entries: VecDeque<Entry>,
+    /// The first frame behind the entries.
+    next: u64,
+    past: Vec<Ran>,
+    /// Slots in the frames of the past, by the load as it was when they were run.
+    slots: u64,
+}
+
+impl Book {
+    pub(crate) fn new(first: u64) -> Book {
+        Book { entries: VecDeque::new(), next: first, past: Vec::new(), slots: 0 }
+    }
+
+    /// The first frame that it has no entry for.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    pub(crate) fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    pub(crate) fn entry(&mut self, frame: u64) -> Option<&mut Entry> {
+        let first = self.entries.front()?.frame;
+        self.entries.get_mut(usize::try_from(frame.checked_sub(first)?).ok()?)
+    }
+
+    /// Makes entries for the frames before `until`.
+    pub(crate) fn open(&mut self, until: u64) {
+        for frame in self.next..until {
+            self.entries.push_back(Entry { frame, stage: Stage::Own, tracks: None, leased: None });
+        }
+        self.next = self.next.max(until);
+    }
+
+    /// Takes no more frames from `until` on.
+    pub(crate) fn cut(&mut self, until: u64) {
+        self.entries.retain(|entry| entry.frame < until);
+        self.next = self.next.min(until);
+    }
+
+    /// Puts frames before `now` away that are over.
+    pub(crate) fn pass(&mut self, now: u64, load: &mut Load) {
+        let over = self.entries.iter().take_while(|entry| entry.frame < now).count();
+        for entry in self.entries.drain(..over) {
+            let tracks = entry.leased.unwrap_or_default();
+            self.slots += load.slots(entry.frame, &tracks);
+            put(&mut self.past, entry.frame, tracks);
+        }
+    }
+
+    pub(crate) fn past(&self) -> &[Ran] {
+        &self.past
+    }
+
+    /// The first frame whose tracks are known and not those of the pacer.
+    pub(crate) fn changed(&self) -> Option<u64> {
+        let is_changed = |entry: &&Entry| entry.tracks.is_some() && entry.tracks != entry.leased;
+        let known = self.entries.iter().take_while(|entry| entry.tracks.is_some());
+        known.into_iter().find(is_changed).map(|entry| entry.frame)
+    }
+
+    /// The leases from a frame on, as far as tracks are known.
+    pub(crate) fn leases(&self, from: u64, load: &mut Load) -> Vec<Lease> {
+        let known = self.entries.iter().skip_while(|entry| entry.frame < from);
+        let known =
+            known.map_while(|entry| entry.tracks.as_ref().map(|tracks| (entry.frame, tracks)));
+        known.map(|(frame, tracks)| load.lease(frame, tracks)).collect()
+    }
+
+    /// The pacer has what is known from a frame on.
+    pub(crate) fn leased(&mut self, from: u64) {
+        for entry in self.entries.iter_mut().skip_while(|entry| entry.frame < from) {
+            let Some(tracks) = &entry.tracks else { break };
+            entry.leased = Some(tracks.clone());
+        }
+    }
+
+    /// The pacer can't have a frame's tracks any more.
+    pub(crate) fn give_up(&mut self, frame: u64) {
+        if let Some(entry) = self.entry(frame) {
+            entry.tracks = Some(entry.leased.get_or_insert_default().clone());
+        }
+    }
+
+    /// The pacer has nothing of what comes from a frame on: the load has another shape there.
+    pub(crate) fn forget_leases(&mut self, from: u64) {
+        self.entries
+            .iter_mut()
+            .filter(|entry| entry.frame >= from)
+            .for_each(|entry| entry.leased = None);
+    }
+
+    /// What the pacer has in frames from `from` on.
+    pub(crate) fn pieces(&self, from: u64) -> Vec<Piece> {
+        let entries = self.entries.iter().filter(|entry| entry.frame >= from);
+        let pieces = entries.filter_map(|entry| Some((entry.frame, entry.tracks.clone()?)));
+        pieces
+            .filter(|(_, tracks)| !tracks.is_empty())
+            .map(|(frame, tracks)| Piece { frame, tracks })
+            .collect()
+    }
+
+    /// Slots that the pacer has and that were due by a moment.
+    pub(crate) fn due_slots(&self, now_ns: u64, frame: u64, load: &mut Load) -> u64 {
+        let at =
+            self.entries.iter().filter_map(|entry| Some((entry.frame, entry.leased.as_ref()?)));
+        let due = at.take_while(|(at, _)| *at <= frame).map(|(at, tracks)| {
+            if at < frame { load.slots(at, tracks) } else { load.slots_by(now_ns, tracks) }
+        });
+        self.slots + due.sum::<u64>()
+    }
+}
+
+fn put(past: &mut Vec<Ran>, frame: u64, tracks: Tracks) {
+    match past.last_mut() {
+        Some(last) if last.frames.end == frame && last.tracks == tracks => last.frames.end += 1,
+        _ => past.push(Ran { frames: frame..frame + 1, tracks }),
+    }
+}

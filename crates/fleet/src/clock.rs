@@ -1,0 +1,162 @@
+//! The clock of a run: a node's own clock, led by the store's.
+
+use crossbeam_utils::atomic::AtomicCell;
+use nanopace::{Clock, Nanos, TscClock};
+use std::sync::Arc;
+
+/// The moments of a run, in nanoseconds since it began. It never goes back and makes no steps: it
+/// runs a little faster or slower than the machine's clock.
+#[derive(Clone, Debug)]
+pub(crate) struct RunClock(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    base: TscClock,
+    /// Written by the node's thread alone; readers get all of it or the one before.
+    line: AtomicCell<Line>,
+}
+
+/// From `base_ns` of the machine's clock on, the run's moments are those behind `run_ns`.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    base_ns: u64,
+    run_ns: u64,
+    /// How much faster it runs, in parts of 10^9; at -10^9 it stands still.
+    faster_ppb: i64,
+}
+
+const STANDS: i64 = -1_000_000_000;
+
+/// It is never led by more than this.
+const MOST_PPB: i64 = 500_000;
+
+impl Line {
+    fn at(&self, base_ns: u64) -> u64 {
+        let passed = base_ns.saturating_sub(self.base_ns);
+        let passed =
+            i128::from(passed) * i128::from(1_000_000_000 + self.faster_ppb) / 1_000_000_000;
+        self.run_ns.saturating_add(u64::try_from(passed).unwrap_or(0))
+    }
+}
+
+impl RunClock {
+    /// It stands at the beginning of the run.
+    pub(crate) fn standing() -> RunClock {
+        let line = Line { base_ns: 0, run_ns: 0, faster_ppb: STANDS };
+        RunClock(Arc::new(Inner { base: TscClock::new(), line: AtomicCell::new(line) }))
+    }
+
+    pub(crate) fn base_ns(&self) -> u64 {
+        self.0.base.now().as_nanos()
+    }
+
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.0.line.load().at(self.base_ns())
+    }
+
+    /// It goes on from here: at this moment of the machine's clock, the run was at `run_ns`.
+    pub(crate) fn start(&self, base_ns: u64, run_ns: u64) {
+        self.0.line.store(Line { base_ns, run_ns, faster_ppb: 0 });
+    }
+
+    /// It runs so much faster from now on.
+    fn lead(&self, faster_ppb: i64) {
+        let base_ns = self.base_ns();
+        let run_ns = self.0.line.load().at(base_ns);
+        self.0.line.store(Line { base_ns, run_ns, faster_ppb });
+    }
+}
+
+impl Clock for RunClock {
+    fn now(&self) -> Nanos {
+        Nanos::from_nanos(self.now_ns())
+    }
+}
+
+/// One round trip: the store's clock was read between two readings of the machine's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    pub(crate) sent_ns: u64,
+    pub(crate) received_ns: u64,
+    pub(crate) store_us: i64,
+}
+
+impl Sample {
+    pub(crate) fn round_trip_ns(&self) -> u64 {
+        self.received_ns.saturating_sub(self.sent_ns)
+    }
+
+    fn middle_ns(&self) -> u64 {
+        self.sent_ns + self.round_trip_ns() / 2
+    }
+
+    /// At this moment of the machine's clock, the run was so far.
+    pub(crate) fn run_at(&self, origin_us: i64) -> (u64, i64) {
+        (self.middle_ns(), (self.store_us - origin_us).saturating_mul(1_000))
+    }
+}
+
+/// Leads a clock by the round trips that took the least time.
+#[derive(Debug, Default)]
+pub(crate) struct Leader {
+    best: Option<Sample>,
+    since_ns: u64,
+    /// How often in a row the store's clock was far off.
+    steps: u32,
+}
+
+/// The clock is led anew after so long, and what it is off is made up for in twice that.
+const WINDOW_NS: u64 = 1_000_000_000;
+
+impl Leader {
+    /// Takes a round trip into account. Returns how far the store's clock has been set, in
+    /// microseconds, when it has been.
+    pub(crate) fn take(
+        &mut self,
+        clock: &RunClock,
+        sample: Sample,
+        origin_us: i64,
+        frame_ns: u64,
+    ) -> Option<i64> {
+        let is_better = |best: &Sample| sample.round_trip_ns() < best.round_trip_ns();
+        if self.best.as_ref().is_none_or(is_better) {
+            self.best = Some(sample);
+        }
+        if sample.received_ns.saturating_sub(self.since_ns) < WINDOW_NS {
+            return None;
+        }
+        let best = self.best.take()?;
+        self.since_ns = sample.received_ns;
+        let (at_ns, run_ns) = best.run_at(origin_us);
+        let off_ns = run_ns - clock.0.line.load().at(at_ns).cast_signed();
+        if off_ns.unsigned_abs() > frame_ns {
+            self.steps += 1;
+            return (self.steps > 1).then_some(off_ns / 1_000);
+        }
+        self.steps = 0;
+        // A nanosecond in each second is one part of 10^9.
+        clock.lead((off_ns / 2).clamp(-MOST_PPB, MOST_PPB));
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_exact_for_years() {
+        let line = Line { base_ns: 5, run_ns: 7, faster_ppb: MOST_PPB };
+        assert_eq!(line.at(5), 7);
+        assert_eq!(line.at(4), 7);
+        assert_eq!(line.at(1_000_000_005), 1_000_500_007);
+        let year = 31_536_000_000_000_000;
+        assert_eq!(line.at(5 + year), 7 + year + year / 2_000);
+    }
+
+    #[test]
+    fn a_standing_clock_stands() {
+        let clock = RunClock::standing();
+        assert_eq!([clock.now_ns(), clock.now_ns()], [0, 0]);
+    }
+}

@@ -1,0 +1,230 @@
+//! Looks at a run, and changes it, from anywhere.
+
+use crate::account::{self, Account, account};
+use crate::error::FleetError;
+use crate::fleet::checked_name;
+use crate::load::{Load, head_frames};
+use crate::message::{Answer, Request, Run, State, Version};
+use crate::store::{RedisStore, Store};
+use nanopace::{Rate, Shape};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// A change is tried so often if others change the run at the same moment.
+const TRIES: usize = 20;
+
+/// Looks at a run, and changes it, from anywhere.
+///
+/// Changes are in force for all nodes from the same slot on, some frames from now.
+///
+/// ```no_run
+/// use nanopace_fleet::Control;
+///
+/// let control = Control::open("redis://127.0.0.1/", "checkout")?;
+/// control.set_rate("20k/s".parse()?)?;
+/// let account = control.account()?;
+/// println!("{} of {} slots were started", account.fired(), account.expected);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Control(Mutex<RedisStore>);
+
+/// How a run is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunStatus {
+    /// Whether it has started.
+    pub has_started: bool,
+    /// Whether all its nodes are done.
+    pub has_ended: bool,
+    /// Whether it is paused.
+    pub is_paused: bool,
+    /// How many nodes there are now.
+    pub nodes: u32,
+    /// How many have to be there before it starts.
+    pub awaited: u32,
+    /// For how long the load has gone on.
+    pub elapsed: Duration,
+    /// How long the load is; none if it never ends.
+    pub duration: Option<Duration>,
+    /// The whole load, with all changes so far.
+    pub shape: String,
+    /// How its slots arrive.
+    pub arrivals: String,
+    /// How long a frame is.
+    pub frame: Duration,
+    /// How often nodes have filled the store again, or followed a step of its clock.
+    pub repairs: u64,
+}
+
+/// A run as it is at a moment.
+struct Now {
+    run: Run,
+    load: Load,
+    elapsed_ns: u64,
+}
+
+impl Control {
+    /// The run `name` at the store with the address `url`.
+    ///
+    /// # Errors
+    /// [`FleetError::Address`], [`FleetError::Name`] and [`FleetError::Store`].
+    pub fn open(url: &str, name: &str) -> Result<Control, FleetError> {
+        let store = RedisStore::new(url, checked_name(name)?)?;
+        Ok(Control(Mutex::new(store)))
+    }
+
+    /// How the run is.
+    ///
+    /// # Errors
+    /// [`FleetError::NoRun`] and [`FleetError::Store`].
+    pub fn status(&self) -> Result<RunStatus, FleetError> {
+        let Now { run, load, elapsed_ns } = self.now()?;
+        let head_ns = run.frames.begins(head_frames());
+        let duration = load.shape().duration();
+        let elapsed = Duration::from_nanos(elapsed_ns.saturating_sub(head_ns));
+        let duration = duration.map(|time| time.saturating_sub(Duration::from_nanos(head_ns)));
+        Ok(RunStatus {
+            has_started: run.state != State::Waiting,
+            has_ended: run.state == State::Ended,
+            is_paused: load.is_paused(),
+            nodes: u32::try_from(run.roster.nodes.len()).unwrap_or(u32::MAX),
+            awaited: run.awaited,
+            elapsed: duration.map_or(elapsed, |duration| elapsed.min(duration)),
+            duration,
+            shape: run.versions.last().map_or_else(String::new, |latest| latest.shape.clone()),
+            arrivals: run.arrivals,
+            frame: Duration::from_nanos(run.frames.frame_ns),
+            repairs: run.epoch,
+        })
+    }
+
+    /// What became of each slot up to now, or up to the end of a load that is over.
+    ///
+    /// # Errors
+    /// [`FleetError::NoRun`], [`FleetError::Waiting`] and [`FleetError::Store`].
+    pub fn account(&self) -> Result<Account, FleetError> {
+        let Now { run, mut load, elapsed_ns } = self.started()?;
+        let until = load.end().unwrap_or(u64::MAX).min(run.frames.at(elapsed_ns));
+        account(&mut *self.store(), &run, &mut load, until)
+    }
+
+    /// The results that nodes have given when they were done, with their numbers.
+    ///
+    /// # Errors
+    /// [`FleetError::NoRun`] and [`FleetError::Store`].
+    pub fn results(&self) -> Result<Vec<(u16, Vec<u8>)>, FleetError> {
+        let (nodes, _) = account::nodes(&mut *self.store())?;
+        Ok(nodes.into_iter().filter_map(|node| Some((node.node, node.results?))).collect())
+    }
+
+    /// The rate of the whole fleet from now on. The load ends when it would have ended.
+    ///
+    /// # Errors
+    /// [`FleetError`].
+    pub fn set_rate(&self, rate: Rate) -> Result<(), FleetError> {
+        let at = |rest: &Shape| match rest.duration() {
+            Some(time) => Shape::hold(rate, time),
+            None => Ok(Shape::constant(rate)),
+        };
+        self.change(|load, from| match load.rest() {
+            Some(rest) => load.then(from, Shape::constant(nanopace::Level::ZERO), Some(at(rest)?)),
+            None => load.then(from, at(&load.behind(from).ok_or(FleetError::Over)?)?, None),
+        })
+    }
+
+    /// The load of the whole fleet from now on, from the shape's beginning. A pause ends.
+    ///
+    /// # Errors
+    /// [`FleetError`].
+    pub fn set_shape(&self, shape: &Shape) -> Result<(), FleetError> {
+        self.change(|load, from| {
+            load.behind(from).ok_or(FleetError::Over)?;
+            load.then(from, shape.clone(), None)
+        })
+    }
+
+    /// Starts nothing from now on. The time of the load stands still.
+    ///
+    /// # Errors
+    /// [`FleetError`].
+    pub fn pause(&self) -> Result<(), FleetError> {
+        self.change(|load, from| {
+            if load.is_paused() {
+                return Err(FleetError::Paused("paused already"));
+            }
+            let rest = load.behind(from).ok_or(FleetError::Over)?;
+            load.then(from, Shape::constant(nanopace::Level::ZERO), Some(rest))
+        })
+    }
+
+    /// Goes on after a pause.
+    ///
+    /// # Errors
+    /// [`FleetError`].
+    pub fn resume(&self) -> Result<(), FleetError> {
+        self.change(|load, from| {
+            let rest = load.rest().ok_or(FleetError::Paused("not paused"))?;
+            load.then(from, rest.clone(), None)
+        })
+    }
+
+    /// The load ends now.
+    ///
+    /// # Errors
+    /// [`FleetError`].
+    pub fn stop(&self) -> Result<(), FleetError> {
+        self.change(|load, from| {
+            load.behind(from).ok_or(FleetError::Over)?;
+            load.until(from)
+        })
+    }
+
+    fn change(
+        &self,
+        edit: impl Fn(&Load, u64) -> Result<Version, FleetError>,
+    ) -> Result<(), FleetError> {
+        for _ in 0..TRIES {
+            let Now { run, load, elapsed_ns } = self.started()?;
+            let latest = run.versions.last().map_or(0, |latest| latest.from);
+            // A frame more, because the answer takes its time.
+            let from = (run.frames.first_unopened(elapsed_ns) + 1).max(latest + 1);
+            let version = edit(&load, from)?;
+            let known = run.versions.len() as u64;
+            match self.store().call(&Request::Change { id: run.id, known, version })?.answer {
+                Answer::Done => return Ok(()),
+                Answer::TooLate => {}
+                _ => return Err(FleetError::Replaced),
+            }
+        }
+        Err(FleetError::Contended)
+    }
+
+    fn started(&self) -> Result<Now, FleetError> {
+        let now = self.now()?;
+        if now.run.state == State::Waiting {
+            let here = u32::try_from(now.run.roster.nodes.len()).unwrap_or(u32::MAX);
+            return Err(FleetError::Waiting(here, now.run.awaited));
+        }
+        Ok(now)
+    }
+
+    fn now(&self) -> Result<Now, FleetError> {
+        let reply = self.store().call(&Request::Look { node: None })?;
+        let run = match reply.answer {
+            Answer::Run(run) => *run,
+            Answer::Gone => return Err(FleetError::NoRun),
+            _ => return Err(FleetError::Damaged),
+        };
+        let latest = run.versions.last().ok_or(FleetError::Damaged)?;
+        let load = Load::new(run.frames, &run.arrivals, run.seed, latest)?;
+        let elapsed_us = reply.now_us - run.origin_us;
+        let has_started = run.state != State::Waiting;
+        let elapsed_us = if has_started { u64::try_from(elapsed_us).unwrap_or(0) } else { 0 };
+        Ok(Now { run, load, elapsed_ns: elapsed_us.saturating_mul(1_000) })
+    }
+
+    fn store(&self) -> std::sync::MutexGuard<'_, RedisStore> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,148 @@
+//! The thread of a node: asks the store, and gives the pacer what the node has.
+
+use crate::clock::{Leader, RunClock, Sample};
+use crate::core::Core;
+use crate::error::FleetError;
+use crate::message::{Answer, Request};
+use crate::node::{Command, Shared};
+use crate::progress::Progress;
+use crate::store::Store;
+use nanopace::Pacer;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+/// It looks around at least this often.
+const TURN_NS: u64 = 20_000_000;
+
+pub(crate) struct Driver<S> {
+    pub(crate) core: Core,
+    pub(crate) store: S,
+    pub(crate) clock: RunClock,
+    pub(crate) leader: Leader,
+    pub(crate) pacer: Pacer,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) commands: Receiver<Command>,
+}
+
+impl<S: Store> Driver<S> {
+    /// Until the node is told to end.
+    pub(crate) fn run(mut self) {
+        loop {
+            self.turn();
+            let now = self.clock.now_ns();
+            let wait = self.core.due(now).saturating_sub(now).min(TURN_NS);
+            match self.commands.recv_timeout(Duration::from_nanos(wait)) {
+                Ok(Command::Leave(reply)) => {
+                    let _ = reply.send(self.leave());
+                }
+                Ok(Command::Finish(results, reply)) => {
+                    let _ = reply.send(self.finish(results));
+                    return;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn turn(&mut self) {
+        let now = self.clock.now_ns();
+        self.core.settle(now);
+        let progress = self.progress(now);
+        let is_late = progress.late_ns > self.core.run().frames.frame_ns;
+        if let Some(request) = self.core.request(now, is_late, &progress.text()) {
+            let _ = self.exchange(&request);
+        }
+        self.tell();
+        if self.core.over().is_some() {
+            self.pacer.close();
+        }
+        self.shared.set(&self.core, &progress);
+    }
+
+    /// One round trip, and what follows from its answer.
+    fn exchange(&mut self, request: &Request) -> Result<(), FleetError> {
+        let sent_ns = self.clock.base_ns();
+        let reply = self.store.call(request);
+        let received_ns = self.clock.base_ns();
+        let now = self.clock.now_ns();
+        let reply = reply.inspect_err(|_| self.core.failed(now))?;
+        let sample = Sample { sent_ns, received_ns, store_us: reply.now_us };
+        let versions = self.core.run().versions.len();
+        self.core.answered(request, reply.answer, now)?;
+        if self.core.run().versions.len() > versions {
+            self.pacer.go_on_with_shape(self.core.load().shape().clone());
+        }
+        let (origin_us, frame_ns) = (self.core.run().origin_us, self.core.run().frames.frame_ns);
+        if let Some(step_us) = self.leader.take(&self.clock, sample, origin_us, frame_ns) {
+            self.core.step(step_us);
+        }
+        Ok(())
+    }
+
+    /// Gives the pacer what is known. What it can't take any more, because later slots may have
+    /// started, is lost.
+    fn tell(&mut self) {
+        while let Some(change) = self.core.change() {
+            let is_taken = self.pacer.lease(change.slot, &change.leases).is_ok();
+            self.core.told(&change, is_taken);
+        }
+    }
+
+    fn progress(&mut self, now: u64) -> Progress {
+        let ledger = self.pacer.ledger();
+        let due = self.core.due_slots(now).saturating_sub(ledger.skipped);
+        let oldest = self.pacer.next_due().map_or(now, |due| due.as_nanos().min(now));
+        Progress {
+            // Slots that callers hold and that are not due have not started.
+            fired: ledger.granted.min(due),
+            shed: ledger.skipped,
+            twice: self.core.twice(),
+            late_ns: now - oldest,
+            blind_ns: self.core.blind_since().map_or(0, |since| now.saturating_sub(since)),
+        }
+    }
+
+    /// Gives back what has not begun.
+    fn leave(&mut self) -> Result<(), FleetError> {
+        let request = self.core.leave(self.clock.now_ns());
+        self.tell();
+        self.retried(&request)
+    }
+
+    /// Tells the store what became of its slots, and the user's results.
+    fn finish(&mut self, results: Vec<u8>) -> Result<(), FleetError> {
+        let mut tries = 0;
+        while !self.core.is_marked() && tries < TRIES {
+            let now = self.clock.now_ns();
+            if let Some(request) = self.core.request(now, false, "") {
+                let failed = self.exchange(&request).is_err();
+                tries += u32::from(failed);
+            }
+            std::thread::sleep(
+                RETRY.min(Duration::from_nanos(self.core.due(now).saturating_sub(now))),
+            );
+        }
+        let progress = self.progress(self.clock.now_ns()).text();
+        let (id, node) = (self.core.run().id.clone(), self.core.node());
+        self.retried(&Request::Finish { id, node, progress, results })
+    }
+
+    fn retried(&mut self, request: &Request) -> Result<(), FleetError> {
+        let mut tries = 1;
+        loop {
+            match self.store.call(request).map(|reply| reply.answer) {
+                Ok(Answer::Gone | Answer::Other) => return Err(FleetError::Replaced),
+                Ok(_) => return Ok(()),
+                Err(error) if tries == TRIES => return Err(error),
+                Err(_) => tries += 1,
+            }
+            std::thread::sleep(RETRY);
+        }
+    }
+}
+
+/// What ends a node is tried so often, this far apart: for some seconds in all.
+const TRIES: u32 = 60;
+const RETRY: Duration = Duration::from_millis(50);

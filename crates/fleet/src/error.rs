@@ -1,0 +1,65 @@
+//! What can go wrong.
+
+use nanopace::{ArrivalsError, ShapeError, ShapeSyntaxError};
+use thiserror::Error;
+
+/// Why a fleet can't be joined, changed or gone on with. No message has the store's password.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FleetError {
+    /// The text is no address of a store.
+    #[error(
+        "that is no address of a store: write redis://HOST:PORT/, or rediss:// for TLS, with :PASSWORD@ before the host if there is one"
+    )]
+    Address,
+    /// The store can't be reached, or does not answer.
+    #[error("the store does not answer: {0}")]
+    Store(String),
+    /// What the store has under the run's name is no run.
+    #[error("what the store has under the run's name is damaged: use another name")]
+    Damaged,
+    /// The run has another load.
+    #[error(
+        "the run has another load, {0}: start with the same one, or without one to take part in it"
+    )]
+    Differs(String),
+    /// There is no run of this name.
+    #[error("there is no run of this name at the store: give a load to start it")]
+    NoRun,
+    /// The name is no name of a run.
+    #[error("a run's name has 1 to 100 letters, digits, '-', '_' or '.': write such as checkout-7")]
+    Name,
+    /// More nodes than can be.
+    #[error("a run has 1 to 1000 nodes: write such as --nodes 4")]
+    Nodes,
+    /// Another run has the name now.
+    #[error("another run has this name now")]
+    Replaced,
+    /// The store has been away for too long.
+    #[error("the store has been away for longer than a node goes on without it")]
+    Lost,
+    /// The run has not started.
+    #[error("the run has not started yet: {0} of {1} nodes are there")]
+    Waiting(u32, u32),
+    /// The run is over.
+    #[error("the run is over")]
+    Over,
+    /// Others change the run all the time.
+    #[error("others have changed the run at the same moment: try again")]
+    Contended,
+    /// The run is paused, or is not.
+    #[error("the run is {0}")]
+    Paused(&'static str),
+    /// Shapes that can't be put together.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// A text that is no shape.
+    #[error(transparent)]
+    ShapeSyntax(#[from] ShapeSyntaxError),
+    /// A text that is no arrival process.
+    #[error(transparent)]
+    Arrivals(#[from] ArrivalsError),
+    /// The thread of the node can't be started.
+    #[error("the thread of the node can't be started: {0}")]
+    Thread(#[from] std::io::Error),
+}

@@ -1,0 +1,291 @@
+//! How a node joins a run.
+
+use crate::blind::{Blind, WhenBlind};
+use crate::clock::{Leader, RunClock, Sample};
+use crate::core::Core;
+use crate::driver::Driver;
+use crate::error::FleetError;
+use crate::frames::Frames;
+use crate::load::head_frames;
+use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State};
+use crate::node::{Node, Shared};
+use crate::owners::NodeId;
+use crate::store::{RedisStore, Store};
+use nanopace::{Pacer, PacerBuilder, Rate, Shape};
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+/// The shortest frame.
+const FRAME: Duration = Duration::from_millis(20);
+
+/// The shortest time that an answer of the store may take.
+const TIMEOUT: Duration = Duration::from_millis(15);
+
+/// So many round trips are made before a node joins, to know how long one takes.
+const TRIPS: usize = 8;
+
+/// A node that waits for others looks this often.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How to take part in a run: which store, the run's name, and its load.
+///
+/// All nodes of a run give the same load, and the first one makes the run. A node that gives none
+/// takes part in whatever the run's is.
+///
+/// ```no_run
+/// use nanopace_fleet::Fleet;
+///
+/// let node = Fleet::new("redis://127.0.0.1/", "checkout")?
+///     .rate("10k/s".parse()?)
+///     .nodes(4)? // starts when four are there
+///     .join()?;
+/// while let Ok(grant) = node.pacer().acquire() {
+///     // this node's slots of 10 000 per second
+///     println!("{:?} late", grant.wait_time());
+/// }
+/// node.finish(Vec::new())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Fleet {
+    url: String,
+    run: String,
+    shape: Option<Shape>,
+    arrivals: (String, u64),
+    nodes: u32,
+    name: String,
+    tracks: Option<u32>,
+    blind: (Duration, WhenBlind),
+    build: Box<dyn FnOnce(PacerBuilder) -> PacerBuilder + Send>,
+}
+
+/// Without the address, which may have a password.
+impl fmt::Debug for Fleet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fleet { run, shape, arrivals, nodes, name, .. } = self;
+        let mut debug = f.debug_struct("Fleet");
+        debug.field("run", run).field("shape", shape).field("arrivals", arrivals);
+        debug.field("nodes", nodes).field("name", name).finish_non_exhaustive()
+    }
+}
+
+/// A run's name, if it is one.
+pub(crate) fn checked_name(name: &str) -> Result<&str, FleetError> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    let is_name = (1..=100).contains(&name.len()) && name.chars().all(is_plain);
+    is_name.then_some(name).ok_or(FleetError::Name)
+}
+
+impl Fleet {
+    /// The run `name` at the store with the address `url`: `redis://[user:password@]host[:port]/[db]`,
+    /// or `rediss://` with the feature `tls`.
+    ///
+    /// # Errors
+    /// [`FleetError::Address`] and [`FleetError::Name`].
+    pub fn new(url: &str, name: &str) -> Result<Fleet, FleetError> {
+        RedisStore::new(url, name)?;
+        Ok(Fleet {
+            url: url.to_owned(),
+            run: checked_name(name)?.to_owned(),
+            shape: None,
+            arrivals: ("even".to_owned(), 0),
+            nodes: 1,
+            name: String::new(),
+            tracks: None,
+            blind: (Duration::from_secs(10), WhenBlind::default()),
+            build: Box::new(|builder| builder),
+        })
+    }
+
+    /// The rate of the whole fleet, without an end.
+    #[must_use]
+    pub fn rate(self, rate: Rate) -> Fleet {
+        self.shape(Shape::constant(rate))
+    }
+
+    /// The shape of the whole fleet's load. It is sent as text, so it can't be a
+    /// [custom](Shape::custom) one.
+    #[must_use]
+    pub fn shape(self, shape: Shape) -> Fleet {
+        Fleet { shape: Some(shape), ..self }
+    }
+
+    /// The arrival process, as text such as `poisson`, and its seed. Even by default.
+    #[must_use]
+    pub fn arrivals(self, process: &str, seed: u64) -> Fleet {
+        Fleet { arrivals: (process.to_owned(), seed), ..self }
+    }
+
+    /// The run starts when so many nodes are there, from 1 to 1000; 1 by default. More may join
+    /// later. It counts for the node that makes the run.
+    ///
+    /// # Errors
+    /// [`FleetError::Nodes`].
+    pub fn nodes(self, nodes: u32) -> Result<Fleet, FleetError> {
+        if !(1..=1000).contains(&nodes) {
+            return Err(FleetError::Nodes);
+        }
+        Ok(Fleet { nodes, ..self })
+    }
+
+    /// What people call this node, such as its host; empty by default.
+    #[must_use]
+    pub fn name(self, name: &str) -> Fleet {
+        Fleet { name: name.to_owned(), ..self }
+    }
+
+    /// For how long the node goes on without the store, and what then; 10 s and
+    /// [`WhenBlind::Hold`] by default.
+    #[must_use]
+    pub fn blind(self, limit: Duration, then: WhenBlind) -> Fleet {
+        Fleet { blind: (limit, then), ..self }
+    }
+
+    /// Settings of the node's pacer: how it pauses, or
+    /// [`skip_later_than`](PacerBuilder::skip_later_than). Its shape, arrivals, shard, clock and
+    /// start are the fleet's. Strictnesses other than average would move this node's part of the
+    /// common schedule, and are not for fleets.
+    #[must_use]
+    pub fn pacer(self, build: impl FnOnce(PacerBuilder) -> PacerBuilder + Send + 'static) -> Fleet {
+        Fleet { build: Box::new(build), ..self }
+    }
+
+    /// Joins, and waits until the run starts.
+    ///
+    /// # Errors
+    /// [`FleetError`].
+    pub fn join(self) -> Result<Node, FleetError> {
+        self.join_with(|_, _| ControlFlow::Continue(()))
+    }
+
+    /// Joins, and waits until the run starts or `watch` breaks off. It is called with the number of
+    /// nodes that are there, and of those that have to be, some fifty times a second.
+    ///
+    /// # Errors
+    /// [`FleetError`]; [`FleetError::Waiting`] if `watch` has broken off.
+    pub fn join_with(
+        self,
+        mut watch: impl FnMut(u32, u32) -> ControlFlow<()>,
+    ) -> Result<Node, FleetError> {
+        let mut store = RedisStore::new(&self.url, &self.run)?;
+        let clock = RunClock::standing();
+        let trip = round_trip(&mut store, &clock)?;
+        store.set_timeout(TIMEOUT.max(4 * trip));
+        let (id, mut run) = self.enter(&mut store, trip)?;
+        while run.state == State::Waiting {
+            let here = u32::try_from(run.roster.nodes.len()).unwrap_or(u32::MAX);
+            if watch(here, run.awaited).is_break() {
+                let _ = store.call(&Request::Leave { id: run.id, node: id, pieces: Vec::new() });
+                return Err(FleetError::Waiting(here, run.awaited));
+            }
+            thread::sleep(LOOK);
+            run = look(&mut store, Some(id), run)?;
+        }
+        self.start(store, clock, id, run)
+    }
+
+    fn enter(&self, store: &mut RedisStore, trip: Duration) -> Result<(NodeId, Run), FleetError> {
+        let load = self.shape.as_ref().map(|shape| LoadText {
+            shape: shape.to_string(),
+            arrivals: self.arrivals.0.clone(),
+            seed: self.arrivals.1,
+        });
+        let frame = FRAME.max(4 * trip).as_micros().next_multiple_of(1_000);
+        let frame_ns = u64::try_from(frame).unwrap_or(u64::MAX).saturating_mul(1_000);
+        let tracks = self.tracks.unwrap_or_else(|| self.nodes.next_power_of_two().max(16));
+        let join = Join {
+            name: self.name.clone(),
+            id: format!("{:016x}", fastrand::u64(..)),
+            awaited: self.nodes,
+            frames: Frames { frame_ns, tracks },
+            load,
+        };
+        match store.call(&Request::Join(join))?.answer {
+            Answer::Joined(id, run) => Ok((id, *run)),
+            Answer::Gone => Err(FleetError::NoRun),
+            Answer::Differs(run) => {
+                let first = run.versions.first().map(|first| first.shape.clone());
+                Err(FleetError::Differs(first.unwrap_or_default()))
+            }
+            _ => Err(FleetError::Damaged),
+        }
+    }
+
+    fn start(
+        self,
+        mut store: RedisStore,
+        clock: RunClock,
+        id: NodeId,
+        run: Run,
+    ) -> Result<Node, FleetError> {
+        let sample = best_sample(&mut store, &clock, id)?;
+        let (base_ns, run_ns) = sample.run_at(run.origin_us);
+        let run_ns = u64::try_from(run_ns).unwrap_or(0);
+        let blind = Blind::new(self.blind.0, self.blind.1);
+        let now = run_ns + (clock.base_ns() - base_ns);
+        let core = Core::new(id, run, blind, now)?;
+        let builder = Pacer::shaped(core.load().shape().clone()).arrivals(core.load().arrivals()?);
+        let pacer = (self.build)(builder).leased().clock(clock.clone()).build();
+        clock.start(base_ns, run_ns);
+        let (commands, receiver) = channel();
+        let shared = Arc::new(Shared::new(core.run()));
+        let head = Duration::from_nanos(core.run().frames.begins(head_frames()));
+        let driver = Driver {
+            core,
+            store,
+            clock,
+            leader: Leader::default(),
+            pacer: pacer.clone(),
+            shared: Arc::clone(&shared),
+            commands: receiver,
+        };
+        let thread = thread::Builder::new().name("nanopace fleet".into()).spawn(|| driver.run())?;
+        Ok(Node { pacer, shared, commands: Some(commands), thread: Some(thread), id, head })
+    }
+}
+
+fn look(store: &mut impl Store, node: Option<NodeId>, run: Run) -> Result<Run, FleetError> {
+    match store.call(&Request::Look { node }).map(|reply| reply.answer) {
+        Ok(Answer::Run(news)) if news.id == run.id => Ok(*news),
+        Ok(_) => Err(FleetError::Replaced),
+        // One answer that is late does not matter yet.
+        Err(FleetError::Store(_)) => Ok(run),
+        Err(error) => Err(error),
+    }
+}
+
+/// The round trip that takes the least time.
+fn round_trip(store: &mut impl Store, clock: &RunClock) -> Result<Duration, FleetError> {
+    let mut best = Duration::MAX;
+    for _ in 0..TRIPS {
+        let (_, sample) = trip(store, clock, None)?;
+        best = best.min(Duration::from_nanos(sample.round_trip_ns()));
+    }
+    Ok(best)
+}
+
+fn best_sample(store: &mut impl Store, clock: &RunClock, id: NodeId) -> Result<Sample, FleetError> {
+    let mut best: Option<Sample> = None;
+    for _ in 0..TRIPS {
+        // Some may take too long.
+        let Ok((_, sample)) = trip(store, clock, Some(id)) else { continue };
+        if best.is_none_or(|best| sample.round_trip_ns() < best.round_trip_ns()) {
+            best = Some(sample);
+        }
+    }
+    best.map_or_else(|| trip(store, clock, Some(id)).map(|(_, sample)| sample), Ok)
+}
+
+fn trip(
+    store: &mut impl Store,
+    clock: &RunClock,
+    node: Option<NodeId>,
+) -> Result<(Reply, Sample), FleetError> {
+    let sent_ns = clock.base_ns();
+    let reply = store.call(&Request::Look { node })?;
+    let sample = Sample { sent_ns, received_ns: clock.base_ns(), store_us: reply.now_us };
+    Ok((reply, sample))
+}

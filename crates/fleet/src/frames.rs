@@ -1,0 +1,71 @@
+//! How a load is cut into frames and tracks, and whose each piece is by right.
+
+use crate::tracks::Tracks;
+
+/// A frame can be claimed from so many frames before it begins.
+pub(crate) const LEAD: u64 = 3;
+
+/// The frames and tracks of a run. Moments are those of the run, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frames {
+    /// How long a frame is; whole microseconds.
+    pub(crate) frame_ns: u64,
+    pub(crate) tracks: u32,
+}
+
+impl Frames {
+    pub(crate) fn begins(&self, frame: u64) -> u64 {
+        frame.saturating_mul(self.frame_ns)
+    }
+
+    /// The frame at a moment.
+    pub(crate) fn at(&self, moment_ns: u64) -> u64 {
+        moment_ns / self.frame_ns
+    }
+
+    /// Until this moment the store takes claims for a frame, and a node waits for its answer.
+    pub(crate) fn closes(&self, frame: u64) -> u64 {
+        self.begins(frame).saturating_sub(self.frame_ns / 4)
+    }
+
+    /// The first frame that nobody can have claimed by a moment.
+    pub(crate) fn first_unopened(&self, moment_ns: u64) -> u64 {
+        self.at(moment_ns) + LEAD + 1
+    }
+
+    /// The tracks that belong to number `rank` of `nodes` nodes in a frame.
+    pub(crate) fn own(&self, frame: u64, rank: u32, nodes: u32) -> Tracks {
+        let first = self.first_own(frame, rank, nodes);
+        (first..self.tracks).step_by(nodes.max(1) as usize).collect()
+    }
+
+    /// The first of them, which may lie behind the last track.
+    fn first_own(&self, frame: u64, rank: u32, nodes: u32) -> u32 {
+        let nodes = u64::from(nodes.max(1));
+        let passed = frame % nodes * (u64::from(self.tracks) % nodes) % nodes;
+        let first = (u64::from(rank) + nodes - passed) % nodes;
+        u32::try_from(first).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn each_piece_has_one_owner(frame in 0_u64..1 << 50, tracks in 1_u32..100, nodes in 1_u32..200) {
+            let frames = Frames { frame_ns: 1_000, tracks };
+            let mut owners = vec![0; tracks as usize];
+            for rank in 0..nodes {
+                for track in frames.own(frame, rank, nodes).iter() {
+                    owners[track as usize] += 1;
+                    let piece = u128::from(frame) * u128::from(tracks) + u128::from(track);
+                    prop_assert_eq!(piece % u128::from(nodes), u128::from(rank));
+                }
+            }
+            prop_assert!(owners.iter().all(|&times| times == 1));
+        }
+    }
+}

@@ -1,0 +1,26 @@
+#![doc = include_str!("../README.md")]
+
+mod account;
+mod blind;
+mod book;
+mod clock;
+mod control;
+mod core;
+mod driver;
+mod error;
+mod fleet;
+mod frames;
+mod load;
+mod message;
+mod node;
+mod owners;
+mod progress;
+mod store;
+mod tracks;
+
+pub use account::{Account, NodeAccount};
+pub use blind::WhenBlind;
+pub use control::{Control, RunStatus};
+pub use error::FleetError;
+pub use fleet::Fleet;
+pub use node::{Node, NodeStatus};

@@ -1,0 +1,183 @@
+//! The load of a run: which slots lie in which frame.
+
+use crate::error::FleetError;
+use crate::frames::Frames;
+use crate::message::Version;
+use crate::tracks::Tracks;
+use nanopace::{Arrivals, Lease, Level, Shape, Shard};
+use std::time::Duration;
+
+/// So many frames at the beginning of a run have no slots: meanwhile all nodes hear of the start, and
+/// claim.
+const HEAD: u64 = 15;
+
+/// A load, cut into frames.
+#[derive(Debug)]
+pub(crate) struct Load {
+    frames: Frames,
+    arrivals: (String, u64),
+    process: Arrivals,
+    /// With the frames at the beginning that have no slots.
+    shape: Shape,
+    rest: Option<Shape>,
+    /// The first slot of some frame, which is asked for several times in a row.
+    known: Vec<(u64, u64)>,
+}
+
+impl Load {
+    pub(crate) fn new(
+        frames: Frames,
+        arrivals: &str,
+        seed: u64,
+        version: &Version,
+    ) -> Result<Load, FleetError> {
+        Ok(Load {
+            frames,
+            arrivals: (arrivals.to_owned(), seed),
+            process: process(arrivals, seed)?,
+            shape: with_head(frames, &version.shape)?,
+            rest: version.rest.as_deref().map(parse).transpose()?,
+            known: Vec::new(),
+        })
+    }
+
+    /// A new version of it.
+    pub(crate) fn set(&mut self, version: &Version) -> Result<(), FleetError> {
+        self.shape = with_head(self.frames, &version.shape)?;
+        self.rest = version.rest.as_deref().map(parse).transpose()?;
+        self.known.clear();
+        Ok(())
+    }
+
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    pub(crate) fn is_paused(&self) -> bool {
+        self.rest.is_some()
+    }
+
+    /// What goes on after the pause.
+    pub(crate) fn rest(&self) -> Option<&Shape> {
+        self.rest.as_ref()
+    }
+
+    pub(crate) fn arrivals(&self) -> Result<Arrivals, FleetError> {
+        process(&self.arrivals.0, self.arrivals.1)
+    }
+
+    /// The first frame behind the load; none if it never ends.
+    pub(crate) fn end(&self) -> Option<u64> {
+        let time = u64::try_from(self.shape.duration()?.as_nanos()).ok()?;
+        Some(time.div_ceil(self.frames.frame_ns))
+    }
+
+    /// The number of the first slot of a frame, or behind the load of the last slot and one more.
+    pub(crate) fn first(&mut self, frame: u64) -> u64 {
+        if let Some(&(_, first)) = self.known.iter().find(|&&(known, _)| known == frame) {
+            return first;
+        }
+        let begins = Duration::from_nanos(self.frames.begins(frame));
+        let first = self.process.starts_before(begins, &self.shape, &all());
+        self.known.truncate(15);
+        self.known.insert(0, (frame, first));
+        first
+    }
+
+    /// How many slots lie on these tracks in a frame.
+    pub(crate) fn slots(&mut self, frame: u64, tracks: &Tracks) -> u64 {
+        if tracks.is_empty() {
+            return 0;
+        }
+        let (first, end) = (self.first(frame), self.first(frame + 1));
+        self.between(first, end, tracks)
+    }
+
+    /// How many slots lie on these tracks in a frame and before a moment in it.
+    pub(crate) fn slots_by(&mut self, moment_ns: u64, tracks: &Tracks) -> u64 {
+        let first = self.first(self.frames.at(moment_ns));
+        let moment = Duration::from_nanos(moment_ns);
+        self.between(first, self.process.starts_before(moment, &self.shape, &all()), tracks)
+    }
+
+    fn between(&self, first: u64, end: u64, tracks: &Tracks) -> u64 {
+        let cycle = u64::from(self.frames.tracks);
+        let before = |slot: u64, track: u32| (slot + cycle - 1 - u64::from(track)) / cycle;
+        tracks.iter().map(|track| before(end, track) - before(first, track)).sum()
+    }
+
+    /// The lease of these tracks in a frame.
+    pub(crate) fn lease(&mut self, frame: u64, tracks: &Tracks) -> Lease {
+        let until = self.first(frame + 1);
+        let shard = Shard::of(self.frames.tracks, tracks.as_slice());
+        shard.map_or(Lease::nothing(until), |shard| Lease::of(shard, until))
+    }
+
+    /// The version that is this load up to a frame, and then another shape.
+    pub(crate) fn then(
+        &self,
+        from: u64,
+        next: Shape,
+        rest: Option<Shape>,
+    ) -> Result<Version, FleetError> {
+        let shape = match self.up_to(from)? {
+            Some(before) => before.then(next)?,
+            None => next,
+        };
+        Ok(Version { from, shape: shape.to_string(), rest: rest.map(|rest| rest.to_string()) })
+    }
+
+    /// The version that is this load up to a frame, and no more.
+    pub(crate) fn until(&self, from: u64) -> Result<Version, FleetError> {
+        let before = self.up_to(from)?.map_or_else(|| nothing(self.frame()), Ok)?;
+        Ok(Version { from, shape: before.to_string(), rest: None })
+    }
+
+    fn frame(&self) -> Duration {
+        Duration::from_nanos(self.frames.frame_ns)
+    }
+
+    /// What is left of it from a frame on; none if it is over.
+    pub(crate) fn behind(&self, from: u64) -> Option<Shape> {
+        self.shape.clone().skip(Duration::from_nanos(self.frames.begins(from))).ok()
+    }
+
+    /// The part before a frame, without the head; none if it is empty.
+    fn up_to(&self, from: u64) -> Result<Option<Shape>, FleetError> {
+        let head = Duration::from_nanos(self.frames.begins(HEAD));
+        let time = Duration::from_nanos(self.frames.begins(from)).saturating_sub(head);
+        if time.is_zero() {
+            return Ok(None);
+        }
+        let shape = self.shape.clone().skip(head)?.take(time)?;
+        let missing = time.saturating_sub(shape.duration().unwrap_or(time));
+        Ok(Some(if missing.is_zero() { shape } else { shape.then(nothing(missing)?)? }))
+    }
+}
+
+/// Nothing starts for so long.
+pub(crate) fn nothing(time: Duration) -> Result<Shape, FleetError> {
+    Ok(Shape::hold(Level::ZERO, time)?)
+}
+
+fn all() -> Shard {
+    Shard::of(1, &[0]).expect("one of one")
+}
+
+fn parse(shape: &str) -> Result<Shape, FleetError> {
+    Ok(shape.parse::<Shape>()?)
+}
+
+fn with_head(frames: Frames, shape: &str) -> Result<Shape, FleetError> {
+    let head = nothing(Duration::from_nanos(frames.begins(HEAD)))?;
+    Ok(head.then(parse(shape)?)?)
+}
+
+fn process(arrivals: &str, seed: u64) -> Result<Arrivals, FleetError> {
+    Ok(arrivals.parse::<Arrivals>()?.with_seed(seed))
+}
+
+/// The first frame that can have slots.
+pub(crate) fn head_frames() -> u64 {
+    HEAD
+}

@@ -1,0 +1,239 @@
+//! What nodes ask of the store, and what it answers. Each request is one round trip, and the store
+//! decides it in one step.
+
+use crate::frames::Frames;
+use crate::owners::{NodeId, Owners};
+use crate::tracks::Tracks;
+use std::ops::Range;
+
+/// A request about a run.
+#[derive(Clone, Debug)]
+pub(crate) enum Request {
+    /// A new node. Whoever is the first makes the run.
+    Join(Join),
+    /// How the run is; also a sign of life, if a node asks.
+    Look {
+        node: Option<NodeId>,
+    },
+    /// What the nodes have told.
+    Nodes,
+    /// The owners of all frames from the chunk on, up to another chunk: a chunk has 64 frames.
+    Owners {
+        id: String,
+        chunks: Range<u64>,
+    },
+    Claim(Claim),
+    /// These pieces have been run, whoever owns them: they become the node's if they are free.
+    Mark {
+        id: String,
+        node: NodeId,
+        pieces: Vec<Piece>,
+    },
+    /// The store has lost the run, or a part of it: nothing is claimed in frames that may have been
+    /// open.
+    Restore {
+        node: NodeId,
+        run: Box<Run>,
+    },
+    /// The store's clock has been set: the run began at another moment of it.
+    Rebase {
+        id: String,
+        from_us: i64,
+        to_us: i64,
+    },
+    /// A new version of the load, behind those known.
+    Change {
+        id: String,
+        known: u64,
+        version: Version,
+    },
+    /// The node takes part no more, and gives these pieces back.
+    Leave {
+        id: String,
+        node: NodeId,
+        pieces: Vec<Piece>,
+    },
+    /// The node is done. Its results are kept for whoever puts them together.
+    Finish {
+        id: String,
+        node: NodeId,
+        progress: String,
+        results: Vec<u8>,
+    },
+}
+
+/// Tracks of a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) frame: u64,
+    pub(crate) tracks: Tracks,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Join {
+    /// For people.
+    pub(crate) name: String,
+    /// A number for the run, if this makes it.
+    pub(crate) id: String,
+    /// How many nodes have to be there before it starts.
+    pub(crate) awaited: u32,
+    /// The frame that the round trip of this node needs.
+    pub(crate) frames: Frames,
+    /// What the load consists of; none: whatever the run's is.
+    pub(crate) load: Option<LoadText>,
+}
+
+/// A load as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LoadText {
+    pub(crate) shape: String,
+    pub(crate) arrivals: String,
+    pub(crate) seed: u64,
+}
+
+/// Claims in several frames.
+#[derive(Clone, Debug)]
+pub(crate) struct Claim {
+    pub(crate) id: String,
+    pub(crate) node: NodeId,
+    /// Higher than that of any request of this node before.
+    pub(crate) sequence: u64,
+    /// How many versions of the load the node knows.
+    pub(crate) versions: u64,
+    /// The version of the roster that it knows.
+    pub(crate) roster: u64,
+    /// How far the node is, for those who look.
+    pub(crate) progress: String,
+    pub(crate) asks: Vec<Ask>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ask {
+    pub(crate) frame: u64,
+    pub(crate) take: Take,
+}
+
+/// Which tracks a node wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Take {
+    /// Up to so many of its own, as number `rank` of `nodes`.
+    Own { rank: u32, nodes: u32, most: u32 },
+    /// Its share of what is free, as one of so many.
+    Share { nodes: u32 },
+    /// None: it wants to know the owners.
+    Nothing,
+}
+
+/// Whether the run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Not all nodes are there.
+    Waiting,
+    Running,
+    /// All nodes are done.
+    Ended,
+}
+
+/// All that the store knows of a run but the owners.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) id: String,
+    pub(crate) state: State,
+    pub(crate) awaited: u32,
+    pub(crate) frames: Frames,
+    /// When the run began, in microseconds of the store's clock.
+    pub(crate) origin_us: i64,
+    /// Nothing is claimed in frames before this one.
+    pub(crate) floor: u64,
+    /// How often the run was restored or its origin moved.
+    pub(crate) epoch: u64,
+    pub(crate) arrivals: String,
+    pub(crate) seed: u64,
+    /// The first is what it began with.
+    pub(crate) versions: Vec<Version>,
+    pub(crate) roster: Roster,
+    /// How many nodes have joined so far.
+    pub(crate) joined: u64,
+}
+
+/// The load from a frame on. Its shape is that of the whole load, what was before included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Version {
+    pub(crate) from: u64,
+    pub(crate) shape: String,
+    /// What goes on after a pause, while there is one.
+    pub(crate) rest: Option<String>,
+}
+
+/// The nodes that are there, in the order in which they have joined.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Roster {
+    pub(crate) version: u64,
+    pub(crate) nodes: Vec<NodeId>,
+}
+
+impl Roster {
+    /// The place of a node, and how many there are: one more, if it is not among them.
+    pub(crate) fn rank(&self, node: NodeId) -> (u32, u32) {
+        let place = self.nodes.iter().position(|&other| other == node);
+        let nodes = self.nodes.len() + usize::from(place.is_none());
+        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        (number(place.unwrap_or(self.nodes.len())), number(nodes))
+    }
+}
+
+/// An answer, and the store's clock in microseconds.
+#[derive(Clone, Debug)]
+pub(crate) struct Reply {
+    pub(crate) now_us: i64,
+    pub(crate) answer: Answer,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    /// There is no such run.
+    Gone,
+    /// The name is now another run's.
+    Other,
+    /// The load is not the one that was asked for.
+    Differs(Box<Run>),
+    Joined(NodeId, Box<Run>),
+    Run(Box<Run>),
+    Nodes(Vec<NodeText>),
+    /// The owners of one chunk after the other.
+    Owners(Vec<Owners>),
+    Claimed(Claimed),
+    /// Pieces that belong to others, for a mark; those that were given back, for a leave.
+    Pieces(Vec<Piece>),
+    Done,
+    /// The change comes too late, or another one came first.
+    TooLate,
+}
+
+/// What a node has told.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NodeText {
+    pub(crate) node: NodeId,
+    pub(crate) name: String,
+    /// When it was heard of last, in microseconds of the store's clock.
+    pub(crate) seen_us: i64,
+    pub(crate) progress: String,
+    /// It has left, or is done.
+    pub(crate) is_finished: bool,
+    /// None before it is done.
+    pub(crate) results: Option<Vec<u8>>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Claimed {
+    pub(crate) state: State,
+    pub(crate) origin_us: i64,
+    pub(crate) floor: u64,
+    pub(crate) epoch: u64,
+    /// The versions that the node did not know.
+    pub(crate) versions: Vec<Version>,
+    /// The roster, if the node did not know it.
+    pub(crate) roster: Option<Roster>,
+    /// For each ask.
+    pub(crate) owners: Vec<Owners>,
+}

@@ -1,0 +1,170 @@
+//! A node that takes part in a run.
+
+use crate::core::Core;
+use crate::error::FleetError;
+use crate::message::Run;
+use crate::progress::Progress;
+use nanopace::Pacer;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// A node that takes part in a run, from [`Fleet::join`](crate::Fleet::join). Its
+/// [`pacer`](Node::pacer) starts this node's slots of the run's one schedule.
+///
+/// Dropping it is [leaving](Node::leave) without waiting for the store.
+#[derive(Debug)]
+pub struct Node {
+    pub(crate) pacer: Pacer,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) commands: Option<Sender<Command>>,
+    pub(crate) thread: Option<JoinHandle<()>>,
+    pub(crate) id: u16,
+    /// When the first slot of the run can start, on the pacer's clock.
+    pub(crate) head: Duration,
+}
+
+/// What a node's thread is told.
+#[derive(Debug)]
+pub(crate) enum Command {
+    Leave(Sender<Result<(), FleetError>>),
+    Finish(Vec<u8>, Sender<Result<(), FleetError>>),
+}
+
+/// What a node's thread tells.
+#[derive(Debug)]
+pub(crate) struct Shared(Mutex<(NodeStatus, Run)>);
+
+/// How a node is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NodeStatus {
+    /// How many nodes there are, as the store said last.
+    pub nodes: u32,
+    /// For how long the node has been without the store; none while it is there.
+    pub blind: Option<Duration>,
+    /// How late the oldest slot is that has not started.
+    pub late: Duration,
+    /// Slots started so far.
+    pub fired: u64,
+    /// Slots skipped by a late policy.
+    pub shed: u64,
+    /// Slots that this node has started while they were another's.
+    pub twice: u64,
+    /// Whether the run is paused.
+    pub is_paused: bool,
+    /// Whether the node has ended: the run has another load now, or the store was away for too long.
+    pub is_over: bool,
+}
+
+impl Shared {
+    pub(crate) fn new(run: &Run) -> Shared {
+        Shared(Mutex::new((NodeStatus::default(), run.clone())))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (NodeStatus, Run)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set(&self, core: &Core, progress: &Progress) {
+        let is_blind = core.blind_since().is_some();
+        let status = NodeStatus {
+            nodes: u32::try_from(core.run().roster.nodes.len()).unwrap_or(u32::MAX),
+            blind: is_blind.then(|| Duration::from_nanos(progress.blind_ns)),
+            late: Duration::from_nanos(progress.late_ns),
+            fired: progress.fired,
+            shed: progress.shed,
+            twice: progress.twice,
+            is_paused: core.load().is_paused(),
+            is_over: core.over().is_some(),
+        };
+        let mut shared = self.lock();
+        shared.0 = status;
+        if shared.1.versions.len() < core.run().versions.len() {
+            shared.1.versions.clone_from(&core.run().versions);
+        }
+    }
+}
+
+impl Node {
+    /// The pacer of this node's slots: blocking, by lanes, by claims, or through `nanopace-async`. Its
+    /// callers get [`Ended::Finished`](nanopace::Ended::Finished) when the load is over, and when
+    /// the node leaves.
+    ///
+    /// Its schedule belongs to the run. Change it by [`Control`](crate::Control); what you change here
+    /// changes this node alone, and then the account does not close.
+    #[must_use]
+    pub fn pacer(&self) -> &Pacer {
+        &self.pacer
+    }
+
+    /// The node's number in the run, from 1 on.
+    #[must_use]
+    pub fn number(&self) -> u16 {
+        self.id
+    }
+
+    /// When the load begins, on the pacer's clock: a run begins a little ahead of it.
+    #[must_use]
+    pub fn begins(&self) -> Duration {
+        self.head
+    }
+
+    /// How the node is.
+    #[must_use]
+    pub fn status(&self) -> NodeStatus {
+        self.shared.lock().0
+    }
+
+    /// The shape of the whole load as text, with all changes so far.
+    #[must_use]
+    pub fn shape(&self) -> String {
+        self.shared.lock().1.versions.last().map_or_else(String::new, |latest| latest.shape.clone())
+    }
+
+    /// Takes part no more: the slots of frames that have not begun go back, and other nodes get them.
+    /// Callers get the slots of this frame, and then [`Ended::Finished`](nanopace::Ended::Finished).
+    /// Then call [`finish`](Node::finish).
+    ///
+    /// # Errors
+    /// [`FleetError::Store`] if the store can't be told.
+    pub fn leave(&self) -> Result<(), FleetError> {
+        self.tell(Command::Leave)
+    }
+
+    /// The node is done: tells the store what became of its slots. `results` are kept for whoever puts
+    /// the results of all nodes together, with [`Control::results`](crate::Control::results).
+    ///
+    /// Call it when no caller takes slots any more. Slots that were leased and not started count as
+    /// lost.
+    ///
+    /// # Errors
+    /// [`FleetError::Store`] if the store can't be told.
+    pub fn finish(mut self, results: Vec<u8>) -> Result<(), FleetError> {
+        let end = self.tell(|reply| Command::Finish(results, reply));
+        self.commands = None;
+        end
+    }
+
+    fn tell(
+        &self,
+        command: impl FnOnce(Sender<Result<(), FleetError>>) -> Command,
+    ) -> Result<(), FleetError> {
+        let (reply, answer) = channel();
+        let commands = self.commands.as_ref().ok_or(FleetError::Over)?;
+        commands.send(command(reply)).map_err(|_| FleetError::Over)?;
+        answer.recv().map_err(|_| FleetError::Over)?
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        if let Some(commands) = self.commands.take() {
+            let _ = commands.send(Command::Leave(channel().0));
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

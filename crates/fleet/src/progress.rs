@@ -1,0 +1,35 @@
+//! How far a node is, as it tells the store.
+
+/// Slots of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Started.
+    pub(crate) fired: u64,
+    /// Skipped by a late policy.
+    pub(crate) shed: u64,
+    /// Started, but owned by another node.
+    pub(crate) twice: u64,
+    /// Its oldest slot is late by so many nanoseconds.
+    pub(crate) late_ns: u64,
+    /// It runs without the store for so many nanoseconds, or did so before it told this.
+    pub(crate) blind_ns: u64,
+}
+
+impl Progress {
+    pub(crate) fn text(self) -> String {
+        format!("{} {} {} {} {}", self.fired, self.shed, self.twice, self.late_ns, self.blind_ns)
+    }
+
+    /// None if it is not of this form.
+    pub(crate) fn read(text: &str) -> Option<Progress> {
+        let mut numbers = text.split(' ').map(|number| number.parse().ok());
+        let mut next = || numbers.next().flatten();
+        Some(Progress {
+            fired: next()?,
+            shed: next()?,
+            twice: next()?,
+            late_ns: next()?,
+            blind_ns: next()?,
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! Answers of the script.
+
+use crate::frames::Frames;
+use crate::message::{Answer, Claimed, NodeText, Piece, Reply, Roster, Run, State, Version};
+use crate::owners::{NodeId, Owners};
+use redis::{FromRedisValue, Value};
+use std::collections::{BTreeMap, HashMap};
+
+type Fields = HashMap<String, String>;
+
+/// None if it is not of the form that the script writes.
+pub(super) fn read(value: Value) -> Option<Reply> {
+    let mut values = Vec::<Value>::from_redis_value(value).ok()?.into_iter();
+    let word: String = next(&mut values)?;
+    let now_us = next(&mut values)?;
+    let answer = match word.as_str() {
+        "gone" => Answer::Gone,
+        "other" => Answer::Other,
+        "done" => Answer::Done,
+        "late" => Answer::TooLate,
+        "differs" => Answer::Differs(run(&mut values)?.1.into()),
+        "run" => Answer::Run(run(&mut values)?.1.into()),
+        "joined" => {
+            let (node, run) = run(&mut values)?;
+            Answer::Joined(node?, run.into())
+        }
+        "nodes" => Answer::Nodes(nodes(&mut values)?),
+        "owners" => Answer::Owners(owners(values)?),
+        "claimed" => Answer::Claimed(claimed(&mut values)?),
+        "pieces" => Answer::Pieces(pieces(values)?),
+        _ => return None,
+    };
+    Some(Reply { now_us, answer })
+}
+
+fn next<T: FromRedisValue>(values: &mut impl Iterator<Item = Value>) -> Option<T> {
+    T::from_redis_value(values.next()?).ok()
+}
+
+fn state(number: u64) -> State {
+    match number {
+        0 => State::Waiting,
+        1 => State::Running,
+        _ => State::Ended,
+    }
+}
+
+fn run(values: &mut impl Iterator<Item = Value>) -> Option<(Option<NodeId>, Run)> {
+    let node = next::<NodeId>(values);
+    let fields: Fields = next(values)?;
+    let versions: Vec<String> = next(values)?;
+    let number = |name: &str| fields.get(name)?.parse::<u64>().ok();
+    let run = Run {
+        id: fields.get("id")?.clone(),
+        state: state(number("state")?),
+        awaited: number("awaited")?.try_into().ok()?,
+        frames: Frames {
+            frame_ns: number("frame_us")?.checked_mul(1_000).filter(|&frame_ns| frame_ns > 0)?,
+            tracks: number("tracks")?.try_into().ok().filter(|&tracks| tracks > 0)?,
+        },
+        origin_us: number("origin_us")?.try_into().ok()?,
+        floor: number("floor")?,
+        epoch: number("epoch")?,
+        arrivals: fields.get("arrivals")?.clone(),
+        seed: number("seed")?,
+        versions: versions.iter().map(|text| version(text)).collect::<Option<_>>()?,
+        roster: roster(number("roster_version")?, fields.get("roster")?)?,
+        joined: number("joined")?,
+    };
+    Some((node, run))
+}
+
+fn version(text: &str) -> Option<Version> {
+    let mut lines = text.splitn(3, '\n');
+    let from = lines.next()?.parse().ok()?;
+    let shape = lines.next()?.to_owned();
+    let rest = lines.next().filter(|rest| !rest.is_empty()).map(str::to_owned);
+    Some(Version { from, shape, rest })
+}
+
+fn roster(version: u64, text: &str) -> Option<Roster> {
+    let nodes = text.split(',').filter(|node| !node.is_empty());
+    Some(Roster { version, nodes: nodes.map(|node| node.parse().ok()).collect::<Option<_>>()? })
+}
+
+fn claimed(values: &mut impl Iterator<Item = Value>) -> Option<Claimed> {
+    let (running, origin_us, floor, epoch) =
+        (next(values)?, next(values)?, next(values)?, next(values)?);
+    let versions: Vec<String> = next(values)?;
+    let known: Vec<Value> = next(values)?;
+    let mut known = known.into_iter();
+    let news = match next::<u64>(&mut known) {
+        Some(version) => Some(roster(version, &next::<String>(&mut known)?)?),
+        None => None,
+    };
+    Some(Claimed {
+        state: state(running),
+        origin_us,
+        floor,
+        epoch,
+        versions: versions.iter().map(|text| version(text)).collect::<Option<_>>()?,
+        roster: news,
+        owners: owners(values)?,
+    })
+}
+
+fn owners(values: impl Iterator<Item = Value>) -> Option<Vec<Owners>> {
+    values.map(|value| Vec::<u8>::from_redis_value(value).ok().map(Owners)).collect()
+}
+
+/// The fields of a node are a letter and its number.
+fn nodes(values: &mut impl Iterator<Item = Value>) -> Option<Vec<NodeText>> {
+    let fields: Fields = next(values)?;
+    let results: HashMap<NodeId, Vec<u8>> = next(values)?;
+    let mut nodes = BTreeMap::<NodeId, NodeText>::new();
+    for (field, value) in fields {
+        let node = field.get(1..)?.parse().ok()?;
+        let text = nodes.entry(node).or_default();
+        text.node = node;
+        text.results = results.get(&node).cloned();
+        match field.as_bytes()[0] {
+            b'n' => text.name = value,
+            b's' => text.seen_us = value.parse().ok()?,
+            b'p' => text.progress = value,
+            b'f' => text.is_finished = true,
+            _ => {}
+        }
+    }
+    Some(nodes.into_values().collect())
+}
+
+fn pieces(values: impl Iterator<Item = Value>) -> Option<Vec<Piece>> {
+    let numbers: Option<Vec<u64>> = values.map(|value| u64::from_redis_value(value).ok()).collect();
+    let mut frames = BTreeMap::<u64, Vec<u32>>::new();
+    for pair in numbers?.chunks_exact(2) {
+        frames.entry(pair[0]).or_default().push(pair[1].try_into().ok()?);
+    }
+    let piece =
+        |(frame, tracks): (u64, Vec<u32>)| Piece { frame, tracks: tracks.into_iter().collect() };
+    Some(frames.into_iter().map(piece).collect())
+}

@@ -1,0 +1,155 @@
+//! Requests as keys and arguments of the script.
+
+use super::CHUNK;
+use crate::message::{Ask, LoadText, Piece, Request, Run, State, Take, Version};
+
+/// Keys of a run are kept so long after it was heard of last: a day.
+const KEEP_MS: u64 = 86_400_000;
+
+/// Keys and arguments.
+#[derive(Debug, Default)]
+pub(super) struct Text {
+    pub(super) keys: Vec<String>,
+    pub(super) arguments: Vec<Vec<u8>>,
+}
+
+impl Text {
+    #[expect(clippy::needless_pass_by_value, reason = "numbers and texts alike")]
+    fn arg(&mut self, argument: impl ToString) -> &mut Text {
+        self.arguments.push(argument.to_string().into_bytes());
+        self
+    }
+
+    /// The number of the key that has the owners of a frame.
+    fn chunk(&mut self, run: &str, frame: u64) -> usize {
+        let key = key(run, &format!("owners:{}", frame / CHUNK));
+        let known = self.keys.iter().position(|other| *other == key);
+        known.unwrap_or_else(|| {
+            self.keys.push(key);
+            self.keys.len() - 1
+        }) - 3
+    }
+
+    fn pieces(&mut self, run: &str, pieces: &[Piece]) {
+        for Piece { frame, tracks } in pieces {
+            let chunk = self.chunk(run, *frame);
+            let tracks: Vec<String> = tracks.iter().map(|track| track.to_string()).collect();
+            self.arg(chunk).arg(frame).arg(tracks.join(","));
+        }
+    }
+
+    fn ask(&mut self, run: &str, ask: &Ask) {
+        let chunk = self.chunk(run, ask.frame);
+        self.arg(chunk).arg(ask.frame);
+        let (take, a, b, most) = match ask.take {
+            Take::Own { rank, nodes, most } => ("own", rank, nodes, most),
+            Take::Share { nodes } => ("share", nodes, 0, 0),
+            Take::Nothing => ("nothing", 0, 0, 0),
+        };
+        self.arg(take).arg(a).arg(b).arg(most);
+    }
+
+    fn load(&mut self, load: Option<&LoadText>) {
+        let Some(load) = load else {
+            self.arg(0).arg("").arg("").arg("");
+            return;
+        };
+        let version = Version { from: 0, shape: load.shape.clone(), rest: None };
+        self.arg(1).arg(version_text(&version)).arg(&load.arrivals).arg(load.seed);
+    }
+
+    fn run(&mut self, run: &Run) {
+        let nodes: Vec<String> = run.roster.nodes.iter().map(ToString::to_string).collect();
+        let state = match run.state {
+            State::Waiting => 0,
+            State::Running => 1,
+            State::Ended => 2,
+        };
+        // Nodes may have joined that this one has not heard of.
+        let joined = run.joined + 64;
+        let from = run.versions.last().map_or(0, |version| version.from);
+        let fields = [
+            ("id", run.id.clone()),
+            ("state", state.to_string()),
+            ("awaited", run.awaited.to_string()),
+            ("frame_us", (run.frames.frame_ns / 1_000).to_string()),
+            ("tracks", run.frames.tracks.to_string()),
+            ("origin_us", run.origin_us.to_string()),
+            ("floor", run.floor.to_string()),
+            ("epoch", run.epoch.to_string()),
+            ("version", run.versions.len().to_string()),
+            ("from", from.to_string()),
+            ("arrivals", run.arrivals.clone()),
+            ("seed", run.seed.to_string()),
+            ("roster", nodes.join(",")),
+            ("roster_version", (run.roster.version + 1).to_string()),
+            ("joined", joined.to_string()),
+        ];
+        for (field, value) in fields {
+            self.arg(field).arg(value);
+        }
+        self.arg("");
+        for version in &run.versions {
+            self.arg(version_text(version));
+        }
+    }
+}
+
+/// All keys of a run have one hash tag, so that a cluster keeps them together.
+pub(super) fn key(run: &str, part: &str) -> String {
+    format!("nanopace:{{{run}}}:{part}")
+}
+
+/// The frame, the shape, and what goes on after a pause.
+fn version_text(version: &Version) -> String {
+    let rest = version.rest.as_deref().unwrap_or_default();
+    format!("{}\n{}\n{rest}", version.from, version.shape)
+}
+
+/// A request about the run of this name.
+pub(super) fn write(run: &str, request: &Request) -> Text {
+    let mut text = Text::default();
+    text.keys.extend(["run", "nodes", "versions", "results"].map(|part| key(run, part)));
+    text.arg(KEEP_MS);
+    match request {
+        Request::Join(join) => {
+            text.arg("join").arg(&join.name).arg(&join.id).arg(join.awaited);
+            text.arg(join.frames.frame_ns / 1_000).arg(join.frames.tracks);
+            text.load(join.load.as_ref());
+        }
+        Request::Look { node } => {
+            text.arg("look").arg(node.unwrap_or(0));
+        }
+        Request::Nodes => {
+            text.arg("nodes");
+        }
+        Request::Owners { id, chunks } => {
+            text.arg("owners").arg(id);
+            text.keys.extend(chunks.clone().map(|chunk| key(run, &format!("owners:{chunk}"))));
+        }
+        Request::Claim(claim) => {
+            text.arg("claim").arg(&claim.id).arg(claim.node).arg(claim.sequence);
+            text.arg(claim.versions).arg(claim.roster).arg(&claim.progress);
+            claim.asks.iter().for_each(|ask| text.ask(run, ask));
+        }
+        Request::Mark { id, node, pieces } => {
+            text.arg("mark").arg(id).arg(node).pieces(run, pieces);
+        }
+        Request::Leave { id, node, pieces } => {
+            text.arg("leave").arg(id).arg(node).pieces(run, pieces);
+        }
+        Request::Restore { node, run } => {
+            text.arg("restore").arg(&run.id).arg(node).arg(run.epoch).run(run);
+        }
+        Request::Rebase { id, from_us, to_us } => {
+            text.arg("rebase").arg(id).arg(from_us).arg(to_us);
+        }
+        Request::Change { id, known, version } => {
+            text.arg("change").arg(id).arg(known).arg(version.from).arg(version_text(version));
+        }
+        Request::Finish { id, node, progress, results } => {
+            text.arg("finish").arg(id).arg(node).arg(progress).arguments.push(results.clone());
+        }
+    }
+    text
+}

@@ -1,0 +1,49 @@
+//! Runs of some nodes at real servers.
+
+use nanopace::Nanos;
+use nanopace_fleet::{Control, Fleet, Node};
+use nanopace_services::{Engine, Server};
+use std::thread;
+use std::time::Duration;
+
+/// All slots of a node that start, by the number of the slot at a constant rate.
+fn drain(node: &Node) -> Vec<Nanos> {
+    std::iter::from_fn(|| Some(node.pacer().acquire().ok()?.intended_start())).collect()
+}
+
+#[test]
+fn nodes_share_a_load() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let nodes: Vec<_> = (0..4)
+            .map(|_| {
+                let url = server.url();
+                thread::spawn(move || {
+                    let shape = "hold 10k/s 1s".parse().unwrap();
+                    let fleet = Fleet::new(&url, "test").unwrap().shape(shape).nodes(4).unwrap();
+                    let node = fleet.join().unwrap();
+                    let starts = drain(&node);
+                    let status = node.status();
+                    node.finish(vec![7]).unwrap();
+                    (starts, status)
+                })
+            })
+            .collect();
+        let mut starts = Vec::new();
+        for node in nodes {
+            let (own, status) = node.join().unwrap();
+            println!("{} {status:?}", own.len());
+            starts.extend(own);
+        }
+        starts.sort_unstable();
+        let control = Control::open(&server.url(), "test").unwrap();
+        let account = control.account().unwrap();
+        println!("{account:#?} {:?}", control.status());
+        assert!(account.closes());
+        assert_eq!(account.lost(), 0);
+        assert_eq!(account.expected, 10_000);
+        assert_eq!(starts.len(), 10_000);
+        let gaps: Vec<_> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(gaps.iter().all(|gap| gap.abs_diff(Duration::from_micros(100)).as_nanos() <= 2));
+    }
+}
