@@ -38,6 +38,8 @@ pub(crate) struct Core {
     unmarked: VecDeque<Piece>,
     /// Slots that were started by a node that did not own them.
     twice: u64,
+    /// The last request was not answered.
+    is_failing: bool,
     /// Nothing is asked before this moment.
     asks_from: u64,
     asked_at: u64,
@@ -73,6 +75,7 @@ impl Core {
             urgent: None,
             unmarked: VecDeque::new(),
             twice: 0,
+            is_failing: false,
             asks_from: 0,
             asked_at: 0,
             leaves: None,
@@ -240,12 +243,13 @@ impl Core {
         let stages = entries.map(|entry| self.due_at(entry.frame, entry.stage, false));
         let asks = stages.chain([opens, sign, marks]).min().unwrap_or(u64::MAX);
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
-        let closes = unknown.map(|entry| self.frames().closes(entry.frame)).min();
+        let closes = unknown.map(|entry| self.decides(entry.frame)).min();
         asks.max(self.asks_from).min(closes.unwrap_or(u64::MAX))
     }
 
     /// The store has not answered.
     pub(crate) fn failed(&mut self, now: u64) {
+        self.is_failing = true;
         self.asks_from = now + RETRY_NS;
     }
 
@@ -256,6 +260,7 @@ impl Core {
         answer: Answer,
         now: u64,
     ) -> Result<(), FleetError> {
+        self.is_failing = false;
         self.asks_from = 0;
         match (request, answer) {
             (_, Answer::Gone) => self.restore(),
@@ -366,15 +371,25 @@ impl Core {
         self.urgent = Some(Request::Rebase { id, from_us, to_us: from_us + step_us });
     }
 
+    /// When it is decided what becomes of a frame that no answer has come for. Without the store it is
+    /// a frame ahead, because the next request may take most of a frame to fail.
+    fn decides(&self, frame: u64) -> u64 {
+        if self.is_failing {
+            self.frames().begins(frame.saturating_sub(1))
+        } else {
+            self.frames().closes(frame)
+        }
+    }
+
     /// Decides what becomes of frames that begin soon and that no answer has come for.
     pub(crate) fn settle(&mut self, now: u64) {
         let frames = self.frames();
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
-        let closed: Vec<u64> =
-            unknown.map(|entry| entry.frame).filter(|&frame| frames.closes(frame) <= now).collect();
+        let is_decided = |&frame: &u64| self.decides(frame) <= now;
+        let closed: Vec<u64> = unknown.map(|entry| entry.frame).filter(is_decided).collect();
         for frame in closed {
             // A node that was frozen comes too late: others have claimed what was free.
-            let is_blind = now < frames.begins(frame) && self.blind.goes_on(frames.begins(frame));
+            let is_blind = self.is_failing && self.blind.goes_on(frames.begins(frame));
             let tracks = if is_blind { self.partition(frame) } else { Tracks::default() };
             if !tracks.is_empty() {
                 self.unmarked.push_back(Piece { frame, tracks: tracks.clone() });

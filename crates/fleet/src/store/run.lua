@@ -15,14 +15,14 @@ local function text(number)
 end
 
 local function read()
-  local flat, run = redis.call('HGETALL', RUN), {}
-  for i = 1, #flat, 2 do
-    run[flat[i]] = flat[i + 1]
-  end
-  for _, field in ipairs({'state', 'frame_us', 'tracks', 'origin_us', 'floor', 'version', 'from', 'tended'}) do
-    run[field] = tonumber(run[field])
-  end
-  return run.id and run
+  local all = redis.call('HMGET', RUN, 'id', 'state', 'frame_us', 'tracks', 'origin_us', 'floor', 'version', 'from',
+    'tended', 'epoch', 'roster', 'roster_version', 'awaited', 'arrivals', 'seed')
+  return all[1] and {
+    id = all[1], state = tonumber(all[2]), frame_us = tonumber(all[3]), tracks = tonumber(all[4]),
+    origin_us = tonumber(all[5]), floor = tonumber(all[6]), version = tonumber(all[7]), from = tonumber(all[8]),
+    tended = tonumber(all[9]), epoch = tonumber(all[10]), roster = all[11], roster_version = tonumber(all[12]),
+    awaited = tonumber(all[13]), arrivals = all[14], seed = all[15]
+  }
 end
 
 local function keep()
@@ -82,8 +82,8 @@ local function tend(run)
 end
 
 -- A sign of life.
-local function hear(run, node)
-  redis.call('HSET', NODES, 's' .. node, text(now))
+local function hear(run, node, ...)
+  redis.call('HSET', NODES, 's' .. node, text(now), ...)
   if not is_member(run, node) and run.state < 2 and not redis.call('HGET', NODES, 'f' .. node) then
     local list = members(run)
     list[#list + 1] = node
@@ -114,11 +114,27 @@ local function owner(known, track)
   return 256 * known:byte(2 * track + 1) + known:byte(2 * track + 2)
 end
 
-local function own(key, first, track, node)
-  local mark = string.char(math.floor(node / 256), node % 256)
-  if redis.call('SETRANGE', key, first + 2 * track, mark) <= first + 2 * track + 2 then
+-- The same with a node as the owner of some tracks, which are in order.
+local function with(known, tracks, node)
+  local mark, parts, from = string.char(math.floor(node / 256), node % 256), {}, 1
+  for _, track in ipairs(tracks) do
+    parts[#parts + 1] = known:sub(from, 2 * track) .. mark
+    from = 2 * track + 3
+  end
+  parts[#parts + 1] = known:sub(from)
+  return table.concat(parts)
+end
+
+-- Makes a node the owner of some tracks, in order.
+local function own(key, known, first, tracks, node)
+  if #tracks == 0 then
+    return known
+  end
+  local owned = with(known, tracks, node)
+  if redis.call('SETRANGE', key, first, owned) == first + #owned then
     redis.call('PEXPIRE', key, KEEP)
   end
+  return owned
 end
 
 local function list(csv)
@@ -132,27 +148,24 @@ end
 -- Takes what is asked for in a frame, and returns its owners.
 local function ask(run, node, key, frame, take, a, b, most)
   local known, first = owners(run, key, frame)
-  local wanted, free = {}, 0
+  local free = {}
   if take == 'own' then
-    local start = (a - frame % b * (run.tracks % b)) % b
-    for track = start, run.tracks - 1, b do
-      wanted[#wanted + 1] = track
+    for track = (a - frame % b * (run.tracks % b)) % b, run.tracks - 1, b do
+      if #free < most and owner(known, track) == 0 then
+        free[#free + 1] = track
+      end
     end
   elseif take == 'share' then
     for track = 0, run.tracks - 1 do
       if owner(known, track) == 0 then
-        wanted[#wanted + 1] = track
+        free[#free + 1] = track
       end
     end
-    most = math.ceil(#wanted / a)
-  end
-  for _, track in ipairs(wanted) do
-    if most > 0 and owner(known, track) == 0 then
-      own(key, first, track, node)
-      most = most - 1
+    for i = #free, math.ceil(#free / a) + 1, -1 do
+      free[i] = nil
     end
   end
-  return (owners(run, key, frame))
+  return own(key, known, first, free, node)
 end
 
 local ops = {}
@@ -186,9 +199,8 @@ function ops.join(run)
     redis.call('HSET', RUN, 'frame_us', frame_us)
   end
   local node = redis.call('HINCRBY', RUN, 'joined', 1)
-  redis.call('HSET', NODES, 'n' .. node, name)
-  hear(run, text(node))
-  if run.state == 0 and #members(run) >= tonumber(run.awaited) then
+  hear(run, text(node), 'n' .. node, name)
+  if run.state == 0 and #members(run) >= run.awaited then
     redis.call('HSET', RUN, 'state', 1, 'origin_us', text(now))
   end
   keep()
@@ -223,18 +235,17 @@ function ops.claim(run)
   local node, sequence, versions = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
   local is_fresh = sequence > tonumber(redis.call('HGET', NODES, 'q' .. node) or 0)
   if is_fresh then
-    redis.call('HSET', NODES, 'q' .. node, ARGV[5], 'p' .. node, ARGV[8])
-    hear(run, node)
+    hear(run, node, 'q' .. node, ARGV[5], 'p' .. node, ARGV[8])
   end
   local news = {}
   if versions < run.version then
     news = redis.call('LRANGE', VERSIONS, versions, -1)
   end
   local roster = {}
-  if tostring(run.roster_version) ~= ARGV[7] then
-    roster = {tonumber(run.roster_version), run.roster}
+  if run.roster_version ~= tonumber(ARGV[7]) then
+    roster = {run.roster_version, run.roster}
   end
-  local answer = {'claimed', now, run.state, run.origin_us, run.floor, tonumber(run.epoch), news, roster}
+  local answer = {'claimed', now, run.state, run.origin_us, run.floor, run.epoch, news, roster}
   for i = 9, #ARGV, 6 do
     local key, frame, take = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1]), ARGV[i + 2]
     if not is_fresh or not is_open(run, frame, versions) then
@@ -252,15 +263,17 @@ function ops.mark(run)
   for i = 5, #ARGV, 3 do
     local key, frame = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1])
     local known, first = owners(run, key, frame)
+    local free = {}
     for _, track in ipairs(list(ARGV[i + 2])) do
       local whose = owner(known, track)
       if whose == 0 then
-        own(key, first, track, node)
+        free[#free + 1] = track
       elseif whose ~= node then
         pieces[#pieces + 1] = frame
         pieces[#pieces + 1] = track
       end
     end
+    own(key, known, first, free, node)
   end
   return pieces
 end
@@ -281,7 +294,7 @@ function ops.restore(run)
     run = read()
   elseif run.id ~= ARGV[3] then
     return {'other', now}
-  elseif tonumber(run.epoch) ~= epoch then
+  elseif run.epoch ~= epoch then
     return {'done', now}
   end
   local floor = math.floor((now - run.origin_us) / run.frame_us) + LEAD + 1
@@ -328,13 +341,15 @@ function ops.leave(run)
   for i = 5, #ARGV, 3 do
     local key, frame = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1])
     local known, first = owners(run, key, frame)
+    local back = {}
     for _, track in ipairs(list(ARGV[i + 2])) do
       if owner(known, track) == node and now < begins(run, frame) - run.frame_us / 4 then
-        own(key, first, track, 0)
+        back[#back + 1] = track
         pieces[#pieces + 1] = frame
         pieces[#pieces + 1] = track
       end
     end
+    own(key, known, first, back, 0)
   end
   part(run, ARGV[4])
   return pieces
