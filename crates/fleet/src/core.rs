@@ -295,11 +295,12 @@ impl Core {
         if let Some(roster) = claimed.roster {
             self.run.roster = roster;
         }
-        for version in claimed.versions {
-            self.load.set(&version)?;
-            self.run.versions.push(version);
-        }
         if known_until < u64::MAX {
+            self.stray(known_until);
+            for version in claimed.versions {
+                self.load.set(&version)?;
+                self.run.versions.push(version);
+            }
             self.redo(known_until, now);
         }
         self.blind.ended();
@@ -331,18 +332,18 @@ impl Core {
         entry.tracks = Some(own);
     }
 
+    /// What was run from a frame on by a shape that had been replaced there is not what the load has.
+    fn stray(&mut self, from: u64) {
+        let past = self.book.past().iter().filter(|ran| ran.frames.end > from);
+        for ran in past {
+            for frame in ran.frames.start.max(from)..ran.frames.end {
+                self.twice += self.load.slots(frame, &ran.tracks);
+            }
+        }
+    }
+
     /// The load has another shape from a frame on.
     fn redo(&mut self, from: u64, now: u64) {
-        let past = self
-            .book
-            .past()
-            .iter()
-            .flat_map(|ran| ran.frames.clone().map(|frame| (frame, ran.tracks.clone())));
-        let stray: Vec<_> = past.filter(|&(frame, _)| frame >= from).collect();
-        // What was run there by the old shape is not what the load has there.
-        for (frame, tracks) in stray {
-            self.twice += self.load.slots(frame, &tracks);
-        }
         self.book.forget_leases(from.max(self.frames().at(now)));
         self.is_told_of_end = false;
         self.book.cut(self.end());
@@ -430,10 +431,18 @@ impl Core {
         self.is_told_of_end |= change.frame + change.leases.len() as u64 > self.end();
     }
 
+    /// Whether there are frames that it will take part in.
+    pub(crate) fn goes_on(&self, now: u64) -> bool {
+        self.frames().at(now) + 1 < self.end()
+    }
+
     /// Takes part up to the frame that comes next only. Returns the pieces that go back.
     pub(crate) fn leave(&mut self, now: u64) -> Request {
         let from = self.frames().at(now) + 1;
-        let pieces = self.book.pieces(from);
+        // All tracks: what it owns without knowing it goes back, too.
+        let all: Tracks = (0..self.frames().tracks).collect();
+        let piece = |frame| Piece { frame, tracks: all.clone() };
+        let pieces = (from..self.book.next()).map(piece).collect();
         self.leaves = Some(from);
         self.book.cut(from);
         Request::Leave { id: self.run.id.clone(), node: self.node, pieces }

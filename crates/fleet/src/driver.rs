@@ -113,10 +113,14 @@ impl<S: Store> Driver<S> {
 
     /// Tells the store what became of its slots, and the user's results.
     fn finish(&mut self, results: Vec<u8>) -> Result<(), FleetError> {
+        if self.core.goes_on(self.clock.now_ns()) {
+            self.leave()?;
+        }
         let mut tries = 0;
         while !self.core.is_marked() && tries < TRIES {
             let now = self.clock.now_ns();
-            if let Some(request) = self.core.request(now, false, "") {
+            let progress = self.progress(now).text();
+            if let Some(request) = self.core.request(now, false, &progress) {
                 let failed = self.exchange(&request).is_err();
                 tries += u32::from(failed);
             }

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// A node that takes part in a run, from [`Fleet::join`](crate::Fleet::join). Its
 /// [`pacer`](Node::pacer) starts this node's slots of the run's one schedule.
 ///
-/// Dropping it is [leaving](Node::leave) without waiting for the store.
+/// Dropping it is [leaving](Node::leave). That takes some seconds if the store does not answer.
 #[derive(Debug)]
 pub struct Node {
     pub(crate) pacer: Pacer,

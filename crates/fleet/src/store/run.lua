@@ -233,7 +233,8 @@ end
 -- node, sequence, versions, roster, progress, then for each ask: key, frame, take, a, b, most
 function ops.claim(run)
   local node, sequence, versions = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
-  local is_fresh = sequence > tonumber(redis.call('HGET', NODES, 'q' .. node) or 0)
+  local last = redis.call('HMGET', NODES, 'q' .. node, 'f' .. node)
+  local is_fresh = sequence > tonumber(last[1] or 0) and not last[2]
   if is_fresh then
     hear(run, node, 'q' .. node, ARGV[5], 'p' .. node, ARGV[8])
   end
