@@ -47,3 +47,27 @@ fn nodes_share_a_load() {
         assert!(gaps.iter().all(|gap| gap.abs_diff(Duration::from_micros(100)).as_nanos() <= 2));
     }
 }
+
+#[test]
+fn a_second_run_of_the_same_name_owes_nothing_to_the_first() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        for nodes in [2, 1] {
+            let node = |_| {
+                let url = server.url();
+                thread::spawn(move || {
+                    let shape = "hold 1k/s 200ms".parse().unwrap();
+                    let fleet = Fleet::new(&url, "again").unwrap().shape(shape);
+                    let node = fleet.nodes(nodes).unwrap().join().unwrap();
+                    drain(&node);
+                    node.finish(Vec::new()).unwrap();
+                })
+            };
+            let nodes: Vec<_> = (0..nodes).map(node).collect();
+            nodes.into_iter().for_each(|node| node.join().unwrap());
+            let account = Control::open(&server.url(), "again").unwrap().account().unwrap();
+            assert!(account.closes(), "{account:?}");
+            assert_eq!([account.fired(), account.expected], [200, 200], "{account:?}");
+        }
+    }
+}

@@ -283,6 +283,7 @@ end
 function ops.restore(run)
   local epoch = tonumber(ARGV[5])
   if not run then
+    redis.call('DEL', VERSIONS)
     local i = 6
     while ARGV[i] ~= '' do
       redis.call('HSET', RUN, ARGV[i], ARGV[i + 1])
