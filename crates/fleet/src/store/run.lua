@@ -16,12 +16,13 @@ end
 
 local function read()
   local all = redis.call('HMGET', RUN, 'id', 'state', 'frame_us', 'tracks', 'origin_us', 'floor', 'version', 'from',
-    'tended', 'epoch', 'roster', 'roster_version', 'awaited', 'arrivals', 'seed')
+    'tended', 'epoch', 'roster', 'roster_version', 'awaited', 'arrivals', 'seed', 'joined')
   return all[1] and {
     id = all[1], state = tonumber(all[2]), frame_us = tonumber(all[3]), tracks = tonumber(all[4]),
     origin_us = tonumber(all[5]), floor = tonumber(all[6]), version = tonumber(all[7]), from = tonumber(all[8]),
     tended = tonumber(all[9]), epoch = tonumber(all[10]), roster = all[11], roster_version = tonumber(all[12]),
-    awaited = tonumber(all[13]), arrivals = all[14], seed = all[15]
+    awaited = tonumber(all[13]), arrivals = all[14], seed = all[15],
+    joined = tonumber(all[16])
   }
 end
 
@@ -88,6 +89,7 @@ local function hear(run, node, ...)
     local list = members(run)
     list[#list + 1] = node
     set_roster(run, list)
+    redis.call('HDEL', RUN, 'left_us')
   end
   tend(run)
 end
@@ -335,6 +337,20 @@ local function part(run, node)
   end
   redis.call('HSET', NODES, 'f' .. node, 1)
   set_roster(run, kept)
+  if #kept == 0 then
+    redis.call('HSETNX', RUN, 'left_us', text(now))
+  end
+end
+
+-- Whether nobody will give results any more: all are done, or are not heard of.
+local function is_complete(run)
+  local is_awaited = run.roster ~= ''
+  for node = 1, run.joined do
+    local has_results = redis.call('HEXISTS', RESULTS, node) == 1
+    local seen = tonumber(redis.call('HGET', NODES, 's' .. node) or 0)
+    is_awaited = is_awaited or (not has_results and now - seen <= absent_us(run))
+  end
+  return not is_awaited
 end
 
 -- node, then for each piece: key, frame, tracks
@@ -362,11 +378,12 @@ function ops.finish(run)
   redis.call('HSET', NODES, 'p' .. ARGV[4], ARGV[5])
   redis.call('HSET', RESULTS, ARGV[4], ARGV[6])
   part(run, ARGV[4])
-  if run.roster == '' then
+  local is_last = is_complete(run)
+  if is_last then
     redis.call('HSET', RUN, 'state', 2)
   end
   keep()
-  return {'done', now}
+  return {'finished', now, is_last and 1 or 0}
 end
 
 local run = read()
