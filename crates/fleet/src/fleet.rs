@@ -19,11 +19,11 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-/// The shortest frame.
+/// The shortest frame, unless it is set.
 const FRAME: Duration = Duration::from_millis(20);
 
-/// The shortest time that an answer of the store may take.
-const TIMEOUT: Duration = Duration::from_millis(15);
+/// The longest frame.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// So many round trips are made before a node joins, to know how long one takes.
 const TRIPS: usize = 8;
@@ -57,7 +57,7 @@ pub struct Fleet {
     arrivals: (String, u64),
     nodes: u32,
     name: String,
-    tracks: Option<u32>,
+    frame: Duration,
     blind: (Duration, WhenBlind),
     build: Box<dyn FnOnce(PacerBuilder) -> PacerBuilder + Send>,
 }
@@ -94,7 +94,7 @@ impl Fleet {
             arrivals: ("even".to_owned(), 0),
             nodes: 1,
             name: String::new(),
-            tracks: None,
+            frame: FRAME,
             blind: (Duration::from_secs(10), WhenBlind::default()),
             build: Box::new(|builder| builder),
         })
@@ -137,6 +137,17 @@ impl Fleet {
         Fleet { name: name.to_owned(), ..self }
     }
 
+    /// How long a frame is at least, from 1 ms to 10 s; 20 ms by default. It is longer than that if
+    /// the store is far away: four times the round trip. All nodes of a run have the longest that any
+    /// of them asked for before it started.
+    ///
+    /// A node may stand still for two frames, and the store too, and nobody notices. A node that dies
+    /// loses its share of up to four frames. An answer of the store may take three quarters of one.
+    #[must_use]
+    pub fn frame(self, frame: Duration) -> Fleet {
+        Fleet { frame: frame.max(Duration::from_millis(1)), ..self }
+    }
+
     /// For how long the node goes on without the store, and what then; 10 s and
     /// [`WhenBlind::Hold`] by default.
     #[must_use]
@@ -173,8 +184,8 @@ impl Fleet {
         let mut store = RedisStore::new(&self.url, &self.run)?;
         let clock = RunClock::standing();
         let trip = round_trip(&mut store, &clock)?;
-        store.set_timeout(TIMEOUT.max(4 * trip));
         let (id, mut run) = self.enter(&mut store, trip)?;
+        store.set_timeout(Duration::from_nanos(run.frames.frame_ns).mul_f64(0.75));
         while run.state == State::Waiting {
             let here = u32::try_from(run.roster.nodes.len()).unwrap_or(u32::MAX);
             if watch(here, run.awaited).is_break() {
@@ -193,9 +204,9 @@ impl Fleet {
             arrivals: self.arrivals.0.clone(),
             seed: self.arrivals.1,
         });
-        let frame = FRAME.max(4 * trip).as_micros().next_multiple_of(1_000);
+        let frame = self.frame.max(4 * trip).min(LONGEST).as_micros().next_multiple_of(1_000);
         let frame_ns = u64::try_from(frame).unwrap_or(u64::MAX).saturating_mul(1_000);
-        let tracks = self.tracks.unwrap_or_else(|| self.nodes.next_power_of_two().max(16));
+        let tracks = self.nodes.next_power_of_two().max(16);
         let join = Join {
             name: self.name.clone(),
             id: format!("{:016x}", fastrand::u64(..)),

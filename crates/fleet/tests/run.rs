@@ -64,7 +64,9 @@ fn a_second_run_of_the_same_name_owes_nothing_to_the_first() {
                 })
             };
             let nodes: Vec<_> = (0..nodes).map(node).collect();
-            nodes.into_iter().for_each(|node| node.join().unwrap());
+            for node in nodes {
+                node.join().unwrap();
+            }
             let account = Control::open(&server.url(), "again").unwrap().account().unwrap();
             assert!(account.closes(), "{account:?}");
             assert_eq!([account.fired(), account.expected], [200, 200], "{account:?}");
