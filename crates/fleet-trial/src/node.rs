@@ -62,13 +62,13 @@ pub fn run(options: &Options) -> Result<()> {
 fn take_part(options: &Options) -> Result<bool> {
     let node = join(options)?;
     println!("joined {}", node.number());
-    let was_blind = thread::scope(|scope| {
+    thread::scope(|scope| {
         let callers: Vec<_> =
             (0..options.threads).map(|_| scope.spawn(|| starts(&node, options))).collect();
-        let was_blind = watch(&node, &lines(), &callers);
-        let noted = callers.into_iter().try_for_each(|caller| caller.join().expect("no panic"));
-        noted.map(|()| was_blind)
+        watch(&node, &lines(), &callers);
+        callers.into_iter().try_for_each(|caller| caller.join().expect("no panic"))
     })?;
+    let was_blind = node.status().blind_frames > 0;
     node.finish(Vec::new())?;
     Ok(was_blind)
 }
@@ -105,11 +105,9 @@ fn lines() -> Receiver<String> {
     receiver
 }
 
-/// Until there is nothing more to start. Returns whether the node was without the store meanwhile.
-fn watch<T>(node: &Node, lines: &Receiver<String>, callers: &[ScopedJoinHandle<'_, T>]) -> bool {
-    let mut was_blind = false;
+/// Until there is nothing more to start.
+fn watch<T>(node: &Node, lines: &Receiver<String>, callers: &[ScopedJoinHandle<'_, T>]) {
     while callers.iter().any(|caller| !caller.is_finished()) {
-        was_blind |= node.status().blind.is_some();
         match lines.recv_timeout(Duration::from_millis(2)) {
             Ok(_) => report(node.leave()),
             Err(RecvTimeoutError::Timeout) => {}
@@ -117,7 +115,6 @@ fn watch<T>(node: &Node, lines: &Receiver<String>, callers: &[ScopedJoinHandle<'
             Err(RecvTimeoutError::Disconnected) => std::process::exit(1),
         }
     }
-    was_blind || node.status().blind.is_some()
 }
 
 fn report(left: Result<(), FleetError>) {

@@ -12,6 +12,9 @@ use crate::tracks::Tracks;
 use nanopace::Lease;
 use std::collections::VecDeque;
 
+#[cfg(test)]
+mod tests;
+
 /// After an error a node asks again so much later.
 const RETRY_NS: u64 = 5_000_000;
 
@@ -41,6 +44,10 @@ pub(crate) struct Core {
     /// Nothing is asked before this moment.
     asks_from: u64,
     asked_at: u64,
+    /// The store has not answered the last request.
+    is_unanswered: bool,
+    /// Frames that it has run without knowing who owns what.
+    blind_frames: u64,
     /// It takes part up to this frame.
     leaves: Option<u64>,
     is_told_of_end: bool,
@@ -75,6 +82,8 @@ impl Core {
             twice: 0,
             asks_from: 0,
             asked_at: 0,
+            is_unanswered: false,
+            blind_frames: 0,
             leaves: None,
             is_told_of_end: false,
             over: None,
@@ -101,6 +110,10 @@ impl Core {
     /// Since when the node runs without the store.
     pub(crate) fn blind_since(&self) -> Option<u64> {
         self.blind.since()
+    }
+
+    pub(crate) fn blind_frames(&self) -> u64 {
+        self.blind_frames
     }
 
     pub(crate) fn twice(&self) -> u64 {
@@ -247,6 +260,7 @@ impl Core {
     /// The store has not answered.
     pub(crate) fn failed(&mut self, now: u64) {
         self.asks_from = now + RETRY_NS;
+        self.is_unanswered = true;
     }
 
     /// The answer to the last request.
@@ -257,6 +271,7 @@ impl Core {
         now: u64,
     ) -> Result<(), FleetError> {
         self.asks_from = 0;
+        self.is_unanswered = false;
         match (request, answer) {
             (_, Answer::Gone) => self.restore(),
             (_, Answer::Other) => self.over = Some(FleetError::Replaced),
@@ -310,9 +325,8 @@ impl Core {
         if is_below && entry.tracks.is_none() {
             // Nobody can claim it, so each node has its own.
             let tracks: Tracks = partition.iter().chain(own.iter()).collect();
-            self.unmarked.push_back(Piece { frame: ask.frame, tracks: tracks.clone() });
-            (entry.tracks, entry.stage) = (Some(tracks), Stage::Done);
-            return;
+            (entry.tracks, entry.stage) = (Some(tracks.clone()), Stage::Done);
+            return self.runs_blind(ask.frame, &tracks);
         }
         let known = entry.tracks.clone().unwrap_or_default();
         if known.iter().any(|track| !own.contains(track)) && entry.stage != Stage::Done {
@@ -366,6 +380,14 @@ impl Core {
         self.urgent = Some(Request::Rebase { id, from_us, to_us: from_us + step_us });
     }
 
+    /// It runs these tracks, and the store does not know it.
+    fn runs_blind(&mut self, frame: u64, tracks: &Tracks) {
+        self.blind_frames += 1;
+        if !tracks.is_empty() {
+            self.unmarked.push_back(Piece { frame, tracks: tracks.clone() });
+        }
+    }
+
     /// Decides what becomes of frames that begin soon and that no answer has come for.
     pub(crate) fn settle(&mut self, now: u64) {
         let frames = self.frames();
@@ -373,11 +395,13 @@ impl Core {
         let closed: Vec<u64> =
             unknown.map(|entry| entry.frame).filter(|&frame| frames.closes(frame) <= now).collect();
         for frame in closed {
-            // A node that was frozen comes too late: others have claimed what was free.
-            let is_blind = now < frames.begins(frame) && self.blind.goes_on(frames.begins(frame));
+            // A node that was frozen comes too late: others have claimed what was free. So does one
+            // that has not asked, because it joins or its thread was not run.
+            let begins = frames.begins(frame);
+            let is_blind = self.is_unanswered && now < begins && self.blind.goes_on(begins);
             let tracks = if is_blind { self.partition(frame) } else { Tracks::default() };
-            if !tracks.is_empty() {
-                self.unmarked.push_back(Piece { frame, tracks: tracks.clone() });
+            if is_blind {
+                self.runs_blind(frame, &tracks);
             }
             if let Some(entry) = self.book.entry(frame) {
                 (entry.tracks, entry.stage) = (Some(tracks), Stage::Done);
