@@ -12,6 +12,9 @@ use crate::tracks::Tracks;
 use nanopace::Lease;
 use std::collections::VecDeque;
 
+#[cfg(test)]
+mod tests;
+
 /// After an error a node asks again so much later.
 const RETRY_NS: u64 = 5_000_000;
 
@@ -38,11 +41,13 @@ pub(crate) struct Core {
     unmarked: VecDeque<Piece>,
     /// Slots that were started by a node that did not own them.
     twice: u64,
-    /// The last request was not answered.
-    is_failing: bool,
     /// Nothing is asked before this moment.
     asks_from: u64,
     asked_at: u64,
+    /// The store has not answered the last request.
+    is_unanswered: bool,
+    /// Frames that it has run without knowing who owns what.
+    blind_frames: u64,
     /// It takes part up to this frame.
     leaves: Option<u64>,
     is_told_of_end: bool,
@@ -75,9 +80,10 @@ impl Core {
             urgent: None,
             unmarked: VecDeque::new(),
             twice: 0,
-            is_failing: false,
             asks_from: 0,
             asked_at: 0,
+            is_unanswered: false,
+            blind_frames: 0,
             leaves: None,
             is_told_of_end: false,
             over: None,
@@ -104,6 +110,10 @@ impl Core {
     /// Since when the node runs without the store.
     pub(crate) fn blind_since(&self) -> Option<u64> {
         self.blind.since()
+    }
+
+    pub(crate) fn blind_frames(&self) -> u64 {
+        self.blind_frames
     }
 
     pub(crate) fn twice(&self) -> u64 {
@@ -249,8 +259,8 @@ impl Core {
 
     /// The store has not answered.
     pub(crate) fn failed(&mut self, now: u64) {
-        self.is_failing = true;
         self.asks_from = now + RETRY_NS;
+        self.is_unanswered = true;
     }
 
     /// The answer to the last request.
@@ -260,8 +270,8 @@ impl Core {
         answer: Answer,
         now: u64,
     ) -> Result<(), FleetError> {
-        self.is_failing = false;
         self.asks_from = 0;
+        self.is_unanswered = false;
         match (request, answer) {
             (_, Answer::Gone) => self.restore(),
             (_, Answer::Other) => self.over = Some(FleetError::Replaced),
@@ -316,9 +326,8 @@ impl Core {
         if is_below && entry.tracks.is_none() {
             // Nobody can claim it, so each node has its own.
             let tracks: Tracks = partition.iter().chain(own.iter()).collect();
-            self.unmarked.push_back(Piece { frame: ask.frame, tracks: tracks.clone() });
-            (entry.tracks, entry.stage) = (Some(tracks), Stage::Done);
-            return;
+            (entry.tracks, entry.stage) = (Some(tracks.clone()), Stage::Done);
+            return self.runs_blind(ask.frame, &tracks);
         }
         let known = entry.tracks.clone().unwrap_or_default();
         if known.iter().any(|track| !own.contains(track)) && entry.stage != Stage::Done {
@@ -375,10 +384,18 @@ impl Core {
     /// When it is decided what becomes of a frame that no answer has come for. Without the store it is
     /// a frame ahead, because the next request may take most of a frame to fail.
     fn decides(&self, frame: u64) -> u64 {
-        if self.is_failing {
+        if self.is_unanswered {
             self.frames().begins(frame.saturating_sub(1))
         } else {
             self.frames().closes(frame)
+        }
+    }
+
+    /// It runs these tracks, and the store does not know it.
+    fn runs_blind(&mut self, frame: u64, tracks: &Tracks) {
+        self.blind_frames += 1;
+        if !tracks.is_empty() {
+            self.unmarked.push_back(Piece { frame, tracks: tracks.clone() });
         }
     }
 
@@ -389,11 +406,13 @@ impl Core {
         let is_decided = |&frame: &u64| self.decides(frame) <= now;
         let closed: Vec<u64> = unknown.map(|entry| entry.frame).filter(is_decided).collect();
         for frame in closed {
-            // A node that was frozen comes too late: others have claimed what was free.
-            let is_blind = self.is_failing && self.blind.goes_on(frames.begins(frame));
+            // A node that was frozen comes too late: others have claimed what was free. So does one
+            // that has not asked, because it joins or its thread was not run.
+            let is_in_time = self.is_unanswered && now < frames.begins(frame + 1);
+            let is_blind = is_in_time && self.blind.goes_on(frames.begins(frame));
             let tracks = if is_blind { self.partition(frame) } else { Tracks::default() };
-            if !tracks.is_empty() {
-                self.unmarked.push_back(Piece { frame, tracks: tracks.clone() });
+            if is_blind {
+                self.runs_blind(frame, &tracks);
             }
             if let Some(entry) = self.book.entry(frame) {
                 (entry.tracks, entry.stage) = (Some(tracks), Stage::Done);
