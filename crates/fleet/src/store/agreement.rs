@@ -37,7 +37,8 @@ fn pieces() -> impl Strategy<Value = Vec<(u64, Vec<u32>)>> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let node = || 1_u16..6;
+    // Also those whose low byte is 0, as that of free tracks is.
+    let node = || prop_oneof![4 => 1_u16..6, 1 => Just(256), 1 => Just(512)];
     let asks = prop::collection::vec((0_u64..9, 0_u8..3, 1_u32..5), 0..5);
     let claim = (node(), prop::bool::weighted(0.1), 0_u64..2, any::<bool>(), asks);
     let claim = claim.prop_map(|(node, late, missing, stale, asks)| Step::Claim {

@@ -116,6 +116,20 @@ local function owner(known, track)
   return 256 * known:byte(2 * track + 1) + known:byte(2 * track + 2)
 end
 
+-- The tracks without an owner. Most often there are none, and looking at each would take long.
+local function unowned(known)
+  local tracks = {}
+  local at = known:find('\0\0', 1, true)
+  while at do
+    -- Between two tracks it is the low byte of one and the high byte of the other.
+    if at % 2 == 1 then
+      tracks[#tracks + 1] = (at - 1) / 2
+    end
+    at = known:find('\0\0', at + 1, true)
+  end
+  return tracks
+end
+
 -- The same with a node as the owner of some tracks, which are in order.
 local function with(known, tracks, node)
   local mark, parts, from = string.char(math.floor(node / 256), node % 256), {}, 1
@@ -158,11 +172,7 @@ local function ask(run, node, key, frame, take, a, b, most)
       end
     end
   elseif take == 'share' then
-    for track = 0, run.tracks - 1 do
-      if owner(known, track) == 0 then
-        free[#free + 1] = track
-      end
-    end
+    free = unowned(known)
     for i = #free, math.ceil(#free / a) + 1, -1 do
       free[i] = nil
     end
