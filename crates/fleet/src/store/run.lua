@@ -311,7 +311,7 @@ function ops.restore(run)
   elseif run.epoch ~= epoch then
     return {'done', now}
   end
-  local floor = math.floor((now - run.origin_us) / run.frame_us) + LEAD + 1
+  local floor = math.max(0, math.floor((now - run.origin_us) / run.frame_us) + LEAD + 1)
   redis.call('HSET', RUN, 'floor', text(floor), 'epoch', text(epoch + 1))
   keep()
   return {'done', now}
