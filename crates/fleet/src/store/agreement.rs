@@ -103,7 +103,10 @@ impl Pair {
     }
 
     fn ask(&mut self, request: &Request) -> Result<(), TestCaseError> {
-        let real = self.real.call(request).unwrap();
+        let real = self
+            .real
+            .call(request)
+            .map_err(|error| TestCaseError::fail(format!("{error}: {request:?}")))?;
         let model = self.model.call(request, real.now_us);
         self.now_us = real.now_us;
         prop_assert_eq!(real, model, "{:?}", request);
@@ -117,7 +120,7 @@ impl Pair {
             state: State::Running,
             awaited: 1,
             frames: Frames { frame_ns: 20_000_000, tracks: 3 },
-            origin_us: 0,
+            origin_us: 1_000_000_000,
             floor: 0,
             epoch: 0,
             arrivals: "even".to_owned(),
@@ -125,6 +128,7 @@ impl Pair {
             versions: vec![Version { from: 0, shape: "hold 1/s 1s".to_owned(), rest: None }],
             roster: Roster::default(),
             joined: 0,
+            left_us: None,
         })
     }
 

@@ -97,6 +97,7 @@ impl Model {
             versions,
             roster: crate::message::Roster::default(),
             joined: 0,
+            left_us: None,
         };
         Model { stored: Some(Stored { run, tended_us: now_us }), ..Model::default() }
     }
@@ -106,7 +107,7 @@ impl Model {
             let mut run = known.clone();
             run.roster.version += 1;
             // As the request is written.
-            run.joined += 64;
+            (run.joined, run.left_us) = (run.joined + 64, None);
             Stored { run, tended_us: now_us }
         });
         if stored.run.id != known.id {
@@ -160,17 +161,19 @@ impl Stored {
             Request::Change { known, version, .. } => return self.change(*known, version, now_us),
             Request::Leave { node, pieces, .. } => {
                 let pieces = self.give_back(owners, *node, pieces, now_us);
-                self.part(nodes, *node);
+                self.part(nodes, *node, now_us);
                 return Answer::Pieces(pieces);
             }
             Request::Finish { node, progress, results, .. } => {
                 let text = &mut told(nodes, *node).text;
                 text.progress.clone_from(progress);
                 text.results = Some(results.clone());
-                self.part(nodes, *node);
-                if self.run.roster.nodes.is_empty() {
+                self.part(nodes, *node, now_us);
+                let is_last = self.is_complete(nodes, now_us);
+                if is_last {
                     self.run.state = State::Ended;
                 }
+                return Answer::Finished { is_last };
             }
             Request::Join(_) | Request::Restore { .. } => unreachable!("decided before"),
         }
@@ -210,14 +213,19 @@ impl Stored {
         if !is_there && run.state != State::Ended && !told.text.is_finished {
             run.roster.nodes.push(node);
             run.roster.version += 1;
+            run.left_us = None;
         }
         self.tend(nodes, now_us);
     }
 
+    fn absent_us(&self) -> i64 {
+        let times = if self.run.state == State::Waiting { 4 } else { 1 };
+        times * (25 * self.frame_us()).max(500_000)
+    }
+
     /// Takes nodes out of the roster that have been silent for too long.
     fn tend(&mut self, nodes: &Nodes, now_us: i64) {
-        let times = if self.run.state == State::Waiting { 4 } else { 1 };
-        let absent_us = times * (25 * self.frame_us()).max(500_000);
+        let absent_us = self.absent_us();
         if 8 * (now_us - self.tended_us) < absent_us {
             return;
         }
@@ -258,7 +266,7 @@ impl Stored {
         now_us: i64,
     ) -> Answer {
         let told = told(nodes, claim.node);
-        let is_fresh = claim.sequence > told.sequence;
+        let is_fresh = claim.sequence > told.sequence && !told.text.is_finished;
         if is_fresh {
             told.sequence = claim.sequence;
             told.text.progress.clone_from(&claim.progress);
@@ -298,9 +306,8 @@ impl Stored {
             Take::Nothing => (Vec::new(), 0),
         };
         let free = wanted.into_iter().filter(|&track| row.owner(track) == 0);
-        for track in free.take(most).collect::<Vec<_>>() {
-            row.set(track, node);
-        }
+        let free: Vec<u32> = free.take(most).collect();
+        row.set(&free, node);
         row.all()
     }
 
@@ -308,13 +315,10 @@ impl Stored {
         let mut clashes = BTreeMap::<u64, Vec<u32>>::new();
         for Piece { frame, tracks } in pieces {
             let mut row = Row::new(owners, *frame, self.run.frames.tracks);
-            for track in tracks.iter() {
-                match row.owner(track) {
-                    0 => row.set(track, node),
-                    owner if owner == node => {}
-                    _ => clashes.entry(*frame).or_default().push(track),
-                }
-            }
+            let is_of_others = |&track: &u32| ![0, node].contains(&row.owner(track));
+            clashes.entry(*frame).or_default().extend(tracks.iter().filter(is_of_others));
+            let free: Vec<u32> = tracks.iter().filter(|&track| row.owner(track) == 0).collect();
+            row.set(&free, node);
         }
         Answer::Pieces(pieces_of(clashes))
     }
@@ -350,20 +354,33 @@ impl Stored {
             pieces.iter().filter(|piece| !self.is_closed(piece.frame, now_us))
         {
             let mut row = Row::new(owners, *frame, self.run.frames.tracks);
-            for track in tracks.iter().filter(|&track| row.owner(track) == node).collect::<Vec<_>>()
-            {
-                row.set(track, 0);
-                given.entry(*frame).or_default().push(track);
-            }
+            let own: Vec<u32> = tracks.iter().filter(|&track| row.owner(track) == node).collect();
+            row.set(&own, 0);
+            given.entry(*frame).or_default().extend(own);
         }
         pieces_of(given)
     }
 
     /// A node takes part no more.
-    fn part(&mut self, nodes: &mut Nodes, node: NodeId) {
+    fn part(&mut self, nodes: &mut Nodes, node: NodeId, now_us: i64) {
         told(nodes, node).text.is_finished = true;
-        self.run.roster.nodes.retain(|&other| other != node);
-        self.run.roster.version += 1;
+        let run = &mut self.run;
+        run.roster.nodes.retain(|&other| other != node);
+        run.roster.version += 1;
+        if run.roster.nodes.is_empty() {
+            run.left_us.get_or_insert(now_us);
+        }
+    }
+
+    /// Whether nobody will give results any more: all are done, or are not heard of.
+    fn is_complete(&self, nodes: &Nodes, now_us: i64) -> bool {
+        let is_awaited = |node: u64| {
+            let told = NodeId::try_from(node).ok().and_then(|node| nodes.get(&node));
+            let seen_us = told.map_or(0, |told| told.text.seen_us);
+            let has_results = told.is_some_and(|told| told.text.results.is_some());
+            !has_results && now_us - seen_us <= self.absent_us()
+        };
+        self.run.roster.nodes.is_empty() && !(1..=self.run.joined).any(is_awaited)
     }
 }
 
@@ -373,7 +390,8 @@ fn told(nodes: &mut Nodes, node: NodeId) -> &mut Told {
     told
 }
 
-fn pieces_of(frames: BTreeMap<u64, Vec<u32>>) -> Vec<Piece> {
+fn pieces_of(mut frames: BTreeMap<u64, Vec<u32>>) -> Vec<Piece> {
+    frames.retain(|_, tracks| !tracks.is_empty());
     let piece =
         |(frame, tracks): (u64, Vec<u32>)| Piece { frame, tracks: tracks.into_iter().collect() };
     frames.into_iter().map(piece).collect()
@@ -405,11 +423,17 @@ impl Row<'_> {
         pair.map_or(0, |pair| NodeId::from_be_bytes([pair[0], pair[1]]))
     }
 
-    fn set(&mut self, track: u32, node: NodeId) {
-        let at = self.at(track);
-        let length = self.chunk.len().max(at + 2);
+    /// The whole row is written, unless there is nothing to write.
+    fn set(&mut self, tracks: &[u32], node: NodeId) {
+        if tracks.is_empty() {
+            return;
+        }
+        let length = self.chunk.len().max(self.at(self.tracks));
         self.chunk.resize(length, 0);
-        self.chunk[at..at + 2].copy_from_slice(&node.to_be_bytes());
+        for &track in tracks {
+            let at = self.at(track);
+            self.chunk[at..at + 2].copy_from_slice(&node.to_be_bytes());
+        }
     }
 
     fn all(&self) -> Owners {
