@@ -7,11 +7,11 @@ use std::sync::Arc;
 /// The moments of a run, in nanoseconds since it began. It never goes back and makes no steps: it
 /// runs a little faster or slower than the machine's clock.
 #[derive(Clone, Debug)]
-pub(crate) struct RunClock(Arc<Inner>);
+pub(crate) struct RunClock<C = TscClock>(Arc<Inner<C>>);
 
 #[derive(Debug)]
-struct Inner {
-    base: TscClock,
+struct Inner<C> {
+    base: C,
     /// Written by the node's thread alone; readers get all of it or the one before.
     line: AtomicCell<Line>,
 }
@@ -42,8 +42,15 @@ impl Line {
 impl RunClock {
     /// It stands at the beginning of the run.
     pub(crate) fn standing() -> RunClock {
+        RunClock::over(TscClock::new())
+    }
+}
+
+impl<C: Clock> RunClock<C> {
+    /// One that stands, over another clock of the machine.
+    pub(crate) fn over(base: C) -> RunClock<C> {
         let line = Line { base_ns: 0, run_ns: 0, faster_ppb: STANDS };
-        RunClock(Arc::new(Inner { base: TscClock::new(), line: AtomicCell::new(line) }))
+        RunClock(Arc::new(Inner { base, line: AtomicCell::new(line) }))
     }
 
     pub(crate) fn base_ns(&self) -> u64 {
@@ -67,7 +74,7 @@ impl RunClock {
     }
 }
 
-impl Clock for RunClock {
+impl<C: Clock> Clock for RunClock<C> {
     fn now(&self) -> Nanos {
         Nanos::from_nanos(self.now_ns())
     }
@@ -111,9 +118,9 @@ const WINDOW_NS: u64 = 1_000_000_000;
 impl Leader {
     /// Takes a round trip into account. Returns how far the store's clock has been set, in
     /// microseconds, when it has been.
-    pub(crate) fn take(
+    pub(crate) fn take<C: Clock>(
         &mut self,
-        clock: &RunClock,
+        clock: &RunClock<C>,
         sample: Sample,
         origin_us: i64,
         frame_ns: u64,

@@ -441,6 +441,13 @@ impl Core {
         Change { frame, slot: self.load.first(frame), leases }
     }
 
+    /// What the pacer of a simulation is told.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(crate) fn known(&self, change: &Change) -> Vec<(u64, Tracks)> {
+        let known = self.book.known(change.frame);
+        known.map(|(frame, tracks)| (frame, tracks.clone())).collect()
+    }
+
     /// The pacer has taken a change, or it was too late for the change's first frame.
     pub(crate) fn told(&mut self, change: &Change, is_taken: bool) {
         if !is_taken {

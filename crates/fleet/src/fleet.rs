@@ -5,7 +5,7 @@ use crate::clock::{Leader, RunClock, Sample};
 use crate::core::Core;
 use crate::driver::Driver;
 use crate::error::FleetError;
-use crate::frames::Frames;
+use crate::frames::{FRAME, Frames};
 use crate::load::head_frames;
 use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State};
 use crate::node::{Node, Shared};
@@ -18,12 +18,6 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
-
-/// The shortest frame, unless it is set.
-const FRAME: Duration = Duration::from_millis(20);
-
-/// The longest frame.
-const LONGEST: Duration = Duration::from_secs(10);
 
 /// So many round trips are made before a node joins, to know how long one takes.
 const TRIPS: usize = 8;
@@ -185,7 +179,7 @@ impl Fleet {
         let clock = RunClock::standing();
         let trip = round_trip(&mut store, &clock)?;
         let (id, mut run) = self.enter(&mut store, trip)?;
-        store.set_timeout(Duration::from_nanos(run.frames.frame_ns).mul_f64(0.75));
+        store.set_timeout(run.frames.timeout());
         while run.state == State::Waiting {
             let here = u32::try_from(run.roster.nodes.len()).unwrap_or(u32::MAX);
             if watch(here, run.awaited).is_break() {
@@ -204,14 +198,12 @@ impl Fleet {
             arrivals: self.arrivals.0.clone(),
             seed: self.arrivals.1,
         });
-        let frame = self.frame.max(4 * trip).min(LONGEST).as_micros().next_multiple_of(1_000);
-        let frame_ns = u64::try_from(frame).unwrap_or(u64::MAX).saturating_mul(1_000);
-        let tracks = self.nodes.next_power_of_two().max(16);
+        let frames = Frames::sized(self.frame, trip, self.nodes);
         let join = Join {
             name: self.name.clone(),
             id: format!("{:016x}", fastrand::u64(..)),
             awaited: self.nodes,
-            frames: Frames { frame_ns, tracks },
+            frames,
             load,
         };
         match store.call(&Request::Join(join))?.answer {

@@ -124,10 +124,12 @@ function ops.restore(run)
     run = read()
   elseif run.id ~= ARGV[3] then
     return {'other', now}
-  elseif run.epoch ~= epoch then
+  end
+  redis.call('HSET', NODES, 's' .. ARGV[4], text(now))
+  if run.epoch ~= epoch then
     return {'done', now}
   end
-  local floor = math.floor((now - run.origin_us) / run.frame_us) + LEAD + 1
+  local floor = math.max(0, math.floor((now - run.origin_us) / run.frame_us) + LEAD + 1)
   redis.call('HSET', RUN, 'floor', text(floor), 'epoch', text(epoch + 1))
   keep()
   return {'done', now}
