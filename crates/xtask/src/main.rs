@@ -10,8 +10,10 @@
 //! cargo xtask loom [N]    only the loom models, at N preemptions (2 by default)
 //! cargo xtask lint        format, structure, clippy and documentation, with warnings as errors
 //! cargo xtask structure   only the structure: no modules of a crate depend on each other in a circle
+//! cargo xtask services    installs the servers that tests of the store need, or says how
 //! ```
 
+mod services;
 mod steps;
 mod structure;
 
@@ -22,7 +24,7 @@ use std::thread::available_parallelism;
 use steps::{Step, run_all};
 
 const USAGE: &str =
-    "usage: cargo xtask test | stress [ROUNDS] | loom [PREEMPTIONS] | lint | structure";
+    "usage: cargo xtask test | stress [ROUNDS] | loom [PREEMPTIONS] | lint | structure | services";
 
 /// The workspace's root.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         ["loom", preemptions] if preemptions.parse::<u8>().is_ok() => vec![loom(preemptions)],
         ["lint"] => lint(),
         ["structure"] => vec![structure()],
+        ["services"] => services::install(),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

@@ -1,0 +1,27 @@
+//! Redis and Valkey servers as child processes, for tests and demonstrations, and a [`Proxy`] in
+//! front of them that makes the connection worse.
+//!
+//! ```
+//! use nanopace_services::{Engine, Proxy, Server};
+//! use std::time::Duration;
+//!
+//! for engine in Engine::installed() {
+//!     let server = Server::start(engine)?;
+//!     let proxy = Proxy::start(server.address())?;
+//!     proxy.delay(Duration::from_millis(5));
+//!     println!("{engine} at {}, and slower at {}", server.url(), proxy.url());
+//! }
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! Everything is on loopback, and ends when it is dropped, also when a test panics.
+
+mod engine;
+mod port;
+mod proxy;
+mod ready;
+mod server;
+
+pub use engine::Engine;
+pub use proxy::{NewConnections, Proxy};
+pub use server::{Options, Server};

@@ -1,0 +1,176 @@
+//! What is done with connections now, and with each from then on.
+
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How those fare who connect while a proxy is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewConnections {
+    /// They are refused.
+    Refused,
+    /// They are taken, and nothing is ever answered, as if packets were lost. They are
+    /// served after [`Proxy::mend`](super::Proxy::mend), if the clients still wait.
+    Hang,
+}
+
+/// A client that has connected, before its server is reached.
+pub(crate) struct Accepted {
+    pub(crate) number: u64,
+    pub(crate) client: TcpStream,
+    pub(crate) upstream: SocketAddr,
+}
+
+/// The state of a proxy. Connections are numbered in the order in which they are accepted.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) upstream: SocketAddr,
+    pub(crate) delay: Duration,
+    pub(crate) replies_to_drop: usize,
+    listener: Option<TcpListener>,
+    accepting: bool,
+    ended: bool,
+    next: u64,
+    /// All below this number die.
+    ended_below: u64,
+    /// What is sent on those below this number is held.
+    held_below: u64,
+}
+
+impl State {
+    pub(crate) fn end_connections(&mut self) {
+        self.ended_below = self.next;
+    }
+
+    pub(crate) fn hold(&mut self) {
+        self.held_below = self.next;
+    }
+
+    pub(crate) fn release(&mut self) {
+        self.held_below = 0;
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.end_connections();
+        self.ended = true;
+        self.listener = None;
+    }
+
+    fn accept(&mut self) -> io::Result<Accepted> {
+        let listener = self.listener.as_ref().filter(|_| self.accepting);
+        let (client, _) = listener.ok_or(ErrorKind::WouldBlock)?.accept()?;
+        let number = self.next;
+        self.next += 1;
+        Ok(Accepted { number, client, upstream: self.upstream })
+    }
+}
+
+/// The state, and how to wait for a change of it.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Rules {
+    pub(crate) fn new(upstream: SocketAddr, listener: TcpListener) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let state = State {
+            upstream,
+            delay: Duration::ZERO,
+            replies_to_drop: 0,
+            listener: Some(listener),
+            accepting: true,
+            ended: false,
+            next: 1,
+            ended_below: 0,
+            held_below: 0,
+        };
+        Ok(Self { state: Mutex::new(state), changed: Condvar::new() })
+    }
+
+    pub(crate) fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn cut(&self, new: NewConnections) {
+        self.change(|now| {
+            now.end_connections();
+            now.accepting = false;
+            if new == NewConnections::Refused {
+                now.listener = None;
+            }
+        });
+    }
+
+    /// Accepts again. The listener is there already unless new connections were refused.
+    pub(crate) fn mend(&self, address: SocketAddr) -> io::Result<()> {
+        let mut state = self.lock();
+        if state.listener.is_none() {
+            let listener = TcpListener::bind(address)?;
+            listener.set_nonblocking(true)?;
+            state.listener = Some(listener);
+        }
+        state.accepting = true;
+        Ok(())
+    }
+
+    /// The next client, or an error if there is none now; `None` once the proxy has ended.
+    pub(crate) fn accept(&self) -> Option<io::Result<Accepted>> {
+        let mut state = self.lock();
+        (!state.ended).then(|| state.accept())
+    }
+
+    /// How late what comes now is to be passed on.
+    pub(crate) fn delay(&self) -> Duration {
+        self.lock().delay
+    }
+
+    /// Waits until what is due at `due` may be passed on. Returns whether it may at all.
+    pub(crate) fn wait(&self, number: u64, due: Instant, is_request: bool) -> bool {
+        let mut state = self.lock();
+        loop {
+            if number < state.ended_below {
+                return false;
+            }
+            let left = due.saturating_duration_since(Instant::now());
+            let held = is_request && number < state.held_below;
+            if left.is_zero() && !held {
+                return true;
+            }
+            let wait = if held { Duration::from_secs(1) } else { left };
+            state =
+                self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Waits until the connection has to die.
+    pub(crate) fn wait_for_end(&self, number: u64, mut is_over: impl FnMut() -> bool) {
+        let mut state = self.lock();
+        while number >= state.ended_below && !is_over() {
+            let wait = self.changed.wait(state);
+            state = wait.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Tells those who wait that a connection is over.
+    pub(crate) fn tell(&self) {
+        // Under the lock, so that nobody is between looking and waiting.
+        drop(self.lock());
+        self.changed.notify_all();
+    }
+
+    /// Whether the reply that has come is to be swallowed.
+    pub(crate) fn drops_reply(&self) -> bool {
+        let mut state = self.lock();
+        let drops = state.replies_to_drop > 0;
+        state.replies_to_drop = state.replies_to_drop.saturating_sub(1);
+        drops
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
