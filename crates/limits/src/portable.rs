@@ -22,7 +22,6 @@ use alloc::vec::Vec;
 /// # Ok::<(), nanopace_limits::LimitsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Arithmetic {
     /// A [`Gcra`](crate::Gcra).
     Rate {
@@ -115,7 +114,8 @@ impl Limit {
     }
 
     fn portable(&self, state: &LimitState) -> Option<PortableAccount> {
-        let windows = |Counts { number, before, now }| PortableState::Windows { number, before, now };
+        let windows =
+            |Counts { number, before, now }| PortableState::Windows { number, before, now };
         let state = match (&self.law, state) {
             (Law::Gcra { .. }, &LimitState::Word { word, back }) => {
                 PortableState::Rate { owed: word, back }

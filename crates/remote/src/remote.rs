@@ -1,0 +1,162 @@
+//! A store, by its address.
+
+use crate::builder::RemoteBuilder;
+use crate::error::RemoteError;
+use crate::plan::Plan;
+use crate::settings::Settings;
+use crate::store::Pool;
+use nanopace_keyed::{ConfigStore, Limits, Uniform};
+use redis::Client;
+use std::sync::Arc;
+
+/// A store, Redis or Valkey, and the connections to it. Clones share them.
+///
+/// ```no_run
+/// use nanopace_remote::Remote;
+///
+/// let store = Remote::connect("redis://127.0.0.1/")?;
+/// let users = store.limits("10/s burst 20, 5000/day").build()?;
+/// assert!(users.check("alice").is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Address
+///
+/// `redis://[[user]:password@]host[:port][/database]`, `unix:///path`, or with the feature `tls`
+/// `rediss://...`. It is never printed: neither `Debug` nor any error has it or its password.
+///
+/// # Connections
+///
+/// A thread makes them, and makes them again when they are lost. No decision waits for one longer
+/// than [`Settings::timeout`].
+#[derive(Clone, Debug)]
+pub struct Remote {
+    owner: Arc<Owner>,
+    settings: Settings,
+}
+
+/// Ends the thread when no limiter is left.
+#[derive(Debug)]
+struct Owner {
+    client: ClientOf,
+    pool: Arc<Pool>,
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.pool.end();
+    }
+}
+
+/// A client whose `Debug` shows no address.
+#[derive(Clone)]
+pub(crate) struct ClientOf(pub(crate) Client);
+
+impl std::fmt::Debug for ClientOf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Client")
+    }
+}
+
+impl Remote {
+    /// Connects to the store.
+    ///
+    /// # Errors
+    /// [`RemoteError::Url`] for an address that is none, [`RemoteError::Store`] if the store
+    /// can't be reached within two seconds, or refuses, and [`RemoteError::Thread`].
+    ///
+    /// ```
+    /// use nanopace_remote::{Remote, RemoteError};
+    ///
+    /// assert!(matches!(Remote::connect("127.0.0.1"), Err(RemoteError::Url)));
+    /// ```
+    pub fn connect(url: &str) -> Result<Self, RemoteError> {
+        let store = Self::lazy(url)?;
+        store.owner.pool.wait_for_connection()?;
+        Ok(store)
+    }
+
+    /// The same without waiting for the store: as long as it is not there, it is lost.
+    ///
+    /// # Errors
+    /// [`RemoteError::Url`], [`RemoteError::Thread`].
+    ///
+    /// ```
+    /// use nanopace_remote::Remote;
+    ///
+    /// assert!(Remote::lazy("redis://127.0.0.1:1/").is_ok());
+    /// ```
+    pub fn lazy(url: &str) -> Result<Self, RemoteError> {
+        Self::lazy_with(url, Settings::default())
+    }
+
+    /// The same with other settings.
+    ///
+    /// # Errors
+    /// As for [`lazy`](Remote::lazy).
+    ///
+    /// ```
+    /// use nanopace_remote::{Remote, Settings};
+    ///
+    /// assert!(Remote::lazy_with("redis://127.0.0.1:1/", Settings::default()).is_ok());
+    /// ```
+    pub fn lazy_with(url: &str, settings: Settings) -> Result<Self, RemoteError> {
+        // The error may have parts of the address.
+        let client = Client::open(url).map_err(|_| RemoteError::Url)?;
+        let pool = Pool::start(client.clone(), settings)
+            .map_err(|error| RemoteError::Thread(Arc::new(error)))?;
+        let owner = Arc::new(Owner { client: ClientOf(client), pool });
+        Ok(Self { owner, settings })
+    }
+
+    /// The same limits for each key, as text.
+    ///
+    /// ```
+    /// use nanopace_remote::Remote;
+    ///
+    /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
+    /// assert!(store.limits("10/s, 5000/day fixed-window").build().is_ok());
+    /// assert!(store.limits("many").build().is_err());
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    pub fn limits(&self, limits: &str) -> RemoteBuilder<Uniform> {
+        RemoteBuilder::new(self.clone(), uniform(limits))
+    }
+
+    /// Limits of its own for each key, by a configuration: [`RemoteConfig`](crate::RemoteConfig) in
+    /// a store, or any other one of `nanopace-keyed`.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
+    /// use nanopace_remote::Remote;
+    ///
+    /// let config = MemoryConfig::new();
+    /// config.set(Scope::Prefix(""), "10/s".parse()?)?;
+    /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
+    /// assert!(store.config(config).build().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn config<C: ConfigStore>(&self, config: C) -> RemoteBuilder<C> {
+        RemoteBuilder::new(self.clone(), Ok(config))
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.owner.pool
+    }
+
+    #[cfg(feature = "async")]
+    pub(crate) fn client(&self) -> Client {
+        self.owner.client.0.clone()
+    }
+
+    #[cfg(feature = "async")]
+    pub(crate) fn settings(&self) -> Settings {
+        self.settings
+    }
+}
+
+fn uniform(limits: &str) -> Result<Uniform, RemoteError> {
+    let limits: Limits = limits.parse()?;
+    Plan::new(Arc::new(limits.clone()))?;
+    Ok(Uniform::new(limits))
+}

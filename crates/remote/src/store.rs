@@ -1,0 +1,262 @@
+//! A store for threads: connections that they take turns with, and a thread that makes them.
+//!
+//! No decision makes a connection itself, so none waits for names to be resolved or for a handshake.
+
+use crate::breaker::Breaker;
+use crate::error::StoreError;
+use crate::script::Call;
+use crate::settings::Settings;
+use redis::{Client, Connection, Value, cmd};
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The pauses between attempts to connect: the first, and the longest.
+const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
+
+/// A pool of connections. It has no address in its `Debug`.
+pub(crate) struct Pool {
+    client: Client,
+    settings: Settings,
+    breaker: Breaker,
+    state: Mutex<State>,
+    /// Told when a connection is given back, is wanted, or when it is over.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    idle: Vec<Connection>,
+    /// Connections that there are, in use or not.
+    connections: usize,
+    /// Threads that wait for one.
+    waiting: usize,
+    last_error: Option<StoreError>,
+    is_over: bool,
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let connections = self.lock().connections;
+        f.debug_struct("Pool")
+            .field("connections", &connections)
+            .field("is_broken", &self.breaker.is_open())
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Pool {
+    /// A pool, and the thread that fills it until [`end`](Self::end).
+    pub(crate) fn start(client: Client, settings: Settings) -> std::io::Result<Arc<Self>> {
+        let pool = Arc::new(Self {
+            client,
+            settings,
+            breaker: Breaker::default(),
+            state: Mutex::new(State::default()),
+            changed: Condvar::new(),
+        });
+        let own = Arc::clone(&pool);
+        thread::Builder::new().name("nanopace-store".to_owned()).spawn(move || own.connect())?;
+        Ok(pool)
+    }
+
+    pub(crate) fn end(&self) {
+        let mut state = self.lock();
+        state.is_over = true;
+        state.idle.clear();
+        self.changed.notify_all();
+    }
+
+    /// Waits until there is a connection. The last error if that takes too long.
+    pub(crate) fn wait_for_connection(&self) -> Result<(), StoreError> {
+        let deadline = Instant::now() + self.settings.connect_timeout * 2;
+        match self.take(deadline) {
+            Ok(connection) => {
+                self.give_back(connection);
+                Ok(())
+            }
+            Err(error) => Err(self.lock().last_error.clone().unwrap_or(error)),
+        }
+    }
+
+    /// The answer to a call, in the time that a decision may take.
+    pub(crate) fn call(&self, call: &Call) -> Result<Value, StoreError> {
+        self.call_by(call, self.deadline())
+    }
+
+    /// By when a decision that begins now has to be made.
+    pub(crate) fn deadline(&self) -> Instant {
+        Instant::now() + self.settings.timeout
+    }
+
+    pub(crate) fn call_by(&self, call: &Call, deadline: Instant) -> Result<Value, StoreError> {
+        self.use_connection(deadline, |connection| {
+            match call.by_digest().query::<Value>(connection) {
+                Err(error) if error.code() == Some("NOSCRIPT") => {
+                    limit_time(connection, deadline)?;
+                    call.by_text().query::<Value>(connection)
+                }
+                answer => answer,
+            }
+        })
+    }
+
+    /// The answer to a command that is no decision, in the time that a connection may take.
+    pub(crate) fn command(&self, command: &redis::Cmd) -> Result<Value, StoreError> {
+        let deadline = Instant::now() + self.settings.connect_timeout;
+        self.use_connection(deadline, |connection| command.query(connection))
+    }
+
+    fn use_connection(
+        &self,
+        deadline: Instant,
+        ask: impl FnOnce(&mut Connection) -> redis::RedisResult<Value>,
+    ) -> Result<Value, StoreError> {
+        if self.breaker.is_open() {
+            return Err(StoreError::Broken);
+        }
+        let asked = self.take(deadline).and_then(|mut connection| {
+            let answer = limit_time(&connection, deadline).and_then(|()| ask(&mut connection));
+            self.after(answer.map_err(StoreError::from), connection)
+        });
+        match &asked {
+            Ok(_) | Err(StoreError::Foreign) => self.breaker.succeeds(),
+            Err(error) => self.fails(error),
+        }
+        asked
+    }
+
+    /// A connection on which an answer is missing must not be used again.
+    fn after(
+        &self,
+        answer: Result<Value, StoreError>,
+        connection: Connection,
+    ) -> Result<Value, StoreError> {
+        if matches!(answer, Ok(_) | Err(StoreError::Foreign)) {
+            self.give_back(connection);
+        } else {
+            self.lose(connection);
+        }
+        answer
+    }
+
+    fn fails(&self, error: &StoreError) {
+        let mut state = self.lock();
+        state.last_error = Some(error.clone());
+        if self.breaker.fails() || matches!(error, StoreError::Connection(_)) {
+            // The others are no better.
+            state.connections -= state.idle.len();
+            state.idle.clear();
+        }
+        self.changed.notify_all();
+    }
+
+    fn take(&self, deadline: Instant) -> Result<Connection, StoreError> {
+        let mut state = self.lock();
+        loop {
+            if let Some(connection) = state.idle.pop() {
+                return Ok(connection);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(StoreError::Timeout);
+            }
+            state.waiting += 1;
+            self.changed.notify_all();
+            state =
+                self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state.waiting -= 1;
+        }
+    }
+
+    fn give_back(&self, connection: Connection) {
+        let mut state = self.lock();
+        state.idle.push(connection);
+        if state.waiting > 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    fn lose(&self, connection: Connection) {
+        drop(connection);
+        self.lock().connections -= 1;
+    }
+
+    /// Makes connections when they are wanted, one at a time, until it is over.
+    fn connect(&self) {
+        let [first, longest] = PAUSES;
+        let mut pause = first;
+        while self.wait_until_wanted() {
+            match self.try_connect() {
+                Ok(connection) => {
+                    pause = first;
+                    self.add(connection);
+                }
+                Err(error) => {
+                    self.lock().last_error = Some(error);
+                    self.pause(pause);
+                    pause = (pause * 2).min(longest);
+                }
+            }
+        }
+    }
+
+    fn wait_until_wanted(&self) -> bool {
+        let mut state = self.lock();
+        while !state.is_over && !self.is_wanted(&state) {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        !state.is_over
+    }
+
+    /// One is there beforehand. While the breaker is open, another one is the probe.
+    fn is_wanted(&self, state: &State) -> bool {
+        let is_short = state.waiting > 0 && state.idle.is_empty();
+        let has_room = state.connections < self.settings.connections;
+        state.connections == 0 || self.breaker.is_open() || (is_short && has_room)
+    }
+
+    fn try_connect(&self) -> Result<Connection, StoreError> {
+        let mut connection =
+            self.client.get_connection_with_timeout(self.settings.connect_timeout)?;
+        connection.set_read_timeout(Some(self.settings.connect_timeout))?;
+        cmd("PING").query::<()>(&mut connection)?;
+        Ok(connection)
+    }
+
+    fn add(&self, connection: Connection) {
+        let mut state = self.lock();
+        state.connections += 1;
+        state.idle.push(connection);
+        self.breaker.succeeds();
+        self.changed.notify_all();
+    }
+
+    /// Sleeps, unless it is over.
+    fn pause(&self, pause: Duration) {
+        let deadline = Instant::now() + pause;
+        let mut state = self.lock();
+        while !state.is_over {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            state =
+                self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// No read or write on the connection takes longer than until the deadline.
+fn limit_time(connection: &Connection, deadline: Instant) -> redis::RedisResult<()> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let left = Some(left.max(Duration::from_micros(1)));
+    connection.set_read_timeout(left)?;
+    connection.set_write_timeout(left)
+}
