@@ -182,7 +182,6 @@ impl Limits {
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     #[must_use]
-    #[expect(clippy::wrong_self_convention, reason = "a state of these limits is made, not limits")]
     pub fn from_portable(&self, accounts: &[PortableAccount]) -> Option<LimitsState> {
         let (in_force, replaced) = accounts.split_at_checked(self.each().len())?;
         let is_of = |(account, limit): (&PortableAccount, &Limit)| account.limit == *limit;

@@ -111,8 +111,7 @@ impl<'a> Decide<'a> {
     ) -> Result<Answer, StoreError> {
         let limits = &self.plan.limits;
         let mut state = state_of(limits, before)?;
-        let mut costs = self.costs.to_vec();
-        costs.iter_mut().for_each(|cost| *cost += more);
+        let costs: Vec<u64> = self.costs.iter().map(|cost| cost + more).collect();
         let mut taken = state.clone();
         let decision = limits.decision_costs(&mut state, now, &costs[..]);
         let decision = decision.map_err(|_| StoreError::Foreign)?;

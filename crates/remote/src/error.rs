@@ -37,11 +37,14 @@ pub enum RemoteError {
     /// A thread could not be started.
     #[error("no thread for the connections could be started: {0}")]
     Thread(Arc<io::Error>),
-    /// The store holds a configuration that can't be read.
-    #[error("the limits of the {what} in the store can't be read: {source}")]
+    /// The store has no configuration any more. The last one stays in force.
+    #[error("the store has lost the configuration: set the limits again")]
+    Emptied,
+    /// The store has a configuration that can't be read. The last one stays in force.
+    #[error("the field `{field}` of the configuration in the store is no limit: {source}")]
     Config {
-        /// The key or prefix.
-        what: String,
+        /// `k` and the key, or `p` and the prefix.
+        field: String,
         /// What is wrong.
         source: LimitsError,
     },

@@ -11,11 +11,11 @@ pub(crate) fn show(plan: &Plan, state: &LimitsState) -> Option<String> {
     let accounts = plan.limits.to_portable(state)?;
     let (in_force, replaced) = accounts.split_at(plan.limits.each().len());
     let in_force: Vec<String> = in_force.iter().map(|account| words(&account.state)).collect();
-    let mut text = format!("{}\n{}", plan.text, in_force.join(","));
+    let mut lines = vec![plan.text.clone(), in_force.join(",")];
     for PortableAccount { limit, state } in replaced {
-        text += &format!("\n{}{}{limit}", specification_of(limit)?, words(state));
+        lines.push(format!("{}{}{limit}", specification_of(limit)?, words(state)));
     }
-    Some(text)
+    Some(lines.join("\n"))
 }
 
 /// Limits and their state from text. None if it is no such text.

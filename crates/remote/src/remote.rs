@@ -32,29 +32,17 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Remote {
     owner: Arc<Owner>,
-    settings: Settings,
 }
 
 /// Ends the thread when no limiter is left.
 #[derive(Debug)]
 struct Owner {
-    client: ClientOf,
     pool: Arc<Pool>,
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
         self.pool.end();
-    }
-}
-
-/// A client whose `Debug` shows no address.
-#[derive(Clone)]
-pub(crate) struct ClientOf(pub(crate) Client);
-
-impl std::fmt::Debug for ClientOf {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Client")
     }
 }
 
@@ -103,10 +91,9 @@ impl Remote {
     pub fn lazy_with(url: &str, settings: Settings) -> Result<Self, RemoteError> {
         // The error may have parts of the address.
         let client = Client::open(url).map_err(|_| RemoteError::Url)?;
-        let pool = Pool::start(client.clone(), settings)
+        let pool = Pool::start(client, settings)
             .map_err(|error| RemoteError::Thread(Arc::new(error)))?;
-        let owner = Arc::new(Owner { client: ClientOf(client), pool });
-        Ok(Self { owner, settings })
+        Ok(Self { owner: Arc::new(Owner { pool }) })
     }
 
     /// The same limits for each key, as text.
@@ -142,16 +129,6 @@ impl Remote {
 
     pub(crate) fn pool(&self) -> &Pool {
         &self.owner.pool
-    }
-
-    #[cfg(feature = "async")]
-    pub(crate) fn client(&self) -> Client {
-        self.owner.client.0.clone()
-    }
-
-    #[cfg(feature = "async")]
-    pub(crate) fn settings(&self) -> Settings {
-        self.settings
     }
 }
 

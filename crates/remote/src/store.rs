@@ -62,6 +62,12 @@ impl Pool {
         Ok(pool)
     }
 
+    /// What another store of the same address is made of.
+    #[cfg(feature = "async")]
+    pub(crate) fn parts(&self) -> (Client, Settings) {
+        (self.client.clone(), self.settings)
+    }
+
     pub(crate) fn end(&self) {
         let mut state = self.lock();
         state.is_over = true;
@@ -103,7 +109,12 @@ impl Pool {
         })
     }
 
-    /// The answer to a command that is no decision, in the time that a connection may take.
+    /// The answer to a call that is no decision, in the time that a connection may take.
+    pub(crate) fn patient_call(&self, call: &Call) -> Result<Value, StoreError> {
+        self.call_by(call, Instant::now() + self.settings.connect_timeout)
+    }
+
+    /// The answer to a command that is no decision, in the same time.
     pub(crate) fn command(&self, command: &redis::Cmd) -> Result<Value, StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout;
         self.use_connection(deadline, |connection| command.query(connection))
