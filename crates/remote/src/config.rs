@@ -96,8 +96,7 @@ impl RemoteConfig {
         interval: Duration,
     ) -> Result<Self, RemoteError> {
         let (config, seen) = (MemoryConfig::new(), Mutex::default());
-        let followed =
-            Arc::new(Followed { store: store.clone(), name: name.into(), config, seen });
+        let followed = Arc::new(Followed { store: store.clone(), name: name.into(), config, seen });
         followed.look(&mut followed.lock())?;
         let (stop, stopped) = mpsc::channel();
         let shared = Arc::clone(&followed);

@@ -91,8 +91,8 @@ impl Remote {
     pub fn lazy_with(url: &str, settings: Settings) -> Result<Self, RemoteError> {
         // The error may have parts of the address.
         let client = Client::open(url).map_err(|_| RemoteError::Url)?;
-        let pool = Pool::start(client, settings)
-            .map_err(|error| RemoteError::Thread(Arc::new(error)))?;
+        let pool =
+            Pool::start(client, settings).map_err(|error| RemoteError::Thread(Arc::new(error)))?;
         Ok(Self { owner: Arc::new(Owner { pool }) })
     }
 

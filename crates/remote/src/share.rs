@@ -80,7 +80,7 @@ mod tests {
             ("10/s fixed-window", 3, "3/s fixed-window"),
             ("2/s fixed-window", 5, "1/3s fixed-window"),
             ("9/m sliding-counter", 2, "4/m sliding-counter"),
-            ("1/200y", 2, "1/200y"),
+            ("1/200years", 2, "1/200years"),
         ] {
             assert_eq!(part(&limit.parse().unwrap(), parts).to_string(), expected, "{limit}");
         }

@@ -113,7 +113,7 @@ end
 
 function Rate.fits(own, x, y, z)
   local p, q, r, x, y, z = multiply(x, y, z, own.i2, own.i1, own.i0)
-  if p + q + r > 0 then return false end
+  if p + q + r > 0 or not at_most(x, y, z, own.c2, own.c1, own.c0) then return false end
   x, y, z = add(x, y, z, own.o2, own.o1, own.o0)
   return at_most(x, y, z, add(own.u2, own.u1, own.u0, own.c2, own.c1, own.c0))
 end
