@@ -49,16 +49,27 @@ impl Fleet {
 
 #[derive(Clone, Debug)]
 enum Event {
-    Ask { who: usize, n: u64 },
+    /// Asks for `n`, so many times.
+    Ask {
+        who: usize,
+        n: u64,
+        times: u64,
+    },
+    /// In microseconds.
     Later(u64),
+    /// The beginning of the next whole second.
+    Second,
     GiveBack(usize),
 }
 
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
-        10 => (0..3_usize, 1_u64..4).prop_map(|(who, n)| Event::Ask { who, n }),
-        4 => (0_u64..300_000).prop_map(Event::Later),
+        8 => (0..3_usize, 1_u64..4).prop_map(|(who, n)| Event::Ask { who, n, times: 1 }),
+        4 => (0..3_usize, 1_u64..60).prop_map(|(who, times)| Event::Ask { who, n: 1, times }),
+        4 => (0_u64..25_000).prop_map(Event::Later),
+        4 => (0_u64..1_000_000).prop_map(Event::Later),
         1 => (0_u64..5_000_000).prop_map(Event::Later),
+        2 => Just(Event::Second),
         1 => (0..3_usize).prop_map(Event::GiveBack),
     ]
 }
@@ -86,21 +97,29 @@ fn several_processes_let_in_no_more_than_one_would() {
         let server = Server::start(engine).unwrap();
         let store = store(&server);
         let (prefix, by_lease) = (AtomicU64::new(0), AtomicU64::new(0));
-        let config = Config { cases: 150, failure_persistence: None, ..Config::default() };
+        let config = Config { cases: 200, failure_persistence: None, ..Config::default() };
         let events = proptest::collection::vec(event(), 1..80);
-        let result = TestRunner::new(config).run(&(limits(), events), |(text, events)| {
+        let ahead = prop_oneof![Just(100_u64), Just(900), Just(5_000)];
+        let cases = (limits(), ahead, events);
+        let result = TestRunner::new(config).run(&cases, |(text, ahead, events)| {
             let prefix = prefix.fetch_add(1, Ordering::Relaxed);
-            let mut fleet = Fleet::new(&store, &text, prefix, Duration::from_millis(100));
+            let mut fleet = Fleet::new(&store, &text, prefix, Duration::from_millis(ahead));
             let limits: Limits = text.parse().unwrap();
             let mut state = limits.fresh();
             for event in events {
                 match event {
                     Event::Later(micros) => fleet.advance(micros),
                     Event::GiveBack(who) => fleet.limiters[who].give_back(),
-                    Event::Ask { who, n } => {
-                        if fleet.limiters[who].check_n("alice", n).is_ok() {
-                            let judged = limits.decide(&mut state, fleet.now(), n);
-                            prop_assert!(judged.is_ok(), "{} too many of {}", n, text);
+                    Event::Second => {
+                        let micros = fleet.micros.load(Ordering::Relaxed);
+                        fleet.set((micros / 1_000_000 + 1) * 1_000_000);
+                    }
+                    Event::Ask { who, n, times } => {
+                        for _ in 0..times {
+                            if fleet.limiters[who].check_n("alice", n).is_ok() {
+                                let judged = limits.decide(&mut state, fleet.now(), n);
+                                prop_assert!(judged.is_ok(), "{} too many of {}", n, text);
+                            }
                         }
                     }
                 }
