@@ -5,9 +5,10 @@ use crate::error::RemoteError;
 use crate::keyed::RemoteKeyed;
 use crate::lease::Leases;
 use crate::loss::OnLoss;
+use crate::plan::Plan;
 use crate::remote::Remote;
 use nanopace::{Clock, TscClock};
-use nanopace_keyed::LimitsOf;
+use nanopace_keyed::{ConfigStore, Limits, LimitsOf, Uniform};
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -42,8 +43,41 @@ pub struct RemoteBuilder<C> {
     micros: Option<Arc<AtomicU64>>,
 }
 
+impl Remote {
+    /// The same limits for each key, as text.
+    ///
+    /// ```
+    /// use nanopace_remote::Remote;
+    ///
+    /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
+    /// assert!(store.limits("10/s, 5000/day fixed-window").build().is_ok());
+    /// assert!(store.limits("many").build().is_err());
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    pub fn limits(&self, limits: &str) -> RemoteBuilder<Uniform> {
+        RemoteBuilder::new(self.clone(), uniform(limits))
+    }
+
+    /// Limits of its own for each key, by a configuration: [`RemoteConfig`](crate::RemoteConfig) in
+    /// a store, or any other one of `nanopace-keyed`.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
+    /// use nanopace_remote::Remote;
+    ///
+    /// let config = MemoryConfig::new();
+    /// config.set(Scope::Prefix(""), "10/s".parse()?)?;
+    /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
+    /// assert!(store.config(config).build().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn config<C: ConfigStore>(&self, config: C) -> RemoteBuilder<C> {
+        RemoteBuilder::new(self.clone(), Ok(config))
+    }
+}
+
 impl<C> RemoteBuilder<C> {
-    pub(crate) fn new(store: Remote, config: Result<C, RemoteError>) -> Self {
+    fn new(store: Remote, config: Result<C, RemoteError>) -> Self {
         Self {
             store,
             config,
@@ -146,4 +180,10 @@ impl<C: LimitsOf<str> + 'static> RemoteBuilder<C> {
         let core = Core::new(config, self.prefix, self.on_loss, self.clock, leases, self.micros);
         RemoteKeyed::start(self.store, core)
     }
+}
+
+fn uniform(limits: &str) -> Result<Uniform, RemoteError> {
+    let limits: Limits = limits.parse()?;
+    Plan::new(Arc::new(limits.clone()))?;
+    Ok(Uniform::new(limits))
 }

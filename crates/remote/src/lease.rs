@@ -202,3 +202,36 @@ fn window_left(limits: &Limits, at: Nanos) -> Duration {
     });
     left.min().unwrap_or(Duration::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nanopace_limits::Quota;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What a rate is asked with, and what it brings while tokens are good, are together no more
+        /// than its burst.
+        #[test]
+        fn a_burst_has_room_for_what_is_held(
+            count in 1_u64..1_000_000,
+            period_ns in 1_000_000_u64..1_000_000_000_000,
+            burst in 1_u64..100_000,
+            ahead_ms in 1_u64..10_000,
+        ) {
+            let quota = Quota::new(count.min(period_ns), Duration::from_nanos(period_ns)).unwrap();
+            let limit = Limit::gcra_with_burst(quota, burst).unwrap();
+            let leases = Leases::new(Duration::from_millis(ahead_ms));
+            let limits = Limits::new([limit]);
+            let held = leases.validity(&limits).as_nanos() * u128::from(quota.count());
+            let Some(Arithmetic::Rate { burst: smaller, .. }) =
+                leases.reserved(&limits).each()[0].arithmetic()
+            else {
+                unreachable!("a rate stays one")
+            };
+            let period = u128::from(period_ns);
+            prop_assert!(u128::from(smaller) * period + held <= u128::from(burst) * period);
+            prop_assert!(smaller >= 1 && leases.block(&limits) < 1 + burst);
+        }
+    }
+}

@@ -1,11 +1,8 @@
 //! A store, by its address.
 
-use crate::builder::RemoteBuilder;
 use crate::error::RemoteError;
-use crate::plan::Plan;
 use crate::settings::Settings;
 use crate::store::Pool;
-use nanopace_keyed::{ConfigStore, Limits, Uniform};
 use redis::Client;
 use std::sync::Arc;
 
@@ -96,44 +93,7 @@ impl Remote {
         Ok(Self { owner: Arc::new(Owner { pool }) })
     }
 
-    /// The same limits for each key, as text.
-    ///
-    /// ```
-    /// use nanopace_remote::Remote;
-    ///
-    /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
-    /// assert!(store.limits("10/s, 5000/day fixed-window").build().is_ok());
-    /// assert!(store.limits("many").build().is_err());
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
-    pub fn limits(&self, limits: &str) -> RemoteBuilder<Uniform> {
-        RemoteBuilder::new(self.clone(), uniform(limits))
-    }
-
-    /// Limits of its own for each key, by a configuration: [`RemoteConfig`](crate::RemoteConfig) in
-    /// a store, or any other one of `nanopace-keyed`.
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
-    /// use nanopace_remote::Remote;
-    ///
-    /// let config = MemoryConfig::new();
-    /// config.set(Scope::Prefix(""), "10/s".parse()?)?;
-    /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
-    /// assert!(store.config(config).build().is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn config<C: ConfigStore>(&self, config: C) -> RemoteBuilder<C> {
-        RemoteBuilder::new(self.clone(), Ok(config))
-    }
-
     pub(crate) fn pool(&self) -> &Pool {
         &self.owner.pool
     }
-}
-
-fn uniform(limits: &str) -> Result<Uniform, RemoteError> {
-    let limits: Limits = limits.parse()?;
-    Plan::new(Arc::new(limits.clone()))?;
-    Ok(Uniform::new(limits))
 }

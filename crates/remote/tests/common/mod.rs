@@ -6,16 +6,16 @@ use nanopace_services::Server;
 use std::time::{Duration, Instant};
 
 /// A machine may be busy: for tests that are not about time.
-pub fn patient() -> Settings {
+pub(crate) fn patient() -> Settings {
     Settings::default().timeout(Duration::from_secs(20)).connect_timeout(Duration::from_secs(20))
 }
 
-pub fn store(server: &Server) -> Remote {
+pub(crate) fn store(server: &Server) -> Remote {
     Remote::lazy_with(&server.url(), patient()).unwrap()
 }
 
 /// Asks the server itself.
-pub fn ask<T: redis::FromRedisValue>(server: &Server, words: &[&str]) -> T {
+pub(crate) fn ask<T: redis::FromRedisValue>(server: &Server, words: &[&str]) -> T {
     let client = redis::Client::open(server.url()).unwrap();
     let mut connection = client.get_connection().unwrap();
     let mut command = redis::cmd(words[0]);
@@ -23,7 +23,7 @@ pub fn ask<T: redis::FromRedisValue>(server: &Server, words: &[&str]) -> T {
 }
 
 /// Waits until it is so, for at most 20 s.
-pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
     while !is_so() {
         assert!(Instant::now() < end, "never: {what}");
