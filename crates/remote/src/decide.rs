@@ -71,9 +71,13 @@ impl<'a> Decide<'a> {
             hexadecimal(largest),
             self.more.to_string(),
             self.share.to_string(),
+            self.costs.len().to_string(),
         ];
         for (specification, cost) in self.plan.specifications.iter().zip(self.costs) {
             arguments.extend([specification.clone(), hexadecimal(*cost)]);
+        }
+        if mode == "take" && self.more == 0 {
+            arguments.extend(self.plan.plain(self.costs).unwrap_or_default());
         }
         Call { source: &DECIDE, key: self.key.to_owned(), arguments }
     }
@@ -138,7 +142,7 @@ pub(crate) fn state_of(limits: &Limits, text: &str) -> Result<LimitsState, Store
 /// The call that says what a state is, and changes nothing.
 pub(crate) fn look(key: &str, micros: Option<u64>) -> Call {
     let micros = micros.map(|micros| micros.to_string()).unwrap_or_default();
-    let arguments = ["", "look", &micros, "", "", ""].map(str::to_owned).into();
+    let arguments = ["", "look", &micros, "", "", "", "0"].map(str::to_owned).into();
     Call { source: &DECIDE, key: key.to_owned(), arguments }
 }
 

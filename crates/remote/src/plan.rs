@@ -10,7 +10,7 @@ pub(crate) struct Plan {
     pub(crate) limits: Arc<Limits>,
     pub(crate) text: String,
     pub(crate) specifications: Vec<String>,
-    most: Vec<u64>,
+    laws: Vec<Arithmetic>,
 }
 
 impl Plan {
@@ -20,7 +20,7 @@ impl Plan {
         Ok(Self {
             text: limits.to_string(),
             specifications: laws.iter().map(specification).collect(),
-            most: laws.iter().map(most).collect(),
+            laws,
             limits,
         })
     }
@@ -28,9 +28,28 @@ impl Plan {
     /// Whether the costs are more than ever gets in, or nothing at all. Nothing is counted then.
     pub(crate) fn counts_nothing(&self, costs: &[u64]) -> bool {
         costs.iter().all(|cost| *cost == 0)
-            || costs.iter().zip(&self.most).any(|(cost, most)| cost > most)
+            || costs.iter().zip(&self.laws).any(|(cost, law)| *cost > most(law))
+    }
+
+    /// What a script needs that decides on rates in whole nanoseconds alone: for each, the time of the
+    /// burst that has to be left, and the time that the request takes to be paid off. None if there is
+    /// another limit, or a cost that is more than the burst.
+    pub(crate) fn plain(&self, costs: &[u64]) -> Option<Vec<String>> {
+        let mut numbers = Vec::with_capacity(4 * costs.len());
+        for (law, cost) in self.laws.iter().zip(costs) {
+            let Arithmetic::Rate { interval, shortfall_q64: 0, burst } = *law else { return None };
+            if *cost == 0 {
+                return None;
+            }
+            let [left, cost] = [burst.checked_sub(*cost)? * interval, cost * interval];
+            numbers.extend([left >> 36, left & LOW, cost >> 36, cost & LOW].map(|n| n.to_string()));
+        }
+        Some(numbers)
     }
 }
+
+/// The lower limb of 36 bits.
+const LOW: u64 = (1 << 36) - 1;
 
 fn law(limit: &Limit) -> Result<Arithmetic, UnsupportedLimit> {
     match limit.arithmetic() {
