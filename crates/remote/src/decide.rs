@@ -103,7 +103,7 @@ impl<'a> Decide<'a> {
     fn carry(&self, before: &str, now: Nanos) -> Result<Call, StoreError> {
         let (old, state) = record::read(before).ok_or(StoreError::Foreign)?;
         let state = self.plan.limits.carry(&old, &state, now);
-        replace(self.plan, self.key, before, &state, now)
+        replace(self.plan, self.key, before, &state, (now, self.micros))
     }
 
     fn conclude(
@@ -146,18 +146,21 @@ pub(crate) fn look(key: &str, micros: Option<u64>) -> Call {
     Call { source: &DECIDE, key: key.to_owned(), arguments }
 }
 
-/// The call that replaces a state unless it has changed.
+/// The call that replaces a state unless it has changed. It is read at a moment, which a test has set
+/// perhaps.
 pub(crate) fn replace(
     plan: &Plan,
     key: &str,
     before: &str,
     state: &LimitsState,
-    now: Nanos,
+    (now, micros): (Nanos, Option<u64>),
 ) -> Result<Call, StoreError> {
     let after = record::show(plan, state).ok_or(StoreError::Foreign)?;
     let idle = plan.limits.idle_from(state) - now;
-    // Rounded up; the last one because the moment has its own milliseconds.
-    let milliseconds = (idle.as_millis() + 2).to_string();
+    // A test's clock may stand still, as in the script.
+    let longer = if micros.is_some() { 600_000 } else { 0 };
+    // Rounded up, and one more because the moment itself has a part of a millisecond.
+    let milliseconds = (idle.as_millis() + 2 + longer).to_string();
     let arguments = vec![before.to_owned(), after, milliseconds];
     Ok(Call { source: &REPLACE, key: key.to_owned(), arguments })
 }

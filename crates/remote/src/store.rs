@@ -27,7 +27,7 @@ pub(crate) struct Pool {
 
 #[derive(Default)]
 struct State {
-    idle: Vec<Connection>,
+    idle: Vec<Line>,
     /// Connections that there are, in use or not.
     connections: usize,
     /// Threads that wait for one.
@@ -79,8 +79,8 @@ impl Pool {
     pub(crate) fn wait_for_connection(&self) -> Result<(), StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout * 2;
         match self.take(deadline) {
-            Ok(connection) => {
-                self.give_back(connection);
+            Ok(line) => {
+                self.give_back(line);
                 Ok(())
             }
             Err(error) => Err(self.lock().last_error.clone().unwrap_or(error)),
@@ -98,14 +98,9 @@ impl Pool {
     }
 
     pub(crate) fn call_by(&self, call: &Call, deadline: Instant) -> Result<Value, StoreError> {
-        self.use_connection(deadline, |connection| {
-            match call.by_digest().query::<Value>(connection) {
-                Err(error) if error.code() == Some("NOSCRIPT") => {
-                    limit_time(connection, deadline)?;
-                    call.by_text().query::<Value>(connection)
-                }
-                answer => answer,
-            }
+        self.use_line(deadline, |line| match line.query(&call.by_digest(), deadline) {
+            Err(error) if error.code() == Some("NOSCRIPT") => line.query(&call.by_text(), deadline),
+            answer => answer,
         })
     }
 
@@ -117,20 +112,20 @@ impl Pool {
     /// The answer to a command that is no decision, in the same time.
     pub(crate) fn command(&self, command: &redis::Cmd) -> Result<Value, StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout;
-        self.use_connection(deadline, |connection| command.query(connection))
+        self.use_line(deadline, |line| line.query(command, deadline))
     }
 
-    fn use_connection(
+    fn use_line(
         &self,
         deadline: Instant,
-        ask: impl FnOnce(&mut Connection) -> redis::RedisResult<Value>,
+        ask: impl FnOnce(&mut Line) -> redis::RedisResult<Value>,
     ) -> Result<Value, StoreError> {
         if self.breaker.is_open() {
             return Err(StoreError::Broken);
         }
-        let asked = self.take(deadline).and_then(|mut connection| {
-            let answer = limit_time(&connection, deadline).and_then(|()| ask(&mut connection));
-            self.after(answer.map_err(StoreError::from), connection)
+        let asked = self.take(deadline).and_then(|mut line| {
+            let answer = ask(&mut line);
+            self.after(answer.map_err(StoreError::from), line)
         });
         match &asked {
             Ok(_) | Err(StoreError::Foreign) => self.breaker.succeeds(),
@@ -140,15 +135,11 @@ impl Pool {
     }
 
     /// A connection on which an answer is missing must not be used again.
-    fn after(
-        &self,
-        answer: Result<Value, StoreError>,
-        connection: Connection,
-    ) -> Result<Value, StoreError> {
+    fn after(&self, answer: Result<Value, StoreError>, line: Line) -> Result<Value, StoreError> {
         if matches!(answer, Ok(_) | Err(StoreError::Foreign)) {
-            self.give_back(connection);
+            self.give_back(line);
         } else {
-            self.lose(connection);
+            self.lose(line);
         }
         answer
     }
@@ -164,11 +155,11 @@ impl Pool {
         self.changed.notify_all();
     }
 
-    fn take(&self, deadline: Instant) -> Result<Connection, StoreError> {
+    fn take(&self, deadline: Instant) -> Result<Line, StoreError> {
         let mut state = self.lock();
         loop {
-            if let Some(connection) = state.idle.pop() {
-                return Ok(connection);
+            if let Some(line) = state.idle.pop() {
+                return Ok(line);
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -182,16 +173,16 @@ impl Pool {
         }
     }
 
-    fn give_back(&self, connection: Connection) {
+    fn give_back(&self, line: Line) {
         let mut state = self.lock();
-        state.idle.push(connection);
+        state.idle.push(line);
         if state.waiting > 0 {
             self.changed.notify_all();
         }
     }
 
-    fn lose(&self, connection: Connection) {
-        drop(connection);
+    fn lose(&self, line: Line) {
+        drop(line);
         self.lock().connections -= 1;
     }
 
@@ -201,9 +192,9 @@ impl Pool {
         let mut pause = first;
         while self.wait_until_wanted() {
             match self.try_connect() {
-                Ok(connection) => {
+                Ok(line) => {
                     pause = first;
-                    self.add(connection);
+                    self.add(line);
                 }
                 Err(error) => {
                     self.lock().last_error = Some(error);
@@ -229,18 +220,18 @@ impl Pool {
         state.connections == 0 || self.breaker.is_open() || (is_short && has_room)
     }
 
-    fn try_connect(&self) -> Result<Connection, StoreError> {
-        let mut connection =
-            self.client.get_connection_with_timeout(self.settings.connect_timeout)?;
-        connection.set_read_timeout(Some(self.settings.connect_timeout))?;
-        cmd("PING").query::<()>(&mut connection)?;
-        Ok(connection)
+    fn try_connect(&self) -> Result<Line, StoreError> {
+        let deadline = Instant::now() + self.settings.connect_timeout;
+        let connection = self.client.get_connection_with_timeout(self.settings.connect_timeout)?;
+        let mut line = Line { connection, patience: Duration::ZERO };
+        line.query(&cmd("PING"), deadline)?;
+        Ok(line)
     }
 
-    fn add(&self, connection: Connection) {
+    fn add(&self, line: Line) {
         let mut state = self.lock();
         state.connections += 1;
-        state.idle.push(connection);
+        state.idle.push(line);
         self.breaker.succeeds();
         self.changed.notify_all();
     }
@@ -264,10 +255,27 @@ impl Pool {
     }
 }
 
-/// No read or write on the connection takes longer than until the deadline.
-fn limit_time(connection: &Connection, deadline: Instant) -> redis::RedisResult<()> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    let left = Some(left.max(Duration::from_micros(1)));
-    connection.set_read_timeout(left)?;
-    connection.set_write_timeout(left)
+/// A connection, and how long a read or write on it may take now.
+struct Line {
+    connection: Connection,
+    patience: Duration,
+}
+
+impl Line {
+    fn query(&mut self, command: &redis::Cmd, deadline: Instant) -> redis::RedisResult<Value> {
+        self.limit_time(deadline)?;
+        command.query(&mut self.connection)
+    }
+
+    /// Each change is two calls of the system. A tenth more or less is not worth that.
+    fn limit_time(&mut self, deadline: Instant) -> redis::RedisResult<()> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = left.max(Duration::from_micros(1));
+        if self.patience.abs_diff(left) > left / 10 {
+            self.connection.set_read_timeout(Some(left))?;
+            self.connection.set_write_timeout(Some(left))?;
+            self.patience = left;
+        }
+        Ok(())
+    }
 }

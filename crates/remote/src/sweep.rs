@@ -90,7 +90,7 @@ impl<C: LimitsOf<str>> Sweeper<C> {
             let (limits, mut state) = record::read(&told.before).ok_or(StoreError::Foreign)?;
             limits.settle(&mut state, told.now, &block.receipt, &block.used()[..]);
             let plan = Plan::new(Arc::new(limits)).map_err(|_| StoreError::Foreign)?;
-            let call = replace(&plan, name, &told.before, &state, told.now)?;
+            let call = replace(&plan, name, &told.before, &state, (told.now, self.core.micros()))?;
             if self.store.pool().call(&call)? == Value::Int(1) {
                 return Ok(());
             }
