@@ -1,7 +1,7 @@
 //! What threads and tasks share of a limiter: everything but how the store is asked.
 
 use crate::decide::{Answer, Decide};
-use crate::error::{RemoteRejected, StoreError};
+use crate::error::{RemoteRejected, StoreError, UnsupportedLimit};
 use crate::lease::Leases;
 use crate::loss::OnLoss;
 use crate::plan::Plan;
@@ -10,8 +10,8 @@ use crate::stats::Counters;
 use nanopace::{Clock, Nanos};
 use nanopace_keyed::{KeyRejected, Keyed, LimitsOf};
 use nanopace_limits::{Costs, Decision, Limits, Rule};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many keys a process decides by itself at most while the store is lost.
 const LOCAL_KEYS: usize = 1 << 16;
@@ -25,6 +25,8 @@ pub(crate) struct Core<C> {
     share: Option<Keyed<String, Share<C>>>,
     clock: Arc<dyn Clock>,
     pub(crate) leases: Option<Leases>,
+    /// The limits that were asked for last, and what the script is told of them.
+    recent: Mutex<Option<(Arc<Limits>, Arc<Plan>)>>,
     pub(crate) counters: Counters,
     /// For tests: the store's time.
     micros: Option<Arc<AtomicU64>>,
@@ -53,6 +55,7 @@ impl<C: LimitsOf<str>> Core<C> {
             share,
             clock,
             leases,
+            recent: Mutex::default(),
             counters: Counters::default(),
             micros,
         }
@@ -95,15 +98,27 @@ impl<C: LimitsOf<str>> Core<C> {
         let is_one_cost = matches!(costs, Costs::Same(_));
         let leases = self.leases.as_ref();
         let more = leases.filter(|_| is_one_cost).map_or(0, |leases| leases.block(&limits));
-        let limits =
-            leases.map_or(Arc::clone(&limits), |leases| Arc::new(leases.reserved(&limits)));
-        let plan = Plan::new(limits)?;
+        let plan = self.plan_of(&limits)?;
         if plan.limits.each().is_empty() {
             return self.by_nothing(&plan, &costs_of_each).map(Begun::Decided);
         }
         let (name, sent) = (self.name(key), self.clock.now());
         let share = leases.map_or(1, Leases::share);
         Ok(Begun::Asks(Question { plan, name, costs: costs_of_each, more, share, version, sent }))
+    }
+
+    /// The plan of limits, which is made once for those that were asked for last.
+    fn plan_of(&self, limits: &Arc<Limits>) -> Result<Arc<Plan>, UnsupportedLimit> {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((same, plan)) = &*recent
+            && Arc::ptr_eq(same, limits)
+        {
+            return Ok(Arc::clone(plan));
+        }
+        let asked = self.leases.as_ref().map(|leases| Arc::new(leases.reserved(limits)));
+        let plan = Arc::new(Plan::new(asked.unwrap_or_else(|| Arc::clone(limits)))?);
+        *recent = Some((Arc::clone(limits), Arc::clone(&plan)));
+        Ok(plan)
     }
 
     fn lent(&self, key: &str, version: u64, costs: Costs<'_>) -> Option<Decision> {
@@ -189,7 +204,7 @@ pub(crate) enum Begun {
 
 /// What the store is asked.
 pub(crate) struct Question {
-    plan: Plan,
+    plan: Arc<Plan>,
     name: String,
     costs: Vec<u64>,
     more: u64,
