@@ -53,7 +53,7 @@ use std::sync::Arc;
 ///
 /// # When the store is lost
 ///
-/// A decision takes at most [`Settings::timeout`](crate::Settings::timeout). Then
+/// A decision takes at most [`Settings::timeout`](crate::Settings::timeout) and a tenth of it. Then
 /// [`OnLoss`](crate::OnLoss) decides, and the decision counts as [`degraded`](Self::degraded). After
 /// two failures in a row the store is not asked, until a thread that tries to connect, again and
 /// again, has an answer. A decision is never asked for twice: a request whose answer is missing

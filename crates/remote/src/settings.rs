@@ -22,8 +22,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// How long a decision may take, all in all: 1 ms or more. What is in the way then is decided
-    /// without the store. 12.5 ms by default.
+    /// How long a decision may take, all in all, or a tenth longer: 1 ms or more. What is not decided
+    /// then is decided without the store. 12.5 ms by default.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout.max(Duration::from_millis(1));
