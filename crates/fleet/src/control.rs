@@ -99,13 +99,17 @@ impl Control {
         })
     }
 
-    /// What became of each slot up to now, or up to the end of a load that is over.
+    /// What became of each slot up to now; up to the end of a load that is over, and up to the moment
+    /// at which the last node left.
     ///
     /// # Errors
     /// [`FleetError::NoRun`], [`FleetError::Waiting`] and [`FleetError::Store`].
     pub fn account(&self) -> Result<Account, FleetError> {
         let Now { run, mut load, elapsed_ns } = self.started()?;
-        let until = load.end().unwrap_or(u64::MAX).min(run.frames.at(elapsed_ns));
+        // Where all nodes have left, what would have followed was not asked for.
+        let left = run.left_us.and_then(|left_us| u64::try_from(left_us - run.origin_us).ok());
+        let left = left.map_or(u64::MAX, |left_us| run.frames.at(left_us.saturating_mul(1_000)) + 1);
+        let until = load.end().unwrap_or(u64::MAX).min(run.frames.at(elapsed_ns)).min(left);
         account(&mut *self.store(), &run, &mut load, until)
     }
 

@@ -23,6 +23,8 @@ pub(crate) struct Driver<S> {
     pub(crate) pacer: Pacer,
     pub(crate) shared: Arc<Shared>,
     pub(crate) commands: Receiver<Command>,
+    /// Slots that were granted and not started.
+    pub(crate) not_started: u64,
 }
 
 impl<S: Store> Driver<S> {
@@ -35,6 +37,10 @@ impl<S: Store> Driver<S> {
             match self.commands.recv_timeout(Duration::from_nanos(wait)) {
                 Ok(Command::Leave(reply)) => {
                     let _ = reply.send(self.leave());
+                }
+                Ok(Command::NotStarted(slots, reply)) => {
+                    self.not_started += slots;
+                    let _ = reply.send(Ok(()));
                 }
                 Ok(Command::Finish(results, reply)) => {
                     let _ = reply.send(self.finish(results));
@@ -96,7 +102,7 @@ impl<S: Store> Driver<S> {
         let oldest = self.pacer.next_due().map_or(now, |due| due.as_nanos().min(now));
         Progress {
             // Slots that callers hold and that are not due have not started.
-            fired: ledger.granted.min(due),
+            fired: ledger.granted.min(due).saturating_sub(self.not_started),
             shed: ledger.skipped,
             twice: self.core.twice(),
             late_ns: now - oldest,
@@ -108,11 +114,11 @@ impl<S: Store> Driver<S> {
     fn leave(&mut self) -> Result<(), FleetError> {
         let request = self.core.leave(self.clock.now_ns());
         self.tell();
-        self.retried(&request)
+        self.retried(&request).map(drop)
     }
 
     /// Tells the store what became of its slots, and the user's results.
-    fn finish(&mut self, results: Vec<u8>) -> Result<(), FleetError> {
+    fn finish(&mut self, results: Vec<u8>) -> Result<bool, FleetError> {
         let mut tries = 0;
         while !self.core.is_marked() && tries < TRIES {
             let now = self.clock.now_ns();
@@ -126,15 +132,16 @@ impl<S: Store> Driver<S> {
         }
         let progress = self.progress(self.clock.now_ns()).text();
         let (id, node) = (self.core.run().id.clone(), self.core.node());
-        self.retried(&Request::Finish { id, node, progress, results })
+        let answer = self.retried(&Request::Finish { id, node, progress, results })?;
+        Ok(matches!(answer, Answer::Finished { is_last: true }))
     }
 
-    fn retried(&mut self, request: &Request) -> Result<(), FleetError> {
+    fn retried(&mut self, request: &Request) -> Result<Answer, FleetError> {
         let mut tries = 1;
         loop {
             match self.store.call(request).map(|reply| reply.answer) {
                 Ok(Answer::Gone | Answer::Other) => return Err(FleetError::Replaced),
-                Ok(_) => return Ok(()),
+                Ok(answer) => return Ok(answer),
                 Err(error) if tries == TRIES => return Err(error),
                 Err(_) => tries += 1,
             }

@@ -241,6 +241,7 @@ impl Fleet {
             pacer: pacer.clone(),
             shared: Arc::clone(&shared),
             commands: receiver,
+            not_started: 0,
         };
         let thread = thread::Builder::new().name("nanopace fleet".into()).spawn(|| driver.run())?;
         Ok(Node { pacer, shared, commands: Some(commands), thread: Some(thread), id, head })

@@ -154,6 +154,8 @@ pub(crate) struct Run {
     pub(crate) roster: Roster,
     /// How many nodes have joined so far.
     pub(crate) joined: u64,
+    /// When the last node left, if none is there, in microseconds of the store's clock.
+    pub(crate) left_us: Option<i64>,
 }
 
 /// The load from a frame on. Its shape is that of the whole load, what was before included.
@@ -206,6 +208,10 @@ pub(crate) enum Answer {
     /// Pieces that belong to others, for a mark; those that were given back, for a leave.
     Pieces(Vec<Piece>),
     Done,
+    /// Of a node that is done: whether all others are.
+    Finished {
+        is_last: bool,
+    },
     /// The change comes too late, or another one came first.
     TooLate,
 }

@@ -29,7 +29,8 @@ pub struct Node {
 #[derive(Debug)]
 pub(crate) enum Command {
     Leave(Sender<Result<(), FleetError>>),
-    Finish(Vec<u8>, Sender<Result<(), FleetError>>),
+    NotStarted(u64, Sender<Result<(), FleetError>>),
+    Finish(Vec<u8>, Sender<Result<bool, FleetError>>),
 }
 
 /// What a node's thread tells.
@@ -133,24 +134,36 @@ impl Node {
         self.tell(Command::Leave)
     }
 
+    /// So many slots that the [`pacer`](Node::pacer) has granted were not started after all, because
+    /// the callers stopped: they count as lost, and not as fired. Call it before
+    /// [`finish`](Node::finish).
+    ///
+    /// # Errors
+    /// [`FleetError::Over`] if the node's thread has ended.
+    pub fn not_started(&self, slots: u64) -> Result<(), FleetError> {
+        self.tell(|reply| Command::NotStarted(slots, reply))
+    }
+
     /// The node is done: tells the store what became of its slots. `results` are kept for whoever puts
     /// the results of all nodes together, with [`Control::results`](crate::Control::results).
     ///
     /// Call it when no caller takes slots any more. Slots that were leased and not started count as
     /// lost.
     ///
+    /// Returns whether it was the last one: then all others are done, or have died.
+    ///
     /// # Errors
     /// [`FleetError::Store`] if the store can't be told.
-    pub fn finish(mut self, results: Vec<u8>) -> Result<(), FleetError> {
+    pub fn finish(mut self, results: Vec<u8>) -> Result<bool, FleetError> {
         let end = self.tell(|reply| Command::Finish(results, reply));
         self.commands = None;
         end
     }
 
-    fn tell(
+    fn tell<T>(
         &self,
-        command: impl FnOnce(Sender<Result<(), FleetError>>) -> Command,
-    ) -> Result<(), FleetError> {
+        command: impl FnOnce(Sender<Result<T, FleetError>>) -> Command,
+    ) -> Result<T, FleetError> {
         let (reply, answer) = channel();
         let commands = self.commands.as_ref().ok_or(FleetError::Over)?;
         commands.send(command(reply)).map_err(|_| FleetError::Over)?;

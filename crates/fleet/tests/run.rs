@@ -47,3 +47,36 @@ fn nodes_share_a_load() {
         assert!(gaps.iter().all(|gap| gap.abs_diff(Duration::from_micros(100)).as_nanos() <= 2));
     }
 }
+
+#[test]
+fn when_all_nodes_have_left_nothing_more_is_expected() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let nodes: Vec<_> = (0..2)
+            .map(|index| {
+                let url = server.url();
+                thread::spawn(move || {
+                    let shape = "hold 1k/s 1h".parse().unwrap();
+                    let fleet = Fleet::new(&url, "test").unwrap().shape(shape).nodes(2).unwrap();
+                    let node = fleet.join().unwrap();
+                    for _ in 0..100 * (1 + index) {
+                        node.pacer().acquire().unwrap();
+                    }
+                    node.leave().unwrap();
+                    drain(&node);
+                    node.not_started(3).unwrap();
+                    node.finish(Vec::new()).unwrap()
+                })
+            })
+            .collect();
+        let are_last: Vec<bool> = nodes.into_iter().map(|node| node.join().unwrap()).collect();
+        assert_eq!(are_last.iter().filter(|&&is_last| is_last).count(), 1, "{are_last:?}");
+        let control = Control::open(&server.url(), "test").unwrap();
+        let account = control.account().unwrap();
+        thread::sleep(Duration::from_millis(100));
+        assert_eq!(control.account().unwrap().expected, account.expected);
+        assert!(control.status().unwrap().has_ended);
+        assert!(account.closes() && account.lost() >= 6, "{account:?}");
+        assert!((300..30_000).contains(&account.expected), "{account:?}");
+    }
+}

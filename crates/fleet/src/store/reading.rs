@@ -18,6 +18,7 @@ pub(super) fn read(value: Value) -> Option<Reply> {
         "other" => Answer::Other,
         "done" => Answer::Done,
         "late" => Answer::TooLate,
+        "finished" => Answer::Finished { is_last: next::<u64>(&mut values)? == 1 },
         "differs" => Answer::Differs(run(&mut values)?.1.into()),
         "run" => Answer::Run(run(&mut values)?.1.into()),
         "joined" => {
@@ -66,6 +67,7 @@ fn run(values: &mut impl Iterator<Item = Value>) -> Option<(Option<NodeId>, Run)
         versions: versions.iter().map(|text| version(text)).collect::<Option<_>>()?,
         roster: roster(number("roster_version")?, fields.get("roster")?)?,
         joined: number("joined")?,
+        left_us: number("left_us").and_then(|left_us| left_us.try_into().ok()),
     };
     Some((node, run))
 }

@@ -88,6 +88,7 @@ local function hear(run, node)
     local list = members(run)
     list[#list + 1] = node
     set_roster(run, list)
+    redis.call('HDEL', RUN, 'left_us')
   end
   tend(run)
 end
@@ -320,6 +321,20 @@ local function part(run, node)
   end
   redis.call('HSET', NODES, 'f' .. node, 1)
   set_roster(run, kept)
+  if #kept == 0 then
+    redis.call('HSETNX', RUN, 'left_us', text(now))
+  end
+end
+
+-- Whether nobody will give results any more: all are done, or are not heard of.
+local function is_complete(run)
+  local is_awaited = run.roster ~= ''
+  for node = 1, tonumber(run.joined) do
+    local has_results = redis.call('HEXISTS', RESULTS, node) == 1
+    local seen = tonumber(redis.call('HGET', NODES, 's' .. node) or 0)
+    is_awaited = is_awaited or (not has_results and now - seen <= absent_us(run))
+  end
+  return not is_awaited
 end
 
 -- node, then for each piece: key, frame, tracks
@@ -345,11 +360,12 @@ function ops.finish(run)
   redis.call('HSET', NODES, 'p' .. ARGV[4], ARGV[5])
   redis.call('HSET', RESULTS, ARGV[4], ARGV[6])
   part(run, ARGV[4])
-  if run.roster == '' then
+  local is_last = is_complete(run)
+  if is_last then
     redis.call('HSET', RUN, 'state', 2)
   end
   keep()
-  return {'done', now}
+  return {'finished', now, is_last and 1 or 0}
 end
 
 local run = read()
