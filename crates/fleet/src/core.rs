@@ -415,12 +415,12 @@ impl Core {
         self.is_told_of_end |= change.frame + change.leases.len() as u64 > self.end();
     }
 
-    /// Takes part up to the frame that comes next only. Returns the pieces that go back.
+    /// Takes part no longer than others need to claim what goes back. Returns that.
     pub(crate) fn leave(&mut self, now: u64) -> Request {
-        let from = self.frames().at(now) + 1;
+        let from = self.frames().at(now) + LEAD;
         let pieces = self.book.pieces(from);
         self.leaves = Some(from);
         self.book.cut(from);
-        Request::Leave { id: self.run.id.clone(), node: self.node, pieces }
+        Request::Leave { id: self.run.id.clone(), node: self.node, from, pieces }
     }
 }

@@ -62,6 +62,13 @@ local function absent_us(run)
   return absent
 end
 
+-- No node that has left or died has started anything from this frame on.
+local function left_by(run, frame)
+  if run.state == 1 and frame > tonumber(run.left or 0) then
+    redis.call('HSET', RUN, 'left', text(frame))
+  end
+end
+
 local function tend(run)
   local absent = absent_us(run)
   if now - run.tended < absent / 8 then
@@ -77,6 +84,7 @@ local function tend(run)
     end
   end
   if #kept < #list then
+    left_by(run, math.floor((now - run.origin_us) / run.frame_us) + LEAD + 1)
     set_roster(run, kept)
   end
 end
@@ -88,7 +96,6 @@ local function hear(run, node)
     local list = members(run)
     list[#list + 1] = node
     set_roster(run, list)
-    redis.call('HDEL', RUN, 'left_us')
   end
   tend(run)
 end
@@ -321,9 +328,6 @@ local function part(run, node)
   end
   redis.call('HSET', NODES, 'f' .. node, 1)
   set_roster(run, kept)
-  if #kept == 0 then
-    redis.call('HSETNX', RUN, 'left_us', text(now))
-  end
 end
 
 -- Whether nobody will give results any more: all are done, or are not heard of.
@@ -337,10 +341,10 @@ local function is_complete(run)
   return not is_awaited
 end
 
--- node, then for each piece: key, frame, tracks
+-- node, the first frame that it takes no part in, then for each piece: key, frame, tracks
 function ops.leave(run)
   local node, pieces = tonumber(ARGV[4]), {'pieces', now}
-  for i = 5, #ARGV, 3 do
+  for i = 6, #ARGV, 3 do
     local key, frame = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1])
     local known, first = owners(run, key, frame)
     for _, track in ipairs(list(ARGV[i + 2])) do
@@ -351,6 +355,7 @@ function ops.leave(run)
       end
     end
   end
+  left_by(run, tonumber(ARGV[5]))
   part(run, ARGV[4])
   return pieces
 end
@@ -359,6 +364,7 @@ end
 function ops.finish(run)
   redis.call('HSET', NODES, 'p' .. ARGV[4], ARGV[5])
   redis.call('HSET', RESULTS, ARGV[4], ARGV[6])
+  left_by(run, math.floor((now - run.origin_us) / run.frame_us) + 1)
   part(run, ARGV[4])
   local is_last = is_complete(run)
   if is_last then

@@ -135,8 +135,8 @@ pub(super) fn write(run: &str, request: &Request) -> Text {
         Request::Mark { id, node, pieces } => {
             text.arg("mark").arg(id).arg(node).pieces(run, pieces);
         }
-        Request::Leave { id, node, pieces } => {
-            text.arg("leave").arg(id).arg(node).pieces(run, pieces);
+        Request::Leave { id, node, from, pieces } => {
+            text.arg("leave").arg(id).arg(node).arg(from).pieces(run, pieces);
         }
         Request::Restore { node, run } => {
             text.arg("restore").arg(&run.id).arg(node).arg(run.epoch).run(run);
