@@ -2,8 +2,11 @@
 
 use crate::calibrate::args::{self as calibrate_args, CalibrateArgs};
 use crate::config;
+use crate::fleet::address::without_password;
+use crate::fleet::args::{self as fleet_args, FleetCommand};
 use crate::plan::args::{self as plan_args, PlanArgs};
 use crate::run::args::RunArgs;
+use crate::run::member::args::LOAD;
 use crate::schedule::help::GRAMMAR;
 use crate::search::args::{self as search_args, SearchArgs};
 use clap::error::Result;
@@ -61,6 +64,9 @@ pub(crate) enum Command {
     /// Try limiters on requests from standard input or on a generated load: which get in, and when.
     #[command(after_help = nanopace_trial::EXAMPLES)]
     Limit(Box<LimitArgs>),
+    /// Look at a run that several machines make together, and change it.
+    #[command(subcommand, after_help = fleet_args::HELP)]
+    Fleet(FleetCommand),
     /// Print this configuration of a run.
     #[command(skip)]
     PrintConfig(String),
@@ -79,6 +85,10 @@ impl Cli {
         match &mut command {
             Command::Run(args) => {
                 args.settings = config::settings(&definition, &matches);
+                args.fleet.gives_load = LOAD.iter().any(|id| config::is_set(&matches, id));
+                if let Some(url) = &args.fleet.fleet {
+                    args.settings.insert("fleet".to_owned(), without_password(url).into());
+                }
                 if args.schedule.settle(config::is_set(&matches, "rate")) {
                     args.settings.insert("rate".to_owned(), "1/s".into());
                 }

@@ -8,6 +8,7 @@ mod args;
 mod axis;
 mod calibrate;
 mod config;
+mod fleet;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gaps;
@@ -19,20 +20,25 @@ mod run;
 mod schedule;
 mod search;
 mod target;
+mod times;
 
 use args::{Cli, Command};
 use calibrate::Calibration;
 use calibrate::args::CalibrateArgs;
+use fleet::args::FleetCommand;
+use fleet::whole::Whole;
 use interrupt::Interrupt;
 use nanopace_trial::LimitArgs;
 use plan::Plan;
 use plan::args::PlanArgs;
 use run::args::RunArgs;
+use run::member::Member;
 use run::reporting::json;
 use run::reporting::page;
 use run::reporting::report::Report;
 use run::reporting::summary::Summary;
 use run::setup::Setup;
+use run::{NotJoined, Ran};
 use search::Job;
 use search::args::SearchArgs;
 use std::env;
@@ -48,7 +54,7 @@ const MISSED: u8 = 3;
 ///
 /// The exit status is 0 when the job was done, 1 when its results could not be written, 2 when what
 /// was asked for cannot be done (this is found before anything starts), 3 when the results are not
-/// as `--fail-if` requires or a search has no answer, and 130 after one interrupt more than it takes to end the job.
+/// as `--fail-if` requires, a search has no answer or the account of a fleet does not close, and 130 after one interrupt more than it takes to end the job.
 #[must_use]
 pub fn main() -> ExitCode {
     let done = match Cli::read(env::args_os()) {
@@ -57,6 +63,7 @@ pub fn main() -> ExitCode {
         Ok(Command::Plan(args)) => plan(&args),
         Ok(Command::Calibrate(args)) => calibrate(&args),
         Ok(Command::Limit(args)) => limit(*args),
+        Ok(Command::Fleet(command)) => fleet(&command),
         Ok(Command::PrintConfig(config)) => print(&config),
         Err(error) => usage(&error),
     };
@@ -88,10 +95,15 @@ fn print(text: &str) -> Done {
 fn run(args: RunArgs) -> Done {
     let mut setup = Setup::new(args).map_err(|error| (REFUSED, error))?;
     let logs = mem::take(&mut setup.logs);
-    let (summary, lost) = run::run(&setup, logs).map_err(|error| (FAILED, error))?;
-    quietly(publish(&setup, &summary)).map_err(|error| (FAILED, error.into()))?;
-    lost.map_err(|error| (FAILED, error))?;
-    let is_as_required = summary.missed.is_empty();
+    let status = |error: &anyhow::Error| if error.is::<NotJoined>() { REFUSED } else { FAILED };
+    let ran = run::run(&setup, logs).map_err(|error| (status(&error), error))?;
+    let Some((ran, member)) = ran else { return Ok(ExitCode::SUCCESS) };
+    let (written, finished) = publish(&setup, &ran, member);
+    quietly(written).map_err(|error| (FAILED, error.into()))?;
+    ran.logged.map_err(|error| (FAILED, error))?;
+    let whole = finished.map_err(|error| (FAILED, error))?;
+    let closes = whole.is_none_or(|whole| whole.account.closes());
+    let is_as_required = ran.summary.missed.is_empty() && closes;
     Ok(if is_as_required { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
 
@@ -129,11 +141,42 @@ fn limit(args: LimitArgs) -> Done {
     }
 }
 
-/// Writes the results to all places. What one does not take, the others still get.
-fn publish(setup: &Setup, summary: &Summary) -> io::Result<()> {
+fn fleet(command: &FleetCommand) -> Done {
+    let (written, is_well) = fleet::perform(command).map_err(|error| (REFUSED, error))?;
+    quietly(written).map_err(|error| (FAILED, error.into()))?;
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
+}
+
+/// Writes the results to all places. What one does not take, the others still get. Then tells the
+/// store of a fleet; the last node also writes what all have done.
+fn publish(
+    setup: &Setup,
+    ran: &Ran,
+    member: Option<Member>,
+) -> (io::Result<()>, anyhow::Result<Option<Whole>>) {
+    let text = setup.output.write_text(&Report(&ran.summary));
+    let node = member.as_ref().map(Member::title);
+    let finished =
+        member.map_or(Ok(None), |member| member.finish(&ran.summary.stats, ran.not_started));
+    let text = text.and(match (&finished, node) {
+        (Ok(Some(whole)), _) => setup.output.write_text(&format!("\n{whole}")),
+        (Ok(None), Some(node)) => setup.output.write_text(&format!(
+            "fleet     {node} is done; nanopace fleet report shows all of them together\n"
+        )),
+        _ => Ok(()),
+    });
+    let whole = finished.as_ref().ok().and_then(Option::as_ref);
+    (written(setup, &ran.summary, text, whole), finished)
+}
+
+fn written(
+    setup: &Setup,
+    summary: &Summary,
+    text: io::Result<()>,
+    whole: Option<&Whole>,
+) -> io::Result<()> {
     let page = setup.html.as_ref().map(|mut file| file.write_all(page::html(summary).as_bytes()));
-    let json = setup.output.write_json(|| json::Object::new(summary));
-    let text = setup.output.write_text(&Report(summary));
+    let json = setup.output.write_json(|| json::Object::new(summary, whole));
     quietly(page.unwrap_or(Ok(())))
         .map_err(|error| io::Error::other(format!("cannot write --html: {error}")))?;
     quietly(json).map_err(|error| io::Error::other(format!("cannot write --json: {error}")))?;

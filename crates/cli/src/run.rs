@@ -14,6 +14,7 @@ pub(crate) mod keys;
 mod leftover;
 pub(crate) mod live;
 mod load;
+pub(crate) mod member;
 pub(crate) mod message;
 mod metrics;
 #[cfg(feature = "otlp")]
@@ -37,6 +38,7 @@ use live::Live;
 use load::shared::RunShared;
 use load::span::RunSpan;
 use load::threads::{self, Threads};
+use member::{Invitation, Member};
 use message::Message;
 use nanopace_console::Progress;
 #[cfg(feature = "otlp")]
@@ -46,6 +48,7 @@ use reporting::machine::Machine;
 use reporting::summary::{Summary, Title};
 use setup::Setup;
 use snapshot::Snapshot;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::watch;
@@ -53,12 +56,37 @@ use tokio::sync::watch;
 /// The first interrupt ends the schedule, the second one the waiting for answers.
 pub(crate) const INTERRUPTS: usize = 2;
 
-/// Runs what is set up, to its end. Returns the results, and whether the logs are complete.
-pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<(Summary, anyhow::Result<()>)> {
+/// A node of a fleet leaves first, and then starts what it has claimed.
+const LEAVES: usize = 1;
+
+/// A run that is over.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) summary: Summary,
+    /// Whether the logs are complete.
+    pub(crate) logged: anyhow::Result<()>,
+    /// How many slots were granted and not started, in a fleet.
+    pub(crate) not_started: u64,
+}
+
+/// A fleet that can't be joined.
+#[derive(Debug)]
+pub(crate) struct NotJoined;
+
+impl std::fmt::Display for NotJoined {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the fleet can't be joined")
+    }
+}
+
+/// Runs what is set up, to its end. Returns the results, and the node of a fleet that it was; nothing if
+/// it was stopped before its fleet had started.
+pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Option<Member>)>> {
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();
     // The receiver is gone only when the run has ended.
-    let interrupt = Interrupt::on_signals(INTERRUPTS, move || drop(stop.send(Message::Stop)))?;
+    let interrupts = INTERRUPTS + setup.invitation.as_ref().map_or(0, |_| LEAVES);
+    let interrupt = Interrupt::on_signals(interrupts, move || drop(stop.send(Message::Stop)))?;
     // Dropped at the end of this function, so the report is printed on an ordinary terminal.
     let keyboard = Keyboard::listen(sender.clone(), interrupt);
     let (watch, snapshots) = watch::channel(None);
@@ -75,32 +103,63 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<(Summary, anyhow:
     });
     #[cfg(feature = "otlp")]
     let push = push.transpose()?;
-    let live = Live::new(&setup.title(), keyboard.is_some(), !setup.args.no_tui);
-    let done = perform(setup, logs, live, watch, &sender, &messages);
+    let member = match &setup.invitation {
+        None => None,
+        Some(invitation) => match join(invitation, &messages).context(NotJoined)? {
+            None => return Ok(None),
+            member => member,
+        },
+    };
+    let title = setup.title(member.as_ref());
+    let live = Live::new(&title, keyboard.is_some(), !setup.args.no_tui);
+    let done = perform(setup, member.as_ref(), logs, live, watch, &sender, &messages);
     drop(control);
     #[cfg(feature = "otlp")]
     push.and_then(Push::end).iter().for_each(|told| Progress::of_a_job().add_line(told));
-    done
+    Ok(Some((done?, member)))
+}
+
+/// Joins a fleet, and waits for the others. None if the run should end already.
+fn join(invitation: &Invitation, messages: &Receiver<Message>) -> anyhow::Result<Option<Member>> {
+    let progress = Progress::of_a_job();
+    let mut shown = None;
+    let member = invitation.join(|here, awaited| {
+        if shown.replace((here, awaited)) != Some((here, awaited)) {
+            progress.show(&format!("{here} of {awaited} nodes are here; Ctrl-C leaves"));
+        }
+        if messages.try_iter().any(ends_early) {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    });
+    progress.end();
+    if let Ok(None) = &member {
+        progress.add_line("left before the run started");
+    }
+    member
 }
 
 /// Runs what is set up, as the messages say. The first [`Message::Stop`] ends the schedule, the
 /// second one the waiting for answers.
 pub(crate) fn perform(
     setup: &Setup,
+    member: Option<&Member>,
     mut logs: Logs,
     live: Live,
     watch: watch::Sender<Option<Arc<Snapshot>>>,
     sender: &Sender<Message>,
     messages: &Receiver<Message>,
-) -> anyhow::Result<(Summary, anyhow::Result<()>)> {
+) -> anyhow::Result<Ran> {
     let connections = setup.connections();
-    let shared = Arc::new(RunShared::new(setup.pacer()?, Arc::clone(&setup.plan), &connections));
+    let shared =
+        Arc::new(RunShared::new(setup.pacer(member)?, Arc::clone(&setup.plan), &connections));
     let threads = Threads::start(&shared, &connections, &setup.cores, sender)?;
     let is_wanted = wait_until_ready(messages, &threads);
-    let span = start_schedule(setup, &shared, sender.clone())?;
+    let span = start_schedule(setup, member, &shared, sender.clone())?;
     logs.begin(span.began);
-    let asked = setup.asked(span.start)?;
-    let mut controller = Controller::new(&shared, span, asked, live, logs, setup.policy(), watch);
+    let asked = setup.asked(span.start, member)?;
+    let policy = setup.policy();
+    let mut controller = Controller::new(&shared, member, span, asked, live, logs, policy, watch);
     if is_wanted {
         controller.run(messages);
     }
@@ -113,9 +172,9 @@ pub(crate) fn perform(
         settings: setup.args.settings.clone(),
         machine: Machine::here(),
     };
-    let (mut summary, lost) = controller.sum_up(run_end, title);
+    let (mut summary, logged) = controller.sum_up(run_end, title);
     summary.require(&setup.args.criteria());
-    Ok((summary, lost))
+    Ok(Ran { summary, logged, not_started: span.not_started() })
 }
 
 /// Waits until all threads have opened their connections. False if the run should end already.
@@ -124,13 +183,11 @@ fn wait_until_ready(messages: &Receiver<Message>, threads: &Threads) -> bool {
     while ready < threads.count() {
         match messages.recv_timeout(threads::GLANCE) {
             Ok(Message::Ready) => ready += 1,
-            Ok(Message::Stop) => return false,
-            Ok(Message::Ask(Action::Stop, answer)) => {
-                let _ = answer.send(Ok(()));
-                return false;
+            Ok(message) => {
+                if ends_early(message) {
+                    return false;
+                }
             }
-            Ok(Message::Ask(_, answer)) => drop(answer.send(Err(Refusal::NotStarted))),
-            Ok(Message::Key(key)) if keys::is_stop(key) => return false,
             Err(_) if threads.ended() > 0 => return false,
             _ => {}
         }
@@ -138,20 +195,50 @@ fn wait_until_ready(messages: &Receiver<Message>, threads: &Threads) -> bool {
     true
 }
 
+/// Whether a message ends the run before the schedule has started. Programs that ask are answered.
+fn ends_early(message: Message) -> bool {
+    match message {
+        Message::Stop => true,
+        Message::Key(key) => keys::is_stop(key),
+        Message::Ask(Action::Stop, answer) => {
+            let _ = answer.send(Ok(()));
+            true
+        }
+        Message::Ask(_, answer) => {
+            let _ = answer.send(Err(Refusal::NotStarted));
+            false
+        }
+        _ => false,
+    }
+}
+
 /// Starts the schedule, and tells the target and the workers.
 fn start_schedule<'run>(
     setup: &Setup,
+    member: Option<&Member>,
     shared: &'run RunShared,
     messages: Sender<Message>,
 ) -> anyhow::Result<&'run RunSpan> {
-    // The first slot says when the schedule starts, exactly. It goes back, and a worker gets it.
-    let first = shared.pacer.claim()?;
-    shared.pacer.resume();
-    let start = first.due()? - setup.first;
-    let span = RunSpan::new(&shared.pacer, start, setup.length(), messages);
+    let pacer = &shared.pacer;
+    if let Some(member) = member {
+        // Whoever joins later has no part in what was before.
+        let start = member.begins().max(pacer.now());
+        let length = member.length(setup.args.warmup, start);
+        publish(setup, shared, RunSpan::new(pacer, start, length, messages));
+    } else {
+        // The first slot says when the schedule starts, exactly. It goes back, and a worker gets it.
+        let first = pacer.claim()?;
+        pacer.resume();
+        let start = first.due()? - setup.first;
+        publish(setup, shared, RunSpan::new(pacer, start, setup.length(), messages));
+        drop(first);
+    }
+    shared.span.get().context("the schedule has not started")
+}
+
+/// Tells the target and the workers that the schedule has started.
+fn publish(setup: &Setup, shared: &RunShared, span: RunSpan) {
     setup.target.iter().for_each(Target::schedule_starts);
     // It is not set anywhere else.
     let _ = shared.span.set(span);
-    drop(first);
-    shared.span.get().context("the schedule has not started")
 }

@@ -129,8 +129,9 @@ impl Job {
         let progress = Progress::of_a_part();
         let (nobody_looks, logs) = (watch::channel(None).0, Logs::default());
         let (sender, messages) = (&self.sender, &self.messages);
-        let (summary, _) =
-            run::perform(&self.setup, logs, Live::Lines(progress), nobody_looks, sender, messages)?;
+        let live = Live::Lines(progress);
+        let run::Ran { summary, .. } =
+            run::perform(&self.setup, None, logs, live, nobody_looks, sender, messages)?;
         if self.interrupt.is_triggered() {
             return Ok(None);
         }

@@ -82,6 +82,8 @@ impl Control {
         let Now { run, load, elapsed_ns } = self.now()?;
         let head_ns = run.frames.begins(head_frames());
         let duration = load.shape().duration();
+        let left_ns = left(&run).map_or(u64::MAX, |frame| run.frames.begins(frame));
+        let elapsed_ns = elapsed_ns.min(left_ns);
         let elapsed = Duration::from_nanos(elapsed_ns.saturating_sub(head_ns));
         let duration = duration.map(|time| time.saturating_sub(Duration::from_nanos(head_ns)));
         Ok(RunStatus {
@@ -106,11 +108,9 @@ impl Control {
     /// [`FleetError::NoRun`], [`FleetError::Waiting`] and [`FleetError::Store`].
     pub fn account(&self) -> Result<Account, FleetError> {
         let Now { run, mut load, elapsed_ns } = self.started()?;
-        // Where all nodes have left, what would have followed was not asked for.
-        let left = run.left_us.and_then(|left_us| u64::try_from(left_us - run.origin_us).ok());
-        let left =
-            left.map_or(u64::MAX, |left_us| run.frames.at(left_us.saturating_mul(1_000)) + 1);
-        let until = load.end().unwrap_or(u64::MAX).min(run.frames.at(elapsed_ns)).min(left);
+        // Of the frame that runs now, some slots may have started.
+        let now = run.frames.at(elapsed_ns) + 1;
+        let until = load.end().unwrap_or(u64::MAX).min(left(&run).unwrap_or(now));
         account(&mut *self.store(), &run, &mut load, until)
     }
 
@@ -232,4 +232,9 @@ impl Control {
     fn store(&self) -> std::sync::MutexGuard<'_, RedisStore> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The frame from which on nothing is asked for, if all nodes have left.
+fn left(run: &Run) -> Option<u64> {
+    run.roster.nodes.is_empty().then_some(run.left)
 }

@@ -459,18 +459,18 @@ impl Core {
 
     /// Whether there are frames that it will take part in.
     pub(crate) fn goes_on(&self, now: u64) -> bool {
-        self.frames().at(now) + 1 < self.end()
+        self.leaves.is_none() && self.frames().at(now) + 1 < self.end()
     }
 
-    /// Takes part up to the frame that comes next only. Returns the pieces that go back.
-    pub(crate) fn leave(&mut self, now: u64) -> Request {
-        let from = self.frames().at(now) + 1;
+    /// Takes part for so many frames more, and returns what goes back.
+    pub(crate) fn leave(&mut self, frames: u64, now: u64) -> Request {
+        let from = self.frames().at(now) + frames;
         // All tracks: what it owns without knowing it goes back, too.
         let all: Tracks = (0..self.frames().tracks).collect();
         let piece = |frame| Piece { frame, tracks: all.clone() };
         let pieces = (from..self.book.next()).map(piece).collect();
         self.leaves = Some(from);
         self.book.cut(from);
-        Request::Leave { id: self.run.id.clone(), node: self.node, pieces }
+        Request::Leave { id: self.run.id.clone(), node: self.node, from, pieces }
     }
 }

@@ -3,6 +3,7 @@
 use crate::clock::{Leader, RunClock, Sample};
 use crate::core::Core;
 use crate::error::FleetError;
+use crate::frames::LEAD;
 use crate::message::{Answer, Request};
 use crate::node::{Command, Shared};
 use crate::progress::Progress;
@@ -36,7 +37,7 @@ impl<S: Store> Driver<S> {
             let wait = self.core.due(now).saturating_sub(now).min(TURN_NS);
             match self.commands.recv_timeout(Duration::from_nanos(wait)) {
                 Ok(Command::Leave(reply)) => {
-                    let _ = reply.send(self.leave());
+                    let _ = reply.send(self.leave(LEAD));
                 }
                 Ok(Command::NotStarted(slots, reply)) => {
                     self.not_started += slots;
@@ -110,9 +111,10 @@ impl<S: Store> Driver<S> {
         }
     }
 
-    /// Gives back what has not begun.
-    fn leave(&mut self) -> Result<(), FleetError> {
-        let request = self.core.leave(self.clock.now_ns());
+    /// Gives back what it has behind so many frames: what comes before that, others may not claim in
+    /// time.
+    fn leave(&mut self, frames: u64) -> Result<(), FleetError> {
+        let request = self.core.leave(frames, self.clock.now_ns());
         self.tell();
         self.retried(&request).map(drop)
     }
@@ -120,7 +122,8 @@ impl<S: Store> Driver<S> {
     /// Tells the store what became of its slots, and the user's results.
     fn finish(&mut self, results: Vec<u8>) -> Result<bool, FleetError> {
         if self.core.goes_on(self.clock.now_ns()) {
-            self.leave()?;
+            // Nobody takes slots any more.
+            self.leave(1)?;
         }
         let mut tries = 0;
         while !self.core.is_marked() && tries < TRIES {

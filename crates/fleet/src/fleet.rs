@@ -183,7 +183,12 @@ impl Fleet {
         while run.state == State::Waiting {
             let here = u32::try_from(run.roster.nodes.len()).unwrap_or(u32::MAX);
             if watch(here, run.awaited).is_break() {
-                let _ = store.call(&Request::Leave { id: run.id, node: id, pieces: Vec::new() });
+                let _ = store.call(&Request::Leave {
+                    id: run.id,
+                    node: id,
+                    from: 0,
+                    pieces: Vec::new(),
+                });
                 return Err(FleetError::Waiting(here, run.awaited));
             }
             thread::sleep(LOOK);

@@ -47,10 +47,11 @@ pub(crate) enum Request {
         known: u64,
         version: Version,
     },
-    /// The node takes part no more, and gives these pieces back.
+    /// The node takes no part from a frame on, and gives these pieces back.
     Leave {
         id: String,
         node: NodeId,
+        from: u64,
         pieces: Vec<Piece>,
     },
     /// The node is done. Its results are kept for whoever puts them together.
@@ -154,8 +155,8 @@ pub(crate) struct Run {
     pub(crate) roster: Roster,
     /// How many nodes have joined so far.
     pub(crate) joined: u64,
-    /// When the last node left, if none is there, in microseconds of the store's clock.
-    pub(crate) left_us: Option<i64>,
+    /// No node that has left or died has started anything from this frame on.
+    pub(crate) left: u64,
 }
 
 /// The load from a frame on. Its shape is that of the whole load, what was before included.

@@ -22,7 +22,7 @@ pub(crate) enum Action {
 }
 
 /// Why nothing was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// The schedule has not started.
     NotStarted,
@@ -30,15 +30,18 @@ pub(crate) enum Refusal {
     NoRequestsLeft,
     /// The schedule has ended.
     Over,
+    /// The fleet can't, for this reason.
+    Fleet(String),
 }
 
 impl Refusal {
     /// Why, in words.
-    pub(crate) fn text(self) -> &'static str {
+    pub(crate) fn text(&self) -> &str {
         match self {
             Refusal::NotStarted => "the schedule has not started yet",
             Refusal::NoRequestsLeft => "the load has no requests left",
             Refusal::Over => "the schedule has ended",
+            Refusal::Fleet(why) => why,
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::client::args::ClientArgs;
 use super::control::args::ControlArgs;
 use super::criteria::Criterion;
+use super::member::args::FleetArgs;
 #[cfg(feature = "otlp")]
 use super::push::args::PushArgs;
 use crate::schedule::args::ScheduleArgs;
@@ -109,6 +110,9 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub(crate) control: ControlArgs,
+
+    #[command(flatten)]
+    pub(crate) fleet: FleetArgs,
 
     #[cfg(feature = "otlp")]
     #[command(flatten)]

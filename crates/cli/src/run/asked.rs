@@ -54,6 +54,8 @@ enum Spread {
     Made { arrivals: Arrivals, shard: Shard, even: bool },
     /// As recorded: how many there are by the ends of columns until a count.
     Recorded { end: f64, sums: Vec<f64> },
+    /// As nodes of a fleet get them: about the same number each.
+    Shared,
 }
 
 /// In how many columns a recording is counted.
@@ -77,6 +79,7 @@ impl Spread {
         match self {
             Spread::Made { shard, .. } => (to - from) * shard.share(),
             Spread::Recorded { end, sums } => by(sums, to / end) - by(sums, from / end),
+            Spread::Shared => to - from,
         }
     }
 
@@ -126,12 +129,14 @@ struct Segment {
     /// How much of the load is over at its beginning.
     past: Duration,
     is_paused: bool,
+    /// The part of it that is this process's, if that is not for the spread to say.
+    share: f64,
 }
 
 impl Segment {
     /// A load from its beginning on.
     fn new(from: Nanos, load: Load) -> Segment {
-        Segment { from, before: 0.0, load, past: Duration::ZERO, is_paused: false }
+        Segment { from, before: 0.0, load, past: Duration::ZERO, is_paused: false, share: 1.0 }
     }
 
     fn elapsed(&self, now: Nanos) -> Duration {
@@ -141,7 +146,7 @@ impl Segment {
     /// The count from its beginning until a moment.
     fn count(&self, until: Nanos) -> f64 {
         let until = until.max(self.from);
-        self.load.count_at(self.elapsed(until)) - self.load.count_at(self.past)
+        self.share * (self.load.count_at(self.elapsed(until)) - self.load.count_at(self.past))
     }
 }
 
@@ -154,6 +159,17 @@ impl AskedLoad {
         };
         let first = Segment::new(from, load);
         Ok(AskedLoad { segments: vec![first], spread: Spread::new(schedule)? })
+    }
+
+    /// This process's fair share of a fleet's load, of which so much is over; from this moment on.
+    pub(crate) fn of_fleet(from: Nanos, load: Shape, past: Duration, share: f64) -> AskedLoad {
+        let first = Segment { past, share, ..Segment::new(from, Load::Shape(load)) };
+        AskedLoad { segments: vec![first], spread: Spread::Shared }
+    }
+
+    /// From now on it is this share of this load, of which so much is over.
+    pub(crate) fn share(&mut self, now: Nanos, load: Shape, past: Duration, share: f64) {
+        self.push(Segment { past, share, ..Segment::new(now, Load::Shape(load)) });
     }
 
     /// A constant rate.
@@ -218,10 +234,11 @@ impl AskedLoad {
     /// How many slots must have started in `from..to` if none was late. Of even ones, the last may
     /// just have been due.
     pub(crate) fn required(&self, from: Nanos, to: Nanos) -> f64 {
-        if self.is_even() {
-            self.count(from, to).floor()
-        } else {
-            human::float(self.slots(from, to))
+        match self.spread {
+            _ if self.is_even() => self.count(from, to).floor(),
+            // What is not started by one node is started by another.
+            Spread::Shared => 0.0,
+            _ => human::float(self.slots(from, to)),
         }
     }
 

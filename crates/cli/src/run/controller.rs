@@ -9,6 +9,7 @@ use super::load::processor::{self, ProcessorTime};
 use super::load::shared::RunShared;
 use super::load::span::{RunEnd, RunSpan};
 use super::load::threads::{self, Threads};
+use super::member::{Member, Standing};
 use super::message::Message;
 use super::recording::collector::Collector;
 use super::recording::csv_log::Second;
@@ -42,6 +43,11 @@ const STOPPED: Duration = Duration::from_millis(200);
 pub(crate) struct Controller<'run> {
     pacer: Pacer,
     shared: &'run RunShared,
+    /// The node of a fleet that this is.
+    member: Option<&'run Member>,
+    /// The fleet's load and its nodes, when they were looked at.
+    heard: Option<(String, u32)>,
+    has_left: bool,
     span: &'run RunSpan,
     asked: AskedLoad,
     over_time: OverTime,
@@ -91,8 +97,10 @@ struct Collected {
 
 impl<'run> Controller<'run> {
     /// The controller of a schedule that has just started.
+    #[expect(clippy::too_many_arguments, reason = "called once")]
     pub(crate) fn new(
         shared: &'run RunShared,
+        member: Option<&'run Member>,
         span: &'run RunSpan,
         asked: AskedLoad,
         live: Live,
@@ -106,6 +114,9 @@ impl<'run> Controller<'run> {
         Controller {
             pacer: pacer.clone(),
             shared,
+            member,
+            heard: None,
+            has_left: false,
             span,
             asked,
             over_time: OverTime::new(),
@@ -131,17 +142,22 @@ impl<'run> Controller<'run> {
         loop {
             let next = self.next_tick().min(self.span.end());
             match messages.recv_timeout(next - self.pacer.now()) {
-                Ok(Message::Stop | Message::LastSlot) => return,
+                Ok(Message::LastSlot) => return,
+                Ok(Message::Stop) if self.is_stopped() => return,
                 #[cfg(feature = "otlp")]
                 Ok(Message::Tell(text)) => self.live.tell(text),
                 Ok(Message::Key(key)) => match self.prompt.press(key) {
-                    Some(Action::Stop) => return,
+                    Some(Action::Stop) if self.is_stopped() => return,
                     action => self.answer_key(action),
                 },
                 Ok(Message::Ask(Action::Stop, answer)) => {
-                    self.show(Phase::WaitingForAnswers, false);
+                    let is_stopped = self.is_stopped();
+                    let phase = if is_stopped { Phase::WaitingForAnswers } else { self.phase() };
+                    self.show(phase, false);
                     let _ = answer.send(Ok(()));
-                    return;
+                    if is_stopped {
+                        return;
+                    }
                 }
                 Ok(Message::Ask(action, answer)) => {
                     let done = self.act(action);
@@ -149,13 +165,50 @@ impl<'run> Controller<'run> {
                     // Whoever asks may have gone meanwhile.
                     let _ = answer.send(done);
                 }
-                Ok(Message::Ready) | Err(_) => {}
+                Ok(Message::Ready | Message::Stop) | Err(_) => {}
             }
             // Also between messages: there may always be another one.
-            if self.pacer.now() >= self.span.end() {
+            if self.pacer.now() >= self.span.end() || self.is_over() {
                 return;
             }
             self.tick();
+        }
+    }
+
+    /// Whether to end the schedule when that is asked for. The first time, a node only leaves: it starts
+    /// what it can't give back.
+    fn is_stopped(&mut self) -> bool {
+        let Some(member) = self.member.filter(|_| !self.has_left) else { return true };
+        self.has_left = true;
+        self.note = match member.leave() {
+            Ok(()) => "leaving".to_owned(),
+            Err(error) => format!("leaving; {}", member.told(error)),
+        };
+        false
+    }
+
+    /// Whether a fleet goes on without this node.
+    fn is_over(&self) -> bool {
+        self.standing().is_some_and(|standing| standing.is_over)
+    }
+
+    fn standing(&self) -> Option<Standing> {
+        self.member.map(Member::standing)
+    }
+
+    /// Asks for a fair share of what the fleet's load is now.
+    fn follow_fleet(&mut self, member: &Member) {
+        let (standing, load) = (member.standing(), member.load());
+        let news = Some((load, standing.nodes));
+        if self.heard == news {
+            return;
+        }
+        let shape = news.as_ref().and_then(|(load, _)| load.parse::<Shape>().ok());
+        self.heard = news;
+        if let Some(shape) = shape {
+            let now = self.pacer.now().max(self.span.start);
+            self.collector.change(&self.asked);
+            self.asked.share(now, shape, now - member.begins(), standing.share());
         }
     }
 
@@ -169,6 +222,9 @@ impl<'run> Controller<'run> {
     fn tick(&mut self) {
         // The channel's clock and the pacer's may differ slightly.
         if self.pacer.now() >= self.next_tick() {
+            if let Some(member) = self.member {
+                self.follow_fleet(member);
+            }
             let second = self.second.at;
             self.collect(self.pacer.now());
             let phase = self.phase();
@@ -178,10 +234,14 @@ impl<'run> Controller<'run> {
 
     fn phase(&self) -> Phase {
         match self.pacer.now() {
-            _ if self.pacer.is_paused() => Phase::Paused,
+            _ if self.is_paused() => Phase::Paused,
             now if now < self.span.recorded_from => Phase::WarmUp,
             _ => Phase::Running,
         }
+    }
+
+    fn is_paused(&self) -> bool {
+        self.standing().map_or_else(|| self.pacer.is_paused(), |standing| standing.is_paused)
     }
 
     /// Shows how the run is going to whoever watches, and as a line if it is time for that.
@@ -195,9 +255,11 @@ impl<'run> Controller<'run> {
     pub(crate) fn end(&mut self) -> RunEnd {
         let run_end = self.span.end_run(self.pacer.now());
         self.ended = Some(run_end.ledger);
-        // A pause and a burst ratio hold back slots that were due.
-        self.pacer.set_strictness(Strictness::AVERAGE);
-        self.pacer.resume();
+        if self.member.is_none() {
+            // A pause and a burst ratio hold back slots that were due.
+            self.pacer.set_strictness(Strictness::AVERAGE);
+            self.pacer.resume();
+        }
         let left = leftover::take(&self.pacer, self.span, &self.asked, run_end.at);
         if let Some(recorder) = self.shared.recorders.first() {
             recorder.unstarted(&left, run_end.at);
@@ -369,6 +431,10 @@ impl<'run> Controller<'run> {
         if !is_pause && self.pacer.is_finished() {
             return Err(Refusal::NoRequestsLeft);
         }
+        if let Some(member) = self.member {
+            let done = member.act(action, self.asked.hz(self.pacer.now()));
+            return done.map_err(|error| Refusal::Fleet(member.told(error)));
+        }
         match action {
             Action::SetRate(rate) => self.set_rate(rate),
             Action::SetShape(shape) => self.set_shape(shape),
@@ -432,9 +498,7 @@ impl<'run> Controller<'run> {
         Snapshot {
             start: self.span.began,
             elapsed: self.pacer.now() - self.span.start,
-            planned_end: Some(self.span.end())
-                .filter(|&end| end < Nanos::MAX)
-                .map(|end| end - self.span.start),
+            planned_end: self.planned_end().map(|end| end - self.span.start),
             phase,
             load: load.to_string(),
             is_shape: matches!(load, Load::Shape(_)),
@@ -443,7 +507,23 @@ impl<'run> Controller<'run> {
             recent: Recent::new(&self.recent, self.asked_hz()),
             tally: self.tally.clone(),
             note: self.note.clone(),
+            fleet: self.standing(),
         }
+    }
+
+    fn planned_end(&self) -> Option<Nanos> {
+        let end = match (self.member, load_length(self.asked.load())) {
+            (Some(member), Some(length)) => member.begins() + length,
+            _ => self.span.end(),
+        };
+        Some(end).filter(|&end| end < Nanos::MAX)
+    }
+}
+
+fn load_length(load: &Load) -> Option<Duration> {
+    match load {
+        Load::Rate(_) => None,
+        Load::Shape(shape) => shape.duration(),
     }
 }
 

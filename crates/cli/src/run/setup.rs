@@ -13,6 +13,7 @@ use super::files::{Files, is_stdout};
 use super::headline::Headline;
 use super::load::span::RunLength;
 use super::load::threads;
+use super::member::{Invitation, Member};
 #[cfg(feature = "otlp")]
 use super::push::collector::Collector;
 use super::recording::csv_log::CsvLog;
@@ -48,6 +49,8 @@ pub(crate) struct Setup {
     pub(crate) target: Option<Target>,
     /// Cores to pin threads to; empty if they are not pinned.
     pub(crate) cores: Vec<CoreId>,
+    /// The fleet that this process takes part in.
+    pub(crate) invitation: Option<Invitation>,
     /// Where programs may look at the run and steer it.
     pub(crate) door: Option<Door>,
     /// Where metrics are sent.
@@ -66,6 +69,7 @@ impl Setup {
     /// answered.
     pub(crate) fn new(args: RunArgs) -> anyhow::Result<Setup> {
         let files = Files::new(&args)?;
+        let invitation = Invitation::new(&args, DEFAULT_DURATION)?;
         let first = args.schedule.starts()?.next().context("this load has no requests")?;
         files.spare_inputs(&args)?;
         let end = args.schedule.end()?.unwrap_or(Duration::MAX);
@@ -97,6 +101,7 @@ impl Setup {
             plan,
             target,
             cores,
+            invitation,
             door,
             #[cfg(feature = "otlp")]
             collector,
@@ -125,8 +130,11 @@ impl Setup {
         threads::spread(connections, threads.min(connections))
     }
 
-    /// A pacer as asked for, paused until the schedule starts.
-    pub(crate) fn pacer(&self) -> anyhow::Result<Pacer> {
+    /// A pacer as asked for, paused until the schedule starts; in a fleet, the node's.
+    pub(crate) fn pacer(&self, member: Option<&Member>) -> anyhow::Result<Pacer> {
+        if let Some(member) = member {
+            return Ok(member.pacer());
+        }
         let args = &self.args;
         let mut builder = args.schedule.pacer()?.strictness(args.strictness).start_paused();
         if let Some(limit) = args.max_backlog {
@@ -139,8 +147,11 @@ impl Setup {
     }
 
     /// The load that is asked for, from this start on.
-    pub(crate) fn asked(&self, start: Nanos) -> anyhow::Result<AskedLoad> {
-        AskedLoad::new(start, &self.args.schedule)
+    pub(crate) fn asked(&self, start: Nanos, member: Option<&Member>) -> anyhow::Result<AskedLoad> {
+        match member {
+            Some(member) => member.asked(start),
+            None => AskedLoad::new(start, &self.args.schedule),
+        }
     }
 
     /// What may happen to slots that are late.
@@ -149,6 +160,7 @@ impl Setup {
         let keeps_slots = args.strictness == Strictness::AVERAGE
             && args.max_backlog.is_none()
             && args.requests.is_none()
+            && self.invitation.is_none()
             && !args.schedule.is_replay();
         Policy { skip_later_than: args.skip_later_than, keeps_slots }
     }
@@ -169,17 +181,17 @@ impl Setup {
     }
 
     /// Where requests go, the load, and by what.
-    pub(crate) fn title(&self) -> Headline {
+    pub(crate) fn title(&self, member: Option<&Member>) -> Headline {
         let args = &self.args;
         let target = if self.target.is_some() { " (embedded target)" } else { "" };
         Headline {
             url: format!("{}{target}", self.url),
-            load: args.schedule.title(),
+            load: member.map_or_else(|| args.schedule.title(), Member::load),
             by: format!(
-                "{} connections on {} threads, strictness {}",
+                "{} connections on {} threads, {}",
                 args.client.connections,
                 self.connections().len(),
-                args.strictness
+                member.map_or_else(|| format!("strictness {}", args.strictness), Member::title)
             ),
         }
     }

@@ -1,5 +1,6 @@
 //! How a run is going: one picture for the live views and for programs that ask.
 
+use super::member::Standing;
 use super::recording::over_time::{Backlog, Brief, Interval};
 use super::recording::tally::Tally;
 use nanopace::Ledger;
@@ -35,6 +36,8 @@ pub(crate) struct Snapshot {
     pub(crate) tally: Tally,
     /// What is being typed, or what was wrong with it.
     pub(crate) note: String,
+    /// How it is in its fleet, if there is one.
+    pub(crate) fleet: Option<Standing>,
 }
 
 /// What the run does.

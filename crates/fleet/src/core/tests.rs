@@ -23,7 +23,7 @@ fn core() -> Core {
         versions: vec![version],
         roster: Roster { version: 1, nodes: vec![1, 2] },
         joined: 2,
-        left_us: None,
+        left: 0,
     };
     let blind = Blind::new(Duration::from_secs(10), WhenBlind::Hold);
     Core::new(1, run, blind, FRAME_NS).unwrap()

@@ -128,7 +128,7 @@ impl Pair {
             versions: vec![Version { from: 0, shape: "hold 1/s 1s".to_owned(), rest: None }],
             roster: Roster::default(),
             joined: 0,
-            left_us: None,
+            left: 0,
         })
     }
 
@@ -175,7 +175,9 @@ impl Pair {
                     .collect(),
             }),
             Step::Mark(node, list) => Request::Mark { id, node: *node, pieces: pieces(list) },
-            Step::Leave(node, list) => Request::Leave { id, node: *node, pieces: pieces(list) },
+            Step::Leave(node, list) => {
+                Request::Leave { id, node: *node, from: list.len() as u64, pieces: pieces(list) }
+            }
             Step::Restore(node, old) => {
                 let epoch = run.epoch.saturating_sub(*old);
                 Request::Restore { node: *node, run: Box::new(Run { epoch, ..run }) }

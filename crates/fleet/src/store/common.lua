@@ -16,13 +16,13 @@ end
 
 local function read()
   local all = redis.call('HMGET', RUN, 'id', 'state', 'frame_us', 'tracks', 'origin_us', 'floor', 'version', 'from',
-    'tended', 'epoch', 'roster', 'roster_version', 'awaited', 'arrivals', 'seed', 'joined')
+    'tended', 'epoch', 'roster', 'roster_version', 'awaited', 'arrivals', 'seed', 'joined', 'left')
   return all[1] and {
     id = all[1], state = tonumber(all[2]), frame_us = tonumber(all[3]), tracks = tonumber(all[4]),
     origin_us = tonumber(all[5]), floor = tonumber(all[6]), version = tonumber(all[7]), from = tonumber(all[8]),
     tended = tonumber(all[9]), epoch = tonumber(all[10]), roster = all[11], roster_version = tonumber(all[12]),
     awaited = tonumber(all[13]), arrivals = all[14], seed = all[15],
-    joined = tonumber(all[16])
+    joined = tonumber(all[16]), left = tonumber(all[17] or 0)
   }
 end
 
@@ -59,6 +59,14 @@ local function absent_us(run)
   return absent
 end
 
+-- No node that has left or died has started anything from this frame on.
+local function left_by(run, frame)
+  if run.state == 1 and frame > run.left then
+    run.left = frame
+    redis.call('HSET', RUN, 'left', text(frame))
+  end
+end
+
 local function tend(run)
   local absent = absent_us(run)
   if now - run.tended < absent / 8 then
@@ -74,6 +82,7 @@ local function tend(run)
     end
   end
   if #kept < #list then
+    left_by(run, math.floor((now - run.origin_us) / run.frame_us) + LEAD + 1)
     set_roster(run, kept)
   end
 end
@@ -85,7 +94,6 @@ local function hear(run, node, ...)
     local list = members(run)
     list[#list + 1] = node
     set_roster(run, list)
-    redis.call('HDEL', RUN, 'left_us')
   end
   tend(run)
 end

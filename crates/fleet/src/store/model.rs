@@ -102,7 +102,7 @@ impl Model {
             versions,
             roster: crate::message::Roster::default(),
             joined: 0,
-            left_us: None,
+            left: 0,
         };
         Model { stored: Some(Stored { run, tended_us: now_us }), ..Model::default() }
     }
@@ -112,7 +112,7 @@ impl Model {
             let mut run = known.clone();
             run.roster.version += 1;
             // As the request is written.
-            (run.joined, run.left_us) = (run.joined + 64, None);
+            run.joined += 64;
             Stored { run, tended_us: now_us }
         });
         if stored.run.id != known.id {
@@ -165,16 +165,18 @@ impl Stored {
             Request::Mark { node, pieces, .. } => return self.mark(owners, *node, pieces),
             Request::Rebase { from_us, to_us, .. } => self.rebase(*from_us, *to_us),
             Request::Change { known, version, .. } => return self.change(*known, version, now_us),
-            Request::Leave { node, pieces, .. } => {
+            Request::Leave { node, from, pieces, .. } => {
                 let pieces = self.give_back(owners, *node, pieces, now_us);
-                self.part(nodes, *node, now_us);
+                self.left_by(from.cast_signed());
+                self.part(nodes, *node);
                 return Answer::Pieces(pieces);
             }
             Request::Finish { node, progress, results, .. } => {
                 let text = &mut told(nodes, *node).text;
                 text.progress.clone_from(progress);
                 text.results = Some(results.clone());
-                self.part(nodes, *node, now_us);
+                self.left_by(self.frame_at(now_us) + 1);
+                self.part(nodes, *node);
                 let is_last = self.is_complete(nodes, now_us);
                 if is_last {
                     self.run.state = State::Ended;
@@ -219,7 +221,6 @@ impl Stored {
         if !is_there && run.state != State::Ended && !told.text.is_finished {
             run.roster.nodes.push(node);
             run.roster.version += 1;
-            run.left_us = None;
         }
         self.tend(nodes, now_us);
     }
@@ -240,7 +241,21 @@ impl Stored {
         let before = roster.nodes.len();
         let seen = |node: &NodeId| nodes.get(node).map_or(0, |told| told.text.seen_us);
         roster.nodes.retain(|node| now_us - seen(node) <= absent_us);
-        roster.version += u64::from(roster.nodes.len() < before);
+        if roster.nodes.len() < before {
+            roster.version += 1;
+            self.left_by(self.frame_at(now_us) + LEAD.cast_signed() + 1);
+        }
+    }
+
+    fn frame_at(&self, now_us: i64) -> i64 {
+        (now_us - self.run.origin_us).div_euclid(self.frame_us())
+    }
+
+    /// No node that has left or died has started anything from this frame on.
+    fn left_by(&mut self, frame: i64) {
+        if self.run.state == State::Running {
+            self.run.left = self.run.left.max(frame.try_into().unwrap_or(0));
+        }
     }
 
     fn begins(&self, frame: u64) -> i64 {
@@ -368,14 +383,11 @@ impl Stored {
     }
 
     /// A node takes part no more.
-    fn part(&mut self, nodes: &mut Nodes, node: NodeId, now_us: i64) {
+    fn part(&mut self, nodes: &mut Nodes, node: NodeId) {
         told(nodes, node).text.is_finished = true;
         let run = &mut self.run;
         run.roster.nodes.retain(|&other| other != node);
         run.roster.version += 1;
-        if run.roster.nodes.is_empty() {
-            run.left_us.get_or_insert(now_us);
-        }
     }
 
     /// Whether nobody will give results any more: all are done, or are not heard of.

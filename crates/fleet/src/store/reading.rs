@@ -67,7 +67,7 @@ fn run(values: &mut impl Iterator<Item = Value>) -> Option<(Option<NodeId>, Run)
         versions: versions.iter().map(|text| version(text)).collect::<Option<_>>()?,
         roster: roster(number("roster_version")?, fields.get("roster")?)?,
         joined: number("joined")?,
-        left_us: number("left_us").and_then(|left_us| left_us.try_into().ok()),
+        left: number("left").unwrap_or(0),
     };
     Some((node, run))
 }

@@ -165,9 +165,6 @@ local function part(run, node)
   end
   redis.call('HSET', NODES, 'f' .. node, 1)
   set_roster(run, kept)
-  if #kept == 0 then
-    redis.call('HSETNX', RUN, 'left_us', text(now))
-  end
 end
 
 -- Whether nobody will give results any more: all are done, or are not heard of.
@@ -181,10 +178,10 @@ local function is_complete(run)
   return not is_awaited
 end
 
--- node, then for each piece: key, frame, tracks
+-- node, the first frame that it takes no part in, then for each piece: key, frame, tracks
 function ops.leave(run)
   local node, pieces = tonumber(ARGV[4]), {'pieces', now}
-  for i = 5, #ARGV, 3 do
+  for i = 6, #ARGV, 3 do
     local key, frame = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1])
     local known, first = owners(run, key, frame)
     local back = {}
@@ -197,6 +194,7 @@ function ops.leave(run)
     end
     own(key, known, first, back, 0)
   end
+  left_by(run, tonumber(ARGV[5]))
   part(run, ARGV[4])
   return pieces
 end
@@ -205,6 +203,7 @@ end
 function ops.finish(run)
   redis.call('HSET', NODES, 'p' .. ARGV[4], ARGV[5])
   redis.call('HSET', RESULTS, ARGV[4], ARGV[6])
+  left_by(run, math.floor((now - run.origin_us) / run.frame_us) + 1)
   part(run, ARGV[4])
   local is_last = is_complete(run)
   if is_last then

@@ -84,6 +84,7 @@ impl Text {
             ("roster", nodes.join(",")),
             ("roster_version", (run.roster.version + 1).to_string()),
             ("joined", joined.to_string()),
+            ("left", run.left.to_string()),
         ];
         for (field, value) in fields {
             self.arg(field).arg(value);
@@ -142,8 +143,8 @@ pub(super) fn write(run: &str, request: &Request) -> Text {
         Request::Mark { id, node, pieces } => {
             text.arg("mark").arg(id).arg(node).pieces((run, id), pieces);
         }
-        Request::Leave { id, node, pieces } => {
-            text.arg("leave").arg(id).arg(node).pieces((run, id), pieces);
+        Request::Leave { id, node, from, pieces } => {
+            text.arg("leave").arg(id).arg(node).arg(from).pieces((run, id), pieces);
         }
         Request::Restore { node, run } => {
             text.arg("restore").arg(&run.id).arg(node).arg(run.epoch).run(run);

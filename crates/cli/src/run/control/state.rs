@@ -33,6 +33,10 @@ struct Going {
     backlog: u64,
     backlog_seconds: f64,
     in_flight: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blind_seconds: Option<f64>,
     started: u64,
     completed: u64,
     failed: u64,
@@ -88,6 +92,8 @@ impl Going {
             backlog: snapshot.backlog.slots,
             backlog_seconds: snapshot.backlog.time.as_secs_f64(),
             in_flight: tally.in_flight(),
+            nodes: snapshot.fleet.map(|fleet| fleet.nodes),
+            blind_seconds: snapshot.fleet.map(|it| it.blind.unwrap_or_default().as_secs_f64()),
             started: tally.started,
             completed: tally.completed,
             failed: tally.failed(),

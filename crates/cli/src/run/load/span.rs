@@ -26,6 +26,8 @@ pub(crate) struct RunSpan {
     left: Option<AtomicU64>,
     /// How many slots were decided about, if the last one of the load ends the run.
     decided: Option<AtomicU64>,
+    /// How many of them were not started.
+    refused: AtomicU64,
     is_steady: bool,
     ended: OnceLock<RunEnd>,
     messages: Sender<Message>,
@@ -93,6 +95,7 @@ impl RunSpan {
             latest: recorded_from + length.longest,
             left: length.slots.map(AtomicU64::new),
             decided: length.ends_with_load.then(AtomicU64::default),
+            refused: AtomicU64::default(),
             is_steady: length.is_steady,
             ended: OnceLock::new(),
             messages,
@@ -124,6 +127,10 @@ impl RunSpan {
     /// last one of a load that ends it.
     pub(crate) fn admit(&self, intended_start: Nanos, now: Nanos) -> Admission {
         let admission = self.decide(intended_start, now);
+        if matches!(admission, Admission::Unstarted | Admission::Over) {
+            // Relaxed: a count that is read when the threads are gone.
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        }
         if let Some(decided) = &self.decided {
             // AcqRel: whoever counts last knows of all grants before it. No loom model: one atomic,
             // and the pacer's own lock.
@@ -131,6 +138,15 @@ impl RunSpan {
             self.end_if_over(intended_start.max(now));
         }
         admission
+    }
+
+    /// How many slots the pacer has granted that were not started, of a load that ends the run. To be
+    /// asked when all threads are gone.
+    pub(crate) fn not_started(&self) -> u64 {
+        // Relaxed: as in `admit`; whoever joined the threads knows what they did.
+        let [decided, refused] = [self.decided.as_ref(), Some(&self.refused)]
+            .map(|count| count.map_or(0, |count| count.load(Ordering::Relaxed)));
+        self.pacer.ledger().granted.saturating_sub(decided) + refused
     }
 
     /// Ends the run at `now`, if the last slot of the load ends it and was decided about. A slot

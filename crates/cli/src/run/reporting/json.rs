@@ -4,6 +4,7 @@ use super::machine::Machine;
 use super::spectrum::{self, Point};
 use super::summary::Summary;
 use super::verdict::Verdict;
+use crate::fleet::whole::{Whole, WholeObject};
 use crate::percentiles::Percentiles;
 use crate::run::recording::over_time::Interval;
 use hdrhistogram::Histogram;
@@ -53,6 +54,8 @@ pub(crate) struct Object {
     missed: Vec<String>,
     spectrum: Spectrum,
     machine: Machine,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fleet: Option<WholeObject>,
 }
 
 #[derive(Debug, Serialize)]
@@ -124,7 +127,7 @@ pub(crate) struct Ledger {
 
 impl Object {
     /// The object for a summary.
-    pub(crate) fn new(summary: &Summary) -> Object {
+    pub(crate) fn new(summary: &Summary, whole: Option<&Whole>) -> Object {
         let stats = &summary.stats;
         let title = &summary.title;
         Object {
@@ -178,6 +181,7 @@ impl Object {
                 response_time_ns: spectrum::points(&stats.response),
             },
             machine: title.machine.clone(),
+            fleet: whole.map(WholeObject::new),
         }
     }
 }

@@ -5,14 +5,11 @@ use super::rates::Rates;
 use super::summary::Summary;
 use crate::percentiles;
 use crate::run::recording::stats::{OperationStats, SetUps};
+use crate::times::TimesTable;
 use hdrhistogram::Histogram;
 use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
-
-/// The percentiles of a table.
-pub(crate) const POINTS: [(&str, f64); 6] =
-    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("max", 1.0)];
 
 /// Shows a summary as text of many lines.
 #[derive(Debug)]
@@ -25,7 +22,8 @@ impl Display for Report<'_> {
         failures(f, &summary.stats)?;
         statuses(f, &summary.stats)?;
         write!(f, "{}", Rates(&summary.over_time))?;
-        table(f, &summary.stats)?;
+        let OperationStats { wait, service, response, at_least, .. } = &summary.stats;
+        write!(f, "{}", TimesTable { wait, service, response, at_least: *at_least })?;
         write!(
             f,
             "{}",
@@ -80,30 +78,6 @@ fn statuses(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
     }
     let counts = stats.statuses.iter().map(|(status, count)| format!("{count} with {status}"));
     writeln!(f, "statuses  {}", counts.collect::<Vec<_>>().join(", "))
-}
-
-/// Wait, service and response time side by side.
-fn table(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
-    let columns = [&stats.wait, &stats.service, &stats.response];
-    writeln!(f, "\n{:>18} {:>12} {:>12}", "wait", "service", "response")?;
-    writeln!(f, "{:>18} {:>12} {:>12}", "", "uncorrected", "corrected")?;
-    row(f, "count", columns.map(|times| times.len().to_string()))?;
-    if stats.at_least > 0 {
-        row(f, "at least", ["", "", &stats.at_least.to_string()].map(str::to_owned))?;
-    }
-    row(f, "mean", columns.map(mean))?;
-    for (name, quantile) in POINTS {
-        row(f, name, columns.map(|times| human::time(percentiles::at(times, quantile))))?;
-    }
-    Ok(())
-}
-
-fn row(f: &mut Formatter<'_>, name: &str, [wait, service, response]: [String; 3]) -> fmt::Result {
-    writeln!(f, "{name:<8}{wait:>10} {service:>12} {response:>12}")
-}
-
-fn mean(times: &Histogram<u64>) -> String {
-    human::time(Duration::from_secs_f64(times.mean() * 1e-9))
 }
 
 fn gaps(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {

@@ -33,15 +33,16 @@ impl Progress<'_> {
 
 impl Widget for Progress<'_> {
     fn render(self, area: Rect, buffer: &mut Buffer) {
+        let fleet = self.0.fleet.map_or_else(String::new, |fleet| format!(", {fleet}"));
         let phase = self.phase();
         let elapsed = whole(self.0.elapsed);
         let Some(end) = self.0.planned_end else {
-            let text = format!("{phase}  {elapsed}, without a planned end");
+            let text = format!("{phase}  {elapsed}, without a planned end{fleet}");
             return Line::from(text).bold().render(area, buffer);
         };
         let all = end.as_secs_f64();
         let part = if all > 0.0 { self.0.elapsed.as_secs_f64() / all } else { 1.0 };
-        let label = format!("{phase}  {elapsed} of {}", whole(end));
+        let label = format!("{phase}  {elapsed} of {}{fleet}", whole(end));
         let colour = if self.0.phase == Phase::Paused { Color::Yellow } else { Color::Blue };
         let style = Style::new().fg(colour).bg(Color::DarkGray);
         let bar = Gauge::default().gauge_style(style).ratio(part.clamp(0.0, 1.0));

@@ -49,6 +49,7 @@ fn snapshot() -> Snapshot {
         recent,
         tally,
         note: String::new(),
+        fleet: None,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::numbers::{NONE, count, time};
 use crate::run::recording::stats::OperationStats;
-use crate::run::reporting::report::POINTS;
 use crate::run::reporting::summary::Summary;
+use crate::times::POINTS;
 use hdrhistogram::Histogram;
 use maud::{Markup, html};
 use nanopace_console::human::{self, float, percent};

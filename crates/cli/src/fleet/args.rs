@@ -1,0 +1,106 @@
+//! The commands of `nanopace fleet`; the texts here are on its `--help` pages.
+
+use super::address::RunAddress;
+use crate::schedule::table::WrittenShape;
+use clap::{Args, Subcommand};
+use nanopace::Rate;
+use std::path::PathBuf;
+
+/// What `--help` shows below the commands.
+pub(crate) const HELP: &str = "\
+A fleet is several machines that issue one load together. Each runs the same command, and reaches
+the same store, a Redis or Valkey server:
+  nanopace run --fleet redis://10.0.0.7/ --run checkout --nodes 4 --rate 10k/s --duration 5min
+The run starts when four are there. More may join later, Ctrl-C takes one out, and one that dies is
+replaced by the others. From anywhere:
+  nanopace fleet status checkout --store redis://10.0.0.7/
+                                               how the run, its nodes and its account are
+  nanopace fleet rate checkout 20k/s --store redis://10.0.0.7/
+                                               the rate of all nodes together, from now on
+  nanopace fleet shape checkout \"ramp 10k/s..50k/s 1min, hold 2min\" --store redis://10.0.0.7/
+                                               the load from now on
+  nanopace fleet pause checkout                with the store's address in NANOPACE_STORE
+  nanopace fleet report checkout --json -      the report of the whole fleet, once more
+  nanopace fleet demo --svg fleet.svg          four nodes on this machine, of which one is killed";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FleetCommand {
+    /// Show how a run is: its load, its nodes and its account so far
+    Status {
+        #[command(flatten)]
+        run: RunAt,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Change the rate of the whole fleet; the load ends when it would have ended
+    Rate {
+        #[command(flatten)]
+        run: RunAt,
+        /// As in 20k/s, 300/min or 5000
+        rate: Rate,
+    },
+    /// Change the load of the whole fleet, to a shape from its beginning
+    Shape {
+        #[command(flatten)]
+        run: RunAt,
+        /// As in "ramp 100/s..5k/s 30s, hold 60s"; nanopace plan --help has the grammar
+        shape: WrittenShape,
+    },
+    /// Start nothing for a while; the time of the load stands still
+    Pause(RunAt),
+    /// Go on after a pause
+    Resume(RunAt),
+    /// End the load; nodes then print their reports
+    Stop(RunAt),
+    /// Print the report of the whole fleet, as long as the store has it: a day
+    Report {
+        #[command(flatten)]
+        run: RunAt,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Show a fleet at work on this machine: four nodes, one is killed, another joins
+    Demo(DemoArgs),
+    /// A node of the demonstration
+    #[command(hide = true)]
+    DemoNode(RunAt),
+}
+
+/// A run at a store.
+#[derive(Debug, Args)]
+pub(crate) struct RunAt {
+    /// The run's name
+    name: String,
+
+    /// The store's address, redis://[:PASSWORD@]HOST[:PORT]/ [default: what `NANOPACE_STORE` says]
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+}
+
+impl RunAt {
+    /// Where it is.
+    pub(crate) fn address(&self) -> anyhow::Result<RunAddress> {
+        RunAddress::new("--store", self.store.as_deref(), &self.name)
+    }
+}
+
+/// Where a JSON object goes.
+#[derive(Debug, Args)]
+pub(crate) struct Json {
+    /// Write it as one JSON object; with - to standard output, and the text to standard error
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+/// The options of the demonstration.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// The rate of all nodes together
+    #[arg(long, default_value = "2k/s")]
+    pub(crate) rate: Rate,
+
+    /// Write a picture (SVG) of all starts over time, node by node
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
