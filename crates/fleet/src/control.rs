@@ -105,7 +105,9 @@ impl Control {
     /// [`FleetError::NoRun`], [`FleetError::Waiting`] and [`FleetError::Store`].
     pub fn account(&self) -> Result<Account, FleetError> {
         let Now { run, mut load, elapsed_ns } = self.started()?;
-        let until = load.end().unwrap_or(u64::MAX).min(run.frames.at(elapsed_ns));
+        // Nodes may be a little ahead, and have started slots of the frame that goes on.
+        let now = run.frames.at(elapsed_ns + run.frames.frame_ns / 4) + 1;
+        let until = load.end().unwrap_or(u64::MAX).min(now);
         account(&mut *self.store(), &run, &mut load, until)
     }
 

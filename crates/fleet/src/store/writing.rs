@@ -21,8 +21,8 @@ impl Text {
     }
 
     /// The number of the key that has the owners of a frame.
-    fn chunk(&mut self, run: &str, frame: u64) -> usize {
-        let key = key(run, &format!("owners:{}", frame / CHUNK));
+    fn chunk(&mut self, run: (&str, &str), frame: u64) -> usize {
+        let key = owners_key(run, frame / CHUNK);
         let known = self.keys.iter().position(|other| *other == key);
         known.unwrap_or_else(|| {
             self.keys.push(key);
@@ -30,7 +30,7 @@ impl Text {
         }) - 3
     }
 
-    fn pieces(&mut self, run: &str, pieces: &[Piece]) {
+    fn pieces(&mut self, run: (&str, &str), pieces: &[Piece]) {
         for Piece { frame, tracks } in pieces {
             let chunk = self.chunk(run, *frame);
             let tracks: Vec<String> = tracks.iter().map(|track| track.to_string()).collect();
@@ -38,7 +38,7 @@ impl Text {
         }
     }
 
-    fn ask(&mut self, run: &str, ask: &Ask) {
+    fn ask(&mut self, run: (&str, &str), ask: &Ask) {
         let chunk = self.chunk(run, ask.frame);
         self.arg(chunk).arg(ask.frame);
         let (take, a, b, most) = match ask.take {
@@ -100,6 +100,11 @@ pub(super) fn key(run: &str, part: &str) -> String {
     format!("nanopace:{{{run}}}:{part}")
 }
 
+/// The key of a chunk of owners. It has the run's number too, because a name can be used again.
+fn owners_key((run, id): (&str, &str), chunk: u64) -> String {
+    key(run, &format!("owners:{id}:{chunk}"))
+}
+
 /// The frame, the shape, and what goes on after a pause.
 fn version_text(version: &Version) -> String {
     let rest = version.rest.as_deref().unwrap_or_default();
@@ -125,18 +130,18 @@ pub(super) fn write(run: &str, request: &Request) -> Text {
         }
         Request::Owners { id, chunks } => {
             text.arg("owners").arg(id);
-            text.keys.extend(chunks.clone().map(|chunk| key(run, &format!("owners:{chunk}"))));
+            text.keys.extend(chunks.clone().map(|chunk| owners_key((run, id), chunk)));
         }
         Request::Claim(claim) => {
             text.arg("claim").arg(&claim.id).arg(claim.node).arg(claim.sequence);
             text.arg(claim.versions).arg(claim.roster).arg(&claim.progress);
-            claim.asks.iter().for_each(|ask| text.ask(run, ask));
+            claim.asks.iter().for_each(|ask| text.ask((run, &claim.id), ask));
         }
         Request::Mark { id, node, pieces } => {
-            text.arg("mark").arg(id).arg(node).pieces(run, pieces);
+            text.arg("mark").arg(id).arg(node).pieces((run, id), pieces);
         }
         Request::Leave { id, node, pieces } => {
-            text.arg("leave").arg(id).arg(node).pieces(run, pieces);
+            text.arg("leave").arg(id).arg(node).pieces((run, id), pieces);
         }
         Request::Restore { node, run } => {
             text.arg("restore").arg(&run.id).arg(node).arg(run.epoch).run(run);
