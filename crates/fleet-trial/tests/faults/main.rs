@@ -3,12 +3,20 @@
 //!
 //! Times are asserted generously, because machines are busy, and numbers of slots exactly.
 
+mod changes;
+mod link;
+mod loads;
+mod names;
 mod nodes;
+mod store;
 
 use anyhow::Result;
 use nanopace_fleet_trial::{Outcome, Trial};
 use nanopace_services::{Engine, Server};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
+use std::time::Duration;
 
 /// The program that is a node.
 fn program() -> &'static Path {
@@ -36,4 +44,16 @@ fn end(trial: Trial) -> Result<Outcome> {
     println!("{}", outcome.summary());
     outcome.check(false)?;
     Ok(outcome)
+}
+
+/// Sends a command to a store, and waits for its answer.
+fn tell(address: SocketAddr, command: &str) -> Result<()> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    stream.write_all(format!("{command}\r\n").as_bytes())?;
+    let mut answer = [0; 64];
+    let length = stream.read(&mut answer)?;
+    let answer = String::from_utf8_lossy(&answer[..length]);
+    anyhow::ensure!(!answer.starts_with('-'), "{answer}");
+    Ok(())
 }

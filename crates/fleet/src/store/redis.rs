@@ -85,8 +85,10 @@ fn described(error: &redis::RedisError) -> String {
     if error.is_timeout() {
         return "it takes too long".to_owned();
     }
-    match error.kind() {
-        redis::ErrorKind::AuthenticationFailed => "the password is wrong or missing".to_owned(),
+    match (error.kind(), error.code()) {
+        (redis::ErrorKind::AuthenticationFailed, _) | (_, Some("NOAUTH" | "WRONGPASS")) => {
+            "the password is wrong or missing".to_owned()
+        }
         _ => error.code().map_or_else(
             || error.category().to_owned(),
             |code| format!("{} ({code})", error.category()),
