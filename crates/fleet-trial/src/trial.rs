@@ -174,7 +174,9 @@ impl Trial {
     fn over(&self, deadline: Instant) -> Result<RunStatus> {
         loop {
             let status = retried(deadline, || self.control.status())?;
-            if status.duration.is_some_and(|duration| status.elapsed >= duration) {
+            // The time does not go on when nobody is there.
+            let is_over = status.duration.is_some_and(|duration| status.elapsed >= duration);
+            if is_over || status.nodes == 0 {
                 // The last frame may not be over.
                 thread::sleep(2 * status.frame);
                 return Ok(status);

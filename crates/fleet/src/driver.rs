@@ -137,7 +137,10 @@ impl<S: Store> Driver<S> {
                 RETRY.min(Duration::from_nanos(self.core.due(now).saturating_sub(now))),
             );
         }
-        let progress = self.progress(self.clock.now_ns()).text();
+        let mut progress = self.progress(self.clock.now_ns());
+        // Nobody holds a slot any more.
+        progress.fired = self.pacer.ledger().granted.saturating_sub(self.not_started);
+        let progress = progress.text();
         let (id, node) = (self.core.run().id.clone(), self.core.node());
         let answer = self.retried(&Request::Finish { id, node, progress, results })?;
         Ok(matches!(answer, Answer::Finished { is_last: true }))
