@@ -101,6 +101,24 @@ impl Sample {
     pub(crate) fn run_at(&self, origin_us: i64) -> (u64, i64) {
         (self.middle_ns(), (self.store_us - origin_us).saturating_mul(1_000))
     }
+
+    /// How far the store is ahead of a clock that follows it.
+    fn ahead_ns<C: Clock>(&self, clock: &RunClock<C>, origin_us: i64) -> i64 {
+        let (at_ns, run_ns) = self.run_at(origin_us);
+        run_ns - clock.0.line.load().at(at_ns).cast_signed()
+    }
+
+    /// Whether the store's clock is off by more than a frame, whichever way took the time of the round
+    /// trip.
+    pub(crate) fn is_off<C: Clock>(
+        &self,
+        clock: &RunClock<C>,
+        origin_us: i64,
+        frame_ns: u64,
+    ) -> bool {
+        let most_ns = frame_ns + self.round_trip_ns() / 2;
+        self.ahead_ns(clock, origin_us).unsigned_abs() > most_ns
+    }
 }
 
 /// Leads a clock by the round trips that took the least time.
@@ -134,8 +152,7 @@ impl Leader {
         }
         let best = self.best.take()?;
         self.since_ns = sample.received_ns;
-        let (at_ns, run_ns) = best.run_at(origin_us);
-        let off_ns = run_ns - clock.0.line.load().at(at_ns).cast_signed();
+        let off_ns = best.ahead_ns(clock, origin_us);
         if off_ns.unsigned_abs() > frame_ns {
             self.steps += 1;
             return (self.steps > 1).then_some(off_ns / 1_000);

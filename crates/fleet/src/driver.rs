@@ -159,8 +159,16 @@ pub(crate) fn take_in<C: Clock>(
     answer: Answer,
     sample: Sample,
 ) -> Result<(), FleetError> {
-    core.answered(request, answer, clock.now_ns())?;
-    let (origin_us, frame_ns) = (core.run().origin_us, core.run().frames.frame_ns);
+    let now = clock.now_ns();
+    let frame_ns = core.run().frames.frame_ns;
+    match answer {
+        // By its clock, no frame or the wrong ones are open.
+        Answer::Claimed(claimed) if sample.is_off(clock, claimed.origin_us, frame_ns) => {
+            core.refused(claimed.origin_us, now);
+        }
+        answer => core.answered(request, answer, now)?,
+    }
+    let origin_us = core.run().origin_us;
     if let Some(step_us) = leader.take(clock, sample, origin_us, frame_ns) {
         core.step(step_us);
     }

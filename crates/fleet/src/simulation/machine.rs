@@ -46,7 +46,6 @@ pub(super) struct Machine {
     late_since: Option<u64>,
     /// When it was looked at last, and the moment of the run that it took that for.
     before: Option<(u64, u64)>,
-    pub(super) was_blind: bool,
 }
 
 impl Machine {
@@ -67,7 +66,6 @@ impl Machine {
             cut_off_until: 0,
             late_since: None,
             before: None,
-            was_blind: false,
         }
     }
 
@@ -146,7 +144,6 @@ impl Machine {
         let now = self.clock.now_ns();
         let Phase::Running(core) = &mut self.phase else { return None };
         core.settle(now);
-        self.was_blind |= core.blind_since().is_some();
         let is_late = progress.late_ns > core.run().frames.frame_ns;
         self.late_since = None;
         core.request(now, is_late, &progress.text())

@@ -22,8 +22,8 @@ pub struct Outcome {
     pub account: (u64, i64, u64),
     /// Whether the account closes.
     pub closes: bool,
-    /// Whether a node was blind.
-    pub was_blind: bool,
+    /// Frames that nodes ran without knowing who owned what.
+    pub blind_frames: u64,
     /// Nodes that were there at the end and had given up.
     pub gave_up: usize,
     /// Requests per second at the store.

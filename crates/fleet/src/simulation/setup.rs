@@ -65,7 +65,7 @@ impl Default for Setup {
             loss: 0.0,
             drift_ppm: 50.0,
             per_request: Duration::from_micros(25),
-            per_frame: Duration::from_micros(5),
+            per_frame: Duration::from_micros(8),
             blind: Duration::from_secs(10),
             faults: Vec::new(),
         }

@@ -335,7 +335,7 @@ impl<'a> World<'a> {
                 .as_ref()
                 .map_or((0, 0, 0), |all| (all.fired(), all.lost(), all.twice())),
             closes: account.is_ok_and(|account| account.closes()),
-            was_blind: self.machines.iter().any(|node| node.was_blind),
+            blind_frames: running.clone().map(|core| core.blind_frames()).sum(),
             gave_up: running.clone().filter(|core| core.over().is_some()).count(),
             requests_per_second: f64::from(u32::try_from(self.queue.requests).unwrap_or(u32::MAX))
                 / seconds,
