@@ -128,9 +128,12 @@ pub(crate) struct Leader {
     since_ns: u64,
     /// How often in a row the store's clock was far off.
     steps: u32,
+    /// How much slower than the store's the machine's clock has turned out to be, in parts of 10^9.
+    slower_ppb: i64,
 }
 
-/// The clock is led anew after so long, and what it is off is made up for in twice that.
+/// The clock is led anew after so long, and what it is off is made up for in twice that. If clocks
+/// always differ by as much, that is learnt in some ten times that.
 const WINDOW_NS: u64 = 1_000_000_000;
 
 impl Leader {
@@ -158,8 +161,10 @@ impl Leader {
             return (self.steps > 1).then_some(off_ns / 1_000);
         }
         self.steps = 0;
-        // A nanosecond in each second is one part of 10^9.
-        clock.lead((off_ns / 2).clamp(-MOST_PPB, MOST_PPB));
+        // A nanosecond in each second is one part of 10^9. A sixteenth is as much as can be learnt
+        // from each window without swinging, if half of what it is off is made up for.
+        self.slower_ppb = (self.slower_ppb + off_ns / 16).clamp(-MOST_PPB, MOST_PPB);
+        clock.lead((self.slower_ppb + off_ns / 2).clamp(-MOST_PPB, MOST_PPB));
         None
     }
 }

@@ -38,10 +38,15 @@ impl Tally {
         tracks: &Tracks,
         mut slots: impl FnMut(&Tracks) -> u64,
     ) {
-        self.most = self.most.max(tracks.len());
         let fired = self.frames.entry(frame).or_insert_with(|| vec![0; self.tracks as usize]);
+        let mut all = 0;
         for track in tracks.iter() {
-            fired[track as usize] += slots(&std::iter::once(track).collect());
+            let slots = slots(&std::iter::once(track).collect());
+            fired[track as usize] += slots;
+            all += slots;
+        }
+        if all > 0 {
+            self.most = self.most.max(tracks.len());
         }
     }
 
