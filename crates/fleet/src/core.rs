@@ -193,7 +193,7 @@ impl Core {
     fn delay(&self) -> u64 {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let eighth = self.frames().frame_ns / 8;
-        eighth + eighth * u64::from(rank) / u64::from(nodes)
+        eighth + 3 * eighth * u64::from(rank) / u64::from(nodes)
     }
 
     fn asks(&self, now: u64, is_late: bool) -> Vec<Ask> {
