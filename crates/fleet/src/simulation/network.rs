@@ -8,6 +8,7 @@ pub(super) struct Network {
     way_ns: f64,
     jitter: f64,
     loss: f64,
+    again: f64,
 }
 
 impl Network {
@@ -17,6 +18,7 @@ impl Network {
             way_ns: setup.round_trip.as_secs_f64() * 1e9 / 2.0,
             jitter: setup.jitter,
             loss: setup.loss,
+            again: setup.again,
         }
     }
 
@@ -30,6 +32,11 @@ impl Network {
     /// How long so many messages in a row take; none if one of them is lost.
     pub(super) fn ways_ns(&mut self, messages: u32) -> Option<u64> {
         (0..messages).map(|_| (self.random.f64() >= self.loss).then(|| self.way_ns())).sum()
+    }
+
+    /// After how long a request arrives again, if it does.
+    pub(super) fn again_ns(&mut self) -> Option<u64> {
+        (self.random.f64() < self.again).then(|| self.random.u64(0..100_000_000))
     }
 
     /// Up to so much, in either direction.

@@ -20,6 +20,8 @@ pub struct Setup {
     pub jitter: f64,
     /// The probability that a message is lost, request or answer.
     pub loss: f64,
+    /// The probability that a request arrives a second time, up to 100 ms later.
+    pub again: f64,
     /// Clocks of machines run faster or slower by up to so many millionths.
     pub drift_ppm: f64,
     /// How long the store works for a request,
@@ -63,6 +65,7 @@ impl Default for Setup {
             round_trip: Duration::from_micros(200),
             jitter: 0.1,
             loss: 0.0,
+            again: 0.0,
             drift_ppm: 50.0,
             per_request: Duration::from_micros(25),
             per_frame: Duration::from_micros(8),

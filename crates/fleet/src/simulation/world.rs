@@ -12,6 +12,7 @@ use crate::error::FleetError;
 use crate::frames::{FRAME, Frames};
 use crate::load::{Load, head_frames};
 use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State};
+use crate::progress::Progress;
 use crate::store::{Model, Store};
 use std::time::Duration;
 
@@ -105,23 +106,20 @@ impl<'a> World<'a> {
             return self.events.push(until, event);
         }
         self.wake(at_ns, machine);
-        let is_current = |ticket: u64| self.machines[machine].ticket == ticket;
+        let node = &self.machines[machine];
+        let is_current = |ticket: u64| node.ticket == ticket && node.request.is_some();
         match event {
             Event::Turn { .. } => self.turn(at_ns, machine),
             Event::Reply { ticket, reply, .. } if is_current(ticket) => {
                 self.answered(at_ns, machine, *reply);
             }
-            Event::TimedOut { ticket, .. } if is_current(ticket) && self.waits(machine) => {
+            Event::TimedOut { ticket, .. } if is_current(ticket) => {
                 self.machines[machine].request = None;
                 self.machines[machine].failed();
                 self.rest(at_ns, machine);
             }
             _ => {}
         }
-    }
-
-    fn waits(&self, machine: usize) -> bool {
-        self.machines[machine].request.is_some()
     }
 
     /// A node has the processor again.
@@ -171,8 +169,11 @@ impl<'a> World<'a> {
             Some(self.network.way_ns())
         };
         if let Some(way) = way {
-            let request = Box::new(request);
-            self.events.push(at_ns + way, Event::Request { machine, ticket, request });
+            let event = |request| Event::Request { machine, ticket, request: Box::new(request) };
+            if let Some(later) = self.network.again_ns().filter(|_| is_running) {
+                self.events.push(at_ns + way + later, event(request.clone()));
+            }
+            self.events.push(at_ns + way, event(request));
         }
         let timeout = u64::try_from(self.frames.timeout().as_nanos()).unwrap_or(u64::MAX);
         let timeout = if is_running { timeout } else { PATIENCE_NS };
@@ -234,9 +235,8 @@ impl<'a> World<'a> {
         let wait = match node.phase {
             Phase::Running(_) => node.tell().clamp(1_000, TURN_NS),
             // Its clock is read several times in a row.
-            Phase::Looking { trips: 1.., .. } => 0,
+            Phase::Looking { trips: 1.., .. } | Phase::Entering => 0,
             Phase::Looking { .. } => TURN_NS,
-            Phase::Entering => 0,
             Phase::Gone => return,
         };
         self.events.push(at_ns + wait, Event::Turn { machine });
@@ -299,7 +299,7 @@ impl<'a> World<'a> {
                 node.sends(&request);
                 node.answered(self.queue.model.call(&request, now_us).answer, now_us);
             }
-            let progress = node.progress().map(|progress| progress.text());
+            let progress = node.progress().map(Progress::text);
             let Phase::Running(core) = &node.phase else { continue };
             let (id, node) = (core.run().id.clone(), core.node());
             let progress = progress.unwrap_or_default();
