@@ -101,6 +101,24 @@ impl Sample {
     pub(crate) fn run_at(&self, origin_us: i64) -> (u64, i64) {
         (self.middle_ns(), (self.store_us - origin_us).saturating_mul(1_000))
     }
+
+    /// How far the store is ahead of a clock that follows it.
+    fn ahead_ns<C: Clock>(&self, clock: &RunClock<C>, origin_us: i64) -> i64 {
+        let (at_ns, run_ns) = self.run_at(origin_us);
+        run_ns - clock.0.line.load().at(at_ns).cast_signed()
+    }
+
+    /// Whether the store's clock is off by more than a frame, whichever way took the time of the round
+    /// trip.
+    pub(crate) fn is_off<C: Clock>(
+        &self,
+        clock: &RunClock<C>,
+        origin_us: i64,
+        frame_ns: u64,
+    ) -> bool {
+        let most_ns = frame_ns + self.round_trip_ns() / 2;
+        self.ahead_ns(clock, origin_us).unsigned_abs() > most_ns
+    }
 }
 
 /// Leads a clock by the round trips that took the least time.
@@ -110,9 +128,12 @@ pub(crate) struct Leader {
     since_ns: u64,
     /// How often in a row the store's clock was far off.
     steps: u32,
+    /// How much slower than the store's the machine's clock has turned out to be, in parts of 10^9.
+    slower_ppb: i64,
 }
 
-/// The clock is led anew after so long, and what it is off is made up for in twice that.
+/// The clock is led anew after so long, and what it is off is made up for in twice that. If clocks
+/// always differ by as much, that is learnt in some ten times that.
 const WINDOW_NS: u64 = 1_000_000_000;
 
 impl Leader {
@@ -134,15 +155,16 @@ impl Leader {
         }
         let best = self.best.take()?;
         self.since_ns = sample.received_ns;
-        let (at_ns, run_ns) = best.run_at(origin_us);
-        let off_ns = run_ns - clock.0.line.load().at(at_ns).cast_signed();
+        let off_ns = best.ahead_ns(clock, origin_us);
         if off_ns.unsigned_abs() > frame_ns {
             self.steps += 1;
             return (self.steps > 1).then_some(off_ns / 1_000);
         }
         self.steps = 0;
-        // A nanosecond in each second is one part of 10^9.
-        clock.lead((off_ns / 2).clamp(-MOST_PPB, MOST_PPB));
+        // A nanosecond in each second is one part of 10^9. A sixteenth is as much as can be learnt
+        // from each window without swinging, if half of what it is off is made up for.
+        self.slower_ppb = (self.slower_ppb + off_ns / 16).clamp(-MOST_PPB, MOST_PPB);
+        clock.lead((self.slower_ppb + off_ns / 2).clamp(-MOST_PPB, MOST_PPB));
         None
     }
 }

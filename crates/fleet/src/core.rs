@@ -193,7 +193,7 @@ impl Core {
     fn delay(&self) -> u64 {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let eighth = self.frames().frame_ns / 8;
-        eighth + eighth * u64::from(rank) / u64::from(nodes)
+        eighth + 3 * eighth * u64::from(rank) / u64::from(nodes)
     }
 
     fn asks(&self, now: u64, is_late: bool) -> Vec<Ask> {
@@ -263,6 +263,14 @@ impl Core {
         self.is_unanswered = true;
     }
 
+    /// The store has answered a claim by a clock that has been set: that is no answer, and asking again
+    /// at once does not help. When the run began by that clock is news.
+    pub(crate) fn refused(&mut self, origin_us: i64, now: u64) {
+        self.run.origin_us = origin_us;
+        self.is_unanswered = true;
+        self.asks_from = now + self.frames().frame_ns;
+    }
+
     /// The answer to the last request.
     pub(crate) fn answered(
         &mut self,
@@ -291,6 +299,12 @@ impl Core {
     }
 
     fn claimed(&mut self, claim: &Claim, claimed: Claimed, now: u64) -> Result<(), FleetError> {
+        // Another node has filled the store again, with what it knew.
+        if claimed.floor != self.run.floor
+            || (claimed.epoch != self.run.epoch && claimed.origin_us == self.run.origin_us)
+        {
+            self.mark_all();
+        }
         self.run.origin_us = claimed.origin_us;
         self.run.state = claimed.state;
         self.run.floor = claimed.floor;
@@ -366,6 +380,11 @@ impl Core {
     /// The store does not know what this node knows: it is told all of it.
     fn restore(&mut self) {
         self.urgent = Some(Request::Restore { node: self.node, run: Box::new(self.run.clone()) });
+        self.mark_all();
+    }
+
+    /// The store is told of all pieces again.
+    fn mark_all(&mut self) {
         self.unmarked.clear();
         for ran in self.book.past() {
             for frame in ran.frames.clone().filter(|_| !ran.tracks.is_empty()) {

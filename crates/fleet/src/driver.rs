@@ -8,7 +8,7 @@ use crate::message::{Answer, Request};
 use crate::node::{Command, Shared};
 use crate::progress::Progress;
 use crate::store::Store;
-use nanopace::Pacer;
+use nanopace::{Clock, Pacer};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -77,13 +77,9 @@ impl<S: Store> Driver<S> {
         let reply = reply.inspect_err(|_| self.core.failed(now))?;
         let sample = Sample { sent_ns, received_ns, store_us: reply.now_us };
         let versions = self.core.run().versions.len();
-        self.core.answered(request, reply.answer, now)?;
+        take_in(&mut self.core, &mut self.leader, &self.clock, request, reply.answer, sample)?;
         if self.core.run().versions.len() > versions {
             self.pacer.go_on_with_shape(self.core.load().shape().clone());
-        }
-        let (origin_us, frame_ns) = (self.core.run().origin_us, self.core.run().frames.frame_ns);
-        if let Some(step_us) = self.leader.take(&self.clock, sample, origin_us, frame_ns) {
-            self.core.step(step_us);
         }
         Ok(())
     }
@@ -158,6 +154,31 @@ impl<S: Store> Driver<S> {
             std::thread::sleep(RETRY);
         }
     }
+}
+
+/// What follows from an answer for a node and its clock.
+pub(crate) fn take_in<C: Clock>(
+    core: &mut Core,
+    leader: &mut Leader,
+    clock: &RunClock<C>,
+    request: &Request,
+    answer: Answer,
+    sample: Sample,
+) -> Result<(), FleetError> {
+    let now = clock.now_ns();
+    let frame_ns = core.run().frames.frame_ns;
+    match answer {
+        // By its clock, no frame or the wrong ones are open.
+        Answer::Claimed(claimed) if sample.is_off(clock, claimed.origin_us, frame_ns) => {
+            core.refused(claimed.origin_us, now);
+        }
+        answer => core.answered(request, answer, now)?,
+    }
+    let origin_us = core.run().origin_us;
+    if let Some(step_us) = leader.take(clock, sample, origin_us, frame_ns) {
+        core.step(step_us);
+    }
+    Ok(())
 }
 
 /// What ends a node is tried so often, this far apart: for some seconds in all.
