@@ -45,6 +45,8 @@ pub(crate) struct Core {
     leaves: Option<u64>,
     is_told_of_end: bool,
     over: Option<FleetError>,
+    /// It knows what others have.
+    is_informed: bool,
 }
 
 /// What the pacer has to be told.
@@ -78,6 +80,7 @@ impl Core {
             leaves: None,
             is_told_of_end: false,
             over: None,
+            is_informed: false,
             run,
         })
     }
@@ -298,6 +301,7 @@ impl Core {
             self.redo(known_until, now);
         }
         self.blind.ended();
+        self.is_informed = true;
         Ok(())
     }
 
@@ -373,8 +377,10 @@ impl Core {
         let closed: Vec<u64> =
             unknown.map(|entry| entry.frame).filter(|&frame| frames.closes(frame) <= now).collect();
         for frame in closed {
-            // A node that was frozen comes too late: others have claimed what was free.
-            let is_blind = now < frames.begins(frame) && self.blind.goes_on(frames.begins(frame));
+            // A node that was frozen comes too late, and so does one that has just joined: others
+            // have claimed what was free.
+            let begins = frames.begins(frame);
+            let is_blind = now < begins && self.blind.goes_on(begins) && self.is_informed;
             let tracks = if is_blind { self.partition(frame) } else { Tracks::default() };
             if !tracks.is_empty() {
                 self.unmarked.push_back(Piece { frame, tracks: tracks.clone() });
@@ -422,5 +428,56 @@ impl Core {
         self.leaves = Some(from);
         self.book.cut(from);
         Request::Leave { id: self.run.id.clone(), node: self.node, from, pieces }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blind::WhenBlind;
+    use crate::message::{Roster, State, Version};
+    use std::time::Duration;
+
+    const FRAME_NS: u64 = 20_000_000;
+
+    /// Node 2 of two, in the middle of frame 100 of a run of 1000/s.
+    fn newcomer() -> (Core, u64) {
+        let run = Run {
+            id: "id".to_owned(),
+            state: State::Running,
+            awaited: 1,
+            frames: Frames { frame_ns: FRAME_NS, tracks: 16 },
+            origin_us: 0,
+            floor: 0,
+            epoch: 0,
+            arrivals: "even".to_owned(),
+            seed: 0,
+            versions: vec![Version { from: 0, shape: "hold 1k/s 1h".to_owned(), rest: None }],
+            roster: Roster { version: 2, nodes: vec![1, 2] },
+            joined: 2,
+            left: 0,
+        };
+        let (blind, now) = (Blind::new(Duration::from_secs(10), WhenBlind::Hold), 100 * FRAME_NS);
+        (Core::new(2, run, blind, now).unwrap(), now)
+    }
+
+    /// In how many frames it runs slots within a second in which the store does not answer.
+    fn frames_with_slots(core: &mut Core, now: u64) -> usize {
+        for now in (now..now + 1_000_000_000).step_by(5_000_000) {
+            core.settle(now);
+            if core.request(now, false, "").is_some() {
+                core.failed(now);
+            }
+        }
+        core.unmarked.len()
+    }
+
+    #[test]
+    fn a_newcomer_starts_nothing_before_it_knows_what_others_have() {
+        let (mut core, now) = newcomer();
+        assert_eq!(frames_with_slots(&mut core, now), 0);
+        let (mut core, now) = newcomer();
+        core.is_informed = true;
+        assert!(frames_with_slots(&mut core, now) > 20);
     }
 }
