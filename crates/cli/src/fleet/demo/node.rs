@@ -5,6 +5,7 @@ use crate::fleet::address::RunAddress;
 use nanopace::{Rate, Shape};
 use nanopace_fleet::Fleet;
 use std::io::{self, Write};
+use std::process;
 
 /// Starts its slots, until the load is over or nobody listens. The first line is its number and when
 /// it joined. Each other line says when a slot started, on the schedule and in fact. Moments are in
@@ -12,7 +13,8 @@ use std::io::{self, Write};
 pub(crate) fn work(at: &RunAddress, rate: Rate) -> anyhow::Result<()> {
     let fleet = Fleet::new(at.url(), &at.name).and_then(|fleet| fleet.nodes(NODES));
     let shape = Shape::hold(rate, LENGTH)?;
-    let node = fleet.and_then(|fleet| fleet.shape(shape).name("demo").join());
+    let node = fleet
+        .and_then(|fleet| fleet.shape(shape).name(&format!("process {}", process::id())).join());
     let node = node.map_err(|error| at.told(error))?;
     let begins = nanopace::Nanos::ZERO + node.begins();
     let mut out = io::stdout().lock();

@@ -19,11 +19,11 @@ const ALL: RGBColor = RGBColor(40, 60, 90);
 const ASKED: RGBColor = RGBColor(210, 60, 40);
 const GREY: RGBColor = RGBColor(110, 110, 110);
 const NODES: [RGBColor; 5] = [
-    RGBColor(66, 133, 190),
-    RGBColor(226, 140, 60),
-    RGBColor(96, 165, 100),
-    RGBColor(150, 120, 190),
-    RGBColor(214, 180, 70),
+    RGBColor(58, 110, 165),
+    RGBColor(200, 90, 70),
+    RGBColor(80, 150, 130),
+    RGBColor(128, 105, 170),
+    RGBColor(205, 150, 60),
 ];
 
 type Panel<'text> = DrawingArea<SVGBackend<'text>, Shift>;
@@ -115,13 +115,14 @@ where
 /// The rate of all together, level within a column, beside what is asked for.
 fn draw_all(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn Error>> {
     let top = 1.5 * hz;
-    let mut plane = plane(panel, top, "all, per 100 ms", &record.events)
-        .map_err(|error| error.to_string())?;
+    let mut plane =
+        plane(panel, top, "all, per 100 ms", &record.events).map_err(|error| error.to_string())?;
     let steps = record.totals().into_iter().enumerate().flat_map(|(column, starts)| {
         let hz = float(starts) / COLUMN.as_secs_f64();
         [(from(column), hz), (from(column + 1), hz)]
     });
-    plane.draw_series(LineSeries::new([(0.0, hz), (LENGTH.as_secs_f64(), hz)], ASKED))?;
+    let asked = ASKED.mix(0.35).stroke_width(6);
+    plane.draw_series(LineSeries::new([(0.0, hz), (LENGTH.as_secs_f64(), hz)], asked))?;
     plane.draw_series(LineSeries::new(steps, ALL.stroke_width(2)))?;
     for event in &record.events {
         let at = (event.at.as_secs_f64() + 0.06, top * 0.97);
@@ -134,11 +135,11 @@ fn draw_all(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn E
 
 /// Who made the starts, one above the other.
 fn draw_each(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn Error>> {
-    let mut plane = plane(panel, 1.25 * hz, "by node", &record.events)
-        .map_err(|error| error.to_string())?;
+    let mut plane =
+        plane(panel, 1.25 * hz, "by node", &record.events).map_err(|error| error.to_string())?;
     let mut below = vec![0.0; record.totals().len()];
     for (number, columns) in record.each() {
-        let colour = NODES[usize::from(number) % NODES.len()];
+        let colour = NODES[usize::from(number.saturating_sub(1)) % NODES.len()];
         let mut bars = Vec::new();
         let first = columns.iter().position(|&starts| starts > 0).unwrap_or(0);
         // Soon after its first start.
