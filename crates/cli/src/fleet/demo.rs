@@ -17,7 +17,7 @@ use nanopace_console::{chart as console, create_file};
 use nanopace_fleet::{Account, Control, FleetError};
 use nanopace_services::{Engine, Server};
 use nodes::Nodes;
-use record::Record;
+use record::{Event, Record};
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -89,16 +89,15 @@ fn elapsed(control: &Control) -> Result<Duration, FleetError> {
 fn report(args: &DemoArgs, engine: Engine, record: &Record, account: &Account) -> String {
     let width = console::width(io::stdout().is_terminal());
     let hz = args.rate.as_hz();
-    let mut text = format!(
-        "{NODES} nodes share {} for {} s, through {engine} on this machine\n\n{}\n",
+    let event = |event: &Event| format!("{:>5.1} s   {}\n", event.at.as_secs_f64(), event.what);
+    format!(
+        "{NODES} nodes share {} for {} s, through {engine} on this machine\n\n{}\n{}\n{}{}{}",
         args.rate,
         LENGTH.as_secs(),
         Chart { record, hz, width, until: LENGTH },
-    );
-    for event in &record.events {
-        text += &format!("{:>5.1} s   {}\n", event.at.as_secs_f64(), event.what);
-    }
-    text += &format!("\n{}{}", record.course(hz), AccountText(account));
-    text += &record.told_too_late(account);
-    text
+        record.events.iter().map(event).collect::<String>(),
+        record.course(hz),
+        AccountText(account),
+        record.told_too_late(account)
+    )
 }
