@@ -2,6 +2,7 @@
 
 pub(crate) mod address;
 pub(crate) mod args;
+mod demo;
 pub(crate) mod results;
 mod status;
 pub(crate) mod whole;
@@ -37,7 +38,11 @@ pub(crate) fn perform(command: &FleetCommand) -> anyhow::Result<Shown> {
         FleetCommand::Pause(run) => change(run, Control::pause),
         FleetCommand::Resume(run) => change(run, Control::resume),
         FleetCommand::Stop(run) => change(run, Control::stop),
-        FleetCommand::Demo(_) | FleetCommand::DemoNode(_) => unreachable!(),
+        FleetCommand::Demo(args) => demo::perform(args),
+        FleetCommand::DemoNode { run, rate } => {
+            demo::node::work(&run.address()?, *rate)?;
+            Ok((Ok(()), true))
+        }
     }
 }
 

@@ -160,8 +160,11 @@ pub(crate) fn perform(
     let asked = setup.asked(span.start, member)?;
     let policy = setup.policy();
     let mut controller = Controller::new(&shared, member, span, asked, live, logs, policy, watch);
-    if is_wanted {
-        controller.run(messages);
+    match member {
+        _ if is_wanted => controller.run(messages),
+        // What can't be given back is lost, and counted.
+        Some(member) => drop(member.leave()),
+        None => {}
     }
     let run_end = controller.end();
     controller.wait_for_answers(messages, &threads);
@@ -181,15 +184,16 @@ pub(crate) fn perform(
 fn wait_until_ready(messages: &Receiver<Message>, threads: &Threads) -> bool {
     let mut ready = 0;
     while ready < threads.count() {
-        match messages.recv_timeout(threads::GLANCE) {
-            Ok(Message::Ready) => ready += 1,
-            Ok(message) => {
-                if ends_early(message) {
-                    return false;
-                }
+        let ends = match messages.recv_timeout(threads::GLANCE) {
+            Ok(Message::Ready) => {
+                ready += 1;
+                false
             }
-            Err(_) if threads.ended() > 0 => return false,
-            _ => {}
+            Ok(message) => ends_early(message),
+            Err(_) => threads.ended() > 0,
+        };
+        if ends {
+            return false;
         }
     }
     true

@@ -64,7 +64,11 @@ pub(crate) enum FleetCommand {
     Demo(DemoArgs),
     /// A node of the demonstration
     #[command(hide = true)]
-    DemoNode(RunAt),
+    DemoNode {
+        #[command(flatten)]
+        run: RunAt,
+        rate: Rate,
+    },
 }
 
 /// A run at a store.
@@ -96,11 +100,18 @@ pub(crate) struct Json {
 /// The options of the demonstration.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
-    /// The rate of all nodes together
-    #[arg(long, default_value = "2k/s")]
+    /// The rate of all nodes together, from 100/s to 20k/s
+    #[arg(long, default_value = "2k/s", value_parser = demo_rate)]
     pub(crate) rate: Rate,
 
     /// Write a picture (SVG) of all starts over time, node by node
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+}
+
+/// Each start is a line that a process writes: more would show how fast that is.
+fn demo_rate(text: &str) -> Result<Rate, String> {
+    let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
+    let is_shown = (100.0..=20_000.0).contains(&rate.as_hz());
+    is_shown.then_some(rate).ok_or_else(|| "write a rate from 100/s to 20k/s".to_owned())
 }

@@ -114,7 +114,9 @@ mod tests {
 
     fn results(times: &[u64]) -> Results {
         let mut wait = Histogram::new(3).unwrap();
-        times.iter().for_each(|&ns| wait.record(ns).unwrap());
+        for &ns in times {
+            wait.record(ns).unwrap();
+        }
         let started = wait.len();
         Results {
             counts: Counts { started, statuses: [(200, started)].into(), ..Counts::default() },

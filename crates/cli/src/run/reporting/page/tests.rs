@@ -123,7 +123,8 @@ fn cells(page: &str, id: &str) -> Vec<Vec<String>> {
 fn figures_are_those_of_the_json_object() {
     for seconds in [1, 40, 1_200] {
         let summary = long(seconds, 500);
-        let (page, json) = (html(&summary), serde_json::to_value(Object::new(&summary)).unwrap());
+        let (page, json) =
+            (html(&summary), serde_json::to_value(Object::new(&summary, None)).unwrap());
         let time = |ns: &Value| human::time(Duration::from_nanos(ns.as_u64().unwrap()));
         let kinds = ["wait_time_ns", "service_time_ns", "response_time_ns"];
         for row in &cells(&page, "percentiles")[1..] {

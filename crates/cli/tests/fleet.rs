@@ -1,0 +1,292 @@
+//! Fleets of runs at real servers: where none is installed, a line says so.
+
+#![cfg(unix)]
+
+use nanopace_services::{Engine, Server};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn nanopace(line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.args(line.split_whitespace()).stdin(Stdio::null()).env_remove("NANOPACE_STORE");
+    command
+}
+
+/// Only one fleet at a time: they would take each other's processor time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A node of the run `test`, with its results on standard output.
+fn node(server: &Server, options: &str) -> Child {
+    let line = format!("run --run test -c 4 --threads 1 --json - {options}");
+    let mut command = nanopace(&line);
+    command.env("NANOPACE_STORE", server.url()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// What it ended with, and its results.
+fn ended(child: Child) -> (Output, Value) {
+    let output = child.wait_with_output().unwrap();
+    let results = serde_json::from_slice(&output.stdout);
+    (output.clone(), results.unwrap_or_else(|error| panic!("{error}: {output:?}")))
+}
+
+/// The lines of a node until one of them has the text.
+fn read_until(child: &mut Child, text: &str) -> BufReader<ChildStderr> {
+    let mut progress = BufReader::new(child.stderr.take().unwrap());
+    let (mut all, mut line) = (String::new(), String::new());
+    while !line.contains(text) {
+        line.clear();
+        assert_ne!(progress.read_line(&mut line).unwrap(), 0, "{text}: {all}");
+        all += &line;
+    }
+    progress
+}
+
+/// What a command about the run `test` says, which must succeed.
+fn asked(server: &Server, line: &str) -> String {
+    let output = nanopace(line).env("NANOPACE_STORE", server.url()).output().unwrap();
+    assert!(output.status.success(), "{line}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Waits until a state is as it should be.
+fn wait_until(server: &Server, is_so: impl Fn(&Value) -> bool) -> Value {
+    let began = Instant::now();
+    loop {
+        let mut command = nanopace("fleet status test --json -");
+        let output = command.env("NANOPACE_STORE", server.url()).output().unwrap();
+        // There may be no run yet.
+        let state = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+        if !state.is_null() && is_so(&state) {
+            return state;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{state}: {output:?}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    assert!(status.success(), "{name}");
+}
+
+/// The one whole fleet that the results of all nodes have.
+fn whole(nodes: &[(Output, Value)]) -> &Value {
+    let wholes: Vec<&Value> = nodes.iter().filter_map(|(_, it)| it.get("fleet")).collect();
+    assert_eq!(wholes.len(), 1, "{nodes:?}");
+    wholes[0]
+}
+
+fn sum(nodes: &[(Output, Value)], name: &str) -> u64 {
+    nodes.iter().map(|(_, results)| results[name].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn four_nodes_make_one_load() {
+    let _alone = alone();
+    for engine in Engine::installed() {
+        let server = Server::with(engine).password("secret").start().unwrap();
+        let options = "--nodes 4 --rate 400/s --duration 2s --fail-if ratio>0.5";
+        let nodes: Vec<_> = (0..4).map(|_| node(&server, options)).collect();
+        let nodes: Vec<_> = nodes.into_iter().map(ended).collect();
+        let whole = whole(&nodes);
+        let account = &whole["account"];
+        for (output, results) in &nodes {
+            assert!(output.status.success(), "{engine}: {output:?}");
+            assert!(!format!("{output:?}{results}").contains("secret"), "{results}");
+        }
+        assert_eq!(account["expected"], 800, "{whole}");
+        assert_eq!(account["closes"], true, "{whole}");
+        // On a busy machine the store may seem to be away: what then starts twice is counted.
+        let fired = account["fired"].as_u64().unwrap();
+        assert_eq!((sum(&nodes, "started"), &whole["started"]), (fired, &fired.into()), "{whole}");
+        assert_eq!(whole["completed"], sum(&nodes, "completed"));
+        assert_eq!(whole["wait_time_ns"]["count"], fired);
+        assert_eq!(whole["nodes_with_results"], 4);
+        let lost_and_twice = [&account["lost"], &account["twice"]].map(|n| n.as_i64().unwrap());
+        assert_eq!(fired.cast_signed() + lost_and_twice[0] - lost_and_twice[1], 800, "{whole}");
+        let again = asked(&server, "fleet report test");
+        assert!(again.contains("800 expected") && again.contains("the account closes"), "{again}");
+        assert!(again.contains("p99.9") && !again.contains("secret"), "{again}");
+    }
+}
+
+#[test]
+fn a_node_that_is_interrupted_leaves_and_others_take_its_slots() {
+    let _alone = alone();
+    for engine in Engine::installed() {
+        // Where the machine stops a node for some time, slots may be lost: not each time.
+        assert!((0..5).any(|_| interrupted(engine) == 0), "{engine}");
+    }
+}
+
+/// One of three nodes is interrupted. How many slots are lost.
+fn interrupted(engine: Engine) -> i64 {
+    let server = Server::start(engine).unwrap();
+    let options = "--nodes 3 --rate 300/s --duration 3s";
+    let mut nodes: Vec<_> = (0..3).map(|_| node(&server, options)).collect();
+    let mut progress = read_until(&mut nodes[0], "backlog ");
+    signal(&nodes[0], "-INT");
+    progress.read_to_string(&mut String::new()).unwrap();
+    let nodes: Vec<_> = nodes.into_iter().map(ended).collect();
+    assert!(nodes.iter().all(|(output, _)| output.status.success()), "{engine}: {nodes:?}");
+    let account = &whole(&nodes)["account"];
+    assert_eq!((&account["expected"], &account["closes"]), (&900.into(), &true.into()));
+    assert_eq!(account["fired"], sum(&nodes, "started"), "{account}");
+    let parts: Vec<_> = nodes.iter().map(|(_, results)| results["started"].as_u64()).collect();
+    assert!(parts[0] < parts[1] && parts[0] < parts[2], "{parts:?}");
+    account["lost"].as_i64().unwrap()
+}
+
+#[test]
+fn a_node_that_is_killed_is_accounted_for() {
+    let _alone = alone();
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let options = "--nodes 2 --rate 200/s --duration 4s";
+        let [mut killed, other] = [(); 2].map(|()| node(&server, options));
+        let _progress = read_until(&mut killed, "backlog ");
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        let (output, results) = ended(other);
+        assert!(output.status.success(), "{engine}: {output:?}");
+        let account = &results["fleet"]["account"];
+        assert_eq!((&account["expected"], &account["closes"]), (&800.into(), &true.into()));
+        assert_eq!(results["fleet"]["nodes_with_results"], 1);
+        assert!(account["fired"].as_u64().unwrap() > 600, "{account}");
+    }
+}
+
+#[test]
+fn those_who_wait_say_so_and_can_leave() {
+    let _alone = alone();
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let mut waiting = node(&server, "--nodes 4 --rate 400/s --duration 1min");
+        let mut progress = read_until(&mut waiting, "1 of 4 nodes are here");
+        let state = wait_until(&server, |state| state["nodes"] == 1);
+        assert_eq!((&state["state"], &state["awaited"]), (&"waiting".into(), &4.into()));
+        signal(&waiting, "-INT");
+        let mut told = String::new();
+        progress.read_to_string(&mut told).unwrap();
+        let output = waiting.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0), "{told}");
+        assert!(told.contains("left before the run started"), "{told}");
+        assert_eq!(wait_until(&server, |state| state["nodes"] == 0)["account"], Value::Null);
+    }
+}
+
+#[test]
+fn a_running_fleet_is_steered_from_anywhere() {
+    let _alone = alone();
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let first = node(&server, "--nodes 2 --rate 100/s --duration 10min");
+        let second = node(&server, "--nodes 2 --rate 100/s --duration 10min");
+        wait_until(&server, |state| state["state"] == "running");
+        asked(&server, "fleet rate test 300/s");
+        wait_until(&server, |state| state["shape"].as_str().unwrap().contains("hold 300/s"));
+        asked(&server, "fleet pause test");
+        wait_until(&server, |state| state["state"] == "paused");
+        asked(&server, "fleet resume test");
+        wait_until(&server, |state| state["state"] == "running");
+        // Without a load a node takes the run's.
+        let third = node(&server, "");
+        wait_until(&server, |state| state["nodes"] == 3);
+        let ramp = ["fleet", "shape", "test", "ramp 100/s..200/s 10min"];
+        let mut shape = nanopace("");
+        shape.args(ramp).env("NANOPACE_STORE", server.url());
+        assert!(shape.status().unwrap().success());
+        wait_until(&server, |state| state["shape"].as_str().unwrap().contains("ramp 100/s..200/s"));
+        asked(&server, "fleet stop test");
+        let nodes = [first, second, third].map(ended);
+        assert!(nodes.iter().all(|(output, _)| output.status.success()), "{engine}: {nodes:?}");
+        let whole = whole(&nodes);
+        assert_eq!(whole["account"]["closes"], true, "{whole}");
+        assert_eq!(whole["account"]["fired"], sum(&nodes, "started"), "{whole}");
+        assert!(asked(&server, "fleet status test").contains("test: ended"));
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_in_a_line() {
+    let run = "run --rate 10/s --duration 1s";
+    for (line, told) in [
+        (format!("{run} --run test"), "NANOPACE_STORE"),
+        (format!("{run} --run test --fleet http://:secret@host"), "redis://HOST:PORT/"),
+        (format!("{run} --run test --fleet redis://:secret@127.0.0.1:1/"), "redis://127.0.0.1:1/"),
+        (format!("{run} --run a/b --fleet redis://127.0.0.1:1/"), "checkout-7"),
+        (format!("{run} --fleet redis://127.0.0.1/"), "--run"),
+        (format!("{run} --run test --fleet redis://127.0.0.1/ --shard 1/2"), "leave it out"),
+        (
+            format!("{run} --run test --fleet redis://127.0.0.1/ --strictness 1"),
+            "--skip-later-than",
+        ),
+        (
+            format!("{run} --run test --fleet redis://127.0.0.1/ --max-backlog 1s"),
+            "--skip-later-than",
+        ),
+        (format!("{run} --run test --fleet redis://127.0.0.1/ --requests 5"), "--duration"),
+        ("fleet status test".to_owned(), "NANOPACE_STORE"),
+        ("fleet rate test fast --store redis://127.0.0.1:1/".to_owned(), "rate"),
+        ("fleet stop test --store redis://:secret@127.0.0.1:1/".to_owned(), "does not answer"),
+        ("fleet demo --rate 1/s".to_owned(), "100/s to 20k/s"),
+    ] {
+        refused(&mut nanopace(&line), told);
+    }
+    let recording = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("starts.txt");
+    std::fs::write(&recording, "0.1\n").unwrap();
+    let line = "run --run test --fleet redis://127.0.0.1/ --arrivals";
+    refused(nanopace(line).arg(format!("replay:{}", recording.display())), "recording");
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let store = |line: &str| format!("{line} --store {}", server.url());
+        refused(&mut nanopace(&store("fleet status nothing")), "there is no run nothing");
+        refused(&mut nanopace(&store("fleet pause nothing")), "there is no run nothing");
+        let fleet = format!("run --fleet {} --run", server.url());
+        refused(&mut nanopace(&format!("{fleet} nothing")), "there is no run nothing");
+        refused(&mut nanopace(&format!("{fleet} x --nodes 0 --rate 1/s")), "--nodes 4");
+        let mut other = node(&server, "--nodes 2 --rate 100/s --duration 1min");
+        let _progress = read_until(&mut other, "1 of 2 nodes are here");
+        refused(&mut nanopace(&format!("{fleet} test --rate 7/s")), "hold 100/s");
+        signal(&other, "-INT");
+        other.wait().unwrap();
+    }
+}
+
+/// It ends with status 2, one line, and no password in it.
+fn refused(command: &mut Command, told: &str) {
+    let output = command.output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{command:?}: {error}");
+    assert!(error.starts_with("error: ") && error.lines().count() == 1, "{command:?}: {error}");
+    assert!(error.contains(told) && !error.contains("secret"), "{command:?}: {error}");
+}
+
+#[test]
+fn the_demonstration_shows_a_fleet() {
+    let _alone = alone();
+    if Engine::installed().is_empty() {
+        refused(&mut nanopace("fleet demo"), "install");
+        return;
+    }
+    let svg = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fleet.svg");
+    let output = nanopace("fleet demo --rate 400/s --svg").arg(&svg).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{output:?}");
+    for shown in ["node 2 is killed", "node 5 joins", "4000 expected", "the account closes"] {
+        assert!(text.contains(shown), "{shown}: {text}");
+    }
+    let picture = std::fs::read_to_string(svg).unwrap();
+    let picture = roxmltree::Document::parse(&picture).unwrap();
+    let texts: Vec<_> = picture.descendants().filter_map(|node| node.text()).collect();
+    assert!(texts.concat().contains("node 5 joins"), "{texts:?}");
+}
