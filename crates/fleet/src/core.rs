@@ -150,6 +150,10 @@ impl Core {
         if self.urgent.is_some() {
             return self.urgent.clone();
         }
+        // What it will run without having claimed it, before others do.
+        if self.unmarked.front().is_some_and(|piece| now < self.frames().closes(piece.frame)) {
+            return Some(self.mark());
+        }
         let asks = self.asks(now, is_late);
         let sign = self.asked_at + SIGN_FRAMES * self.frames().frame_ns;
         if asks.is_empty() && now < sign {
@@ -289,13 +293,24 @@ impl Core {
             (Request::Mark { pieces, .. }, Answer::Pieces(clashes)) => {
                 self.unmarked.drain(..pieces.len().min(self.unmarked.len()));
                 for clash in clashes {
-                    self.twice += self.load.slots(clash.frame, &clash.tracks);
+                    self.clashes(&clash, now);
                 }
             }
             (Request::Restore { .. } | Request::Rebase { .. }, _) => self.urgent = None,
             _ => {}
         }
         Ok(())
+    }
+
+    /// Tracks belong to others: it does not run them, if that can be helped.
+    fn clashes(&mut self, clash: &Piece, now: u64) {
+        let is_in_time = now < self.frames().closes(clash.frame);
+        match self.book.entry(clash.frame).and_then(|entry| entry.tracks.as_mut()) {
+            Some(tracks) if is_in_time => {
+                *tracks = tracks.iter().filter(|&track| !clash.tracks.contains(track)).collect();
+            }
+            _ => self.twice += self.load.slots(clash.frame, &clash.tracks),
+        }
     }
 
     fn claimed(&mut self, claim: &Claim, claimed: Claimed, now: u64) -> Result<(), FleetError> {
@@ -414,7 +429,7 @@ impl Core {
     fn runs_blind(&mut self, frame: u64, tracks: &Tracks) {
         self.blind_frames += 1;
         if !tracks.is_empty() {
-            self.unmarked.push_back(Piece { frame, tracks: tracks.clone() });
+            self.unmarked.push_front(Piece { frame, tracks: tracks.clone() });
         }
     }
 
