@@ -2,11 +2,11 @@
 //! time and the store's answers, and says what to ask for and what the pacer may start.
 
 use crate::blind::Blind;
-use crate::book::{Book, Stage};
+use crate::book::{Book, Entry, Stage};
 use crate::error::FleetError;
 use crate::frames::{Frames, LEAD};
 use crate::load::Load;
-use crate::message::{Answer, Ask, Claim, Claimed, Piece, Request, Run, Take};
+use crate::message::{Answer, Ask, Claim, Claimed, Piece, Request, Run, Take, Version};
 use crate::owners::{NodeId, Owners};
 use crate::tracks::Tracks;
 use nanopace::Lease;
@@ -16,10 +16,16 @@ use std::collections::VecDeque;
 mod tests;
 
 /// After an error a node asks again so much later.
-const RETRY_NS: u64 = 5_000_000;
+pub(crate) const RETRY_NS: u64 = 5_000_000;
 
 /// A node that has nothing to claim gives a sign of life after so many frames.
 const SIGN_FRAMES: u64 = 5;
+
+/// A node that was frozen asks for frames that it has missed, but not for more than so many.
+const MISSED: u64 = 256;
+
+/// A node that has come too far by an old load sits out for so many frames at most.
+const SITS_OUT: u64 = 5_000;
 
 /// At most so many pieces are marked in one request.
 const MARKED: usize = 64;
@@ -33,14 +39,18 @@ pub(crate) struct Core {
     book: Book,
     blind: Blind,
     sequence: u64,
+    /// That of the last claim that was answered.
+    answered: u64,
     /// Which part of its own tracks it claims: less than all of them while it is late.
     appetite: f64,
     /// To be asked before anything else.
     urgent: Option<Request>,
     /// Pieces that it has run and that the store may not know of.
     unmarked: VecDeque<Piece>,
-    /// Slots that were started by a node that did not own them.
-    twice: u64,
+    /// Slots that were started and belong to another node.
+    clashes: u64,
+    /// Slots that were started by a load that was not in force any more.
+    strays: u64,
     /// Nothing is asked before this moment.
     asks_from: u64,
     asked_at: u64,
@@ -48,6 +58,9 @@ pub(crate) struct Core {
     is_unanswered: bool,
     /// Frames that it has run without knowing who owns what.
     blind_frames: u64,
+    /// It has started slots of a load that was not in force any more, and its pacer has come so far
+    /// that it has nothing before this frame.
+    resumes: u64,
     /// It takes part up to this frame.
     leaves: Option<u64>,
     is_told_of_end: bool,
@@ -76,14 +89,17 @@ impl Core {
             book: Book::new(first),
             blind,
             sequence: 0,
+            answered: 0,
             appetite: 1.0,
             urgent: None,
             unmarked: VecDeque::new(),
-            twice: 0,
+            clashes: 0,
+            strays: 0,
             asks_from: 0,
             asked_at: 0,
             is_unanswered: false,
             blind_frames: 0,
+            resumes: 0,
             leaves: None,
             is_told_of_end: false,
             over: None,
@@ -117,7 +133,7 @@ impl Core {
     }
 
     pub(crate) fn twice(&self) -> u64 {
-        self.twice
+        self.clashes + self.strays
     }
 
     /// Slots that the pacer was given and that were due by now.
@@ -144,16 +160,16 @@ impl Core {
     /// What is to be asked now. `is_late`: its oldest slot is more than a frame late.
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.turn(now, is_late);
-        if now < self.asks_from || self.over.is_some() {
+        if now < self.asks_from || matches!(self.over, Some(FleetError::Replaced)) {
             return None;
         }
-        if self.urgent.is_some() {
-            return self.urgent.clone();
+        if self.urgent.is_some() || self.over.is_some() {
+            return self.repair();
         }
         let asks = self.asks(now, is_late);
         let sign = self.asked_at + SIGN_FRAMES * self.frames().frame_ns;
         if asks.is_empty() && now < sign {
-            return (!self.unmarked.is_empty()).then(|| self.mark());
+            return self.repair();
         }
         self.asked_at = now;
         self.sequence += 1;
@@ -168,9 +184,11 @@ impl Core {
         }))
     }
 
-    fn mark(&self) -> Request {
-        let pieces = self.unmarked.iter().take(MARKED).cloned().collect();
-        Request::Mark { id: self.run.id.clone(), node: self.node, pieces }
+    /// What the store has to be told, so that it knows what this node has.
+    pub(crate) fn repair(&self) -> Option<Request> {
+        let pieces: Vec<Piece> = self.unmarked.iter().take(MARKED).cloned().collect();
+        let mark = |pieces| Request::Mark { id: self.run.id.clone(), node: self.node, pieces };
+        self.urgent.clone().or_else(|| (!pieces.is_empty()).then(|| mark(pieces)))
     }
 
     /// Opens frames and puts those away that are over.
@@ -197,11 +215,19 @@ impl Core {
     }
 
     fn asks(&self, now: u64, is_late: bool) -> Vec<Ask> {
-        let entries = self.book.entries().filter(|entry| now < self.frames().closes(entry.frame));
+        let is_open = |entry: &&Entry| now < self.frames().closes(entry.frame);
+        let is_missed = |entry: &&Entry| {
+            entry.tracks.is_none()
+                || (entry.stage != Stage::Done && now < self.frames().begins(entry.frame))
+        };
+        let entries = self.book.entries().filter(|entry| is_open(entry) || is_missed(entry));
         let due = entries.filter(|entry| self.due_at(entry.frame, entry.stage, is_late) <= now);
         due.map(|entry| Ask {
             frame: entry.frame,
-            take: self.take(entry.frame, entry.stage, is_late),
+            take: match self.take(entry.frame, entry.stage) {
+                Take::Own { .. } | Take::Share { .. } if !is_open(&entry) => Take::Missed,
+                take => take,
+            },
         })
         .collect()
     }
@@ -227,15 +253,18 @@ impl Core {
         clippy::cast_precision_loss,
         reason = "within the number of tracks"
     )]
-    fn take(&self, frame: u64, stage: Stage, is_late: bool) -> Take {
+    fn take(&self, frame: u64, stage: Stage) -> Take {
+        if frame < self.resumes {
+            return Take::Nothing;
+        }
         let (rank, nodes) = self.run.roster.rank(self.node);
         match stage {
             Stage::Own => {
                 let own = self.frames().own(frame, rank, nodes).len();
                 Take::Own { rank, nodes, most: (self.appetite * own as f64).ceil() as u32 }
             }
-            Stage::Rest if !is_late => Take::Share { nodes: 1 },
-            Stage::Share | Stage::Rest => Take::Share { nodes },
+            Stage::Share => Take::Share { nodes },
+            Stage::Rest => Take::Share { nodes: 1 },
             Stage::Done => Take::Nothing,
         }
     }
@@ -253,7 +282,8 @@ impl Core {
         let stages = entries.map(|entry| self.due_at(entry.frame, entry.stage, false));
         let asks = stages.chain([opens, sign, marks]).min().unwrap_or(u64::MAX);
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
-        let closes = unknown.map(|entry| self.frames().closes(entry.frame)).min();
+        let closes = unknown.map(|entry| self.frames().closes(entry.frame));
+        let closes = closes.filter(|&closes| closes > now).min();
         asks.max(self.asks_from).min(closes.unwrap_or(u64::MAX))
     }
 
@@ -281,7 +311,7 @@ impl Core {
             (Request::Mark { pieces, .. }, Answer::Pieces(clashes)) => {
                 self.unmarked.drain(..pieces.len().min(self.unmarked.len()));
                 for clash in clashes {
-                    self.twice += self.load.slots(clash.frame, &clash.tracks);
+                    self.clashes += self.load.slots(clash.frame, &clash.tracks);
                 }
             }
             (Request::Restore { .. } | Request::Rebase { .. }, _) => self.urgent = None,
@@ -291,34 +321,42 @@ impl Core {
     }
 
     fn claimed(&mut self, claim: &Claim, claimed: Claimed, now: u64) -> Result<(), FleetError> {
+        let knows_less = claimed.known < self.run.versions.len() as u64;
+        let is_repaired = claimed.epoch > self.run.epoch && !knows_less;
+        let has_forgotten = knows_less || (claimed.sequence < self.answered && !is_repaired);
+        self.answered = claim.sequence;
         self.run.origin_us = claimed.origin_us;
         self.run.state = claimed.state;
         self.run.floor = claimed.floor;
-        self.run.epoch = claimed.epoch;
+        self.run.epoch = self.run.epoch.max(claimed.epoch);
+        if is_repaired {
+            self.mark_all();
+        }
+        if has_forgotten {
+            self.restore();
+        }
         let known_until = claimed.versions.first().map_or(u64::MAX, |version| version.from);
         let is_known = |frame: u64| frame < known_until;
-        for (ask, owners) in claim.asks.iter().zip(claimed.owners) {
+        // The store grants nothing to a node that has missed more than one version.
+        let is_granted = claimed.versions.len() <= 1 && !has_forgotten;
+        let asks = if is_granted { &claim.asks[..] } else { &[] };
+        for (ask, owners) in asks.iter().zip(claimed.owners) {
             if is_known(ask.frame) {
-                self.owned(*ask, &owners);
+                self.owned(*ask, &owners, now);
             }
         }
         if let Some(roster) = claimed.roster {
             self.run.roster = roster;
         }
-        for version in claimed.versions {
-            self.load.set(&version)?;
-            self.run.versions.push(version);
-        }
-        if known_until < u64::MAX {
-            self.redo(known_until, now);
-        }
+        self.change_load(claimed.versions, now)?;
         self.blind.ended();
         Ok(())
     }
 
     /// The owners of a frame that it has asked for.
-    fn owned(&mut self, ask: Ask, owners: &Owners) {
+    fn owned(&mut self, ask: Ask, owners: &Owners, now: u64) {
         let own = owners.of(self.node);
+        let is_closed = now >= self.frames().closes(ask.frame);
         let is_below = ask.frame < self.run.floor;
         let partition = self.partition(ask.frame);
         let Some(entry) = self.book.entry(ask.frame) else { return };
@@ -327,6 +365,10 @@ impl Core {
             let tracks: Tracks = partition.iter().chain(own.iter()).collect();
             (entry.tracks, entry.stage) = (Some(tracks.clone()), Stage::Done);
             return self.runs_blind(ask.frame, &tracks);
+        }
+        if entry.tracks.is_none() && own.is_empty() && is_closed && ask.take != Take::Missed {
+            // It may have come too late.
+            return;
         }
         let known = entry.tracks.clone().unwrap_or_default();
         if known.iter().any(|track| !own.contains(track)) && entry.stage != Stage::Done {
@@ -340,24 +382,33 @@ impl Core {
         entry.tracks = Some(own);
     }
 
-    /// The load has another shape from a frame on.
-    fn redo(&mut self, from: u64, now: u64) {
-        let past = self
-            .book
-            .past()
-            .iter()
-            .flat_map(|ran| ran.frames.clone().map(|frame| (frame, ran.tracks.clone())));
-        let stray: Vec<_> = past.filter(|&(frame, _)| frame >= from).collect();
+    /// The load has other versions, the first of them from a frame on.
+    fn change_load(&mut self, versions: Vec<Version>, now: u64) -> Result<(), FleetError> {
+        let Some(from) = versions.first().map(|version| version.from) else { return Ok(()) };
+        let next = self.frames().at(now) + 1;
         // What was run there by the old shape is not what the load has there.
-        for (frame, tracks) in stray {
-            self.twice += self.load.slots(frame, &tracks);
+        let strays = self.book.take_back(from, next);
+        self.strays +=
+            strays.iter().map(|piece| self.load.slots(piece.frame, &piece.tracks)).sum::<u64>();
+        let come_to = if strays.is_empty() { 0 } else { self.load.first(next) };
+        self.unmarked.retain(|piece| !(from..next).contains(&piece.frame));
+        for version in versions {
+            self.load.set(&version)?;
+            self.run.versions.push(version);
         }
-        self.book.forget_leases(from.max(self.frames().at(now)));
+        self.book.forget_leases(from.max(next));
+        self.resumes = (next..next + SITS_OUT)
+            .find(|&frame| self.load.first(frame) >= come_to)
+            .unwrap_or(next + SITS_OUT);
         self.is_told_of_end = false;
         self.book.cut(self.end());
+        Ok(())
     }
 
     fn partition(&self, frame: u64) -> Tracks {
+        if frame < self.resumes {
+            return Tracks::default();
+        }
         let (rank, nodes) = self.run.roster.rank(self.node);
         self.frames().own(frame, rank, nodes)
     }
@@ -365,7 +416,14 @@ impl Core {
     /// The store does not know what this node knows: it is told all of it.
     fn restore(&mut self) {
         self.urgent = Some(Request::Restore { node: self.node, run: Box::new(self.run.clone()) });
+        self.mark_all();
+    }
+
+    /// The store is told all that this node has, because it may not know it any more.
+    fn mark_all(&mut self) {
         self.unmarked.clear();
+        self.clashes = 0;
+        self.book.close_known();
         for ran in self.book.past() {
             for frame in ran.frames.clone().filter(|_| !ran.tracks.is_empty()) {
                 self.unmarked.push_back(Piece { frame, tracks: ran.tracks.clone() });
@@ -388,17 +446,21 @@ impl Core {
         }
     }
 
-    /// Decides what becomes of frames that begin soon and that no answer has come for.
-    pub(crate) fn settle(&mut self, now: u64) {
+    /// Decides what becomes of frames that begin soon and that no answer has come for. The next
+    /// request takes up to `patience_ns` if the store does not answer. A node whose store answers
+    /// has not asked in time, because it was frozen or its thread not run: it still can.
+    pub(crate) fn settle(&mut self, now: u64, patience_ns: u64) {
         let frames = self.frames();
+        let latest = if self.is_unanswered { now + patience_ns } else { now };
+        let oldest = frames.at(now).saturating_sub(MISSED);
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
-        let closed: Vec<u64> =
-            unknown.map(|entry| entry.frame).filter(|&frame| frames.closes(frame) <= now).collect();
-        for frame in closed {
-            // A node that was frozen comes too late: others have claimed what was free. So does one
-            // that has not asked, because it joins or its thread was not run.
+        let closed = unknown.map(|entry| entry.frame).filter(|&frame| {
+            frames.closes(frame) <= latest && (self.is_unanswered || frame < oldest)
+        });
+        for frame in closed.collect::<Vec<u64>>() {
+            // Others have claimed what was free in frames that have begun.
             let begins = frames.begins(frame);
-            let is_blind = self.is_unanswered && now < begins && self.blind.goes_on(begins);
+            let is_blind = now < begins && self.blind.goes_on(begins);
             let tracks = if is_blind { self.partition(frame) } else { Tracks::default() };
             if is_blind {
                 self.runs_blind(frame, &tracks);
@@ -433,18 +495,34 @@ impl Core {
     /// The pacer has taken a change, or it was too late for the change's first frame.
     pub(crate) fn told(&mut self, change: &Change, is_taken: bool) {
         if !is_taken {
+            // Behind the end of the load there is nothing to give up.
+            self.is_told_of_end |= change.frame >= self.book.next();
             return self.book.give_up(change.frame);
         }
         self.book.leased(change.frame);
         self.is_told_of_end |= change.frame + change.leases.len() as u64 > self.end();
     }
 
-    /// Takes part up to the frame that comes next only. Returns the pieces that go back.
-    pub(crate) fn leave(&mut self, now: u64) -> Request {
-        let from = self.frames().at(now) + 1;
-        let pieces = self.book.pieces(from);
-        self.leaves = Some(from);
-        self.book.cut(from);
+    /// The change by which it takes part up to the next frame only.
+    pub(crate) fn last_change(&mut self, now: u64) -> Change {
+        let frame = self.frames().at(now) + 1;
+        let slot = self.load.first(frame);
+        Change { frame, slot, leases: vec![Lease::nothing(u64::MAX)] }
+    }
+
+    /// The pacer has taken the [last change](Core::last_change). What it had behind that goes back.
+    pub(crate) fn leave(&mut self, last: &Change) -> Request {
+        let pieces = self.book.pieces(last.frame);
+        self.leaves = Some(last.frame);
+        self.book.cut(last.frame);
+        self.unmarked.retain(|piece| piece.frame < last.frame);
+        self.is_told_of_end = true;
         Request::Leave { id: self.run.id.clone(), node: self.node, pieces }
+    }
+
+    /// Claims nothing more.
+    pub(crate) fn stop_claiming(&mut self, now: u64) {
+        let from = self.frames().at(now) + 1;
+        self.leaves = Some(self.leaves.map_or(from, |leaves| leaves.min(from)));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::blind::{Blind, WhenBlind};
 use crate::clock::{Leader, RunClock, Sample};
-use crate::core::Core;
+use crate::core::{Core, RETRY_NS};
 use crate::driver::Driver;
 use crate::error::FleetError;
 use crate::frames::Frames;
@@ -222,6 +222,7 @@ impl Fleet {
         run: Run,
     ) -> Result<Node, FleetError> {
         let sample = best_sample(&mut store, &clock, id)?;
+        let patience_ns = u64::try_from(store.timeout().as_nanos()).unwrap_or(u64::MAX) + RETRY_NS;
         let (base_ns, run_ns) = sample.run_at(run.origin_us);
         let run_ns = u64::try_from(run_ns).unwrap_or(0);
         let blind = Blind::new(self.blind.0, self.blind.1);
@@ -241,6 +242,7 @@ impl Fleet {
             pacer: pacer.clone(),
             shared: Arc::clone(&shared),
             commands: receiver,
+            patience_ns,
         };
         let thread = thread::Builder::new().name("nanopace fleet".into()).spawn(|| driver.run())?;
         Ok(Node { pacer, shared, commands: Some(commands), thread: Some(thread), id, head })

@@ -120,6 +120,8 @@ pub(crate) enum Take {
     Own { rank: u32, nodes: u32, most: u32 },
     /// Its share of what is free, as one of so many.
     Share { nodes: u32 },
+    /// All that is free in a frame that it has missed.
+    Missed,
     /// None: it wants to know the owners.
     Nothing,
 }
@@ -230,6 +232,10 @@ pub(crate) struct Claimed {
     pub(crate) origin_us: i64,
     pub(crate) floor: u64,
     pub(crate) epoch: u64,
+    /// The sequence of the last request of this node that the store knew of.
+    pub(crate) sequence: u64,
+    /// How many versions there are.
+    pub(crate) known: u64,
     /// The versions that the node did not know.
     pub(crate) versions: Vec<Version>,
     /// The roster, if the node did not know it.

@@ -43,6 +43,10 @@ impl RedisStore {
         self.connection = None;
     }
 
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     fn connect(&self) -> redis::RedisResult<Connection> {
         let connection = self.client.get_connection_with_timeout(self.timeout)?;
         connection.set_read_timeout(Some(self.timeout))?;
