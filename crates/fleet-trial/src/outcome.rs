@@ -5,6 +5,10 @@ use crate::start::Start;
 use crate::truth::Truth;
 use anyhow::{Result, ensure};
 use nanopace_fleet::{Account, NodeAccount};
+use std::time::Duration;
+
+/// A thread that wakes so much later was not run in time.
+const CALM_MS: u64 = 12;
 
 /// A run that is over.
 #[derive(Clone, Debug)]
@@ -50,12 +54,13 @@ impl Outcome {
         let Outcome { account, truth, .. } = self;
         let again = (truth.repeated(), truth.strays, account.twice());
         ensure!(again == (0, 0, 0), "{again:?} started twice, and no node was blind");
-        ensure!(account.unclaimed == 0, "unclaimed, and no node was blind: {}", self.summary());
-        for (number, fate, _) in &self.nodes {
-            let lost = self.node(*number).map_or(0, |node| node.lost);
-            let is_right = lost == 0 || !matches!(fate, Fate::Finished { .. });
-            ensure!(is_right, "node {number} lives and has lost: {}", self.summary());
+        if !self.had_time(0) {
+            return Ok(());
         }
+        let lives = |fate: &Fate| matches!(fate, Fate::Finished { .. });
+        let living = self.nodes.iter().filter(|(_, fate, _)| lives(fate));
+        let lost = living.filter_map(|(number, ..)| Some(self.node(*number)?.lost)).sum::<i64>();
+        ensure!(account.unclaimed == 0 && lost == 0, "living nodes lost: {}", self.summary());
         Ok(())
     }
 
@@ -68,8 +73,22 @@ impl Outcome {
     /// Whether any node was without the store for a while, as far as it could say so.
     #[must_use]
     pub fn was_blind(&self) -> bool {
-        let is_blind = |fate: &Fate| matches!(fate, Fate::Finished { was_blind: true } | Fate::Failed(_));
-        self.nodes.iter().any(|(_, fate, _)| is_blind(fate))
+        let sees = |fate: &Fate| matches!(fate, Fate::Finished { blind_frames: 0, .. } | Fate::Killed);
+        self.nodes.iter().any(|(_, fate, _)| !sees(fate))
+    }
+
+    /// Whether the machine had time for all nodes but `frozen` of them. Otherwise nodes may come too late
+    /// for slots that nobody else claims, and these are lost.
+    #[must_use]
+    pub fn had_time(&self, frozen: usize) -> bool {
+        let was_run = |fate: &Fate, starts: &[Start]| match fate {
+            Fate::Finished { stalled_ms, .. } => {
+                let wait = starts.iter().map(|start| start.wait).max().unwrap_or_default();
+                *stalled_ms < CALM_MS && wait < Duration::from_millis(CALM_MS)
+            }
+            Fate::Killed | Fate::Failed(_) => true,
+        };
+        self.nodes.iter().filter(|(_, fate, starts)| !was_run(fate, starts)).count() <= frozen
     }
 
     /// In a line.

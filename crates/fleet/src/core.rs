@@ -177,6 +177,8 @@ impl Core {
             id: self.run.id.clone(),
             node: self.node,
             sequence: self.sequence,
+            answered: self.answered,
+            epoch: self.run.epoch,
             versions: self.run.versions.len() as u64,
             roster: self.run.roster.version,
             progress: progress.to_owned(),
@@ -323,7 +325,6 @@ impl Core {
     fn claimed(&mut self, claim: &Claim, claimed: Claimed, now: u64) -> Result<(), FleetError> {
         let knows_less = claimed.known < self.run.versions.len() as u64;
         let is_repaired = claimed.epoch > self.run.epoch && !knows_less;
-        let has_forgotten = knows_less || (claimed.sequence < self.answered && !is_repaired);
         self.answered = claim.sequence;
         self.run.origin_us = claimed.origin_us;
         self.run.state = claimed.state;
@@ -332,13 +333,13 @@ impl Core {
         if is_repaired {
             self.mark_all();
         }
-        if has_forgotten {
+        if knows_less {
             self.restore();
         }
         let known_until = claimed.versions.first().map_or(u64::MAX, |version| version.from);
         let is_known = |frame: u64| frame < known_until;
         // The store grants nothing to a node that has missed more than one version.
-        let is_granted = claimed.versions.len() <= 1 && !has_forgotten;
+        let is_granted = claimed.versions.len() <= 1 && !knows_less;
         let asks = if is_granted { &claim.asks[..] } else { &[] };
         for (ask, owners) in asks.iter().zip(claimed.owners) {
             if is_known(ask.frame) {
@@ -458,9 +459,11 @@ impl Core {
             frames.closes(frame) <= latest && (self.is_unanswered || frame < oldest)
         });
         for frame in closed.collect::<Vec<u64>>() {
-            // Others have claimed what was free in frames that have begun.
+            // Others have claimed what was free in frames that have begun. But one that is blind
+            // already may be a little late.
             let begins = frames.begins(frame);
-            let is_blind = now < begins && self.blind.goes_on(begins);
+            let grace = self.blind.since().map_or(0, |_| frames.begins(LEAD));
+            let is_blind = now < begins + grace && self.blind.goes_on(begins);
             let tracks = if is_blind { self.partition(frame) } else { Tracks::default() };
             if is_blind {
                 self.runs_blind(frame, &tracks);

@@ -98,6 +98,11 @@ pub(crate) struct Claim {
     pub(crate) node: NodeId,
     /// Higher than that of any request of this node before.
     pub(crate) sequence: u64,
+    /// The sequence of the last claim that was answered. A store that does not know of it has
+    /// forgotten something.
+    pub(crate) answered: u64,
+    /// The last epoch that the node has heard of.
+    pub(crate) epoch: u64,
     /// How many versions of the load the node knows.
     pub(crate) versions: u64,
     /// The version of the roster that it knows.
@@ -232,8 +237,6 @@ pub(crate) struct Claimed {
     pub(crate) origin_us: i64,
     pub(crate) floor: u64,
     pub(crate) epoch: u64,
-    /// The sequence of the last request of this node that the store knew of.
-    pub(crate) sequence: u64,
     /// How many versions there are.
     pub(crate) known: u64,
     /// The versions that the node did not know.

@@ -157,6 +157,13 @@ local function ask(run, node, key, frame, take, a, b, most)
   return (owners(run, key, frame))
 end
 
+-- A new epoch: nodes tell what they have, and nothing is claimed in frames that may have been open.
+local function repaired(run, epoch)
+  run.floor = math.floor((now - run.origin_us) / run.frame_us) + LEAD + 1
+  run.epoch = math.max(tonumber(run.epoch), epoch) + 1
+  redis.call('HSET', RUN, 'floor', text(run.floor), 'epoch', text(run.epoch))
+end
+
 local ops = {}
 
 -- name, id, awaited, frame_us, tracks, head_us, has_load, shape, arrivals, seed
@@ -220,11 +227,15 @@ function ops.owners()
   return answer
 end
 
--- node, sequence, versions, roster, progress, then for each ask: key, frame, take, a, b, most
+-- node, sequence, versions, roster, progress, answered, epoch, then for each ask: key, frame, take, a, b, most
 function ops.claim(run)
   local node, sequence, versions = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
-  local before = tonumber(redis.call('HGET', NODES, 'q' .. node) or 0)
-  local is_fresh = sequence > before
+  local known = tonumber(redis.call('HGET', NODES, 'q' .. node) or 0)
+  local is_fresh = sequence > known
+  if known < tonumber(ARGV[9]) and tonumber(run.epoch) <= tonumber(ARGV[10]) then
+    -- The store has gone back.
+    repaired(run, tonumber(ARGV[10]))
+  end
   if is_fresh then
     redis.call('HSET', NODES, 'q' .. node, ARGV[5], 'p' .. node, ARGV[8])
     hear(run, node)
@@ -237,8 +248,8 @@ function ops.claim(run)
   if tostring(run.roster_version) ~= ARGV[7] then
     roster = {tonumber(run.roster_version), run.roster}
   end
-  local answer = {'claimed', now, run.state, run.origin_us, run.floor, tonumber(run.epoch), before, run.version, news, roster}
-  for i = 9, #ARGV, 6 do
+  local answer = {'claimed', now, run.state, run.origin_us, run.floor, tonumber(run.epoch), run.version, news, roster}
+  for i = 11, #ARGV, 6 do
     local key, frame, take = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1]), ARGV[i + 2]
     if not is_fresh or not is_open(run, frame, versions, take) then
       take = 'nothing'
@@ -298,9 +309,7 @@ function ops.restore(run)
     redis.call('RPUSH', VERSIONS, unpack(versions))
     redis.call('HSET', RUN, 'version', #versions, 'from', given.from)
   end
-  run = read()
-  local floor = math.floor((now - run.origin_us) / run.frame_us) + LEAD + 1
-  redis.call('HSET', RUN, 'floor', text(floor), 'epoch', text(math.max(tonumber(run.epoch), epoch) + 1))
+  repaired(read(), epoch)
   keep()
   return {'done', now}
 end

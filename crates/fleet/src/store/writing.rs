@@ -137,6 +137,7 @@ pub(super) fn write(run: &str, request: &Request) -> Text {
         Request::Claim(claim) => {
             text.arg("claim").arg(&claim.id).arg(claim.node).arg(claim.sequence);
             text.arg(claim.versions).arg(claim.roster).arg(&claim.progress);
+            text.arg(claim.answered).arg(claim.epoch);
             claim.asks.iter().for_each(|ask| text.ask((run, &claim.id), ask));
         }
         Request::Mark { id, node, pieces } => {
