@@ -7,6 +7,9 @@ use anyhow::{Result, ensure};
 use nanopace_fleet::{Account, NodeAccount};
 use std::time::Duration;
 
+/// So many slots can be in the hands of a node's threads when it is killed: taken, and not noted.
+const IN_HAND: u64 = 2;
+
 /// A thread that wakes so much later was not run in time.
 const CALM_MS: u64 = 12;
 
@@ -37,11 +40,14 @@ impl Outcome {
         for (number, fate, starts) in &self.nodes {
             let told = self.node(*number).map_or(0, |node| node.fired);
             let started = starts.len() as u64;
-            ensure!(told <= started, "node {number} has told {told} of {started} starts");
+            let in_hand = if *fate == Fate::Killed { IN_HAND } else { 0 };
+            ensure!(told <= started + in_hand, "node {number} has told {told} of {started} starts");
             let has_told = told == started || forgets || *fate == Fate::Killed;
             ensure!(has_told, "node {number} has told {told} of {started} starts, {fate:?}");
         }
-        let (never, lost) = (truth.never().cast_signed(), account.lost());
+        let killed = self.nodes.iter().filter(|(_, fate, _)| *fate == Fate::Killed).count();
+        let lost = account.lost() + (killed as u64 * IN_HAND).cast_signed();
+        let never = truth.never().cast_signed();
         ensure!(never <= lost, "{never} never started, but {lost} lost: {}", self.summary());
         let (repeated, twice) = (truth.repeated() + truth.strays, account.twice());
         let is_counted = repeated <= twice || forgets;
@@ -89,6 +95,16 @@ impl Outcome {
             Fate::Killed | Fate::Failed(_) => true,
         };
         self.nodes.iter().filter(|(_, fate, starts)| !was_run(fate, starts)).count() <= frozen
+    }
+
+    /// For how many milliseconds one of the nodes was not run, at most.
+    #[must_use]
+    pub fn stalled_ms(&self) -> u64 {
+        let stalled = |fate: &Fate| match fate {
+            Fate::Finished { stalled_ms, .. } => *stalled_ms,
+            Fate::Killed | Fate::Failed(_) => 0,
+        };
+        self.nodes.iter().map(|(_, fate, _)| stalled(fate)).max().unwrap_or(0)
     }
 
     /// In a line.

@@ -26,6 +26,8 @@ pub(crate) struct Entry {
     pub(crate) stage: Stage,
     /// The tracks that the node has, as soon as that is known.
     pub(crate) tracks: Option<Tracks>,
+    /// The store has been told of the tracks, or will be: it may not have known of them.
+    pub(crate) is_told: bool,
     /// Those that its pacer has.
     leased: Option<Tracks>,
 }
@@ -70,7 +72,8 @@ impl Book {
     /// Makes entries for the frames before `until`.
     pub(crate) fn open(&mut self, until: u64) {
         for frame in self.next..until {
-            self.entries.push_back(Entry { frame, stage: Stage::Own, tracks: None, leased: None });
+            let (stage, is_told) = (Stage::Own, false);
+            self.entries.push_back(Entry { frame, stage, tracks: None, is_told, leased: None });
         }
         self.next = self.next.max(until);
     }
@@ -137,10 +140,10 @@ impl Book {
         taken
     }
 
-    /// Asks for no more in frames of which tracks are known.
-    pub(crate) fn close_known(&mut self) {
+    /// The store will be told of all tracks that are known.
+    pub(crate) fn tell_known(&mut self) {
         let known = self.entries.iter_mut().filter(|entry| entry.tracks.is_some());
-        known.for_each(|entry| entry.stage = Stage::Done);
+        known.for_each(|entry| entry.is_told = true);
     }
 
     /// The pacer can't have a frame's tracks any more.

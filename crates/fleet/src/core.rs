@@ -61,6 +61,8 @@ pub(crate) struct Core {
     /// It has started slots of a load that was not in force any more, and its pacer has come so far
     /// that it has nothing before this frame.
     resumes: u64,
+    /// What its pacer has from this slot on was by a load that is not in force any more.
+    cut: Option<u64>,
     /// It takes part up to this frame.
     leaves: Option<u64>,
     is_told_of_end: bool,
@@ -100,6 +102,7 @@ impl Core {
             is_unanswered: false,
             blind_frames: 0,
             resumes: 0,
+            cut: None,
             leaves: None,
             is_told_of_end: false,
             over: None,
@@ -187,10 +190,14 @@ impl Core {
     }
 
     /// What the store has to be told, so that it knows what this node has.
-    pub(crate) fn repair(&self) -> Option<Request> {
-        let pieces: Vec<Piece> = self.unmarked.iter().take(MARKED).cloned().collect();
-        let mark = |pieces| Request::Mark { id: self.run.id.clone(), node: self.node, pieces };
-        self.urgent.clone().or_else(|| (!pieces.is_empty()).then(|| mark(pieces)))
+    pub(crate) fn repair(&mut self) -> Option<Request> {
+        if self.urgent.is_some() || self.unmarked.is_empty() {
+            return self.urgent.clone();
+        }
+        self.sequence += 1;
+        let pieces = self.unmarked.iter().take(MARKED).cloned().collect();
+        let (id, node, sequence) = (self.run.id.clone(), self.node, self.sequence);
+        Some(Request::Mark { id, node, sequence, pieces })
     }
 
     /// Opens frames and puts those away that are over.
@@ -240,9 +247,7 @@ impl Core {
             |frames: u64| self.frames().begins(frame.saturating_sub(frames)) + self.delay();
         match stage {
             Stage::Own => before(LEAD),
-            Stage::Share | Stage::Rest if is_late => {
-                self.frames().begins(frame).saturating_sub(self.frames().frame_ns / 2)
-            }
+            Stage::Share | Stage::Rest if is_late => before(1) + self.frames().frame_ns / 8,
             Stage::Share => before(LEAD - 1),
             Stage::Rest => before(LEAD - 2),
             Stage::Done => u64::MAX,
@@ -310,7 +315,8 @@ impl Core {
             (Request::Claim(claim), Answer::Claimed(claimed)) => {
                 self.claimed(claim, claimed, now)?;
             }
-            (Request::Mark { pieces, .. }, Answer::Pieces(clashes)) => {
+            (Request::Mark { pieces, sequence, .. }, Answer::Pieces(clashes)) => {
+                self.answered = *sequence;
                 self.unmarked.drain(..pieces.len().min(self.unmarked.len()));
                 for clash in clashes {
                     self.clashes += self.load.slots(clash.frame, &clash.tracks);
@@ -364,29 +370,30 @@ impl Core {
         if is_below && entry.tracks.is_none() {
             // Nobody can claim it, so each node has its own.
             let tracks: Tracks = partition.iter().chain(own.iter()).collect();
-            (entry.tracks, entry.stage) = (Some(tracks.clone()), Stage::Done);
-            return self.runs_blind(ask.frame, &tracks);
+            return self.runs_blind(ask.frame, tracks, Stage::Done);
         }
         if entry.tracks.is_none() && own.is_empty() && is_closed && ask.take != Take::Missed {
             // It may have come too late.
             return;
         }
         let known = entry.tracks.clone().unwrap_or_default();
-        if known.iter().any(|track| !own.contains(track)) && entry.stage != Stage::Done {
-            return self.restore();
+        if known.iter().any(|track| !own.contains(track)) && !entry.is_told {
+            entry.is_told = true;
+            self.unmarked.push_back(Piece { frame: ask.frame, tracks: known.clone() });
         }
         entry.stage = match ask.take {
             Take::Own { .. } => Stage::Share,
             Take::Share { .. } if entry.stage == Stage::Share => Stage::Rest,
             _ => Stage::Done,
         };
-        entry.tracks = Some(own);
+        entry.tracks = Some(known.iter().chain(own.iter()).collect());
     }
 
     /// The load has other versions, the first of them from a frame on.
     fn change_load(&mut self, versions: Vec<Version>, now: u64) -> Result<(), FleetError> {
         let Some(from) = versions.first().map(|version| version.from) else { return Ok(()) };
-        let next = self.frames().at(now) + 1;
+        let next = self.frames().at(now + self.frames().frame_ns / 8) + 1;
+        self.cut = Some(self.load.first(from.max(next)));
         // What was run there by the old shape is not what the load has there.
         let strays = self.book.take_back(from, next);
         self.strays +=
@@ -424,7 +431,7 @@ impl Core {
     fn mark_all(&mut self) {
         self.unmarked.clear();
         self.clashes = 0;
-        self.book.close_known();
+        self.book.tell_known();
         for ran in self.book.past() {
             for frame in ran.frames.clone().filter(|_| !ran.tracks.is_empty()) {
                 self.unmarked.push_back(Piece { frame, tracks: ran.tracks.clone() });
@@ -439,11 +446,14 @@ impl Core {
         self.urgent = Some(Request::Rebase { id, from_us, to_us: from_us + step_us });
     }
 
-    /// It runs these tracks, and the store does not know it.
-    fn runs_blind(&mut self, frame: u64, tracks: &Tracks) {
+    /// It runs these tracks of a frame, and the store does not know it.
+    fn runs_blind(&mut self, frame: u64, tracks: Tracks, stage: Stage) {
         self.blind_frames += 1;
         if !tracks.is_empty() {
             self.unmarked.push_back(Piece { frame, tracks: tracks.clone() });
+        }
+        if let Some(entry) = self.book.entry(frame) {
+            (entry.tracks, entry.stage, entry.is_told) = (Some(tracks), stage, true);
         }
     }
 
@@ -464,17 +474,22 @@ impl Core {
             let begins = frames.begins(frame);
             let grace = self.blind.since().map_or(0, |_| frames.begins(LEAD));
             let is_blind = now < begins + grace && self.blind.goes_on(begins);
-            let tracks = if is_blind { self.partition(frame) } else { Tracks::default() };
             if is_blind {
-                self.runs_blind(frame, &tracks);
-            }
-            if let Some(entry) = self.book.entry(frame) {
-                (entry.tracks, entry.stage) = (Some(tracks), Stage::Done);
+                // If the store is back in time, there may be more.
+                let tracks = self.partition(frame);
+                self.runs_blind(frame, tracks, Stage::Share);
+            } else if let Some(entry) = self.book.entry(frame) {
+                (entry.tracks, entry.stage) = (Some(Tracks::default()), Stage::Done);
             }
         }
         if self.blind.stops(now) {
             self.over.get_or_insert(FleetError::Lost);
         }
+    }
+
+    /// The pacer has nothing from this slot on, before it is told of another load.
+    pub(crate) fn cut(&mut self) -> Option<u64> {
+        self.cut.take()
     }
 
     /// What the pacer has to be told, if anything.
@@ -506,9 +521,9 @@ impl Core {
         self.is_told_of_end |= change.frame + change.leases.len() as u64 > self.end();
     }
 
-    /// The change by which it takes part up to the next frame only.
+    /// The change by which it takes part no more from a frame on for which others still ask.
     pub(crate) fn last_change(&mut self, now: u64) -> Change {
-        let frame = self.frames().at(now) + 1;
+        let frame = self.frames().at(now + self.frames().frame_ns / 2) + 2;
         let slot = self.load.first(frame);
         Change { frame, slot, leases: vec![Lease::nothing(u64::MAX)] }
     }

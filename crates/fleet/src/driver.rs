@@ -72,9 +72,10 @@ impl<S: Store> Driver<S> {
         let now = self.clock.now_ns();
         let reply = reply.inspect_err(|_| self.core.failed(now))?;
         let sample = Sample { sent_ns, received_ns, store_us: reply.now_us };
-        let versions = self.core.run().versions.len();
         self.core.answered(request, reply.answer, now)?;
-        if self.core.run().versions.len() > versions {
+        if let Some(slot) = self.core.cut() {
+            // Fails only if the thread was not run meanwhile: then some of it starts.
+            let _ = self.pacer.lease(slot, &[]);
             self.pacer.correct_shape(self.core.load().shape().clone());
         }
         let (origin_us, frame_ns) = (self.core.run().origin_us, self.core.run().frames.frame_ns);

@@ -27,6 +27,7 @@ pub(crate) enum Request {
     Mark {
         id: String,
         node: NodeId,
+        sequence: u64,
         pieces: Vec<Piece>,
     },
     /// The store has lost the run, or a part of it: nothing is claimed in frames that may have been

@@ -14,8 +14,7 @@ fn a_load_that_is_too_much_is_late_and_nothing_is_dropped() -> Result<()> {
         let slow = ["--threads", "1", "--busy-us", "2000"];
         let trial = Trial::begin_at(program(), &url, "hold 2k/s 1s", &[&url, &url], &slow)?;
         let outcome = end(trial)?;
-        // Late by themselves, they can say nothing of the machine.
-        assert!(outcome.truth.never() < 200);
+        assert!(outcome.stalled_ms() > 20 || outcome.truth.never() == 0, "{}", outcome.summary());
         let waits = outcome.nodes.iter().flat_map(|(_, _, starts)| starts).map(|start| start.wait);
         // Two threads that start at most 500/s each need a second more.
         assert!(waits.max() > Some(Duration::from_millis(800)));

@@ -16,9 +16,10 @@ fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
         let died = trial.elapsed();
         let outcome = end(trial)?;
         // All that was never started was the dead node's, and soon after its death all is started.
-        let lost = outcome.node(killed).map_or(0, |node| node.lost);
-        assert!(outcome.truth.never().cast_signed() <= lost);
         if outcome.had_time(0) {
+            // Two slots may have been in the hands of its threads.
+            let lost = outcome.node(killed).map_or(0, |node| node.lost);
+            assert!(outcome.truth.never().cast_signed() <= lost + 2);
             let recovered = died + Duration::from_millis(80 + 100);
             assert_eq!(outcome.truth.never_between(recovered, Duration::MAX), 0);
             // Six frames of all nodes.
@@ -58,7 +59,7 @@ fn nodes_join_and_leave_and_nothing_is_lost() -> Result<()> {
             member.leave()?;
         }
         let outcome = end(trial)?;
-        all_started(&outcome, 1);
+        all_started(&outcome, 0);
         // All of them took part.
         assert!(outcome.nodes.iter().all(|(_, _, starts)| starts.len() > 50));
         Ok(())

@@ -44,7 +44,7 @@ fn a_node_that_has_not_asked_in_time_asks_late_and_is_not_blind() {
         assert_eq!(known.map(|tracks| tracks.len()), is_unanswered.then_some(8));
         assert_eq!(core.blind_frames(), u64::from(is_unanswered));
         let missed = Ask { frame: last, take: Take::Missed };
-        assert_eq!(core.asks(now, false).contains(&missed), !is_unanswered);
+        assert!(core.asks(now, false).contains(&missed));
     }
 }
 

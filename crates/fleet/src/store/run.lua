@@ -260,10 +260,13 @@ function ops.claim(run)
   return answer
 end
 
--- node, then for each piece: key, frame, tracks
+-- node, sequence, then for each piece: key, frame, tracks
 function ops.mark(run)
   local node, pieces = tonumber(ARGV[4]), {'pieces', now}
-  for i = 5, #ARGV, 3 do
+  if tonumber(ARGV[5]) > tonumber(redis.call('HGET', NODES, 'q' .. node) or 0) then
+    redis.call('HSET', NODES, 'q' .. node, ARGV[5])
+  end
+  for i = 6, #ARGV, 3 do
     local key, frame = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1])
     local known, first = owners(run, key, frame)
     for _, track in ipairs(list(ARGV[i + 2])) do

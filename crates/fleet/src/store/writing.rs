@@ -140,8 +140,8 @@ pub(super) fn write(run: &str, request: &Request) -> Text {
             text.arg(claim.answered).arg(claim.epoch);
             claim.asks.iter().for_each(|ask| text.ask((run, &claim.id), ask));
         }
-        Request::Mark { id, node, pieces } => {
-            text.arg("mark").arg(id).arg(node).pieces((run, id), pieces);
+        Request::Mark { id, node, sequence, pieces } => {
+            text.arg("mark").arg(id).arg(node).arg(sequence).pieces((run, id), pieces);
         }
         Request::Leave { id, node, pieces } => {
             text.arg("leave").arg(id).arg(node).pieces((run, id), pieces);
