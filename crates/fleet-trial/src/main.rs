@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Parser;
-use nanopace_fleet_trial::node;
+use nanopace_fleet_trial::{chaos, node};
 
 /// A node of a fleet that is tried, or random trials.
 #[derive(Parser)]
@@ -10,10 +10,13 @@ use nanopace_fleet_trial::node;
 enum Command {
     /// Takes part in a run.
     Node(node::Options),
+    /// Makes runs with random faults.
+    Chaos(chaos::Options),
 }
 
 fn main() -> Result<()> {
     match Command::parse() {
         Command::Node(options) => node::run(&options),
+        Command::Chaos(options) => chaos::run(&options),
     }
 }

@@ -3,7 +3,6 @@
 use crate::clock::{Leader, RunClock, Sample};
 use crate::core::Core;
 use crate::error::FleetError;
-use crate::frames::LEAD;
 use crate::message::{Answer, Request};
 use crate::node::{Command, Shared};
 use crate::progress::Progress;
@@ -26,6 +25,8 @@ pub(crate) struct Driver<S> {
     pub(crate) commands: Receiver<Command>,
     /// Slots that were granted and not started.
     pub(crate) not_started: u64,
+    /// A request to a store that does not answer takes so long.
+    pub(crate) patience_ns: u64,
 }
 
 impl<S: Store> Driver<S> {
@@ -37,14 +38,14 @@ impl<S: Store> Driver<S> {
             let wait = self.core.due(now).saturating_sub(now).min(TURN_NS);
             match self.commands.recv_timeout(Duration::from_nanos(wait)) {
                 Ok(Command::Leave(reply)) => {
-                    let _ = reply.send(self.leave(LEAD));
+                    let _ = reply.send(self.leave());
                 }
                 Ok(Command::NotStarted(slots, reply)) => {
                     self.not_started += slots;
                     let _ = reply.send(Ok(()));
                 }
                 Ok(Command::Finish(results, reply)) => {
-                    let _ = reply.send(self.finish(results));
+                    let _ = reply.send(self.finish(&results));
                     return;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -55,7 +56,8 @@ impl<S: Store> Driver<S> {
 
     fn turn(&mut self) {
         let now = self.clock.now_ns();
-        self.core.settle(now);
+        self.core.settle(now, self.patience_ns);
+        self.tell();
         let progress = self.progress(now);
         let is_late = progress.late_ns > self.core.run().frames.frame_ns;
         if let Some(request) = self.core.request(now, is_late, &progress.text()) {
@@ -68,20 +70,22 @@ impl<S: Store> Driver<S> {
         self.shared.set(&self.core, &progress);
     }
 
-    /// One round trip, and what follows from its answer.
-    fn exchange(&mut self, request: &Request) -> Result<(), FleetError> {
+    /// One round trip, and what follows from its answer. Whether this node is the last that is done.
+    fn exchange(&mut self, request: &Request) -> Result<bool, FleetError> {
         let sent_ns = self.clock.base_ns();
         let reply = self.store.call(request);
         let received_ns = self.clock.base_ns();
         let now = self.clock.now_ns();
         let reply = reply.inspect_err(|_| self.core.failed(now))?;
         let sample = Sample { sent_ns, received_ns, store_us: reply.now_us };
-        let versions = self.core.run().versions.len();
+        let is_last = matches!(reply.answer, Answer::Finished { is_last: true });
         take_in(&mut self.core, &mut self.leader, &self.clock, request, reply.answer, sample)?;
-        if self.core.run().versions.len() > versions {
-            self.pacer.go_on_with_shape(self.core.load().shape().clone());
+        if let Some(slot) = self.core.cut() {
+            // Fails only if the thread was not run meanwhile: then some of it starts.
+            let _ = self.pacer.lease(slot, &[]);
+            self.pacer.correct_shape(self.core.load().shape().clone());
         }
-        Ok(())
+        Ok(is_last)
     }
 
     /// Gives the pacer what is known. What it can't take any more, because later slots may have
@@ -107,39 +111,56 @@ impl<S: Store> Driver<S> {
         }
     }
 
-    /// Gives back what it has behind so many frames: what comes before that, others may not claim in
-    /// time.
-    fn leave(&mut self, frames: u64) -> Result<(), FleetError> {
-        let request = self.core.leave(frames, self.clock.now_ns());
-        self.tell();
+    /// Gives back what has not begun.
+    fn leave(&mut self) -> Result<(), FleetError> {
+        let last = loop {
+            let last = self.core.last_change(self.clock.now_ns());
+            // Otherwise the frame has begun just now.
+            if self.pacer.lease(last.slot, &last.leases).is_ok() {
+                break last;
+            }
+        };
+        let request = self.core.leave(&last);
         self.retried(&request).map(drop)
     }
 
-    /// Tells the store what became of its slots, and the user's results.
-    fn finish(&mut self, results: Vec<u8>) -> Result<bool, FleetError> {
-        if self.core.goes_on(self.clock.now_ns()) {
-            // Nobody takes slots any more.
-            self.leave(1)?;
-        }
+    /// Tells the store what became of its slots, and the user's results. A store that has lost the
+    /// run is filled again first.
+    fn finish(&mut self, results: &[u8]) -> Result<bool, FleetError> {
+        self.core.stop_claiming(self.clock.now_ns());
         let mut tries = 0;
-        while !self.core.is_marked() && tries < TRIES {
-            let now = self.clock.now_ns();
-            let progress = self.progress(now).text();
-            if let Some(request) = self.core.request(now, false, &progress) {
-                let failed = self.exchange(&request).is_err();
-                tries += u32::from(failed);
+        loop {
+            let Some(request) = self.last_request(results) else {
+                return Err(FleetError::Replaced);
+            };
+            let is_finish = matches!(request, Request::Finish { .. });
+            match self.exchange(&request) {
+                Err(error) if tries == TRIES => return Err(error),
+                Err(_) => {
+                    tries += 1;
+                    std::thread::sleep(RETRY);
+                }
+                Ok(is_last) if is_finish && self.core.is_marked() => return Ok(is_last),
+                Ok(_) => {}
             }
-            std::thread::sleep(
-                RETRY.min(Duration::from_nanos(self.core.due(now).saturating_sub(now))),
-            );
         }
-        let mut progress = self.progress(self.clock.now_ns());
-        // Nobody holds a slot any more.
-        progress.fired = self.pacer.ledger().granted.saturating_sub(self.not_started);
-        let progress = progress.text();
+    }
+
+    /// What is left to be told.
+    fn last_request(&mut self, results: &[u8]) -> Option<Request> {
+        let now = self.clock.now_ns();
+        let progress = self.progress(now);
+        // Nobody holds slots any more.
+        let fired = self.pacer.ledger().granted.saturating_sub(self.not_started);
+        let progress = Progress { fired, ..progress }.text();
+        if !self.core.is_marked() {
+            return self.core.repair();
+        }
+        if matches!(self.core.over(), Some(FleetError::Replaced)) {
+            return None;
+        }
         let (id, node) = (self.core.run().id.clone(), self.core.node());
-        let answer = self.retried(&Request::Finish { id, node, progress, results })?;
-        Ok(matches!(answer, Answer::Finished { is_last: true }))
+        Some(Request::Finish { id, node, progress, results: results.to_vec() })
     }
 
     fn retried(&mut self, request: &Request) -> Result<Answer, FleetError> {
@@ -170,7 +191,7 @@ pub(crate) fn take_in<C: Clock>(
     match answer {
         // By its clock, no frame or the wrong ones are open.
         Answer::Claimed(claimed) if sample.is_off(clock, claimed.origin_us, frame_ns) => {
-            core.refused(claimed.origin_us, now);
+            core.refused(&claimed, now);
         }
         answer => core.answered(request, answer, now)?,
     }

@@ -2,7 +2,7 @@
 
 use crate::blind::{Blind, WhenBlind};
 use crate::clock::{Leader, RunClock, Sample};
-use crate::core::Core;
+use crate::core::{Core, RETRY_NS};
 use crate::driver::Driver;
 use crate::error::FleetError;
 use crate::frames::{FRAME, Frames};
@@ -180,7 +180,6 @@ impl Fleet {
         let clock = RunClock::standing();
         let trip = round_trip(&mut store, &clock)?;
         let (id, mut run) = self.enter(&mut store, trip)?;
-        store.set_timeout(run.frames.timeout());
         while run.state == State::Waiting {
             let here = u32::try_from(run.roster.nodes.len()).unwrap_or(u32::MAX);
             if watch(here, run.awaited).is_break() {
@@ -231,6 +230,9 @@ impl Fleet {
         run: Run,
     ) -> Result<Node, FleetError> {
         let sample = best_sample(&mut store, &clock, id)?;
+        // What comes from here on can be asked again.
+        store.set_timeout(run.frames.timeout());
+        let patience_ns = u64::try_from(store.patience().as_nanos()).unwrap_or(u64::MAX) + RETRY_NS;
         let (base_ns, run_ns) = sample.run_at(run.origin_us);
         let run_ns = u64::try_from(run_ns).unwrap_or(0);
         let blind = Blind::new(self.blind.0, self.blind.1);
@@ -251,6 +253,7 @@ impl Fleet {
             shared: Arc::clone(&shared),
             commands: receiver,
             not_started: 0,
+            patience_ns,
         };
         let thread = thread::Builder::new().name("nanopace fleet".into()).spawn(|| driver.run())?;
         Ok(Node { pacer, shared, commands: Some(commands), thread: Some(thread), id, head })

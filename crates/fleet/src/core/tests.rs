@@ -30,7 +30,7 @@ fn core() -> Core {
 }
 
 #[test]
-fn a_node_that_has_not_asked_in_time_is_not_blind() {
+fn a_node_that_has_not_asked_in_time_asks_late_and_is_not_blind() {
     for is_unanswered in [false, true] {
         let mut core = core();
         let asked = 20 * FRAME_NS;
@@ -39,10 +39,30 @@ fn a_node_that_has_not_asked_in_time_is_not_blind() {
             core.failed(asked);
         }
         let last = core.book.next() - 1;
-        core.settle(last * FRAME_NS - 1);
-        let known = core.book.entry(last).unwrap().tracks.clone().unwrap();
-        assert_eq!(known.len(), if is_unanswered { 8 } else { 0 });
-        // The one that goes on, too: the request may have taken as long to fail.
-        assert_eq!(core.blind_frames(), 2 * u64::from(is_unanswered));
+        let now = last * FRAME_NS - 1;
+        core.settle(now, 0);
+        let known = core.book.entry(last).unwrap().tracks.clone();
+        assert_eq!(known.map(|tracks| tracks.len()), is_unanswered.then_some(8));
+        assert_eq!(core.blind_frames(), u64::from(is_unanswered));
+        let missed = Ask { frame: last, take: Take::Missed };
+        assert!(core.asks(now, false).contains(&missed));
     }
+}
+
+/// A request takes longer than a frame stays undecided. So it is decided before the request.
+#[test]
+fn a_blind_node_decides_before_it_asks_again() {
+    let mut core = core();
+    core.request(20 * FRAME_NS, false, "");
+    core.failed(20 * FRAME_NS);
+    let last = core.book.next() - 1;
+    core.settle((last - 1) * FRAME_NS, FRAME_NS);
+    assert_eq!(core.book.entry(last).unwrap().tracks.as_ref().map(Tracks::len), Some(8));
+}
+
+/// Late nodes leave nothing.
+#[test]
+fn the_last_that_is_asked_for_is_all_that_is_left() {
+    let core = core();
+    assert_eq!(core.take(30, Stage::Rest), Take::Share { nodes: 1 });
 }

@@ -143,7 +143,8 @@ impl Machine {
         let progress = self.progress()?;
         let now = self.clock.now_ns();
         let Phase::Running(core) = &mut self.phase else { return None };
-        core.settle(now);
+        let patience = core.run().frames.timeout();
+        core.settle(now, u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX));
         let is_late = progress.late_ns > core.run().frames.frame_ns;
         self.late_since = None;
         core.request(now, is_late, &progress.text())

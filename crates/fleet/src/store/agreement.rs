@@ -166,6 +166,9 @@ impl Pair {
                 id,
                 node: *node,
                 sequence: if *late { 1 } else { self.sequence },
+                // The store has gone back if it has not heard of that one.
+                answered: if *stale { self.sequence.saturating_sub(2) } else { 0 },
+                epoch: run.epoch.saturating_sub(*missing),
                 versions: (run.versions.len() as u64).saturating_sub(*missing),
                 roster: run.roster.version.saturating_sub(u64::from(*stale)),
                 progress: format!("{} 0 0 0 0", self.sequence),
@@ -174,7 +177,9 @@ impl Pair {
                     .map(|ask| Ask { frame: frame(&ask.0), take: take(ask) })
                     .collect(),
             }),
-            Step::Mark(node, list) => Request::Mark { id, node: *node, pieces: pieces(list) },
+            Step::Mark(node, list) => {
+                Request::Mark { id, node: *node, sequence: self.sequence, pieces: pieces(list) }
+            }
             Step::Leave(node, list) => {
                 Request::Leave { id, node: *node, from: list.len() as u64, pieces: pieces(list) }
             }
@@ -202,7 +207,7 @@ impl Pair {
                 results: vec![0, 255, 10],
             },
             Step::OtherRun | Step::Lose | Step::Wait(_) => {
-                Request::Mark { id: "other".to_owned(), node: 1, pieces: Vec::new() }
+                Request::Mark { id: "other".to_owned(), node: 1, sequence: 1, pieces: Vec::new() }
             }
         }
     }

@@ -1,9 +1,11 @@
 -- Claims in several frames. A script of its own, because it is run more often than all others.
 
-local function is_open(run, frame, versions)
+-- Until shortly before it begins, a frame is there for all. Then it is for nodes that have missed it.
+local function is_open(run, frame, versions, take)
   local knows = versions == run.version or (versions == run.version - 1 and frame < run.from)
+  local is_closed = now >= begins(run, frame) - run.frame_us / 4
   return knows and run.state == 1 and frame >= run.floor
-    and now >= begins(run, frame - LEAD) and now < begins(run, frame) - run.frame_us / 4
+    and now >= begins(run, frame - LEAD) and is_closed == (take == 'missed')
 end
 
 -- The tracks without an owner. Most often there are none, and looking at each would take long.
@@ -30,7 +32,7 @@ local function ask(run, node, key, frame, take, a, b, most)
         free[#free + 1] = track
       end
     end
-  elseif take == 'share' then
+  elseif take == 'share' or take == 'missed' then
     free = unowned(known)
     for i = #free, math.ceil(#free / a) + 1, -1 do
       free[i] = nil
@@ -39,11 +41,16 @@ local function ask(run, node, key, frame, take, a, b, most)
   return own(key, known, first, free, node)
 end
 
--- node, sequence, versions, roster, progress, then for each ask: key, frame, take, a, b, most
+-- node, sequence, versions, roster, progress, answered, epoch, then for each ask: key, frame, take, a, b, most
 local function claim(run)
   local node, sequence, versions = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
   local last = redis.call('HMGET', NODES, 'q' .. node, 'f' .. node)
-  local is_fresh = sequence > tonumber(last[1] or 0) and not last[2]
+  local known = tonumber(last[1] or 0)
+  local is_fresh = sequence > known and not last[2]
+  if known < tonumber(ARGV[9]) and run.epoch <= tonumber(ARGV[10]) then
+    -- The store has gone back.
+    repaired(run, tonumber(ARGV[10]))
+  end
   if is_fresh then
     hear(run, node, 'q' .. node, ARGV[5], 'p' .. node, ARGV[8])
   end
@@ -55,10 +62,10 @@ local function claim(run)
   if run.roster_version ~= tonumber(ARGV[7]) then
     roster = {run.roster_version, run.roster}
   end
-  local answer = {'claimed', now, run.state, run.origin_us, run.floor, run.epoch, news, roster}
-  for i = 9, #ARGV, 6 do
+  local answer = {'claimed', now, run.state, run.origin_us, run.floor, run.epoch, run.version, news, roster}
+  for i = 11, #ARGV, 6 do
     local key, frame, take = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1]), ARGV[i + 2]
-    if not is_fresh or not is_open(run, frame, versions) then
+    if not is_fresh or not is_open(run, frame, versions, take) then
       take = 'nothing'
     end
     answer[#answer + 1] = ask(run, tonumber(node), key, frame, take,

@@ -137,3 +137,10 @@ local function own(key, known, first, tracks, node)
   return owned
 end
 
+-- A new epoch: nodes tell what they have, and nothing is claimed in frames that may have been open.
+local function repaired(run, epoch)
+  run.floor = math.max(0, math.floor((now - run.origin_us) / run.frame_us) + LEAD + 1)
+  run.epoch = math.max(run.epoch, epoch) + 1
+  redis.call('HSET', RUN, 'floor', text(run.floor), 'epoch', text(run.epoch))
+end
+

@@ -109,22 +109,15 @@ impl Model {
 
     fn restore(&mut self, node: NodeId, known: &Run, now_us: i64) -> Answer {
         let stored = self.stored.get_or_insert_with(|| {
-            let mut run = known.clone();
-            run.roster.version += 1;
-            // As the request is written.
-            run.joined += 64;
+            // Nothing yet: what is known takes its place.
+            let run = Run { versions: Vec::new(), joined: 0, ..known.clone() };
             Stored { run, tended_us: now_us }
         });
         if stored.run.id != known.id {
             return Answer::Other;
         }
         told(&mut self.nodes, node).text.seen_us = now_us;
-        if stored.run.epoch == known.epoch {
-            let passed_us = now_us - stored.run.origin_us;
-            let frame = passed_us.div_euclid(stored.frame_us());
-            stored.run.floor = (frame + LEAD.cast_signed() + 1).try_into().unwrap_or(0);
-            stored.run.epoch += 1;
-        }
+        stored.restore(known, now_us);
         Answer::Done
     }
 }
@@ -162,7 +155,11 @@ impl Stored {
             }
             Request::Owners { chunks, .. } => return Answer::Owners(read(owners, chunks)),
             Request::Claim(claim) => return self.claim(nodes, owners, claim, now_us),
-            Request::Mark { node, pieces, .. } => return self.mark(owners, *node, pieces),
+            Request::Mark { node, sequence, pieces, .. } => {
+                let told = told(nodes, *node);
+                told.sequence = told.sequence.max(*sequence);
+                return self.mark(owners, *node, pieces);
+            }
             Request::Rebase { from_us, to_us, .. } => self.rebase(*from_us, *to_us),
             Request::Change { known, version, .. } => return self.change(*known, version, now_us),
             Request::Leave { node, from, pieces, .. } => {
@@ -266,7 +263,7 @@ impl Stored {
         4 * (self.begins(frame) - now_us) <= self.frame_us()
     }
 
-    fn is_open(&self, frame: u64, versions: u64, now_us: i64) -> bool {
+    fn is_open(&self, frame: u64, versions: u64, is_missed: bool, now_us: i64) -> bool {
         let run = &self.run;
         let (version, from) = (run.versions.len() as u64, run.versions.last());
         let from = from.map_or(0, |latest| latest.from);
@@ -276,7 +273,35 @@ impl Stored {
             && run.state == State::Running
             && frame >= run.floor
             && now_us >= opens
-            && !self.is_closed(frame, now_us)
+            && self.is_closed(frame, now_us) == is_missed
+    }
+
+    /// A node fills the store again.
+    fn restore(&mut self, known: &Run, now_us: i64) {
+        let is_repaired = self.run.epoch > known.epoch;
+        if is_repaired && self.run.versions.len() >= known.versions.len() {
+            return;
+        }
+        let versions = std::mem::take(&mut self.run.versions);
+        if !is_repaired {
+            // As the request is written.
+            let joined = (known.joined + 64).max(self.run.joined);
+            let epoch = known.epoch;
+            self.run = Run { joined, epoch, versions: Vec::new(), ..known.clone() };
+            self.run.roster.version += 1_000;
+            self.tended_us = now_us;
+        }
+        let is_longer = known.versions.len() > versions.len();
+        self.run.versions = if is_longer { known.versions.clone() } else { versions };
+        self.repaired(known.epoch, now_us);
+    }
+
+    /// A new epoch: nodes tell what they have, and nothing is claimed in frames that may have been
+    /// open.
+    fn repaired(&mut self, epoch: u64, now_us: i64) {
+        let floor = self.frame_at(now_us) + LEAD.cast_signed() + 1;
+        self.run.floor = floor.try_into().unwrap_or(0);
+        self.run.epoch = self.run.epoch.max(epoch) + 1;
     }
 
     fn claim(
@@ -288,13 +313,18 @@ impl Stored {
     ) -> Answer {
         let told = told(nodes, claim.node);
         let is_fresh = claim.sequence > told.sequence && !told.text.is_finished;
+        if told.sequence < claim.answered && self.run.epoch <= claim.epoch {
+            // The store has gone back.
+            self.repaired(claim.epoch, now_us);
+        }
         if is_fresh {
             told.sequence = claim.sequence;
             told.text.progress.clone_from(&claim.progress);
             self.hear(nodes, claim.node, now_us);
         }
         let owners = claim.asks.iter().map(|ask| {
-            let is_taken = is_fresh && self.is_open(ask.frame, claim.versions, now_us);
+            let is_missed = ask.take == Take::Missed;
+            let is_taken = is_fresh && self.is_open(ask.frame, claim.versions, is_missed, now_us);
             let take = if is_taken { ask.take } else { Take::Nothing };
             self.ask(owners, claim.node, &Ask { take, ..*ask })
         });
@@ -306,6 +336,7 @@ impl Stored {
             origin_us: run.origin_us,
             floor: run.floor,
             epoch: run.epoch,
+            known: run.versions.len() as u64,
             versions: news.cloned().collect(),
             roster: (run.roster.version != claim.roster).then(|| run.roster.clone()),
             owners,
@@ -323,6 +354,10 @@ impl Stored {
                 let free: Vec<u32> = (0..tracks).filter(|&track| row.owner(track) == 0).collect();
                 let most = free.len().div_ceil(nodes as usize);
                 (free, most)
+            }
+            Take::Missed => {
+                let free: Vec<u32> = (0..tracks).filter(|&track| row.owner(track) == 0).collect();
+                (free, tracks as usize)
             }
             Take::Nothing => (Vec::new(), 0),
         };

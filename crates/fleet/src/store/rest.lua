@@ -86,10 +86,13 @@ function ops.owners()
   return answer
 end
 
--- node, then for each piece: key, frame, tracks
+-- node, sequence, then for each piece: key, frame, tracks
 function ops.mark(run)
   local node, pieces = tonumber(ARGV[4]), {'pieces', now}
-  for i = 5, #ARGV, 3 do
+  if tonumber(ARGV[5]) > tonumber(redis.call('HGET', NODES, 'q' .. ARGV[4]) or 0) then
+    redis.call('HSET', NODES, 'q' .. ARGV[4], ARGV[5])
+  end
+  for i = 6, #ARGV, 3 do
     local key, frame = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1])
     local known, first = owners(run, key, frame)
     local free = {}
@@ -107,30 +110,38 @@ function ops.mark(run)
   return pieces
 end
 
--- node, epoch, origin_us, then fields and values of the run, and its versions behind an empty one
+-- node, epoch, then fields and values of the run, and its versions behind an empty one
 function ops.restore(run)
-  local epoch = tonumber(ARGV[5])
-  if not run then
-    redis.call('DEL', VERSIONS)
-    local i = 6
-    while ARGV[i] ~= '' do
-      redis.call('HSET', RUN, ARGV[i], ARGV[i + 1])
-      i = i + 2
-    end
-    for version = i + 1, #ARGV do
-      redis.call('RPUSH', VERSIONS, ARGV[version])
-    end
-    redis.call('HSET', RUN, 'tended', text(now))
-    run = read()
-  elseif run.id ~= ARGV[3] then
+  local epoch, i = tonumber(ARGV[5]), 6
+  local given, versions = {}, {}
+  while ARGV[i] ~= '' do
+    given[ARGV[i]] = ARGV[i + 1]
+    i = i + 2
+  end
+  for version = i + 1, #ARGV do
+    versions[#versions + 1] = ARGV[version]
+  end
+  if run and run.id ~= ARGV[3] then
     return {'other', now}
   end
   redis.call('HSET', NODES, 's' .. ARGV[4], text(now))
-  if run.epoch ~= epoch then
+  local is_repaired = run and run.epoch > epoch
+  if is_repaired and run.version >= #versions then
     return {'done', now}
   end
-  local floor = math.max(0, math.floor((now - run.origin_us) / run.frame_us) + LEAD + 1)
-  redis.call('HSET', RUN, 'floor', text(floor), 'epoch', text(epoch + 1))
+  if not is_repaired then
+    given.joined = math.max(tonumber(given.joined), run and run.joined or 0)
+    for field, value in pairs(given) do
+      redis.call('HSET', RUN, field, value)
+    end
+    redis.call('HSET', RUN, 'tended', text(now))
+  end
+  if not run or run.version < #versions then
+    redis.call('DEL', VERSIONS)
+    redis.call('RPUSH', VERSIONS, unpack(versions))
+    redis.call('HSET', RUN, 'version', #versions, 'from', given.from)
+  end
+  repaired(read(), epoch)
   keep()
   return {'done', now}
 end
