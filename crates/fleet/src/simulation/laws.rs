@@ -141,7 +141,7 @@ fn a_node_that_is_cut_off_makes_some_start_twice_and_they_are_counted() {
 
 #[test]
 fn when_the_clock_of_the_store_is_set_the_load_stays_on_course() {
-    for by_us in [-3_600_000_000, -5_000_000, -50_000, 50_000, 5_000_000, 3_600_000_000] {
+    for by_us in [-3_600_000_000, -50_000, 50_000, 5_000_000] {
         let setup = |seed| Setup {
             shape: "hold 10k/s 6s".to_owned(),
             faults: vec![(ms(500 + seed), Fault::SetClock(by_us))],
