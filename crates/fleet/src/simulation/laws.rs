@@ -199,3 +199,14 @@ fn requests_that_arrive_late_and_twice_change_nothing() {
         assert_eq!(outcome.account, (30_000, 0, 0));
     });
 }
+
+#[test]
+fn a_node_learns_how_much_its_clock_differs() {
+    let at = |shape: &str| {
+        let (shape, drift_ppm) = (shape.to_owned(), 200.0);
+        simulate(&Setup { nodes: 8, shape, drift_ppm, ..Setup::default() }).start_error
+    };
+    // What there is of the error comes from the beginning.
+    let [short, long] = [at("hold 1k/s 5s"), at("hold 1k/s 50s")];
+    assert!(long < short / 2, "{short:?} {long:?}");
+}
