@@ -59,6 +59,10 @@ figures *options:
 fleet-figures:
     cargo run --release -p nanopace-benches --bin fleet
 
+# What a fleet of up to 500 nodes would achieve: a simulation, for docs/SCALING.md. Some seconds.
+fleet-simulation:
+    cargo run --release -p nanopace-benches --bin fleet-simulation -- docs/figures/fleet.svg
+
 # Pages of different runs, and pictures of them at the width of a desk and of a phone, light and dark. Look at them.
 page: (needs "/usr/bin/chromium" "--no-install-recommends chromium fonts-dejavu-core")
     crates/cli/tests/pages "{{ target }}/pages"

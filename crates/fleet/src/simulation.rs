@@ -1,5 +1,5 @@
 //! A fleet on virtual time, without threads and connections: for tests, and for figures of fleets that
-//! are larger than what can be measured. The nodes are those of real fleets ([`Core`](crate::core)
+//! are larger than what can be measured. The nodes are those of real fleets (what they do and when,
 //! and the clock that follows the store's), and the store decides as the real one. The network, how
 //! long the store takes, and the clocks of machines are assumed: see [`Setup`].
 //!
