@@ -192,7 +192,7 @@ fn happen(fault: &Fault, trial: &mut Trial, server: &mut Server, proxies: &[Prox
         }
         // The load may be over, or the store just lost.
         Fault::SetRate(rate) => {
-            trial.control().set_rate(format!("{rate}/s").parse()?).unwrap_or(())
+            trial.control().set_rate(format!("{rate}/s").parse()?).unwrap_or(());
         }
     }
     Ok(())
