@@ -473,6 +473,19 @@ mod tests {
     }
 
     #[test]
+    fn what_a_node_that_leaves_gives_back_can_still_be_claimed() {
+        for now in (0..2 * FRAME_NS).step_by(1_000_000) {
+            let (mut leaver, from) = newcomer();
+            let (other, _) = newcomer();
+            let now = from + now;
+            let Request::Leave { from, .. } = leaver.leave(now) else { panic!("it leaves") };
+            // Others look for what is left half a frame later at the earliest.
+            assert!(other.due_at(from, Stage::Rest, false) > now + FRAME_NS / 2, "{now}");
+            assert!(from <= other.frames().at(now) + LEAD, "it stays no longer than it must");
+        }
+    }
+
+    #[test]
     fn a_newcomer_starts_nothing_before_it_knows_what_others_have() {
         let (mut core, now) = newcomer();
         assert_eq!(frames_with_slots(&mut core, now), 0);
