@@ -30,6 +30,9 @@ Examples:
   nanopace search --url http://127.0.0.1:8080/ --until \"p99 response < 20ms\"
                                                the highest rate that keeps this
   nanopace calibrate                           which rates and pauses suit this machine
+  nanopace run --fleet redis://10.0.0.7/ --run checkout --nodes 4 --rate 10k/s
+                                               four machines that make one load
+  nanopace fleet status checkout               how such a fleet is; from anywhere
   nanopace limit --compare --phases            how limiters decide about the same requests
 
 Write times as 500us, 20ms, 1.5s or 2min. During a run on a terminal, + and - change the

@@ -299,3 +299,54 @@ fn results(stats: &OperationStats) -> Results {
         response: stats.response.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+
+    fn invited(line: &str) -> anyhow::Result<Option<Invitation>> {
+        let words = format!("nanopace run --fleet redis://127.0.0.1:1/ --run test {line}");
+        let command = Cli::read(words.split_whitespace().map(Into::into))?;
+        let crate::args::Command::Run(args) = command else { panic!("{line} is a run") };
+        refuse_what_is_not_shared(&args)?;
+        Invitation::new(&args, Duration::from_secs(10))
+    }
+
+    fn load(line: &str) -> Option<String> {
+        let words = format!("nanopace run --run test {line}");
+        let command = Cli::read(words.split_whitespace().map(|word| word.replace('_', " ").into()));
+        let Ok(crate::args::Command::Run(args)) = command else { panic!("{line} is a run") };
+        let shape = args.fleet.gives_load.then(|| shape(&args, Duration::from_secs(10)).unwrap());
+        shape.map(|shape| shape.to_string())
+    }
+
+    #[test]
+    fn the_load_of_a_fleet_ends_like_that_of_a_run() {
+        for (line, expected) in [
+            ("", None),
+            ("--nodes 4 -c 7", None),
+            ("--rate 7/s", Some("hold 7/s 10s")),
+            ("--seed 3", Some("hold 5000/s 10s")),
+            ("--rate 7/s --duration 1min --warmup 5s", Some("hold 7/s 65s")),
+            ("--shape hold_7/s_20s --warmup 5s", Some("hold 7/s 20s")),
+            ("--shape hold_7/s_20s,_hold_9/s_20s --duration 15s --warmup 5s", Some("hold 7/s 20s")),
+        ] {
+            let parsed = |text: &str| text.parse::<Shape>().unwrap().to_string();
+            assert_eq!(load(line), expected.map(parsed), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_store_that_does_not_answer_is_found_before_anything_starts() {
+        let told = format!("{:#}", invited("--rate 7/s").unwrap_err());
+        assert!(told.contains("does not answer"), "{told}");
+    }
+
+    #[test]
+    fn a_standing_is_a_few_words() {
+        let alone = Standing { nodes: 1, blind: None, is_paused: false, is_over: false };
+        let blind = Standing { nodes: 4, blind: Some(Duration::from_millis(1_230)), ..alone };
+        assert_eq!([alone, blind].map(|it| it.to_string()), ["1 node", "4 nodes, blind for 1.2 s"]);
+    }
+}
