@@ -81,7 +81,7 @@ impl Cli {
         let definition = Cli::command();
         let matches = config::matches(&definition, words.into_iter().collect())?;
         if let Some(config) = config::asked_for(&definition, &matches)? {
-            return Ok(Command::PrintConfig(config));
+            return Ok(Command::PrintConfig(without_secret(&config)));
         }
         let mut command = Cli::from_arg_matches(&matches).map(Cli::into_command)?;
         match &mut command {
@@ -105,6 +105,15 @@ impl Cli {
     pub(crate) fn into_command(self) -> Command {
         self.command.unwrap_or_else(|| Command::Run(Box::new(self.run)))
     }
+}
+
+/// A configuration, without the password of a fleet's store: that can be in the environment.
+fn without_secret(config: &str) -> String {
+    let line = |line: &str| match line.strip_prefix("fleet = ") {
+        Some(url) => format!("fleet = \"{}\"\n", without_password(url.trim_matches('"'))),
+        None => format!("{line}\n"),
+    };
+    config.lines().map(line).collect()
 }
 
 #[cfg(test)]

@@ -238,6 +238,9 @@ fn what_is_wrong_is_said_in_a_line() {
     ] {
         refused(&mut nanopace(&line), told);
     }
+    let line = "run --run test --fleet redis://:secret@host:1/2 --print-config";
+    let config = String::from_utf8(nanopace(line).output().unwrap().stdout).unwrap();
+    assert!(config.contains("\nfleet = \"redis://host:1/2\"\n"), "{config}");
     let recording = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("starts.txt");
     std::fs::write(&recording, "0.1\n").unwrap();
     let line = "run --run test --fleet redis://127.0.0.1/ --arrivals";

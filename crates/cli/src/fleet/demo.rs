@@ -36,8 +36,8 @@ pub(crate) fn perform(args: &DemoArgs) -> anyhow::Result<(io::Result<()>, bool)>
     let svg = args.svg.as_deref().map(create_file).transpose()?;
     let engine = Engine::ALL.into_iter().find(|engine| engine.is_installed());
     let engine = engine.with_context(|| {
-        let ways = Engine::ALL.map(|engine| format!("{engine} {}", engine.how_to_install()));
-        format!("a fleet needs a store, and there is none on PATH: install {}", ways.join(", or "))
+        let ways = Engine::ALL.map(|it| format!("{} ({})", it.program(), it.how_to_install()));
+        format!("a fleet needs a store, and none is on PATH: install {}", ways.join(" or "))
     })?;
     let interrupt = Interrupt::on_signals(1, || ())?;
     let server = Server::start(engine).with_context(|| format!("cannot start {engine}"))?;
