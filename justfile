@@ -51,6 +51,10 @@ bench *options:
 figures *options:
     cargo run --release -p nanopace-benches --bin figures -- --record {{ options }}
 
+# What a fleet of processes on this machine achieves, and what it costs the store; two minutes (needs redis-server or valkey-server).
+fleet-figures:
+    cargo run --release -p nanopace-benches --bin fleet
+
 # Pages of different runs, and pictures of them at the width of a desk and of a phone, light and dark. Look at them.
 page: (needs "/usr/bin/chromium" "--no-install-recommends chromium fonts-dejavu-core")
     crates/cli/tests/pages "{{ target }}/pages"

@@ -104,10 +104,13 @@ impl Book {
 
     /// The leases from a frame on, as far as tracks are known.
     pub(crate) fn leases(&self, from: u64, load: &mut Load) -> Vec<Lease> {
-        let known = self.entries.iter().skip_while(|entry| entry.frame < from);
-        let known =
-            known.map_while(|entry| entry.tracks.as_ref().map(|tracks| (entry.frame, tracks)));
-        known.map(|(frame, tracks)| load.lease(frame, tracks)).collect()
+        self.known(from).map(|(frame, tracks)| load.lease(frame, tracks)).collect()
+    }
+
+    /// The tracks from a frame on, as far as they are known.
+    pub(crate) fn known(&self, from: u64) -> impl Iterator<Item = (u64, &Tracks)> {
+        let known = self.entries.iter().skip_while(move |entry| entry.frame < from);
+        known.map_while(|entry| entry.tracks.as_ref().map(|tracks| (entry.frame, tracks)))
     }
 
     /// The pacer has what is known from a frame on.

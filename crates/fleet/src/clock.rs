@@ -7,11 +7,11 @@ use std::sync::Arc;
 /// The moments of a run, in nanoseconds since it began. It never goes back and makes no steps: it
 /// runs a little faster or slower than the machine's clock.
 #[derive(Clone, Debug)]
-pub(crate) struct RunClock(Arc<Inner>);
+pub(crate) struct RunClock<C = TscClock>(Arc<Inner<C>>);
 
 #[derive(Debug)]
-struct Inner {
-    base: TscClock,
+struct Inner<C> {
+    base: C,
     /// Written by the node's thread alone; readers get all of it or the one before.
     line: AtomicCell<Line>,
 }
@@ -42,8 +42,15 @@ impl Line {
 impl RunClock {
     /// It stands at the beginning of the run.
     pub(crate) fn standing() -> RunClock {
+        RunClock::over(TscClock::new())
+    }
+}
+
+impl<C: Clock> RunClock<C> {
+    /// One that stands, over another clock of the machine.
+    pub(crate) fn over(base: C) -> RunClock<C> {
         let line = Line { base_ns: 0, run_ns: 0, faster_ppb: STANDS };
-        RunClock(Arc::new(Inner { base: TscClock::new(), line: AtomicCell::new(line) }))
+        RunClock(Arc::new(Inner { base, line: AtomicCell::new(line) }))
     }
 
     pub(crate) fn base_ns(&self) -> u64 {
@@ -67,7 +74,7 @@ impl RunClock {
     }
 }
 
-impl Clock for RunClock {
+impl<C: Clock> Clock for RunClock<C> {
     fn now(&self) -> Nanos {
         Nanos::from_nanos(self.now_ns())
     }
@@ -94,6 +101,24 @@ impl Sample {
     pub(crate) fn run_at(&self, origin_us: i64) -> (u64, i64) {
         (self.middle_ns(), (self.store_us - origin_us).saturating_mul(1_000))
     }
+
+    /// How far the store is ahead of a clock that follows it.
+    fn ahead_ns<C: Clock>(&self, clock: &RunClock<C>, origin_us: i64) -> i64 {
+        let (at_ns, run_ns) = self.run_at(origin_us);
+        run_ns - clock.0.line.load().at(at_ns).cast_signed()
+    }
+
+    /// Whether the store's clock is off by more than a frame, whichever way took the time of the round
+    /// trip.
+    pub(crate) fn is_off<C: Clock>(
+        &self,
+        clock: &RunClock<C>,
+        origin_us: i64,
+        frame_ns: u64,
+    ) -> bool {
+        let most_ns = frame_ns + self.round_trip_ns() / 2;
+        self.ahead_ns(clock, origin_us).unsigned_abs() > most_ns
+    }
 }
 
 /// Leads a clock by the round trips that took the least time.
@@ -103,17 +128,20 @@ pub(crate) struct Leader {
     since_ns: u64,
     /// How often in a row the store's clock was far off.
     steps: u32,
+    /// How much slower than the store's the machine's clock has turned out to be, in parts of 10^9.
+    slower_ppb: i64,
 }
 
-/// The clock is led anew after so long, and what it is off is made up for in twice that.
+/// The clock is led anew after so long, and what it is off is made up for in twice that. If clocks
+/// always differ by as much, that is learnt in some ten times that.
 const WINDOW_NS: u64 = 1_000_000_000;
 
 impl Leader {
     /// Takes a round trip into account. Returns how far the store's clock has been set, in
     /// microseconds, when it has been.
-    pub(crate) fn take(
+    pub(crate) fn take<C: Clock>(
         &mut self,
-        clock: &RunClock,
+        clock: &RunClock<C>,
         sample: Sample,
         origin_us: i64,
         frame_ns: u64,
@@ -127,15 +155,16 @@ impl Leader {
         }
         let best = self.best.take()?;
         self.since_ns = sample.received_ns;
-        let (at_ns, run_ns) = best.run_at(origin_us);
-        let off_ns = run_ns - clock.0.line.load().at(at_ns).cast_signed();
+        let off_ns = best.ahead_ns(clock, origin_us);
         if off_ns.unsigned_abs() > frame_ns {
             self.steps += 1;
             return (self.steps > 1).then_some(off_ns / 1_000);
         }
         self.steps = 0;
-        // A nanosecond in each second is one part of 10^9.
-        clock.lead((off_ns / 2).clamp(-MOST_PPB, MOST_PPB));
+        // A nanosecond in each second is one part of 10^9. A sixteenth is as much as can be learnt
+        // from each window without swinging, if half of what it is off is made up for.
+        self.slower_ppb = (self.slower_ppb + off_ns / 16).clamp(-MOST_PPB, MOST_PPB);
+        clock.lead((self.slower_ppb + off_ns / 2).clamp(-MOST_PPB, MOST_PPB));
         None
     }
 }

@@ -108,8 +108,8 @@ impl Control {
     /// [`FleetError::NoRun`], [`FleetError::Waiting`] and [`FleetError::Store`].
     pub fn account(&self) -> Result<Account, FleetError> {
         let Now { run, mut load, elapsed_ns } = self.started()?;
-        // Of the frame that runs now, some slots may have started.
-        let now = run.frames.at(elapsed_ns) + 1;
+        // Of the frame that runs now, some slots may have started, and nodes may be a little ahead.
+        let now = run.frames.at(elapsed_ns + run.frames.frame_ns / 4) + 1;
         let until = load.end().unwrap_or(u64::MAX).min(left(&run).unwrap_or(now));
         account(&mut *self.store(), &run, &mut load, until)
     }

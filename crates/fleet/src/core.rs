@@ -12,6 +12,9 @@ use crate::tracks::Tracks;
 use nanopace::Lease;
 use std::collections::VecDeque;
 
+#[cfg(test)]
+mod tests;
+
 /// After an error a node asks again so much later.
 const RETRY_NS: u64 = 5_000_000;
 
@@ -41,12 +44,14 @@ pub(crate) struct Core {
     /// Nothing is asked before this moment.
     asks_from: u64,
     asked_at: u64,
+    /// The store has not answered the last request.
+    is_unanswered: bool,
+    /// Frames that it has run without knowing who owns what.
+    blind_frames: u64,
     /// It takes part up to this frame.
     leaves: Option<u64>,
     is_told_of_end: bool,
     over: Option<FleetError>,
-    /// It knows what others have.
-    is_informed: bool,
 }
 
 /// What the pacer has to be told.
@@ -77,10 +82,11 @@ impl Core {
             twice: 0,
             asks_from: 0,
             asked_at: 0,
+            is_unanswered: false,
+            blind_frames: 0,
             leaves: None,
             is_told_of_end: false,
             over: None,
-            is_informed: false,
             run,
         })
     }
@@ -104,6 +110,10 @@ impl Core {
     /// Since when the node runs without the store.
     pub(crate) fn blind_since(&self) -> Option<u64> {
         self.blind.since()
+    }
+
+    pub(crate) fn blind_frames(&self) -> u64 {
+        self.blind_frames
     }
 
     pub(crate) fn twice(&self) -> u64 {
@@ -139,6 +149,10 @@ impl Core {
         }
         if self.urgent.is_some() {
             return self.urgent.clone();
+        }
+        // What it will run without having claimed it, before others do.
+        if self.unmarked.front().is_some_and(|piece| now < self.frames().closes(piece.frame)) {
+            return Some(self.mark());
         }
         let asks = self.asks(now, is_late);
         let sign = self.asked_at + SIGN_FRAMES * self.frames().frame_ns;
@@ -183,7 +197,7 @@ impl Core {
     fn delay(&self) -> u64 {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let eighth = self.frames().frame_ns / 8;
-        eighth + eighth * u64::from(rank) / u64::from(nodes)
+        eighth + 3 * eighth * u64::from(rank) / u64::from(nodes)
     }
 
     fn asks(&self, now: u64, is_late: bool) -> Vec<Ask> {
@@ -243,13 +257,22 @@ impl Core {
         let stages = entries.map(|entry| self.due_at(entry.frame, entry.stage, false));
         let asks = stages.chain([opens, sign, marks]).min().unwrap_or(u64::MAX);
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
-        let closes = unknown.map(|entry| self.frames().closes(entry.frame)).min();
+        let closes = unknown.map(|entry| self.decides(entry.frame)).min();
         asks.max(self.asks_from).min(closes.unwrap_or(u64::MAX))
     }
 
     /// The store has not answered.
     pub(crate) fn failed(&mut self, now: u64) {
         self.asks_from = now + RETRY_NS;
+        self.is_unanswered = true;
+    }
+
+    /// The store has answered a claim by a clock that has been set: that is no answer, and asking again
+    /// at once does not help. When the run began by that clock is news.
+    pub(crate) fn refused(&mut self, origin_us: i64, now: u64) {
+        self.run.origin_us = origin_us;
+        self.is_unanswered = true;
+        self.asks_from = now + self.frames().frame_ns;
     }
 
     /// The answer to the last request.
@@ -260,6 +283,7 @@ impl Core {
         now: u64,
     ) -> Result<(), FleetError> {
         self.asks_from = 0;
+        self.is_unanswered = false;
         match (request, answer) {
             (_, Answer::Gone) => self.restore(),
             (_, Answer::Other) => self.over = Some(FleetError::Replaced),
@@ -269,7 +293,7 @@ impl Core {
             (Request::Mark { pieces, .. }, Answer::Pieces(clashes)) => {
                 self.unmarked.drain(..pieces.len().min(self.unmarked.len()));
                 for clash in clashes {
-                    self.twice += self.load.slots(clash.frame, &clash.tracks);
+                    self.clashes(&clash, now);
                 }
             }
             (Request::Restore { .. } | Request::Rebase { .. }, _) => self.urgent = None,
@@ -278,7 +302,24 @@ impl Core {
         Ok(())
     }
 
+    /// Tracks belong to others: it does not run them, if that can be helped.
+    fn clashes(&mut self, clash: &Piece, now: u64) {
+        let is_in_time = now < self.frames().closes(clash.frame);
+        match self.book.entry(clash.frame).and_then(|entry| entry.tracks.as_mut()) {
+            Some(tracks) if is_in_time => {
+                *tracks = tracks.iter().filter(|&track| !clash.tracks.contains(track)).collect();
+            }
+            _ => self.twice += self.load.slots(clash.frame, &clash.tracks),
+        }
+    }
+
     fn claimed(&mut self, claim: &Claim, claimed: Claimed, now: u64) -> Result<(), FleetError> {
+        // Another node has filled the store again, with what it knew.
+        if claimed.floor != self.run.floor
+            || (claimed.epoch != self.run.epoch && claimed.origin_us == self.run.origin_us)
+        {
+            self.mark_all();
+        }
         self.run.origin_us = claimed.origin_us;
         self.run.state = claimed.state;
         self.run.floor = claimed.floor;
@@ -293,15 +334,15 @@ impl Core {
         if let Some(roster) = claimed.roster {
             self.run.roster = roster;
         }
-        for version in claimed.versions {
-            self.load.set(&version)?;
-            self.run.versions.push(version);
-        }
         if known_until < u64::MAX {
+            self.stray(known_until);
+            for version in claimed.versions {
+                self.load.set(&version)?;
+                self.run.versions.push(version);
+            }
             self.redo(known_until, now);
         }
         self.blind.ended();
-        self.is_informed = true;
         Ok(())
     }
 
@@ -314,9 +355,8 @@ impl Core {
         if is_below && entry.tracks.is_none() {
             // Nobody can claim it, so each node has its own.
             let tracks: Tracks = partition.iter().chain(own.iter()).collect();
-            self.unmarked.push_back(Piece { frame: ask.frame, tracks: tracks.clone() });
-            (entry.tracks, entry.stage) = (Some(tracks), Stage::Done);
-            return;
+            (entry.tracks, entry.stage) = (Some(tracks.clone()), Stage::Done);
+            return self.runs_blind(ask.frame, &tracks);
         }
         let known = entry.tracks.clone().unwrap_or_default();
         if known.iter().any(|track| !own.contains(track)) && entry.stage != Stage::Done {
@@ -330,18 +370,18 @@ impl Core {
         entry.tracks = Some(own);
     }
 
+    /// What was run from a frame on by a shape that had been replaced there is not what the load has.
+    fn stray(&mut self, from: u64) {
+        let past = self.book.past().iter().filter(|ran| ran.frames.end > from);
+        for ran in past {
+            for frame in ran.frames.start.max(from)..ran.frames.end {
+                self.twice += self.load.slots(frame, &ran.tracks);
+            }
+        }
+    }
+
     /// The load has another shape from a frame on.
     fn redo(&mut self, from: u64, now: u64) {
-        let past = self
-            .book
-            .past()
-            .iter()
-            .flat_map(|ran| ran.frames.clone().map(|frame| (frame, ran.tracks.clone())));
-        let stray: Vec<_> = past.filter(|&(frame, _)| frame >= from).collect();
-        // What was run there by the old shape is not what the load has there.
-        for (frame, tracks) in stray {
-            self.twice += self.load.slots(frame, &tracks);
-        }
         self.book.forget_leases(from.max(self.frames().at(now)));
         self.is_told_of_end = false;
         self.book.cut(self.end());
@@ -355,6 +395,11 @@ impl Core {
     /// The store does not know what this node knows: it is told all of it.
     fn restore(&mut self) {
         self.urgent = Some(Request::Restore { node: self.node, run: Box::new(self.run.clone()) });
+        self.mark_all();
+    }
+
+    /// The store is told of all pieces again.
+    fn mark_all(&mut self) {
         self.unmarked.clear();
         for ran in self.book.past() {
             for frame in ran.frames.clone().filter(|_| !ran.tracks.is_empty()) {
@@ -370,20 +415,38 @@ impl Core {
         self.urgent = Some(Request::Rebase { id, from_us, to_us: from_us + step_us });
     }
 
+    /// When it is decided what becomes of a frame that no answer has come for. Without the store it is
+    /// a frame ahead, because the next request may take most of a frame to fail.
+    fn decides(&self, frame: u64) -> u64 {
+        if self.is_unanswered {
+            self.frames().begins(frame.saturating_sub(1))
+        } else {
+            self.frames().closes(frame)
+        }
+    }
+
+    /// It runs these tracks, and the store does not know it.
+    fn runs_blind(&mut self, frame: u64, tracks: &Tracks) {
+        self.blind_frames += 1;
+        if !tracks.is_empty() {
+            self.unmarked.push_front(Piece { frame, tracks: tracks.clone() });
+        }
+    }
+
     /// Decides what becomes of frames that begin soon and that no answer has come for.
     pub(crate) fn settle(&mut self, now: u64) {
         let frames = self.frames();
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
-        let closed: Vec<u64> =
-            unknown.map(|entry| entry.frame).filter(|&frame| frames.closes(frame) <= now).collect();
+        let is_decided = |&frame: &u64| self.decides(frame) <= now;
+        let closed: Vec<u64> = unknown.map(|entry| entry.frame).filter(is_decided).collect();
         for frame in closed {
-            // A node that was frozen comes too late, and so does one that has just joined: others
-            // have claimed what was free.
-            let begins = frames.begins(frame);
-            let is_blind = now < begins && self.blind.goes_on(begins) && self.is_informed;
+            // A node that was frozen comes too late: others have claimed what was free. So does one
+            // that has not asked, because it joins or its thread was not run.
+            let is_in_time = self.is_unanswered && now < frames.begins(frame + 1);
+            let is_blind = is_in_time && self.blind.goes_on(frames.begins(frame));
             let tracks = if is_blind { self.partition(frame) } else { Tracks::default() };
-            if !tracks.is_empty() {
-                self.unmarked.push_back(Piece { frame, tracks: tracks.clone() });
+            if is_blind {
+                self.runs_blind(frame, &tracks);
             }
             if let Some(entry) = self.book.entry(frame) {
                 (entry.tracks, entry.stage) = (Some(tracks), Stage::Done);
@@ -412,6 +475,13 @@ impl Core {
         Change { frame, slot: self.load.first(frame), leases }
     }
 
+    /// What the pacer of a simulation is told.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(crate) fn known(&self, change: &Change) -> Vec<(u64, Tracks)> {
+        let known = self.book.known(change.frame);
+        known.map(|(frame, tracks)| (frame, tracks.clone())).collect()
+    }
+
     /// The pacer has taken a change, or it was too late for the change's first frame.
     pub(crate) fn told(&mut self, change: &Change, is_taken: bool) {
         if !is_taken {
@@ -421,76 +491,20 @@ impl Core {
         self.is_told_of_end |= change.frame + change.leases.len() as u64 > self.end();
     }
 
-    /// Takes part no longer than others need to claim what goes back. Returns that.
-    pub(crate) fn leave(&mut self, now: u64) -> Request {
-        let from = self.frames().at(now) + LEAD;
-        let pieces = self.book.pieces(from);
+    /// Whether there are frames that it will take part in.
+    pub(crate) fn goes_on(&self, now: u64) -> bool {
+        self.leaves.is_none() && self.frames().at(now) + 1 < self.end()
+    }
+
+    /// Takes part for so many frames more, and returns what goes back.
+    pub(crate) fn leave(&mut self, frames: u64, now: u64) -> Request {
+        let from = self.frames().at(now) + frames;
+        // All tracks: what it owns without knowing it goes back, too.
+        let all: Tracks = (0..self.frames().tracks).collect();
+        let piece = |frame| Piece { frame, tracks: all.clone() };
+        let pieces = (from..self.book.next()).map(piece).collect();
         self.leaves = Some(from);
         self.book.cut(from);
         Request::Leave { id: self.run.id.clone(), node: self.node, from, pieces }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::blind::WhenBlind;
-    use crate::message::{Roster, State, Version};
-    use std::time::Duration;
-
-    const FRAME_NS: u64 = 20_000_000;
-
-    /// Node 2 of two, in the middle of frame 100 of a run of 1000/s.
-    fn newcomer() -> (Core, u64) {
-        let run = Run {
-            id: "id".to_owned(),
-            state: State::Running,
-            awaited: 1,
-            frames: Frames { frame_ns: FRAME_NS, tracks: 16 },
-            origin_us: 0,
-            floor: 0,
-            epoch: 0,
-            arrivals: "even".to_owned(),
-            seed: 0,
-            versions: vec![Version { from: 0, shape: "hold 1k/s 1h".to_owned(), rest: None }],
-            roster: Roster { version: 2, nodes: vec![1, 2] },
-            joined: 2,
-            left: 0,
-        };
-        let (blind, now) = (Blind::new(Duration::from_secs(10), WhenBlind::Hold), 100 * FRAME_NS);
-        (Core::new(2, run, blind, now).unwrap(), now)
-    }
-
-    /// In how many frames it runs slots within a second in which the store does not answer.
-    fn frames_with_slots(core: &mut Core, now: u64) -> usize {
-        for now in (now..now + 1_000_000_000).step_by(5_000_000) {
-            core.settle(now);
-            if core.request(now, false, "").is_some() {
-                core.failed(now);
-            }
-        }
-        core.unmarked.len()
-    }
-
-    #[test]
-    fn what_a_node_that_leaves_gives_back_can_still_be_claimed() {
-        for now in (0..2 * FRAME_NS).step_by(1_000_000) {
-            let (mut leaver, from) = newcomer();
-            let (other, _) = newcomer();
-            let now = from + now;
-            let Request::Leave { from, .. } = leaver.leave(now) else { panic!("it leaves") };
-            // Others look for what is left half a frame later at the earliest.
-            assert!(other.due_at(from, Stage::Rest, false) > now + FRAME_NS / 2, "{now}");
-            assert!(from <= other.frames().at(now) + LEAD, "it stays no longer than it must");
-        }
-    }
-
-    #[test]
-    fn a_newcomer_starts_nothing_before_it_knows_what_others_have() {
-        let (mut core, now) = newcomer();
-        assert_eq!(frames_with_slots(&mut core, now), 0);
-        let (mut core, now) = newcomer();
-        core.is_informed = true;
-        assert!(frames_with_slots(&mut core, now) > 20);
     }
 }

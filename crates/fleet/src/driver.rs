@@ -3,11 +3,12 @@
 use crate::clock::{Leader, RunClock, Sample};
 use crate::core::Core;
 use crate::error::FleetError;
+use crate::frames::LEAD;
 use crate::message::{Answer, Request};
 use crate::node::{Command, Shared};
 use crate::progress::Progress;
 use crate::store::Store;
-use nanopace::Pacer;
+use nanopace::{Clock, Pacer};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -36,7 +37,7 @@ impl<S: Store> Driver<S> {
             let wait = self.core.due(now).saturating_sub(now).min(TURN_NS);
             match self.commands.recv_timeout(Duration::from_nanos(wait)) {
                 Ok(Command::Leave(reply)) => {
-                    let _ = reply.send(self.leave());
+                    let _ = reply.send(self.leave(LEAD));
                 }
                 Ok(Command::NotStarted(slots, reply)) => {
                     self.not_started += slots;
@@ -76,13 +77,9 @@ impl<S: Store> Driver<S> {
         let reply = reply.inspect_err(|_| self.core.failed(now))?;
         let sample = Sample { sent_ns, received_ns, store_us: reply.now_us };
         let versions = self.core.run().versions.len();
-        self.core.answered(request, reply.answer, now)?;
+        take_in(&mut self.core, &mut self.leader, &self.clock, request, reply.answer, sample)?;
         if self.core.run().versions.len() > versions {
             self.pacer.go_on_with_shape(self.core.load().shape().clone());
-        }
-        let (origin_us, frame_ns) = (self.core.run().origin_us, self.core.run().frames.frame_ns);
-        if let Some(step_us) = self.leader.take(&self.clock, sample, origin_us, frame_ns) {
-            self.core.step(step_us);
         }
         Ok(())
     }
@@ -110,19 +107,25 @@ impl<S: Store> Driver<S> {
         }
     }
 
-    /// Gives back what has not begun.
-    fn leave(&mut self) -> Result<(), FleetError> {
-        let request = self.core.leave(self.clock.now_ns());
+    /// Gives back what it has behind so many frames: what comes before that, others may not claim in
+    /// time.
+    fn leave(&mut self, frames: u64) -> Result<(), FleetError> {
+        let request = self.core.leave(frames, self.clock.now_ns());
         self.tell();
         self.retried(&request).map(drop)
     }
 
     /// Tells the store what became of its slots, and the user's results.
     fn finish(&mut self, results: Vec<u8>) -> Result<bool, FleetError> {
+        if self.core.goes_on(self.clock.now_ns()) {
+            // Nobody takes slots any more.
+            self.leave(1)?;
+        }
         let mut tries = 0;
         while !self.core.is_marked() && tries < TRIES {
             let now = self.clock.now_ns();
-            if let Some(request) = self.core.request(now, false, "") {
+            let progress = self.progress(now).text();
+            if let Some(request) = self.core.request(now, false, &progress) {
                 let failed = self.exchange(&request).is_err();
                 tries += u32::from(failed);
             }
@@ -130,7 +133,10 @@ impl<S: Store> Driver<S> {
                 RETRY.min(Duration::from_nanos(self.core.due(now).saturating_sub(now))),
             );
         }
-        let progress = self.progress(self.clock.now_ns()).text();
+        let mut progress = self.progress(self.clock.now_ns());
+        // Nobody holds a slot any more.
+        progress.fired = self.pacer.ledger().granted.saturating_sub(self.not_started);
+        let progress = progress.text();
         let (id, node) = (self.core.run().id.clone(), self.core.node());
         let answer = self.retried(&Request::Finish { id, node, progress, results })?;
         Ok(matches!(answer, Answer::Finished { is_last: true }))
@@ -148,6 +154,31 @@ impl<S: Store> Driver<S> {
             std::thread::sleep(RETRY);
         }
     }
+}
+
+/// What follows from an answer for a node and its clock.
+pub(crate) fn take_in<C: Clock>(
+    core: &mut Core,
+    leader: &mut Leader,
+    clock: &RunClock<C>,
+    request: &Request,
+    answer: Answer,
+    sample: Sample,
+) -> Result<(), FleetError> {
+    let now = clock.now_ns();
+    let frame_ns = core.run().frames.frame_ns;
+    match answer {
+        // By its clock, no frame or the wrong ones are open.
+        Answer::Claimed(claimed) if sample.is_off(clock, claimed.origin_us, frame_ns) => {
+            core.refused(claimed.origin_us, now);
+        }
+        answer => core.answered(request, answer, now)?,
+    }
+    let origin_us = core.run().origin_us;
+    if let Some(step_us) = leader.take(clock, sample, origin_us, frame_ns) {
+        core.step(step_us);
+    }
+    Ok(())
 }
 
 /// What ends a node is tried so often, this far apart: for some seconds in all.

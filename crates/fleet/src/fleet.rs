@@ -5,7 +5,7 @@ use crate::clock::{Leader, RunClock, Sample};
 use crate::core::Core;
 use crate::driver::Driver;
 use crate::error::FleetError;
-use crate::frames::Frames;
+use crate::frames::{FRAME, Frames};
 use crate::load::head_frames;
 use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State};
 use crate::node::{Node, Shared};
@@ -18,12 +18,6 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
-
-/// The shortest frame.
-const FRAME: Duration = Duration::from_millis(20);
-
-/// The shortest time that an answer of the store may take.
-const TIMEOUT: Duration = Duration::from_millis(15);
 
 /// So many round trips are made before a node joins, to know how long one takes.
 const TRIPS: usize = 8;
@@ -57,7 +51,7 @@ pub struct Fleet {
     arrivals: (String, u64),
     nodes: u32,
     name: String,
-    tracks: Option<u32>,
+    frame: Duration,
     blind: (Duration, WhenBlind),
     build: Box<dyn FnOnce(PacerBuilder) -> PacerBuilder + Send>,
 }
@@ -94,7 +88,7 @@ impl Fleet {
             arrivals: ("even".to_owned(), 0),
             nodes: 1,
             name: String::new(),
-            tracks: None,
+            frame: FRAME,
             blind: (Duration::from_secs(10), WhenBlind::default()),
             build: Box::new(|builder| builder),
         })
@@ -137,6 +131,18 @@ impl Fleet {
         Fleet { name: name.to_owned(), ..self }
     }
 
+    /// How long a frame is at least, from 1 ms to 10 s; 20 ms by default. It is longer than that if
+    /// the store is far away: four times the round trip; and if more than 100 nodes are awaited:
+    /// 0.2 ms for each. All nodes of a run have the longest that any
+    /// of them asked for before it started.
+    ///
+    /// A node may stand still for two frames, and the store too, and nobody notices. A node that dies
+    /// loses its share of up to four frames. An answer of the store may take three quarters of one.
+    #[must_use]
+    pub fn frame(self, frame: Duration) -> Fleet {
+        Fleet { frame: frame.max(Duration::from_millis(1)), ..self }
+    }
+
     /// For how long the node goes on without the store, and what then; 10 s and
     /// [`WhenBlind::Hold`] by default.
     #[must_use]
@@ -173,8 +179,8 @@ impl Fleet {
         let mut store = RedisStore::new(&self.url, &self.run)?;
         let clock = RunClock::standing();
         let trip = round_trip(&mut store, &clock)?;
-        store.set_timeout(TIMEOUT.max(4 * trip));
         let (id, mut run) = self.enter(&mut store, trip)?;
+        store.set_timeout(run.frames.timeout());
         while run.state == State::Waiting {
             let here = u32::try_from(run.roster.nodes.len()).unwrap_or(u32::MAX);
             if watch(here, run.awaited).is_break() {
@@ -198,14 +204,12 @@ impl Fleet {
             arrivals: self.arrivals.0.clone(),
             seed: self.arrivals.1,
         });
-        let frame = FRAME.max(4 * trip).as_micros().next_multiple_of(1_000);
-        let frame_ns = u64::try_from(frame).unwrap_or(u64::MAX).saturating_mul(1_000);
-        let tracks = self.tracks.unwrap_or_else(|| self.nodes.next_power_of_two().max(16));
+        let frames = Frames::sized(self.frame, trip, self.nodes);
         let join = Join {
             name: self.name.clone(),
             id: format!("{:016x}", fastrand::u64(..)),
             awaited: self.nodes,
-            frames: Frames { frame_ns, tracks },
+            frames,
             load,
         };
         match store.call(&Request::Join(join))?.answer {

@@ -1,6 +1,7 @@
 //! How a load is cut into frames and tracks, and whose each piece is by right.
 
 use crate::tracks::Tracks;
+use std::time::Duration;
 
 /// A frame can be claimed from so many frames before it begins.
 pub(crate) const LEAD: u64 = 3;
@@ -13,7 +14,30 @@ pub(crate) struct Frames {
     pub(crate) tracks: u32,
 }
 
+/// The shortest frame, unless it is set.
+pub(crate) const FRAME: Duration = Duration::from_millis(20);
+
+/// A frame is at least as long as this times the nodes: then the store has no more than 5000 claims per second.
+const FRAME_OF_A_NODE: Duration = Duration::from_micros(200);
+
+/// The longest frame.
+const LONGEST: Duration = Duration::from_secs(10);
+
 impl Frames {
+    /// What suits a store that takes a round trip to ask, and so many nodes. `least`: a frame is not
+    /// shorter than that.
+    pub(crate) fn sized(least: Duration, trip: Duration, nodes: u32) -> Frames {
+        let frame = least.max(4 * trip).max(nodes * FRAME_OF_A_NODE).min(LONGEST);
+        let frame = frame.as_micros().next_multiple_of(1_000);
+        let frame_ns = u64::try_from(frame).unwrap_or(u64::MAX).saturating_mul(1_000);
+        Frames { frame_ns, tracks: nodes.next_power_of_two().max(16) }
+    }
+
+    /// How long an answer of the store may take.
+    pub(crate) fn timeout(&self) -> Duration {
+        Duration::from_nanos(self.frame_ns).mul_f64(0.75)
+    }
+
     pub(crate) fn begins(&self, frame: u64) -> u64 {
         frame.saturating_mul(self.frame_ns)
     }

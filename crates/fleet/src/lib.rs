@@ -15,6 +15,8 @@ mod message;
 mod node;
 mod owners;
 mod progress;
+#[cfg(any(test, feature = "simulation"))]
+pub mod simulation;
 mod store;
 mod tracks;
 

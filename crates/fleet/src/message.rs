@@ -186,13 +186,13 @@ impl Roster {
 }
 
 /// An answer, and the store's clock in microseconds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) now_us: i64,
     pub(crate) answer: Answer,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// There is no such run.
     Gone,
@@ -218,7 +218,7 @@ pub(crate) enum Answer {
 }
 
 /// What a node has told.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NodeText {
     pub(crate) node: NodeId,
     pub(crate) name: String,
@@ -231,7 +231,7 @@ pub(crate) struct NodeText {
     pub(crate) results: Option<Vec<u8>>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Claimed {
     pub(crate) state: State,
     pub(crate) origin_us: i64,

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// A node that takes part in a run, from [`Fleet::join`](crate::Fleet::join). Its
 /// [`pacer`](Node::pacer) starts this node's slots of the run's one schedule.
 ///
-/// Dropping it is [leaving](Node::leave) without waiting for the store.
+/// Dropping it is [leaving](Node::leave). That takes some seconds if the store does not answer.
 #[derive(Debug)]
 pub struct Node {
     pub(crate) pacer: Pacer,
@@ -45,6 +45,9 @@ pub struct NodeStatus {
     pub nodes: u32,
     /// For how long the node has been without the store; none while it is there.
     pub blind: Option<Duration>,
+    /// In how many frames so far the node has started its own slots by the last roster, because it
+    /// could not know who has claimed what. Only then slots can start twice.
+    pub blind_frames: u64,
     /// How late the oldest slot is that has not started.
     pub late: Duration,
     /// Slots started so far.
@@ -73,6 +76,7 @@ impl Shared {
         let status = NodeStatus {
             nodes: u32::try_from(core.run().roster.nodes.len()).unwrap_or(u32::MAX),
             blind: is_blind.then(|| Duration::from_nanos(progress.blind_ns)),
+            blind_frames: core.blind_frames(),
             late: Duration::from_nanos(progress.late_ns),
             fired: progress.fired,
             shed: progress.shed,

@@ -1,9 +1,15 @@
 //! The store, behind which there is Redis or Valkey.
 
+#[cfg(test)]
+mod agreement;
+#[cfg(any(test, feature = "simulation"))]
+mod model;
 mod reading;
 mod redis;
 mod writing;
 
+#[cfg(any(test, feature = "simulation"))]
+pub(crate) use self::model::Model;
 pub(crate) use self::redis::RedisStore;
 
 use crate::error::FleetError;

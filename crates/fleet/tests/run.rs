@@ -6,6 +6,11 @@ use nanopace_services::{Engine, Server};
 use std::thread;
 use std::time::Duration;
 
+/// With frames that are long, because machines that run tests are busy.
+fn fleet(url: &str, name: &str) -> Fleet {
+    Fleet::new(url, name).unwrap().frame(Duration::from_millis(100))
+}
+
 /// All slots of a node that start, by the number of the slot at a constant rate.
 fn drain(node: &Node) -> Vec<Nanos> {
     std::iter::from_fn(|| Some(node.pacer().acquire().ok()?.intended_start())).collect()
@@ -20,7 +25,7 @@ fn nodes_share_a_load() {
                 let url = server.url();
                 thread::spawn(move || {
                     let shape = "hold 10k/s 1s".parse().unwrap();
-                    let fleet = Fleet::new(&url, "test").unwrap().shape(shape).nodes(4).unwrap();
+                    let fleet = fleet(&url, "test").shape(shape).nodes(4).unwrap();
                     let node = fleet.join().unwrap();
                     let starts = drain(&node);
                     let status = node.status();
@@ -49,6 +54,32 @@ fn nodes_share_a_load() {
 }
 
 #[test]
+fn a_second_run_of_the_same_name_owes_nothing_to_the_first() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        for nodes in [2, 1] {
+            let node = |_| {
+                let url = server.url();
+                thread::spawn(move || {
+                    let shape = "hold 1k/s 200ms".parse().unwrap();
+                    let fleet = fleet(&url, "again").shape(shape);
+                    let node = fleet.nodes(nodes).unwrap().join().unwrap();
+                    drain(&node);
+                    node.finish(Vec::new()).unwrap();
+                })
+            };
+            let nodes: Vec<_> = (0..nodes).map(node).collect();
+            for node in nodes {
+                node.join().unwrap();
+            }
+            let account = Control::open(&server.url(), "again").unwrap().account().unwrap();
+            assert!(account.closes(), "{account:?}");
+            assert_eq!([account.fired(), account.expected], [200, 200], "{account:?}");
+        }
+    }
+}
+
+#[test]
 fn when_all_nodes_have_left_nothing_more_is_expected() {
     for engine in Engine::installed() {
         let server = Server::start(engine).unwrap();
@@ -57,7 +88,7 @@ fn when_all_nodes_have_left_nothing_more_is_expected() {
                 let url = server.url();
                 thread::spawn(move || {
                     let shape = "hold 1k/s 1h".parse().unwrap();
-                    let fleet = Fleet::new(&url, "test").unwrap().shape(shape).nodes(2).unwrap();
+                    let fleet = fleet(&url, "test").shape(shape).nodes(2).unwrap();
                     let node = fleet.join().unwrap();
                     for _ in 0..100 * (1 + index) {
                         node.pacer().acquire().unwrap();

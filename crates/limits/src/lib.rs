@@ -30,6 +30,7 @@ mod managed_pool;
 mod meter;
 #[cfg(feature = "std")]
 mod pool_state;
+mod portable;
 mod quota;
 #[cfg(feature = "std")]
 mod refill_thread;
@@ -84,6 +85,7 @@ pub use managed_pool::ManagedPool;
 pub use meter::Meter;
 #[cfg(feature = "std")]
 pub use pool_state::AcquireError;
+pub use portable::{Arithmetic, PortableAccount, PortableState};
 pub use quota::{Quota, QuotaError};
 #[cfg(feature = "std")]
 pub use refilled_bucket::RefilledBucket;

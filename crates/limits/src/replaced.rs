@@ -30,6 +30,10 @@ impl Account {
         self.state
     }
 
+    pub(crate) fn parts(&self) -> (&Limit, &LimitState) {
+        (&self.limit, &self.state)
+    }
+
     /// Goes on with the account of the same limit among `others`, or begins with what these have
     /// counted by `now`. If there are several of the same limit, it is that in the `same_place`, or
     /// the one that has counted most.
@@ -136,6 +140,11 @@ impl Replaced {
         accounts.sort_by_key(|account| Reverse(account.idle_from()));
         accounts.truncate(MOST_REPLACED);
         accounts.shrink_to_fit();
+        Replaced::of(accounts)
+    }
+
+    /// These, if there are any.
+    pub(crate) fn of(accounts: Vec<Account>) -> Option<Replaced> {
         (!accounts.is_empty()).then_some(Replaced(accounts))
     }
 

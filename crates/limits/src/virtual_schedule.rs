@@ -59,6 +59,12 @@ impl VirtualSchedule {
         }
     }
 
+    /// How many units an interval has, and by how much a unit's rate falls short of one per
+    /// nanosecond, in 2^-64.
+    pub(crate) fn units(&self) -> (u64, u64) {
+        (self.units.units_per_interval, self.units.shortfall_q64)
+    }
+
     /// In requests.
     #[inline]
     pub(crate) fn most(&self) -> u64 {

@@ -16,7 +16,7 @@ pub(crate) struct WindowCounts<const BEFORE: bool> {
 }
 
 /// The latest window's number, what was let in during the window before it, and during itself.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) number: u64,
     pub(crate) before: u64,
@@ -40,18 +40,30 @@ impl<const BEFORE: bool> WindowCounts<BEFORE> {
     /// The counts as of `now`, or as of the latest window that was seen, if that is later.
     #[inline]
     pub(crate) fn latest(&self, word: u64, now: Nanos) -> Counts {
-        let (number, counts) = self.windows.unpack(word);
-        let seen = Counts {
-            number,
-            before: if BEFORE { counts >> self.bits } else { 0 },
-            now: counts & self.most(),
-        };
+        let seen = self.seen(word);
         let current = self.windows.number(now);
-        match current.checked_sub(number) {
+        match current.checked_sub(seen.number) {
             None | Some(0) => seen,
             Some(1) if BEFORE => Counts { number: current, before: seen.now, now: 0 },
             Some(_) => Counts { number: current, before: 0, now: 0 },
         }
+    }
+
+    /// The counts of the latest window that was seen.
+    #[inline]
+    pub(crate) fn seen(&self, word: u64) -> Counts {
+        let (number, counts) = self.windows.unpack(word);
+        let before = if BEFORE { counts >> self.bits } else { 0 };
+        Counts { number, before, now: counts & self.most() }
+    }
+
+    /// The word with these counts, if they fit.
+    pub(crate) fn word(&self, counts: Counts) -> Option<u64> {
+        let Counts { number, before, now } = counts;
+        let fits = before.max(now) <= self.most() && (BEFORE || before == 0);
+        let is_in_time = number <= self.windows.number(Nanos::MAX);
+        let before = if BEFORE { before << self.bits } else { 0 };
+        (fits && is_in_time).then(|| self.windows.pack(number, before | now))
     }
 
     /// The word with `n` more in the latest window.
@@ -68,7 +80,7 @@ impl<const BEFORE: bool> WindowCounts<BEFORE> {
     }
 
     /// The largest count.
-    fn most(&self) -> u64 {
+    pub(crate) fn most(&self) -> u64 {
         (1 << self.bits) - 1
     }
 
@@ -114,6 +126,21 @@ impl<const BEFORE: bool> WindowCounts<BEFORE> {
 macro_rules! window_rule {
     ($rule:ty) => {
         impl $rule {
+            /// The counts of the latest window that was seen.
+            pub(crate) fn seen(&self, state: u64) -> $crate::window_counts::Counts {
+                self.counts.seen(state)
+            }
+
+            /// The state with these counts, if they fit.
+            pub(crate) fn state(&self, counts: $crate::window_counts::Counts) -> Option<u64> {
+                self.counts.word(counts)
+            }
+
+            /// The largest count that a state can hold.
+            pub(crate) fn largest_count(&self) -> u64 {
+                self.counts.most()
+            }
+
             pub(crate) fn let_in(
                 &self,
                 state: u64,

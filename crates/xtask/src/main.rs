@@ -30,7 +30,7 @@ const USAGE: &str =
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// What is off by default, and tested, checked and documented with the rest.
-const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-keyed/async,nanopace-keyed/file,nanopace-keyed/metrics";
+const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-keyed/async,nanopace-keyed/file,nanopace-keyed/metrics,nanopace-remote/async,nanopace-remote/tls";
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();

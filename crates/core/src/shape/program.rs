@@ -189,7 +189,12 @@ impl Program {
 
     /// `i64::MAX`: for ever.
     pub(super) fn time_ns(&self) -> i64 {
-        self.extent().time_ns
+        match self {
+            Program::Leaf(leaf) => leaf.time_ns(),
+            Program::Row(Row { extent, .. }) | Program::Cycle(Cycle { extent, .. }) => {
+                extent.time_ns
+            }
+        }
     }
 
     /// The count of all the time there is; if it never ends, where it stops.
@@ -199,9 +204,9 @@ impl Program {
 
     pub(super) fn count_at(&self, time_ns: i64) -> Fine {
         match self {
+            Program::Leaf(leaf) => leaf.count_at(time_ns),
             _ if time_ns <= 0 => Fine::ZERO,
             _ if time_ns >= self.time_ns() && self.time_ns() < i64::MAX => self.total(),
-            Program::Leaf(leaf) => leaf.count_at(time_ns),
             Program::Row(row) => row.count_at(time_ns),
             Program::Cycle(cycle) => cycle.count_at(time_ns),
         }
@@ -235,11 +240,15 @@ impl Program {
 
     /// The first moment from `time_ns` on at which the rate is not zero; `i64::MAX`: never.
     pub(super) fn flat_until(&self, time_ns: i64) -> i64 {
-        let extent = self.extent();
         match self {
-            _ if time_ns >= extent.time_ns => i64::MAX,
-            _ if time_ns <= extent.flat_ns => extent.flat_ns,
-            Program::Leaf(_) => time_ns,
+            _ if time_ns >= self.time_ns() => i64::MAX,
+            Program::Leaf(leaf) => {
+                if leaf.is_flat() {
+                    i64::MAX
+                } else {
+                    time_ns
+                }
+            }
             Program::Row(row) => row.flat_until(time_ns),
             Program::Cycle(cycle) => cycle.flat_until(time_ns),
         }

@@ -1,5 +1,5 @@
-//! A store in Redis or Valkey: one script, which is loaded again whenever the server has lost it. A
-//! script and not a library of functions, because servers that forbid functions take it too.
+//! A store in Redis or Valkey: two scripts, which are loaded again whenever the server has lost them.
+//! Scripts and not a library of functions, because servers that forbid functions take them too.
 
 use super::{Store, reading, writing};
 use crate::error::FleetError;
@@ -15,7 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// what would come on it then could be the answer to something else.
 pub(crate) struct RedisStore {
     client: Client,
-    script: Script,
+    claim: Script,
+    rest: Script,
     run: String,
     /// How long an answer may take.
     timeout: Duration,
@@ -32,9 +33,10 @@ impl fmt::Debug for RedisStore {
 impl RedisStore {
     pub(crate) fn new(url: &str, run: &str) -> Result<RedisStore, FleetError> {
         let client = Client::open(url).map_err(|_| FleetError::Address)?;
-        let script = Script::new(include_str!("run.lua"));
+        let claim = Script::new(concat!(include_str!("common.lua"), include_str!("claim.lua")));
+        let rest = Script::new(concat!(include_str!("common.lua"), include_str!("rest.lua")));
         let run = run.to_owned();
-        Ok(RedisStore { client, script, run, timeout: PATIENCE, connection: None })
+        Ok(RedisStore { client, claim, rest, run, timeout: PATIENCE, connection: None })
     }
 
     /// From now on an answer may take so long, and so may a new connection.
@@ -55,7 +57,9 @@ impl RedisStore {
             Some(connection) => connection,
             None => self.connect()?,
         };
-        let mut invocation = self.script.prepare_invoke();
+        let is_claim = matches!(request, Request::Claim(_));
+        let script = if is_claim { &self.claim } else { &self.rest };
+        let mut invocation = script.prepare_invoke();
         let text = writing::write(&self.run, request);
         text.keys.iter().for_each(|key| {
             invocation.key(key);
@@ -81,8 +85,10 @@ fn described(error: &redis::RedisError) -> String {
     if error.is_timeout() {
         return "it takes too long".to_owned();
     }
-    match error.kind() {
-        redis::ErrorKind::AuthenticationFailed => "the password is wrong or missing".to_owned(),
+    match (error.kind(), error.code()) {
+        (redis::ErrorKind::AuthenticationFailed, _) | (_, Some("NOAUTH" | "WRONGPASS")) => {
+            "the password is wrong or missing".to_owned()
+        }
         _ => error.code().map_or_else(
             || error.category().to_owned(),
             |code| format!("{} ({code})", error.category()),

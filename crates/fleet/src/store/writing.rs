@@ -21,8 +21,8 @@ impl Text {
     }
 
     /// The number of the key that has the owners of a frame.
-    fn chunk(&mut self, run: &str, frame: u64) -> usize {
-        let key = key(run, &format!("owners:{}", frame / CHUNK));
+    fn chunk(&mut self, (run, id): Names<'_>, frame: u64) -> usize {
+        let key = owners_key((run, id), frame / CHUNK);
         let known = self.keys.iter().position(|other| *other == key);
         known.unwrap_or_else(|| {
             self.keys.push(key);
@@ -30,16 +30,16 @@ impl Text {
         }) - 3
     }
 
-    fn pieces(&mut self, run: &str, pieces: &[Piece]) {
+    fn pieces(&mut self, names: Names<'_>, pieces: &[Piece]) {
         for Piece { frame, tracks } in pieces {
-            let chunk = self.chunk(run, *frame);
+            let chunk = self.chunk(names, *frame);
             let tracks: Vec<String> = tracks.iter().map(|track| track.to_string()).collect();
             self.arg(chunk).arg(frame).arg(tracks.join(","));
         }
     }
 
-    fn ask(&mut self, run: &str, ask: &Ask) {
-        let chunk = self.chunk(run, ask.frame);
+    fn ask(&mut self, names: Names<'_>, ask: &Ask) {
+        let chunk = self.chunk(names, ask.frame);
         self.arg(chunk).arg(ask.frame);
         let (take, a, b, most) = match ask.take {
             Take::Own { rank, nodes, most } => ("own", rank, nodes, most),
@@ -84,6 +84,7 @@ impl Text {
             ("roster", nodes.join(",")),
             ("roster_version", (run.roster.version + 1).to_string()),
             ("joined", joined.to_string()),
+            ("left", run.left.to_string()),
         ];
         for (field, value) in fields {
             self.arg(field).arg(value);
@@ -93,6 +94,13 @@ impl Text {
             self.arg(version_text(version));
         }
     }
+}
+
+/// The name of a run and its id: a later run of the same name has other owners.
+type Names<'a> = (&'a str, &'a str);
+
+fn owners_key((run, id): Names<'_>, chunk: u64) -> String {
+    key(run, &format!("owners:{id}:{chunk}"))
 }
 
 /// All keys of a run have one hash tag, so that a cluster keeps them together.
@@ -125,18 +133,18 @@ pub(super) fn write(run: &str, request: &Request) -> Text {
         }
         Request::Owners { id, chunks } => {
             text.arg("owners").arg(id);
-            text.keys.extend(chunks.clone().map(|chunk| key(run, &format!("owners:{chunk}"))));
+            text.keys.extend(chunks.clone().map(|chunk| owners_key((run, id), chunk)));
         }
         Request::Claim(claim) => {
             text.arg("claim").arg(&claim.id).arg(claim.node).arg(claim.sequence);
             text.arg(claim.versions).arg(claim.roster).arg(&claim.progress);
-            claim.asks.iter().for_each(|ask| text.ask(run, ask));
+            claim.asks.iter().for_each(|ask| text.ask((run, &claim.id), ask));
         }
         Request::Mark { id, node, pieces } => {
-            text.arg("mark").arg(id).arg(node).pieces(run, pieces);
+            text.arg("mark").arg(id).arg(node).pieces((run, id), pieces);
         }
         Request::Leave { id, node, from, pieces } => {
-            text.arg("leave").arg(id).arg(node).arg(from).pieces(run, pieces);
+            text.arg("leave").arg(id).arg(node).arg(from).pieces((run, id), pieces);
         }
         Request::Restore { node, run } => {
             text.arg("restore").arg(&run.id).arg(node).arg(run.epoch).run(run);

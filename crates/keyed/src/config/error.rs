@@ -50,4 +50,7 @@ pub enum ConfigError {
         /// What it said.
         source: std::io::Error,
     },
+    /// A store of another kind could not do it.
+    #[error("the configuration can't be read or changed: {0}")]
+    Other(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -1,0 +1,211 @@
+//! What a fleet of processes on this machine achieves, and what it costs the store.
+//!
+//! ```text
+//! cargo run --release -p nanopace-benches --bin fleet
+//! ```
+//!
+//! Each node is a process with one thread that does nothing but acquire. All of them share this
+//! machine's cores with the store, so lateness says more about the machine than about the fleet.
+
+use nanopace::Nanos;
+use nanopace_benches::machine::Machine;
+use nanopace_fleet::{Account, Control, Fleet};
+use nanopace_services::{Engine, Server};
+use redis::Commands;
+use serde::{Deserialize, Serialize};
+use std::error::Error;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+const SECONDS: u64 = 5;
+
+/// A fault comes after so long.
+const FAULT_AFTER: Duration = Duration::from_secs(2);
+const FREEZE: Duration = Duration::from_millis(500);
+
+/// A run to be measured.
+struct Trial {
+    name: &'static str,
+    rate: u64,
+    nodes: u32,
+    fault: Fault,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    None,
+    /// A node is killed.
+    Kill,
+    /// The store stands still.
+    Freeze,
+}
+
+/// What a node has seen.
+#[derive(Default, Serialize, Deserialize)]
+struct Seen {
+    late_p50_us: f64,
+    late_p99_us: f64,
+    late_max_us: f64,
+    /// The most starts that were intended in one millisecond.
+    most_in_1_ms: u64,
+}
+
+/// What a run has cost the store.
+struct Cost {
+    calls: u64,
+    processor: f64,
+}
+
+fn main() -> Outcome<()> {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, url, name, rate, nodes] = &arguments[..] {
+        return node(url, name, rate.parse()?, nodes.parse()?);
+    }
+    println!("{}\n", Machine::here());
+    for engine in Engine::installed() {
+        let version = version(engine)?;
+        println!("Store: {version}\n");
+        println!(
+            "| run | achieved | late p50 | p99 | max | peak in 1 ms, of the fair share | claims/s | store's processor | lost | twice | closes |"
+        );
+        println!("|---|---|---|---|---|---|---|---|---|---|---|");
+        for trial in trials() {
+            trial.run(engine)?;
+        }
+        println!();
+    }
+    Ok(())
+}
+
+fn trials() -> [Trial; 5] {
+    let trial = |name, rate, nodes, fault| Trial { name, rate, nodes, fault };
+    [
+        trial("4 nodes, 100k/s", 100_000, 4, Fault::None),
+        trial("4 nodes, 1M/s", 1_000_000, 4, Fault::None),
+        trial("16 nodes, 100k/s", 100_000, 16, Fault::None),
+        trial("4 nodes, 100k/s, one killed", 100_000, 4, Fault::Kill),
+        trial("4 nodes, 100k/s, store frozen for 0.5 s", 100_000, 4, Fault::Freeze),
+    ]
+}
+
+impl Trial {
+    fn run(&self, engine: Engine) -> Outcome<()> {
+        let server = Server::start(engine)?;
+        let mut nodes = self.spawn(&server)?;
+        let control = Control::open(&server.url(), "figures")?;
+        wait_for_start(&control)?;
+        let (began, before) = (Instant::now(), cost(&server)?);
+        thread::sleep(FAULT_AFTER);
+        match self.fault {
+            Fault::None => {}
+            Fault::Kill => nodes[0].kill()?,
+            Fault::Freeze => {
+                server.stop()?;
+                thread::sleep(FREEZE);
+                server.go_on()?;
+            }
+        }
+        thread::sleep(Duration::from_secs(SECONDS - 1).saturating_sub(began.elapsed()));
+        let (elapsed, after) = (began.elapsed().as_secs_f64(), cost(&server)?);
+        for node in &mut nodes {
+            node.wait()?;
+        }
+        let seen = control.results()?.into_iter().map(|(_, seen)| serde_json::from_slice(&seen));
+        let seen = seen.collect::<Result<Vec<Seen>, _>>()?;
+        let spent = Cost {
+            calls: after.calls - before.calls,
+            processor: (after.processor - before.processor) / elapsed,
+        };
+        self.show(&control.account()?, &seen, &spent, elapsed);
+        Ok(())
+    }
+
+    fn spawn(&self, server: &Server) -> Outcome<Vec<Child>> {
+        let program = std::env::current_exe()?;
+        let node = |_| {
+            let mut node = Command::new(&program);
+            node.args([server.url(), "figures".to_owned()]);
+            node.args([self.rate.to_string(), self.nodes.to_string()]);
+            Ok(node.stdin(Stdio::null()).spawn()?)
+        };
+        (0..self.nodes).map(node).collect()
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts of some seconds")]
+    fn show(&self, account: &Account, seen: &[Seen], cost: &Cost, elapsed: f64) {
+        let most = |figure: fn(&Seen) -> f64| seen.iter().map(figure).fold(0.0, f64::max);
+        let fair = self.rate as f64 / f64::from(self.nodes) / 1_000.0;
+        println!(
+            "| {} | {:.3} % | {:.0} us | {:.0} us | {:.0} us | {:.2} | {:.0} | {:.2} % | {} | {} | {} |",
+            self.name,
+            100.0 * account.fired() as f64 / account.expected as f64,
+            most(|seen| seen.late_p50_us),
+            most(|seen| seen.late_p99_us),
+            most(|seen| seen.late_max_us),
+            most(|seen| seen.most_in_1_ms as f64) / fair,
+            cost.calls as f64 / elapsed,
+            100.0 * cost.processor,
+            account.lost(),
+            account.twice(),
+            if account.closes() { "yes" } else { "NO" },
+        );
+    }
+}
+
+fn wait_for_start(control: &Control) -> Outcome<()> {
+    let begun = Instant::now();
+    while !control.status().is_ok_and(|status| status.has_started) {
+        if begun.elapsed() > Duration::from_secs(20) {
+            return Err("the run does not start".into());
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+fn version(engine: Engine) -> Outcome<String> {
+    let output = Command::new(engine.program()).arg("--version").output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.split(" sha=").next().unwrap_or_default().to_owned())
+}
+
+/// All scripts that the store has run, and its processor time in seconds.
+fn cost(server: &Server) -> Outcome<Cost> {
+    let mut connection = redis::Client::open(server.url())?.get_connection()?;
+    let info: redis::InfoDict = redis::cmd("INFO").arg("all").query(&mut connection)?;
+    let second = |field: &str| info.get::<f64>(field).unwrap_or(0.0);
+    let evalsha = info.get::<String>("cmdstat_evalsha").unwrap_or_default();
+    let calls = evalsha.strip_prefix("calls=").and_then(|rest| rest.split(',').next());
+    let _: () = connection.ping()?;
+    Ok(Cost {
+        calls: calls.map_or(Ok(0), str::parse)?,
+        processor: second("used_cpu_user") + second("used_cpu_sys"),
+    })
+}
+
+/// Takes part in the run, in this process.
+fn node(url: &str, name: &str, rate: u64, nodes: u32) -> Outcome<()> {
+    let shape = format!("hold {rate}/s {SECONDS}s").parse()?;
+    let node = Fleet::new(url, name)?.shape(shape).nodes(nodes)?.join()?;
+    let mut lane = node.pacer().lane();
+    let (mut waits, mut counts) = (Vec::new(), vec![0_u64; 1 << 16]);
+    while let Ok(grant) = lane.acquire() {
+        waits.push(u32::try_from(grant.wait_nanos()).unwrap_or(u32::MAX));
+        let ms = (grant.intended_start() - Nanos::ZERO).as_millis();
+        counts[usize::try_from(ms)? % (1 << 16)] += 1;
+    }
+    drop(lane);
+    waits.sort_unstable();
+    let us = |part: usize| f64::from(waits[(waits.len() - 1) * part / 1_000]) / 1e3;
+    let most_in_1_ms = counts.into_iter().max().unwrap_or(0);
+    let seen = if waits.is_empty() {
+        Seen::default()
+    } else {
+        Seen { late_p50_us: us(500), late_p99_us: us(990), late_max_us: us(1_000), most_in_1_ms }
+    };
+    node.finish(serde_json::to_vec(&seen)?)?;
+    Ok(())
+}

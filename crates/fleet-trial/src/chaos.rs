@@ -1,0 +1,1 @@
+//! Runs with random faults.

@@ -1,0 +1,56 @@
+//! What a node notes of each start.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+/// A slot that a node has started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The intended start, since the load began.
+    pub intended: Duration,
+    /// How late it started.
+    pub wait: Duration,
+}
+
+const BYTES: usize = 16;
+
+/// Writes starts to a file, a few at a time. What is written survives the process.
+pub(crate) struct Recorder {
+    file: File,
+    buffer: Vec<u8>,
+    /// So many starts are written at once.
+    together: usize,
+}
+
+impl Recorder {
+    /// Several can write to one file.
+    pub(crate) fn open(path: &Path, together: usize) -> io::Result<Recorder> {
+        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        Ok(Recorder { file, buffer: Vec::with_capacity(together * BYTES), together })
+    }
+
+    pub(crate) fn note(&mut self, intended_ns: u64, wait_ns: u64) -> io::Result<()> {
+        self.buffer.extend(intended_ns.to_le_bytes());
+        self.buffer.extend(wait_ns.to_le_bytes());
+        if self.buffer.len() < self.together * BYTES { Ok(()) } else { self.flush() }
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        let written = self.file.write_all(&self.buffer);
+        self.buffer.clear();
+        written
+    }
+}
+
+/// All starts in a file; none if there is no file.
+pub(crate) fn read(path: &Path) -> Vec<Start> {
+    let bytes = fs::read(path).unwrap_or_default();
+    let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |high, &low| high << 8 | u64::from(low));
+    let starts = bytes.chunks_exact(BYTES).map(|start| Start {
+        intended: Duration::from_nanos(number(&start[..8])),
+        wait: Duration::from_nanos(number(&start[8..])),
+    });
+    starts.collect()
+}

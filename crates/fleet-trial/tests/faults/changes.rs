@@ -1,0 +1,99 @@
+//! Changes of the load while something fails.
+
+use crate::{begin, each_engine, end, one_engine, program};
+use anyhow::Result;
+use nanopace_fleet::{Control, FleetError};
+use nanopace_fleet_trial::Trial;
+use nanopace_services::{NewConnections, Proxy, Server};
+use std::thread;
+
+#[test]
+fn a_run_is_paused_goes_on_and_stops() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        let trial = begin(&server, "hold 1k/s 10s", 3)?;
+        trial.until(300);
+        trial.control().pause()?;
+        let again = trial.control().pause();
+        assert!(matches!(again, Err(FleetError::Paused(_))), "{again:?}");
+        trial.until(700);
+        trial.control().set_rate("500/s".parse()?)?;
+        trial.until(800);
+        trial.control().resume()?;
+        trial.until(1400);
+        trial.control().stop()?;
+        let outcome = end(trial)?;
+        assert_eq!(outcome.truth.never(), 0);
+        // Less than without a pause, and more than up to it.
+        assert!((300..1_300).contains(&outcome.account.expected));
+        Ok(())
+    })
+}
+
+#[test]
+fn the_rate_is_changed_while_a_node_is_frozen() -> Result<()> {
+    one_engine(|engine| {
+        for freeze in [40, 300, 700] {
+            let server = Server::start(engine)?;
+            let trial = begin(&server, "hold 500/s 2s", 3)?;
+            trial.until(300);
+            trial.members[1].freeze()?;
+            trial.control().set_rate("1k/s".parse()?)?;
+            trial.until(300 + freeze);
+            trial.members[1].thaw()?;
+            trial.until(1200);
+            trial.control().set_rate("200/s".parse()?)?;
+            let outcome = end(trial)?;
+            assert_eq!(outcome.truth.never(), 0);
+        }
+        Ok(())
+    })
+}
+
+/// A node that does not know of a change starts slots that are not there any more. It counts them, and
+/// then it is right again.
+#[test]
+fn the_rate_is_changed_while_a_node_is_cut_off() -> Result<()> {
+    one_engine(|engine| {
+        for rates in [["800/s", "400/s"], ["200/s", "1k/s"]] {
+            let server = Server::start(engine)?;
+            let proxy = Proxy::start(server.address())?;
+            let urls = [&server.url()[..], &proxy.url(), &server.url()];
+            let trial = Trial::begin_at(program(), &server.url(), "hold 500/s 3s", &urls, &[])?;
+            trial.until(300);
+            proxy.cut(NewConnections::Refused);
+            trial.until(400);
+            for rate in rates {
+                trial.control().set_rate(rate.parse()?)?;
+            }
+            trial.until(1000);
+            proxy.mend()?;
+            end(trial)?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn many_change_a_run_at_once() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        let trial = begin(&server, "hold 500/s 2s", 3)?;
+        trial.until(200);
+        thread::scope(|scope| {
+            for caller in 0..4 {
+                let control = Control::open(&server.url(), trial.name());
+                scope.spawn(move || {
+                    for change in 0..4 {
+                        let rate = format!("{}/s", 400 + 100 * caller + 10 * change);
+                        let changed = control.as_ref().unwrap().set_rate(rate.parse().unwrap());
+                        let is_right = matches!(changed, Ok(()) | Err(FleetError::Contended));
+                        assert!(is_right, "{changed:?}");
+                    }
+                });
+            }
+        });
+        assert_eq!(end(trial)?.truth.never(), 0);
+        Ok(())
+    })
+}

@@ -1,0 +1,86 @@
+//! Nodes that can't reach the store, for a while, and answers and requests that come late or never.
+
+use crate::{end, one_engine, program};
+use anyhow::Result;
+use nanopace_fleet_trial::Trial;
+use nanopace_services::{NewConnections, Proxy, Server};
+use std::thread;
+use std::time::Duration;
+
+/// A run whose nodes each have a proxy of their own, to which something is done. Nodes that are cut off
+/// start their own slots, and the others those that they see free: all are started.
+fn tried(nodes: usize, fault: impl Fn(&[Proxy]) -> Result<()>) -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let proxy = |_| Ok(Proxy::start(server.address())?);
+        let proxies = (0..nodes).map(proxy).collect::<Result<Vec<_>>>()?;
+        let urls: Vec<String> = proxies.iter().map(Proxy::url).collect();
+        let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+        let trial = Trial::begin_at(program(), &server.url(), "hold 1k/s 2s", &urls, &[])?;
+        trial.until(400);
+        fault(&proxies)?;
+        assert_eq!(end(trial)?.truth.never(), 0);
+        Ok(())
+    })
+}
+
+fn wait(milliseconds: u64) {
+    thread::sleep(Duration::from_millis(milliseconds));
+}
+
+fn cut_off(proxies: &[Proxy], new: NewConnections, milliseconds: u64) -> Result<()> {
+    proxies.iter().for_each(|proxy| proxy.cut(new));
+    wait(milliseconds);
+    Ok(proxies.iter().try_for_each(Proxy::mend)?)
+}
+
+#[test]
+fn one_node_is_cut_off() -> Result<()> {
+    tried(3, |proxies| cut_off(&proxies[..1], NewConnections::Refused, 500))?;
+    tried(3, |proxies| cut_off(&proxies[..1], NewConnections::Hang, 1000))
+}
+
+#[test]
+fn half_the_fleet_is_cut_off() -> Result<()> {
+    tried(4, |proxies| cut_off(&proxies[..2], NewConnections::Hang, 600))
+}
+
+#[test]
+fn nodes_are_cut_off_up_to_the_end() -> Result<()> {
+    tried(3, |proxies| cut_off(&proxies[..2], NewConnections::Refused, 2000))
+}
+
+#[test]
+fn a_link_flaps() -> Result<()> {
+    tried(3, |proxies| {
+        for _ in 0..8 {
+            cut_off(&proxies[..1], NewConnections::Refused, 50)?;
+            wait(50);
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn replies_are_lost_after_requests_were_done() -> Result<()> {
+    tried(3, |proxies| {
+        for lost in [1, 2, 1, 5, 1, 3] {
+            proxies.iter().for_each(|proxy| proxy.drop_replies(lost));
+            wait(120);
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn old_requests_arrive_late() -> Result<()> {
+    tried(3, |proxies| {
+        for late in [20, 45, 60, 100, 200] {
+            proxies.iter().for_each(Proxy::hold_requests);
+            wait(late);
+            proxies.iter().for_each(Proxy::release);
+            wait(100);
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,66 @@
+//! Loads that are too much, very slow and very fast.
+
+use crate::{begin, each_engine, end, one_engine, program};
+use anyhow::Result;
+use nanopace_fleet_trial::Trial;
+use nanopace_services::Server;
+use std::time::Duration;
+
+#[test]
+fn a_load_that_is_too_much_is_late_and_nothing_is_dropped() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let url = server.url();
+        let slow = ["--threads", "1", "--busy-us", "2000"];
+        let trial = Trial::begin_at(program(), &url, "hold 2k/s 1s", &[&url, &url], &slow)?;
+        let outcome = end(trial)?;
+        assert_eq!(outcome.truth.never(), 0);
+        let waits = outcome.nodes.iter().flat_map(|(_, _, starts)| starts).map(|start| start.wait);
+        // Two threads that start at most 500/s each need a second more.
+        assert!(waits.max() > Some(Duration::from_millis(800)));
+        Ok(())
+    })
+}
+
+#[test]
+fn a_slow_node_leaves_its_part_to_the_others() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let url = server.url();
+        let mut trial = Trial::new(program(), &url, "hold 600/s 3s")?;
+        trial.add(&url, &["--nodes", "3", "--threads", "1", "--busy-us", "20000"])?;
+        trial.add(&url, &["--nodes", "3"])?;
+        trial.add(&url, &["--nodes", "3"])?;
+        trial.start()?;
+        let outcome = end(trial)?;
+        assert_eq!(outcome.truth.never(), 0);
+        // A third would be 600. It can do 150 in the time, and more when it is late.
+        let [slow, fast, _] = &outcome.nodes[..] else { panic!("three nodes") };
+        assert!(2 * slow.2.len() < fast.2.len());
+        Ok(())
+    })
+}
+
+#[test]
+fn one_slot_per_second() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        let outcome = end(begin(&server, "hold 1/s 2500ms", 3)?)?;
+        assert_eq!((outcome.account.expected, outcome.truth.never()), (3, 0));
+        Ok(())
+    })
+}
+
+#[test]
+fn a_million_slots_per_second() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        let url = server.url();
+        let urls = [&url[..]; 3];
+        let options = ["--together", "64"];
+        let trial = Trial::begin_at(program(), &url, "hold 1M/s 200ms", &urls, &options)?;
+        let outcome = end(trial)?;
+        assert_eq!((outcome.account.expected, outcome.truth.never()), (200_000, 0));
+        Ok(())
+    })
+}

@@ -1,0 +1,59 @@
+//! A fleet's nodes, its store and the way between fail in every way that a test can make them fail:
+//! the account closes, and it is true.
+//!
+//! Times are asserted generously, because machines are busy, and numbers of slots exactly.
+
+mod changes;
+mod link;
+mod loads;
+mod names;
+mod nodes;
+mod store;
+
+use anyhow::Result;
+use nanopace_fleet_trial::{Outcome, Trial};
+use nanopace_services::{Engine, Server};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+/// The program that is a node.
+fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_nanopace-fleet-trial"))
+}
+
+/// Does something with each engine that is installed.
+fn each_engine(test: impl Fn(Engine) -> Result<()>) -> Result<()> {
+    Engine::installed().into_iter().try_for_each(test)
+}
+
+/// Does something with one engine, if one is installed.
+fn one_engine(test: impl Fn(Engine) -> Result<()>) -> Result<()> {
+    Engine::installed().into_iter().take(1).try_for_each(test)
+}
+
+/// A run with so many nodes that has begun.
+fn begin(server: &Server, shape: &str, nodes: usize) -> Result<Trial> {
+    Trial::begin(program(), &server.url(), shape, nodes)
+}
+
+/// The run is over, and its account is right.
+fn end(trial: Trial) -> Result<Outcome> {
+    let outcome = trial.end()?;
+    println!("{}", outcome.summary());
+    outcome.check(false)?;
+    Ok(outcome)
+}
+
+/// Sends a command to a store, and waits for its answer.
+fn tell(address: SocketAddr, command: &str) -> Result<()> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    stream.write_all(format!("{command}\r\n").as_bytes())?;
+    let mut answer = [0; 64];
+    let length = stream.read(&mut answer)?;
+    let answer = String::from_utf8_lossy(&answer[..length]);
+    anyhow::ensure!(!answer.starts_with('-'), "{answer}");
+    Ok(())
+}

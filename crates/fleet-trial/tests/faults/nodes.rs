@@ -1,0 +1,64 @@
+//! Nodes that die, freeze, come and go.
+
+use crate::{begin, each_engine, end, one_engine};
+use anyhow::Result;
+use nanopace_services::Server;
+use std::time::Duration;
+
+#[test]
+fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        let mut trial = begin(&server, "hold 2k/s 2s", 4)?;
+        trial.until(700);
+        let killed = trial.members[1].joined()?;
+        trial.members[1].kill()?;
+        let died = trial.elapsed();
+        let outcome = end(trial)?;
+        // All that was never started was the dead node's, and soon after its death all is started.
+        let lost = outcome.node(killed).map_or(0, |node| node.lost);
+        assert!(outcome.truth.never().cast_signed() <= lost);
+        let recovered = died + Duration::from_millis(80 + 100);
+        assert_eq!(outcome.truth.never_between(recovered, Duration::MAX), 0);
+        // Six frames of all nodes.
+        assert!(outcome.truth.never() <= 6 * 40);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_frozen_node_is_late_and_loses_nothing() -> Result<()> {
+    one_engine(|engine| {
+        for freeze in [100, 300, 1500] {
+            let server = Server::start(engine)?;
+            let trial = begin(&server, "hold 1k/s 2500ms", 3)?;
+            trial.until(500);
+            trial.members[0].freeze()?;
+            trial.until(500 + freeze);
+            trial.members[0].thaw()?;
+            let outcome = end(trial)?;
+            assert_eq!(outcome.truth.never(), 0);
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn nodes_join_and_leave_and_nothing_is_lost() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        let mut trial = begin(&server, "hold 1k/s 3s", 1)?;
+        for _ in 0..3 {
+            trial.join()?;
+        }
+        trial.until(1500);
+        for member in &mut trial.members[..3] {
+            member.leave()?;
+        }
+        let outcome = end(trial)?;
+        assert_eq!(outcome.truth.never(), 0);
+        // All of them took part.
+        assert!(outcome.nodes.iter().all(|(_, _, starts)| starts.len() > 50));
+        Ok(())
+    })
+}

@@ -1,0 +1,174 @@
+//! The store stands still, dies, comes back empty or old, and is slow.
+
+use crate::{begin, each_engine, end, one_engine, program, tell};
+use anyhow::Result;
+use nanopace_fleet_trial::{Outcome, Trial};
+use nanopace_services::{Proxy, Server};
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+const SHAPE: &str = "hold 1k/s 2s";
+
+fn wait(milliseconds: u64) {
+    thread::sleep(Duration::from_millis(milliseconds));
+}
+
+/// Nodes live and run their own slots without the store, so all is started.
+fn all_started(trial: Trial) -> Result<Outcome> {
+    let outcome = end(trial)?;
+    assert_eq!(outcome.truth.never(), 0);
+    Ok(outcome)
+}
+
+#[test]
+fn a_store_that_stands_still_costs_nothing() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        let trial = begin(&server, SHAPE, 3)?;
+        for (at, freeze) in [(200, 8), (400, 15), (600, 40), (800, 500)] {
+            trial.until(at);
+            server.stop()?;
+            wait(freeze);
+            server.go_on()?;
+        }
+        all_started(trial)?;
+        Ok(())
+    })
+}
+
+#[test]
+fn a_store_that_comes_back_empty_is_filled_again() -> Result<()> {
+    each_engine(|engine| {
+        let mut server = Server::start(engine)?;
+        let trial = begin(&server, SHAPE, 3)?;
+        trial.until(500);
+        server.kill();
+        wait(500);
+        server.restart()?;
+        assert!(all_started(trial)?.repairs > 0);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_store_that_comes_back_with_its_file_goes_on() -> Result<()> {
+    each_engine(|engine| {
+        let mut server = Server::with(engine).append_only().start()?;
+        let trial = begin(&server, SHAPE, 3)?;
+        trial.until(500);
+        server.kill();
+        wait(300);
+        server.restart()?;
+        all_started(trial)?;
+        Ok(())
+    })
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
+}
+
+/// As after a failover to a replica that was behind: for a moment only, and for longer than nodes have
+/// claimed ahead.
+#[test]
+fn a_store_that_comes_back_as_an_old_copy_is_put_right() -> Result<()> {
+    each_engine(|engine| {
+        for away in [0, 400] {
+            let server = Server::with(engine).append_only().start()?;
+            let proxy = Proxy::start(server.address())?;
+            let trial = Trial::begin(program(), &proxy.url(), SHAPE, 3)?;
+            trial.until(500);
+            let folder = tempfile::tempdir()?;
+            copy(server.folder(), folder.path())?;
+            trial.until(900);
+            let server_of_copy =
+                || Server::with(engine).append_only().folder(folder.path()).start();
+            let old = if away == 0 {
+                let old = server_of_copy()?;
+                drop(server);
+                old
+            } else {
+                drop(server);
+                wait(away);
+                server_of_copy()?
+            };
+            proxy.redirect(old.address());
+            all_started(trial)?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn data_that_is_deleted_is_there_again() -> Result<()> {
+    let delete = "EVAL \"for _, key in ipairs(redis.call('KEYS', 'nanopace:*')) do redis.call('DEL', key) end\" 0";
+    each_engine(|engine| {
+        for command in ["FLUSHALL", delete] {
+            let server = Server::start(engine)?;
+            let trial = begin(&server, SHAPE, 3)?;
+            for at in [400, 433, 1000] {
+                trial.until(at);
+                tell(server.address(), command)?;
+            }
+            assert!(all_started(trial)?.repairs >= 2);
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn a_lost_script_is_loaded_again() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        let trial = begin(&server, SHAPE, 3)?;
+        for command in ["SCRIPT FLUSH", "FUNCTION FLUSH", "SCRIPT FLUSH"] {
+            wait(250);
+            tell(server.address(), command)?;
+        }
+        assert_eq!(all_started(trial)?.repairs, 0);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_store_that_is_far_away_gets_longer_frames() -> Result<()> {
+    one_engine(|engine| {
+        for delay in [5, 50] {
+            let server = Server::start(engine)?;
+            let proxy = Proxy::start(server.address())?;
+            proxy.delay(Duration::from_millis(delay));
+            let trial = Trial::begin(program(), &proxy.url(), SHAPE, 2)?;
+            let frame = trial.control().status()?.frame;
+            assert!(frame >= Duration::from_millis(8 * delay), "{frame:?}");
+            all_started(trial)?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn a_store_that_becomes_slow_costs_nothing() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let proxy = Proxy::start(server.address())?;
+        let trial = Trial::begin(program(), &proxy.url(), SHAPE, 2)?;
+        for (at, delay) in [(300, 3), (700, 30), (1200, 0)] {
+            trial.until(at);
+            proxy.delay(Duration::from_millis(delay));
+        }
+        all_started(trial)?;
+        Ok(())
+    })
+}

@@ -1,0 +1,70 @@
+//! What happens next.
+
+use crate::message::{Reply, Request};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// Something that happens at one moment. Tickets tell answers of a node's last request from others.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// A node looks around.
+    Turn { machine: usize },
+    /// A request arrives at the store.
+    Request { machine: usize, ticket: u64, request: Box<Request> },
+    /// An answer arrives at the node.
+    Reply { machine: usize, ticket: u64, reply: Box<Reply> },
+    /// A node waits no longer for an answer.
+    TimedOut { machine: usize, ticket: u64 },
+    /// The fault of this number.
+    Fault(usize),
+}
+
+#[derive(Debug)]
+struct Entry {
+    at_ns: u64,
+    number: u64,
+    event: Event,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Entry) -> Ordering {
+        (self.at_ns, self.number).cmp(&(other.at_ns, other.number))
+    }
+}
+
+/// Events, by their time; those of one moment as they were put in.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    heap: BinaryHeap<Reverse<Entry>>,
+    number: u64,
+}
+
+impl Events {
+    pub(super) fn push(&mut self, at_ns: u64, event: Event) {
+        self.number += 1;
+        self.heap.push(Reverse(Entry { at_ns, number: self.number, event }));
+    }
+
+    /// The next one that happens before a moment.
+    pub(super) fn pop(&mut self, until_ns: u64) -> Option<(u64, Event)> {
+        let Reverse(next) = self.heap.peek()?;
+        if next.at_ns >= until_ns {
+            return None;
+        }
+        self.heap.pop().map(|Reverse(entry)| (entry.at_ns, entry.event))
+    }
+}

@@ -1,0 +1,208 @@
+//! A node, with its machine's clock and its pacer.
+
+use super::pacer::Pacer;
+use super::tally::Tally;
+use crate::blind::{Blind, WhenBlind};
+use crate::clock::{Leader, RunClock, Sample};
+use crate::core::Core;
+use crate::driver::take_in;
+use crate::load::Load;
+use crate::message::{Answer, Request, Run};
+use crate::owners::NodeId;
+use crate::progress::Progress;
+use nanopace::{ManualClock, Nanos};
+use std::time::Duration;
+
+/// How far a node is with joining.
+#[derive(Debug)]
+pub(super) enum Phase {
+    Entering,
+    /// It looks whether the run has begun, and what the store's clock says.
+    Looking {
+        node: NodeId,
+        best: Option<Sample>,
+        trips: u32,
+    },
+    Running(Box<Core>),
+    Gone,
+}
+
+#[derive(Debug)]
+pub(super) struct Machine {
+    base: ManualClock,
+    drift: f64,
+    pub(super) clock: RunClock<ManualClock>,
+    leader: Leader,
+    pub(super) phase: Phase,
+    pacer: Pacer,
+    /// The last request, its number, and when it was sent by this machine's clock.
+    pub(super) request: Option<Request>,
+    pub(super) ticket: u64,
+    sent_ns: u64,
+    pub(super) is_connected: bool,
+    pub(super) frozen_until: u64,
+    pub(super) cut_off_until: u64,
+    /// It has stood still since this moment of the run.
+    late_since: Option<u64>,
+    /// When it was looked at last, and the moment of the run that it took that for.
+    before: Option<(u64, u64)>,
+}
+
+impl Machine {
+    pub(super) fn new(drift: f64) -> Machine {
+        let base = ManualClock::new();
+        Machine {
+            clock: RunClock::over(base.clone()),
+            base,
+            drift,
+            leader: Leader::default(),
+            phase: Phase::Entering,
+            pacer: Pacer::default(),
+            request: None,
+            ticket: 0,
+            sent_ns: 0,
+            is_connected: true,
+            frozen_until: 0,
+            cut_off_until: 0,
+            late_since: None,
+            before: None,
+        }
+    }
+
+    /// The true time is this now.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "some hours in nanoseconds"
+    )]
+    pub(super) fn set(&self, at_ns: u64) {
+        let base_ns = at_ns as f64 * (1.0 + self.drift);
+        self.base.set(Nanos::from_nanos(base_ns as u64));
+    }
+
+    pub(super) fn sends(&mut self, request: &Request) {
+        self.request = Some(request.clone());
+        self.ticket += 1;
+        self.sent_ns = self.clock.base_ns();
+    }
+
+    fn sample(&self, store_us: i64) -> Sample {
+        Sample { sent_ns: self.sent_ns, received_ns: self.clock.base_ns(), store_us }
+    }
+
+    /// Takes a round trip into account before it takes part. It has begun as soon as enough are made.
+    pub(super) fn look(&mut self, run: &Run, store_us: i64, blind: Duration) {
+        let sample = self.sample(store_us);
+        let Phase::Looking { node, best, trips } = &mut self.phase else { return };
+        if best.is_none_or(|best| sample.round_trip_ns() < best.round_trip_ns()) {
+            *best = Some(sample);
+        }
+        *trips += 1;
+        let (node, sample) = (*node, best.unwrap_or(sample));
+        if *trips < 8 {
+            return;
+        }
+        let (base_ns, run_ns) = sample.run_at(run.origin_us);
+        self.clock.start(base_ns, u64::try_from(run_ns).unwrap_or(0));
+        let blind = Blind::new(blind, WhenBlind::Hold);
+        let core = Core::new(node, run.clone(), blind, self.clock.now_ns());
+        self.phase = Phase::Running(Box::new(core.expect("the run's load can be read")));
+    }
+
+    /// Starts what is due by now.
+    #[expect(clippy::cast_precision_loss, reason = "a figure")]
+    pub(super) fn advance(
+        &mut self,
+        at_ns: u64,
+        origin_ns: u64,
+        load: &mut Load,
+        tally: &mut Tally,
+    ) {
+        let Phase::Running(core) = &self.phase else { return };
+        let frames = core.run().frames;
+        let now = self.clock.now_ns();
+        if let Some((before_ns, before)) = self.before.replace((at_ns, now))
+            && self.late_since.is_none()
+            && now > before
+        {
+            let pace = (at_ns - before_ns) as f64 / (now - before) as f64;
+            for frame in frames.at(before) + 1..=frames.at(now) {
+                let begins = frames.begins(frame);
+                if self.pacer.has(frame) && begins > before {
+                    let started = before_ns as f64 + (begins - before) as f64 * pace;
+                    tally.begun(started - (origin_ns + begins) as f64);
+                }
+            }
+        }
+        self.pacer.advance(now, frames.at(now), load, tally);
+    }
+
+    /// As the thread of a real node: what is to be asked now.
+    pub(super) fn turn(&mut self) -> Option<Request> {
+        let progress = self.progress()?;
+        let now = self.clock.now_ns();
+        let Phase::Running(core) = &mut self.phase else { return None };
+        core.settle(now);
+        let is_late = progress.late_ns > core.run().frames.frame_ns;
+        self.late_since = None;
+        core.request(now, is_late, &progress.text())
+    }
+
+    /// What it tells the store of itself.
+    pub(super) fn progress(&mut self) -> Option<Progress> {
+        let now = self.clock.now_ns();
+        let Phase::Running(core) = &mut self.phase else { return None };
+        Some(Progress {
+            fired: self.pacer.fired().min(core.due_slots(now)),
+            shed: 0,
+            twice: core.twice(),
+            late_ns: now - self.late_since.unwrap_or(now),
+            blind_ns: core.blind_since().map_or(0, |since| now.saturating_sub(since)),
+        })
+    }
+
+    /// The answer to its last request.
+    pub(super) fn answered(&mut self, answer: Answer, store_us: i64) {
+        let sample = self.sample(store_us);
+        let (Phase::Running(core), Some(request)) = (&mut self.phase, self.request.take()) else {
+            return;
+        };
+        take_in(core, &mut self.leader, &self.clock, &request, answer, sample)
+            .expect("versions can be read");
+    }
+
+    pub(super) fn failed(&mut self) {
+        self.is_connected = false;
+        let now = self.clock.now_ns();
+        if let Phase::Running(core) = &mut self.phase {
+            core.failed(now);
+        }
+    }
+
+    /// Gives the pacer what is known. Returns how long there is nothing to do then.
+    pub(super) fn tell(&mut self) -> u64 {
+        let now = self.clock.now_ns();
+        let Phase::Running(core) = &mut self.phase else { return u64::MAX };
+        while let Some(change) = core.change() {
+            let is_taken = self.pacer.lease(change.frame, core.known(&change));
+            core.told(&change, is_taken);
+        }
+        core.due(now).saturating_sub(now)
+    }
+
+    /// It stands still, having started what was due.
+    pub(super) fn freeze(&mut self, until_ns: u64) {
+        self.frozen_until = until_ns;
+        self.late_since = Some(self.clock.now_ns());
+    }
+
+    /// It is gone, having started what was due.
+    pub(super) fn kill(&mut self, load: &mut Load, tally: &mut Tally) {
+        if let Phase::Running(core) = &self.phase {
+            let now = self.clock.now_ns();
+            self.pacer.kill(now, core.run().frames.at(now), load, tally);
+        }
+        self.phase = Phase::Gone;
+    }
+}

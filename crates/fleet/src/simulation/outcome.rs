@@ -1,0 +1,45 @@
+//! What a simulation has shown.
+
+use std::time::Duration;
+
+/// What became of a run.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// How long a frame was.
+    pub frame: Duration,
+    /// How many tracks there were.
+    pub tracks: u32,
+    /// Slots of the load.
+    pub expected: u64,
+    /// Slots that were started, also those started again.
+    pub fired: u64,
+    /// Slots that were never started.
+    pub lost: u64,
+    /// Starts of slots that had been started.
+    pub twice: u64,
+    /// What the account of the run has: fired, lost and twice.
+    pub account: (u64, i64, u64),
+    /// Whether the account closes.
+    pub closes: bool,
+    /// Frames that nodes ran without knowing who owned what.
+    pub blind_frames: u64,
+    /// Nodes that were there at the end and had given up.
+    pub gave_up: usize,
+    /// Requests per second at the store.
+    pub requests_per_second: f64,
+    /// The part of the time in which the store worked.
+    pub utilisation: f64,
+    /// How long a request waited at the store on average.
+    pub wait: Duration,
+    /// The standard deviation of starts, because clocks are not exact.
+    pub start_error: Duration,
+    /// How far a start was off at most.
+    pub most_start_error: Duration,
+    /// The largest part of the load that one node carried at a moment, to its fair share.
+    pub largest_share: f64,
+    /// The end of the last frame with a lost slot, counted from when the load began.
+    pub last_lost: Option<Duration>,
+    /// The nodes that were there at the end.
+    pub alive: usize,
+}

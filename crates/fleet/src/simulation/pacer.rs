@@ -1,0 +1,76 @@
+//! What a pacer of a node would start: each slot that is leased, at its intended start.
+
+use super::tally::Tally;
+use crate::load::Load;
+use crate::tracks::Tracks;
+use std::collections::BTreeMap;
+
+/// Slots of one node, frame by frame.
+#[derive(Debug, Default)]
+pub(super) struct Pacer {
+    leased: BTreeMap<u64, Leased>,
+    fired: u64,
+    /// The last frame in which it has started a slot.
+    last: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Leased {
+    tracks: Tracks,
+    fired: u64,
+}
+
+impl Pacer {
+    /// Slots that it has started.
+    pub(super) fn fired(&self) -> u64 {
+        self.fired
+    }
+
+    /// What is leased from a frame on. False if a slot there has started.
+    pub(super) fn lease(&mut self, from: u64, known: Vec<(u64, Tracks)>) -> bool {
+        if self.last.is_some_and(|last| last >= from) {
+            return false;
+        }
+        self.leased.split_off(&from);
+        let leased = known.into_iter().filter(|(_, tracks)| !tracks.is_empty());
+        self.leased.extend(leased.map(|(frame, tracks)| (frame, Leased { tracks, fired: 0 })));
+        true
+    }
+
+    /// Whether it has slots in a frame.
+    pub(super) fn has(&self, frame: u64) -> bool {
+        self.leased.contains_key(&frame)
+    }
+
+    /// Starts all that is due. Frames that are over are told.
+    pub(super) fn advance(&mut self, now_ns: u64, frame: u64, load: &mut Load, tally: &mut Tally) {
+        while let Some(mut entry) = self.leased.first_entry().filter(|entry| *entry.key() <= frame)
+        {
+            let (at, leased) = (*entry.key(), entry.get_mut());
+            let is_over = at < frame;
+            let due = if is_over {
+                load.slots(at, &leased.tracks)
+            } else {
+                load.slots_by(now_ns, &leased.tracks)
+            };
+            if due > 0 {
+                self.last = Some(at);
+            }
+            self.fired += due - leased.fired;
+            leased.fired = due;
+            if !is_over {
+                return;
+            }
+            tally.fire(at, &leased.tracks, |track| load.slots(at, track));
+            entry.remove();
+        }
+    }
+
+    /// What it has started of the frame that it is in counts, and no more.
+    pub(super) fn kill(&mut self, now_ns: u64, frame: u64, load: &mut Load, tally: &mut Tally) {
+        if let Some(leased) = self.leased.get(&frame) {
+            tally.fire(frame, &leased.tracks, |track| load.slots_by(now_ns, track));
+        }
+        self.leased.clear();
+    }
+}

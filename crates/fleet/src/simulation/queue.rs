@@ -1,0 +1,82 @@
+//! The store: the model, behind a queue in front of one worker.
+
+use super::setup::Setup;
+use crate::message::{Reply, Request};
+use crate::store::Model;
+use std::time::Duration;
+
+/// The store's clock at the beginning of the simulation, in microseconds.
+const EPOCH_US: i64 = 1_700_000_000_000_000;
+
+#[derive(Debug)]
+pub(super) struct Queue {
+    pub(super) model: Model,
+    per_request_ns: u64,
+    per_frame_ns: u64,
+    /// How far its clock has been set.
+    set_us: i64,
+    /// When it is done with all requests so far.
+    free_ns: u64,
+    pub(super) requests: u64,
+    pub(super) worked_ns: u64,
+    pub(super) waited_ns: u64,
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Queue {
+    pub(super) fn new(setup: &Setup) -> Queue {
+        Queue {
+            model: Model::default(),
+            per_request_ns: nanos(setup.per_request),
+            per_frame_ns: nanos(setup.per_frame),
+            set_us: 0,
+            free_ns: 0,
+            requests: 0,
+            worked_ns: 0,
+            waited_ns: 0,
+        }
+    }
+
+    /// The store's clock.
+    pub(super) fn clock_us(&self, at_ns: u64) -> i64 {
+        EPOCH_US + self.set_us + (at_ns / 1_000).cast_signed()
+    }
+
+    /// When the store's clock, had it not been set, was there.
+    pub(super) fn when_ns(&self, clock_us: i64) -> u64 {
+        u64::try_from((clock_us - EPOCH_US - self.set_us) * 1_000).unwrap_or(0)
+    }
+
+    /// A request arrives. Returns its answer, and when that leaves.
+    pub(super) fn take(&mut self, request: &Request, at_ns: u64) -> (Reply, u64) {
+        let begins = at_ns.max(self.free_ns);
+        let frames = match request {
+            Request::Claim(claim) => claim.asks.len(),
+            Request::Mark { pieces, .. } | Request::Leave { pieces, .. } => pieces.len(),
+            _ => 0,
+        };
+        let work = self.per_request_ns + frames as u64 * self.per_frame_ns;
+        self.requests += 1;
+        self.waited_ns += begins - at_ns;
+        self.worked_ns += work;
+        self.free_ns = begins + work;
+        (self.model.call(request, self.clock_us(begins)), self.free_ns)
+    }
+
+    /// What was before does not count.
+    pub(super) fn count_anew(&mut self) {
+        (self.requests, self.worked_ns, self.waited_ns) = (0, 0, 0);
+    }
+
+    /// It does nothing for so long.
+    pub(super) fn freeze(&mut self, at_ns: u64, time: Duration) {
+        self.free_ns = self.free_ns.max(at_ns + nanos(time));
+    }
+
+    pub(super) fn set_clock(&mut self, by_us: i64) {
+        self.set_us += by_us;
+    }
+}

@@ -1,0 +1,76 @@
+//! What is simulated.
+
+use std::time::Duration;
+
+/// A run, and what happens meanwhile.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// All that is random follows from it.
+    pub seed: u64,
+    /// How many nodes there are at the beginning.
+    pub nodes: u32,
+    /// The load, as text; it has to end.
+    pub shape: String,
+    /// How its slots arrive, as text.
+    pub arrivals: String,
+    /// Of an empty network: half of it each way.
+    pub round_trip: Duration,
+    /// Each way takes longer by a random part of this on average, exponentially distributed; at most
+    /// eight times as much.
+    pub jitter: f64,
+    /// The probability that a message is lost, request or answer.
+    pub loss: f64,
+    /// The probability that a request arrives a second time, up to 100 ms later.
+    pub again: f64,
+    /// Clocks of machines run faster or slower by up to so many millionths.
+    pub drift_ppm: f64,
+    /// How long the store works for a request,
+    pub per_request: Duration,
+    /// and more for each frame in it.
+    pub per_frame: Duration,
+    /// How long a node goes on without the store.
+    pub blind: Duration,
+    /// What happens, and when: counted from when the load begins.
+    pub faults: Vec<(Duration, Fault)>,
+}
+
+/// Something that happens. Nodes are counted from 0 on, as they have been made.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// A node is gone.
+    Kill(usize),
+    /// A node stands still, with its callers.
+    Freeze(usize, Duration),
+    /// No message of a node arrives, and none of the store's at it.
+    CutOff(usize, Duration),
+    /// A node joins.
+    Join,
+    /// The store answers nothing, and answers all requests afterwards.
+    FreezeStore(Duration),
+    /// The store's clock is set by so many microseconds.
+    SetClock(i64),
+    /// The store loses all that it has.
+    Lose,
+    /// The load has this shape from some frames later on, as `Control::set_shape` does it.
+    Change(String),
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        Setup {
+            seed: 1,
+            nodes: 4,
+            shape: "hold 10k/s 3s".to_owned(),
+            arrivals: "even".to_owned(),
+            round_trip: Duration::from_micros(200),
+            jitter: 0.1,
+            loss: 0.0,
+            again: 0.0,
+            drift_ppm: 50.0,
+            per_request: Duration::from_micros(25),
+            per_frame: Duration::from_micros(8),
+            blind: Duration::from_secs(10),
+            faults: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What has really been started, by whomever: what the account is compared with.
+
+use crate::load::Load;
+use crate::tracks::Tracks;
+use std::collections::BTreeMap;
+
+/// Started slots by frame and track, and how far starts were off.
+#[derive(Debug)]
+pub(super) struct Tally {
+    tracks: u32,
+    frames: BTreeMap<u64, Vec<u64>>,
+    /// The most tracks that one node has run in a frame.
+    most: usize,
+    /// How far the beginnings of frames were off, in nanoseconds: how many, their sum and that of
+    /// their squares, and the farthest.
+    errors: (u64, f64, f64, f64),
+}
+
+/// What became of the slots.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fates {
+    pub(super) expected: u64,
+    pub(super) fired: u64,
+    pub(super) lost: u64,
+    pub(super) twice: u64,
+    /// The last frame with a lost slot.
+    pub(super) last_lost: Option<u64>,
+}
+
+impl Tally {
+    pub(super) fn new(tracks: u32) -> Tally {
+        Tally { tracks, frames: BTreeMap::new(), most: 0, errors: (0, 0.0, 0.0, 0.0) }
+    }
+
+    pub(super) fn fire(
+        &mut self,
+        frame: u64,
+        tracks: &Tracks,
+        mut slots: impl FnMut(&Tracks) -> u64,
+    ) {
+        let fired = self.frames.entry(frame).or_insert_with(|| vec![0; self.tracks as usize]);
+        let mut all = 0;
+        for track in tracks.iter() {
+            let slots = slots(&std::iter::once(track).collect());
+            fired[track as usize] += slots;
+            all += slots;
+        }
+        if all > 0 {
+            self.most = self.most.max(tracks.len());
+        }
+    }
+
+    /// A node began a frame too late by so much.
+    pub(super) fn begun(&mut self, late_ns: f64) {
+        let (number, sum, squares, most) = &mut self.errors;
+        *number += 1;
+        *sum += late_ns;
+        *squares += late_ns * late_ns;
+        *most = late_ns.abs().max(*most);
+    }
+
+    /// The standard deviation of how late frames began, and the most, in nanoseconds.
+    #[expect(clippy::cast_precision_loss, reason = "a figure")]
+    pub(super) fn errors(&self) -> (f64, f64) {
+        let (number, sum, squares, most) = self.errors;
+        let number = number.max(1) as f64;
+        ((squares / number - (sum / number).powi(2)).max(0.0).sqrt(), most)
+    }
+
+    /// The largest part of a frame that one node has run.
+    pub(super) fn largest_part(&self) -> f64 {
+        f64::from(u32::try_from(self.most).unwrap_or(u32::MAX)) / f64::from(self.tracks)
+    }
+
+    pub(super) fn fates(&self, load: &mut Load, until: u64) -> Fates {
+        let mut fates = Fates::default();
+        let nothing = vec![0; self.tracks as usize];
+        for frame in 0..until {
+            let fired = self.frames.get(&frame).unwrap_or(&nothing);
+            for (track, &fired) in (0..).zip(fired) {
+                let expected = load.slots(frame, &std::iter::once(track).collect());
+                let lost = expected.saturating_sub(fired);
+                fates.expected += expected;
+                fates.fired += fired;
+                fates.lost += lost;
+                fates.twice += fired.saturating_sub(expected);
+                fates.last_lost = if lost > 0 { Some(frame) } else { fates.last_lost };
+            }
+        }
+        fates
+    }
+}

@@ -1,0 +1,368 @@
+//! The nodes, the network and the store, and what happens to them.
+
+use super::event::{Event, Events};
+use super::machine::{Machine, Phase};
+use super::network::Network;
+use super::outcome::Outcome;
+use super::queue::Queue;
+use super::setup::{Fault, Setup};
+use super::tally::Tally;
+use crate::account::{Account, account};
+use crate::error::FleetError;
+use crate::frames::{FRAME, Frames};
+use crate::load::{Load, head_frames};
+use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State};
+use crate::progress::Progress;
+use crate::store::{Model, Store};
+use std::time::Duration;
+
+/// A thread of a node looks around at least this often; a node that waits for others, too.
+const TURN_NS: u64 = 20_000_000;
+
+/// A run goes on for so long after its load.
+const AFTER_NS: u64 = 1_000_000_000;
+
+/// An answer for a node that has not begun may take so long.
+const PATIENCE_NS: u64 = 3_000_000_000;
+
+pub(super) struct World<'a> {
+    setup: &'a Setup,
+    frames: Frames,
+    events: Events,
+    network: Network,
+    queue: Queue,
+    machines: Vec<Machine>,
+    tally: Tally,
+    /// What is known as soon as the run has begun.
+    begun: Option<Begun>,
+}
+
+struct Begun {
+    origin_ns: u64,
+    load: Load,
+}
+
+impl<'a> World<'a> {
+    pub(super) fn new(setup: &'a Setup) -> World<'a> {
+        let frames = Frames::sized(FRAME, setup.round_trip, setup.nodes);
+        let mut world = World {
+            setup,
+            frames,
+            events: Events::default(),
+            network: Network::new(setup),
+            queue: Queue::new(setup),
+            machines: Vec::new(),
+            tally: Tally::new(frames.tracks),
+            begun: None,
+        };
+        for _ in 0..setup.nodes {
+            // Some time apart, so that their threads don't look around at the same moments.
+            let at_ns = (world.network.either_way(10e6) + 10e6).abs();
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "up to 20 ms"
+            )]
+            world.join(at_ns as u64);
+        }
+        world
+    }
+
+    fn join(&mut self, at_ns: u64) {
+        let drift = self.network.either_way(self.setup.drift_ppm * 1e-6);
+        self.machines.push(Machine::new(drift));
+        self.events.push(at_ns, Event::Turn { machine: self.machines.len() - 1 });
+    }
+
+    pub(super) fn run(mut self) -> Outcome {
+        while let Some((at_ns, event)) = self.events.pop(self.ends_ns()) {
+            self.happens(at_ns, event);
+        }
+        self.finish();
+        self.outcome()
+    }
+
+    /// When the simulation ends.
+    fn ends_ns(&self) -> u64 {
+        self.begun.as_ref().map_or(u64::MAX, |begun| {
+            let end = begun.load.end().expect("the load ends");
+            begun.origin_ns + self.frames.begins(end) + AFTER_NS
+        })
+    }
+
+    fn happens(&mut self, at_ns: u64, event: Event) {
+        let machine = match &event {
+            Event::Turn { machine }
+            | Event::Reply { machine, .. }
+            | Event::TimedOut { machine, .. } => *machine,
+            Event::Request { machine, .. } => {
+                let machine = *machine;
+                return self.arrives(at_ns, machine, event);
+            }
+            Event::Fault(number) => return self.fault(at_ns, *number),
+        };
+        let until = self.machines[machine].frozen_until;
+        if at_ns < until {
+            return self.events.push(until, event);
+        }
+        self.wake(at_ns, machine);
+        let node = &self.machines[machine];
+        let is_current = |ticket: u64| node.ticket == ticket && node.request.is_some();
+        match event {
+            Event::Turn { .. } => self.turn(at_ns, machine),
+            Event::Reply { ticket, reply, .. } if is_current(ticket) => {
+                self.answered(at_ns, machine, *reply);
+            }
+            Event::TimedOut { ticket, .. } if is_current(ticket) => {
+                self.machines[machine].request = None;
+                self.machines[machine].failed();
+                self.rest(at_ns, machine);
+            }
+            _ => {}
+        }
+    }
+
+    /// A node has the processor again.
+    fn wake(&mut self, at_ns: u64, machine: usize) {
+        let machine = &mut self.machines[machine];
+        machine.set(at_ns);
+        if let Some(begun) = &mut self.begun {
+            machine.advance(at_ns, begun.origin_ns, &mut begun.load, &mut self.tally);
+        }
+    }
+
+    fn turn(&mut self, at_ns: u64, machine: usize) {
+        let request = match &self.machines[machine].phase {
+            Phase::Entering => Some(self.entry()),
+            Phase::Looking { node, .. } => Some(Request::Look { node: Some(*node) }),
+            Phase::Running(_) => self.machines[machine].turn(),
+            Phase::Gone => return,
+        };
+        match request {
+            Some(request) => self.send(at_ns, machine, request),
+            None => self.rest(at_ns, machine),
+        }
+    }
+
+    fn entry(&self) -> Request {
+        let Setup { shape, arrivals, nodes, .. } = self.setup;
+        let load = LoadText { shape: shape.clone(), arrivals: arrivals.clone(), seed: 1 };
+        Request::Join(Join {
+            name: String::new(),
+            id: "simulated".to_owned(),
+            awaited: *nodes,
+            frames: self.frames,
+            load: Some(load),
+        })
+    }
+
+    fn send(&mut self, at_ns: u64, machine: usize, request: Request) {
+        let node = &mut self.machines[machine];
+        node.sends(&request);
+        let ticket = node.ticket;
+        let is_running = matches!(node.phase, Phase::Running(_));
+        // A new connection is a round trip more. Nodes join while the network is well.
+        let ways = if node.is_connected { 1 } else { 3 };
+        let way = if is_running {
+            self.network.ways_ns(ways).filter(|_| at_ns >= node.cut_off_until)
+        } else {
+            Some(self.network.way_ns())
+        };
+        if let Some(way) = way {
+            let event = |request| Event::Request { machine, ticket, request: Box::new(request) };
+            if let Some(later) = self.network.again_ns().filter(|_| is_running) {
+                self.events.push(at_ns + way + later, event(request.clone()));
+            }
+            self.events.push(at_ns + way, event(request));
+        }
+        let timeout = u64::try_from(self.frames.timeout().as_nanos()).unwrap_or(u64::MAX);
+        let timeout = if is_running { timeout } else { PATIENCE_NS };
+        self.events.push(at_ns + timeout, Event::TimedOut { machine, ticket });
+    }
+
+    fn arrives(&mut self, at_ns: u64, machine: usize, event: Event) {
+        let Event::Request { ticket, request, .. } = event else { return };
+        let (reply, leaves_ns) = self.queue.take(&request, at_ns);
+        let node = &self.machines[machine];
+        let way = match node.phase {
+            Phase::Running(_) => self.network.ways_ns(1).filter(|_| at_ns >= node.cut_off_until),
+            _ => Some(self.network.way_ns()),
+        };
+        if let Some(way) = way {
+            let reply = Box::new(reply);
+            self.events.push(leaves_ns + way, Event::Reply { machine, ticket, reply });
+        }
+    }
+
+    fn answered(&mut self, at_ns: u64, machine: usize, reply: Reply) {
+        let node = &mut self.machines[machine];
+        node.is_connected = true;
+        match (&node.phase, reply.answer) {
+            (Phase::Entering, Answer::Joined(id, _)) => {
+                node.phase = Phase::Looking { node: id, best: None, trips: 0 };
+            }
+            (Phase::Looking { .. }, Answer::Run(run)) if run.state == State::Running => {
+                node.look(&run, reply.now_us, self.setup.blind);
+                self.begin(&run);
+            }
+            (Phase::Running(_), answer) => node.answered(answer, reply.now_us),
+            _ => {}
+        }
+        self.machines[machine].request = None;
+        self.rest(at_ns, machine);
+    }
+
+    /// The run has begun, and somebody has heard of it.
+    fn begin(&mut self, run: &Run) {
+        if self.begun.is_some() {
+            return;
+        }
+        let origin_ns = self.queue.when_ns(run.origin_us);
+        let latest = run.versions.last().expect("a run has a load");
+        let load = Load::new(run.frames, &run.arrivals, run.seed, latest);
+        self.begun = Some(Begun { origin_ns, load: load.expect("the load can be read") });
+        let head_ns = self.frames.begins(head_frames());
+        for (number, (at, _)) in self.setup.faults.iter().enumerate() {
+            let at_ns = origin_ns + head_ns + u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
+            self.events.push(at_ns, Event::Fault(number));
+        }
+        self.queue.count_anew();
+    }
+
+    /// A node has nothing to do for a while.
+    fn rest(&mut self, at_ns: u64, machine: usize) {
+        let node = &mut self.machines[machine];
+        let wait = match node.phase {
+            Phase::Running(_) => node.tell().clamp(1_000, TURN_NS),
+            // Its clock is read several times in a row.
+            Phase::Looking { trips: 1.., .. } | Phase::Entering => 0,
+            Phase::Looking { .. } => TURN_NS,
+            Phase::Gone => return,
+        };
+        self.events.push(at_ns + wait, Event::Turn { machine });
+    }
+
+    fn fault(&mut self, at_ns: u64, number: usize) {
+        let until = |time: Duration| at_ns + u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        match &self.setup.faults[number].1 {
+            &Fault::Kill(machine) => {
+                self.wake(at_ns, machine);
+                if let Some(begun) = &mut self.begun {
+                    self.machines[machine].kill(&mut begun.load, &mut self.tally);
+                }
+            }
+            &Fault::Freeze(machine, time) => {
+                self.wake(at_ns, machine);
+                self.machines[machine].freeze(until(time));
+            }
+            &Fault::CutOff(machine, time) => self.machines[machine].cut_off_until = until(time),
+            Fault::Join => self.join(at_ns),
+            &Fault::FreezeStore(time) => self.queue.freeze(at_ns, time),
+            &Fault::SetClock(by_us) => self.queue.set_clock(by_us),
+            Fault::Lose => self.queue.model = Model::default(),
+            Fault::Change(shape) => self.change(at_ns, shape),
+        }
+    }
+
+    /// As `Control` does it.
+    fn change(&mut self, at_ns: u64, shape: &str) {
+        let (Some(begun), Some(run)) = (&mut self.begun, self.queue.model.run().cloned()) else {
+            return;
+        };
+        let elapsed_us = u64::try_from(self.queue.clock_us(at_ns) - run.origin_us).unwrap_or(0);
+        let from = run.frames.first_unopened(1_000 * elapsed_us) + 1;
+        let shape = shape.parse().expect("a shape");
+        let version = begun.load.then(from, shape, None).expect("a load");
+        let known = run.versions.len() as u64;
+        let request = Request::Change { id: run.id, known, version: version.clone() };
+        let (reply, _) = self.queue.take(&request, at_ns);
+        assert_eq!(reply.answer, Answer::Done, "the change was taken");
+        begun.load.set(&version).expect("a load");
+    }
+
+    /// All nodes that are there say that they are done, over a network that is well.
+    fn finish(&mut self) {
+        let ends_ns = self.ends_ns();
+        for machine in 0..self.machines.len() {
+            self.machines[machine].frozen_until = 0;
+            self.wake(ends_ns, machine);
+            let now_us = self.queue.clock_us(ends_ns);
+            let node = &mut self.machines[machine];
+            for _ in 0..1_000 {
+                let Phase::Running(core) = &node.phase else { break };
+                if core.is_marked() {
+                    break;
+                }
+                // A refusal to ask before some moment does not last.
+                node.set(ends_ns + TURN_NS);
+                let Some(request) = node.turn() else { break };
+                node.sends(&request);
+                node.answered(self.queue.model.call(&request, now_us).answer, now_us);
+            }
+            let progress = node.progress().map(Progress::text);
+            let Phase::Running(core) = &node.phase else { continue };
+            let (id, node) = (core.run().id.clone(), core.node());
+            let progress = progress.unwrap_or_default();
+            let request = Request::Finish { id, node, progress, results: Vec::new() };
+            self.queue.model.call(&request, now_us);
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "nanoseconds")]
+    fn outcome(mut self) -> Outcome {
+        let ends_ns = self.ends_ns();
+        let account = self.account(ends_ns);
+        let Begun { origin_ns, mut load } = self.begun.expect("the run has begun");
+        let until = load.end().expect("the load ends");
+        let fates = self.tally.fates(&mut load, until);
+        let begins = self.frames.begins(head_frames());
+        let last_lost = fates.last_lost.map(|frame| self.frames.begins(frame + 1) - begins);
+        let seconds = Duration::from_nanos(ends_ns - origin_ns).as_secs_f64();
+        let worked = Duration::from_nanos(self.queue.worked_ns).as_secs_f64();
+        let (error, most_error) = self.tally.errors();
+        let running = self.machines.iter().filter_map(|node| match &node.phase {
+            Phase::Running(core) => Some(core),
+            _ => None,
+        });
+        Outcome {
+            frame: Duration::from_nanos(self.frames.frame_ns),
+            tracks: self.frames.tracks,
+            expected: fates.expected,
+            fired: fates.fired,
+            lost: fates.lost,
+            twice: fates.twice,
+            account: account
+                .as_ref()
+                .map_or((0, 0, 0), |all| (all.fired(), all.lost(), all.twice())),
+            closes: account.is_ok_and(|account| account.closes()),
+            blind_frames: running.clone().map(|core| core.blind_frames()).sum(),
+            gave_up: running.clone().filter(|core| core.over().is_some()).count(),
+            requests_per_second: f64::from(u32::try_from(self.queue.requests).unwrap_or(u32::MAX))
+                / seconds,
+            utilisation: worked / seconds,
+            wait: Duration::from_nanos(self.queue.waited_ns / self.queue.requests.max(1)),
+            start_error: Duration::from_nanos(error as u64),
+            most_start_error: Duration::from_nanos(most_error as u64),
+            largest_share: self.tally.largest_part() * f64::from(self.setup.nodes),
+            last_lost: last_lost.map(Duration::from_nanos),
+            alive: running.count(),
+        }
+    }
+
+    fn account(&mut self, at_ns: u64) -> Result<Account, FleetError> {
+        let now_us = self.queue.clock_us(at_ns);
+        let run = self.queue.model.run().cloned().ok_or(FleetError::NoRun)?;
+        let begun = self.begun.as_mut().ok_or(FleetError::NoRun)?;
+        let until = begun.load.end().unwrap_or(0);
+        account(&mut At(&mut self.queue.model, now_us), &run, &mut begun.load, until)
+    }
+}
+
+/// The store at a moment.
+struct At<'a>(&'a mut Model, i64);
+
+impl Store for At<'_> {
+    fn call(&mut self, request: &Request) -> Result<Reply, FleetError> {
+        Ok(self.0.call(request, self.1))
+    }
+}

@@ -1,0 +1,76 @@
+-- Claims in several frames. A script of its own, because it is run more often than all others.
+
+local function is_open(run, frame, versions)
+  local knows = versions == run.version or (versions == run.version - 1 and frame < run.from)
+  return knows and run.state == 1 and frame >= run.floor
+    and now >= begins(run, frame - LEAD) and now < begins(run, frame) - run.frame_us / 4
+end
+
+-- The tracks without an owner. Most often there are none, and looking at each would take long.
+local function unowned(known)
+  local tracks = {}
+  local at = known:find('\0\0', 1, true)
+  while at do
+    -- Between two tracks it is the low byte of one and the high byte of the other.
+    if at % 2 == 1 then
+      tracks[#tracks + 1] = (at - 1) / 2
+    end
+    at = known:find('\0\0', at + 1, true)
+  end
+  return tracks
+end
+
+-- Takes what is asked for in a frame, and returns its owners.
+local function ask(run, node, key, frame, take, a, b, most)
+  local known, first = owners(run, key, frame)
+  local free = {}
+  if take == 'own' then
+    for track = (a - frame % b * (run.tracks % b)) % b, run.tracks - 1, b do
+      if #free < most and owner(known, track) == 0 then
+        free[#free + 1] = track
+      end
+    end
+  elseif take == 'share' then
+    free = unowned(known)
+    for i = #free, math.ceil(#free / a) + 1, -1 do
+      free[i] = nil
+    end
+  end
+  return own(key, known, first, free, node)
+end
+
+-- node, sequence, versions, roster, progress, then for each ask: key, frame, take, a, b, most
+local function claim(run)
+  local node, sequence, versions = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
+  local last = redis.call('HMGET', NODES, 'q' .. node, 'f' .. node)
+  local is_fresh = sequence > tonumber(last[1] or 0) and not last[2]
+  if is_fresh then
+    hear(run, node, 'q' .. node, ARGV[5], 'p' .. node, ARGV[8])
+  end
+  local news = {}
+  if versions < run.version then
+    news = redis.call('LRANGE', VERSIONS, versions, -1)
+  end
+  local roster = {}
+  if run.roster_version ~= tonumber(ARGV[7]) then
+    roster = {run.roster_version, run.roster}
+  end
+  local answer = {'claimed', now, run.state, run.origin_us, run.floor, run.epoch, news, roster}
+  for i = 9, #ARGV, 6 do
+    local key, frame, take = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1]), ARGV[i + 2]
+    if not is_fresh or not is_open(run, frame, versions) then
+      take = 'nothing'
+    end
+    answer[#answer + 1] = ask(run, tonumber(node), key, frame, take,
+      tonumber(ARGV[i + 3]), tonumber(ARGV[i + 4]), tonumber(ARGV[i + 5]))
+  end
+  return answer
+end
+
+local run = read()
+if not run then
+  return {'gone', now}
+elseif run.id ~= ARGV[3] then
+  return {'other', now}
+end
+return claim(run)

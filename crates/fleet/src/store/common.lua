@@ -1,0 +1,139 @@
+-- What both scripts of a run begin with.
+-- KEYS: the run, its nodes, its versions, its results, then chunks of owners.
+-- ARGV: how long keys are kept in milliseconds, what is asked, and its arguments.
+-- Numbers above 14 digits have to be printed by %.0f. Every answer begins with a word and the time.
+
+local RUN, NODES, VERSIONS = KEYS[1], KEYS[2], KEYS[3]
+local KEEP = ARGV[1]
+local LEAD, CHUNK = 3, 64
+
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+
+local function text(number)
+  return string.format('%.0f', number)
+end
+
+local function read()
+  local all = redis.call('HMGET', RUN, 'id', 'state', 'frame_us', 'tracks', 'origin_us', 'floor', 'version', 'from',
+    'tended', 'epoch', 'roster', 'roster_version', 'awaited', 'arrivals', 'seed', 'joined', 'left')
+  return all[1] and {
+    id = all[1], state = tonumber(all[2]), frame_us = tonumber(all[3]), tracks = tonumber(all[4]),
+    origin_us = tonumber(all[5]), floor = tonumber(all[6]), version = tonumber(all[7]), from = tonumber(all[8]),
+    tended = tonumber(all[9]), epoch = tonumber(all[10]), roster = all[11], roster_version = tonumber(all[12]),
+    awaited = tonumber(all[13]), arrivals = all[14], seed = all[15],
+    joined = tonumber(all[16]), left = tonumber(all[17] or 0)
+  }
+end
+
+local function keep()
+  for i = 1, 4 do
+    redis.call('PEXPIRE', KEYS[i], KEEP)
+  end
+end
+
+local function members(run)
+  local list = {}
+  for node in run.roster:gmatch('%d+') do
+    list[#list + 1] = node
+  end
+  return list
+end
+
+local function set_roster(run, list)
+  run.roster = table.concat(list, ',')
+  run.roster_version = redis.call('HINCRBY', RUN, 'roster_version', 1)
+  redis.call('HSET', RUN, 'roster', run.roster)
+end
+
+local function is_member(run, node)
+  return (',' .. run.roster .. ','):find(',' .. node .. ',', 1, true) ~= nil
+end
+
+-- A node that is not heard of for 25 frames, and half a second at least, is not in the roster.
+local function absent_us(run)
+  local absent = math.max(500000, 25 * run.frame_us)
+  if run.state == 0 then
+    absent = 4 * absent
+  end
+  return absent
+end
+
+-- No node that has left or died has started anything from this frame on.
+local function left_by(run, frame)
+  if run.state == 1 and frame > run.left then
+    run.left = frame
+    redis.call('HSET', RUN, 'left', text(frame))
+  end
+end
+
+local function tend(run)
+  local absent = absent_us(run)
+  if now - run.tended < absent / 8 then
+    return
+  end
+  redis.call('HSET', RUN, 'tended', text(now))
+  keep()
+  local list, kept = members(run), {}
+  for _, node in ipairs(list) do
+    local seen = tonumber(redis.call('HGET', NODES, 's' .. node) or 0)
+    if now - seen <= absent then
+      kept[#kept + 1] = node
+    end
+  end
+  if #kept < #list then
+    left_by(run, math.floor((now - run.origin_us) / run.frame_us) + LEAD + 1)
+    set_roster(run, kept)
+  end
+end
+
+-- A sign of life.
+local function hear(run, node, ...)
+  redis.call('HSET', NODES, 's' .. node, text(now), ...)
+  if not is_member(run, node) and run.state < 2 and not redis.call('HGET', NODES, 'f' .. node) then
+    local list = members(run)
+    list[#list + 1] = node
+    set_roster(run, list)
+  end
+  tend(run)
+end
+
+local function begins(run, frame)
+  return run.origin_us + frame * run.frame_us
+end
+
+-- Two bytes for each track of a frame, high byte first; 0 is free.
+local function owners(run, key, frame)
+  local width = 2 * run.tracks
+  local first = frame % CHUNK * width
+  local known = redis.call('GETRANGE', key, first, first + width - 1)
+  return known .. string.rep('\0', width - #known), first
+end
+
+local function owner(known, track)
+  return 256 * known:byte(2 * track + 1) + known:byte(2 * track + 2)
+end
+
+-- The same with a node as the owner of some tracks, which are in order.
+local function with(known, tracks, node)
+  local mark, parts, from = string.char(math.floor(node / 256), node % 256), {}, 1
+  for _, track in ipairs(tracks) do
+    parts[#parts + 1] = known:sub(from, 2 * track) .. mark
+    from = 2 * track + 3
+  end
+  parts[#parts + 1] = known:sub(from)
+  return table.concat(parts)
+end
+
+-- Makes a node the owner of some tracks, in order.
+local function own(key, known, first, tracks, node)
+  if #tracks == 0 then
+    return known
+  end
+  local owned = with(known, tracks, node)
+  if redis.call('SETRANGE', key, first, owned) == first + #owned then
+    redis.call('PEXPIRE', key, KEEP)
+  end
+  return owned
+end
+

@@ -1,0 +1,224 @@
+-- Everything but claims.
+
+local WHAT, RESULTS = ARGV[2], KEYS[4]
+
+local function info(word, extra)
+  return {word, now, extra or '', redis.call('HGETALL', RUN), redis.call('LRANGE', VERSIONS, 0, -1)}
+end
+
+local function list(csv)
+  local tracks = {}
+  for track in csv:gmatch('%d+') do
+    tracks[#tracks + 1] = tonumber(track)
+  end
+  return tracks
+end
+
+local ops = {}
+
+-- Whether no node has been heard of for half a minute. Less would be too little: the store may have
+-- stood still itself.
+local function is_deserted(run)
+  local heard = 0
+  for node = 1, run.joined do
+    heard = math.max(heard, tonumber(redis.call('HGET', NODES, 's' .. node) or 0))
+  end
+  return run.joined > 0 and now - heard > 30000000
+end
+
+-- name, id, awaited, frame_us, tracks, head_us, has_load, shape, arrivals, seed
+function ops.join(run)
+  local name, id, awaited, frame_us, tracks = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7]
+  local version, arrivals, seed = ARGV[9], ARGV[10], ARGV[11]
+  if run then
+    tend(run)
+  end
+  local is_over = run and (run.state == 2 or is_deserted(run))
+  if not run or is_over then
+    if ARGV[8] == '0' then
+      return {'gone', now}
+    end
+    redis.call('DEL', RUN, NODES, VERSIONS, RESULTS)
+    redis.call('HSET', RUN, 'id', id, 'state', 0, 'awaited', awaited, 'frame_us', frame_us, 'tracks', tracks,
+      'origin_us', 0, 'floor', 0, 'epoch', 0, 'version', 1, 'from', 0, 'arrivals', arrivals, 'seed', seed,
+      'roster', '', 'roster_version', 0, 'joined', 0, 'tended', text(now))
+    redis.call('RPUSH', VERSIONS, version)
+    run = read()
+  elseif ARGV[8] == '1' then
+    local first = redis.call('LINDEX', VERSIONS, 0)
+    if first ~= version or run.arrivals ~= arrivals or run.seed ~= seed then
+      return info('differs')
+    end
+  end
+  if run.state == 0 and frame_us > run.frame_us then
+    run.frame_us = frame_us
+    redis.call('HSET', RUN, 'frame_us', frame_us)
+  end
+  local node = redis.call('HINCRBY', RUN, 'joined', 1)
+  hear(run, text(node), 'n' .. node, name)
+  if run.state == 0 and #members(run) >= run.awaited then
+    redis.call('HSET', RUN, 'state', 1, 'origin_us', text(now))
+  end
+  keep()
+  return info('joined', node)
+end
+
+function ops.look(run)
+  if ARGV[3] ~= '0' then
+    hear(run, ARGV[3])
+  else
+    tend(run)
+  end
+  return info('run')
+end
+
+-- All that is known of the nodes.
+function ops.nodes()
+  return {'nodes', now, redis.call('HGETALL', NODES), redis.call('HGETALL', RESULTS)}
+end
+
+-- The keys with owners.
+function ops.owners()
+  local answer = {'owners', now}
+  for i = 5, #KEYS do
+    answer[#answer + 1] = redis.call('GET', KEYS[i]) or ''
+  end
+  return answer
+end
+
+-- node, then for each piece: key, frame, tracks
+function ops.mark(run)
+  local node, pieces = tonumber(ARGV[4]), {'pieces', now}
+  for i = 5, #ARGV, 3 do
+    local key, frame = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1])
+    local known, first = owners(run, key, frame)
+    local free = {}
+    for _, track in ipairs(list(ARGV[i + 2])) do
+      local whose = owner(known, track)
+      if whose == 0 then
+        free[#free + 1] = track
+      elseif whose ~= node then
+        pieces[#pieces + 1] = frame
+        pieces[#pieces + 1] = track
+      end
+    end
+    own(key, known, first, free, node)
+  end
+  return pieces
+end
+
+-- node, epoch, origin_us, then fields and values of the run, and its versions behind an empty one
+function ops.restore(run)
+  local epoch = tonumber(ARGV[5])
+  if not run then
+    redis.call('DEL', VERSIONS)
+    local i = 6
+    while ARGV[i] ~= '' do
+      redis.call('HSET', RUN, ARGV[i], ARGV[i + 1])
+      i = i + 2
+    end
+    for version = i + 1, #ARGV do
+      redis.call('RPUSH', VERSIONS, ARGV[version])
+    end
+    redis.call('HSET', RUN, 'tended', text(now))
+    run = read()
+  elseif run.id ~= ARGV[3] then
+    return {'other', now}
+  end
+  redis.call('HSET', NODES, 's' .. ARGV[4], text(now))
+  if run.epoch ~= epoch then
+    return {'done', now}
+  end
+  local floor = math.max(0, math.floor((now - run.origin_us) / run.frame_us) + LEAD + 1)
+  redis.call('HSET', RUN, 'floor', text(floor), 'epoch', text(epoch + 1))
+  keep()
+  return {'done', now}
+end
+
+-- from_us, to_us
+function ops.rebase(run)
+  if text(run.origin_us) == ARGV[4] then
+    redis.call('HSET', RUN, 'origin_us', ARGV[5])
+    redis.call('HINCRBY', RUN, 'epoch', 1)
+  end
+  return {'done', now}
+end
+
+-- known, from, version
+function ops.change(run)
+  local from = tonumber(ARGV[5])
+  if run.state ~= 1 or run.version ~= tonumber(ARGV[4]) or from <= run.from or now >= begins(run, from - LEAD) then
+    return {'late', now}
+  end
+  redis.call('RPUSH', VERSIONS, ARGV[6])
+  redis.call('HSET', RUN, 'version', run.version + 1, 'from', ARGV[5])
+  keep()
+  return {'done', now}
+end
+
+local function part(run, node)
+  local kept = {}
+  for _, other in ipairs(members(run)) do
+    if other ~= node then
+      kept[#kept + 1] = other
+    end
+  end
+  redis.call('HSET', NODES, 'f' .. node, 1)
+  set_roster(run, kept)
+end
+
+-- Whether nobody will give results any more: all are done, or are not heard of.
+local function is_complete(run)
+  local is_awaited = run.roster ~= ''
+  for node = 1, run.joined do
+    local has_results = redis.call('HEXISTS', RESULTS, node) == 1
+    local seen = tonumber(redis.call('HGET', NODES, 's' .. node) or 0)
+    is_awaited = is_awaited or (not has_results and now - seen <= absent_us(run))
+  end
+  return not is_awaited
+end
+
+-- node, the first frame that it takes no part in, then for each piece: key, frame, tracks
+function ops.leave(run)
+  local node, pieces = tonumber(ARGV[4]), {'pieces', now}
+  for i = 6, #ARGV, 3 do
+    local key, frame = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1])
+    local known, first = owners(run, key, frame)
+    local back = {}
+    for _, track in ipairs(list(ARGV[i + 2])) do
+      if owner(known, track) == node and now < begins(run, frame) - run.frame_us / 4 then
+        back[#back + 1] = track
+        pieces[#pieces + 1] = frame
+        pieces[#pieces + 1] = track
+      end
+    end
+    own(key, known, first, back, 0)
+  end
+  left_by(run, tonumber(ARGV[5]))
+  part(run, ARGV[4])
+  return pieces
+end
+
+-- node, progress, results
+function ops.finish(run)
+  redis.call('HSET', NODES, 'p' .. ARGV[4], ARGV[5])
+  redis.call('HSET', RESULTS, ARGV[4], ARGV[6])
+  left_by(run, math.floor((now - run.origin_us) / run.frame_us) + 1)
+  part(run, ARGV[4])
+  local is_last = is_complete(run)
+  if is_last then
+    redis.call('HSET', RUN, 'state', 2)
+  end
+  keep()
+  return {'finished', now, is_last and 1 or 0}
+end
+
+local run = read()
+if WHAT == 'join' or WHAT == 'restore' then
+  return ops[WHAT](run)
+elseif not run then
+  return {'gone', now}
+elseif WHAT ~= 'look' and WHAT ~= 'nodes' and run.id ~= ARGV[3] then
+  return {'other', now}
+end
+return ops[WHAT](run)

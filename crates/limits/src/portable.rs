@@ -1,0 +1,196 @@
+//! Laws and states in whole numbers, for decisions that are made elsewhere: in a store, say.
+
+use crate::limit::{Law, LimitState};
+use crate::replaced::{Account, Replaced};
+use crate::window_counts::Counts;
+use crate::{Limit, Limits, LimitsState};
+use alloc::vec::Vec;
+
+/// The law of a limit whose state is a few integers, with the numbers that decide.
+///
+/// A rate is decided in *units*: `moment` nanoseconds are `moment` - `moment` x `shortfall_q64` /
+/// 2^64 of them, rounded up. A request for n gets in if what is owed is at most the moment plus
+/// (`burst` - n) x `interval` units. Then the greater of both plus n x `interval` is owed.
+///
+/// ```
+/// use nanopace_limits::{Arithmetic, Limit};
+///
+/// let limit: Limit = "10/s burst 20".parse()?;
+/// let rate = Arithmetic::Rate { interval: 100_000_000, shortfall_q64: 0, burst: 20 };
+/// assert_eq!(limit.arithmetic(), Some(rate));
+/// assert_eq!("10/s sliding-log".parse::<Limit>()?.arithmetic(), None);
+/// # Ok::<(), nanopace_limits::LimitsError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Arithmetic {
+    /// A [`Gcra`](crate::Gcra).
+    Rate {
+        /// How many units each request takes to pay off: 1 to 2^63 - 1.
+        interval: u64,
+        /// By how much a unit's rate falls short of one per nanosecond, in 2^-64: below 2^63.
+        shortfall_q64: u64,
+        /// The most that get in at once; times the interval it is below 2^63.
+        burst: u64,
+    },
+    /// A [`FixedWindow`](crate::FixedWindow).
+    FixedWindow {
+        /// The length of a window in nanoseconds: 1 to 2^63 - 1.
+        period_ns: u64,
+        /// The most that get in during a window.
+        count: u64,
+        /// The most that can be counted, also where other limits let more in.
+        largest: u64,
+    },
+    /// A [`SlidingCounter`](crate::SlidingCounter).
+    SlidingCounter {
+        /// The length of a window in nanoseconds: 1 to 2^63 - 1.
+        period_ns: u64,
+        /// The most that get in during a period, nearly.
+        count: u64,
+        /// The most that can be counted, also where other limits let more in.
+        largest: u64,
+    },
+}
+
+/// The state of such a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PortableState {
+    /// Of a rate.
+    Rate {
+        /// When all that was let in is paid off, in units.
+        owed: u64,
+        /// By how many requests that has gone back so far, in a circle; 0 if never.
+        back: u32,
+    },
+    /// Of a window.
+    Windows {
+        /// The number of the latest window that has let anything in: its start by its length.
+        number: u64,
+        /// What the window before it has let in; 0 of a fixed window.
+        before: u64,
+        /// What it has let in itself.
+        now: u64,
+    },
+}
+
+/// A limit with what it has counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortableAccount {
+    /// The limit.
+    pub limit: Limit,
+    /// What it has counted.
+    pub state: PortableState,
+}
+
+impl Limit {
+    /// The numbers that decide, if the limit's state is a few integers: if it is a rate, a fixed
+    /// window or a sliding counter.
+    ///
+    /// ```
+    /// use nanopace_limits::Limit;
+    ///
+    /// assert!("10/s fixed-window".parse::<Limit>()?.arithmetic().is_some());
+    /// assert!("1000/h in 60".parse::<Limit>()?.arithmetic().is_none());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn arithmetic(&self) -> Option<Arithmetic> {
+        let (period_ns, count) = (self.quota().period_ns(), self.quota().count());
+        match self.law {
+            Law::Gcra { rule, burst } => {
+                let (interval, shortfall_q64) = rule.schedule().units();
+                Some(Arithmetic::Rate { interval, shortfall_q64, burst })
+            }
+            Law::Fixed { rule } => {
+                let largest = rule.largest_count();
+                Some(Arithmetic::FixedWindow { period_ns, count, largest })
+            }
+            Law::Counter { rule } => {
+                let largest = rule.largest_count();
+                Some(Arithmetic::SlidingCounter { period_ns, count, largest })
+            }
+            Law::Window { .. } | Law::Log { .. } => None,
+        }
+    }
+
+    fn portable(&self, state: &LimitState) -> Option<PortableAccount> {
+        let windows =
+            |Counts { number, before, now }| PortableState::Windows { number, before, now };
+        let state = match (&self.law, state) {
+            (Law::Gcra { .. }, &LimitState::Word { word, back }) => {
+                PortableState::Rate { owed: word, back }
+            }
+            (Law::Fixed { rule }, LimitState::Word { word, .. }) => windows(rule.seen(*word)),
+            (Law::Counter { rule }, LimitState::Word { word, .. }) => windows(rule.seen(*word)),
+            _ => return None,
+        };
+        Some(PortableAccount { limit: *self, state })
+    }
+}
+
+impl PortableAccount {
+    fn own_state(&self) -> Option<LimitState> {
+        let (word, back) = match (&self.limit.law, self.state) {
+            (Law::Gcra { .. }, PortableState::Rate { owed, back }) => (owed, back),
+            (Law::Fixed { rule }, PortableState::Windows { number, before, now }) => {
+                (rule.state(Counts { number, before, now })?, 0)
+            }
+            (Law::Counter { rule }, PortableState::Windows { number, before, now }) => {
+                (rule.state(Counts { number, before, now })?, 0)
+            }
+            _ => return None,
+        };
+        Some(LimitState::Word { word, back })
+    }
+}
+
+impl Limits {
+    /// A state in whole numbers: first of these limits, in their order, and then of those that they
+    /// have replaced and that still count. None if a state is not a few integers.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Limits, Rule};
+    ///
+    /// let limits: Limits = "10/s, 5000/day fixed-window".parse()?;
+    /// let mut state = limits.fresh();
+    /// limits.decide(&mut state, Nanos::ZERO, 2)?;
+    /// let accounts = limits.to_portable(&state).unwrap();
+    /// assert_eq!(accounts.len(), 2);
+    ///
+    /// let state = limits.from_portable(&accounts).unwrap();
+    /// assert_eq!(limits.remaining(&state, Nanos::ZERO), 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn to_portable(&self, state: &LimitsState) -> Option<Vec<PortableAccount>> {
+        let in_force = self.each().iter().zip(state.in_force());
+        let replaced = state.replaced().into_iter().flat_map(Replaced::accounts);
+        let all = in_force.chain(replaced.map(Account::parts));
+        all.map(|(limit, state)| limit.portable(state)).collect()
+    }
+
+    /// The state that [`to_portable`](Limits::to_portable) has written. None if the accounts don't
+    /// begin with these limits, or if a state is not one of its limit.
+    ///
+    /// ```
+    /// use nanopace_limits::{Limits, Rule};
+    ///
+    /// let (limits, others): (Limits, Limits) = ("10/s".parse()?, "20/s".parse()?);
+    /// let accounts = limits.to_portable(&limits.fresh()).unwrap();
+    /// assert!(others.from_portable(&accounts).is_none());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn from_portable(&self, accounts: &[PortableAccount]) -> Option<LimitsState> {
+        let (in_force, replaced) = accounts.split_at_checked(self.each().len())?;
+        let is_of = |(account, limit): (&PortableAccount, &Limit)| account.limit == *limit;
+        if !in_force.iter().zip(self.each()).all(is_of) {
+            return None;
+        }
+        let in_force: Option<Vec<_>> = in_force.iter().map(PortableAccount::own_state).collect();
+        let account = |old: &PortableAccount| Some(Account::new(old.limit, old.own_state()?));
+        let replaced: Option<Vec<_>> = replaced.iter().map(account).collect();
+        Some(LimitsState::new(in_force?, Replaced::of(replaced?)))
+    }
+}

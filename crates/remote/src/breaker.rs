@@ -1,0 +1,56 @@
+//! Whether it makes sense to ask the store.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// So many failures in a row open it.
+const OPENS_AT: u32 = 2;
+
+/// Counts failures in a row. It is open once there are two.
+///
+/// All orderings are relaxed: nothing is published by the count, and a decision that reads an old
+/// one asks the store once more, or once less.
+#[derive(Debug, Default)]
+pub(crate) struct Breaker {
+    failures: AtomicU32,
+}
+
+impl Breaker {
+    pub(crate) fn is_open(&self) -> bool {
+        self.failures.load(Ordering::Relaxed) >= OPENS_AT
+    }
+
+    /// Says whether it is open now.
+    pub(crate) fn fails(&self) -> bool {
+        let before = self.failures.fetch_add(1, Ordering::Relaxed);
+        if before > OPENS_AT {
+            // Far from wrapping round, whatever comes.
+            self.failures.store(OPENS_AT, Ordering::Relaxed);
+        }
+        before + 1 >= OPENS_AT
+    }
+
+    pub(crate) fn succeeds(&self) {
+        // Most decisions find it closed, and don't write.
+        if self.failures.load(Ordering::Relaxed) > 0 {
+            self.failures.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_failures_in_a_row_open_it_and_a_success_closes_it() {
+        let breaker = Breaker::default();
+        assert!(!breaker.fails());
+        breaker.succeeds();
+        assert!(!breaker.fails() && !breaker.is_open());
+        assert!(breaker.fails() && breaker.is_open());
+        breaker.fails();
+        assert!(breaker.fails());
+        breaker.succeeds();
+        assert!(!breaker.is_open());
+    }
+}

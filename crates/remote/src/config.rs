@@ -1,0 +1,242 @@
+//! The configuration in a store, which many processes follow.
+
+use crate::error::{RemoteError, StoreError};
+use crate::remote::Remote;
+use crate::script::{CONFIGURE, Call};
+use nanopace_keyed::{
+    Change, ConfigError, ConfigSnapshot, ConfigStore, Limits, MemoryConfig, Scope,
+};
+use redis::{FromRedisValue, cmd, from_redis_value_ref};
+use std::collections::HashMap;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Where the version is, beside the limits.
+const VERSION: &str = "v";
+
+/// A configuration in a store that any number of processes follow, and any of them may change. Both
+/// [`RemoteKeyed`](crate::RemoteKeyed) and [`Keyed`](nanopace_keyed::Keyed) take it.
+///
+/// ```no_run
+/// use nanopace_keyed::{ConfigStore, Scope};
+/// use nanopace_remote::{Remote, RemoteConfig};
+/// use std::time::Duration;
+///
+/// let store = Remote::connect("redis://127.0.0.1/")?;
+/// let config = RemoteConfig::follow(&store, "limits", Duration::from_millis(500))?;
+/// config.set(Scope::Prefix(""), "10/s".parse()?)?;
+/// config.set(Scope::Key("alice"), "100/s burst 200".parse()?)?;
+///
+/// let users = store.config(config).build()?;
+/// assert!(users.check_n("alice", 200).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// All of the configuration is in memory as well, and answers come from there. A thread asks the store
+/// for the version after every interval. If it is another one, the thread reads the configuration, and
+/// takes over what is different as one step ([`ConfigStore::apply`] says what decisions see of that).
+///
+/// # What is guaranteed
+///
+/// * **How late**: a change is in force after one interval and the time that reading takes, in each
+///   process that follows it. In the process that makes it, it is in force at once.
+/// * **Whole changes**: all changes of one [`apply`](ConfigStore::apply) are made in one step, those
+///   of different processes one after the other.
+/// * **Store lost**: the last configuration that was read stays in force, also if the store comes back
+///   empty, and [`trouble`](RemoteConfig::trouble) says so. The next change is made to what the store
+///   has then.
+///
+/// # In the store
+///
+/// It is one hash. The limits of a key are in the field `k` and the key, those of a prefix in the
+/// field `p` and the prefix. Who changes it by hand changes the field `v` too: `HINCRBY limits v 1`.
+#[derive(Debug)]
+pub struct RemoteConfig {
+    followed: Arc<Followed>,
+    /// Dropped to end the thread.
+    _stop: Sender<()>,
+}
+
+#[derive(Debug)]
+struct Followed {
+    store: Remote,
+    name: String,
+    config: MemoryConfig,
+    /// Locked from a look at the store until what it says is in force.
+    seen: Mutex<Seen>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    version: Option<u64>,
+    trouble: Option<Arc<RemoteError>>,
+}
+
+impl RemoteConfig {
+    /// Reads the configuration with that name, which may be empty, and looks for changes after every
+    /// interval from now on, in a thread of its own, until this is dropped.
+    ///
+    /// # Errors
+    /// [`RemoteError::Store`] if it can't be read, [`RemoteError::Config`] if something in it is no
+    /// limit, [`RemoteError::Thread`].
+    ///
+    /// ```
+    /// use nanopace_remote::{Remote, RemoteConfig};
+    /// use std::time::Duration;
+    ///
+    /// let store = Remote::lazy("redis://127.0.0.1:1/")?; // nobody is there
+    /// assert!(RemoteConfig::follow(&store, "limits", Duration::from_millis(500)).is_err());
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    pub fn follow(
+        store: &Remote,
+        name: impl Into<String>,
+        interval: Duration,
+    ) -> Result<Self, RemoteError> {
+        let (config, seen) = (MemoryConfig::new(), Mutex::default());
+        let followed = Arc::new(Followed { store: store.clone(), name: name.into(), config, seen });
+        followed.look(&mut followed.lock())?;
+        let (stop, stopped) = mpsc::channel();
+        let shared = Arc::clone(&followed);
+        thread::Builder::new()
+            .name("nanopace-config".to_owned())
+            .spawn(move || shared.go_on(&stopped, interval))
+            .map_err(|error| RemoteError::Thread(Arc::new(error)))?;
+        Ok(Self { followed, _stop: stop })
+    }
+
+    /// Looks at the store now. Returns what [`trouble`](RemoteConfig::trouble) says then.
+    ///
+    /// # Errors
+    /// As for [`follow`](RemoteConfig::follow). What was read last stays in force.
+    ///
+    /// ```no_run
+    /// use nanopace_remote::{Remote, RemoteConfig};
+    /// use std::time::Duration;
+    ///
+    /// let store = Remote::connect("redis://127.0.0.1/")?;
+    /// let config = RemoteConfig::follow(&store, "limits", Duration::from_millis(500))?;
+    /// config.refresh().expect("the store is there");
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    pub fn refresh(&self) -> Result<(), Arc<RemoteError>> {
+        self.followed.refresh();
+        self.trouble().map_or(Ok(()), Err)
+    }
+
+    /// Why the configuration as the store has it now is not in force. None if it is.
+    ///
+    /// ```no_run
+    /// use nanopace_remote::{Remote, RemoteConfig};
+    /// use std::time::Duration;
+    ///
+    /// let store = Remote::connect("redis://127.0.0.1/")?;
+    /// let config = RemoteConfig::follow(&store, "limits", Duration::from_millis(500))?;
+    /// assert!(config.trouble().is_none());
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    #[must_use]
+    pub fn trouble(&self) -> Option<Arc<RemoteError>> {
+        self.followed.lock().trouble.clone()
+    }
+}
+
+impl ConfigStore for RemoteConfig {
+    fn limits_of(&self, key: &str) -> Option<Arc<Limits>> {
+        self.followed.config.limits_of(key)
+    }
+
+    fn version_of(&self, key: &str) -> u64 {
+        self.followed.config.version_of(key)
+    }
+
+    fn snapshot(&self) -> ConfigSnapshot {
+        self.followed.config.snapshot()
+    }
+
+    /// Changes the configuration as the store has it now.
+    fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError> {
+        self.followed.apply(changes).map_err(|error| ConfigError::Other(Box::new(error)))
+    }
+}
+
+impl Followed {
+    fn go_on(&self, stopped: &Receiver<()>, interval: Duration) {
+        while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+            self.refresh();
+        }
+    }
+
+    fn refresh(&self) {
+        let mut seen = self.lock();
+        let looked = self.look(&mut seen);
+        seen.trouble = looked.err().map(Arc::new);
+    }
+
+    /// Takes over what the store has, if that has changed.
+    fn look(&self, seen: &mut Seen) -> Result<(), RemoteError> {
+        let version = self.ask::<Option<u64>>(cmd("HGET").arg(&self.name).arg(VERSION))?;
+        if version == seen.version {
+            return Ok(());
+        }
+        if version.is_none() {
+            return Err(RemoteError::Emptied);
+        }
+        let fields = self.ask::<HashMap<String, String>>(cmd("HGETALL").arg(&self.name))?;
+        // Of the same moment as the limits, if these are newer than the look at the version.
+        let version = fields.get(VERSION).and_then(|version| version.parse().ok());
+        let after = read(&fields)?;
+        let before = self.config.snapshot();
+        self.config.apply(&after.changes_from(&before)).ok();
+        seen.version = version;
+        Ok(())
+    }
+
+    fn apply(&self, changes: &[Change<'_>]) -> Result<usize, RemoteError> {
+        let mut seen = self.lock();
+        let arguments = changes.iter().flat_map(words).collect();
+        let call = Call { source: &CONFIGURE, key: self.name.clone(), arguments };
+        let found = self.store.pool().patient_call(&call)?;
+        // Made, whether it is seen here now or by the thread later.
+        let looked = self.look(&mut seen);
+        seen.trouble = looked.err().map(Arc::new);
+        Ok(from_redis_value_ref(&found).unwrap_or(0))
+    }
+
+    fn ask<T: FromRedisValue>(&self, command: &redis::Cmd) -> Result<T, RemoteError> {
+        let answer = self.store.pool().command(command)?;
+        Ok(from_redis_value_ref(&answer).map_err(|_| StoreError::Foreign)?)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn words(change: &Change<'_>) -> [String; 3] {
+    let field = match change.scope {
+        Scope::Key(key) => format!("k{key}"),
+        Scope::Prefix(prefix) => format!("p{prefix}"),
+    };
+    let what = if change.limits.is_some() { "set" } else { "unset" };
+    let limits = change.limits.as_ref().map(ToString::to_string);
+    [field, what.to_owned(), limits.unwrap_or_default()]
+}
+
+fn read(fields: &HashMap<String, String>) -> Result<ConfigSnapshot, RemoteError> {
+    let config = MemoryConfig::new();
+    let limits = fields.iter().filter_map(|(field, text)| Some((scope(field)?, field, text)));
+    let changes = limits.map(|(scope, field, text)| match text.parse() {
+        Ok(limits) => Ok(Change::set(scope, limits)),
+        Err(source) => Err(RemoteError::Config { field: field.clone(), source }),
+    });
+    config.apply(&changes.collect::<Result<Vec<_>, _>>()?).ok();
+    Ok(config.snapshot())
+}
+
+fn scope(field: &str) -> Option<Scope<'_>> {
+    let key = field.strip_prefix('k').map(Scope::Key);
+    key.or_else(|| field.strip_prefix('p').map(Scope::Prefix))
+}

@@ -1,0 +1,215 @@
+//! What threads and tasks share of a limiter: everything but how the store is asked.
+
+use crate::decide::{Answer, Decide};
+use crate::error::{RemoteRejected, StoreError, UnsupportedLimit};
+use crate::lease::Leases;
+use crate::loss::OnLoss;
+use crate::plan::Plan;
+use crate::share::Share;
+use crate::stats::Counters;
+use nanopace::{Clock, Nanos};
+use nanopace_keyed::{KeyRejected, Keyed, LimitsOf};
+use nanopace_limits::{Costs, Decision, Limits, Rule};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How many keys a process decides by itself at most while the store is lost.
+const LOCAL_KEYS: usize = 1 << 16;
+
+#[derive(Debug)]
+pub(crate) struct Core<C> {
+    config: Arc<C>,
+    prefix: String,
+    on_loss: OnLoss,
+    /// For [`OnLoss::LocalShare`].
+    share: Option<Keyed<String, Share<C>>>,
+    clock: Arc<dyn Clock>,
+    pub(crate) leases: Option<Leases>,
+    /// The limits that were asked for last, and what the script is told of them.
+    recent: Mutex<Option<(Arc<Limits>, Arc<Plan>)>>,
+    pub(crate) counters: Counters,
+    /// For tests: the store's time.
+    micros: Option<Arc<AtomicU64>>,
+}
+
+impl<C: LimitsOf<str>> Core<C> {
+    pub(crate) fn new(
+        config: Arc<C>,
+        prefix: String,
+        on_loss: OnLoss,
+        clock: Arc<dyn Clock>,
+        leases: Option<Leases>,
+        micros: Option<Arc<AtomicU64>>,
+    ) -> Self {
+        let share = match on_loss {
+            OnLoss::LocalShare(parts) => {
+                let share = Share { of: Arc::clone(&config), parts };
+                Some(Keyed::with_config(share, LOCAL_KEYS))
+            }
+            _ => None,
+        };
+        Self {
+            config,
+            prefix,
+            on_loss,
+            share,
+            clock,
+            leases,
+            recent: Mutex::default(),
+            counters: Counters::default(),
+            micros,
+        }
+    }
+
+    pub(crate) fn config(&self) -> &C {
+        &self.config
+    }
+
+    pub(crate) fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    fn limits_of(&self, key: &str) -> Result<Arc<Limits>, RemoteRejected> {
+        self.config.limits_for(key).ok_or(RemoteRejected::Key(KeyRejected::NoLimits))
+    }
+
+    /// The name of the key that has the subject's state. A cluster finds its place by what is
+    /// between the braces.
+    pub(crate) fn name(&self, key: &str) -> String {
+        format!("{}:{{{key}}}", self.prefix)
+    }
+
+    /// The name of the set of processes that take tokens ahead.
+    pub(crate) fn roll(&self) -> String {
+        format!("{}/processes", self.prefix)
+    }
+
+    /// Begins a decision: makes it if the store need not be asked.
+    pub(crate) fn begin(&self, key: &str, costs: Costs<'_>) -> Result<Begun, RemoteRejected> {
+        self.counters.decision();
+        // The version first: limits that are newer than it are looked up again.
+        let version = self.config.version_for(key);
+        if let Some(decision) = self.lent(key, version, costs) {
+            self.counters.local();
+            return Ok(Begun::Decided(decision));
+        }
+        let limits = self.limits_of(key)?;
+        let costs_of_each = self::costs(&limits, costs)?;
+        let is_one_cost = matches!(costs, Costs::Same(_));
+        let leases = self.leases.as_ref();
+        let more = leases.filter(|_| is_one_cost).map_or(0, |leases| leases.block(&limits));
+        let plan = self.plan_of(&limits)?;
+        if plan.limits.each().is_empty() {
+            return self.by_nothing(&plan, &costs_of_each).map(Begun::Decided);
+        }
+        let (name, sent) = (self.name(key), self.clock.now());
+        let share = leases.map_or(1, Leases::share);
+        Ok(Begun::Asks(Question { plan, name, costs: costs_of_each, more, share, version, sent }))
+    }
+
+    /// The plan of limits, which is made once for those that were asked for last.
+    fn plan_of(&self, limits: &Arc<Limits>) -> Result<Arc<Plan>, UnsupportedLimit> {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((same, plan)) = &*recent
+            && Arc::ptr_eq(same, limits)
+        {
+            return Ok(Arc::clone(plan));
+        }
+        let asked = self.leases.as_ref().map(|leases| Arc::new(leases.reserved(limits)));
+        let plan = Arc::new(Plan::new(asked.unwrap_or_else(|| Arc::clone(limits)))?);
+        *recent = Some((Arc::clone(limits), Arc::clone(&plan)));
+        Ok(plan)
+    }
+
+    fn lent(&self, key: &str, version: u64, costs: Costs<'_>) -> Option<Decision> {
+        match (&self.leases, costs) {
+            (Some(leases), Costs::Same(n @ 1..)) => {
+                leases.take(key, version, n, || self.clock.now())
+            }
+            _ => None,
+        }
+    }
+
+    /// The conversation that a question begins.
+    pub(crate) fn conversation<'a>(&self, question: &'a Question) -> Decide<'a> {
+        let Question { plan, name, costs, more, share, .. } = question;
+        let decide = Decide::new(plan, name, costs);
+        Decide { more: *more, share: *share, micros: self.micros(), ..decide }
+    }
+
+    pub(crate) fn micros(&self) -> Option<u64> {
+        // Relaxed: tests set it and ask on the same thread.
+        self.micros.as_ref().map(|micros| micros.load(Ordering::Relaxed))
+    }
+
+    /// The decision, by what the store has answered, or without it.
+    pub(crate) fn conclude(
+        &self,
+        key: &str,
+        question: &Question,
+        asked: Result<Answer, StoreError>,
+    ) -> Result<Decision, RemoteRejected> {
+        match asked {
+            Ok(Answer { decision, more }) => {
+                if let (Some(leases), Some(more)) = (&self.leases, more) {
+                    leases.keep(key, question.version, question.sent, decision, more);
+                }
+                Ok(decision)
+            }
+            Err(error) => self.without_store(key, question, error),
+        }
+    }
+
+    fn without_store(
+        &self,
+        key: &str,
+        question: &Question,
+        error: StoreError,
+    ) -> Result<Decision, RemoteRejected> {
+        self.counters.degraded();
+        match (self.on_loss, &self.share) {
+            (OnLoss::Deny, _) => Err(error.into()),
+            (OnLoss::LocalShare(_), Some(share)) => {
+                Ok(share.decide_costs(key, &question.costs[..])?)
+            }
+            _ => self.by_nothing(&question.plan, &question.costs),
+        }
+    }
+
+    /// As if nothing had been let in before.
+    fn by_nothing(&self, plan: &Plan, costs: &[u64]) -> Result<Decision, RemoteRejected> {
+        let decision =
+            plan.limits.decision_costs(&mut plan.limits.fresh(), self.clock.now(), costs);
+        Ok(decision.map_err(KeyRejected::from)?)
+    }
+}
+
+/// One cost for each limit.
+fn costs(limits: &Limits, costs: Costs<'_>) -> Result<Vec<u64>, RemoteRejected> {
+    let number = limits.each().len();
+    match costs {
+        Costs::Same(n) => Ok(vec![n; number]),
+        Costs::Each(costs) if costs.len() == number => Ok(costs.to_vec()),
+        Costs::Each(costs) => Err(KeyRejected::Costs { limits: number, costs: costs.len() }.into()),
+    }
+}
+
+/// What becomes of a request.
+pub(crate) enum Begun {
+    /// It is decided.
+    Decided(Decision),
+    /// The store has to be asked.
+    Asks(Question),
+}
+
+/// What the store is asked.
+pub(crate) struct Question {
+    plan: Arc<Plan>,
+    name: String,
+    costs: Vec<u64>,
+    more: u64,
+    share: u64,
+    version: u64,
+    /// Before it was asked, by this process's clock.
+    sent: Nanos,
+}

@@ -1,0 +1,187 @@
+//! A decision as a conversation with the store: which call comes next, and what an answer means. It
+//! does no I/O, so threads and tasks have it alike.
+//!
+//! The script decides, and says what the state was. The same rules as everywhere then say what there
+//! is to say about the decision: what is left, and when to come back.
+
+use crate::error::StoreError;
+use crate::plan::Plan;
+use crate::record;
+use crate::script::{Call, DECIDE, REPLACE};
+use nanopace::Nanos;
+use nanopace_limits::{Decision, Limits, LimitsState, Receipt, Rule};
+use redis::Value;
+
+/// How often the limits of a state may turn out to be others before it is given up.
+const ATTEMPTS: u32 = 16;
+
+/// A request for a decision.
+#[derive(Debug)]
+pub(crate) struct Decide<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) key: &'a str,
+    /// One for each limit.
+    pub(crate) costs: &'a [u64],
+    /// So much more may be taken for later, if `share` times that is left.
+    pub(crate) more: u64,
+    pub(crate) share: u64,
+    /// For tests: the store's time in microseconds.
+    pub(crate) micros: Option<u64>,
+    pub(crate) attempts: u32,
+}
+
+/// What comes next.
+#[derive(Debug)]
+pub(crate) enum Step {
+    Call(Call),
+    Done(Answer),
+}
+
+/// What the store has decided.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) decision: Decision,
+    /// What was taken for later.
+    pub(crate) more: Option<More>,
+}
+
+/// Tokens that were taken for later.
+#[derive(Debug)]
+pub(crate) struct More {
+    pub(crate) tokens: u64,
+    /// For them and what was let in at once.
+    pub(crate) receipt: Receipt,
+    /// The store's moment.
+    pub(crate) at: Nanos,
+}
+
+impl<'a> Decide<'a> {
+    pub(crate) fn new(plan: &'a Plan, key: &'a str, costs: &'a [u64]) -> Self {
+        Self { plan, key, costs, more: 0, share: 1, micros: None, attempts: ATTEMPTS }
+    }
+
+    /// The call that decides.
+    pub(crate) fn call(&self) -> Call {
+        let mode = if self.plan.counts_nothing(self.costs) { "look" } else { "take" };
+        let largest = self.costs.iter().copied().max().unwrap_or(0);
+        let mut arguments = vec![
+            self.plan.text.clone(),
+            mode.to_owned(),
+            self.micros.map(|micros| micros.to_string()).unwrap_or_default(),
+            hexadecimal(largest),
+            self.more.to_string(),
+            self.share.to_string(),
+            self.costs.len().to_string(),
+        ];
+        for (specification, cost) in self.plan.specifications.iter().zip(self.costs) {
+            arguments.extend([specification.clone(), hexadecimal(*cost)]);
+        }
+        if mode == "take" && self.more == 0 {
+            arguments.extend(self.plan.plain(self.costs).unwrap_or_default());
+        }
+        Call { source: &DECIDE, key: self.key.to_owned(), arguments }
+    }
+
+    /// What follows from an answer.
+    ///
+    /// # Errors
+    /// [`StoreError::Foreign`], and [`StoreError::Contended`] if it goes on for too long.
+    pub(crate) fn next(&mut self, answer: &Value) -> Result<Step, StoreError> {
+        if let Value::Int(_) = answer {
+            // Replaced, by this process or another one.
+            return Ok(Step::Call(self.call()));
+        }
+        let Told { verdict, now, more, before } = Told::read(answer)?;
+        if verdict == 2 {
+            self.attempts = self.attempts.checked_sub(1).ok_or(StoreError::Contended)?;
+            return self.carry(&before, now).map(Step::Call);
+        }
+        self.conclude(verdict == 1, now, more, &before).map(Step::Done)
+    }
+
+    /// Carries the state of other limits over to these.
+    fn carry(&self, before: &str, now: Nanos) -> Result<Call, StoreError> {
+        let (old, state) = record::read(before).ok_or(StoreError::Foreign)?;
+        let state = self.plan.limits.carry(&old, &state, now);
+        replace(self.plan, self.key, before, &state, (now, self.micros))
+    }
+
+    fn conclude(
+        &self,
+        is_let_in: bool,
+        now: Nanos,
+        more: u64,
+        before: &str,
+    ) -> Result<Answer, StoreError> {
+        let limits = &self.plan.limits;
+        let mut state = state_of(limits, before)?;
+        let costs: Vec<u64> = self.costs.iter().map(|cost| cost + more).collect();
+        let mut taken = state.clone();
+        let decision = limits.decision_costs(&mut state, now, &costs[..]);
+        let decision = decision.map_err(|_| StoreError::Foreign)?;
+        debug_assert!(
+            is_let_in == decision.is_allowed() || self.plan.counts_nothing(self.costs),
+            "the script decides as the rules do"
+        );
+        let receipt = |taken: &mut LimitsState| limits.reserve(taken, now, &costs[..]).ok();
+        let more = (more > 0).then(|| receipt(&mut taken)).flatten();
+        let more = more.map(|receipt| More { tokens: costs[0] - self.costs[0], receipt, at: now });
+        Ok(Answer { decision, more })
+    }
+}
+
+/// The state in a text; that of a new key if there is none.
+pub(crate) fn state_of(limits: &Limits, text: &str) -> Result<LimitsState, StoreError> {
+    if text.is_empty() {
+        return Ok(limits.fresh());
+    }
+    let (_, state) = record::read(text).ok_or(StoreError::Foreign)?;
+    Ok(state)
+}
+
+/// The call that says what a state is, and changes nothing.
+pub(crate) fn look(key: &str, micros: Option<u64>) -> Call {
+    let micros = micros.map(|micros| micros.to_string()).unwrap_or_default();
+    let arguments = ["", "look", &micros, "", "", "", "0"].map(str::to_owned).into();
+    Call { source: &DECIDE, key: key.to_owned(), arguments }
+}
+
+/// The call that replaces a state unless it has changed. It is read at a moment, which a test has set
+/// perhaps.
+pub(crate) fn replace(
+    plan: &Plan,
+    key: &str,
+    before: &str,
+    state: &LimitsState,
+    (now, micros): (Nanos, Option<u64>),
+) -> Result<Call, StoreError> {
+    let after = record::show(plan, state).ok_or(StoreError::Foreign)?;
+    let idle = plan.limits.idle_from(state) - now;
+    // A test's clock may stand still, as in the script.
+    let longer = if micros.is_some() { 600_000 } else { 0 };
+    // Rounded up, and one more because the moment itself has a part of a millisecond.
+    let milliseconds = (idle.as_millis() + 2 + longer).to_string();
+    let arguments = vec![before.to_owned(), after, milliseconds];
+    Ok(Call { source: &REPLACE, key: key.to_owned(), arguments })
+}
+
+/// What the deciding script has said.
+pub(crate) struct Told {
+    verdict: i64,
+    pub(crate) now: Nanos,
+    more: u64,
+    pub(crate) before: String,
+}
+
+impl Told {
+    pub(crate) fn read(answer: &Value) -> Result<Self, StoreError> {
+        let told = redis::from_redis_value_ref::<(i64, u64, u64, String)>(answer);
+        let (verdict, micros, more, before) = told.map_err(|_| StoreError::Foreign)?;
+        let now = Nanos::from_nanos(micros.saturating_mul(1_000));
+        Ok(Self { verdict, now, more, before })
+    }
+}
+
+fn hexadecimal(number: u64) -> String {
+    format!("{number:018x}")
+}

@@ -1,0 +1,154 @@
+//! What can go wrong. No error has an address or a password in its text.
+
+use nanopace_keyed::{KeyRejected, Limit, LimitsError, Rejected};
+use std::io;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Why a limiter could not be made.
+///
+/// ```
+/// use nanopace_remote::Remote;
+///
+/// let error = Remote::lazy("http://:secret@127.0.0.1/").unwrap_err();
+/// assert!(error.to_string().contains("write redis://"));
+/// assert!(!format!("{error:?} {error}").contains("secret"));
+/// ```
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum RemoteError {
+    /// The address is not one of a store.
+    #[error(
+        "that is no address of a store: write redis://host/, redis://user:password@host:6379/0, or unix:///path; rediss://host/ with the feature `tls`"
+    )]
+    Url,
+    /// The store could not be reached.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The limits are not valid.
+    #[error(transparent)]
+    Limits(#[from] LimitsError),
+    /// A limit that is not kept in a store.
+    #[error(transparent)]
+    Unsupported(#[from] UnsupportedLimit),
+    /// The share that is kept locally when the store is lost is that of no process.
+    #[error("a local share is that of 1 process of so many: write 1 or more")]
+    Share,
+    /// A thread could not be started.
+    #[error("no thread for the connections could be started: {0}")]
+    Thread(Arc<io::Error>),
+    /// The store has no configuration any more. The last one stays in force.
+    #[error("the store has lost the configuration: set the limits again")]
+    Emptied,
+    /// The store has a configuration that can't be read. The last one stays in force.
+    #[error("the field `{field}` of the configuration in the store is no limit: {source}")]
+    Config {
+        /// `k` and the key, or `p` and the prefix.
+        field: String,
+        /// What is wrong.
+        source: LimitsError,
+    },
+}
+
+/// A limit whose state is not a few integers, or whose windows are too short for a store's clock.
+///
+/// ```
+/// use nanopace_remote::Remote;
+///
+/// let store = Remote::lazy("redis://127.0.0.1/")?;
+/// let error = store.limits("10/s sliding-log").build().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "`10/s sliding-log` keeps a log, which has no bound in a store: write `10/s sliding-counter` or `10/s fixed-window`, or a rate, `10/s`"
+/// );
+/// # Ok::<(), nanopace_remote::RemoteError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum UnsupportedLimit {
+    /// A limit that remembers each request, or many slots.
+    #[error(
+        "`{limit}` keeps a log, which has no bound in a store: write `{quota} sliding-counter` or `{quota} fixed-window`, or a rate, `{quota}`",
+        quota = limit.quota()
+    )]
+    Log {
+        /// The limit.
+        limit: Limit,
+    },
+    /// A window of less than a microsecond.
+    #[error(
+        "`{limit}` has windows of less than a microsecond, which a store's clock can't tell apart: write a rate, `{quota}`",
+        quota = limit.quota()
+    )]
+    Period {
+        /// The limit.
+        limit: Limit,
+    },
+}
+
+/// Why the store has not decided.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The store was not asked, because it has failed several times. It is tried again in the
+    /// background.
+    #[error("the store has failed and is not asked until it answers again")]
+    Broken,
+    /// It has not answered in time. It may have counted the request.
+    #[error("the store has not answered in time")]
+    Timeout,
+    /// The connection could not be made, or was lost. The store may have counted the request.
+    #[error("no connection to the store ({0})")]
+    Connection(io::ErrorKind),
+    /// It has answered by an error, such as `READONLY`, `LOADING`, `WRONGPASS`, `NOAUTH` or `MOVED`.
+    #[error("the store refuses to decide ({0})")]
+    Refused(String),
+    /// What is there under the key is not what this crate has written.
+    #[error("what the store has under that key is no state of limits: take another prefix")]
+    Foreign,
+    /// The state kept being changed to other limits meanwhile.
+    #[error("other processes keep changing the limits of that key")]
+    Contended,
+}
+
+/// Why a request was rejected. Nothing was counted, unless a store was lost that has counted it
+/// before.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RemoteRejected {
+    /// The limits of the key do not let it in, or there are none, or not one cost for each.
+    #[error(transparent)]
+    Key(#[from] KeyRejected),
+    /// The store has not decided, and requests are denied then: [`OnLoss`](crate::OnLoss).
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The key has a limit that is not kept in a store.
+    #[error(transparent)]
+    Unsupported(#[from] UnsupportedLimit),
+}
+
+impl From<Rejected> for RemoteRejected {
+    fn from(rejected: Rejected) -> Self {
+        Self::Key(rejected.into())
+    }
+}
+
+impl From<redis::RedisError> for StoreError {
+    /// Only the code of a server's error is kept: its text may name what was sent.
+    fn from(error: redis::RedisError) -> Self {
+        match error.kind() {
+            _ if error.is_timeout() => Self::Timeout,
+            redis::ErrorKind::Io => Self::Connection(io_kind(&error)),
+            redis::ErrorKind::AuthenticationFailed => Self::Refused("WRONGPASS".to_owned()),
+            // The script fails on it, and on no other key.
+            _ if matches!(error.code(), Some("ERR" | "WRONGTYPE")) => Self::Foreign,
+            kind => Self::Refused(error.code().map_or_else(|| format!("{kind:?}"), str::to_owned)),
+        }
+    }
+}
+
+fn io_kind(error: &redis::RedisError) -> io::ErrorKind {
+    let source = std::error::Error::source(error);
+    let source = source.and_then(|source| source.downcast_ref::<io::Error>());
+    source.map_or(io::ErrorKind::NotConnected, io::Error::kind)
+}

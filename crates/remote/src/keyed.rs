@@ -1,0 +1,292 @@
+//! Limits by key in a store, for threads.
+
+use crate::core::{Begun, Core, Question};
+use crate::decide::{Answer, Step};
+use crate::error::{RemoteError, RemoteRejected, StoreError, UnsupportedLimit};
+use crate::plan::Plan;
+use crate::remote::Remote;
+use crate::stats::Stats;
+use crate::sweep::Sweeper;
+use nanopace_keyed::{LimitsOf, Uniform};
+use nanopace_limits::{Costs, Decision, Limits};
+use std::sync::Arc;
+
+/// Limits for each of many keys, which any number of processes share by a store. Its clones are the
+/// same limiter.
+///
+/// ```
+/// use nanopace_remote::{OnLoss, Remote};
+///
+/// let store = Remote::lazy("redis://127.0.0.1:1/")?; // `connect` says if it is not there
+/// let users = store.limits("10/s burst 20, 5000/day").on_loss(OnLoss::Allow).build()?;
+/// if users.check("alice").is_ok() {
+///     // go
+/// }
+/// # Ok::<(), nanopace_remote::RemoteError>(())
+/// ```
+///
+/// # Strict
+///
+/// Each decision is one call of a script in the store, by the store's clock. It is, to the last bit,
+/// the decision that [`Limits`] make of the same arrivals. So moments in it are nanoseconds since
+/// 1970, by that clock, of which it counts microseconds. All limits of a subject are checked before
+/// any is debited. When limits change, what was let in stays counted, as [`Limits`] say.
+///
+/// # Leased
+///
+/// With [`leased`](crate::RemoteBuilder::leased), a decision that asks the store takes tokens for
+/// more along. As long as there are any, decisions ask nobody.
+///
+/// * **Never more** gets in than the limits say, in any span, if all that share a prefix lease with
+///   the same time. For that, the burst of each rate is smaller by what it brings while tokens are
+///   good: decisions tell of limits with that burst. Tokens are good for the given time, but no
+///   longer than a rate takes for half of its burst, and not beyond the window that they were taken
+///   in. A rate with a burst of 1 has no tokens to lease, and stays strict.
+/// * **Less** gets in by what is leased elsewhere and not used: at most [`leased`](Self::leased), by
+///   each process. A block is what the slowest limit brings in the time, but at least one token, and
+///   no more than half of this process's part of what is left.
+/// * What is not used is given back when it is good no more, and when the limiter is dropped. Then it
+///   counts as much as what a [`reservation`](nanopace_limits::Reservation) takes back.
+///
+/// It is assumed that the clocks of processes and the store run equally fast. They need not show the
+/// same time.
+///
+/// # When the store is lost
+///
+/// A decision takes at most [`Settings::timeout`](crate::Settings::timeout) and a tenth of it. Then
+/// [`OnLoss`](crate::OnLoss) decides, and the decision counts as [`degraded`](Self::degraded). After
+/// two failures in a row the store is not asked, until a thread that tries to connect, again and
+/// again, has an answer. A decision is never asked for twice: a request whose answer is missing
+/// may be counted.
+#[derive(Debug)]
+pub struct RemoteKeyed<C: LimitsOf<str> + 'static = Uniform> {
+    inner: Arc<Sweeper<C>>,
+}
+
+impl<C: LimitsOf<str>> Clone for RemoteKeyed<C> {
+    fn clone(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner) }
+    }
+}
+
+impl RemoteKeyed {
+    /// Changes the limits of all keys, in this process. What was let in stays counted.
+    ///
+    /// # Errors
+    /// [`UnsupportedLimit`]. Nothing has changed then.
+    ///
+    /// ```
+    /// use nanopace_remote::Remote;
+    ///
+    /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
+    /// users.set_limits("20/s".parse()?)?;
+    /// assert!(users.set_limits("20/s sliding-log".parse()?).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_limits(&self, limits: Limits) -> Result<(), UnsupportedLimit> {
+        Plan::new(Arc::new(limits.clone()))?;
+        self.config().set(limits);
+        Ok(())
+    }
+}
+
+impl<C: LimitsOf<str>> RemoteKeyed<C> {
+    pub(crate) fn start(store: Remote, core: Core<C>) -> Result<Self, RemoteError> {
+        Ok(Self { inner: Sweeper::start(store, core)? })
+    }
+
+    /// Lets one request of the key in, or rejects it.
+    ///
+    /// # Errors
+    /// [`RemoteRejected`].
+    ///
+    /// ```no_run
+    /// use nanopace_remote::Remote;
+    ///
+    /// let users = Remote::connect("redis://127.0.0.1/")?.limits("1/s").build()?;
+    /// assert!(users.check("alice").is_ok());
+    /// assert!(users.check("alice").is_err());
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    pub fn check(&self, key: &str) -> Result<(), RemoteRejected> {
+        self.check_n(key, 1)
+    }
+
+    /// Lets `n` in, or none.
+    ///
+    /// # Errors
+    /// [`RemoteRejected`].
+    ///
+    /// ```no_run
+    /// use nanopace_remote::Remote;
+    ///
+    /// let users = Remote::connect("redis://127.0.0.1/")?.limits("10/s").build()?;
+    /// assert!(users.check_n("alice", 10).is_ok());
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    pub fn check_n(&self, key: &str, n: u64) -> Result<(), RemoteRejected> {
+        self.check_costs(key, n)
+    }
+
+    /// Lets a request in that costs each limit something of its own, or rejects it.
+    ///
+    /// # Errors
+    /// [`RemoteRejected`].
+    ///
+    /// ```no_run
+    /// use nanopace_remote::Remote;
+    ///
+    /// let users = Remote::connect("redis://127.0.0.1/")?.limits("100/min, 10k/min").build()?;
+    /// assert!(users.check_costs("alice", &[1, 2_000]).is_ok());
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    pub fn check_costs<'a>(
+        &self,
+        key: &str,
+        costs: impl Into<Costs<'a>>,
+    ) -> Result<(), RemoteRejected> {
+        Ok(self.decide_costs(key, costs)?.answer()?)
+    }
+
+    /// Decides on one request of the key, and says how its limits stand.
+    ///
+    /// # Errors
+    /// [`RemoteRejected`] if there is no decision: no limits, or the store is lost and requests are
+    /// denied then.
+    ///
+    /// ```no_run
+    /// use nanopace_remote::Remote;
+    ///
+    /// let users = Remote::connect("redis://127.0.0.1/")?.limits("100/h").build()?;
+    /// let decision = users.decide("alice")?;
+    /// println!("RateLimit: {}", decision.rate_limit("hourly"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn decide(&self, key: &str) -> Result<Decision, RemoteRejected> {
+        self.decide_costs(key, 1)
+    }
+
+    /// Decides on a request that costs each limit the same or something of its own. A request for
+    /// nothing says how the limits stand.
+    ///
+    /// # Errors
+    /// As for [`decide`](Self::decide).
+    ///
+    /// ```no_run
+    /// use nanopace_remote::Remote;
+    ///
+    /// let users = Remote::connect("redis://127.0.0.1/")?.limits("100/h").build()?;
+    /// println!("{} left", users.decide_costs("alice", 0)?.remaining());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn decide_costs<'a>(
+        &self,
+        key: &str,
+        costs: impl Into<Costs<'a>>,
+    ) -> Result<Decision, RemoteRejected> {
+        match self.core().begin(key, costs.into())? {
+            Begun::Decided(decision) => Ok(decision),
+            Begun::Asks(question) => {
+                let asked = self.ask(&question);
+                self.core().conclude(key, &question, asked)
+            }
+        }
+    }
+
+    fn ask(&self, question: &Question) -> Result<Answer, StoreError> {
+        let pool = self.inner.store().pool();
+        let deadline = pool.deadline();
+        let mut conversation = self.core().conversation(question);
+        let mut call = conversation.call();
+        loop {
+            match conversation.next(&pool.call_by(&call, deadline)?)? {
+                Step::Call(next) => call = next,
+                Step::Done(answer) => return Ok(answer),
+            }
+        }
+    }
+
+    /// Where the limits of keys are found.
+    ///
+    /// ```
+    /// use nanopace_keyed::LimitsOf;
+    /// use nanopace_remote::Remote;
+    ///
+    /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
+    /// assert_eq!(users.config().limits_for("alice").unwrap().to_string(), "10/s");
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    #[must_use]
+    pub fn config(&self) -> &C {
+        self.core().config()
+    }
+
+    /// What it has done so far.
+    ///
+    /// ```
+    /// use nanopace_remote::{OnLoss, Remote};
+    ///
+    /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
+    /// let users = store.limits("10/s").on_loss(OnLoss::Allow).build()?;
+    /// assert!(users.check("alice").is_ok());
+    /// assert_eq!(users.stats().decisions, 1);
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.core().counters.stats(self.leased())
+    }
+
+    /// How many decisions were made without the store because it was lost.
+    ///
+    /// ```
+    /// use nanopace_remote::Remote;
+    ///
+    /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
+    /// assert!(users.check("alice").is_err());
+    /// assert_eq!(users.degraded(), 1);
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    #[must_use]
+    pub fn degraded(&self) -> u64 {
+        self.stats().degraded
+    }
+
+    /// How many tokens it has taken ahead and not used. So many more could get in elsewhere.
+    ///
+    /// ```
+    /// use nanopace_remote::Remote;
+    ///
+    /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
+    /// assert_eq!(users.leased(), 0);
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    #[must_use]
+    pub fn leased(&self) -> u64 {
+        self.core().leases.as_ref().map_or(0, crate::lease::Leases::leased)
+    }
+
+    /// Gives back what it has taken ahead and not used. That happens by itself when tokens are good
+    /// no more, and when the last clone is dropped.
+    ///
+    /// ```
+    /// use nanopace_remote::Remote;
+    ///
+    /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
+    /// users.give_back();
+    /// assert_eq!(users.leased(), 0);
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    pub fn give_back(&self) {
+        self.inner.give_back_all();
+    }
+
+    pub(crate) fn core(&self) -> &Core<C> {
+        self.inner.core()
+    }
+
+    #[cfg(feature = "async")]
+    pub(crate) fn store(&self) -> &Remote {
+        self.inner.store()
+    }
+}

@@ -1,0 +1,237 @@
+//! Tokens that are taken ahead.
+//!
+//! # Why no more gets in than the limits let in
+//!
+//! A token that was taken at a moment is used within the *validity* v after it, by this process's
+//! clock, counted from before the store was asked. So what gets in within a span was taken within a
+//! span that is longer by v. A rate is therefore asked with a burst that is smaller by what it brings
+//! in v: [`reserved`]. A token of a window is good until the window ends at the latest: it gets in in
+//! the window that has counted it.
+
+use crate::decide::More;
+use foldhash::fast::RandomState;
+use nanopace::Nanos;
+use nanopace_limits::{Arithmetic, Decision, Limit, Limits, Receipt};
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+const SHARDS: usize = 16;
+
+/// The blocks of tokens of a limiter, by key.
+#[derive(Debug)]
+pub(crate) struct Leases {
+    /// The longest that a token is good for.
+    pub(crate) ahead: Duration,
+    shards: Vec<Mutex<HashMap<String, Vec<Block>, RandomState>>>,
+    hasher: RandomState,
+    leased: AtomicU64,
+    processes: AtomicU64,
+}
+
+/// Tokens that were taken together.
+#[derive(Debug)]
+pub(crate) struct Block {
+    /// Of the configuration. A block of other limits is not used.
+    version: u64,
+    tokens: u64,
+    /// By this process's clock.
+    until: Nanos,
+    /// How it stood after they were taken.
+    decision: Decision,
+    /// For what was counted, these tokens and those that were let in at once.
+    pub(crate) receipt: Receipt,
+}
+
+impl Block {
+    /// What has been let in of it: the rest is given back.
+    pub(crate) fn used(&self) -> Vec<u64> {
+        self.receipt.costs().iter().map(|counted| counted - self.tokens).collect()
+    }
+}
+
+impl Leases {
+    pub(crate) fn new(ahead: Duration) -> Self {
+        Self {
+            ahead,
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            hasher: RandomState::default(),
+            leased: AtomicU64::new(0),
+            processes: AtomicU64::new(1),
+        }
+    }
+
+    /// How many tokens are held. Relaxed: a figure by itself.
+    pub(crate) fn leased(&self) -> u64 {
+        self.leased.load(Ordering::Relaxed)
+    }
+
+    /// How many processes take from these limits, this one included. Relaxed: as before.
+    pub(crate) fn set_processes(&self, processes: u64) {
+        self.processes.store(processes.max(1), Ordering::Relaxed);
+    }
+
+    /// Of which part of what is left a block may be: no more than half of a process's part.
+    pub(crate) fn share(&self) -> u64 {
+        self.processes.load(Ordering::Relaxed).min(1 << 20) * 2
+    }
+
+    /// Lets `n` in of a block that is good for it at the moment that `now` tells under the lock.
+    pub(crate) fn take(
+        &self,
+        key: &str,
+        version: u64,
+        n: u64,
+        now: impl FnOnce() -> Nanos,
+    ) -> Option<Decision> {
+        let mut shard = self.shard(key);
+        let blocks = shard.get_mut(key)?;
+        let now = now();
+        let is_good =
+            |block: &&mut Block| block.version == version && block.tokens >= n && now < block.until;
+        let block = blocks.iter_mut().find(is_good)?;
+        block.tokens -= n;
+        self.leased.fetch_sub(n, Ordering::Relaxed);
+        Some(block.decision)
+    }
+
+    /// Keeps tokens that were asked for at `sent`.
+    pub(crate) fn keep(
+        &self,
+        key: &str,
+        version: u64,
+        sent: Nanos,
+        decision: Decision,
+        more: More,
+    ) {
+        let limits = more.receipt.limits();
+        let good_for = self.validity(limits).min(window_left(limits, more.at));
+        let block = Block {
+            version,
+            tokens: more.tokens,
+            until: sent + good_for,
+            decision,
+            receipt: more.receipt,
+        };
+        self.leased.fetch_add(block.tokens, Ordering::Relaxed);
+        self.shard(key).entry(key.to_owned()).or_default().push(block);
+    }
+
+    /// Takes those blocks out that are of no more use at `now`, and of these returns what is to be
+    /// given back.
+    pub(crate) fn expired(&self, now: Nanos) -> Vec<(String, Block)> {
+        let mut expired = Vec::new();
+        for shard in &self.shards {
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            for (key, blocks) in shard.iter_mut() {
+                let old = blocks.extract_if(.., |block| block.tokens == 0 || block.until <= now);
+                expired.extend(old.map(|block| (key.clone(), block)));
+            }
+            shard.retain(|_, blocks| !blocks.is_empty());
+        }
+        expired.retain(|(_, block)| block.tokens > 0);
+        let tokens: u64 = expired.iter().map(|(_, block)| block.tokens).sum();
+        self.leased.fetch_sub(tokens, Ordering::Relaxed);
+        expired
+    }
+
+    /// How long tokens of these limits are good for, as far as their rates go.
+    pub(crate) fn validity(&self, limits: &Limits) -> Duration {
+        let most = limits.each().iter().filter_map(half_of_burst).min();
+        most.map_or(self.ahead, |most| most.min(self.ahead))
+    }
+
+    /// How many tokens a block has at most: what the slowest limit brings while they are good, and at
+    /// least one. None if they are good for no time.
+    pub(crate) fn block(&self, limits: &Limits) -> u64 {
+        let validity = self.validity(limits);
+        if validity.is_zero() || limits.each().is_empty() {
+            return 0;
+        }
+        let brought = limits.each().iter().map(|limit| brought(limit, validity).0).min();
+        brought.unwrap_or(0).clamp(1, 1 << 32)
+    }
+
+    /// The limits that the store is asked for, so that tokens may be used later.
+    pub(crate) fn reserved(&self, limits: &Limits) -> Limits {
+        let validity = self.validity(limits);
+        Limits::new(limits.each().iter().map(|limit| reserved(limit, validity)))
+    }
+
+    fn shard(&self, key: &str) -> MutexGuard<'_, HashMap<String, Vec<Block>, RandomState>> {
+        let [number, ..] = self.hasher.hash_one(key).to_be_bytes();
+        let shard = &self.shards[usize::from(number) % SHARDS];
+        shard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// In which time a rate brings half of its burst.
+fn half_of_burst(limit: &Limit) -> Option<Duration> {
+    let Some(Arithmetic::Rate { burst, .. }) = limit.arithmetic() else { return None };
+    let quota = limit.quota();
+    let time = u128::from(burst / 2) * u128::from(quota.period_ns()) / u128::from(quota.count());
+    Some(Duration::from_nanos(u64::try_from(time).unwrap_or(u64::MAX)))
+}
+
+/// What a limit brings in a time, rounded down and rounded up.
+fn brought(limit: &Limit, time: Duration) -> (u64, u64) {
+    let quota = limit.quota();
+    let whole = time.as_nanos() * u128::from(quota.count());
+    let rounded = |count: u128| u64::try_from(count).unwrap_or(u64::MAX);
+    let period = u128::from(quota.period_ns());
+    (rounded(whole / period), rounded(whole.div_ceil(period)))
+}
+
+/// A rate with a burst that is smaller by what it brings in the time.
+fn reserved(limit: &Limit, validity: Duration) -> Limit {
+    let Some(Arithmetic::Rate { burst, .. }) = limit.arithmetic() else { return *limit };
+    let smaller = burst.saturating_sub(brought(limit, validity).1).max(1);
+    limit.with_burst(smaller).unwrap_or(*limit)
+}
+
+/// How long the windows last that the moment lies in.
+fn window_left(limits: &Limits, at: Nanos) -> Duration {
+    let left = limits.each().iter().filter_map(|limit| match limit.arithmetic()? {
+        Arithmetic::Rate { .. } => None,
+        Arithmetic::FixedWindow { period_ns, .. }
+        | Arithmetic::SlidingCounter { period_ns, .. } => {
+            Some(Duration::from_nanos(period_ns - at.as_nanos() % period_ns))
+        }
+    });
+    left.min().unwrap_or(Duration::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nanopace_limits::Quota;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What a rate is asked with, and what it brings while tokens are good, are together no more
+        /// than its burst.
+        #[test]
+        fn a_burst_has_room_for_what_is_held(
+            count in 1_u64..1_000_000,
+            period_ns in 1_000_000_u64..1_000_000_000_000,
+            burst in 1_u64..100_000,
+            ahead_ms in 1_u64..10_000,
+        ) {
+            let quota = Quota::new(count.min(period_ns), Duration::from_nanos(period_ns)).unwrap();
+            let limit = Limit::gcra_with_burst(quota, burst).unwrap();
+            let leases = Leases::new(Duration::from_millis(ahead_ms));
+            let limits = Limits::new([limit]);
+            let held = leases.validity(&limits).as_nanos() * u128::from(quota.count());
+            let Some(Arithmetic::Rate { burst: smaller, .. }) =
+                leases.reserved(&limits).each()[0].arithmetic()
+            else {
+                unreachable!("a rate stays one")
+            };
+            let period = u128::from(period_ns);
+            prop_assert!(u128::from(smaller) * period + held <= u128::from(burst) * period);
+            prop_assert!(smaller >= 1 && leases.block(&limits) < 1 + burst);
+        }
+    }
+}

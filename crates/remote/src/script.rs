@@ -1,0 +1,59 @@
+//! The scripts, and how one is called.
+//!
+//! Scripts rather than functions of a library: every store has them, also those that forbid
+//! functions, and a script that is not there is sent again with the call itself.
+
+use redis::{Cmd, Script, cmd};
+use std::sync::LazyLock;
+
+/// A script with its digest, by which the store knows it.
+#[derive(Debug)]
+pub(crate) struct Source {
+    script: Script,
+    text: &'static str,
+}
+
+impl Source {
+    fn new(text: &'static str) -> Self {
+        Self { script: Script::new(text), text }
+    }
+}
+
+/// Decides on a request.
+pub(crate) static DECIDE: LazyLock<Source> =
+    LazyLock::new(|| Source::new(include_str!("script/decide.lua")));
+/// Replaces a state that has not changed.
+pub(crate) static REPLACE: LazyLock<Source> =
+    LazyLock::new(|| Source::new(include_str!("script/replace.lua")));
+/// Says that a process is there, and asks how many are.
+pub(crate) static ROLL_CALL: LazyLock<Source> =
+    LazyLock::new(|| Source::new(include_str!("script/roll_call.lua")));
+/// Changes a configuration.
+pub(crate) static CONFIGURE: LazyLock<Source> =
+    LazyLock::new(|| Source::new(include_str!("script/configure.lua")));
+
+/// A call of a script with one key, so that a cluster knows where it belongs.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) source: &'static Source,
+    pub(crate) key: String,
+    pub(crate) arguments: Vec<String>,
+}
+
+impl Call {
+    /// The call of a script that the store should have.
+    pub(crate) fn by_digest(&self) -> Cmd {
+        self.with("EVALSHA", self.source.script.get_hash())
+    }
+
+    /// The same where the store doesn't have it, which makes it have it. Nothing was done then.
+    pub(crate) fn by_text(&self) -> Cmd {
+        self.with("EVAL", self.source.text)
+    }
+
+    fn with(&self, command: &str, script: &str) -> Cmd {
+        let mut command = cmd(command);
+        command.arg(script).arg(1).arg(&self.key).arg(&self.arguments);
+        command
+    }
+}

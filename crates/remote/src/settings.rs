@@ -1,0 +1,58 @@
+//! How patient a limiter is with its store.
+
+use std::time::Duration;
+
+/// How patient a limiter is with its store. By default a decision takes at most about 12 ms, and two
+/// that the store fails, 25 ms in all, open the breaker.
+///
+/// ```
+/// use nanopace_remote::{Remote, Settings};
+/// use std::time::Duration;
+///
+/// let settings = Settings::default().timeout(Duration::from_millis(50)).connections(2);
+/// let store = Remote::lazy_with("redis://127.0.0.1/", settings)?;
+/// # let _ = store;
+/// # Ok::<(), nanopace_remote::RemoteError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    pub(crate) timeout: Duration,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) connections: usize,
+}
+
+impl Settings {
+    /// How long a decision may take, all in all, or a tenth longer: 1 ms or more. What is not decided
+    /// then is decided without the store. 12.5 ms by default.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout.max(Duration::from_millis(1));
+        self
+    }
+
+    /// How long a connection may take to be made, in the background: 1 ms or more. One second by
+    /// default.
+    #[must_use]
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout.max(Duration::from_millis(1));
+        self
+    }
+
+    /// The most connections of a limiter that threads share: 1 or more. Tasks share one. 8 by
+    /// default.
+    #[must_use]
+    pub fn connections(mut self, connections: usize) -> Self {
+        self.connections = connections.max(1);
+        self
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_micros(12_500),
+            connect_timeout: Duration::from_secs(1),
+            connections: 8,
+        }
+    }
+}

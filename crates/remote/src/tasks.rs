@@ -1,0 +1,167 @@
+//! Limits by key in a store, for tasks.
+
+use crate::core::{Begun, Question};
+use crate::decide::{Answer, Step};
+use crate::error::{RemoteRejected, StoreError};
+use crate::keyed::RemoteKeyed;
+use crate::tasks_store::TaskStore;
+use nanopace_keyed::{LimitsOf, Uniform};
+use nanopace_limits::{Costs, Decision};
+use std::sync::Arc;
+
+/// A [`RemoteKeyed`] for tasks of tokio: decisions don't block, and share one connection. What it
+/// keeps and when is said there. It needs tokio's time and I/O.
+///
+/// ```no_run
+/// use nanopace_remote::{AsyncRemoteKeyed, Remote};
+///
+/// # async fn in_a_task() -> Result<(), Box<dyn std::error::Error>> {
+/// let users = Remote::lazy("redis://127.0.0.1/")?.limits("10/s burst 20").build()?;
+/// let users = AsyncRemoteKeyed::new(users);
+/// if users.check("alice").await.is_ok() {
+///     // go
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A decision that is dropped before it is made may be counted in the store.
+#[derive(Debug)]
+pub struct AsyncRemoteKeyed<C: LimitsOf<str> + 'static = Uniform> {
+    keyed: RemoteKeyed<C>,
+    store: Arc<TaskStore>,
+}
+
+impl<C: LimitsOf<str>> Clone for AsyncRemoteKeyed<C> {
+    fn clone(&self) -> Self {
+        Self { keyed: self.keyed.clone(), store: Arc::clone(&self.store) }
+    }
+}
+
+impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
+    /// The same limits for tasks.
+    ///
+    /// ```
+    /// use nanopace_remote::{AsyncRemoteKeyed, Remote};
+    ///
+    /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
+    /// let users = AsyncRemoteKeyed::new(users);
+    /// # let _ = users;
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    #[must_use]
+    pub fn new(keyed: RemoteKeyed<C>) -> Self {
+        let (client, settings) = keyed.store().pool().parts();
+        Self { keyed, store: TaskStore::new(client, settings) }
+    }
+
+    /// The same limits for threads: for what they count, and to change them.
+    ///
+    /// ```
+    /// use nanopace_remote::{AsyncRemoteKeyed, Remote};
+    ///
+    /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
+    /// assert_eq!(AsyncRemoteKeyed::new(users).keyed().degraded(), 0);
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    #[must_use]
+    pub fn keyed(&self) -> &RemoteKeyed<C> {
+        &self.keyed
+    }
+
+    /// [`RemoteKeyed::check`].
+    ///
+    /// # Errors
+    /// [`RemoteRejected`].
+    ///
+    /// ```no_run
+    /// # async fn example(users: nanopace_remote::AsyncRemoteKeyed) {
+    /// assert!(users.check("alice").await.is_ok());
+    /// # }
+    /// ```
+    pub async fn check(&self, key: &str) -> Result<(), RemoteRejected> {
+        self.check_n(key, 1).await
+    }
+
+    /// [`RemoteKeyed::check_n`].
+    ///
+    /// # Errors
+    /// [`RemoteRejected`].
+    ///
+    /// ```no_run
+    /// # async fn example(users: nanopace_remote::AsyncRemoteKeyed) {
+    /// assert!(users.check_n("alice", 10).await.is_ok());
+    /// # }
+    /// ```
+    pub async fn check_n(&self, key: &str, n: u64) -> Result<(), RemoteRejected> {
+        self.check_costs(key, n).await
+    }
+
+    /// [`RemoteKeyed::check_costs`].
+    ///
+    /// # Errors
+    /// [`RemoteRejected`].
+    ///
+    /// ```no_run
+    /// # async fn example(users: nanopace_remote::AsyncRemoteKeyed) {
+    /// assert!(users.check_costs("alice", &[1, 2_000]).await.is_ok());
+    /// # }
+    /// ```
+    pub async fn check_costs<'a>(
+        &self,
+        key: &str,
+        costs: impl Into<Costs<'a>>,
+    ) -> Result<(), RemoteRejected> {
+        Ok(self.decide_costs(key, costs).await?.answer()?)
+    }
+
+    /// [`RemoteKeyed::decide`].
+    ///
+    /// # Errors
+    /// [`RemoteRejected`] if there is no decision.
+    ///
+    /// ```no_run
+    /// # async fn example(users: nanopace_remote::AsyncRemoteKeyed) {
+    /// assert!(users.decide("alice").await.is_ok_and(|decision| decision.is_allowed()));
+    /// # }
+    /// ```
+    pub async fn decide(&self, key: &str) -> Result<Decision, RemoteRejected> {
+        self.decide_costs(key, 1).await
+    }
+
+    /// [`RemoteKeyed::decide_costs`].
+    ///
+    /// # Errors
+    /// [`RemoteRejected`] if there is no decision.
+    ///
+    /// ```no_run
+    /// # async fn example(users: nanopace_remote::AsyncRemoteKeyed) {
+    /// let left = users.decide_costs("alice", 0).await.map(|decision| decision.remaining());
+    /// # }
+    /// ```
+    pub async fn decide_costs<'a>(
+        &self,
+        key: &str,
+        costs: impl Into<Costs<'a>>,
+    ) -> Result<Decision, RemoteRejected> {
+        match self.keyed.core().begin(key, costs.into())? {
+            Begun::Decided(decision) => Ok(decision),
+            Begun::Asks(question) => {
+                let asked = self.ask(&question).await;
+                self.keyed.core().conclude(key, &question, asked)
+            }
+        }
+    }
+
+    async fn ask(&self, question: &Question) -> Result<Answer, StoreError> {
+        let deadline = self.store.deadline();
+        let mut conversation = self.keyed.core().conversation(question);
+        let mut call = conversation.call();
+        loop {
+            match conversation.next(&self.store.call_by(&call, deadline).await?)? {
+                Step::Call(next) => call = next,
+                Step::Done(answer) => return Ok(answer),
+            }
+        }
+    }
+}

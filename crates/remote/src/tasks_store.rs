@@ -1,0 +1,157 @@
+//! A store for tasks: one connection that all of them share, made in the background.
+
+use crate::breaker::Breaker;
+use crate::error::StoreError;
+use crate::script::Call;
+use crate::settings::Settings;
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, Value, cmd};
+use std::fmt;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+/// The pauses between attempts to connect: the first, and the longest.
+const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
+
+/// It has no address in its `Debug`.
+pub(crate) struct TaskStore {
+    client: Client,
+    settings: Settings,
+    breaker: Breaker,
+    connection: Mutex<Option<MultiplexedConnection>>,
+    connected: Notify,
+    is_connecting: AtomicBool,
+}
+
+impl fmt::Debug for TaskStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskStore")
+            .field("is_broken", &self.breaker.is_open())
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TaskStore {
+    pub(crate) fn new(client: Client, settings: Settings) -> Arc<Self> {
+        Arc::new(Self {
+            client,
+            settings,
+            breaker: Breaker::default(),
+            connection: Mutex::new(None),
+            connected: Notify::new(),
+            is_connecting: AtomicBool::new(false),
+        })
+    }
+
+    /// By when a decision that begins now has to be made.
+    pub(crate) fn deadline(&self) -> Instant {
+        Instant::now() + self.settings.timeout
+    }
+
+    pub(crate) async fn call_by(
+        self: &Arc<Self>,
+        call: &Call,
+        deadline: Instant,
+    ) -> Result<Value, StoreError> {
+        if self.breaker.is_open() {
+            self.connect_in_background();
+            return Err(StoreError::Broken);
+        }
+        let asked = timeout_at(deadline, self.ask(call)).await;
+        let asked = asked.unwrap_or(Err(StoreError::Timeout));
+        match &asked {
+            Ok(_) | Err(StoreError::Foreign) => self.breaker.succeeds(),
+            Err(_) => self.fails(),
+        }
+        asked
+    }
+
+    async fn ask(self: &Arc<Self>, call: &Call) -> Result<Value, StoreError> {
+        let mut connection = self.connection().await;
+        let answer = call.by_digest().query_async::<Value>(&mut connection).await;
+        let answer = match answer {
+            Err(error) if error.code() == Some("NOSCRIPT") => {
+                call.by_text().query_async::<Value>(&mut connection).await
+            }
+            answer => answer,
+        };
+        Ok(answer?)
+    }
+
+    async fn connection(self: &Arc<Self>) -> MultiplexedConnection {
+        loop {
+            let mut connected = pin!(self.connected.notified());
+            // From now on, nothing that is told is missed.
+            connected.as_mut().enable();
+            if let Some(connection) = self.lock().clone() {
+                return connection;
+            }
+            self.connect_in_background();
+            connected.await;
+        }
+    }
+
+    fn fails(self: &Arc<Self>) {
+        *self.lock() = None;
+        if self.breaker.fails() {
+            self.connect_in_background();
+        }
+    }
+
+    fn connect_in_background(self: &Arc<Self>) {
+        // Relaxed: who finds it false is the only one to spawn; nothing is published by it.
+        if !self.is_connecting.swap(true, Ordering::Relaxed) {
+            let connecting = Connecting(Arc::downgrade(self));
+            tokio::spawn(async move { connecting.run().await });
+        }
+    }
+
+    async fn try_connect(&self) -> Result<MultiplexedConnection, StoreError> {
+        let patience = Some(self.settings.connect_timeout);
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(patience)
+            .set_response_timeout(patience);
+        let mut connection =
+            self.client.get_multiplexed_async_connection_with_config(&config).await?;
+        cmd("PING").query_async::<()>(&mut connection).await?;
+        Ok(connection)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<MultiplexedConnection>> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Connects until it has worked, or nobody wants it any more. Another one may begin when this one is
+/// dropped, also when its runtime ends.
+struct Connecting(Weak<TaskStore>);
+
+impl Connecting {
+    async fn run(&self) {
+        let [mut pause, longest] = PAUSES;
+        while let Some(store) = self.0.upgrade() {
+            let attempt = timeout(store.settings.connect_timeout, store.try_connect()).await;
+            if let Ok(Ok(connection)) = attempt {
+                *store.lock() = Some(connection);
+                store.breaker.succeeds();
+                return store.connected.notify_waiters();
+            }
+            drop(store);
+            sleep(pause).await;
+            pause = (pause * 2).min(longest);
+        }
+    }
+}
+
+impl Drop for Connecting {
+    fn drop(&mut self) {
+        if let Some(store) = self.0.upgrade() {
+            store.is_connecting.store(false, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! What several tests need.
+#![allow(dead_code, reason = "not every test needs all of it")]
+
+use nanopace_remote::{Remote, Settings};
+use nanopace_services::Server;
+use std::time::{Duration, Instant};
+
+/// A machine may be busy: for tests that are not about time.
+pub(crate) fn patient() -> Settings {
+    Settings::default().timeout(Duration::from_secs(20)).connect_timeout(Duration::from_secs(20))
+}
+
+pub(crate) fn store(server: &Server) -> Remote {
+    Remote::lazy_with(&server.url(), patient()).unwrap()
+}
+
+/// Asks the server itself.
+pub(crate) fn ask<T: redis::FromRedisValue>(server: &Server, words: &[&str]) -> T {
+    let client = redis::Client::open(server.url()).unwrap();
+    let mut connection = client.get_connection().unwrap();
+    let mut command = redis::cmd(words[0]);
+    command.arg(&words[1..]).query(&mut connection).unwrap()
+}
+
+/// Waits until it is so, for at most 20 s.
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(Instant::now() < end, "never: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

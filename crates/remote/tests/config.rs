@@ -1,0 +1,110 @@
+//! The configuration in a store.
+
+mod common;
+
+use common::{ask, store, until};
+use nanopace_keyed::{Change, ConfigStore, Keyed, Scope};
+use nanopace_remote::{RemoteConfig, RemoteError};
+use nanopace_services::{Engine, Server};
+use std::thread;
+use std::time::Duration;
+
+const NEVER: Duration = Duration::from_secs(86_400);
+const SOON: Duration = Duration::from_millis(5);
+
+fn limits_of(config: &impl ConfigStore, key: &str) -> Option<String> {
+    config.limits_of(key).map(|limits| limits.to_string())
+}
+
+#[test]
+fn all_processes_see_a_change_and_both_kinds_of_limiters_take_it() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let (here, there) = (store(&server), store(&server));
+        let config = RemoteConfig::follow(&here, "limits", NEVER).unwrap();
+        let remote = RemoteConfig::follow(&there, "limits", SOON).unwrap();
+        let local = RemoteConfig::follow(&there, "limits", SOON).unwrap();
+        let remote = there.config(remote).build().unwrap();
+        let local = Keyed::with_config(local, 100);
+        config.set(Scope::Prefix(""), "2/day".parse().unwrap()).unwrap();
+        until("both have limits", || remote.check("a").is_ok() && local.check("a").is_ok());
+        config.set(Scope::Key("alice"), "5/day burst 7".parse().unwrap()).unwrap();
+        until("they change", || remote.check_n("alice", 6).is_ok());
+        until("they change", || local.check_n("alice", 6).is_ok());
+        assert!(config.unset(Scope::Prefix("")).unwrap());
+        until("they are gone", || remote.check("bob").is_err() && local.check("bob").is_err());
+        assert!(remote.check("alice").is_ok());
+    }
+}
+
+#[test]
+fn a_batch_is_one_step_and_says_what_it_has_found() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let config = RemoteConfig::follow(&store(&server), "limits", NEVER).unwrap();
+        config.set(Scope::Key("guest"), "1/s".parse().unwrap()).unwrap();
+        let found = config.apply(&[
+            Change::unset(Scope::Key("guest")),
+            Change::set(Scope::Key("alice"), "5/s, 3/day sliding-log".parse().unwrap()),
+            Change::set(Scope::Key("alice"), "6/s".parse().unwrap()),
+            Change::set(Scope::Prefix("v"), "".parse().unwrap()),
+        ]);
+        assert_eq!(found.unwrap(), 2);
+        assert_eq!(limits_of(&config, "guest"), None);
+        assert_eq!(limits_of(&config, "alice").as_deref(), Some("6/s"));
+        assert_eq!(limits_of(&config, "vip").as_deref(), Some(""));
+        let again = RemoteConfig::follow(&store(&server), "limits", NEVER).unwrap();
+        assert_eq!(again.snapshot(), config.snapshot());
+    }
+}
+
+#[test]
+fn changes_of_several_processes_are_all_kept() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        thread::scope(|scope| {
+            for process in 0..4 {
+                let config = RemoteConfig::follow(&store(&server), "limits", NEVER).unwrap();
+                scope.spawn(move || {
+                    for key in 0..20 {
+                        let key = format!("{process}/{key}");
+                        config.set(Scope::Key(&key), "1/s".parse().unwrap()).unwrap();
+                    }
+                });
+            }
+        });
+        let config = RemoteConfig::follow(&store(&server), "limits", NEVER).unwrap();
+        assert_eq!(config.snapshot().keys().len(), 80);
+    }
+}
+
+#[test]
+fn the_last_configuration_stays_when_the_store_is_lost_emptied_or_damaged() {
+    for engine in Engine::installed() {
+        let mut server = Server::start(engine).unwrap();
+        let config = RemoteConfig::follow(&store(&server), "limits", NEVER).unwrap();
+        config.set(Scope::Key("alice"), "5/s".parse().unwrap()).unwrap();
+        config.refresh().unwrap();
+
+        ask::<u64>(&server, &["HSET", "limits", "kbob", "much", "v", "7"]);
+        let error = config.refresh().unwrap_err();
+        assert!(error.to_string().contains("`kbob`"), "{error}");
+        ask::<u64>(&server, &["HDEL", "limits", "kbob"]);
+        config.refresh().unwrap();
+
+        ask::<String>(&server, &["FLUSHALL"]);
+        assert!(matches!(*config.refresh().unwrap_err(), RemoteError::Emptied));
+        assert_eq!(limits_of(&config, "alice").as_deref(), Some("5/s"));
+
+        server.restart().unwrap();
+        until("the store answers", || {
+            config.refresh().is_err_and(|error| matches!(*error, RemoteError::Emptied))
+        });
+        assert_eq!(limits_of(&config, "alice").as_deref(), Some("5/s"));
+        config.set(Scope::Key("alice"), "6/s".parse().unwrap()).unwrap();
+        assert!(config.trouble().is_none());
+        server.kill();
+        assert!(config.set(Scope::Key("alice"), "7/s".parse().unwrap()).is_err());
+        assert_eq!(limits_of(&config, "alice").as_deref(), Some("6/s"));
+    }
+}

@@ -1,0 +1,204 @@
+//! The store decides as the rules do: the same answer, and the same figures, for the same arrivals.
+
+use nanopace::Nanos;
+use nanopace_limits::{Decision, Limit, Limits, LimitsState, Quota, Rejected, Rule};
+use nanopace_remote::{Remote, RemoteKeyed, Settings};
+use nanopace_services::{Engine, Server};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A machine may be busy; no test here is about time.
+fn patient() -> Settings {
+    Settings::default().timeout(Duration::from_secs(20)).connect_timeout(Duration::from_secs(20))
+}
+
+fn config(cases: u32) -> Config {
+    Config { cases, failure_persistence: None, ..Config::default() }
+}
+
+/// The rules, with a state, as a process has them for itself.
+struct Local {
+    limits: Limits,
+    state: LimitsState,
+}
+
+impl Local {
+    fn decide(&mut self, limits: &Limits, micros: u64, costs: &[u64]) -> Decision {
+        let now = Nanos::from_nanos(micros * 1_000);
+        if *limits != self.limits {
+            self.state = limits.carry(&self.limits, &self.state, now);
+            self.limits = limits.clone();
+        }
+        limits.decision_costs(&mut self.state, now, costs).unwrap()
+    }
+}
+
+/// When a request comes, in microseconds.
+#[derive(Clone, Copy, Debug)]
+enum When {
+    Later(i64),
+    /// So long after the next window of the first limit begins.
+    Window(i64),
+}
+
+impl When {
+    fn after(self, now: u64, limits: &Limits) -> u64 {
+        match self {
+            When::Later(micros) => now.saturating_add_signed(micros),
+            When::Window(micros) => {
+                let period_ns = u128::from(limits.each()[0].quota().period_ns());
+                let next_ns = (u128::from(now) * 1_000 / period_ns + 1) * period_ns;
+                let next = u64::try_from(next_ns.div_ceil(1_000)).unwrap();
+                // No later than some years from now: the store's clock ends in 2255.
+                next.min(now + 100_000_000_000_000).saturating_add_signed(micros)
+            }
+        }
+    }
+}
+
+/// A request: when it comes, what it costs each limit, and to what the limits change before.
+#[derive(Clone, Debug)]
+struct Arrival {
+    when: When,
+    costs: Vec<u64>,
+    change: Option<usize>,
+}
+
+fn quota() -> impl Strategy<Value = Quota> {
+    let period_ns = prop_oneof![
+        Just(1_000_000_000_u64),
+        Just(86_400_000_000_000),
+        Just(400 * 86_400_000_000_000),
+        1_000_u64..100_000,
+        1_000_000_u64..10_000_000_000,
+        1_000_000_000_u64..9_000_000_000_000_000_000,
+    ];
+    let count = prop_oneof![1_u64..12, 1_u64..5_000, 1_000_u64..10_000_000, Just(1)];
+    (count, period_ns).prop_map(|(count, period_ns)| {
+        Quota::new(count.min(period_ns), Duration::from_nanos(period_ns)).unwrap()
+    })
+}
+
+fn limit() -> impl Strategy<Value = Limit> {
+    let burst = prop_oneof![Just(1_u64), 1_u64..30, 1_u64..1_000_000];
+    (quota(), burst, 0..4).prop_map(|(quota, burst, kind)| match kind {
+        0 => Limit::gcra(quota),
+        1 => Limit::gcra_with_burst(quota, burst).unwrap_or(Limit::gcra(quota)),
+        2 => Limit::fixed_window(quota),
+        _ => Limit::sliding_counter(quota).unwrap_or(Limit::fixed_window(quota)),
+    })
+}
+
+fn arrival() -> impl Strategy<Value = Arrival> {
+    let later = prop_oneof![
+        Just(0_i64),
+        1_i64..1_000,
+        1_i64..2_000_000,
+        1_i64..100_000_000_000,
+        -2_000_000_i64..0,
+    ];
+    let when = prop_oneof![
+        4 => later.prop_map(When::Later),
+        1 => (-1_i64..2).prop_map(When::Window),
+    ];
+    let cost = prop_oneof![
+        8 => 1_u64..4, 2 => 1_u64..40, 2 => 1_u64..2_000_000, 1 => Just(0), 1 => any::<u64>(),
+    ];
+    let change = prop_oneof![9 => Just(None), 2 => (0..3_usize).prop_map(Some)];
+    let costs = prop_oneof![
+        3 => cost.clone().prop_map(|cost| vec![cost; 3]),
+        1 => proptest::collection::vec(cost, 3),
+    ];
+    (when, costs, change).prop_map(|(when, costs, change)| Arrival { when, costs, change })
+}
+
+fn all_limits() -> impl Strategy<Value = Vec<Limits>> {
+    let limits = proptest::collection::vec(limit(), 1..4).prop_map(Limits::new);
+    proptest::collection::vec(limits, 3)
+}
+
+/// A limiter in the store whose time is what the test says.
+fn remote(store: &Remote, prefix: u64) -> (RemoteKeyed, Arc<AtomicU64>) {
+    let micros = Arc::new(AtomicU64::new(1_700_000_000_000_000));
+    let limiter = store.limits("1/s").prefix(prefix.to_string()).store_micros(micros.clone());
+    (limiter.build().unwrap(), micros)
+}
+
+fn compare(
+    store: &Remote,
+    prefix: u64,
+    all: &[Limits],
+    arrivals: &[Arrival],
+) -> Result<(), TestCaseError> {
+    let (remote, micros) = remote(store, prefix);
+    let mut limits = all[0].clone();
+    let mut local = Local { limits: limits.clone(), state: limits.fresh() };
+    remote.set_limits(limits.clone()).unwrap();
+    for Arrival { when, costs, change } in arrivals {
+        if let Some(change) = change {
+            limits = all[*change].clone();
+            remote.set_limits(limits.clone()).unwrap();
+        }
+        let now = when.after(micros.load(Ordering::Relaxed), &limits);
+        micros.store(now, Ordering::Relaxed);
+        let costs = &costs[..limits.each().len()];
+        let expected = local.decide(&limits, now, costs);
+        let decision = remote.decide_costs("subject", costs);
+        prop_assert_eq!(decision, Ok(expected), "{} at {} for {:?}", limits, now, costs);
+    }
+    Ok(())
+}
+
+#[test]
+fn the_store_decides_as_the_rules_do() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let store = Remote::lazy_with(&server.url(), patient()).unwrap();
+        let prefix = AtomicU64::new(0);
+        let mut runner = TestRunner::new(config(400));
+        let arrivals = proptest::collection::vec(arrival(), 1..40);
+        let result = runner.run(&(all_limits(), arrivals), |(all, arrivals)| {
+            compare(&store, prefix.fetch_add(1, Ordering::Relaxed), &all, &arrivals)
+        });
+        result.unwrap_or_else(|error| panic!("{engine}: {error}"));
+    }
+}
+
+/// Whoever comes back after the retry time gets in, and not a microsecond earlier.
+#[test]
+fn retry_times_are_neither_too_short_nor_too_long() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let store = Remote::lazy_with(&server.url(), patient()).unwrap();
+        let prefix = AtomicU64::new(0);
+        let mut runner = TestRunner::new(config(400));
+        let result = runner.run(&(limit(), 1_u64..4), |(limit, n)| {
+            let (remote, micros) = remote(&store, prefix.fetch_add(1, Ordering::Relaxed));
+            remote.set_limits(Limits::new([limit])).unwrap();
+            let mut rejected = remote.decide_costs("subject", n).unwrap();
+            for _ in 0..4 {
+                rejected = remote.decide_costs("subject", rejected.remaining().max(n)).unwrap();
+            }
+            let n = n.min(rejected.limit());
+            let rejected = remote.decide_costs("subject", n).unwrap();
+            let Some(retry) = rejected.retry() else { return Ok(()) };
+            // From 2255 on, a double can't tell microseconds apart.
+            let end = Nanos::from_nanos(9_000_000_000_000_000_000);
+            if rejected.answer() > Err(Rejected::NotUntil(end)) {
+                return Ok(());
+            }
+            let now = micros.load(Ordering::Relaxed);
+            // The store's clock counts microseconds.
+            let wait = u64::try_from(retry.as_nanos().div_ceil(1_000)).unwrap();
+            micros.store(now + wait - 1, Ordering::Relaxed);
+            prop_assert!(!remote.decide_costs("subject", n).unwrap().is_allowed());
+            micros.store(now + wait, Ordering::Relaxed);
+            prop_assert!(remote.decide_costs("subject", n).unwrap().is_allowed());
+            Ok(())
+        });
+        result.unwrap_or_else(|error| panic!("{engine}: {error}"));
+    }
+}

@@ -1,0 +1,245 @@
+//! Tokens that are taken ahead: never more than the limits, and less by no more than what is leased.
+
+mod common;
+
+use common::{ask, store, until};
+use nanopace::{ManualClock, Nanos};
+use nanopace_limits::{Limits, Rule};
+use nanopace_remote::{Remote, RemoteKeyed};
+use nanopace_services::{Engine, Server};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Several limiters, each as a process of its own, on one time.
+struct Fleet {
+    limiters: Vec<RemoteKeyed>,
+    clock: ManualClock,
+    micros: Arc<AtomicU64>,
+}
+
+impl Fleet {
+    fn new(store: &Remote, limits: &str, prefix: u64, ahead: Duration) -> Fleet {
+        let (clock, micros) = (ManualClock::new(), Arc::new(AtomicU64::new(0)));
+        let limiter = |_| {
+            let limiter = store.limits(limits).prefix(prefix.to_string()).leased(ahead);
+            limiter.clock(clock.clone()).store_micros(micros.clone()).build().unwrap()
+        };
+        let mut fleet = Fleet { limiters: (0..3).map(limiter).collect(), clock, micros };
+        fleet.set(1_700_000_000_000_000);
+        fleet
+    }
+
+    fn now(&self) -> Nanos {
+        Nanos::from_nanos(self.micros.load(Ordering::Relaxed) * 1_000)
+    }
+
+    fn set(&mut self, micros: u64) {
+        self.micros.store(micros, Ordering::Relaxed);
+        self.clock.set(self.now());
+    }
+
+    fn advance(&mut self, micros: u64) {
+        self.set(self.micros.load(Ordering::Relaxed) + micros);
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    /// Asks for `n`, so many times.
+    Ask {
+        who: usize,
+        n: u64,
+        times: u64,
+    },
+    /// In microseconds.
+    Later(u64),
+    /// The beginning of the next whole second.
+    Second,
+    GiveBack(usize),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        8 => (0..3_usize, 1_u64..4).prop_map(|(who, n)| Event::Ask { who, n, times: 1 }),
+        4 => (0..3_usize, 1_u64..60).prop_map(|(who, times)| Event::Ask { who, n: 1, times }),
+        4 => (0_u64..25_000).prop_map(Event::Later),
+        4 => (0_u64..1_000_000).prop_map(Event::Later),
+        1 => (0_u64..5_000_000).prop_map(Event::Later),
+        2 => Just(Event::Second),
+        1 => (0..3_usize).prop_map(Event::GiveBack),
+    ]
+}
+
+fn limits() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("10/s burst 20"),
+        Just("100/s"),
+        Just("7/s burst 5"),
+        Just("1000/s burst 40"),
+        Just("10/s burst 1"),
+        Just("20/s fixed-window"),
+        Just("9/700ms sliding-counter"),
+        Just("100/s burst 30, 50/s fixed-window"),
+        Just("30/m, 10/s burst 7"),
+    ]
+    .prop_map(str::to_owned)
+}
+
+/// Whatever gets in would have got in with one process that asks nobody: so no span has more than the
+/// limits let in.
+#[test]
+fn several_processes_let_in_no_more_than_one_would() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let store = store(&server);
+        let (prefix, by_lease) = (AtomicU64::new(0), AtomicU64::new(0));
+        let config = Config { cases: 150, failure_persistence: None, ..Config::default() };
+        let events = proptest::collection::vec(event(), 1..80);
+        let ahead = prop_oneof![Just(100_u64), Just(900), Just(5_000)];
+        let cases = (limits(), ahead, events);
+        let result = TestRunner::new(config).run(&cases, |(text, ahead, events)| {
+            let prefix = prefix.fetch_add(1, Ordering::Relaxed);
+            let mut fleet = Fleet::new(&store, &text, prefix, Duration::from_millis(ahead));
+            let limits: Limits = text.parse().unwrap();
+            let mut state = limits.fresh();
+            for event in events {
+                match event {
+                    Event::Later(micros) => fleet.advance(micros),
+                    Event::GiveBack(who) => fleet.limiters[who].give_back(),
+                    Event::Second => {
+                        let micros = fleet.micros.load(Ordering::Relaxed);
+                        fleet.set((micros / 1_000_000 + 1) * 1_000_000);
+                    }
+                    Event::Ask { who, n, times } => {
+                        for _ in 0..times {
+                            if fleet.limiters[who].check_n("alice", n).is_ok() {
+                                let judged = limits.decide(&mut state, fleet.now(), n);
+                                prop_assert!(judged.is_ok(), "{} too many of {}", n, text);
+                            }
+                        }
+                    }
+                }
+            }
+            let local = |limiter: &RemoteKeyed| limiter.stats().local;
+            by_lease.fetch_add(fleet.limiters.iter().map(local).sum(), Ordering::Relaxed);
+            Ok(())
+        });
+        result.unwrap_or_else(|error| panic!("{engine}: {error}"));
+        assert!(by_lease.into_inner() > 500, "the test is about leases");
+    }
+}
+
+/// Real threads on real clocks. A rate lets no more in than its burst and what time brings.
+#[test]
+fn threads_of_several_processes_keep_the_rate() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let ahead = Duration::from_millis(20);
+        let began = Instant::now();
+        let let_in: u64 = thread::scope(|scope| {
+            let process = || {
+                let users = store(&server).limits("5000/s burst 500").leased(ahead);
+                let users = users.build().unwrap();
+                let end = began + Duration::from_millis(400);
+                let attempts = (0..).take_while(|_| Instant::now() < end);
+                attempts.filter(|_| users.check("alice").is_ok()).count() as u64
+            };
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(process)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        // One token each 200 us.
+        let brought = began.elapsed().as_micros() / 200;
+        assert!(u128::from(let_in) <= 501 + brought, "{engine}: {let_in}");
+    }
+}
+
+#[test]
+fn no_more_is_missing_than_what_is_leased() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let limits = "1000/day fixed-window";
+        let fleet = Fleet::new(&store(&server), limits, 0, Duration::from_secs(10));
+        let mut let_in = 0;
+        for turn in 0..3_000 {
+            let_in += u64::from(fleet.limiters[turn % 3].check("alice").is_ok());
+        }
+        let leased: u64 = fleet.limiters.iter().map(RemoteKeyed::leased).sum();
+        assert!(let_in <= 1000 && let_in + leased >= 1000, "{engine}: {let_in} and {leased}");
+        let local: u64 = fleet.limiters.iter().map(|users| users.stats().local).sum();
+        assert!(local > 300, "the store was not asked for {local}");
+    }
+}
+
+#[test]
+fn what_is_not_used_is_given_back() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let store = store(&server);
+        let left = || {
+            let looks = store.limits("1000/day fixed-window").build().unwrap();
+            looks.decide_costs("alice", 0).unwrap().remaining()
+        };
+        let lease = |ahead| {
+            let users = store.limits("1000/day fixed-window").leased(ahead).build().unwrap();
+            users.check("alice").unwrap();
+            users
+        };
+        let users = lease(Duration::from_secs(10));
+        assert_eq!((users.leased(), left()), (1, 998));
+        users.give_back();
+        assert_eq!((users.leased(), left()), (0, 999));
+        users.check("alice").unwrap();
+        assert_eq!((users.leased(), left()), (1, 997));
+        drop(users);
+        assert_eq!(left(), 998);
+
+        let idle = lease(Duration::from_millis(1));
+        until("idle tokens are given back", || idle.leased() == 0 && left() == 997);
+    }
+}
+
+#[test]
+fn blocks_are_smaller_the_more_processes_there_are() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let store = store(&server);
+        let limiter = || {
+            let limiter = store.limits("100/s fixed-window").leased(Duration::from_secs(1));
+            limiter.build().unwrap()
+        };
+        let block = |key: &str, limiter: &RemoteKeyed| {
+            limiter.check(key).unwrap();
+            limiter.leased()
+        };
+        let first = limiter();
+        let alone = block("a", &first);
+        assert!((20..=50).contains(&alone), "{alone}");
+        first.give_back();
+        let others: Vec<_> = (0..9).map(|_| limiter()).collect();
+        until("all are counted", || ask::<u64>(&server, &["ZCARD", "nanopace/processes"]) == 10);
+        until("the blocks are smaller", || {
+            first.give_back();
+            block("b", &first) <= 6
+        });
+        drop((first, others));
+        assert_eq!(ask::<u64>(&server, &["ZCARD", "nanopace/processes"]), 0);
+    }
+}
+
+#[test]
+fn tokens_of_old_limits_are_not_used() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let users = store(&server).limits("1000/s fixed-window").leased(Duration::from_secs(1));
+        let users = users.build().unwrap();
+        users.check("alice").unwrap();
+        assert!(users.leased() > 0);
+        users.set_limits("1/day fixed-window".parse().unwrap()).unwrap();
+        let let_in = (0..20).filter(|_| users.check("alice").is_ok()).count();
+        assert!(let_in <= 1, "{let_in}");
+    }
+}

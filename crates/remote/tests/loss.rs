@@ -1,0 +1,202 @@
+//! The store is halted, killed, emptied, cut off, or loses an answer.
+
+mod common;
+
+use common::{ask, patient, store, until};
+use nanopace_remote::{OnLoss, Remote, RemoteKeyed, RemoteRejected, Settings, StoreError};
+use nanopace_services::{Engine, NewConnections, Proxy, Server};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What a decision may take at most, with much to spare for a busy machine.
+const BOUND: Duration = Duration::from_secs(2);
+
+/// With the usual timeout for decisions: here it matters.
+fn impatient(server: &Server) -> Remote {
+    let store = Remote::lazy_with(&server.url(), Settings::default()).unwrap();
+    ready(&store);
+    store
+}
+
+fn ready(store: &Remote) {
+    let probe = store.limits("1/ns").prefix("probe").build().unwrap();
+    until("the store answers", || probe.check("probe").is_ok());
+}
+
+fn in_time<T>(decide: impl FnOnce() -> T) -> T {
+    let began = Instant::now();
+    let decided = decide();
+    assert!(began.elapsed() < BOUND, "{:?}", began.elapsed());
+    decided
+}
+
+#[test]
+fn a_halted_store_holds_nobody_up_and_is_found_again() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let users = impatient(&server).limits("1000/day").build().unwrap();
+        until("the store answers", || users.check("alice").is_ok());
+        let before = users.degraded();
+        server.stop().unwrap();
+        in_time(|| {
+            for _ in 0..10_000 {
+                assert!(users.check("alice").is_err());
+            }
+        });
+        assert_eq!(users.check("alice").unwrap_err(), StoreError::Broken.into());
+        assert!(users.degraded() - before == 10_001);
+        server.go_on().unwrap();
+        until("it is asked again", || users.check("bob").is_ok());
+        assert!(users.check_n("bob", 1000).is_err());
+    }
+}
+
+#[test]
+fn many_threads_are_held_up_no_longer_than_one() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let users = impatient(&server).limits("1000/day").build().unwrap();
+        server.stop().unwrap();
+        thread::scope(|scope| {
+            for _ in 0..50 {
+                scope.spawn(|| in_time(|| assert!(users.check("alice").is_err())));
+            }
+        });
+    }
+}
+
+#[test]
+fn requests_fare_as_was_said_while_the_store_is_lost() {
+    for engine in Engine::installed() {
+        let mut server = Server::start(engine).unwrap();
+        let store = impatient(&server);
+        let build = |on_loss| store.limits("8/day burst 8").on_loss(on_loss).build().unwrap();
+        let [deny, allow, share] = [OnLoss::Deny, OnLoss::Allow, OnLoss::LocalShare(4)].map(build);
+        server.kill();
+        let let_in = |users: &RemoteKeyed| (0..20).filter(|_| users.check("bob").is_ok()).count();
+        assert_eq!([let_in(&deny), let_in(&allow), let_in(&share)], [0, 20, 2]);
+        assert!(matches!(deny.check("bob").unwrap_err(), RemoteRejected::Store(_)));
+        assert!(matches!(share.check("bob").unwrap_err(), RemoteRejected::Key(_)));
+        assert!(allow.check_n("bob", 9).is_err(), "that never gets in");
+        assert_eq!([deny.degraded(), allow.degraded(), share.degraded()], [21, 21, 21]);
+    }
+}
+
+#[test]
+fn no_part_of_no_process_is_an_error() {
+    let store = Remote::lazy("redis://127.0.0.1:1/").unwrap();
+    assert!(store.limits("1/s").on_loss(OnLoss::LocalShare(0)).build().is_err());
+}
+
+#[test]
+fn a_store_that_was_killed_comes_back_empty_or_with_its_file() {
+    for engine in Engine::installed() {
+        for keeps in [false, true] {
+            let options = Server::with(engine);
+            let options = if keeps { options.append_only() } else { options };
+            let mut server = options.start().unwrap();
+            let users = store(&server).limits("2/day").build().unwrap();
+            users.check_n("alice", 2).unwrap();
+            server.restart().unwrap();
+            until("the store answers", || users.decide_costs("alice", 0).is_ok());
+            assert_eq!(users.check("alice").is_err(), keeps, "{engine}");
+        }
+    }
+}
+
+#[test]
+fn a_decision_whose_answer_is_lost_is_counted_once() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let proxy = Proxy::start(server.address()).unwrap();
+        let store = Remote::lazy_with(&proxy.url(), patient()).unwrap();
+        let users = store.limits("10/day").build().unwrap();
+        users.check("alice").unwrap();
+        proxy.drop_replies(1);
+        assert!(matches!(users.check("alice").unwrap_err(), RemoteRejected::Store(_)));
+        until("the store answers", || users.decide_costs("alice", 0).is_ok());
+        assert_eq!(users.decide_costs("alice", 0).unwrap().remaining(), 8);
+    }
+}
+
+#[test]
+fn a_request_that_arrives_late_does_no_harm() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let proxy = Proxy::start(server.address()).unwrap();
+        let settings = Settings::default().timeout(Duration::from_millis(200));
+        let store = Remote::lazy_with(&proxy.url(), settings).unwrap();
+        let users = store.limits("10/day").build().unwrap();
+        until("the store answers", || users.check("alice").is_ok());
+        proxy.hold_requests();
+        until("it is given up", || users.check("alice").is_err());
+        until("another connection answers", || users.decide_costs("alice", 0).is_ok());
+        let before = users.decide_costs("alice", 0).unwrap().remaining();
+        proxy.release();
+        until("it arrives", || {
+            users.decide_costs("alice", 0).is_ok_and(|decision| decision.remaining() == before - 1)
+        });
+        let let_in = (0..20).filter(|_| users.check("alice").is_ok()).count();
+        assert_eq!(u64::try_from(let_in).unwrap(), before - 1);
+    }
+}
+
+#[test]
+fn a_cut_connection_is_an_error_in_time_and_mends() {
+    for engine in Engine::installed() {
+        for new in [NewConnections::Refused, NewConnections::Hang] {
+            let server = Server::start(engine).unwrap();
+            let proxy = Proxy::start(server.address()).unwrap();
+            let settings = Settings::default().connect_timeout(Duration::from_millis(200));
+            let store = Remote::lazy_with(&proxy.url(), settings).unwrap();
+            ready(&store);
+            let users = store.limits("1000/day").build().unwrap();
+            proxy.cut(new);
+            in_time(|| (0..100).for_each(|_| assert!(users.check("alice").is_err())));
+            proxy.mend().unwrap();
+            until("it is asked again", || users.check("alice").is_ok());
+        }
+    }
+}
+
+#[test]
+fn after_a_failover_the_other_server_decides() {
+    for engine in Engine::installed() {
+        let first = Server::start(engine).unwrap();
+        let second = Server::start(engine).unwrap();
+        let main = first.address().port().to_string();
+        ask::<String>(&second, &["REPLICAOF", "127.0.0.1", &main]);
+        let proxy = Proxy::start(first.address()).unwrap();
+        let store = Remote::lazy_with(&proxy.url(), patient()).unwrap();
+        let users = store.limits("2/day").build().unwrap();
+        users.check("alice").unwrap();
+        until("the replica has it", || ask::<u64>(&second, &["EXISTS", "nanopace:{alice}"]) == 1);
+
+        // At first it only reads: it is no store then.
+        proxy.redirect(second.address());
+        until("the replica refuses", || {
+            users.check("alice") == Err(StoreError::Refused("READONLY".to_owned()).into())
+        });
+        ask::<String>(&second, &["REPLICAOF", "NO", "ONE"]);
+        until("the other one decides", || users.check("alice").is_ok());
+        assert!(matches!(users.check("alice").unwrap_err(), RemoteRejected::Key(_)));
+    }
+}
+
+/// A decision that the store need not make sends nothing.
+#[test]
+fn nothing_is_sent_while_the_breaker_is_open() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let users = impatient(&server).limits("1000/day").build().unwrap();
+        until("the store answers", || users.check("alice").is_ok());
+        server.stop().unwrap();
+        while users.check("alice") != Err(StoreError::Broken.into()) {}
+        for _ in 0..1_000 {
+            assert_eq!(users.check("bob"), Err(StoreError::Broken.into()));
+        }
+        server.go_on().unwrap();
+        until("it is asked again", || users.decide_costs("bob", 0).is_ok());
+        assert_eq!(users.decide_costs("bob", 0).unwrap().remaining(), 1000);
+    }
+}

@@ -1,0 +1,226 @@
+//! Strict decisions: what they keep, and what they leave in the store.
+
+mod common;
+
+use common::{ask, store, until};
+use nanopace_keyed::{KeyRejected, Keyed, MemoryConfig};
+use nanopace_remote::{
+    ConfigStore, Rejected, Remote, RemoteError, RemoteRejected, Scope, StoreError,
+};
+use nanopace_services::{Engine, Server};
+use std::thread;
+use std::time::Duration;
+
+#[test]
+fn threads_and_processes_share_a_limit() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let processes = [store(&server), store(&server)];
+        let users = processes.map(|store| store.limits("1000/day").build().unwrap());
+        let let_in = |limiter: &nanopace_remote::RemoteKeyed| {
+            (0..400).filter(|_| limiter.check("alice").is_ok()).count()
+        };
+        let total: usize = thread::scope(|scope| {
+            let threads: Vec<_> = users
+                .iter()
+                .flat_map(|users| [users, users])
+                .map(|users| scope.spawn(move || let_in(&users.clone())))
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        // One interval of the rate is 86 s.
+        assert!((1000..=1001).contains(&total), "{engine}: {total}");
+        assert!(users[0].check("bob").is_ok());
+    }
+}
+
+#[test]
+fn several_limits_are_all_checked_before_any_is_debited() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let users = store(&server).limits("100/day, 2/day fixed-window").build().unwrap();
+        assert!(users.check_n("alice", 2).is_ok());
+        for _ in 0..5 {
+            assert!(users.check("alice").is_err());
+        }
+        assert!(users.check_costs("alice", &[98, 0]).is_ok());
+        let error = users.check_costs("alice", &[1]).unwrap_err();
+        assert_eq!(error, KeyRejected::Costs { limits: 2, costs: 1 }.into());
+        let never = users.check_n("alice", 101).unwrap_err();
+        assert_eq!(never, Rejected::ExceedsCapacity { capacity: 2 }.into());
+        assert!(users.check_n("alice", 0).is_ok());
+    }
+}
+
+/// The header fields are those of the local limits.
+#[test]
+fn decisions_tell_what_local_ones_tell() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let remote = store(&server).limits("5/h burst 3").build().unwrap();
+        let local: Keyed = Keyed::new("5/h burst 3".parse().unwrap());
+        for _ in 0..4 {
+            let (remote, local) = (remote.decide("alice").unwrap(), local.decide("alice").unwrap());
+            assert_eq!(remote.is_allowed(), local.is_allowed());
+            assert_eq!(remote.remaining(), local.remaining());
+            let [a, b] = [remote, local].map(|decision| decision.reset().as_secs_f64());
+            assert!((a - b).abs() < 60.0, "{a} {b}");
+            assert_eq!(remote.retry().is_some(), local.retry().is_some());
+        }
+    }
+}
+
+#[test]
+fn a_key_lives_as_long_as_it_counts_and_its_size_is_bounded() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let users = store(&server).limits("10/s, 60/h fixed-window").build().unwrap();
+        for n in 0..60 {
+            users.check(if n % 2 == 0 { "alice" } else { "bob" }).ok();
+        }
+        let names: Vec<String> = ask(&server, &["KEYS", "*"]);
+        assert_eq!(names.len(), 2, "one key for each subject: {names:?}");
+        let length: usize = ask(&server, &["STRLEN", "nanopace:{alice}"]);
+        assert!(length < 120, "{length}");
+        let left: i64 = ask(&server, &["PTTL", "nanopace:{alice}"]);
+        assert!((1..=3_600_002).contains(&left), "{left}");
+
+        let fast = store(&server).limits("1000/s").prefix("fast").build().unwrap();
+        fast.check("alice").unwrap();
+        until("the key is gone", || ask::<u64>(&server, &["EXISTS", "fast:{alice}"]) == 0);
+    }
+}
+
+#[test]
+fn changes_of_limits_cost_no_memory_for_ever() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let users = store(&server).limits("10/day").build().unwrap();
+        for count in 1..100 {
+            users.set_limits(format!("{count}/{count}h").parse().unwrap()).unwrap();
+            users.check("alice").ok();
+        }
+        let length: usize = ask(&server, &["STRLEN", "nanopace:{alice}"]);
+        assert!(length < 1_000, "{length}");
+    }
+}
+
+/// Two processes that disagree about the limits don't let more in than the higher limit.
+#[test]
+fn limits_that_go_back_and_forth_forget_nothing() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let high = store(&server).limits("100/day").build().unwrap();
+        let low = store(&server).limits("10/day").build().unwrap();
+        let let_in = |limiter: &nanopace_remote::RemoteKeyed| {
+            (0..5).filter(|_| limiter.check("alice").is_ok()).count()
+        };
+        let total: usize = (0..100).map(|_| let_in(&high) + let_in(&low)).sum();
+        assert!(total <= 101, "{engine}: {total}");
+    }
+}
+
+#[test]
+fn scripts_are_sent_again_after_a_flush() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let users = store(&server).limits("2/day").build().unwrap();
+        users.check("alice").unwrap();
+        ask::<String>(&server, &["SCRIPT", "FLUSH"]);
+        users.check("alice").unwrap();
+        assert!(users.check("alice").is_err());
+        ask::<String>(&server, &["FLUSHALL"]);
+        assert!(users.check_n("alice", 2).is_ok());
+        assert_eq!(users.degraded(), 0);
+    }
+}
+
+#[test]
+fn a_password_works_and_is_never_printed() {
+    for engine in Engine::installed() {
+        let server = Server::with(engine).password("unspeakable").start().unwrap();
+        let store = store(&server);
+        let users = store.limits("1/day").build().unwrap();
+        users.check("alice").unwrap();
+        let wrong = server.url().replace("unspeakable", "unspeakablewrong");
+        let error = Remote::connect(&wrong).unwrap_err();
+        assert!(matches!(error, RemoteError::Store(StoreError::Refused(_))), "{error:?}");
+        let missing = Remote::connect(&server.url().replace(":unspeakable@", "")).unwrap_err();
+        let shown = format!("{store:?} {users:?} {error} {error:?} {missing} {missing:?}");
+        assert!(!shown.contains("unspeakable"), "{shown}");
+    }
+}
+
+/// All that a decision touches is in one slot of a cluster, and keys with the same tag lie beside it.
+#[test]
+fn a_cluster_finds_a_subject_by_its_tag() {
+    for engine in Engine::installed() {
+        let server = Server::with(engine).setting("cluster-enabled", "yes").start().unwrap();
+        ask::<String>(&server, &["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+        until("the cluster is up", || {
+            ask::<String>(&server, &["CLUSTER", "INFO"]).contains("cluster_state:ok")
+        });
+        let users = store(&server).limits("2/day, 5/day fixed-window").build().unwrap();
+        users.check("alice").unwrap();
+        let slot = |key: &str| ask::<u64>(&server, &["CLUSTER", "KEYSLOT", key]);
+        assert_eq!(slot("nanopace:{alice}"), slot("alice"));
+    }
+}
+
+#[test]
+fn what_others_have_written_is_left_alone_and_harms_no_other_key() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let users = store(&server).limits("2/day").build().unwrap();
+        ask::<String>(&server, &["SET", "nanopace:{text}", "something else"]);
+        ask::<String>(&server, &["SET", "nanopace:{damaged}", "2/day\nxyz"]);
+        ask::<u64>(&server, &["RPUSH", "nanopace:{list}", "1"]);
+        for key in ["text", "damaged", "list"].into_iter().cycle().take(12) {
+            let error = users.check(key).unwrap_err();
+            assert_eq!(error, RemoteRejected::Store(StoreError::Foreign), "{engine} {key}");
+            assert!(users.decide_costs("alice", 0).is_ok(), "{engine} {key}");
+        }
+        assert_eq!(ask::<String>(&server, &["GET", "nanopace:{text}"]), "something else");
+    }
+}
+
+#[test]
+fn each_key_has_limits_of_its_own_or_none() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let config = MemoryConfig::new();
+        config.set(Scope::Key("alice"), "3/day".parse().unwrap()).unwrap();
+        config.set(Scope::Prefix("log:"), "3/day sliding-log".parse().unwrap()).unwrap();
+        config.set(Scope::Key("free"), "".parse().unwrap()).unwrap();
+        let users = store(&server).config(config).build().unwrap();
+        assert!(users.check_n("alice", 3).is_ok());
+        assert_eq!(users.check("bob").unwrap_err(), KeyRejected::NoLimits.into());
+        assert!(users.check_n("free", u64::MAX).is_ok());
+        assert!(matches!(users.check("log:1").unwrap_err(), RemoteRejected::Unsupported(_)));
+        users.config().set(Scope::Key("alice"), "5/day".parse().unwrap()).unwrap();
+        assert!(users.check_n("alice", 2).is_ok());
+        assert!(users.check("alice").is_err());
+    }
+}
+
+#[test]
+fn any_subject_and_any_prefix_is_a_key_of_its_own() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let users = store(&server).limits("1/day").prefix("").build().unwrap();
+        for subject in ["", "}", "{", "{}", "a b", "a\r\nb", "\0", "ü", &"long".repeat(10_000)] {
+            assert!(users.check(subject).is_ok(), "{subject:?}");
+            assert!(users.check(subject).is_err(), "{subject:?}");
+        }
+    }
+}
+
+#[test]
+fn an_address_that_nobody_answers_at_is_an_error_in_time() {
+    let settings = nanopace_remote::Settings::default().connect_timeout(Duration::from_millis(50));
+    let users = Remote::lazy_with("redis://127.0.0.1:1/", settings).unwrap();
+    let users = users.limits("1/s").build().unwrap();
+    assert!(matches!(users.check("alice").unwrap_err(), RemoteRejected::Store(_)));
+    let error = Remote::connect("redis://127.0.0.1:1/").unwrap_err();
+    assert!(matches!(error, RemoteError::Store(StoreError::Connection(_))), "{error:?}");
+}

@@ -1,0 +1,85 @@
+//! Decisions in tasks.
+#![cfg(feature = "async")]
+
+mod common;
+
+use common::{ask, store};
+use nanopace_remote::{AsyncRemoteKeyed, OnLoss, Remote, RemoteRejected, Settings, StoreError};
+use nanopace_services::{Engine, Server};
+use std::time::{Duration, Instant};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tasks_and_threads_share_a_limit() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let users = AsyncRemoteKeyed::new(store(&server).limits("100/day").build().unwrap());
+        let tasks: Vec<_> = (0..50)
+            .map(|_| {
+                let users = users.clone();
+                tokio::spawn(async move {
+                    let mut let_in = 0;
+                    for _ in 0..4 {
+                        let_in += usize::from(users.check("alice").await.is_ok());
+                    }
+                    let_in
+                })
+            })
+            .collect();
+        let mut let_in = 0;
+        for task in tasks {
+            let_in += task.await.unwrap();
+        }
+        assert_eq!(let_in, 100, "{engine}");
+        assert!(users.keyed().check("alice").is_err());
+        ask::<String>(&server, &["SCRIPT", "FLUSH"]);
+        assert!(users.decide("bob").await.unwrap().is_allowed());
+        users.check_costs("bob", &[99]).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_halted_store_holds_no_task_up_and_is_found_again() {
+    for engine in Engine::installed() {
+        let mut server = Server::start(engine).unwrap();
+        let store = Remote::lazy_with(&server.url(), Settings::default()).unwrap();
+        let users = store.limits("1000/day").on_loss(OnLoss::Deny).build().unwrap();
+        let users = AsyncRemoteKeyed::new(users);
+        until("the store answers", &users, true).await;
+        server.stop().unwrap();
+        let began = Instant::now();
+        for _ in 0..10_000 {
+            assert!(users.check("alice").await.is_err());
+        }
+        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+        assert_eq!(users.check("alice").await, Err(StoreError::Broken.into()));
+        server.go_on().unwrap();
+        until("it is asked again", &users, true).await;
+        server.kill();
+        until("it is gone", &users, false).await;
+        assert!(matches!(users.check("alice").await, Err(RemoteRejected::Store(_))));
+        server.restart().unwrap();
+        until("it is there again", &users, true).await;
+        assert!(users.keyed().degraded() > 10_000);
+    }
+}
+
+#[tokio::test]
+async fn tasks_use_what_was_taken_ahead() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let users = store(&server).limits("1000/s fixed-window").leased(Duration::from_secs(1));
+        let users = AsyncRemoteKeyed::new(users.build().unwrap());
+        for _ in 0..100 {
+            users.check("alice").await.unwrap();
+        }
+        assert!(users.keyed().stats().local > 50);
+    }
+}
+
+async fn until(what: &str, users: &AsyncRemoteKeyed, is_let_in: bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while users.check("alice").await.is_ok() != is_let_in {
+        assert!(Instant::now() < end, "never: {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}

@@ -1,0 +1,57 @@
+//! A connection with TLS.
+#![cfg(feature = "tls")]
+
+mod common;
+
+use common::patient;
+use nanopace_remote::Remote;
+use nanopace_services::{Engine, Server};
+use std::fs;
+use std::io::{self, Write};
+use std::net::TcpListener;
+use std::process::Command;
+
+/// Says to a child of this test where the server is.
+const URL: &str = "NANOPACE_TEST_TLS_URL";
+
+/// The certificate is trusted by a variable of the environment, so a child connects. Servers that are
+/// built without TLS can't be tested.
+#[test]
+fn an_address_with_tls_works_and_a_stranger_is_not_trusted() {
+    if let Ok(url) = std::env::var(URL) {
+        let users = Remote::lazy_with(&url, patient()).unwrap().limits("1/day").build().unwrap();
+        assert!(users.check("alice").is_ok());
+        assert!(users.check("alice").is_err());
+        return;
+    }
+    for engine in Engine::installed() {
+        let folder = tempfile::tempdir().unwrap();
+        let [certificate, key] =
+            ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
+        let signed = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        fs::write(&certificate, signed.cert.pem()).unwrap();
+        fs::write(&key, signed.signing_key.serialize_pem()).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        drop(listener);
+        let server = Server::with(engine)
+            .setting("tls-port", port.to_string())
+            .setting("tls-cert-file", certificate.to_str().unwrap())
+            .setting("tls-key-file", key.to_str().unwrap())
+            .setting("tls-auth-clients", "no")
+            .start();
+        let Ok(_server) = server else {
+            // Not by a macro: what macros print is hidden as long as the test passes.
+            io::stderr().write_all(b"NOT TESTED with TLS: the server has none\n").ok();
+            continue;
+        };
+        let url = format!("rediss://127.0.0.1:{port}/");
+        assert!(Remote::connect(&url).is_err(), "{engine}: nobody has signed it");
+        let child = Command::new(std::env::current_exe().unwrap())
+            .env(URL, &url)
+            .env("SSL_CERT_FILE", &certificate)
+            .output()
+            .unwrap();
+        assert!(child.status.success(), "{engine}: {child:?}");
+    }
+}
