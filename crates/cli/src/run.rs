@@ -227,10 +227,8 @@ fn start_schedule<'run>(
 ) -> anyhow::Result<&'run RunSpan> {
     let pacer = &shared.pacer;
     if let Some(member) = member {
-        // Whoever joins later has no part in what was before.
-        let start = member.begins().max(pacer.now());
-        let length = member.length(setup.args.warmup, start);
-        publish(setup, shared, RunSpan::new(pacer, start, length, messages));
+        let length = member.length(setup.args.warmup);
+        publish(setup, shared, RunSpan::new(pacer, member.starts(), length, messages));
     } else {
         // The first slot says when the schedule starts, exactly. It goes back, and a worker gets it.
         let first = pacer.claim()?;

@@ -74,7 +74,7 @@ impl Invitation {
                 node => node?,
             };
             let control = Control::open(self.at.url(), &self.at.name)?;
-            Ok(Some(Member { at: self.at.clone(), node, control }))
+            Ok(Some(Member::new(self.at.clone(), node, control)))
         });
         joined.map_err(|error| self.at.told(error))
     }

@@ -16,9 +16,11 @@ use std::time::Duration;
 /// A node of a fleet.
 #[derive(Debug)]
 pub(crate) struct Member {
-    pub(super) at: RunAddress,
-    pub(super) node: Node,
-    pub(super) control: Control,
+    at: RunAddress,
+    node: Node,
+    control: Control,
+    /// When it joined.
+    joined: Nanos,
 }
 
 /// How a node is in its fleet.
@@ -52,6 +54,17 @@ impl Display for Standing {
 }
 
 impl Member {
+    /// A node that has just joined the run at this address.
+    pub(crate) fn new(at: RunAddress, node: Node, control: Control) -> Member {
+        let joined = node.pacer().now();
+        Member { at, node, control, joined }
+    }
+
+    /// Where its part of the load starts: whoever joins later has no part in what was before.
+    pub(crate) fn starts(&self) -> Nanos {
+        self.begins().max(self.joined)
+    }
+
     /// Starts this node's slots.
     pub(crate) fn pacer(&self) -> Pacer {
         self.node.pacer().clone()
@@ -62,10 +75,10 @@ impl Member {
         Nanos::ZERO + self.node.begins()
     }
 
-    /// The length of this node's part from a moment on: it ends with its last slot.
-    pub(crate) fn length(&self, warmup: Duration, from: Nanos) -> RunLength {
+    /// The length of this node's part: it ends with its last slot.
+    pub(crate) fn length(&self, warmup: Duration) -> RunLength {
         RunLength {
-            warmup: (self.begins() + warmup) - from,
+            warmup: (self.begins() + warmup) - self.starts(),
             duration: Duration::MAX,
             slots: None,
             is_steady: false,
@@ -147,7 +160,7 @@ impl Member {
         not_started: u64,
     ) -> anyhow::Result<Option<Whole>> {
         let results = results(stats).to_bytes()?;
-        let Member { at, node, control } = self;
+        let Member { at, node, control, .. } = self;
         let whole = node.not_started(not_started).and_then(|()| {
             let is_last = node.finish(results)?;
             is_last.then(|| Whole::read(&control, &at.name)).transpose()
