@@ -3,10 +3,9 @@
 use crate::calibrate::args::{self as calibrate_args, CalibrateArgs};
 use crate::config;
 use crate::fleet::address::without_password;
-use crate::fleet::args::{self as fleet_args, FleetCommand};
+use crate::fleet::args::{self as fleet_args, FleetCommand, LOAD};
 use crate::plan::args::{self as plan_args, PlanArgs};
 use crate::run::args::RunArgs;
-use crate::run::member::args::LOAD;
 use crate::schedule::help::GRAMMAR;
 use crate::search::args::{self as search_args, SearchArgs};
 use clap::error::Result;
@@ -30,6 +29,9 @@ Examples:
   nanopace search --url http://127.0.0.1:8080/ --until \"p99 response < 20ms\"
                                                the highest rate that keeps this
   nanopace calibrate                           which rates and pauses suit this machine
+  nanopace run --fleet redis://10.0.0.7/ --run checkout --nodes 4 --rate 10k/s
+                                               four machines that make one load
+  nanopace fleet status checkout               how such a fleet is; from anywhere
   nanopace limit --compare --phases            how limiters decide about the same requests
 
 Write times as 500us, 20ms, 1.5s or 2min. During a run on a terminal, + and - change the
@@ -79,7 +81,7 @@ impl Cli {
         let definition = Cli::command();
         let matches = config::matches(&definition, words.into_iter().collect())?;
         if let Some(config) = config::asked_for(&definition, &matches)? {
-            return Ok(Command::PrintConfig(config));
+            return Ok(Command::PrintConfig(without_secret(&config)));
         }
         let mut command = Cli::from_arg_matches(&matches).map(Cli::into_command)?;
         match &mut command {
@@ -103,6 +105,15 @@ impl Cli {
     pub(crate) fn into_command(self) -> Command {
         self.command.unwrap_or_else(|| Command::Run(Box::new(self.run)))
     }
+}
+
+/// A configuration, without the password of a fleet's store: that can be in the environment.
+fn without_secret(config: &str) -> String {
+    let line = |line: &str| match line.strip_prefix("fleet = ") {
+        Some(url) => format!("fleet = \"{}\"\n", without_password(url.trim_matches('"'))),
+        None => format!("{line}\n"),
+    };
+    config.lines().map(line).collect()
 }
 
 #[cfg(test)]

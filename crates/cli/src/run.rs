@@ -9,6 +9,7 @@ mod controller;
 pub(crate) mod criteria;
 mod files;
 mod headline;
+mod invitation;
 mod keyboard;
 pub(crate) mod keys;
 mod leftover;
@@ -33,12 +34,13 @@ use action::{Action, Refusal};
 use anyhow::Context;
 use control::Control;
 use controller::Controller;
+use invitation::Invitation;
 use keyboard::Keyboard;
 use live::Live;
 use load::shared::RunShared;
 use load::span::RunSpan;
 use load::threads::{self, Threads};
-use member::{Invitation, Member};
+use member::Member;
 use message::Message;
 use nanopace_console::Progress;
 #[cfg(feature = "otlp")]
@@ -225,10 +227,8 @@ fn start_schedule<'run>(
 ) -> anyhow::Result<&'run RunSpan> {
     let pacer = &shared.pacer;
     if let Some(member) = member {
-        // Whoever joins later has no part in what was before.
-        let start = member.begins().max(pacer.now());
-        let length = member.length(setup.args.warmup, start);
-        publish(setup, shared, RunSpan::new(pacer, start, length, messages));
+        let length = member.length(setup.args.warmup);
+        publish(setup, shared, RunSpan::new(pacer, member.starts(), length, messages));
     } else {
         // The first slot says when the schedule starts, exactly. It goes back, and a worker gets it.
         let first = pacer.claim()?;

@@ -123,27 +123,23 @@ fn four_nodes_make_one_load() {
 fn a_node_that_is_interrupted_leaves_and_others_take_its_slots() {
     let _alone = alone();
     for engine in Engine::installed() {
-        // Where the machine stops a node for some time, slots may be lost: not each time.
-        assert!((0..5).any(|_| interrupted(engine) == 0), "{engine}");
+        let server = Server::start(engine).unwrap();
+        let options = "--nodes 3 --rate 300/s --duration 4s";
+        let mut nodes: Vec<_> = (0..3).map(|_| node(&server, options)).collect();
+        let mut progress = read_until(&mut nodes[0], "backlog ");
+        signal(&nodes[0], "-INT");
+        progress.read_to_string(&mut String::new()).unwrap();
+        let nodes: Vec<_> = nodes.into_iter().map(ended).collect();
+        assert!(nodes.iter().all(|(output, _)| output.status.success()), "{engine}: {nodes:?}");
+        let account = &whole(&nodes)["account"];
+        assert_eq!((&account["expected"], &account["closes"]), (&1_200.into(), &true.into()));
+        assert_eq!(account["fired"], sum(&nodes, "started"), "{account}");
+        let parts = nodes.iter().map(|(_, results)| results["started"].as_u64().unwrap());
+        let parts: Vec<u64> = parts.collect();
+        assert!(parts[0] < parts[1] && parts[0] < parts[2], "{parts:?}");
+        // The two others alone would have made 800. A busy machine may lose some.
+        assert!(parts.iter().sum::<u64>() > 800 + parts[0], "{parts:?} {account}");
     }
-}
-
-/// One of three nodes is interrupted. How many slots are lost.
-fn interrupted(engine: Engine) -> i64 {
-    let server = Server::start(engine).unwrap();
-    let options = "--nodes 3 --rate 300/s --duration 3s";
-    let mut nodes: Vec<_> = (0..3).map(|_| node(&server, options)).collect();
-    let mut progress = read_until(&mut nodes[0], "backlog ");
-    signal(&nodes[0], "-INT");
-    progress.read_to_string(&mut String::new()).unwrap();
-    let nodes: Vec<_> = nodes.into_iter().map(ended).collect();
-    assert!(nodes.iter().all(|(output, _)| output.status.success()), "{engine}: {nodes:?}");
-    let account = &whole(&nodes)["account"];
-    assert_eq!((&account["expected"], &account["closes"]), (&900.into(), &true.into()));
-    assert_eq!(account["fired"], sum(&nodes, "started"), "{account}");
-    let parts: Vec<_> = nodes.iter().map(|(_, results)| results["started"].as_u64()).collect();
-    assert!(parts[0] < parts[1] && parts[0] < parts[2], "{parts:?}");
-    account["lost"].as_i64().unwrap()
 }
 
 #[test]
@@ -242,6 +238,9 @@ fn what_is_wrong_is_said_in_a_line() {
     ] {
         refused(&mut nanopace(&line), told);
     }
+    let line = "run --run test --fleet redis://:secret@host:1/2 --print-config";
+    let config = String::from_utf8(nanopace(line).output().unwrap().stdout).unwrap();
+    assert!(config.contains("\nfleet = \"redis://host:1/2\"\n"), "{config}");
     let recording = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("starts.txt");
     std::fs::write(&recording, "0.1\n").unwrap();
     let line = "run --run test --fleet redis://127.0.0.1/ --arrivals";

@@ -111,39 +111,3 @@ fn when_all_nodes_have_left_nothing_more_is_expected() {
         assert!((300..30_000).contains(&account.expected), "{account:?}");
     }
 }
-
-#[test]
-fn nothing_is_lost_when_a_node_leaves() {
-    for engine in Engine::installed() {
-        // Where the machine stops a node for some time, slots may be lost: not each time.
-        assert!((0..5).any(|_| lost_when_two_of_three_leave(engine) == 0), "{engine}");
-    }
-}
-
-fn lost_when_two_of_three_leave(engine: Engine) -> i64 {
-    let server = Server::start(engine).unwrap();
-    let nodes: Vec<_> = [200, 400, u64::MAX]
-        .into_iter()
-        .map(|before| {
-            let url = server.url();
-            thread::spawn(move || {
-                let shape = "hold 2k/s 1500ms".parse().unwrap();
-                let fleet = fleet(&url, "test").shape(shape).nodes(3).unwrap();
-                let node = fleet.join().unwrap();
-                let mut starts = 0;
-                while starts < before && node.pacer().acquire().is_ok() {
-                    starts += 1;
-                }
-                node.leave().unwrap();
-                starts += drain(&node).len() as u64;
-                node.finish(Vec::new()).unwrap();
-                starts
-            })
-        })
-        .collect();
-    let starts: u64 = nodes.into_iter().map(|node| node.join().unwrap()).sum();
-    let account = Control::open(&server.url(), "test").unwrap().account().unwrap();
-    assert!(account.closes(), "{account:?}");
-    assert_eq!((starts, account.expected), (account.fired(), 3_000), "{account:?}");
-    account.lost()
-}

@@ -1,4 +1,5 @@
-//! The commands of `nanopace fleet`; the texts here are on its `--help` pages.
+//! The commands of `nanopace fleet`, and the options of `nanopace run` that are about fleets; the
+//! texts here are on their `--help` pages.
 
 use super::address::RunAddress;
 use crate::schedule::table::WrittenShape;
@@ -108,6 +109,32 @@ pub(crate) struct DemoArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 }
+
+/// The options that make a run a node of a fleet; the texts here are on the `--help` page of `run`.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Fleet")]
+pub(crate) struct FleetArgs {
+    /// Share the load with other machines, through the Redis or Valkey server at this address:
+    /// redis://[:PASSWORD@]HOST[:PORT]/, or rediss:// for TLS [default: with --run, what
+    /// `NANOPACE_STORE` says]
+    #[arg(long, value_name = "URL", requires = "run_name")]
+    pub(crate) fleet: Option<String>,
+
+    /// The name of the run that this process takes part in; without a load it takes the run's
+    #[arg(long = "run", value_name = "NAME")]
+    pub(crate) run_name: Option<String>,
+
+    /// The run starts when so many nodes are there [default: 1]
+    #[arg(long, value_name = "COUNT", requires = "run_name")]
+    pub(crate) nodes: Option<u32>,
+
+    /// Whether a load was asked for, and not only those that are there by default.
+    #[arg(skip)]
+    pub(crate) gives_load: bool,
+}
+
+/// The options that ask for a load.
+pub(crate) const LOAD: [&str; 5] = ["rate", "shape", "duration", "arrivals", "seed"];
 
 /// Each start is a line that a process writes: more would show how fast that is.
 fn demo_rate(text: &str) -> Result<Rate, String> {

@@ -16,15 +16,13 @@ use chart::Chart;
 use nanopace_console::{chart as console, create_file};
 use nanopace_fleet::{Account, Control, FleetError};
 use nanopace_services::{Engine, Server};
+use node::NODES;
 use nodes::Nodes;
-use record::{Event, Record};
+use record::{Event, LENGTH, Record};
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// How many nodes begin.
-const NODES: u32 = 4;
-/// How long the load is, when the second node is killed, and when another one joins.
-const LENGTH: Duration = Duration::from_secs(10);
+/// When this node is killed, and when another one joins.
 const KILL: Duration = Duration::from_secs(4);
 const KILLED: u16 = 2;
 const JOIN: Duration = Duration::from_secs(6);
@@ -34,12 +32,12 @@ const LOOK: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Shows it. Whether the account closes.
-pub(crate) fn perform(args: &DemoArgs) -> anyhow::Result<super::Shown> {
+pub(crate) fn perform(args: &DemoArgs) -> anyhow::Result<(io::Result<()>, bool)> {
     let svg = args.svg.as_deref().map(create_file).transpose()?;
     let engine = Engine::ALL.into_iter().find(|engine| engine.is_installed());
     let engine = engine.with_context(|| {
-        let ways = Engine::ALL.map(|engine| format!("{engine} {}", engine.how_to_install()));
-        format!("a fleet needs a store, and there is none on PATH: install {}", ways.join(", or "))
+        let ways = Engine::ALL.map(|it| format!("{} ({})", it.program(), it.how_to_install()));
+        format!("a fleet needs a store, and none is on PATH: install {}", ways.join(" or "))
     })?;
     let interrupt = Interrupt::on_signals(1, || ())?;
     let server = Server::start(engine).with_context(|| format!("cannot start {engine}"))?;

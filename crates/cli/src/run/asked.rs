@@ -312,6 +312,25 @@ mod tests {
     }
 
     #[test]
+    fn a_share_of_a_fleet_is_of_the_load_as_it_was_each_time() {
+        // A node that came a second late, of two; then of four, and of another load.
+        let load = |text: &str| text.parse::<Shape>().unwrap();
+        let second = Duration::from_secs(1);
+        let mut asked = AskedLoad::of_fleet(at(11.0), load("ramp 0/s..100/s 10s"), second, 0.5);
+        asked.share(at(14.0), load("ramp 0/s..100/s 10s"), second * 4, 0.25);
+        asked.share(at(16.0), load("ramp 0/s..100/s 6s, hold 10/s 4s"), second * 6, 0.25);
+        for (from, to, count) in
+            [(10.0, 14.0, 37.5), (14.0, 16.0, 25.0), (16.0, 99.0, 10.0), (10.0, 99.0, 72.5)]
+        {
+            assert_near(asked.count(at(from), at(to)), count);
+        }
+        // What it is required to start is known by what it was given, and the rate is that of all.
+        assert_near(asked.required(at(10.0), at(99.0)), 0.0);
+        assert_near(asked.hz(at(17.0)), 10.0);
+        assert!(!asked.is_even());
+    }
+
+    #[test]
     fn a_thousand_changes_are_integrated() {
         let mut asked = asked("--rate 1k/s");
         for second in 1_u32..1_000 {

@@ -1,144 +1,17 @@
 //! A run that is a node of a fleet: its part of the load comes from a store.
 
-pub(crate) mod args;
-
 use super::action::Action;
-use super::args::RunArgs;
 use super::asked::AskedLoad;
 use super::load::span::RunLength;
 use super::recording::stats::OperationStats;
 use crate::fleet::address::RunAddress;
 use crate::fleet::results::{Counts, Results};
 use crate::fleet::whole::Whole;
-use crate::schedule::args::ScheduleArgs;
-use anyhow::{bail, ensure};
-use nanopace::{Nanos, Pacer, Shape, Strictness};
+use nanopace::{Nanos, Pacer, Rate};
 use nanopace_console::human;
-use nanopace_fleet::{Control, Fleet, FleetError, Node};
+use nanopace_fleet::{Control, FleetError, Node};
 use std::fmt::{self, Display, Formatter};
-use std::ops::ControlFlow;
-use std::process;
 use std::time::Duration;
-
-const ONE_SCHEDULE: &str = "the nodes of a fleet keep to one schedule";
-
-/// A fleet that can be joined.
-#[derive(Debug)]
-pub(crate) struct Invitation {
-    at: RunAddress,
-    nodes: u32,
-    /// The whole load; none: whatever the run's is.
-    load: Option<Shape>,
-    arrivals: (String, u64),
-    skip_later_than: Option<Duration>,
-}
-
-impl Invitation {
-    /// To the fleet that the options name, if they name one. A load without an end lasts `default`.
-    ///
-    /// # Errors
-    /// What can't be done in a fleet, and a store that does not answer.
-    pub(crate) fn new(args: &RunArgs, default: Duration) -> anyhow::Result<Option<Invitation>> {
-        let Some(name) = &args.fleet.run_name else { return Ok(None) };
-        let at = RunAddress::new("--fleet", args.fleet.fleet.as_deref(), name)?;
-        refuse_what_is_not_shared(args)?;
-        let load = args.fleet.gives_load.then(|| shape(args, default)).transpose()?;
-        let control = Control::open(at.url(), name).map_err(|error| at.told(error))?;
-        match control.status() {
-            Err(FleetError::NoRun) if load.is_some() => {}
-            asked => drop(asked.map_err(|error| at.told(error))?),
-        }
-        let nodes = args.fleet.nodes.unwrap_or(1);
-        let arrivals = (args.schedule.arrivals.to_string(), args.schedule.seed);
-        let invitation =
-            Invitation { at, nodes, load, arrivals, skip_later_than: args.skip_later_than };
-        invitation.fleet().map_err(|error| invitation.at.told(error))?;
-        Ok(Some(invitation))
-    }
-
-    fn fleet(&self) -> Result<Fleet, FleetError> {
-        let (process, seed) = &self.arrivals;
-        let fleet = Fleet::new(self.at.url(), &self.at.name)?.nodes(self.nodes)?;
-        let fleet = fleet.arrivals(process, *seed).name(&own_name());
-        let limit = self.skip_later_than;
-        let fleet = fleet.pacer(move |builder| match limit {
-            Some(limit) => builder.skip_later_than(limit),
-            None => builder,
-        });
-        Ok(match &self.load {
-            Some(load) => fleet.shape(load.clone()),
-            None => fleet,
-        })
-    }
-
-    /// Joins, and waits for the others. None if `watch`, which is told how many are there and have to
-    /// be, has broken off.
-    pub(crate) fn join(
-        &self,
-        watch: impl FnMut(u32, u32) -> ControlFlow<()>,
-    ) -> anyhow::Result<Option<Member>> {
-        let joined = self.fleet().and_then(|fleet| {
-            let node = match fleet.join_with(watch) {
-                Err(FleetError::Waiting(..)) => return Ok(None),
-                node => node?,
-            };
-            let control = Control::open(self.at.url(), &self.at.name)?;
-            Ok(Some(Member { at: self.at.clone(), node, control }))
-        });
-        joined.map_err(|error| self.at.told(error))
-    }
-}
-
-fn refuse_what_is_not_shared(args: &RunArgs) -> anyhow::Result<()> {
-    ensure!(
-        args.strictness == Strictness::AVERAGE,
-        "--strictness {}: {ONE_SCHEDULE}: leave it out, or write --skip-later-than TIME",
-        args.strictness
-    );
-    ensure!(
-        args.max_backlog.is_none(),
-        "--max-backlog: {ONE_SCHEDULE}: write --skip-later-than TIME"
-    );
-    ensure!(
-        args.requests.is_none(),
-        "--requests: the load of a fleet ends by time: write --duration TIME"
-    );
-    ensure!(
-        args.schedule.shard.is_none(),
-        "--shard: the nodes of a fleet share the load by themselves: leave it out"
-    );
-    if args.schedule.is_replay() {
-        bail!(
-            "--arrivals replay: a fleet can't play a recording: write --shape, or leave --run out"
-        );
-    }
-    Ok(())
-}
-
-/// The whole load, which ends like that of a run without a fleet.
-fn shape(args: &RunArgs, default: Duration) -> anyhow::Result<Shape> {
-    let ScheduleArgs { rate, shape, .. } = &args.schedule;
-    let duration = args.duration.map(|duration| duration.saturating_add(args.warmup));
-    match (rate, shape) {
-        (Some(rate), None) => {
-            let duration = duration.unwrap_or_else(|| default.saturating_add(args.warmup));
-            Ok(Shape::hold(*rate, duration)?)
-        }
-        _ => match (args.schedule.shape()?, duration) {
-            (shape, Some(duration)) => Ok(shape.take(duration)?),
-            (shape, None) => Ok(shape),
-        },
-    }
-}
-
-/// What people call this node: its machine, and the number of the process.
-fn own_name() -> String {
-    #[cfg(unix)]
-    let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    #[cfg(not(unix))]
-    let machine = std::env::var("COMPUTERNAME").unwrap_or_default();
-    format!("{machine}:{}", process::id())
-}
 
 /// A node of a fleet.
 #[derive(Debug)]
@@ -146,6 +19,8 @@ pub(crate) struct Member {
     at: RunAddress,
     node: Node,
     control: Control,
+    /// When it joined.
+    joined: Nanos,
 }
 
 /// How a node is in its fleet.
@@ -179,6 +54,17 @@ impl Display for Standing {
 }
 
 impl Member {
+    /// A node that has just joined the run at this address.
+    pub(crate) fn new(at: RunAddress, node: Node, control: Control) -> Member {
+        let joined = node.pacer().now();
+        Member { at, node, control, joined }
+    }
+
+    /// Where its part of the load starts: whoever joins later has no part in what was before.
+    pub(crate) fn starts(&self) -> Nanos {
+        self.begins().max(self.joined)
+    }
+
     /// Starts this node's slots.
     pub(crate) fn pacer(&self) -> Pacer {
         self.node.pacer().clone()
@@ -189,10 +75,10 @@ impl Member {
         Nanos::ZERO + self.node.begins()
     }
 
-    /// The length of this node's part from a moment on: it ends with its last slot.
-    pub(crate) fn length(&self, warmup: Duration, from: Nanos) -> RunLength {
+    /// The length of this node's part: it ends with its last slot.
+    pub(crate) fn length(&self, warmup: Duration) -> RunLength {
         RunLength {
-            warmup: (self.begins() + warmup) - from,
+            warmup: (self.begins() + warmup) - self.starts(),
             duration: Duration::MAX,
             slots: None,
             is_steady: false,
@@ -231,7 +117,7 @@ impl Member {
     pub(crate) fn act(&self, action: Action, hz: f64) -> Result<(), FleetError> {
         let scaled = |factor: f64| {
             // A rate at the end of the range stays as it is.
-            let rate = nanopace::Rate::from_hz(human::four_digits(hz * factor));
+            let rate = Rate::from_hz(human::four_digits(hz * factor));
             rate.map_or(Ok(()), |rate| self.control.set_rate(rate))
         };
         match action {
@@ -274,7 +160,7 @@ impl Member {
         not_started: u64,
     ) -> anyhow::Result<Option<Whole>> {
         let results = results(stats).to_bytes()?;
-        let Member { at, node, control } = self;
+        let Member { at, node, control, .. } = self;
         let whole = node.not_started(not_started).and_then(|()| {
             let is_last = node.finish(results)?;
             is_last.then(|| Whole::read(&control, &at.name)).transpose()
@@ -297,5 +183,17 @@ fn results(stats: &OperationStats) -> Results {
         wait: stats.wait.clone(),
         service: stats.service.clone(),
         response: stats.response.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_standing_is_a_few_words() {
+        let alone = Standing { nodes: 1, blind: None, is_paused: false, is_over: false };
+        let blind = Standing { nodes: 4, blind: Some(Duration::from_millis(1_230)), ..alone };
+        assert_eq!([alone, blind].map(|it| it.to_string()), ["1 node", "4 nodes, blind for 1.2 s"]);
     }
 }

@@ -11,9 +11,10 @@ use super::control::Door;
 use super::controller::Policy;
 use super::files::{Files, is_stdout};
 use super::headline::Headline;
+use super::invitation::Invitation;
 use super::load::span::RunLength;
 use super::load::threads;
-use super::member::{Invitation, Member};
+use super::member::Member;
 #[cfg(feature = "otlp")]
 use super::push::collector::Collector;
 use super::recording::csv_log::CsvLog;

@@ -66,3 +66,15 @@ fn the_last_that_is_asked_for_is_all_that_is_left() {
     let core = core();
     assert_eq!(core.take(30, Stage::Rest), Take::Share { nodes: 1 });
 }
+
+#[test]
+fn what_a_node_that_leaves_gives_back_can_still_be_claimed() {
+    for now in (20 * FRAME_NS..22 * FRAME_NS).step_by(1_000_000) {
+        let (mut leaver, other) = (core(), core());
+        let last = leaver.last_change(now);
+        let Request::Leave { from, .. } = leaver.leave(&last) else { panic!("it leaves") };
+        // Others look for what is left half a frame later at the earliest.
+        assert!(other.due_at(from, Stage::Rest, false) > now + FRAME_NS / 2, "{now}");
+        assert!(from <= other.frames().at(now) + LEAD, "it stays no longer than it must");
+    }
+}

@@ -1,7 +1,6 @@
 //! The starts of the demonstration as text: a row for all nodes together, and one for each.
 
-use super::LENGTH;
-use super::record::{COLUMN, Record};
+use super::record::{COLUMN, LENGTH, Record};
 use crossterm::cursor::MoveToPreviousLine;
 use crossterm::queue;
 use crossterm::style::Print;

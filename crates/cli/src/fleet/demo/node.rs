@@ -1,11 +1,14 @@
 //! A node of the demonstration: a process whose operation is to say that it starts.
 
-use super::{LENGTH, NODES};
+use super::record::LENGTH;
 use crate::fleet::address::RunAddress;
 use nanopace::{Rate, Shape};
 use nanopace_fleet::Fleet;
 use std::io::{self, Write};
 use std::process;
+
+/// How many nodes begin.
+pub(super) const NODES: u32 = 4;
 
 /// Starts its slots, until the load is over or nobody listens. The first line is its number and when
 /// it joined. Each other line says when a slot started, on the schedule and in fact. Moments are in

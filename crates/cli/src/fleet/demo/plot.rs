@@ -1,7 +1,6 @@
 //! The starts of the demonstration as a picture: all nodes together above, and who made them below.
 
-use super::LENGTH;
-use super::record::{COLUMN, Event, Record};
+use super::record::{COLUMN, Event, LENGTH, Record};
 use nanopace_console::human::{self, float};
 use nanopace_fleet::Account;
 use plotters::coord::Shift;

@@ -1,10 +1,12 @@
 //! What the processes of the demonstration have said.
 
-use super::LENGTH;
 use nanopace_console::human::{self, float};
 use nanopace_fleet::Account;
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// How long the load is.
+pub(super) const LENGTH: Duration = Duration::from_secs(10);
 
 /// Starts are counted over so long.
 pub(super) const COLUMN: Duration = Duration::from_millis(100);

@@ -302,6 +302,34 @@ mod tests {
     }
 
     #[test]
+    fn slots_that_were_granted_and_not_started_are_counted() {
+        let clock = ManualClock::new();
+        let rate = Rate::per_second(1).unwrap();
+        let pacer = Pacer::builder(rate).slots(5).clock(clock.clone()).build();
+        let (sender, messages) = mpsc::channel();
+        let length = RunLength {
+            warmup: Duration::ZERO,
+            duration: Duration::MAX,
+            slots: None,
+            is_steady: false,
+            ends_with_load: true,
+            longest: Duration::MAX,
+        };
+        let span = RunSpan::new(&pacer, pacer.now(), length, sender);
+        clock.advance(secs(10));
+        assert_eq!(admissions(&span, 2), [Admission::Recorded; 2]);
+        assert_eq!((span.not_started(), messages.try_recv().is_ok()), (0, false));
+        span.end_run(span.start + secs(3));
+        // One is refused, and one goes to nobody who could start it.
+        assert_eq!(
+            span.admit(pacer.acquire().unwrap().intended_start(), pacer.now()),
+            Admission::Unstarted
+        );
+        pacer.acquire().unwrap();
+        assert_eq!(span.not_started(), 2);
+    }
+
+    #[test]
     fn the_first_end_counts_and_is_capped_at_the_schedule() {
         let (span, _messages) = span(0, 10, None);
         let first = span.end_run(span.start + secs(60));
