@@ -1,10 +1,12 @@
 //! Runs with random faults.
 
+use crate::member::Member;
 use crate::outcome::Outcome;
 use crate::trial::Trial;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use fastrand::Rng;
+use nanopace_fleet::FleetError;
 use nanopace_services::{Engine, NewConnections, Proxy, Server};
 use std::env;
 use std::thread;
@@ -128,6 +130,10 @@ fn try_once(plan: &Plan) -> Result<String> {
         trial.until(*at);
         happen(fault, &mut trial, &mut server, &proxies).with_context(|| format!("{fault:?}"))?;
     }
+    let is_gone = trial.members.iter().all(Member::is_killed);
+    if is_gone && matches!(trial.control().status(), Err(FleetError::NoRun)) {
+        return Ok("no node and no store is left to say anything".to_owned());
+    }
     let outcome = trial.end()?;
     let forgets = plan.faults.iter().any(|(_, fault)| matches!(fault, Fault::RestartStore(_)));
     outcome.check(forgets)?;
@@ -155,7 +161,8 @@ fn wait(milliseconds: u64) {
 
 fn happen(fault: &Fault, trial: &mut Trial, server: &mut Server, proxies: &[Proxy]) -> Result<()> {
     match *fault {
-        Fault::Join => trial.join().map(|_| ())?,
+        // There is nothing to join if all nodes are gone.
+        Fault::Join => trial.join().unwrap_or(()),
         // It may have been killed.
         Fault::Leave(node) => trial.members[node].leave().unwrap_or(()),
         Fault::Kill(node) => trial.members[node].kill().unwrap_or(()),

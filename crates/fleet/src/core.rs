@@ -183,8 +183,17 @@ impl Core {
             return self.repair();
         }
         self.asked_at = now;
+        Some(self.claim(asks, progress))
+    }
+
+    /// Claims nothing, but hears whether the store has forgotten something.
+    pub(crate) fn sign(&mut self, progress: &str) -> Request {
+        self.claim(Vec::new(), progress)
+    }
+
+    fn claim(&mut self, asks: Vec<Ask>, progress: &str) -> Request {
         self.sequence += 1;
-        Some(Request::Claim(Claim {
+        Request::Claim(Claim {
             id: self.run.id.clone(),
             node: self.node,
             sequence: self.sequence,
@@ -194,7 +203,7 @@ impl Core {
             roster: self.run.roster.version,
             progress: progress.to_owned(),
             asks,
-        }))
+        })
     }
 
     /// What the store has to be told, so that it knows what this node has.

@@ -128,11 +128,9 @@ impl<S: Store> Driver<S> {
     /// run is filled again first.
     fn finish(&mut self, results: &[u8]) -> Result<bool, FleetError> {
         self.core.stop_claiming(self.clock.now_ns());
-        let mut tries = 0;
+        let (mut tries, mut has_heard) = (0, false);
         loop {
-            let Some(request) = self.last_request(results) else {
-                return Err(FleetError::Replaced);
-            };
+            let request = self.last_request(results, has_heard);
             let is_finish = matches!(request, Request::Finish { .. });
             match self.exchange(&request) {
                 Err(error) if tries == TRIES => return Err(error),
@@ -140,27 +138,27 @@ impl<S: Store> Driver<S> {
                     tries += 1;
                     std::thread::sleep(RETRY);
                 }
+                Ok(_) if matches!(self.core.over(), Some(FleetError::Replaced)) => {
+                    return Err(FleetError::Replaced);
+                }
                 Ok(is_last) if is_finish && self.core.is_marked() => return Ok(is_last),
-                Ok(_) => {}
+                Ok(_) => has_heard = true,
             }
         }
     }
 
-    /// What is left to be told.
-    fn last_request(&mut self, results: &[u8]) -> Option<Request> {
-        let now = self.clock.now_ns();
-        let progress = self.progress(now);
+    /// What is left to be told. First the store says whether it has forgotten something.
+    fn last_request(&mut self, results: &[u8], has_heard: bool) -> Request {
+        let progress = self.progress(self.clock.now_ns());
         // Nobody holds slots any more.
         let fired = self.pacer.ledger().granted.saturating_sub(self.not_started);
         let progress = Progress { fired, ..progress }.text();
-        if !self.core.is_marked() {
-            return self.core.repair();
-        }
-        if matches!(self.core.over(), Some(FleetError::Replaced)) {
-            return None;
+        if !has_heard {
+            return self.core.sign(&progress);
         }
         let (id, node) = (self.core.run().id.clone(), self.core.node());
-        Some(Request::Finish { id, node, progress, results: results.to_vec() })
+        let finish = Request::Finish { id, node, progress, results: results.to_vec() };
+        self.core.repair().unwrap_or(finish)
     }
 
     fn retried(&mut self, request: &Request) -> Result<Answer, FleetError> {

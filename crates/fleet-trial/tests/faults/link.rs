@@ -29,7 +29,9 @@ fn wait(milliseconds: u64) {
 }
 
 fn cut_off(proxies: &[Proxy], new: NewConnections, milliseconds: u64) -> Result<()> {
-    proxies.iter().for_each(|proxy| proxy.cut(new));
+    for proxy in proxies {
+        proxy.cut(new);
+    }
     wait(milliseconds);
     Ok(proxies.iter().try_for_each(Proxy::mend)?)
 }
@@ -65,7 +67,9 @@ fn a_link_flaps() -> Result<()> {
 fn replies_are_lost_after_requests_were_done() -> Result<()> {
     tried(3, |proxies| {
         for lost in [1, 2, 1, 5, 1, 3] {
-            proxies.iter().for_each(|proxy| proxy.drop_replies(lost));
+            for proxy in proxies {
+                proxy.drop_replies(lost);
+            }
             wait(120);
         }
         Ok(())

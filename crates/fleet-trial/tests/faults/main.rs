@@ -4,6 +4,7 @@
 //! Times are asserted generously, because machines are busy, and numbers of slots exactly.
 
 mod changes;
+mod clocks;
 mod link;
 mod loads;
 mod names;
