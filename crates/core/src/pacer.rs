@@ -339,6 +339,31 @@ impl Pacer {
         self.0.change(|schedule, now| schedule.set_shape(shape, false, now));
     }
 
+    /// As [`go_on_with_shape`](Pacer::go_on_with_shape), but slots are those of a load that has
+    /// followed the new shape from its beginning: slot n of it starts when the shape says. For what
+    /// hears late of a change of a load that others follow too. Slots that have started stay as they
+    /// are.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::jumping();
+    /// let pacer = Pacer::shaped("hold 10/s 2s".parse()?).clock(clock.clone()).build();
+    /// let began = pacer.now();
+    /// for _ in 0..10 {
+    ///     pacer.acquire()?; // slots 0 to 9
+    /// }
+    /// clock.advance(Duration::from_millis(150)); // since 500 ms it is 20/s
+    /// pacer.correct_shape("hold 10/s 500ms, hold 20/s 2s".parse()?);
+    /// let grant = pacer.acquire()?; // slot 10, which was due at 750 ms
+    /// assert_eq!((grant.intended_start() - began).as_millis(), 750);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn correct_shape(&self, shape: Shape) {
+        self.0.change(|schedule, now| schedule.correct_shape(shape, now));
+    }
+
     /// The shape that the rate follows; none while the rate is constant and not zero.
     ///
     /// ```

@@ -242,6 +242,16 @@ impl Schedule {
         self.set_load(shape.into(), origin, now);
     }
 
+    /// From now on slots are those of a load that has followed `shape` from its beginning.
+    pub(crate) fn correct_shape(&mut self, shape: Shape, now: i64) {
+        let now = self.schedule_time(now);
+        self.drop_paid(now);
+        self.load = shape.into();
+        self.end = self.end.with_shape(self.load.end(self.origin).max(now));
+        self.history.correct(&self.pace(WHOLE), self.origin, now);
+        self.rescale_catch_up(now);
+    }
+
     fn set_load(&mut self, load: Load, origin: i64, now: i64) {
         self.drop_paid(now);
         (self.load, self.origin) = (load, origin);

@@ -160,7 +160,16 @@ impl History {
 
     /// From `now` on the schedule goes at this pace.
     pub(crate) fn append(&mut self, pace: &Pace, now: i64) {
-        let course = self.continued(pace, now);
+        self.go_on(self.continued(pace, now), now);
+    }
+
+    /// From `now` on the schedule goes as if it had done so at this pace since `origin`.
+    pub(crate) fn correct(&mut self, pace: &Pace, origin: i64, now: i64) {
+        let position = self.current().position_at(now, &self.slots);
+        self.go_on(Course::behind(pace, position, origin), now);
+    }
+
+    fn go_on(&mut self, course: Course, now: i64) {
         let last = self.last();
         let since = now.max(last.since);
         // Two changes at one moment become one.
