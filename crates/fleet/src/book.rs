@@ -26,6 +26,8 @@ pub(crate) struct Entry {
     pub(crate) stage: Stage,
     /// The tracks that the node has, as soon as that is known.
     pub(crate) tracks: Option<Tracks>,
+    /// The store has been told of the tracks, or will be: it may not have known of them.
+    pub(crate) is_told: bool,
     /// Those that its pacer has.
     leased: Option<Tracks>,
 }
@@ -70,7 +72,8 @@ impl Book {
     /// Makes entries for the frames before `until`.
     pub(crate) fn open(&mut self, until: u64) {
         for frame in self.next..until {
-            self.entries.push_back(Entry { frame, stage: Stage::Own, tracks: None, leased: None });
+            let (stage, is_told) = (Stage::Own, false);
+            self.entries.push_back(Entry { frame, stage, tracks: None, is_told, leased: None });
         }
         self.next = self.next.max(until);
     }
@@ -83,7 +86,8 @@ impl Book {
 
     /// Puts frames before `now` away that are over.
     pub(crate) fn pass(&mut self, now: u64, load: &mut Load) {
-        let over = self.entries.iter().take_while(|entry| entry.frame < now).count();
+        let is_over = |entry: &&Entry| entry.frame < now && entry.tracks.is_some();
+        let over = self.entries.iter().take_while(is_over).count();
         for entry in self.entries.drain(..over) {
             let tracks = entry.leased.unwrap_or_default();
             self.slots += load.slots(entry.frame, &tracks);
@@ -116,6 +120,30 @@ impl Book {
             let Some(tracks) = &entry.tracks else { break };
             entry.leased = Some(tracks.clone());
         }
+    }
+
+    /// What was run in frames from `from` on and before `until`, which counts as run no more.
+    pub(crate) fn take_back(&mut self, from: u64, until: u64) -> Vec<Piece> {
+        let mut taken = Vec::new();
+        for ran in &mut self.past {
+            let frames = from.max(ran.frames.start)..ran.frames.end;
+            taken.extend(frames.map(|frame| Piece { frame, tracks: ran.tracks.clone() }));
+            ran.frames.end = ran.frames.end.min(from.max(ran.frames.start));
+        }
+        for entry in self.entries.iter_mut().filter(|entry| (from..until).contains(&entry.frame)) {
+            let tracks = entry.leased.take().unwrap_or_default();
+            taken.push(Piece { frame: entry.frame, tracks });
+            (entry.tracks, entry.leased) = (Some(Tracks::default()), Some(Tracks::default()));
+            entry.stage = Stage::Done;
+        }
+        taken.retain(|piece| !piece.tracks.is_empty());
+        taken
+    }
+
+    /// The store will be told of all tracks that are known.
+    pub(crate) fn tell_known(&mut self) {
+        let known = self.entries.iter_mut().filter(|entry| entry.tracks.is_some());
+        known.for_each(|entry| entry.is_told = true);
     }
 
     /// The pacer can't have a frame's tracks any more.

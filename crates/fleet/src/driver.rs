@@ -23,6 +23,8 @@ pub(crate) struct Driver<S> {
     pub(crate) pacer: Pacer,
     pub(crate) shared: Arc<Shared>,
     pub(crate) commands: Receiver<Command>,
+    /// A request to a store that does not answer takes so long.
+    pub(crate) patience_ns: u64,
 }
 
 impl<S: Store> Driver<S> {
@@ -37,7 +39,7 @@ impl<S: Store> Driver<S> {
                     let _ = reply.send(self.leave());
                 }
                 Ok(Command::Finish(results, reply)) => {
-                    let _ = reply.send(self.finish(results));
+                    let _ = reply.send(self.finish(&results));
                     return;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -48,7 +50,8 @@ impl<S: Store> Driver<S> {
 
     fn turn(&mut self) {
         let now = self.clock.now_ns();
-        self.core.settle(now);
+        self.core.settle(now, self.patience_ns);
+        self.tell();
         let progress = self.progress(now);
         let is_late = progress.late_ns > self.core.run().frames.frame_ns;
         if let Some(request) = self.core.request(now, is_late, &progress.text()) {
@@ -69,10 +72,11 @@ impl<S: Store> Driver<S> {
         let now = self.clock.now_ns();
         let reply = reply.inspect_err(|_| self.core.failed(now))?;
         let sample = Sample { sent_ns, received_ns, store_us: reply.now_us };
-        let versions = self.core.run().versions.len();
         self.core.answered(request, reply.answer, now)?;
-        if self.core.run().versions.len() > versions {
-            self.pacer.go_on_with_shape(self.core.load().shape().clone());
+        if let Some(slot) = self.core.cut() {
+            // Fails only if the thread was not run meanwhile: then some of it starts.
+            let _ = self.pacer.lease(slot, &[]);
+            self.pacer.correct_shape(self.core.load().shape().clone());
         }
         let (origin_us, frame_ns) = (self.core.run().origin_us, self.core.run().frames.frame_ns);
         if let Some(step_us) = self.leader.take(&self.clock, sample, origin_us, frame_ns) {
@@ -106,27 +110,51 @@ impl<S: Store> Driver<S> {
 
     /// Gives back what has not begun.
     fn leave(&mut self) -> Result<(), FleetError> {
-        let request = self.core.leave(self.clock.now_ns());
-        self.tell();
+        let last = loop {
+            let last = self.core.last_change(self.clock.now_ns());
+            // Otherwise the frame has begun just now.
+            if self.pacer.lease(last.slot, &last.leases).is_ok() {
+                break last;
+            }
+        };
+        let request = self.core.leave(&last);
         self.retried(&request)
     }
 
-    /// Tells the store what became of its slots, and the user's results.
-    fn finish(&mut self, results: Vec<u8>) -> Result<(), FleetError> {
-        let mut tries = 0;
-        while !self.core.is_marked() && tries < TRIES {
-            let now = self.clock.now_ns();
-            if let Some(request) = self.core.request(now, false, "") {
-                let failed = self.exchange(&request).is_err();
-                tries += u32::from(failed);
+    /// Tells the store what became of its slots, and the user's results. A store that has lost the
+    /// run is filled again first.
+    fn finish(&mut self, results: &[u8]) -> Result<(), FleetError> {
+        self.core.stop_claiming(self.clock.now_ns());
+        let (mut tries, mut has_heard) = (0, false);
+        loop {
+            let request = self.last_request(results, has_heard);
+            let is_last = matches!(request, Request::Finish { .. });
+            match self.exchange(&request) {
+                Err(error) if tries == TRIES => return Err(error),
+                Err(_) => {
+                    tries += 1;
+                    std::thread::sleep(RETRY);
+                }
+                Ok(()) if matches!(self.core.over(), Some(FleetError::Replaced)) => {
+                    return Err(FleetError::Replaced);
+                }
+                Ok(()) if is_last && self.core.is_marked() => return Ok(()),
+                Ok(()) => has_heard = true,
             }
-            std::thread::sleep(
-                RETRY.min(Duration::from_nanos(self.core.due(now).saturating_sub(now))),
-            );
         }
-        let progress = self.progress(self.clock.now_ns()).text();
+    }
+
+    /// What is left to be told. First the store says whether it has forgotten something.
+    fn last_request(&mut self, results: &[u8], has_heard: bool) -> Request {
+        let progress = self.progress(self.clock.now_ns());
+        // Nobody holds slots any more.
+        let progress = Progress { fired: self.pacer.ledger().granted, ..progress }.text();
+        if !has_heard {
+            return self.core.sign(&progress);
+        }
         let (id, node) = (self.core.run().id.clone(), self.core.node());
-        self.retried(&Request::Finish { id, node, progress, results })
+        let finish = Request::Finish { id, node, progress, results: results.to_vec() };
+        self.core.repair().unwrap_or(finish)
     }
 
     fn retried(&mut self, request: &Request) -> Result<(), FleetError> {

@@ -2,7 +2,7 @@
 
 use crate::blind::{Blind, WhenBlind};
 use crate::clock::{Leader, RunClock, Sample};
-use crate::core::Core;
+use crate::core::{Core, RETRY_NS};
 use crate::driver::Driver;
 use crate::error::FleetError;
 use crate::frames::Frames;
@@ -173,7 +173,6 @@ impl Fleet {
         let mut store = RedisStore::new(&self.url, &self.run)?;
         let clock = RunClock::standing();
         let trip = round_trip(&mut store, &clock)?;
-        store.set_timeout(TIMEOUT.max(4 * trip));
         let (id, mut run) = self.enter(&mut store, trip)?;
         while run.state == State::Waiting {
             let here = u32::try_from(run.roster.nodes.len()).unwrap_or(u32::MAX);
@@ -184,7 +183,7 @@ impl Fleet {
             thread::sleep(LOOK);
             run = look(&mut store, Some(id), run)?;
         }
-        self.start(store, clock, id, run)
+        self.start(store, TIMEOUT.max(4 * trip), clock, id, run)
     }
 
     fn enter(&self, store: &mut RedisStore, trip: Duration) -> Result<(NodeId, Run), FleetError> {
@@ -217,11 +216,15 @@ impl Fleet {
     fn start(
         self,
         mut store: RedisStore,
+        timeout: Duration,
         clock: RunClock,
         id: NodeId,
         run: Run,
     ) -> Result<Node, FleetError> {
         let sample = best_sample(&mut store, &clock, id)?;
+        // What comes from here on can be asked again.
+        store.set_timeout(timeout);
+        let patience_ns = u64::try_from(store.patience().as_nanos()).unwrap_or(u64::MAX) + RETRY_NS;
         let (base_ns, run_ns) = sample.run_at(run.origin_us);
         let run_ns = u64::try_from(run_ns).unwrap_or(0);
         let blind = Blind::new(self.blind.0, self.blind.1);
@@ -241,6 +244,7 @@ impl Fleet {
             pacer: pacer.clone(),
             shared: Arc::clone(&shared),
             commands: receiver,
+            patience_ns,
         };
         let thread = thread::Builder::new().name("nanopace fleet".into()).spawn(|| driver.run())?;
         Ok(Node { pacer, shared, commands: Some(commands), thread: Some(thread), id, head })

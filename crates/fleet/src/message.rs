@@ -27,6 +27,7 @@ pub(crate) enum Request {
     Mark {
         id: String,
         node: NodeId,
+        sequence: u64,
         pieces: Vec<Piece>,
     },
     /// The store has lost the run, or a part of it: nothing is claimed in frames that may have been
@@ -98,6 +99,11 @@ pub(crate) struct Claim {
     pub(crate) node: NodeId,
     /// Higher than that of any request of this node before.
     pub(crate) sequence: u64,
+    /// The sequence of the last claim that was answered. A store that does not know of it has
+    /// forgotten something.
+    pub(crate) answered: u64,
+    /// The last epoch that the node has heard of.
+    pub(crate) epoch: u64,
     /// How many versions of the load the node knows.
     pub(crate) versions: u64,
     /// The version of the roster that it knows.
@@ -120,6 +126,8 @@ pub(crate) enum Take {
     Own { rank: u32, nodes: u32, most: u32 },
     /// Its share of what is free, as one of so many.
     Share { nodes: u32 },
+    /// All that is free in a frame that it has missed.
+    Missed,
     /// None: it wants to know the owners.
     Nothing,
 }
@@ -230,6 +238,8 @@ pub(crate) struct Claimed {
     pub(crate) origin_us: i64,
     pub(crate) floor: u64,
     pub(crate) epoch: u64,
+    /// How many versions there are.
+    pub(crate) known: u64,
     /// The versions that the node did not know.
     pub(crate) versions: Vec<Version>,
     /// The roster, if the node did not know it.

@@ -127,8 +127,8 @@ impl Node {
         self.shared.lock().1.versions.last().map_or_else(String::new, |latest| latest.shape.clone())
     }
 
-    /// Takes part no more: the slots of frames that have not begun go back, and other nodes get them.
-    /// Callers get the slots of this frame, and then [`Ended::Finished`](nanopace::Ended::Finished).
+    /// Takes part no more: the slots of frames that others still ask for go back, and other nodes get
+    /// them. Callers get the slots of one or two frames more, and then [`Ended::Finished`](nanopace::Ended::Finished).
     /// Then call [`finish`](Node::finish).
     ///
     /// # Errors

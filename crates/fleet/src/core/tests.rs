@@ -29,7 +29,7 @@ fn core() -> Core {
 }
 
 #[test]
-fn a_node_that_has_not_asked_in_time_is_not_blind() {
+fn a_node_that_has_not_asked_in_time_asks_late_and_is_not_blind() {
     for is_unanswered in [false, true] {
         let mut core = core();
         let asked = 20 * FRAME_NS;
@@ -38,9 +38,100 @@ fn a_node_that_has_not_asked_in_time_is_not_blind() {
             core.failed(asked);
         }
         let last = core.book.next() - 1;
-        core.settle(last * FRAME_NS - 1);
-        let known = core.book.entry(last).unwrap().tracks.clone().unwrap();
-        assert_eq!(known.len(), if is_unanswered { 8 } else { 0 });
+        let now = last * FRAME_NS - 1;
+        core.settle(now, 0);
+        let known = core.book.entry(last).unwrap().tracks.clone();
+        assert_eq!(known.map(|tracks| tracks.len()), is_unanswered.then_some(8));
         assert_eq!(core.blind_frames(), u64::from(is_unanswered));
+        let missed = Ask { frame: last, take: Take::Missed };
+        assert!(core.asks(now, false).contains(&missed));
     }
+}
+
+/// A request takes longer than a frame stays undecided. So it is decided before the request.
+#[test]
+fn a_blind_node_decides_before_it_asks_again() {
+    let mut core = core();
+    core.request(20 * FRAME_NS, false, "");
+    core.failed(20 * FRAME_NS);
+    let last = core.book.next() - 1;
+    core.settle((last - 1) * FRAME_NS, FRAME_NS);
+    assert_eq!(core.book.entry(last).unwrap().tracks.as_ref().map(Tracks::len), Some(8));
+}
+
+/// Late nodes leave nothing.
+#[test]
+fn the_last_that_is_asked_for_is_all_that_is_left() {
+    let core = core();
+    assert_eq!(core.take(30, Stage::Rest), Take::Share { nodes: 1 });
+}
+
+fn claimed(core: &Core) -> Claimed {
+    Claimed {
+        state: State::Running,
+        origin_us: 0,
+        floor: 0,
+        epoch: core.run.epoch,
+        known: core.run.versions.len() as u64,
+        versions: Vec::new(),
+        roster: None,
+        owners: Vec::new(),
+    }
+}
+
+/// A core that has run all its tracks without the store up to this frame.
+fn blind_until(frame: u64) -> Core {
+    let mut core = core();
+    for at in 2..frame {
+        core.failed(at * FRAME_NS);
+        core.turn(at * FRAME_NS, false);
+        core.settle(at * FRAME_NS, FRAME_NS);
+        core.change().into_iter().for_each(|change| core.told(&change, true));
+    }
+    core
+}
+
+#[test]
+fn all_is_told_again_when_others_have_repaired_the_store() {
+    let mut core = blind_until(40);
+    let request = core.sign("");
+    core.unmarked.clear();
+    let answer = Claimed { epoch: core.run.epoch + 1, ..claimed(&core) };
+    core.answered(&request, Answer::Claimed(answer), 40 * FRAME_NS).unwrap();
+    assert!(core.unmarked.len() > 30 && core.urgent.is_none());
+}
+
+#[test]
+fn a_store_that_knows_less_versions_is_told_them() {
+    let mut core = core();
+    let request = core.sign("");
+    let answer = Claimed { known: 0, ..claimed(&core) };
+    core.answered(&request, Answer::Claimed(answer), FRAME_NS).unwrap();
+    assert!(matches!(core.urgent, Some(Request::Restore { .. })));
+}
+
+/// What was started by the old load counts as started twice, and is not marked.
+#[test]
+fn what_was_started_by_an_old_load_is_counted() {
+    let mut core = blind_until(30);
+    let request = core.sign("");
+    let shape = "hold 1k/s 100ms, hold 10/s 9s".to_owned();
+    let versions = vec![Version { from: 20, shape, rest: None }];
+    let answer = Claimed { known: 2, versions, ..claimed(&core) };
+    core.answered(&request, Answer::Claimed(answer), 30 * FRAME_NS).unwrap();
+    // Eight of 16 tracks in up to eleven frames, each of 20 slots.
+    assert!((80..=121).contains(&core.twice()), "{}", core.twice());
+    assert!(core.unmarked.iter().all(|piece| !(20..31).contains(&piece.frame)));
+    assert!(core.resumes > 31);
+    assert!(core.cut().is_some());
+}
+
+/// A pacer that has come too far is not asked for ever.
+#[test]
+fn an_end_that_comes_too_late_is_told_once() {
+    let mut core = core();
+    core.leaves = Some(core.book.next());
+    let change = core.change().unwrap();
+    core.told(&change, false);
+    assert!(core.change().is_none());
 }

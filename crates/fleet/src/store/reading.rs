@@ -86,6 +86,7 @@ fn roster(version: u64, text: &str) -> Option<Roster> {
 fn claimed(values: &mut impl Iterator<Item = Value>) -> Option<Claimed> {
     let (running, origin_us, floor, epoch) =
         (next(values)?, next(values)?, next(values)?, next(values)?);
+    let known_versions = next(values)?;
     let versions: Vec<String> = next(values)?;
     let known: Vec<Value> = next(values)?;
     let mut known = known.into_iter();
@@ -98,6 +99,7 @@ fn claimed(values: &mut impl Iterator<Item = Value>) -> Option<Claimed> {
         origin_us,
         floor,
         epoch,
+        known: known_versions,
         versions: versions.iter().map(|text| version(text)).collect::<Option<_>>()?,
         roster: news,
         owners: owners(values)?,

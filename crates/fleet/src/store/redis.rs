@@ -4,7 +4,7 @@
 use super::{Store, reading, writing};
 use crate::error::FleetError;
 use crate::message::{Reply, Request};
-use redis::{Client, Connection, Script, Value};
+use redis::{Client, Connection, IntoConnectionInfo, Script, Value};
 use std::fmt;
 use std::time::Duration;
 
@@ -31,7 +31,11 @@ impl fmt::Debug for RedisStore {
 
 impl RedisStore {
     pub(crate) fn new(url: &str, run: &str) -> Result<RedisStore, FleetError> {
-        let client = Client::open(url).map_err(|_| FleetError::Address)?;
+        let address = url.into_connection_info().map_err(|_| FleetError::Address)?;
+        // A new connection then says nothing before the first request, which would take time too.
+        let settings = address.redis_settings().clone().set_skip_set_lib_name();
+        let client = Client::open(address.set_redis_settings(settings));
+        let client = client.map_err(|_| FleetError::Address)?;
         let script = Script::new(include_str!("run.lua"));
         let run = run.to_owned();
         Ok(RedisStore { client, script, run, timeout: PATIENCE, connection: None })
@@ -41,6 +45,12 @@ impl RedisStore {
     pub(crate) fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout;
         self.connection = None;
+    }
+
+    /// How long a request may take: a new connection, the password, and the answer, each a little
+    /// longer than asked for, as systems are.
+    pub(crate) fn patience(&self) -> Duration {
+        2 * self.timeout + Duration::from_millis(8)
     }
 
     fn connect(&self) -> redis::RedisResult<Connection> {

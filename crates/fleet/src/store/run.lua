@@ -96,10 +96,12 @@ local function begins(run, frame)
   return run.origin_us + frame * run.frame_us
 end
 
-local function is_open(run, frame, versions)
+-- Until shortly before it begins, a frame is there for all. Then it is for nodes that have missed it.
+local function is_open(run, frame, versions, take)
   local knows = versions == run.version or (versions == run.version - 1 and frame < run.from)
+  local is_closed = now >= begins(run, frame) - run.frame_us / 4
   return knows and run.state == 1 and frame >= run.floor
-    and now >= begins(run, frame - LEAD) and now < begins(run, frame) - run.frame_us / 4
+    and now >= begins(run, frame - LEAD) and is_closed == (take == 'missed')
 end
 
 -- Two bytes for each track of a frame, high byte first; 0 is free.
@@ -138,7 +140,7 @@ local function ask(run, node, key, frame, take, a, b, most)
     for track = start, run.tracks - 1, b do
       wanted[#wanted + 1] = track
     end
-  elseif take == 'share' then
+  elseif take == 'share' or take == 'missed' then
     for track = 0, run.tracks - 1 do
       if owner(known, track) == 0 then
         wanted[#wanted + 1] = track
@@ -153,6 +155,13 @@ local function ask(run, node, key, frame, take, a, b, most)
     end
   end
   return (owners(run, key, frame))
+end
+
+-- A new epoch: nodes tell what they have, and nothing is claimed in frames that may have been open.
+local function repaired(run, epoch)
+  run.floor = math.floor((now - run.origin_us) / run.frame_us) + LEAD + 1
+  run.epoch = math.max(tonumber(run.epoch), epoch) + 1
+  redis.call('HSET', RUN, 'floor', text(run.floor), 'epoch', text(run.epoch))
 end
 
 local ops = {}
@@ -218,10 +227,15 @@ function ops.owners()
   return answer
 end
 
--- node, sequence, versions, roster, progress, then for each ask: key, frame, take, a, b, most
+-- node, sequence, versions, roster, progress, answered, epoch, then for each ask: key, frame, take, a, b, most
 function ops.claim(run)
   local node, sequence, versions = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
-  local is_fresh = sequence > tonumber(redis.call('HGET', NODES, 'q' .. node) or 0)
+  local known = tonumber(redis.call('HGET', NODES, 'q' .. node) or 0)
+  local is_fresh = sequence > known
+  if known < tonumber(ARGV[9]) and tonumber(run.epoch) <= tonumber(ARGV[10]) then
+    -- The store has gone back.
+    repaired(run, tonumber(ARGV[10]))
+  end
   if is_fresh then
     redis.call('HSET', NODES, 'q' .. node, ARGV[5], 'p' .. node, ARGV[8])
     hear(run, node)
@@ -234,10 +248,10 @@ function ops.claim(run)
   if tostring(run.roster_version) ~= ARGV[7] then
     roster = {tonumber(run.roster_version), run.roster}
   end
-  local answer = {'claimed', now, run.state, run.origin_us, run.floor, tonumber(run.epoch), news, roster}
-  for i = 9, #ARGV, 6 do
+  local answer = {'claimed', now, run.state, run.origin_us, run.floor, tonumber(run.epoch), run.version, news, roster}
+  for i = 11, #ARGV, 6 do
     local key, frame, take = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1]), ARGV[i + 2]
-    if not is_fresh or not is_open(run, frame, versions) then
+    if not is_fresh or not is_open(run, frame, versions, take) then
       take = 'nothing'
     end
     answer[#answer + 1] = ask(run, tonumber(node), key, frame, take,
@@ -246,10 +260,13 @@ function ops.claim(run)
   return answer
 end
 
--- node, then for each piece: key, frame, tracks
+-- node, sequence, then for each piece: key, frame, tracks
 function ops.mark(run)
   local node, pieces = tonumber(ARGV[4]), {'pieces', now}
-  for i = 5, #ARGV, 3 do
+  if tonumber(ARGV[5]) > tonumber(redis.call('HGET', NODES, 'q' .. node) or 0) then
+    redis.call('HSET', NODES, 'q' .. node, ARGV[5])
+  end
+  for i = 6, #ARGV, 3 do
     local key, frame = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1])
     local known, first = owners(run, key, frame)
     for _, track in ipairs(list(ARGV[i + 2])) do
@@ -265,27 +282,37 @@ function ops.mark(run)
   return pieces
 end
 
--- node, epoch, origin_us, then fields and values of the run, and its versions behind an empty one
+-- node, epoch, then fields and values of the run, and its versions behind an empty one
 function ops.restore(run)
-  local epoch = tonumber(ARGV[5])
-  if not run then
-    local i = 6
-    while ARGV[i] ~= '' do
-      redis.call('HSET', RUN, ARGV[i], ARGV[i + 1])
-      i = i + 2
-    end
-    for version = i + 1, #ARGV do
-      redis.call('RPUSH', VERSIONS, ARGV[version])
-    end
-    redis.call('HSET', RUN, 'tended', text(now))
-    run = read()
-  elseif run.id ~= ARGV[3] then
+  local epoch, i = tonumber(ARGV[5]), 6
+  local given, versions = {}, {}
+  while ARGV[i] ~= '' do
+    given[ARGV[i]] = ARGV[i + 1]
+    i = i + 2
+  end
+  for version = i + 1, #ARGV do
+    versions[#versions + 1] = ARGV[version]
+  end
+  if run and run.id ~= ARGV[3] then
     return {'other', now}
-  elseif tonumber(run.epoch) ~= epoch then
+  end
+  local is_repaired = run and tonumber(run.epoch) > epoch
+  if is_repaired and run.version >= #versions then
     return {'done', now}
   end
-  local floor = math.floor((now - run.origin_us) / run.frame_us) + LEAD + 1
-  redis.call('HSET', RUN, 'floor', text(floor), 'epoch', text(epoch + 1))
+  if not is_repaired then
+    given.joined = math.max(tonumber(given.joined), run and tonumber(run.joined) or 0)
+    for field, value in pairs(given) do
+      redis.call('HSET', RUN, field, value)
+    end
+    redis.call('HSET', RUN, 'tended', text(now))
+  end
+  if not run or run.version < #versions then
+    redis.call('DEL', VERSIONS)
+    redis.call('RPUSH', VERSIONS, unpack(versions))
+    redis.call('HSET', RUN, 'version', #versions, 'from', given.from)
+  end
+  repaired(read(), epoch)
   keep()
   return {'done', now}
 end

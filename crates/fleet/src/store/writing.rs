@@ -44,6 +44,7 @@ impl Text {
         let (take, a, b, most) = match ask.take {
             Take::Own { rank, nodes, most } => ("own", rank, nodes, most),
             Take::Share { nodes } => ("share", nodes, 0, 0),
+            Take::Missed => ("missed", 1, 0, 0),
             Take::Nothing => ("nothing", 0, 0, 0),
         };
         self.arg(take).arg(a).arg(b).arg(most);
@@ -77,12 +78,13 @@ impl Text {
             ("origin_us", run.origin_us.to_string()),
             ("floor", run.floor.to_string()),
             ("epoch", run.epoch.to_string()),
-            ("version", run.versions.len().to_string()),
+            ("version", run.versions.len().max(1).to_string()),
             ("from", from.to_string()),
             ("arrivals", run.arrivals.clone()),
             ("seed", run.seed.to_string()),
             ("roster", nodes.join(",")),
-            ("roster_version", (run.roster.version + 1).to_string()),
+            // Another one than any node can know.
+            ("roster_version", (run.roster.version + 1_000).to_string()),
             ("joined", joined.to_string()),
         ];
         for (field, value) in fields {
@@ -135,10 +137,11 @@ pub(super) fn write(run: &str, request: &Request) -> Text {
         Request::Claim(claim) => {
             text.arg("claim").arg(&claim.id).arg(claim.node).arg(claim.sequence);
             text.arg(claim.versions).arg(claim.roster).arg(&claim.progress);
+            text.arg(claim.answered).arg(claim.epoch);
             claim.asks.iter().for_each(|ask| text.ask((run, &claim.id), ask));
         }
-        Request::Mark { id, node, pieces } => {
-            text.arg("mark").arg(id).arg(node).pieces((run, id), pieces);
+        Request::Mark { id, node, sequence, pieces } => {
+            text.arg("mark").arg(id).arg(node).arg(sequence).pieces((run, id), pieces);
         }
         Request::Leave { id, node, pieces } => {
             text.arg("leave").arg(id).arg(node).pieces((run, id), pieces);
