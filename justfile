@@ -39,6 +39,10 @@ loom-mutants *names:
 stress MINUTES="10":
     RUSTFLAGS=-Coverflow-checks=on cargo run --release --target-dir "{{ target }}/stress" --package nanopace-stress -- --minutes {{ MINUTES }}
 
+# Runs of a fleet with random faults of nodes, store and links, each from a seed: the account has to be true; some minutes. Repeat one with --runs 1 --seed N.
+fleet-chaos *options:
+    cargo run --package nanopace-fleet-trial -- chaos {{ options }}
+
 # The random tests with many more cases.
 properties cases="100000":
     PROPTEST_CASES={{ cases }} cargo test --release -p nanopace

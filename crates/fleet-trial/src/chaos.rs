@@ -1,1 +1,206 @@
 //! Runs with random faults.
+
+use crate::member::Member;
+use crate::outcome::Outcome;
+use crate::trial::Trial;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use fastrand::Rng;
+use nanopace_fleet::FleetError;
+use nanopace_services::{Engine, NewConnections, Proxy, Server};
+use std::env;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How many runs, and which.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// The number of runs; each takes some seconds.
+    #[arg(long, default_value_t = 100)]
+    runs: u64,
+    /// The seed of the first run; each further run adds one. By default it is drawn.
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+/// What happens to the nodes and the store of a run.
+#[derive(Clone, Debug)]
+enum Fault {
+    Join,
+    Leave(usize),
+    Kill(usize),
+    FreezeNode(usize, u64),
+    FreezeStore(u64),
+    /// It comes back empty after so many milliseconds.
+    RestartStore(u64),
+    CutOff(usize, u64, NewConnections),
+    LoseReplies(usize, usize),
+    HoldRequests(usize, u64),
+    Slow(usize, u64, u64),
+    SetRate(u64),
+}
+
+/// What is drawn from a seed. How the processes meet is up to the machine.
+#[derive(Clone, Debug)]
+struct Plan {
+    engine: Engine,
+    nodes: usize,
+    rate: u64,
+    /// With the times at which they happen, in milliseconds.
+    faults: Vec<(u64, Fault)>,
+}
+
+const LOAD_MS: u64 = 2_000;
+
+impl Plan {
+    fn draw(seed: u64, engines: &[Engine]) -> Option<Plan> {
+        let mut random = Rng::with_seed(seed);
+        let nodes = random.usize(1..=5);
+        let mut faults: Vec<_> = (0..random.usize(1..=5))
+            .map(|_| (random.u64(100..LOAD_MS - 300), Fault::draw(&mut random, nodes)))
+            .collect();
+        faults.sort_by_key(|(at, _)| *at);
+        let (engine, rate) = (random.choice(engines)?, random.u64(1..=20) * 100);
+        Some(Plan { engine: *engine, nodes, rate, faults })
+    }
+}
+
+impl Fault {
+    fn draw(random: &mut Rng, nodes: usize) -> Fault {
+        let node = random.usize(..nodes);
+        match random.u8(..11) {
+            0 => Fault::Join,
+            1 => Fault::Leave(node),
+            2 => Fault::Kill(node),
+            3 => Fault::FreezeNode(node, random.u64(20..800)),
+            4 => Fault::FreezeStore(random.u64(5..600)),
+            5 => Fault::RestartStore(random.u64(0..300)),
+            6 => Fault::CutOff(node, random.u64(20..800), *random.choice(&NEW).unwrap_or(&NEW[0])),
+            7 => Fault::LoseReplies(node, random.usize(1..6)),
+            8 => Fault::HoldRequests(node, random.u64(10..200)),
+            9 => Fault::Slow(node, random.u64(1..40), random.u64(50..500)),
+            _ => Fault::SetRate(random.u64(1..=20) * 100),
+        }
+    }
+}
+
+const NEW: [NewConnections; 2] = [NewConnections::Refused, NewConnections::Hang];
+
+/// Makes all runs, and says of each what became of its slots.
+///
+/// # Errors
+/// If the account of any run is not true.
+pub fn run(options: &Options) -> Result<()> {
+    let engines = Engine::installed();
+    let first = options.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
+    let (mut wrong, began) = (Vec::new(), Instant::now());
+    for seed in first..first + options.runs {
+        let Some(plan) = Plan::draw(seed, &engines) else {
+            println!("no store is installed: nothing was tried");
+            return Ok(());
+        };
+        let said = try_once(&plan);
+        println!("seed {seed}: {}", said.as_ref().map_or_else(ToString::to_string, Clone::clone));
+        if said.is_err() {
+            println!("  {plan:?}");
+            wrong.push(seed);
+        }
+    }
+    let (runs, seconds) = (options.runs, began.elapsed().as_secs());
+    if !wrong.is_empty() {
+        bail!(
+            "{} of {runs} runs are not right; repeat with --runs 1 --seed {}",
+            wrong.len(),
+            wrong[0]
+        );
+    }
+    println!("{runs} runs in {seconds} s: each account closes and is true");
+    Ok(())
+}
+
+fn try_once(plan: &Plan) -> Result<String> {
+    let mut server = Server::start(plan.engine)?;
+    let proxy = |_| Ok(Proxy::start(server.address())?);
+    let proxies = (0..plan.nodes).map(proxy).collect::<Result<Vec<_>>>()?;
+    let urls: Vec<String> = proxies.iter().map(Proxy::url).collect();
+    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    let shape = format!("hold {}/s {LOAD_MS}ms", plan.rate);
+    let mut trial = Trial::begin_at(&env::current_exe()?, &server.url(), &shape, &urls, &[])?;
+    for (at, fault) in &plan.faults {
+        trial.until(*at);
+        happen(fault, &mut trial, &mut server, &proxies).with_context(|| format!("{fault:?}"))?;
+    }
+    let is_gone = trial.members.iter().all(Member::is_killed);
+    if is_gone && matches!(trial.control().status(), Err(FleetError::NoRun)) {
+        return Ok("no node and no store is left to say anything".to_owned());
+    }
+    let outcome = trial.end()?;
+    let forgets = plan.faults.iter().any(|(_, fault)| matches!(fault, Fault::RestartStore(_)));
+    outcome.check(forgets)?;
+    Ok(in_short(&outcome))
+}
+
+fn in_short(outcome: &Outcome) -> String {
+    let (account, truth) = (&outcome.account, &outcome.truth);
+    format!(
+        "{} nodes, {} slots, {} lost, {} twice (in truth {} and {}), {} repairs, not run for {} ms",
+        outcome.nodes.len(),
+        account.expected,
+        account.lost(),
+        account.twice(),
+        truth.never(),
+        truth.repeated() + truth.strays,
+        outcome.repairs,
+        outcome.stalled_ms(),
+    )
+}
+
+fn wait(milliseconds: u64) {
+    thread::sleep(Duration::from_millis(milliseconds));
+}
+
+fn happen(fault: &Fault, trial: &mut Trial, server: &mut Server, proxies: &[Proxy]) -> Result<()> {
+    match *fault {
+        // There is nothing to join if all nodes are gone.
+        Fault::Join => trial.join().unwrap_or(()),
+        // It may have been killed.
+        Fault::Leave(node) => trial.members[node].leave().unwrap_or(()),
+        Fault::Kill(node) => trial.members[node].kill().unwrap_or(()),
+        Fault::FreezeNode(node, time) => {
+            trial.members[node].freeze().unwrap_or(());
+            wait(time);
+            trial.members[node].thaw().unwrap_or(());
+        }
+        Fault::FreezeStore(time) => {
+            server.stop()?;
+            wait(time);
+            server.go_on()?;
+        }
+        Fault::RestartStore(time) => {
+            server.kill();
+            wait(time);
+            server.restart()?;
+        }
+        Fault::CutOff(node, time, new) => {
+            proxies[node].cut(new);
+            wait(time);
+            proxies[node].mend()?;
+        }
+        Fault::LoseReplies(node, replies) => proxies[node].drop_replies(replies),
+        Fault::HoldRequests(node, time) => {
+            proxies[node].hold_requests();
+            wait(time);
+            proxies[node].release();
+        }
+        Fault::Slow(node, delay, time) => {
+            proxies[node].delay(Duration::from_millis(delay));
+            wait(time);
+            proxies[node].delay(Duration::ZERO);
+        }
+        // The load may be over, or the store just lost.
+        Fault::SetRate(rate) => {
+            trial.control().set_rate(format!("{rate}/s").parse()?).unwrap_or(());
+        }
+    }
+    Ok(())
+}

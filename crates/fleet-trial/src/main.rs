@@ -1,8 +1,9 @@
 //! A node as a process, and random trials of fleets of them.
 
-use anyhow::Result;
+use anyhow::Error;
 use clap::Parser;
-use nanopace_fleet_trial::node;
+use nanopace_fleet_trial::{chaos, node};
+use std::process::ExitCode;
 
 /// A node of a fleet that is tried, or random trials.
 #[derive(Parser)]
@@ -10,10 +11,19 @@ use nanopace_fleet_trial::node;
 enum Command {
     /// Takes part in a run.
     Node(node::Options),
+    /// Makes runs with random faults.
+    Chaos(chaos::Options),
 }
 
-fn main() -> Result<()> {
-    match Command::parse() {
+fn main() -> ExitCode {
+    let done = match Command::parse() {
         Command::Node(options) => node::run(&options),
-    }
+        Command::Chaos(options) => chaos::run(&options),
+    };
+    done.map_or_else(|error| failed(&error), |()| ExitCode::SUCCESS)
+}
+
+fn failed(error: &Error) -> ExitCode {
+    eprintln!("{error:#}");
+    ExitCode::FAILURE
 }

@@ -18,8 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub enum Fate {
     /// It has told the store all that it did.
     Finished {
-        /// It was without the store for a while.
-        was_blind: bool,
+        /// In so many frames it was without the store.
+        blind_frames: u64,
+        /// For so many milliseconds it was not run, because it was frozen or the machine is busy.
+        stalled_ms: u64,
     },
     /// It was killed.
     Killed,
@@ -119,7 +121,11 @@ impl Member {
             let left = deadline.saturating_duration_since(Instant::now());
             let line = self.lines.recv_timeout(left).context("the node does not end")?;
             match line.split_once(' ').unwrap_or((&line, "")) {
-                ("finished", blind) => self.end(Fate::Finished { was_blind: blind == "blind" }),
+                ("finished", how) => {
+                    let (blind, stalled) = how.split_once(' ').context("says too little")?;
+                    let (blind_frames, stalled_ms) = (blind.parse()?, stalled.parse()?);
+                    self.end(Fate::Finished { blind_frames, stalled_ms });
+                }
                 ("failed", why) => self.end(Fate::Failed(why.to_owned())),
                 _ => eprintln!("node {:?}: {line}", self.number),
             }

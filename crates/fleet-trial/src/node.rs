@@ -1,6 +1,6 @@
 //! A node as a process. It says `joined NUMBER` on standard output, then notes its starts in a file. It
-//! takes `leave` on standard input. At the end it says `finished` or `finished blind`, or `failed` and
-//! why.
+//! takes `leave` on standard input. At the end it says `finished`, in how
+//! many frames it was blind, and for how many milliseconds it was not run, or `failed` and why.
 
 use crate::start::Recorder;
 use anyhow::Result;
@@ -10,7 +10,7 @@ use std::io::{self, BufRead};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, ScopedJoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How a node takes part.
 #[derive(Args, Clone, Debug)]
@@ -53,24 +53,26 @@ pub struct Options {
 /// If what it has to say can't be said.
 pub fn run(options: &Options) -> Result<()> {
     match take_part(options) {
-        Ok(was_blind) => println!("finished{}", if was_blind { " blind" } else { "" }),
+        Ok(end) => println!("finished {} {}", end.0, end.1.as_millis()),
         Err(error) => println!("failed {error:#}"),
     }
     Ok(())
 }
 
-fn take_part(options: &Options) -> Result<bool> {
+/// Returns in how many frames it was blind, and for how long it was not run at most.
+fn take_part(options: &Options) -> Result<(u64, Duration)> {
     let node = join(options)?;
     println!("joined {}", node.number());
-    thread::scope(|scope| {
+    let stalled = thread::scope(|scope| {
         let callers: Vec<_> =
             (0..options.threads).map(|_| scope.spawn(|| starts(&node, options))).collect();
-        watch(&node, &lines(), &callers);
-        callers.into_iter().try_for_each(|caller| caller.join().expect("no panic"))
+        let stalled = watch(&node, &lines(), &callers);
+        let noted = callers.into_iter().try_for_each(|caller| caller.join().expect("no panic"));
+        noted.map(|()| stalled)
     })?;
-    let was_blind = node.status().blind_frames > 0;
+    let blind_frames = node.status().blind_frames;
     node.finish(Vec::new())?;
-    Ok(was_blind)
+    Ok((blind_frames, stalled))
 }
 
 fn join(options: &Options) -> Result<Node> {
@@ -89,7 +91,8 @@ fn starts(node: &Node, options: &Options) -> io::Result<()> {
     let mut recorder = Recorder::open(&options.starts, options.together)?;
     let begins = u64::try_from(node.begins().as_nanos()).unwrap_or(u64::MAX);
     while let Ok(grant) = node.pacer().acquire() {
-        recorder.note(grant.intended_start().as_nanos().saturating_sub(begins), grant.wait_nanos())?;
+        recorder
+            .note(grant.intended_start().as_nanos().saturating_sub(begins), grant.wait_nanos())?;
         if options.busy_us > 0 {
             thread::sleep(Duration::from_micros(options.busy_us));
         }
@@ -105,16 +108,27 @@ fn lines() -> Receiver<String> {
     receiver
 }
 
-/// Until there is nothing more to start.
-fn watch<T>(node: &Node, lines: &Receiver<String>, callers: &[ScopedJoinHandle<'_, T>]) {
+/// Until there is nothing more to start. Returns for how long the thread was not run at most.
+fn watch<T>(
+    node: &Node,
+    lines: &Receiver<String>,
+    callers: &[ScopedJoinHandle<'_, T>],
+) -> Duration {
+    let (mut stalled, mut last) = (Duration::ZERO, Instant::now());
     while callers.iter().any(|caller| !caller.is_finished()) {
+        stalled = stalled.max(last.elapsed());
+        last = Instant::now();
         match lines.recv_timeout(Duration::from_millis(2)) {
-            Ok(_) => report(node.leave()),
+            Ok(_) => {
+                report(node.leave());
+                last = Instant::now();
+            }
             Err(RecvTimeoutError::Timeout) => {}
             // Whoever started it is gone.
             Err(RecvTimeoutError::Disconnected) => std::process::exit(1),
         }
     }
+    stalled
 }
 
 fn report(left: Result<(), FleetError>) {

@@ -5,6 +5,13 @@ use crate::start::Start;
 use crate::truth::Truth;
 use anyhow::{Result, ensure};
 use nanopace_fleet::{Account, NodeAccount};
+use std::time::Duration;
+
+/// So many slots can be in the hands of a node's threads when it is killed: taken, and not noted.
+const IN_HAND: u64 = 2;
+
+/// A thread that wakes so much later was not run in time.
+const CALM_MS: u64 = 12;
 
 /// A run that is over.
 #[derive(Clone, Debug)]
@@ -33,11 +40,14 @@ impl Outcome {
         for (number, fate, starts) in &self.nodes {
             let told = self.node(*number).map_or(0, |node| node.fired);
             let started = starts.len() as u64;
-            ensure!(told <= started, "node {number} has told {told} of {started} starts");
+            let in_hand = if *fate == Fate::Killed { IN_HAND } else { 0 };
+            ensure!(told <= started + in_hand, "node {number} has told {told} of {started} starts");
             let has_told = told == started || forgets || *fate == Fate::Killed;
             ensure!(has_told, "node {number} has told {told} of {started} starts, {fate:?}");
         }
-        let (never, lost) = (truth.never().cast_signed(), account.lost());
+        let killed = self.nodes.iter().filter(|(_, fate, _)| *fate == Fate::Killed).count();
+        let lost = account.lost() + (killed as u64 * IN_HAND).cast_signed();
+        let never = truth.never().cast_signed();
         ensure!(never <= lost, "{never} never started, but {lost} lost: {}", self.summary());
         let (repeated, twice) = (truth.repeated() + truth.strays, account.twice());
         let is_counted = repeated <= twice || forgets;
@@ -50,12 +60,15 @@ impl Outcome {
         let Outcome { account, truth, .. } = self;
         let again = (truth.repeated(), truth.strays, account.twice());
         ensure!(again == (0, 0, 0), "{again:?} started twice, and no node was blind");
-        ensure!(account.unclaimed == 0, "unclaimed, and no node was blind: {}", self.summary());
-        for (number, fate, _) in &self.nodes {
-            let lost = self.node(*number).map_or(0, |node| node.lost);
-            let is_right = lost == 0 || !matches!(fate, Fate::Finished { .. });
-            ensure!(is_right, "node {number} lives and has lost: {}", self.summary());
+        if !self.had_time(0) {
+            return Ok(());
         }
+        let lives = |fate: &Fate| matches!(fate, Fate::Finished { .. });
+        let living = self.nodes.iter().filter(|(_, fate, _)| lives(fate));
+        let lost = living.filter_map(|(number, ..)| Some(self.node(*number)?.lost)).sum::<i64>();
+        let is_right =
+            lost == 0 && (account.unclaimed == 0 || !self.nodes.iter().any(|node| lives(&node.1)));
+        ensure!(is_right, "living nodes lost: {}", self.summary());
         Ok(())
     }
 
@@ -68,8 +81,33 @@ impl Outcome {
     /// Whether any node was without the store for a while, as far as it could say so.
     #[must_use]
     pub fn was_blind(&self) -> bool {
-        let is_blind = |fate: &Fate| matches!(fate, Fate::Finished { was_blind: true } | Fate::Failed(_));
-        self.nodes.iter().any(|(_, fate, _)| is_blind(fate))
+        let sees =
+            |fate: &Fate| matches!(fate, Fate::Finished { blind_frames: 0, .. } | Fate::Killed);
+        self.nodes.iter().any(|(_, fate, _)| !sees(fate))
+    }
+
+    /// Whether the machine had time for all nodes but `frozen` of them. Otherwise nodes may come too late
+    /// for slots that nobody else claims, and these are lost.
+    #[must_use]
+    pub fn had_time(&self, frozen: usize) -> bool {
+        let was_run = |fate: &Fate, starts: &[Start]| match fate {
+            Fate::Finished { stalled_ms, .. } => {
+                let wait = starts.iter().map(|start| start.wait).max().unwrap_or_default();
+                *stalled_ms < CALM_MS && wait < Duration::from_millis(CALM_MS)
+            }
+            Fate::Killed | Fate::Failed(_) => true,
+        };
+        self.nodes.iter().filter(|(_, fate, starts)| !was_run(fate, starts)).count() <= frozen
+    }
+
+    /// For how many milliseconds one of the nodes was not run, at most.
+    #[must_use]
+    pub fn stalled_ms(&self) -> u64 {
+        let stalled = |fate: &Fate| match fate {
+            Fate::Finished { stalled_ms, .. } => *stalled_ms,
+            Fate::Killed | Fate::Failed(_) => 0,
+        };
+        self.nodes.iter().map(|(_, fate, _)| stalled(fate)).max().unwrap_or(0)
     }
 
     /// In a line.

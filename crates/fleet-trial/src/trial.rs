@@ -112,7 +112,12 @@ impl Trial {
         url: &str,
         options: &[&str],
     ) -> Result<&mut Member> {
-        command.args(["--url", url, "--run", &self.run, "--shape", &self.shape]).args(options);
+        command.args(["--shape", &self.shape]).args(options);
+        self.spawn(command, url)
+    }
+
+    fn spawn(&mut self, command: &mut Command, url: &str) -> Result<&mut Member> {
+        command.args(["--url", url, "--run", &self.run]);
         let starts = file(self.folder.path(), self.members.len());
         self.members.push(Member::spawn(command, starts)?);
         self.members.last_mut().context("no node")
@@ -121,12 +126,14 @@ impl Trial {
     /// Another node of a run that goes on, which has joined when this returns.
     ///
     /// # Errors
-    /// If it does not join.
-    pub fn join(&mut self) -> Result<&mut Member> {
-        let url = self.url.clone();
-        let member = self.add(&url, &[])?;
-        member.joined()?;
-        Ok(member)
+    /// If it does not join; then it is not among the members.
+    pub fn join(&mut self) -> Result<()> {
+        let (url, mut command) = (self.url.clone(), Command::new(&self.program));
+        let joined = self.spawn(command.arg("node"), &url)?.joined();
+        if joined.is_err() {
+            self.members.pop();
+        }
+        joined.map(|_| ())
     }
 
     /// Looks at the run and changes it.

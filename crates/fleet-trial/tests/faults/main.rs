@@ -4,6 +4,7 @@
 //! Times are asserted generously, because machines are busy, and numbers of slots exactly.
 
 mod changes;
+mod clocks;
 mod link;
 mod loads;
 mod names;
@@ -44,6 +45,16 @@ fn end(trial: Trial) -> Result<Outcome> {
     println!("{}", outcome.summary());
     outcome.check(false)?;
     Ok(outcome)
+}
+
+/// All slots were started, if the machine had time for all nodes but so many that were frozen.
+fn all_started(outcome: &Outcome, frozen: usize) {
+    let never = outcome.truth.never();
+    if outcome.had_time(frozen) {
+        assert_eq!(never, 0, "{}", outcome.summary());
+    } else {
+        println!("the machine was too busy to ask for more; {never} slots were not started");
+    }
 }
 
 /// Sends a command to a store, and waits for its answer.

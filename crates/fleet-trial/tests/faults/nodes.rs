@@ -1,6 +1,6 @@
 //! Nodes that die, freeze, come and go.
 
-use crate::{begin, each_engine, end, one_engine};
+use crate::{all_started, begin, each_engine, end, one_engine};
 use anyhow::Result;
 use nanopace_services::Server;
 use std::time::Duration;
@@ -16,12 +16,15 @@ fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
         let died = trial.elapsed();
         let outcome = end(trial)?;
         // All that was never started was the dead node's, and soon after its death all is started.
-        let lost = outcome.node(killed).map_or(0, |node| node.lost);
-        assert!(outcome.truth.never().cast_signed() <= lost);
-        let recovered = died + Duration::from_millis(80 + 100);
-        assert_eq!(outcome.truth.never_between(recovered, Duration::MAX), 0);
-        // Six frames of all nodes.
-        assert!(outcome.truth.never() <= 6 * 40);
+        if outcome.had_time(0) {
+            // Two slots may have been in the hands of its threads.
+            let lost = outcome.node(killed).map_or(0, |node| node.lost);
+            assert!(outcome.truth.never().cast_signed() <= lost + 2);
+            let recovered = died + Duration::from_millis(80 + 100);
+            assert_eq!(outcome.truth.never_between(recovered, Duration::MAX), 0);
+            // Six frames of all nodes.
+            assert!(outcome.truth.never() <= 6 * 40);
+        }
         Ok(())
     })
 }
@@ -37,7 +40,7 @@ fn a_frozen_node_is_late_and_loses_nothing() -> Result<()> {
             trial.until(500 + freeze);
             trial.members[0].thaw()?;
             let outcome = end(trial)?;
-            assert_eq!(outcome.truth.never(), 0);
+            all_started(&outcome, 1);
         }
         Ok(())
     })
@@ -56,7 +59,7 @@ fn nodes_join_and_leave_and_nothing_is_lost() -> Result<()> {
             member.leave()?;
         }
         let outcome = end(trial)?;
-        assert_eq!(outcome.truth.never(), 0);
+        all_started(&outcome, 0);
         // All of them took part.
         assert!(outcome.nodes.iter().all(|(_, _, starts)| starts.len() > 50));
         Ok(())
