@@ -131,10 +131,12 @@ fn try_once(plan: &Plan) -> Result<String> {
         happen(fault, &mut trial, &mut server, &proxies).with_context(|| format!("{fault:?}"))?;
     }
     let is_gone = trial.members.iter().all(Member::is_killed);
-    if is_gone && matches!(trial.control().status(), Err(FleetError::NoRun)) {
-        return Ok("no node and no store is left to say anything".to_owned());
-    }
-    let outcome = trial.end()?;
+    let outcome = match trial.end() {
+        Err(error) if is_gone && matches!(error.downcast_ref(), Some(FleetError::NoRun)) => {
+            return Ok("all nodes were killed, and then the store".to_owned());
+        }
+        outcome => outcome?,
+    };
     let forgets = plan.faults.iter().any(|(_, fault)| matches!(fault, Fault::RestartStore(_)));
     outcome.check(forgets)?;
     Ok(in_short(&outcome))
