@@ -214,7 +214,8 @@ impl Core {
         self.sequence += 1;
         let pieces = self.unmarked.iter().take(MARKED).cloned().collect();
         let (id, node, sequence) = (self.run.id.clone(), self.node, self.sequence);
-        Some(Request::Mark { id, node, sequence, pieces })
+        let (answered, epoch) = (self.answered, self.run.epoch);
+        Some(Request::Mark { id, node, sequence, answered, epoch, pieces })
     }
 
     /// Opens frames and puts those away that are over.

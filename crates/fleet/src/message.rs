@@ -28,6 +28,9 @@ pub(crate) enum Request {
         id: String,
         node: NodeId,
         sequence: u64,
+        /// As in a [`Claim`].
+        answered: u64,
+        epoch: u64,
         pieces: Vec<Piece>,
     },
     /// The store has lost the run, or a part of it: nothing is claimed in frames that may have been

@@ -178,7 +178,9 @@ impl Pair {
                     .collect(),
             }),
             Step::Mark(node, list) => {
-                Request::Mark { id, node: *node, sequence: self.sequence, pieces: pieces(list) }
+                let (sequence, answered) = (self.sequence, list.len() as u64);
+                let (node, epoch, pieces) = (*node, run.epoch, pieces(list));
+                Request::Mark { id, node, sequence, answered, epoch, pieces }
             }
             Step::Leave(node, list) => {
                 Request::Leave { id, node: *node, from: list.len() as u64, pieces: pieces(list) }
@@ -207,7 +209,7 @@ impl Pair {
                 results: vec![0, 255, 10],
             },
             Step::OtherRun | Step::Lose | Step::Wait(_) => {
-                Request::Mark { id: "other".to_owned(), node: 1, sequence: 1, pieces: Vec::new() }
+                Request::Rebase { id: "other".to_owned(), from_us: 0, to_us: 1 }
             }
         }
     }

@@ -47,10 +47,7 @@ local function claim(run)
   local last = redis.call('HMGET', NODES, 'q' .. node, 'f' .. node)
   local known = tonumber(last[1] or 0)
   local is_fresh = sequence > known and not last[2]
-  if known < tonumber(ARGV[9]) and run.epoch <= tonumber(ARGV[10]) then
-    -- The store has gone back.
-    repaired(run, tonumber(ARGV[10]))
-  end
+  compare(run, known, tonumber(ARGV[9]), tonumber(ARGV[10]))
   if is_fresh then
     hear(run, node, 'q' .. node, ARGV[5], 'p' .. node, ARGV[8])
   end

@@ -144,3 +144,10 @@ local function repaired(run, epoch)
   redis.call('HSET', RUN, 'floor', text(run.floor), 'epoch', text(run.epoch))
 end
 
+-- A node has had answers to later requests than this store knows: it has gone back.
+local function compare(run, known, answered, epoch)
+  if known < answered and run.epoch <= epoch then
+    repaired(run, epoch)
+  end
+end
+

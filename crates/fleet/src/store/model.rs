@@ -155,8 +155,9 @@ impl Stored {
             }
             Request::Owners { chunks, .. } => return Answer::Owners(read(owners, chunks)),
             Request::Claim(claim) => return self.claim(nodes, owners, claim, now_us),
-            Request::Mark { node, sequence, pieces, .. } => {
+            Request::Mark { node, sequence, answered, epoch, pieces, .. } => {
                 let told = told(nodes, *node);
+                self.compare(told.sequence, *answered, *epoch, now_us);
                 told.sequence = told.sequence.max(*sequence);
                 return self.mark(owners, *node, pieces);
             }
@@ -296,6 +297,13 @@ impl Stored {
         self.repaired(known.epoch, now_us);
     }
 
+    /// A node has had answers to later requests than this store knows: it has gone back.
+    fn compare(&mut self, known: u64, answered: u64, epoch: u64, now_us: i64) {
+        if known < answered && self.run.epoch <= epoch {
+            self.repaired(epoch, now_us);
+        }
+    }
+
     /// A new epoch: nodes tell what they have, and nothing is claimed in frames that may have been
     /// open.
     fn repaired(&mut self, epoch: u64, now_us: i64) {
@@ -313,10 +321,7 @@ impl Stored {
     ) -> Answer {
         let told = told(nodes, claim.node);
         let is_fresh = claim.sequence > told.sequence && !told.text.is_finished;
-        if told.sequence < claim.answered && self.run.epoch <= claim.epoch {
-            // The store has gone back.
-            self.repaired(claim.epoch, now_us);
-        }
+        self.compare(told.sequence, claim.answered, claim.epoch, now_us);
         if is_fresh {
             told.sequence = claim.sequence;
             told.text.progress.clone_from(&claim.progress);

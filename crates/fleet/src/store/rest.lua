@@ -86,13 +86,15 @@ function ops.owners()
   return answer
 end
 
--- node, sequence, then for each piece: key, frame, tracks
+-- node, sequence, answered, epoch, then for each piece: key, frame, tracks
 function ops.mark(run)
   local node, pieces = tonumber(ARGV[4]), {'pieces', now}
-  if tonumber(ARGV[5]) > tonumber(redis.call('HGET', NODES, 'q' .. ARGV[4]) or 0) then
+  local known = tonumber(redis.call('HGET', NODES, 'q' .. ARGV[4]) or 0)
+  compare(run, known, tonumber(ARGV[6]), tonumber(ARGV[7]))
+  if tonumber(ARGV[5]) > known then
     redis.call('HSET', NODES, 'q' .. ARGV[4], ARGV[5])
   end
-  for i = 6, #ARGV, 3 do
+  for i = 8, #ARGV, 3 do
     local key, frame = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1])
     local known, first = owners(run, key, frame)
     local free = {}

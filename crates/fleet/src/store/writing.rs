@@ -143,8 +143,9 @@ pub(super) fn write(run: &str, request: &Request) -> Text {
             text.arg(claim.answered).arg(claim.epoch);
             claim.asks.iter().for_each(|ask| text.ask((run, &claim.id), ask));
         }
-        Request::Mark { id, node, sequence, pieces } => {
-            text.arg("mark").arg(id).arg(node).arg(sequence).pieces((run, id), pieces);
+        Request::Mark { id, node, sequence, answered, epoch, pieces } => {
+            text.arg("mark").arg(id).arg(node).arg(sequence).arg(answered).arg(epoch);
+            text.pieces((run, id), pieces);
         }
         Request::Leave { id, node, from, pieces } => {
             text.arg("leave").arg(id).arg(node).arg(from).pieces((run, id), pieces);
