@@ -283,7 +283,8 @@ impl Core {
         now: u64,
     ) -> Result<(), FleetError> {
         self.asks_from = 0;
-        self.is_unanswered = false;
+        // From a mark it does not know who owns what, and its next claim may come too late.
+        self.is_unanswered &= matches!(request, Request::Mark { .. });
         match (request, answer) {
             (_, Answer::Gone) => self.restore(),
             (_, Answer::Other) => self.over = Some(FleetError::Replaced),
