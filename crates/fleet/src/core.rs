@@ -336,7 +336,9 @@ impl Core {
         now: u64,
     ) -> Result<(), FleetError> {
         self.asks_from = 0;
-        self.is_unanswered &= self.is_refused;
+        // From a mark it does not know who owns what, and its next claim may come too late.
+        let is_mark = matches!(request, Request::Mark { .. });
+        self.is_unanswered &= is_mark || self.is_refused;
         match (request, answer) {
             (_, Answer::Gone) => self.restore(),
             (_, Answer::Other) => self.over = Some(FleetError::Replaced),
