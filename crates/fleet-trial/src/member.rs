@@ -20,6 +20,8 @@ pub enum Fate {
     Finished {
         /// In so many frames it was without the store.
         blind_frames: u64,
+        /// It was asked to leave.
+        has_left: bool,
         /// For so many milliseconds it was not run, because it was frozen or the machine is busy.
         stalled_ms: u64,
     },
@@ -36,6 +38,7 @@ pub struct Member {
     lines: Receiver<String>,
     starts: PathBuf,
     number: Option<u16>,
+    has_left: bool,
     fate: Option<Fate>,
 }
 
@@ -48,7 +51,7 @@ impl Member {
         thread::spawn(move || {
             output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
-        Ok(Member { child, lines, starts, number: None, fate: None })
+        Ok(Member { child, lines, starts, number: None, has_left: false, fate: None })
     }
 
     /// Waits until it has joined and the run has started. Returns its number.
@@ -103,6 +106,7 @@ impl Member {
     /// # Errors
     /// If it has ended.
     pub fn leave(&mut self) -> Result<()> {
+        self.has_left = true;
         Ok(writeln!(self.child.stdin.as_ref().context("no input")?, "leave")?)
     }
 
@@ -124,7 +128,8 @@ impl Member {
                 ("finished", how) => {
                     let (blind, stalled) = how.split_once(' ').context("says too little")?;
                     let (blind_frames, stalled_ms) = (blind.parse()?, stalled.parse()?);
-                    self.end(Fate::Finished { blind_frames, stalled_ms });
+                    let has_left = self.has_left;
+                    self.end(Fate::Finished { blind_frames, has_left, stalled_ms });
                 }
                 ("failed", why) => self.end(Fate::Failed(why.to_owned())),
                 _ => eprintln!("node {:?}: {line}", self.number),

@@ -66,8 +66,9 @@ impl Outcome {
         let lives = |fate: &Fate| matches!(fate, Fate::Finished { .. });
         let living = self.nodes.iter().filter(|(_, fate, _)| lives(fate));
         let lost = living.filter_map(|(number, ..)| Some(self.node(*number)?.lost)).sum::<i64>();
-        let is_right =
-            lost == 0 && (account.unclaimed == 0 || !self.nodes.iter().any(|node| lives(&node.1)));
+        let stays = |fate: &Fate| matches!(fate, Fate::Finished { has_left: false, .. });
+        let is_claimed = account.unclaimed == 0 || !self.nodes.iter().any(|node| stays(&node.1));
+        let is_right = lost == 0 && is_claimed;
         ensure!(is_right, "living nodes lost: {}", self.summary());
         Ok(())
     }
