@@ -156,6 +156,8 @@ impl<C: LimitsOf<str>> Core<C> {
                 }
                 Ok(decision)
             }
+            // The store is there, and letting the request in could be too much.
+            Err(StoreError::Contended) => Err(StoreError::Contended.into()),
             Err(error) => self.without_store(key, question, error),
         }
     }

@@ -28,6 +28,8 @@ pub(crate) struct Decide<'a> {
     /// For tests: the store's time in microseconds.
     pub(crate) micros: Option<u64>,
     pub(crate) attempts: u32,
+    /// The store has answered a call already.
+    pub(crate) is_heard: bool,
 }
 
 /// What comes next.
@@ -57,7 +59,16 @@ pub(crate) struct More {
 
 impl<'a> Decide<'a> {
     pub(crate) fn new(plan: &'a Plan, key: &'a str, costs: &'a [u64]) -> Self {
-        Self { plan, key, costs, more: 0, share: 1, micros: None, attempts: ATTEMPTS }
+        Self {
+            plan,
+            key,
+            costs,
+            more: 0,
+            share: 1,
+            micros: None,
+            attempts: ATTEMPTS,
+            is_heard: false,
+        }
     }
 
     /// The call that decides.
@@ -87,6 +98,7 @@ impl<'a> Decide<'a> {
     /// # Errors
     /// [`StoreError::Foreign`], and [`StoreError::Contended`] if it goes on for too long.
     pub(crate) fn next(&mut self, answer: &Value) -> Result<Step, StoreError> {
+        self.is_heard = true;
         if let Value::Int(_) = answer {
             // Replaced, by this process or another one.
             return Ok(Step::Call(self.call()));
@@ -97,6 +109,15 @@ impl<'a> Decide<'a> {
             return self.carry(&before, now).map(Step::Call);
         }
         self.conclude(verdict == 1, now, more, &before).map(Step::Done)
+    }
+
+    /// Why a call has failed. A store that has answered before was not lost: there was no time left,
+    /// because the limits kept being changed.
+    pub(crate) fn failed(&self, error: StoreError) -> StoreError {
+        match error {
+            StoreError::Timeout if self.is_heard => StoreError::Contended,
+            error => error,
+        }
     }
 
     /// Carries the state of other limits over to these.

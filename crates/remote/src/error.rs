@@ -106,7 +106,8 @@ pub enum StoreError {
     /// What is there under the key is not what this crate has written.
     #[error("what the store has under that key is no state of limits: take another prefix")]
     Foreign,
-    /// The state kept being changed to other limits meanwhile.
+    /// The state kept being changed to other limits meanwhile. The store is not lost, so this is an
+    /// error whatever [`OnLoss`](crate::OnLoss) says. Nothing was counted.
     #[error("other processes keep changing the limits of that key")]
     Contended,
 }

@@ -53,7 +53,8 @@ use std::sync::Arc;
 ///
 /// # When the store is lost
 ///
-/// A decision takes at most [`Settings::timeout`](crate::Settings::timeout) and a tenth of it. Then
+/// A decision takes at most [`Settings::timeout`](crate::Settings::timeout), a tenth of it, and what
+/// the system's timers add. Then
 /// [`OnLoss`](crate::OnLoss) decides, and the decision counts as [`degraded`](Self::degraded). After
 /// two failures in a row the store is not asked, until a thread that tries to connect, again and
 /// again, has an answer. A decision is never asked for twice: a request whose answer is missing
@@ -199,7 +200,9 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         let mut conversation = self.core().conversation(question);
         let mut call = conversation.call();
         loop {
-            match conversation.next(&pool.call_by(&call, deadline)?)? {
+            let answer = pool.call_by(&call, deadline);
+            let answer = answer.map_err(|error| conversation.failed(error))?;
+            match conversation.next(&answer)? {
                 Step::Call(next) => call = next,
                 Step::Done(answer) => return Ok(answer),
             }

@@ -2,8 +2,14 @@
 
 use std::time::Duration;
 
-/// How patient a limiter is with its store. By default a decision takes at most about 12 ms, and two
-/// that the store fails, 25 ms in all, open the breaker.
+/// Nobody waits longer, and the clock can count it.
+const LONGEST: Duration = Duration::from_secs(3_600);
+
+/// How patient a limiter is with its store. Two decisions in a row that the store fails open the
+/// breaker.
+///
+/// A time is exact in tasks, but for a millisecond or two. In threads the system counts it: on Linux
+/// in ticks of its own, often of 4 ms, of which up to two come on top.
 ///
 /// ```
 /// use nanopace_remote::{Remote, Settings};
@@ -22,19 +28,19 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// How long a decision may take, all in all, or a tenth longer: 1 ms or more. What is not decided
-    /// then is decided without the store. 12.5 ms by default.
+    /// How long a decision may take, all in all, or a tenth longer: from 1 ms to an hour. What is not
+    /// decided then is decided without the store. 12.5 ms by default.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout.max(Duration::from_millis(1));
+        self.timeout = timeout.clamp(Duration::from_millis(1), LONGEST);
         self
     }
 
-    /// How long a connection may take to be made, in the background: 1 ms or more. One second by
-    /// default.
+    /// How long a connection may take to be made, in the background: from 1 ms to an hour. One second
+    /// by default.
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = timeout.max(Duration::from_millis(1));
+        self.connect_timeout = timeout.clamp(Duration::from_millis(1), LONGEST);
         self
     }
 

@@ -158,7 +158,9 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
         let mut conversation = self.keyed.core().conversation(question);
         let mut call = conversation.call();
         loop {
-            match conversation.next(&self.store.call_by(&call, deadline).await?)? {
+            let answer = self.store.call_by(&call, deadline).await;
+            let answer = answer.map_err(|error| conversation.failed(error))?;
+            match conversation.next(&answer)? {
                 Step::Call(next) => call = next,
                 Step::Done(answer) => return Ok(answer),
             }

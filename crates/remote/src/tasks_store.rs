@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::Notify;
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 /// The pauses between attempts to connect: the first, and the longest.
@@ -60,6 +61,8 @@ impl TaskStore {
     ) -> Result<Value, StoreError> {
         if self.breaker.is_open() {
             self.connect_in_background();
+            // A runtime may run only while decisions are made: this is its time to connect.
+            yield_now().await;
             return Err(StoreError::Broken);
         }
         let asked = timeout_at(deadline, self.ask(call)).await;

@@ -200,3 +200,23 @@ fn nothing_is_sent_while_the_breaker_is_open() {
         assert_eq!(users.decide_costs("bob", 0).unwrap().remaining(), 1000);
     }
 }
+
+/// A store that answers is not lost, however often others change the limits of a key meanwhile.
+#[test]
+fn limits_that_are_changed_all_the_time_let_no_more_in_than_the_highest() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let let_in = thread::scope(|scope| {
+            let callers: Vec<_> = (1..=3)
+                .map(|limit| {
+                    let limits =
+                        store(&server).limits(&format!("{limit}/h")).on_loss(OnLoss::Allow);
+                    let users = limits.build().unwrap();
+                    scope.spawn(move || (0..500).filter(|_| users.check("alice").is_ok()).count())
+                })
+                .collect();
+            callers.into_iter().map(|caller| caller.join().unwrap()).sum::<usize>()
+        });
+        assert!(let_in <= 3, "{let_in} with {engine}");
+    }
+}

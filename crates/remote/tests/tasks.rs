@@ -83,3 +83,23 @@ async fn until(what: &str, users: &AsyncRemoteKeyed, is_let_in: bool) {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
+
+/// A runtime that runs only while a decision is made finds the store again, too.
+#[test]
+fn a_runtime_that_stands_still_between_decisions_finds_the_store_again() {
+    for engine in Engine::installed() {
+        let mut server = Server::start(engine).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let store = Remote::lazy_with(&server.url(), Settings::default()).unwrap();
+        let users = AsyncRemoteKeyed::new(store.limits("1M/s").build().unwrap());
+        server.kill();
+        let is_broken = |rejected| rejected == RemoteRejected::Store(StoreError::Broken);
+        while !runtime.block_on(users.check("alice")).is_err_and(is_broken) {}
+        server.restart().unwrap();
+        let end = Instant::now() + Duration::from_secs(20);
+        while runtime.block_on(users.check("alice")).is_err() {
+            assert!(Instant::now() < end, "it is never asked again");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
