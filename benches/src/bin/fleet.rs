@@ -26,6 +26,9 @@ const SECONDS: u64 = 5;
 const FAULT_AFTER: Duration = Duration::from_secs(2);
 const FREEZE: Duration = Duration::from_millis(500);
 
+/// About as many as four nodes make claims.
+const PINGS: u32 = 200;
+
 /// A run to be measured.
 struct Trial {
     name: &'static str,
@@ -75,7 +78,7 @@ fn main() -> Outcome<()> {
         for trial in trials() {
             trial.run(engine)?;
         }
-        println!();
+        println!("\nThe store's processor for {PINGS} PINGs/s: {:.2} %\n", 100.0 * pinged(engine)?);
     }
     Ok(())
 }
@@ -155,6 +158,18 @@ impl Trial {
     }
 }
 
+/// What the store's processor takes for as many calls that do nothing, one at a time.
+fn pinged(engine: Engine) -> Outcome<f64> {
+    let server = Server::start(engine)?;
+    let mut connection = redis::Client::open(server.url())?.get_connection()?;
+    let (began, before) = (Instant::now(), cost(&server)?);
+    for _ in 0..3 * PINGS {
+        let _: () = connection.ping()?;
+        thread::sleep(Duration::from_secs(1) / PINGS);
+    }
+    Ok((cost(&server)?.processor - before.processor) / began.elapsed().as_secs_f64())
+}
+
 fn wait_for_start(control: &Control) -> Outcome<()> {
     let begun = Instant::now();
     while !control.status().is_ok_and(|status| status.has_started) {
@@ -208,4 +223,18 @@ fn node(url: &str, name: &str, rate: u64, nodes: u32) -> Outcome<()> {
     };
     node.finish(serde_json::to_vec(&seen)?)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_page_quotes_the_record() {
+        let record = include_str!("../../results/2026-11-23-fleet.txt");
+        let page = include_str!("../../../docs/FLEET.md");
+        let (_, numbers) = page.split_once("## In numbers").unwrap();
+        let rows = |text: &'static str| text.lines().filter(|line| line.starts_with('|'));
+        let quoted: Vec<&str> = rows(numbers).collect();
+        assert_eq!(quoted, rows(record).take(quoted.len()).collect::<Vec<_>>());
+        assert!(quoted.len() > 6);
+    }
 }

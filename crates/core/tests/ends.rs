@@ -5,7 +5,7 @@ mod common;
 use common::{SECOND, assert_balanced, build, drain, intended_ns, rate, span, strictness};
 use nanopace::{Ended, ManualClock, Pacer, PacerBuilder, Refused};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::task::{Wake, Waker};
 use std::thread;
 
@@ -157,7 +157,7 @@ fn a_sleeper_whose_slot_is_no_more_is_told() {
 #[test]
 fn threads_start_each_slot_once_and_no_other() {
     for strict in [0.0, 1.0] {
-        let clock = ManualClock::jumping();
+        let (clock, others) = (ManualClock::jumping(), AtomicU32::new(3));
         let builder = build("1M/s", &clock).strictness(strictness(strict)).slots(20_000);
         let pacer = builder.until(span(SECOND)).build();
         let all = |pacer: &Pacer| {
@@ -176,22 +176,29 @@ fn threads_start_each_slot_once_and_no_other() {
         };
         let by_claim = |pacer: &Pacer| {
             let mut starts = Vec::new();
-            while let Ok(mut claim) = pacer.claim() {
+            // When the others have ended, nobody pauses any more, and the clock stands still.
+            while let Ok(mut claim) = pacer.claim()
+                && others.load(Relaxed) > 0
+            {
                 starts.extend(claim.start().map(intended_ns));
             }
             starts
         };
+        let ended = |starts| {
+            others.fetch_sub(1, Relaxed);
+            starts
+        };
         let mut starts = thread::scope(|scope| {
             let threads = [
-                scope.spawn(|| all(&pacer)),
-                scope.spawn(|| all(&pacer)),
-                scope.spawn(|| by_lane(&pacer)),
+                scope.spawn(|| ended(all(&pacer))),
+                scope.spawn(|| ended(all(&pacer))),
+                scope.spawn(|| ended(by_lane(&pacer))),
                 scope.spawn(|| by_claim(&pacer)),
             ];
             threads.map(|thread| thread.join().expect("no panic")).concat()
         });
         // Another worker's lane or claim may have come back after all others were done.
-        starts.extend(drain(&pacer).into_iter().map(intended_ns));
+        starts.extend(all(&pacer));
         starts.sort_unstable();
         assert_eq!(starts.len(), 20_000);
         assert!(starts.windows(2).all(|pair| pair[0] < pair[1]));
