@@ -341,8 +341,8 @@ impl Pacer {
 
     /// As [`go_on_with_shape`](Pacer::go_on_with_shape), but slots are those of a load that has
     /// followed the new shape from its beginning: slot n of it starts when the shape says. For what
-    /// hears late of a change of a load that others follow too. Slots that have started stay as they
-    /// are.
+    /// hears late of a change of a load that others follow too. Slots that were due by the old shape
+    /// stay as they are.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -354,7 +354,7 @@ impl Pacer {
     /// for _ in 0..10 {
     ///     pacer.acquire()?; // slots 0 to 9
     /// }
-    /// clock.advance(Duration::from_millis(150)); // since 500 ms it is 20/s
+    /// clock.advance(Duration::from_millis(50)); // since 500 ms it is 20/s
     /// pacer.correct_shape("hold 10/s 500ms, hold 20/s 2s".parse()?);
     /// let grant = pacer.acquire()?; // slot 10, which was due at 750 ms
     /// assert_eq!((grant.intended_start() - began).as_millis(), 750);
