@@ -246,9 +246,10 @@ impl Schedule {
     pub(crate) fn correct_shape(&mut self, shape: Shape, now: i64) {
         let now = self.schedule_time(now);
         self.drop_paid(now);
-        self.load = shape.into();
+        self.history.correct(&shape, self.origin, now);
+        // A rate, too: only a curve can begin before its anchor.
+        self.load = Load::Shape(Box::new(shape));
         self.end = self.end.with_shape(self.load.end(self.origin).max(now));
-        self.history.correct(&self.pace(WHOLE), self.origin, now);
         self.rescale_catch_up(now);
     }
 

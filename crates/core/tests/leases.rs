@@ -194,3 +194,23 @@ fn a_lease_of_the_past_starts_late() {
     let waits: Vec<_> = iter::from_fn(|| pacer.try_acquire().ok()).map(Grant::wait_time).collect();
     assert_eq!(waits, [400, 200].map(Duration::from_millis));
 }
+
+/// Whatever the load was and is, slots that were due stay, and those behind start as the new load says.
+#[test]
+fn a_corrected_load_is_the_new_one_from_now_on() {
+    for old in ["hold 10/s 1s forever", "hold 10/s 100s", "ramp 10/s..10/s 100s"] {
+        for new in ["hold 20/s 1s forever", "hold 20/s 100s", "ramp 20/s..20/s 100s"] {
+            let clock = ManualClock::new();
+            let pacer = Pacer::shaped(old.parse().unwrap()).clock(clock.clone()).build();
+            clock.set(at(250_000_000)); // slots 0 to 2 are due
+            let mut held = pacer.claim().unwrap();
+            pacer.correct_shape(new.parse().unwrap());
+            assert_eq!(start(held.start()), Ok(0));
+            let starts: Vec<_> = iter::from_fn(|| start(pacer.try_acquire()).ok()).collect();
+            assert_eq!(starts, [100, 200, 150, 200, 250], "{old}, {new}");
+            clock.set(at(10_000_000_000));
+            let starts = iter::from_fn(|| start(pacer.try_acquire()).ok());
+            assert!(starts.eq((300..=10_000).step_by(50)), "{old}, {new}");
+        }
+    }
+}

@@ -137,8 +137,7 @@ fn add(
     for frame in chunk * CHUNK..((chunk + 1) * CHUNK).min(until) {
         for track in 0..tracks {
             let owner = whose.next().flatten();
-            *slots.entry(owner).or_default() +=
-                load.slots(frame, &std::iter::once(track).collect());
+            *slots.entry(owner).or_default() += load.slots_on(frame, track);
         }
     }
 }

@@ -575,7 +575,8 @@ impl Core {
     /// The change by which it takes part no more from a frame on for which others still ask.
     pub(crate) fn last_change(&mut self, now: u64) -> Change {
         let frame = self.frames().at(now + self.frames().frame_ns / 2) + 2;
-        let slot = self.load.first(frame);
+        // A pacer that has come further by an old load takes nothing before that.
+        let slot = self.load.first(frame.max(self.resumes));
         Change { frame, slot, leases: vec![Lease::nothing(u64::MAX)] }
     }
 

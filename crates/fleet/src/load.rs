@@ -90,20 +90,27 @@ impl Load {
             return 0;
         }
         let (first, end) = (self.first(frame), self.first(frame + 1));
-        self.between(first, end, tracks)
+        tracks.iter().map(|track| self.between(first, end, track)).sum()
+    }
+
+    /// How many slots lie on a track in a frame.
+    pub(crate) fn slots_on(&mut self, frame: u64, track: u32) -> u64 {
+        let (first, end) = (self.first(frame), self.first(frame + 1));
+        self.between(first, end, track)
     }
 
     /// How many slots lie on these tracks in a frame and before a moment in it.
     pub(crate) fn slots_by(&mut self, moment_ns: u64, tracks: &Tracks) -> u64 {
         let first = self.first(self.frames.at(moment_ns));
         let moment = Duration::from_nanos(moment_ns);
-        self.between(first, self.process.starts_before(moment, &self.shape, &all()), tracks)
+        let end = self.process.starts_before(moment, &self.shape, &all());
+        tracks.iter().map(|track| self.between(first, end, track)).sum()
     }
 
-    fn between(&self, first: u64, end: u64, tracks: &Tracks) -> u64 {
+    fn between(&self, first: u64, end: u64, track: u32) -> u64 {
         let cycle = u64::from(self.frames.tracks);
-        let before = |slot: u64, track: u32| (slot + cycle - 1 - u64::from(track)) / cycle;
-        tracks.iter().map(|track| before(end, track) - before(first, track)).sum()
+        let before = |slot: u64| (slot + cycle - 1 - u64::from(track)) / cycle;
+        before(end) - before(first)
     }
 
     /// The lease of these tracks in a frame.

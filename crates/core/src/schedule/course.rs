@@ -70,16 +70,11 @@ impl Course {
 
     /// The course at this pace that reaches the count 0 at `time`.
     pub(crate) fn starting(pace: &Pace, time: i64) -> Course {
-        // Slot 0 lies behind its anchor.
-        Course::behind(pace, 0_u64.wrapping_sub(1), time)
-    }
-
-    /// The course at this pace that reaches the count 0 at `time`, for slots behind a position.
-    pub(crate) fn behind(pace: &Pace, position: u64, time: i64) -> Course {
         match pace {
             &Pace::Scale(scale) => Course::Line(Line { time, position: 0, scale }),
             Pace::Shape { shape, origin, ratio_q32 } => {
-                let curve = Curve::new(shape, *origin, time, position, 0);
+                // Slot 0 lies behind its anchor.
+                let curve = Curve::new(shape, *origin, time, 0_u64.wrapping_sub(1), 0);
                 Course::Curve(curve.times(*ratio_q32).into())
             }
         }

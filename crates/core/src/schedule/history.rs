@@ -11,6 +11,7 @@ use super::line::Line;
 use super::slots::Slots;
 use crate::lease::Lease;
 use crate::position::{REACH, before, earlier, first_after, ticks_between};
+use crate::shape::Shape;
 use crate::shard::Shard;
 
 /// This many of the last pieces are kept as they are, because callers that are about to start, or
@@ -163,10 +164,11 @@ impl History {
         self.go_on(self.continued(pace, now), now);
     }
 
-    /// From `now` on the schedule goes as if it had done so at this pace since `origin`.
-    pub(crate) fn correct(&mut self, pace: &Pace, origin: i64, now: i64) {
+    /// From `now` on the schedule goes as if it had followed this shape since `origin`.
+    pub(crate) fn correct(&mut self, shape: &Shape, origin: i64, now: i64) {
         let position = self.current().position_at(now, &self.slots);
-        self.go_on(Course::behind(pace, position, origin), now);
+        let curve = Curve::new(shape, origin, origin, position, 0);
+        self.go_on(Course::Curve(curve.into()), now);
     }
 
     fn go_on(&mut self, course: Course, now: i64) {

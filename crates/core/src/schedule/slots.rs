@@ -99,8 +99,7 @@ impl Slots {
     }
 
     /// From the slot with the number `from` in the whole load on, this process has what is leased,
-    /// and nothing yet behind that. False if a slot there lies before `open`, which may not have
-    /// started.
+    /// and nothing yet behind that. False if a slot there lies before `open`: it may have started.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], open: u64) -> bool {
         let first = self.own_before(from);
         if self.number(open).is_some_and(|open| open > first) {

@@ -78,7 +78,7 @@ impl Tally {
         for frame in 0..until {
             let fired = self.frames.get(&frame).unwrap_or(&nothing);
             for (track, &fired) in (0..).zip(fired) {
-                let expected = load.slots(frame, &std::iter::once(track).collect());
+                let expected = load.slots_on(frame, track);
                 let lost = expected.saturating_sub(fired);
                 fates.expected += expected;
                 fates.fired += fired;
