@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::blind::WhenBlind;
-use crate::message::{Roster, State, Version};
+use crate::message::{Answer, Ask, Claimed, Roster, State, Take, Version};
 use std::time::Duration;
 
 const FRAME_NS: u64 = 20_000_000;

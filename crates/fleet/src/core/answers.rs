@@ -1,0 +1,186 @@
+//! What answers change.
+
+use super::Core;
+use crate::book::Stage;
+use crate::error::FleetError;
+use crate::message::{Answer, Ask, Claim, Claimed, Piece, Request, Take, Version};
+use crate::owners::Owners;
+use crate::tracks::Tracks;
+
+/// After an error a node asks again so much later.
+pub(crate) const RETRY_NS: u64 = 5_000_000;
+
+/// A node that has come too far by an old load sits out for so many frames at most.
+const SITS_OUT: u64 = 5_000;
+
+impl Core {
+    /// The store has not answered.
+    pub(crate) fn failed(&mut self, now: u64) {
+        self.asks_from = now + RETRY_NS;
+        self.is_unanswered = true;
+    }
+
+    /// The store has answered a claim by a clock that has been set: that is no answer, and asking again
+    /// at once does not help. When the run began by that clock is news.
+    pub(crate) fn refused(&mut self, claimed: &Claimed, now: u64) {
+        if self.run.origin_us != claimed.origin_us {
+            (self.run.origin_us, self.run.epoch) = (claimed.origin_us, claimed.epoch);
+        }
+        (self.is_unanswered, self.is_refused) = (true, true);
+        self.asks_from = now + self.frames().frame_ns;
+    }
+
+    /// The answer to the last request.
+    pub(crate) fn answered(
+        &mut self,
+        request: &Request,
+        answer: Answer,
+        now: u64,
+    ) -> Result<(), FleetError> {
+        self.asks_from = 0;
+        // From a mark it does not know who owns what, and its next claim may come too late.
+        let is_mark = matches!(request, Request::Mark { .. });
+        self.is_unanswered &= is_mark || self.is_refused;
+        match (request, answer) {
+            (_, Answer::Gone) => self.restore(),
+            (_, Answer::Other) => self.over = Some(FleetError::Replaced),
+            (Request::Claim(claim), Answer::Claimed(claimed)) => {
+                self.claimed(claim, claimed, now)?;
+            }
+            (Request::Mark { pieces, sequence, .. }, Answer::Pieces(clashes)) => {
+                self.answered = *sequence;
+                self.unmarked.drain(..pieces.len().min(self.unmarked.len()));
+                for clash in clashes {
+                    self.clash(&clash, now);
+                }
+            }
+            (Request::Restore { .. } | Request::Rebase { .. }, _) => self.urgent = None,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Tracks belong to others: it does not run them, if that can be helped.
+    fn clash(&mut self, clash: &Piece, now: u64) {
+        let is_in_time = now < self.frames().closes(clash.frame);
+        match self.book.entry(clash.frame).and_then(|entry| entry.tracks.as_mut()) {
+            Some(tracks) if is_in_time => {
+                *tracks = tracks.iter().filter(|&track| !clash.tracks.contains(track)).collect();
+            }
+            _ => self.clashes += self.load.slots(clash.frame, &clash.tracks),
+        }
+    }
+
+    fn claimed(&mut self, claim: &Claim, claimed: Claimed, now: u64) -> Result<(), FleetError> {
+        let knows_less = claimed.known < self.run.versions.len() as u64;
+        // A new epoch without another origin: somebody has filled the store again.
+        let is_refilled = claimed.epoch > self.run.epoch && claimed.origin_us == self.run.origin_us;
+        let is_repaired = is_refilled && !knows_less;
+        self.answered = claim.sequence;
+        (self.is_unanswered, self.is_refused) = (false, false);
+        self.run.origin_us = claimed.origin_us;
+        self.run.state = claimed.state;
+        self.run.floor = claimed.floor;
+        self.run.epoch = self.run.epoch.max(claimed.epoch);
+        if is_repaired {
+            self.mark_all();
+        }
+        if knows_less {
+            self.restore();
+        }
+        let known_until = claimed.versions.first().map_or(u64::MAX, |version| version.from);
+        let is_known = |frame: u64| frame < known_until;
+        // The store grants nothing to a node that has missed more than one version.
+        let is_granted = claimed.versions.len() <= 1 && !knows_less;
+        let asks = if is_granted { &claim.asks[..] } else { &[] };
+        for (ask, owners) in asks.iter().zip(claimed.owners) {
+            if is_known(ask.frame) {
+                self.owned(*ask, &owners, now);
+            }
+        }
+        if let Some(roster) = claimed.roster {
+            self.run.roster = roster;
+        }
+        self.change_load(claimed.versions, now)?;
+        self.blind.ended();
+        Ok(())
+    }
+
+    /// The owners of a frame that it has asked for.
+    fn owned(&mut self, ask: Ask, owners: &Owners, now: u64) {
+        let own = owners.of(self.node);
+        let is_closed = now >= self.frames().closes(ask.frame);
+        let is_below = ask.frame < self.run.floor;
+        let partition = self.partition(ask.frame);
+        let Some(entry) = self.book.entry(ask.frame) else { return };
+        if is_below && entry.tracks.is_none() {
+            // Nobody can claim it, so each node has its own.
+            let tracks: Tracks = partition.iter().chain(own.iter()).collect();
+            return self.runs_blind(ask.frame, tracks, Stage::Done);
+        }
+        if entry.tracks.is_none() && own.is_empty() && is_closed && ask.take != Take::Missed {
+            // It may have come too late.
+            return;
+        }
+        let known = entry.tracks.clone().unwrap_or_default();
+        if known.iter().any(|track| !own.contains(track)) && !entry.is_told {
+            entry.is_told = true;
+            self.unmarked.push_back(Piece { frame: ask.frame, tracks: known.clone() });
+        }
+        entry.stage = match ask.take {
+            Take::Own { .. } => Stage::Share,
+            Take::Share { .. } if entry.stage == Stage::Share => Stage::Rest,
+            _ => Stage::Done,
+        };
+        entry.tracks = Some(known.iter().chain(own.iter()).collect());
+    }
+
+    /// The load has other versions, the first of them from a frame on.
+    fn change_load(&mut self, versions: Vec<Version>, now: u64) -> Result<(), FleetError> {
+        let Some(from) = versions.first().map(|version| version.from) else { return Ok(()) };
+        let next = self.frames().at(now + self.frames().frame_ns / 8) + 1;
+        self.cut = Some(self.load.first(from.max(next)));
+        // What was run there by the old shape is not what the load has there.
+        let strays = self.book.take_back(from, next);
+        self.strays +=
+            strays.iter().map(|piece| self.load.slots(piece.frame, &piece.tracks)).sum::<u64>();
+        let come_to = if strays.is_empty() { 0 } else { self.load.first(next) };
+        self.unmarked.retain(|piece| !(from..next).contains(&piece.frame));
+        for version in versions {
+            self.load.set(&version)?;
+            self.run.versions.push(version);
+        }
+        self.book.forget_leases(from.max(next));
+        self.resumes = (next..next + SITS_OUT)
+            .find(|&frame| self.load.first(frame) >= come_to)
+            .unwrap_or(next + SITS_OUT);
+        self.is_told_of_end = false;
+        self.book.cut(self.end());
+        Ok(())
+    }
+
+    /// The store does not know what this node knows: it is told all of it.
+    fn restore(&mut self) {
+        self.urgent = Some(Request::Restore { node: self.node, run: Box::new(self.run.clone()) });
+        self.mark_all();
+    }
+
+    /// The store is told all that this node has, because it may not know it any more.
+    fn mark_all(&mut self) {
+        self.unmarked.clear();
+        self.clashes = 0;
+        self.book.tell_known();
+        for ran in self.book.past() {
+            for frame in ran.frames.clone().filter(|_| !ran.tracks.is_empty()) {
+                self.unmarked.push_back(Piece { frame, tracks: ran.tracks.clone() });
+            }
+        }
+        self.unmarked.extend(self.book.pieces(0));
+    }
+
+    /// The store's clock has been set by so much.
+    pub(crate) fn step(&mut self, step_us: i64) {
+        let (id, from_us) = (self.run.id.clone(), self.run.origin_us);
+        self.urgent = Some(Request::Rebase { id, from_us, to_us: from_us + step_us });
+    }
+}

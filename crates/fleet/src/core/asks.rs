@@ -1,0 +1,164 @@
+//! What is asked for, and when.
+
+use super::Core;
+use crate::book::{Entry, Stage};
+use crate::error::FleetError;
+use crate::frames::LEAD;
+use crate::message::{Ask, Claim, Request, Take};
+
+/// A node that has nothing to claim gives a sign of life after so many frames.
+const SIGN_FRAMES: u64 = 5;
+
+/// At most so many pieces are marked in one request.
+const MARKED: usize = 64;
+
+impl Core {
+    /// What is to be asked now. `is_late`: its oldest slot is more than a frame late.
+    pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
+        self.turn(now, is_late);
+        if now < self.asks_from || matches!(self.over, Some(FleetError::Replaced)) {
+            return None;
+        }
+        if self.urgent.is_some() || self.over.is_some() {
+            return self.repair();
+        }
+        // What it will run without having claimed it, before others do.
+        if self.unmarked.front().is_some_and(|piece| now < self.frames().closes(piece.frame)) {
+            return self.repair();
+        }
+        // While its clock is off, it would grant what this node does not take.
+        let asks = if self.is_refused { Vec::new() } else { self.asks(now, is_late) };
+        let sign = self.asked_at + SIGN_FRAMES * self.frames().frame_ns;
+        if asks.is_empty() && !self.is_refused && now < sign {
+            return self.repair();
+        }
+        self.asked_at = now;
+        Some(self.claim(asks, progress))
+    }
+
+    /// Claims nothing, but hears whether the store has forgotten something.
+    pub(crate) fn sign(&mut self, progress: &str) -> Request {
+        self.claim(Vec::new(), progress)
+    }
+
+    fn claim(&mut self, asks: Vec<Ask>, progress: &str) -> Request {
+        self.sequence += 1;
+        Request::Claim(Claim {
+            id: self.run.id.clone(),
+            node: self.node,
+            sequence: self.sequence,
+            answered: self.answered,
+            epoch: self.run.epoch,
+            versions: self.run.versions.len() as u64,
+            roster: self.run.roster.version,
+            progress: progress.to_owned(),
+            asks,
+        })
+    }
+
+    /// What the store has to be told, so that it knows what this node has.
+    pub(crate) fn repair(&mut self) -> Option<Request> {
+        if self.urgent.is_some() || self.unmarked.is_empty() {
+            return self.urgent.clone();
+        }
+        self.sequence += 1;
+        let pieces = self.unmarked.iter().take(MARKED).cloned().collect();
+        let (id, node, sequence) = (self.run.id.clone(), self.node, self.sequence);
+        let (answered, epoch) = (self.answered, self.run.epoch);
+        Some(Request::Mark { id, node, sequence, answered, epoch, pieces })
+    }
+
+    /// Opens frames and puts those away that are over.
+    pub(super) fn turn(&mut self, now: u64, is_late: bool) {
+        let open = self.opened(now).min(self.end());
+        if open > self.book.next() {
+            self.appetite =
+                if is_late { self.appetite / 2.0 } else { (self.appetite + 1.0 / 16.0).min(1.0) };
+        }
+        self.book.open(open);
+        self.book.pass(self.frames().at(now), &mut self.load);
+    }
+
+    /// The first frame that it does not ask for yet. Nodes ask one after the other, a little behind
+    /// the moment at which a frame opens, because clocks differ.
+    fn opened(&self, now: u64) -> u64 {
+        self.frames().at(now.saturating_sub(self.delay())) + LEAD + 1
+    }
+
+    fn delay(&self) -> u64 {
+        let (rank, nodes) = self.run.roster.rank(self.node);
+        let eighth = self.frames().frame_ns / 8;
+        eighth + 3 * eighth * u64::from(rank) / u64::from(nodes)
+    }
+
+    pub(super) fn asks(&self, now: u64, is_late: bool) -> Vec<Ask> {
+        let is_open = |entry: &&Entry| now < self.frames().closes(entry.frame);
+        let is_missed = |entry: &&Entry| {
+            entry.tracks.is_none()
+                || (entry.stage != Stage::Done && now < self.frames().begins(entry.frame))
+        };
+        let entries = self.book.entries().filter(|entry| is_open(entry) || is_missed(entry));
+        let due = entries.filter(|entry| self.due_at(entry.frame, entry.stage, is_late) <= now);
+        due.map(|entry| Ask {
+            frame: entry.frame,
+            take: match self.take(entry.frame, entry.stage) {
+                Take::Own { .. } | Take::Share { .. } if !is_open(&entry) => Take::Missed,
+                take => take,
+            },
+        })
+        .collect()
+    }
+
+    /// When a frame's stage is due; [`u64::MAX`] is never.
+    pub(super) fn due_at(&self, frame: u64, stage: Stage, is_late: bool) -> u64 {
+        let before =
+            |frames: u64| self.frames().begins(frame.saturating_sub(frames)) + self.delay();
+        match stage {
+            Stage::Own => before(LEAD),
+            Stage::Share | Stage::Rest if is_late => before(1) + self.frames().frame_ns / 8,
+            Stage::Share => before(LEAD - 1),
+            Stage::Rest => before(LEAD - 2),
+            Stage::Done => u64::MAX,
+        }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "within the number of tracks"
+    )]
+    pub(super) fn take(&self, frame: u64, stage: Stage) -> Take {
+        if frame < self.resumes {
+            return Take::Nothing;
+        }
+        let (rank, nodes) = self.run.roster.rank(self.node);
+        match stage {
+            Stage::Own => {
+                let own = self.frames().own(frame, rank, nodes).len();
+                Take::Own { rank, nodes, most: (self.appetite * own as f64).ceil() as u32 }
+            }
+            Stage::Share => Take::Share { nodes },
+            Stage::Rest => Take::Share { nodes: 1 },
+            Stage::Done => Take::Nothing,
+        }
+    }
+
+    /// When something is to be done next.
+    pub(crate) fn due(&self, now: u64) -> u64 {
+        let opens = self
+            .frames()
+            .begins((self.opened(now) - LEAD).max(self.book.next().saturating_sub(LEAD)))
+            + self.delay();
+        let opens = if self.book.next() < self.end() { opens } else { u64::MAX };
+        let sign = self.asked_at + SIGN_FRAMES * self.frames().frame_ns;
+        let marks = if self.unmarked.is_empty() && self.urgent.is_none() { u64::MAX } else { now };
+        let entries = self.book.entries().filter(|entry| now < self.frames().closes(entry.frame));
+        let stages = entries.map(|entry| self.due_at(entry.frame, entry.stage, false));
+        let asks = stages.chain([opens, sign, marks]).min().unwrap_or(u64::MAX);
+        let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
+        let closes = unknown.map(|entry| self.frames().closes(entry.frame));
+        let closes = closes.filter(|&closes| closes > now).min();
+        asks.max(self.asks_from).min(closes.unwrap_or(u64::MAX))
+    }
+}
