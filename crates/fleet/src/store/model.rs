@@ -1,13 +1,15 @@
 //! The store as plain data: what the scripts decide, without a server. For tests and simulations.
 //! The time is an argument, and nothing expires.
 
-use super::CHUNK;
+mod row;
+
 use crate::frames::LEAD;
 use crate::message::{
     Answer, Ask, Claim, Claimed, Join, NodeText, Piece, Reply, Request, Run, State, Take, Version,
 };
 use crate::owners::{NodeId, Owners};
-use std::collections::{BTreeMap, HashMap};
+use row::{Chunks, Row};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A store with one run, or none. Moments are microseconds of its clock.
@@ -15,8 +17,7 @@ use std::ops::Range;
 pub(crate) struct Model {
     stored: Option<Stored>,
     nodes: BTreeMap<NodeId, Told>,
-    /// By the number of the chunk.
-    owners: HashMap<u64, Vec<u8>>,
+    owners: Chunks,
 }
 
 #[derive(Debug)]
@@ -137,7 +138,6 @@ fn id(request: &Request) -> Option<&String> {
 }
 
 type Nodes = BTreeMap<NodeId, Told>;
-type Chunks = HashMap<u64, Vec<u8>>;
 
 impl Stored {
     fn decide(
@@ -457,48 +457,4 @@ fn pieces_of(mut frames: BTreeMap<u64, Vec<u32>>) -> Vec<Piece> {
 
 fn read(owners: &Chunks, chunks: &Range<u64>) -> Vec<Owners> {
     chunks.clone().map(|chunk| Owners(owners.get(&chunk).cloned().unwrap_or_default())).collect()
-}
-
-/// The owners of a frame: a part of a chunk, which is only as long as it has to be.
-struct Row<'a> {
-    chunk: &'a mut Vec<u8>,
-    first: usize,
-    tracks: u32,
-}
-
-impl Row<'_> {
-    fn new(owners: &mut Chunks, frame: u64, tracks: u32) -> Row<'_> {
-        let first = (frame % CHUNK) as usize * 2 * tracks as usize;
-        Row { chunk: owners.entry(frame / CHUNK).or_default(), first, tracks }
-    }
-
-    fn at(&self, track: u32) -> usize {
-        self.first + 2 * track as usize
-    }
-
-    fn owner(&self, track: u32) -> NodeId {
-        let pair = self.chunk.get(self.at(track)..self.at(track) + 2);
-        pair.map_or(0, |pair| NodeId::from_be_bytes([pair[0], pair[1]]))
-    }
-
-    /// The whole row is written, unless there is nothing to write.
-    fn set(&mut self, tracks: &[u32], node: NodeId) {
-        if tracks.is_empty() {
-            return;
-        }
-        let length = self.chunk.len().max(self.at(self.tracks));
-        self.chunk.resize(length, 0);
-        for &track in tracks {
-            let at = self.at(track);
-            self.chunk[at..at + 2].copy_from_slice(&node.to_be_bytes());
-        }
-    }
-
-    fn all(&self) -> Owners {
-        let end = self.at(self.tracks);
-        let known = self.chunk.get(self.first..end.min(self.chunk.len())).unwrap_or_default();
-        let mut all = known.to_vec();
-        all.resize(end - self.first, 0);
-        Owners(all)
-    }
 }
