@@ -83,4 +83,8 @@ impl Engine {
         let is_leased = self.timeline.lease(&*self.clock, from, leases);
         is_leased.then_some(()).ok_or(ShardError::TooLate)
     }
+
+    pub(crate) fn lease_rest(&self, from: u64, leases: &[Lease]) -> u64 {
+        self.timeline.lease_rest(&*self.clock, from, leases)
+    }
 }

@@ -437,6 +437,26 @@ impl Pacer {
         self.0.lease(from, leases)
     }
 
+    /// As [`lease`](Pacer::lease), but what may have started stays: the leases hold from `from` or from
+    /// the first slot behind that. Returns which slot that is.
+    ///
+    /// ```
+    /// use nanopace::{Lease, ManualClock, Pacer, Shard};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::jumping();
+    /// let pacer = Pacer::builder("10/s".parse()?).leased().clock(clock.clone()).build();
+    /// pacer.lease(0, &[Lease::of(Shard::new(0, 1)?, 8)])?;
+    /// clock.advance(Duration::from_millis(250)); // slots 0 to 2 are due
+    /// assert!(pacer.lease(1, &[Lease::nothing(u64::MAX)]).is_err());
+    /// assert_eq!(pacer.lease_rest(1, &[Lease::nothing(u64::MAX)]), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use = "slots before that one stay as they are"]
+    pub fn lease_rest(&self, from: u64, leases: &[Lease]) -> u64 {
+        self.0.lease_rest(from, leases)
+    }
+
     /// From now on late starts are treated with this [strictness](Strictness).
     ///
     /// What has started stays as it is. If time is owed under a burst ratio and the new strictness

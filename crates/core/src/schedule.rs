@@ -287,6 +287,18 @@ impl Schedule {
         self.history.lease(from, leases, open)
     }
 
+    /// As [`lease`](Schedule::lease), from `from` or from the first slot on that may be leased.
+    pub(crate) fn lease_rest(
+        &mut self,
+        from: u64,
+        leases: &[Lease],
+        lead_ns: i64,
+        now: i64,
+    ) -> u64 {
+        let open = first_after(self.due_within(lead_ns, now));
+        self.history.lease_rest(from, leases, open)
+    }
+
     pub(crate) fn set_strictness(&mut self, strictness: Strictness, now: i64) {
         self.policy.strictness = strictness;
         self.rescale_catch_up(self.schedule_time(now));

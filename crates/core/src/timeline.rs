@@ -329,6 +329,16 @@ impl Timeline {
         is_leased
     }
 
+    /// As [`lease`](Timeline::lease), from `from` or from the first slot on that may be leased.
+    pub(crate) fn lease_rest(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> u64 {
+        let mut leased_from = from;
+        let lead_ns = self.lead_ns.saturating_add(SKEW_NS);
+        self.change(clock, |schedule, now| {
+            leased_from = schedule.lease_rest(from, leases, lead_ns, now);
+        });
+        leased_from
+    }
+
     pub(crate) fn close(&self, clock: &dyn Clock) {
         self.enter().close(clock);
     }

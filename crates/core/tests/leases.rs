@@ -214,3 +214,33 @@ fn a_corrected_load_is_the_new_one_from_now_on() {
         }
     }
 }
+
+/// What has started by the old load is not leased again, and what is leased behind it starts as the
+/// new one says.
+#[test]
+fn a_load_that_is_corrected_to_less_goes_on_where_it_was() {
+    for (until, started_first) in [(20, 6), (26, 7)] {
+        let clock = ManualClock::new();
+        let pacer = leased("hold 20/s 100s", &clock);
+        let part = || Shard::new(2, 3).unwrap();
+        pacer.lease(0, &[Lease::of(part(), until)]).unwrap();
+        clock.set(at(1_000_000_000));
+        let started = iter::from_fn(|| start(pacer.try_acquire()).ok()).count();
+        let mut held = pacer.claim().unwrap();
+        pacer.lease(21, &[]).unwrap();
+        pacer.correct_shape("hold 10/s 100s".parse().unwrap());
+        assert_eq!(pacer.lease_rest(4, &[]), 21);
+        for now in [1_100_000_000, 1_500_000_000, 1_800_000_000] {
+            clock.set(at(now));
+            for from in [1, 11, 15] {
+                assert_eq!(pacer.lease(from, &[Lease::nothing(17)]), Err(ShardError::TooLate));
+            }
+            pacer.lease(21, &[Lease::of(part(), 30)]).unwrap(); // from 2.1 s on
+            assert!(held.start().is_err());
+        }
+        clock.set(at(2_900_000_000));
+        let rest = iter::from_fn(|| start(pacer.try_acquire()).ok());
+        let starts: Vec<_> = iter::once(start(held.start()).unwrap()).chain(rest).collect();
+        assert_eq!((started, &starts[..]), (started_first, &[2_300, 2_600, 2_900][..]));
+    }
+}

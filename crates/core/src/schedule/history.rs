@@ -10,7 +10,7 @@ use super::curve::Curve;
 use super::line::Line;
 use super::slots::Slots;
 use crate::lease::Lease;
-use crate::position::{REACH, before, earlier, first_after, ticks_between};
+use crate::position::{REACH, before, earlier, first_after, later, ticks_between};
 use crate::shape::Shape;
 use crate::shard::Shard;
 
@@ -244,7 +244,21 @@ impl History {
     /// See [`Slots::lease`].
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], open: u64) -> bool {
         self.revision += 1;
-        self.slots.lease(from, leases, open)
+        self.slots.lease(from, leases, self.open(open))
+    }
+
+    /// As [`lease`](History::lease), from `from` or from the first slot on that may be leased.
+    pub(crate) fn lease_rest(&mut self, from: u64, leases: &[Lease], open: u64) -> u64 {
+        let from = from.max(self.slots.first_open(self.open(open)));
+        self.lease(from, leases, open);
+        from
+    }
+
+    /// The first slot that may not have started, if those before `due` may have. Those that were due at
+    /// the last change may, too, even if the load has not come to them again.
+    fn open(&self, due: u64) -> u64 {
+        let changed = (self.pieces.len() > 1).then(|| first_after(self.current().anchor()));
+        changed.map_or(due, |changed| later(due, changed))
     }
 
     /// Bounds how much is remembered. Slots before `open` have been claimed and not given back.

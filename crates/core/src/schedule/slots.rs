@@ -116,6 +116,14 @@ impl Slots {
         true
     }
 
+    /// The number in the whole load of the first slot that may be leased, if slots before `open` may
+    /// have started.
+    pub(crate) fn first_open(&self, open: u64) -> u64 {
+        let number = self.number(open).unwrap_or(0);
+        let frontier = || self.stripes.last().map_or(number, |frontier| frontier.from);
+        self.global(number).unwrap_or_else(frontier)
+    }
+
     /// A stripe from the slot of this number on, or a longer last one.
     fn go_on(&mut self, from: u64, shard: Option<Shard>) {
         if self.stripes.last().is_none_or(|last| last.shard != shard) {
