@@ -111,6 +111,12 @@ impl Outcome {
         self.nodes.iter().map(|(_, fate, _)| stalled(fate)).max().unwrap_or(0)
     }
 
+    /// Whether all nodes were run in time, however much they had to do.
+    #[must_use]
+    pub fn was_calm(&self) -> bool {
+        self.stalled_ms() < CALM_MS
+    }
+
     /// In a line.
     #[must_use]
     pub fn summary(&self) -> String {

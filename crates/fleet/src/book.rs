@@ -99,6 +99,13 @@ impl Book {
         &self.past
     }
 
+    /// The tracks that the pacer had in a frame.
+    pub(crate) fn ran(&self, frame: u64) -> Option<&Tracks> {
+        let of_past = self.past.iter().rfind(|ran| ran.frames.contains(&frame));
+        let entry = || self.entries.iter().find(|entry| entry.frame == frame)?.leased.as_ref();
+        of_past.map(|ran| &ran.tracks).or_else(entry)
+    }
+
     /// The first frame whose tracks are known and not those of the pacer.
     pub(crate) fn changed(&self) -> Option<u64> {
         let is_changed = |entry: &&Entry| entry.tracks.is_some() && entry.tracks != entry.leased;
@@ -125,7 +132,8 @@ impl Book {
         }
     }
 
-    /// What was run in frames from `from` on and before `until`, which counts as run no more.
+    /// What the pacer had in frames from `from` on, which counts as run no more. It has nothing in
+    /// those before `until`, and is to be told again of those behind.
     pub(crate) fn take_back(&mut self, from: u64, until: u64) -> Vec<Piece> {
         let mut taken = Vec::new();
         for ran in &mut self.past {
@@ -133,11 +141,13 @@ impl Book {
             taken.extend(frames.map(|frame| Piece { frame, tracks: ran.tracks.clone() }));
             ran.frames.end = ran.frames.end.min(from.max(ran.frames.start));
         }
-        for entry in self.entries.iter_mut().filter(|entry| (from..until).contains(&entry.frame)) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.frame >= from) {
             let tracks = entry.leased.take().unwrap_or_default();
             taken.push(Piece { frame: entry.frame, tracks });
-            (entry.tracks, entry.leased) = (Some(Tracks::default()), Some(Tracks::default()));
-            entry.stage = Stage::Done;
+            if entry.frame < until {
+                (entry.tracks, entry.leased) = (Some(Tracks::default()), Some(Tracks::default()));
+                entry.stage = Stage::Done;
+            }
         }
         taken.retain(|piece| !piece.tracks.is_empty());
         taken
@@ -154,14 +164,6 @@ impl Book {
         if let Some(entry) = self.entry(frame) {
             entry.tracks = Some(entry.leased.get_or_insert_default().clone());
         }
-    }
-
-    /// The pacer has nothing of what comes from a frame on: the load has another shape there.
-    pub(crate) fn forget_leases(&mut self, from: u64) {
-        self.entries
-            .iter_mut()
-            .filter(|entry| entry.frame >= from)
-            .for_each(|entry| entry.leased = None);
     }
 
     /// What the pacer has in frames from `from` on.

@@ -68,7 +68,7 @@ impl Control {
     /// The run `name` at the store with the address `url`.
     ///
     /// # Errors
-    /// [`FleetError::Address`], [`FleetError::Name`] and [`FleetError::Store`].
+    /// [`FleetError::Address`], [`FleetError::Tls`] and [`FleetError::Name`].
     pub fn open(url: &str, name: &str) -> Result<Control, FleetError> {
         let store = RedisStore::new(url, checked_name(name)?)?;
         Ok(Control(Mutex::new(store)))
@@ -191,6 +191,9 @@ impl Control {
     ) -> Result<(), FleetError> {
         for _ in 0..TRIES {
             let Now { run, load, elapsed_ns } = self.started()?;
+            if run.state == State::Ended {
+                return Err(FleetError::Over);
+            }
             let latest = run.versions.last().map_or(0, |latest| latest.from);
             // A frame more, because the answer takes its time.
             let from = (run.frames.first_unopened(elapsed_ns) + 1).max(latest + 1);

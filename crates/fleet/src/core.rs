@@ -10,7 +10,7 @@ use crate::message::{Piece, Request, Run};
 use crate::owners::NodeId;
 use crate::tracks::Tracks;
 use nanopace::Lease;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 mod answers;
 mod asks;
@@ -21,6 +21,9 @@ pub(crate) use answers::RETRY_NS;
 
 /// A node that was frozen asks for frames that it has missed, but not for more than so many.
 const MISSED: u64 = 256;
+
+/// A node that has come too far by an old load sits out for so many frames at most.
+const SITS_OUT: u64 = 5_000;
 
 /// A node of a running run.
 #[derive(Debug)]
@@ -33,34 +36,41 @@ pub(crate) struct Core {
     sequence: u64,
     /// That of the last claim that was answered.
     answered: u64,
+    /// Its oldest slot is more than a frame late.
+    is_late: bool,
     /// Which part of its own tracks it claims: less than all of them while it is late.
     appetite: f64,
     /// To be asked before anything else.
     urgent: Option<Request>,
     /// Pieces that it has run and that the store may not know of.
     unmarked: VecDeque<Piece>,
-    /// Slots that were started and belong to another node.
-    clashes: u64,
+    /// Slots that were started and belong to another node, by frame.
+    clashes: BTreeMap<u64, u64>,
     /// Slots that were started by a load that was not in force any more.
     strays: u64,
     /// Nothing is asked before this moment.
     asks_from: u64,
     asked_at: u64,
-    /// The store has not answered the last request.
-    is_unanswered: bool,
-    /// It has answered the last claim by a clock that has been set.
-    is_refused: bool,
+    heard: Heard,
     /// Frames that it has run without knowing who owns what.
     blind_frames: u64,
     /// It has started slots of a load that was not in force any more, and its pacer has come so far
     /// that it has nothing before this frame.
     resumes: u64,
-    /// What its pacer has from this slot on was by a load that is not in force any more.
-    cut: Option<u64>,
+    cut: Option<Cut>,
     /// It takes part up to this frame.
     leaves: Option<u64>,
     is_told_of_end: bool,
     over: Option<FleetError>,
+}
+
+/// What came of the last request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heard {
+    Answer,
+    Nothing,
+    /// An answer to a claim by a clock that has been set.
+    Refused,
 }
 
 /// What the pacer has to be told.
@@ -71,6 +81,21 @@ pub(crate) struct Change {
     /// whose first slot this is.
     pub(crate) slot: u64,
     pub(crate) leases: Vec<Lease>,
+    /// Of what comes before it nothing else is leased, so it may as well be from a later slot on.
+    pub(crate) is_rest: bool,
+}
+
+/// The load has changed, from a frame on that may have begun. What the pacer has from there on was by
+/// the old load.
+#[derive(Debug)]
+pub(crate) struct Cut {
+    /// What it starts from this slot on by the new load would be wrong.
+    pub(crate) slot: u64,
+    /// What it had.
+    pieces: Vec<Piece>,
+    old: Load,
+    /// The first frame that it can take part in.
+    next: u64,
 }
 
 impl Core {
@@ -86,15 +111,15 @@ impl Core {
             blind,
             sequence: 0,
             answered: 0,
+            is_late: false,
             appetite: 1.0,
             urgent: None,
             unmarked: VecDeque::new(),
-            clashes: 0,
+            clashes: BTreeMap::new(),
             strays: 0,
             asks_from: 0,
             asked_at: 0,
-            is_unanswered: false,
-            is_refused: false,
+            heard: Heard::Answer,
             blind_frames: 0,
             resumes: 0,
             cut: None,
@@ -131,7 +156,7 @@ impl Core {
     }
 
     pub(crate) fn twice(&self) -> u64 {
-        self.clashes + self.strays
+        self.clashes.values().sum::<u64>() + self.strays
     }
 
     /// Slots that the pacer was given and that were due by now.
@@ -179,12 +204,13 @@ impl Core {
     /// has not asked in time, because it was frozen or its thread not run: it still can.
     pub(crate) fn settle(&mut self, now: u64, patience_ns: u64) {
         let frames = self.frames();
-        let latest = if self.is_unanswered { now + patience_ns } else { now };
+        let is_unanswered = self.heard != Heard::Answer;
+        let latest = if is_unanswered { now + patience_ns } else { now };
         let oldest = frames.at(now).saturating_sub(MISSED);
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
-        let closed = unknown.map(|entry| entry.frame).filter(|&frame| {
-            frames.closes(frame) <= latest && (self.is_unanswered || frame < oldest)
-        });
+        let closed = unknown
+            .map(|entry| entry.frame)
+            .filter(|&frame| frames.closes(frame) <= latest && (is_unanswered || frame < oldest));
         for frame in closed.collect::<Vec<u64>>() {
             // Others have claimed what was free in frames that have begun. But one that is blind
             // already may be a little late.
@@ -204,9 +230,34 @@ impl Core {
         }
     }
 
-    /// The pacer has nothing from this slot on, before it is told of another load.
-    pub(crate) fn cut(&mut self) -> Option<u64> {
+    /// What the pacer has to give up before it is told of another load.
+    pub(crate) fn cut(&mut self) -> Option<Cut> {
         self.cut.take()
+    }
+
+    /// The pacer has nothing from this slot on. What it has started by the old load is not what the
+    /// load has there.
+    pub(crate) fn came_to(&mut self, mut cut: Cut, slot: u64) {
+        let strays = cut.pieces.iter().map(|Piece { frame, tracks }| {
+            let (first, end) = (cut.old.first(*frame), cut.old.first(frame + 1).min(slot));
+            cut.old.slots_between(first.min(end), end, tracks)
+        });
+        let strays = strays.sum::<u64>();
+        self.strays += strays;
+        self.sit_out(cut.next, if strays == 0 { 0 } else { slot });
+    }
+
+    /// As [`came_to`](Core::came_to), for a pacer that has started whole frames.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(crate) fn came_to_a_frame(&mut self, mut cut: Cut) {
+        let slot = cut.old.first(cut.next);
+        self.came_to(cut, slot);
+    }
+
+    /// Takes part again when the load has come to this slot.
+    fn sit_out(&mut self, from: u64, slot: u64) {
+        let mut frames = from..from + SITS_OUT;
+        self.resumes = frames.find(|&frame| self.load.first(frame) >= slot).unwrap_or(frames.end);
     }
 
     /// What the pacer has to be told, if anything.
@@ -224,7 +275,8 @@ impl Core {
         if frame + leases.len() as u64 >= self.end() {
             leases.push(Lease::nothing(u64::MAX));
         }
-        Change { frame, slot: self.load.first(frame), leases }
+        let is_rest = frame >= self.book.next();
+        Change { frame, slot: self.load.first(frame), leases, is_rest }
     }
 
     /// What the pacer of a simulation is told.
@@ -237,8 +289,6 @@ impl Core {
     /// The pacer has taken a change, or it was too late for the change's first frame.
     pub(crate) fn told(&mut self, change: &Change, is_taken: bool) {
         if !is_taken {
-            // Behind the end of the load there is nothing to give up.
-            self.is_told_of_end |= change.frame >= self.book.next();
             return self.book.give_up(change.frame);
         }
         self.book.leased(change.frame);
@@ -247,10 +297,10 @@ impl Core {
 
     /// The change by which it takes part no more from a frame on for which others still ask.
     pub(crate) fn last_change(&mut self, now: u64) -> Change {
-        let frame = self.frames().at(now + self.frames().frame_ns / 2) + 2;
-        // A pacer that has come further by an old load takes nothing before that.
-        let slot = self.load.first(frame.max(self.resumes));
-        Change { frame, slot, leases: vec![Lease::nothing(u64::MAX)] }
+        let frame = self.frames().at(now + self.frames().frame_ns / 2) + 3;
+        let (slot, leases) = (self.load.first(frame), vec![Lease::nothing(u64::MAX)]);
+        // A pacer that has come further by an old load has nothing there.
+        Change { frame, slot, leases, is_rest: frame < self.resumes }
     }
 
     /// The pacer has taken the [last change](Core::last_change). What it had behind that goes back.

@@ -1,7 +1,7 @@
 //! The thread of a node: asks the store, and gives the pacer what the node has.
 
 use crate::clock::{Leader, RunClock, Sample};
-use crate::core::Core;
+use crate::core::{Change, Core};
 use crate::error::FleetError;
 use crate::message::{Answer, Request};
 use crate::node::{Command, Shared};
@@ -49,7 +49,13 @@ impl<S: Store> Driver<S> {
                     return;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => {
+                    // The last word of a node that was dropped.
+                    let progress = self.progress(self.clock.now_ns()).text();
+                    let sign = self.core.sign(&progress);
+                    let _ = self.exchange(&sign);
+                    return;
+                }
             }
         }
     }
@@ -80,10 +86,10 @@ impl<S: Store> Driver<S> {
         let sample = Sample { sent_ns, received_ns, store_us: reply.now_us };
         let is_last = matches!(reply.answer, Answer::Finished { is_last: true });
         take_in(&mut self.core, &mut self.leader, &self.clock, request, reply.answer, sample)?;
-        if let Some(slot) = self.core.cut() {
-            // Fails only if the thread was not run meanwhile: then some of it starts.
-            let _ = self.pacer.lease(slot, &[]);
-            self.pacer.correct_shape(self.core.load().shape().clone());
+        if let Some(cut) = self.core.cut() {
+            let slot = self.pacer.lease_rest(cut.slot, &[]);
+            self.core.came_to(cut, slot);
+            self.pacer.correct_shape(self.core.load().followed()?);
         }
         Ok(is_last)
     }
@@ -92,9 +98,17 @@ impl<S: Store> Driver<S> {
     /// started, is lost.
     fn tell(&mut self) {
         while let Some(change) = self.core.change() {
-            let is_taken = self.pacer.lease(change.slot, &change.leases).is_ok();
+            let is_taken = self.is_taken(&change);
             self.core.told(&change, is_taken);
         }
+    }
+
+    fn is_taken(&self, change: &Change) -> bool {
+        if change.is_rest {
+            let _ = self.pacer.lease_rest(change.slot, &change.leases);
+            return true;
+        }
+        self.pacer.lease(change.slot, &change.leases).is_ok()
     }
 
     fn progress(&mut self, now: u64) -> Progress {
@@ -116,7 +130,7 @@ impl<S: Store> Driver<S> {
         let last = loop {
             let last = self.core.last_change(self.clock.now_ns());
             // Otherwise the frame has begun just now.
-            if self.pacer.lease(last.slot, &last.leases).is_ok() {
+            if self.is_taken(&last) {
                 break last;
             }
         };

@@ -9,9 +9,17 @@ use thiserror::Error;
 pub enum FleetError {
     /// The text is no address of a store.
     #[error(
-        "that is no address of a store: write redis://HOST:PORT/, or rediss:// for TLS, with :PASSWORD@ before the host if there is one"
+        "that is no address of a store: write redis://HOST:PORT/, or rediss:// for TLS, with :PASSWORD@ before the host if there is one, and %23 for # in it"
     )]
     Address,
+    /// The address asks for TLS, which was not built in.
+    #[error("rediss:// asks for TLS: build nanopace-fleet with its feature tls")]
+    Tls,
+    /// The store does not let the user in.
+    #[error(
+        "the store's password is wrong, missing or not asked for: write redis://:PASSWORD@HOST:PORT/, with USER before the colon if there is one"
+    )]
+    Password,
     /// The store can't be reached, or does not answer.
     #[error("the store does not answer: {0}")]
     Store(String),

@@ -6,8 +6,8 @@ use crate::core::{Core, RETRY_NS};
 use crate::driver::Driver;
 use crate::error::FleetError;
 use crate::frames::{FRAME, Frames};
-use crate::load::head_frames;
-use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State};
+use crate::load::{Load, head_frames};
+use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State, Version};
 use crate::node::{Node, Shared};
 use crate::owners::NodeId;
 use crate::store::{RedisStore, Store};
@@ -78,7 +78,7 @@ impl Fleet {
     /// or `rediss://` with the feature `tls`.
     ///
     /// # Errors
-    /// [`FleetError::Address`] and [`FleetError::Name`].
+    /// [`FleetError::Address`], [`FleetError::Tls`] and [`FleetError::Name`].
     pub fn new(url: &str, name: &str) -> Result<Fleet, FleetError> {
         RedisStore::new(url, name)?;
         Ok(Fleet {
@@ -204,6 +204,11 @@ impl Fleet {
             seed: self.arrivals.1,
         });
         let frames = Frames::sized(self.frame, trip, self.nodes);
+        if let Some(LoadText { shape, arrivals, seed }) = &load {
+            // What can't be read must not become a run.
+            let version = Version { from: 0, shape: shape.clone(), rest: None };
+            Load::new(frames, arrivals, *seed, &version)?;
+        }
         let join = Join {
             name: self.name.clone(),
             id: format!("{:016x}", fastrand::u64(..)),
@@ -238,8 +243,9 @@ impl Fleet {
         let blind = Blind::new(self.blind.0, self.blind.1);
         let now = run_ns + (clock.base_ns() - base_ns);
         let core = Core::new(id, run, blind, now)?;
-        let builder = Pacer::shaped(core.load().shape().clone()).arrivals(core.load().arrivals()?);
+        let builder = Pacer::shaped(core.load().followed()?).arrivals(core.load().arrivals()?);
         let pacer = (self.build)(builder).leased().clock(clock.clone()).build();
+        store.keep_for(core.load().shape().duration());
         clock.start(base_ns, run_ns);
         let (commands, receiver) = channel();
         let shared = Arc::new(Shared::new(core.run()));

@@ -41,16 +41,18 @@ impl Load {
         })
     }
 
-    /// A new version of it.
-    pub(crate) fn set(&mut self, version: &Version) -> Result<(), FleetError> {
-        self.shape = with_head(self.frames, &version.shape)?;
-        self.rest = version.rest.as_deref().map(parse).transpose()?;
-        self.known.clear();
-        Ok(())
-    }
-
     pub(crate) fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    /// What a pacer follows: its slots end with its leases, because a load that has no slot left may
+    /// be changed until its end.
+    pub(crate) fn followed(&self) -> Result<Shape, FleetError> {
+        let shape = self.shape.clone();
+        match shape.duration() {
+            Some(_) => Ok(shape.then(Shape::constant(Level::ZERO))?),
+            None => Ok(shape),
+        }
     }
 
     pub(crate) fn is_paused(&self) -> bool {
@@ -77,11 +79,16 @@ impl Load {
         if let Some(&(_, first)) = self.known.iter().find(|&&(known, _)| known == frame) {
             return first;
         }
-        let begins = Duration::from_nanos(self.frames.begins(frame));
-        let first = self.process.starts_before(begins, &self.shape, &all());
+        let first = self.slot_at(self.frames.begins(frame));
         self.known.truncate(15);
         self.known.insert(0, (frame, first));
         first
+    }
+
+    /// The number of the first slot at a moment or behind it.
+    pub(crate) fn slot_at(&self, moment_ns: u64) -> u64 {
+        let moment = Duration::from_nanos(moment_ns);
+        self.process.starts_before(moment, &self.shape, &all())
     }
 
     /// How many slots lie on these tracks in a frame.
@@ -90,7 +97,7 @@ impl Load {
             return 0;
         }
         let (first, end) = (self.first(frame), self.first(frame + 1));
-        tracks.iter().map(|track| self.between(first, end, track)).sum()
+        self.slots_between(first, end, tracks)
     }
 
     /// How many slots lie on a track in a frame.
@@ -102,8 +109,11 @@ impl Load {
     /// How many slots lie on these tracks in a frame and before a moment in it.
     pub(crate) fn slots_by(&mut self, moment_ns: u64, tracks: &Tracks) -> u64 {
         let first = self.first(self.frames.at(moment_ns));
-        let moment = Duration::from_nanos(moment_ns);
-        let end = self.process.starts_before(moment, &self.shape, &all());
+        self.slots_between(first, self.slot_at(moment_ns), tracks)
+    }
+
+    /// How many slots from `first` on and before `end` lie on these tracks.
+    pub(crate) fn slots_between(&self, first: u64, end: u64, tracks: &Tracks) -> u64 {
         tracks.iter().map(|track| self.between(first, end, track)).sum()
     }
 

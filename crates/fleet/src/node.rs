@@ -98,7 +98,7 @@ impl Node {
     /// the node leaves.
     ///
     /// Its schedule belongs to the run. Change it by [`Control`](crate::Control); what you change here
-    /// changes this node alone, and then the account does not close.
+    /// changes this node alone, and then its slots are not those of the run.
     #[must_use]
     pub fn pacer(&self) -> &Pacer {
         &self.pacer
@@ -129,7 +129,7 @@ impl Node {
     }
 
     /// Takes part no more: the slots of frames that others still ask for go back, and other nodes get
-    /// them. Callers get the slots of one or two frames more, and then [`Ended::Finished`](nanopace::Ended::Finished).
+    /// them. Callers get the slots of two or three frames more, and then [`Ended::Finished`](nanopace::Ended::Finished).
     /// Then call [`finish`](Node::finish).
     ///
     /// # Errors

@@ -74,6 +74,48 @@ fn the_rate_is_changed_while_a_node_is_cut_off() -> Result<()> {
     })
 }
 
+/// A node that does not know that the load has ended starts what there is not. Each start counts once.
+#[test]
+fn the_run_is_stopped_while_a_node_is_cut_off() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let proxy = Proxy::start(server.address())?;
+        let urls = [&server.url()[..], &proxy.url(), &server.url()];
+        let trial = Trial::begin_at(program(), &server.url(), "hold 500/s 9s", &urls, &[])?;
+        trial.until(300);
+        proxy.cut(NewConnections::Refused);
+        trial.until(400);
+        trial.control().stop()?;
+        trial.until(1000);
+        proxy.mend()?;
+        let outcome = end(trial)?;
+        all_started(&outcome, 0);
+        let started_twice = outcome.truth.repeated() + outcome.truth.strays;
+        assert!(started_twice > 20, "{}", outcome.summary());
+        if outcome.had_time(0) {
+            assert_eq!(outcome.account.twice(), started_twice, "{}", outcome.summary());
+        }
+        Ok(())
+    })
+}
+
+/// A load that has no slot for hours goes on until its end.
+#[test]
+fn a_rate_of_almost_nothing_does_not_end_the_run() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let trial = begin(&server, "hold 500/s 2s", 2)?;
+        trial.until(300);
+        trial.control().set_rate("1/h".parse()?)?;
+        trial.until(900);
+        trial.control().set_rate("400/s".parse()?)?;
+        let outcome = end(trial)?;
+        all_started(&outcome, 0);
+        assert!((400..700).contains(&outcome.account.expected), "{}", outcome.summary());
+        Ok(())
+    })
+}
+
 #[test]
 fn many_change_a_run_at_once() -> Result<()> {
     each_engine(|engine| {

@@ -1,23 +1,24 @@
 //! What answers change.
 
-use super::Core;
+use super::{Core, Cut, Heard};
 use crate::book::Stage;
 use crate::error::FleetError;
+use crate::load::Load;
 use crate::message::{Answer, Ask, Claim, Claimed, Piece, Request, Take, Version};
 use crate::owners::Owners;
 use crate::tracks::Tracks;
+use std::mem;
 
 /// After an error a node asks again so much later.
 pub(crate) const RETRY_NS: u64 = 5_000_000;
-
-/// A node that has come too far by an old load sits out for so many frames at most.
-const SITS_OUT: u64 = 5_000;
 
 impl Core {
     /// The store has not answered.
     pub(crate) fn failed(&mut self, now: u64) {
         self.asks_from = now + RETRY_NS;
-        self.is_unanswered = true;
+        if self.heard == Heard::Answer {
+            self.heard = Heard::Nothing;
+        }
     }
 
     /// The store has answered a claim by a clock that has been set: that is no answer, and asking again
@@ -26,7 +27,7 @@ impl Core {
         if self.run.origin_us != claimed.origin_us {
             (self.run.origin_us, self.run.epoch) = (claimed.origin_us, claimed.epoch);
         }
-        (self.is_unanswered, self.is_refused) = (true, true);
+        self.heard = Heard::Refused;
         self.asks_from = now + self.frames().frame_ns;
     }
 
@@ -40,7 +41,9 @@ impl Core {
         self.asks_from = 0;
         // From a mark it does not know who owns what, and its next claim may come too late.
         let is_mark = matches!(request, Request::Mark { .. });
-        self.is_unanswered &= is_mark || self.is_refused;
+        if self.heard == Heard::Nothing && !is_mark {
+            self.heard = Heard::Answer;
+        }
         match (request, answer) {
             (_, Answer::Gone) => self.restore(),
             (_, Answer::Other) => self.over = Some(FleetError::Replaced),
@@ -61,13 +64,18 @@ impl Core {
     }
 
     /// Tracks belong to others: it does not run them, if that can be helped.
-    fn clash(&mut self, clash: &Piece, now: u64) {
+    pub(super) fn clash(&mut self, clash: &Piece, now: u64) {
         let is_in_time = now < self.frames().closes(clash.frame);
         match self.book.entry(clash.frame).and_then(|entry| entry.tracks.as_mut()) {
             Some(tracks) if is_in_time => {
                 *tracks = tracks.iter().filter(|&track| !clash.tracks.contains(track)).collect();
             }
-            _ => self.clashes += self.load.slots(clash.frame, &clash.tracks),
+            _ => {
+                let ran = self.book.ran(clash.frame).cloned().unwrap_or_default();
+                let both = ran.iter().filter(|&track| clash.tracks.contains(track)).collect();
+                let slots = self.load.slots(clash.frame, &both);
+                *self.clashes.entry(clash.frame).or_default() += slots;
+            }
         }
     }
 
@@ -77,7 +85,7 @@ impl Core {
         let is_refilled = claimed.epoch > self.run.epoch && claimed.origin_us == self.run.origin_us;
         let is_repaired = is_refilled && !knows_less;
         self.answered = claim.sequence;
-        (self.is_unanswered, self.is_refused) = (false, false);
+        self.heard = Heard::Answer;
         self.run.origin_us = claimed.origin_us;
         self.run.state = claimed.state;
         self.run.floor = claimed.floor;
@@ -137,23 +145,16 @@ impl Core {
 
     /// The load has other versions, the first of them from a frame on.
     fn change_load(&mut self, versions: Vec<Version>, now: u64) -> Result<(), FleetError> {
-        let Some(from) = versions.first().map(|version| version.from) else { return Ok(()) };
-        let next = self.frames().at(now + self.frames().frame_ns / 8) + 1;
-        self.cut = Some(self.load.first(from.max(next)));
-        // What was run there by the old shape is not what the load has there.
-        let strays = self.book.take_back(from, next);
-        self.strays +=
-            strays.iter().map(|piece| self.load.slots(piece.frame, &piece.tracks)).sum::<u64>();
-        let come_to = if strays.is_empty() { 0 } else { self.load.first(next) };
+        let (Some(first), Some(last)) = (versions.first(), versions.last()) else { return Ok(()) };
+        let (from, run) = (first.from, &self.run);
+        let next = self.frames().at(now + self.frames().frame_ns / 2) + 1;
+        let slot = self.load.first(from).max(self.load.slot_at(now));
+        let new = Load::new(run.frames, &run.arrivals, run.seed, last)?;
+        let old = mem::replace(&mut self.load, new);
+        self.cut = Some(Cut { slot, pieces: self.book.take_back(from, next), old, next });
+        self.clashes.retain(|&frame, _| frame < from);
         self.unmarked.retain(|piece| !(from..next).contains(&piece.frame));
-        for version in versions {
-            self.load.set(&version)?;
-            self.run.versions.push(version);
-        }
-        self.book.forget_leases(from.max(next));
-        self.resumes = (next..next + SITS_OUT)
-            .find(|&frame| self.load.first(frame) >= come_to)
-            .unwrap_or(next + SITS_OUT);
+        self.run.versions.extend(versions);
         self.is_told_of_end = false;
         self.book.cut(self.end());
         Ok(())
@@ -168,7 +169,7 @@ impl Core {
     /// The store is told all that this node has, because it may not know it any more.
     fn mark_all(&mut self) {
         self.unmarked.clear();
-        self.clashes = 0;
+        self.clashes.clear();
         self.book.tell_known();
         for ran in self.book.past() {
             for frame in ran.frames.clone().filter(|_| !ran.tracks.is_empty()) {

@@ -1,6 +1,6 @@
 //! What is asked for, and when.
 
-use super::Core;
+use super::{Core, Heard};
 use crate::book::{Entry, Stage};
 use crate::error::FleetError;
 use crate::frames::LEAD;
@@ -15,7 +15,8 @@ const MARKED: usize = 64;
 impl Core {
     /// What is to be asked now. `is_late`: its oldest slot is more than a frame late.
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
-        self.turn(now, is_late);
+        self.is_late = is_late;
+        self.turn(now);
         if now < self.asks_from || matches!(self.over, Some(FleetError::Replaced)) {
             return None;
         }
@@ -27,9 +28,10 @@ impl Core {
             return self.repair();
         }
         // While its clock is off, it would grant what this node does not take.
-        let asks = if self.is_refused { Vec::new() } else { self.asks(now, is_late) };
+        let is_refused = self.heard == Heard::Refused;
+        let asks = if is_refused { Vec::new() } else { self.asks(now) };
         let sign = self.asked_at + SIGN_FRAMES * self.frames().frame_ns;
-        if asks.is_empty() && !self.is_refused && now < sign {
+        if asks.is_empty() && !is_refused && now < sign {
             return self.repair();
         }
         self.asked_at = now;
@@ -69,11 +71,14 @@ impl Core {
     }
 
     /// Opens frames and puts those away that are over.
-    pub(super) fn turn(&mut self, now: u64, is_late: bool) {
+    pub(super) fn turn(&mut self, now: u64) {
         let open = self.opened(now).min(self.end());
         if open > self.book.next() {
-            self.appetite =
-                if is_late { self.appetite / 2.0 } else { (self.appetite + 1.0 / 16.0).min(1.0) };
+            self.appetite = if self.is_late {
+                self.appetite / 2.0
+            } else {
+                (self.appetite + 1.0 / 16.0).min(1.0)
+            };
         }
         self.book.open(open);
         self.book.pass(self.frames().at(now), &mut self.load);
@@ -91,14 +96,14 @@ impl Core {
         eighth + 3 * eighth * u64::from(rank) / u64::from(nodes)
     }
 
-    pub(super) fn asks(&self, now: u64, is_late: bool) -> Vec<Ask> {
+    pub(super) fn asks(&self, now: u64) -> Vec<Ask> {
         let is_open = |entry: &&Entry| now < self.frames().closes(entry.frame);
         let is_missed = |entry: &&Entry| {
             entry.tracks.is_none()
                 || (entry.stage != Stage::Done && now < self.frames().begins(entry.frame))
         };
         let entries = self.book.entries().filter(|entry| is_open(entry) || is_missed(entry));
-        let due = entries.filter(|entry| self.due_at(entry.frame, entry.stage, is_late) <= now);
+        let due = entries.filter(|entry| self.due_at(entry.frame, entry.stage) <= now);
         due.map(|entry| Ask {
             frame: entry.frame,
             take: match self.take(entry.frame, entry.stage) {
@@ -109,15 +114,17 @@ impl Core {
         .collect()
     }
 
-    /// When a frame's stage is due; [`u64::MAX`] is never.
-    pub(super) fn due_at(&self, frame: u64, stage: Stage, is_late: bool) -> u64 {
-        let before =
-            |frames: u64| self.frames().begins(frame.saturating_sub(frames)) + self.delay();
+    /// When a frame's stage is due; [`u64::MAX`] is never. A node that is late leaves what is not its
+    /// own to others, as long as there is time.
+    pub(super) fn due_at(&self, frame: u64, stage: Stage) -> u64 {
+        let frames_before = |frames: u64| self.frames().begins(frame.saturating_sub(frames));
+        let eighth = self.frames().frame_ns / 8;
         match stage {
-            Stage::Own => before(LEAD),
-            Stage::Share | Stage::Rest if is_late => before(1) + self.frames().frame_ns / 8,
-            Stage::Share => before(LEAD - 1),
-            Stage::Rest => before(LEAD - 2),
+            Stage::Own => frames_before(LEAD) + self.delay(),
+            Stage::Share if self.is_late => frames_before(1) + self.delay(),
+            Stage::Rest if self.is_late => frames_before(1) + 5 * eighth,
+            Stage::Share => frames_before(LEAD - 1) + self.delay(),
+            Stage::Rest => frames_before(LEAD - 2) + self.delay(),
             Stage::Done => u64::MAX,
         }
     }
@@ -138,7 +145,8 @@ impl Core {
                 let own = self.frames().own(frame, rank, nodes).len();
                 Take::Own { rank, nodes, most: (self.appetite * own as f64).ceil() as u32 }
             }
-            Stage::Share => Take::Share { nodes },
+            // They ask one after the other, so the last one takes what is left.
+            Stage::Share => Take::Share { nodes: nodes - rank },
             Stage::Rest => Take::Share { nodes: 1 },
             Stage::Done => Take::Nothing,
         }
@@ -154,7 +162,7 @@ impl Core {
         let sign = self.asked_at + SIGN_FRAMES * self.frames().frame_ns;
         let marks = if self.unmarked.is_empty() && self.urgent.is_none() { u64::MAX } else { now };
         let entries = self.book.entries().filter(|entry| now < self.frames().closes(entry.frame));
-        let stages = entries.map(|entry| self.due_at(entry.frame, entry.stage, false));
+        let stages = entries.map(|entry| self.due_at(entry.frame, entry.stage));
         let asks = stages.chain([opens, sign, marks]).min().unwrap_or(u64::MAX);
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
         let closes = unknown.map(|entry| self.frames().closes(entry.frame));

@@ -171,6 +171,9 @@ impl Machine {
         };
         take_in(core, &mut self.leader, &self.clock, &request, answer, sample)
             .expect("versions can be read");
+        if let Some(cut) = core.cut() {
+            core.came_to_a_frame(cut);
+        }
     }
 
     pub(super) fn failed(&mut self) {
@@ -186,7 +189,7 @@ impl Machine {
         let now = self.clock.now_ns();
         let Phase::Running(core) = &mut self.phase else { return u64::MAX };
         while let Some(change) = core.change() {
-            let is_taken = self.pacer.lease(change.frame, core.known(&change));
+            let is_taken = self.pacer.lease(change.frame, core.known(&change)) || change.is_rest;
             core.told(&change, is_taken);
         }
         core.due(now).saturating_sub(now)

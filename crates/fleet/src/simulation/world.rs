@@ -277,7 +277,8 @@ impl<'a> World<'a> {
         let request = Request::Change { id: run.id, known, version: version.clone() };
         let (reply, _) = self.queue.take(&request, at_ns);
         assert_eq!(reply.answer, Answer::Done, "the change was taken");
-        begun.load.set(&version).expect("a load");
+        let load = Load::new(run.frames, &run.arrivals, run.seed, &version);
+        begun.load = load.expect("a load");
     }
 
     /// All nodes that are there say that they are done, over a network that is well.

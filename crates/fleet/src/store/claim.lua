@@ -46,9 +46,10 @@ local function claim(run)
   local node, sequence, versions = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
   local last = redis.call('HMGET', NODES, 'q' .. node, 'f' .. node)
   local known = tonumber(last[1] or 0)
-  local is_fresh = sequence > known and not last[2]
+  local is_fresh = sequence > known
   compare(run, known, tonumber(ARGV[9]), tonumber(ARGV[10]))
-  if is_fresh then
+  -- A node that has left tells what it starts until it gives its results.
+  if is_fresh and not (last[2] and redis.call('HEXISTS', KEYS[4], node) == 1) then
     hear(run, node, 'q' .. node, ARGV[5], 'p' .. node, ARGV[8])
   end
   local news = {}
@@ -62,7 +63,7 @@ local function claim(run)
   local answer = {'claimed', now, run.state, run.origin_us, run.floor, run.epoch, run.version, news, roster}
   for i = 11, #ARGV, 6 do
     local key, frame, take = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1]), ARGV[i + 2]
-    if not is_fresh or not is_open(run, frame, versions, take) then
+    if not is_fresh or last[2] or not is_open(run, frame, versions, take) then
       take = 'nothing'
     end
     answer[#answer + 1] = ask(run, tonumber(node), key, frame, take,

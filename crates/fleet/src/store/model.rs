@@ -173,7 +173,9 @@ impl Stored {
                 let text = &mut told(nodes, *node).text;
                 text.progress.clone_from(progress);
                 text.results = Some(results.clone());
-                self.left_by(self.frame_at(now_us) + 1);
+                if !text.is_finished {
+                    self.left_by(self.frame_at(now_us) + 1);
+                }
                 self.part(nodes, *node);
                 let is_last = self.is_complete(nodes, now_us);
                 if is_last {
@@ -320,16 +322,17 @@ impl Stored {
         now_us: i64,
     ) -> Answer {
         let told = told(nodes, claim.node);
-        let is_fresh = claim.sequence > told.sequence && !told.text.is_finished;
+        let is_fresh = claim.sequence > told.sequence;
+        let may_take = is_fresh && !told.text.is_finished;
         self.compare(told.sequence, claim.answered, claim.epoch, now_us);
-        if is_fresh {
+        if is_fresh && told.text.results.is_none() {
             told.sequence = claim.sequence;
             told.text.progress.clone_from(&claim.progress);
             self.hear(nodes, claim.node, now_us);
         }
         let owners = claim.asks.iter().map(|ask| {
             let is_missed = ask.take == Take::Missed;
-            let is_taken = is_fresh && self.is_open(ask.frame, claim.versions, is_missed, now_us);
+            let is_taken = may_take && self.is_open(ask.frame, claim.versions, is_missed, now_us);
             let take = if is_taken { ask.take } else { Take::Nothing };
             self.ask(owners, claim.node, &Ask { take, ..*ask })
         });

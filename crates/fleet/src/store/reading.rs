@@ -59,7 +59,7 @@ fn run(values: &mut impl Iterator<Item = Value>) -> Option<(Option<NodeId>, Run)
             frame_ns: number("frame_us")?.checked_mul(1_000).filter(|&frame_ns| frame_ns > 0)?,
             tracks: number("tracks")?.try_into().ok().filter(|&tracks| tracks > 0)?,
         },
-        origin_us: number("origin_us")?.try_into().ok()?,
+        origin_us: fields.get("origin_us")?.parse().ok()?,
         floor: number("floor")?,
         epoch: number("epoch")?,
         arrivals: fields.get("arrivals")?.clone(),

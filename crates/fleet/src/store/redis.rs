@@ -4,12 +4,21 @@
 use super::{Store, reading, writing};
 use crate::error::FleetError;
 use crate::message::{Reply, Request};
-use redis::{Client, Connection, IntoConnectionInfo, Script, Value};
-use std::fmt;
+use redis::{
+    Client, Connection, ErrorKind, IntoConnectionInfo, RedisError, RedisResult, Script, Value,
+};
+use std::error::Error;
 use std::time::Duration;
+use std::{fmt, io};
 
 /// The first connection may take so long.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A run's keys are kept for so long after it was heard of last, and as long as its load is.
+const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A load without an end counts as this long.
+const ENDLESS: Duration = KEEP.saturating_mul(7);
 
 /// A connection to a store, for one run. It is made when it is needed, and dropped after any error:
 /// what would come on it then could be the answer to something else.
@@ -20,6 +29,7 @@ pub(crate) struct RedisStore {
     run: String,
     /// How long an answer may take.
     timeout: Duration,
+    keep: Duration,
     connection: Option<Connection>,
 }
 
@@ -32,6 +42,9 @@ impl fmt::Debug for RedisStore {
 
 impl RedisStore {
     pub(crate) fn new(url: &str, run: &str) -> Result<RedisStore, FleetError> {
+        if url.starts_with("rediss:") && !cfg!(feature = "tls") {
+            return Err(FleetError::Tls);
+        }
         let address = url.into_connection_info().map_err(|_| FleetError::Address)?;
         // A new connection then says nothing before the first request, which would take time too.
         let settings = address.redis_settings().clone().set_skip_set_lib_name();
@@ -40,7 +53,7 @@ impl RedisStore {
         let claim = Script::new(concat!(include_str!("common.lua"), include_str!("claim.lua")));
         let rest = Script::new(concat!(include_str!("common.lua"), include_str!("rest.lua")));
         let run = run.to_owned();
-        Ok(RedisStore { client, claim, rest, run, timeout: PATIENCE, connection: None })
+        Ok(RedisStore { client, claim, rest, run, timeout: PATIENCE, keep: KEEP, connection: None })
     }
 
     /// From now on an answer may take so long, and so may a new connection.
@@ -49,20 +62,25 @@ impl RedisStore {
         self.connection = None;
     }
 
+    /// The run's load is so long. What is known of its beginning is needed until its end.
+    pub(crate) fn keep_for(&mut self, load: Option<Duration>) {
+        self.keep = KEEP + load.unwrap_or(ENDLESS).min(52 * ENDLESS);
+    }
+
     /// How long a request may take: a new connection, the password, and the answer, each a little
     /// longer than asked for, as systems are.
     pub(crate) fn patience(&self) -> Duration {
         2 * self.timeout + Duration::from_millis(8)
     }
 
-    fn connect(&self) -> redis::RedisResult<Connection> {
+    fn connect(&self) -> RedisResult<Connection> {
         let connection = self.client.get_connection_with_timeout(self.timeout)?;
         connection.set_read_timeout(Some(self.timeout))?;
         connection.set_write_timeout(Some(self.timeout))?;
         Ok(connection)
     }
 
-    fn invoke(&mut self, request: &Request) -> redis::RedisResult<Value> {
+    fn invoke(&mut self, request: &Request) -> RedisResult<Value> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => self.connect()?,
@@ -70,7 +88,7 @@ impl RedisStore {
         let is_claim = matches!(request, Request::Claim(_));
         let script = if is_claim { &self.claim } else { &self.rest };
         let mut invocation = script.prepare_invoke();
-        let text = writing::write(&self.run, request);
+        let text = writing::write(&self.run, self.keep, request);
         text.keys.iter().for_each(|key| {
             invocation.key(key);
         });
@@ -85,20 +103,27 @@ impl RedisStore {
 
 impl Store for RedisStore {
     fn call(&mut self, request: &Request) -> Result<Reply, FleetError> {
-        let value = self.invoke(request).map_err(|error| FleetError::Store(described(&error)))?;
+        let value = self.invoke(request).map_err(|error| match (error.kind(), error.code()) {
+            (_, Some("WRONGTYPE")) => FleetError::Damaged,
+            (ErrorKind::AuthenticationFailed, _) | (_, Some("NOAUTH" | "WRONGPASS")) => {
+                FleetError::Password
+            }
+            _ => FleetError::Store(described(&error)),
+        })?;
         reading::read(value).ok_or(FleetError::Damaged)
     }
 }
 
 /// An error without anything that could be secret.
-fn described(error: &redis::RedisError) -> String {
+fn described(error: &RedisError) -> String {
     if error.is_timeout() {
         return "it takes too long".to_owned();
     }
-    match (error.kind(), error.code()) {
-        (redis::ErrorKind::AuthenticationFailed, _) | (_, Some("NOAUTH" | "WRONGPASS")) => {
-            "the password is wrong or missing".to_owned()
-        }
+    if let Some(error) = error.source().and_then(<dyn Error>::downcast_ref::<io::Error>) {
+        return error.to_string();
+    }
+    match error.kind() {
+        ErrorKind::Parse => "what answers there is not Redis or Valkey".to_owned(),
         _ => error.code().map_or_else(
             || error.category().to_owned(),
             |code| format!("{} ({code})", error.category()),

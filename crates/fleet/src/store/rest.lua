@@ -216,7 +216,9 @@ end
 function ops.finish(run)
   redis.call('HSET', NODES, 'p' .. ARGV[4], ARGV[5])
   redis.call('HSET', RESULTS, ARGV[4], ARGV[6])
-  left_by(run, math.floor((now - run.origin_us) / run.frame_us) + 1)
+  if not redis.call('HGET', NODES, 'f' .. ARGV[4]) then
+    left_by(run, math.floor((now - run.origin_us) / run.frame_us) + 1)
+  end
   part(run, ARGV[4])
   local is_last = is_complete(run)
   if is_last then

@@ -2,9 +2,7 @@
 
 use super::CHUNK;
 use crate::message::{Ask, LoadText, Piece, Request, Run, State, Take, Version};
-
-/// Keys of a run are kept so long after it was heard of last: a day.
-const KEEP_MS: u64 = 86_400_000;
+use std::time::Duration;
 
 /// Keys and arguments.
 #[derive(Debug, Default)]
@@ -116,11 +114,11 @@ fn version_text(version: &Version) -> String {
     format!("{}\n{}\n{rest}", version.from, version.shape)
 }
 
-/// A request about the run of this name.
-pub(super) fn write(run: &str, request: &Request) -> Text {
+/// A request about the run of this name, whose keys are kept for so long after it was heard of last.
+pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
     let mut text = Text::default();
     text.keys.extend(["run", "nodes", "versions", "results"].map(|part| key(run, part)));
-    text.arg(KEEP_MS);
+    text.arg(keep.as_millis());
     match request {
         Request::Join(join) => {
             text.arg("join").arg(&join.name).arg(&join.id).arg(join.awaited);
