@@ -20,9 +20,10 @@ use std::time::{Duration, Instant};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
+const RUN: &str = "figures";
 const SECONDS: u64 = 5;
 
-/// A fault comes after so long.
+/// A fault comes so long after the first start.
 const FAULT_AFTER: Duration = Duration::from_secs(2);
 const FREEZE: Duration = Duration::from_millis(500);
 
@@ -34,6 +35,8 @@ struct Trial {
     name: &'static str,
     rate: u64,
     nodes: u32,
+    /// How long a frame is, in milliseconds.
+    frame_ms: u64,
     fault: Fault,
 }
 
@@ -60,21 +63,23 @@ struct Seen {
 struct Cost {
     calls: u64,
     processor: f64,
+    /// Bytes of all owners.
+    memory: f64,
 }
 
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().collect();
-    if let [_, url, name, rate, nodes] = &arguments[..] {
-        return node(url, name, rate.parse()?, nodes.parse()?);
+    if let [_, url, rate, nodes, frame_ms] = &arguments[..] {
+        return node(url, rate.parse()?, nodes.parse()?, frame_ms.parse()?);
     }
     println!("{}\n", Machine::here());
     for engine in Engine::installed() {
         let version = version(engine)?;
         println!("Store: {version}\n");
         println!(
-            "| run | achieved | late p50 | p99 | max | peak in 1 ms, of the fair share | claims/s | store's processor | lost | twice | closes |"
+            "| run | achieved | late p50 | p99 | max | peak in 1 ms, of the fair share | claims/s | store's processor | its memory per second of run | lost | twice | closes |"
         );
-        println!("|---|---|---|---|---|---|---|---|---|---|---|");
+        println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
         for trial in trials() {
             trial.run(engine)?;
         }
@@ -83,14 +88,18 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-fn trials() -> [Trial; 5] {
-    let trial = |name, rate, nodes, fault| Trial { name, rate, nodes, fault };
+fn trials() -> [Trial; 8] {
+    let trial = |name, rate, nodes| Trial { name, rate, nodes, frame_ms: 20, fault: Fault::None };
+    let four = |name, frame_ms, fault| Trial { frame_ms, fault, ..trial(name, 100_000, 4) };
     [
-        trial("4 nodes, 100k/s", 100_000, 4, Fault::None),
-        trial("4 nodes, 1M/s", 1_000_000, 4, Fault::None),
-        trial("16 nodes, 100k/s", 100_000, 16, Fault::None),
-        trial("4 nodes, 100k/s, one killed", 100_000, 4, Fault::Kill),
-        trial("4 nodes, 100k/s, store frozen for 0.5 s", 100_000, 4, Fault::Freeze),
+        trial("4 nodes, 100k/s", 100_000, 4),
+        trial("4 nodes, 1M/s", 1_000_000, 4),
+        trial("16 nodes, 100k/s", 100_000, 16),
+        four("4 nodes, 100k/s, one killed", 20, Fault::Kill),
+        four("4 nodes, 100k/s, store frozen for 0.5 s", 20, Fault::Freeze),
+        four("frames of 200 ms: 4 nodes, 100k/s", 200, Fault::None),
+        four("the same, one killed", 200, Fault::Kill),
+        four("the same, store frozen for 0.5 s", 200, Fault::Freeze),
     ]
 }
 
@@ -98,7 +107,7 @@ impl Trial {
     fn run(&self, engine: Engine) -> Outcome<()> {
         let server = Server::start(engine)?;
         let mut nodes = self.spawn(&server)?;
-        let control = Control::open(&server.url(), "figures")?;
+        let control = Control::open(&server.url(), RUN)?;
         wait_for_start(&control)?;
         let (began, before) = (Instant::now(), cost(&server)?);
         thread::sleep(FAULT_AFTER);
@@ -121,6 +130,7 @@ impl Trial {
         let spent = Cost {
             calls: after.calls - before.calls,
             processor: (after.processor - before.processor) / elapsed,
+            memory: cost(&server)?.memory,
         };
         self.show(&control.account()?, &seen, &spent, elapsed);
         Ok(())
@@ -130,8 +140,8 @@ impl Trial {
         let program = std::env::current_exe()?;
         let node = |_| {
             let mut node = Command::new(&program);
-            node.args([server.url(), "figures".to_owned()]);
-            node.args([self.rate.to_string(), self.nodes.to_string()]);
+            node.args([server.url(), self.rate.to_string()]);
+            node.args([self.nodes.to_string(), self.frame_ms.to_string()]);
             Ok(node.stdin(Stdio::null()).spawn()?)
         };
         (0..self.nodes).map(node).collect()
@@ -142,7 +152,7 @@ impl Trial {
         let most = |figure: fn(&Seen) -> f64| seen.iter().map(figure).fold(0.0, f64::max);
         let fair = self.rate as f64 / f64::from(self.nodes) / 1_000.0;
         println!(
-            "| {} | {:.3} % | {:.0} us | {:.0} us | {:.0} us | {:.2} | {:.0} | {:.2} % | {} | {} | {} |",
+            "| {} | {:.3} % | {:.0} us | {:.0} us | {:.0} us | {:.2} | {:.0} | {:.2} % | {:.1} KB | {} | {} | {} |",
             self.name,
             100.0 * account.fired() as f64 / account.expected as f64,
             most(|seen| seen.late_p50_us),
@@ -151,6 +161,7 @@ impl Trial {
             most(|seen| seen.most_in_1_ms as f64) / fair,
             cost.calls as f64 / elapsed,
             100.0 * cost.processor,
+            cost.memory / 1e3 / SECONDS as f64,
             account.lost(),
             account.twice(),
             if account.closes() { "yes" } else { "NO" },
@@ -170,9 +181,10 @@ fn pinged(engine: Engine) -> Outcome<f64> {
     Ok((cost(&server)?.processor - before.processor) / began.elapsed().as_secs_f64())
 }
 
+/// Waits for the first start.
 fn wait_for_start(control: &Control) -> Outcome<()> {
     let begun = Instant::now();
-    while !control.status().is_ok_and(|status| status.has_started) {
+    while control.status().map_or(Duration::ZERO, |status| status.elapsed).is_zero() {
         if begun.elapsed() > Duration::from_secs(20) {
             return Err("the run does not start".into());
         }
@@ -194,17 +206,20 @@ fn cost(server: &Server) -> Outcome<Cost> {
     let second = |field: &str| info.get::<f64>(field).unwrap_or(0.0);
     let evalsha = info.get::<String>("cmdstat_evalsha").unwrap_or_default();
     let calls = evalsha.strip_prefix("calls=").and_then(|rest| rest.split(',').next());
-    let _: () = connection.ping()?;
+    let keys: Vec<String> = connection.keys("*:owners:*")?;
+    let size = |key| redis::cmd("MEMORY").arg("USAGE").arg(key).query::<f64>(&mut connection);
     Ok(Cost {
         calls: calls.map_or(Ok(0), str::parse)?,
         processor: second("used_cpu_user") + second("used_cpu_sys"),
+        memory: keys.iter().map(size).sum::<Result<f64, _>>()?,
     })
 }
 
 /// Takes part in the run, in this process.
-fn node(url: &str, name: &str, rate: u64, nodes: u32) -> Outcome<()> {
+fn node(url: &str, rate: u64, nodes: u32, frame_ms: u64) -> Outcome<()> {
     let shape = format!("hold {rate}/s {SECONDS}s").parse()?;
-    let node = Fleet::new(url, name)?.shape(shape).nodes(nodes)?.join()?;
+    let fleet = Fleet::new(url, RUN)?.shape(shape).nodes(nodes)?;
+    let node = fleet.frame(Duration::from_millis(frame_ms)).join()?;
     let mut lane = node.pacer().lane();
     let (mut waits, mut counts) = (Vec::new(), vec![0_u64; 1 << 16]);
     while let Ok(grant) = lane.acquire() {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The status of a process that was interrupted.
-const INTERRUPTED: i32 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Ends the job the first time, and the process when it has been asked more often than the job can
 /// be told.
@@ -60,7 +60,7 @@ impl Interrupt {
             // Keys may have been read one by one; the terminal must not stay like that.
             alternate::leave_soon();
             let _ = terminal::disable_raw_mode();
-            process::exit(INTERRUPTED);
+            process::exit(INTERRUPTED.into());
         }
         (self.end_job)();
     }

@@ -54,7 +54,8 @@ const MISSED: u8 = 3;
 ///
 /// The exit status is 0 when the job was done, 1 when its results could not be written, 2 when what
 /// was asked for cannot be done (this is found before anything starts), 3 when the results are not
-/// as `--fail-if` requires, a search has no answer or the account of a fleet does not close, and 130 after one interrupt more than it takes to end the job.
+/// as `--fail-if` requires, a search has no answer or the account of a fleet does not close, and 130
+/// after an interrupt while a fleet was awaited, or one more than it takes to end the job.
 #[must_use]
 pub fn main() -> ExitCode {
     let done = match Cli::read(env::args_os()) {
@@ -97,7 +98,7 @@ fn run(args: RunArgs) -> Done {
     let logs = mem::take(&mut setup.logs);
     let status = |error: &anyhow::Error| if error.is::<NotJoined>() { REFUSED } else { FAILED };
     let ran = run::run(&setup, logs).map_err(|error| (status(&error), error))?;
-    let Some((ran, member)) = ran else { return Ok(ExitCode::SUCCESS) };
+    let Some((ran, member)) = ran else { return Ok(ExitCode::from(interrupt::INTERRUPTED)) };
     let (written, finished) = publish(&setup, &ran, member);
     quietly(written).map_err(|error| (FAILED, error.into()))?;
     ran.logged.map_err(|error| (FAILED, error))?;

@@ -174,7 +174,7 @@ fn those_who_wait_say_so_and_can_leave() {
         let mut told = String::new();
         progress.read_to_string(&mut told).unwrap();
         let output = waiting.wait_with_output().unwrap();
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0), "{told}");
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(130), 0), "{told}");
         assert!(told.contains("left before the run started"), "{told}");
         assert_eq!(wait_until(&server, |state| state["nodes"] == 0)["account"], Value::Null);
     }

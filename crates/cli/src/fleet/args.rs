@@ -54,7 +54,7 @@ pub(crate) enum FleetCommand {
     Resume(RunAt),
     /// End the load; nodes then print their reports
     Stop(RunAt),
-    /// Print the report of the whole fleet, as long as the store has it: a day
+    /// Print the report of the whole fleet, as long as the store has it: a day at least
     Report {
         #[command(flatten)]
         run: RunAt,

@@ -82,7 +82,7 @@ impl Record {
         let count = all.len();
         all.dedup();
         format!(
-            "starts    {count}, of {} slots; in 100 ms {asked:.0} are asked for: least {least}, most {most}\n",
+            "starts    {count}, of {} different slots; in 100 ms {asked:.0} are asked for: least {least}, most {most}\n",
             all.len()
         )
     }
