@@ -3,6 +3,7 @@
 use nanopace_keyed::{KeyRejected, Limit, LimitsError, Rejected};
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why a limiter could not be made.
@@ -34,6 +35,12 @@ pub enum RemoteError {
     /// The share that is kept locally when the store is lost is that of no process.
     #[error("a local share is that of 1 process of so many: write 1 or more")]
     Share,
+    /// Tokens can't be taken ahead for that time.
+    #[error("tokens are taken 1 ms to 10 s ahead, not {ahead:?}")]
+    Ahead {
+        /// What [`leased`](crate::RemoteBuilder::leased) was given.
+        ahead: Duration,
+    },
     /// A thread could not be started.
     #[error("no thread for the connections could be started: {0}")]
     Thread(Arc<io::Error>),
