@@ -5,6 +5,7 @@ use crate::error::RemoteError;
 use crate::keyed::RemoteKeyed;
 use crate::lease::Leases;
 use crate::loss::OnLoss;
+use crate::names::Names;
 use crate::plan::Plan;
 use crate::remote::Remote;
 use nanopace::{Clock, TscClock};
@@ -95,13 +96,15 @@ impl<C> RemoteBuilder<C> {
 
     /// What the names of all keys in the store begin with: `nanopace` by default. The state of a
     /// subject is one key, `prefix:{subject}`. So limiters with the same prefix share what was let in,
-    /// and should have the same limits.
+    /// and should have the same limits. One with braces is [`RemoteError::Prefix`]. The subject may be
+    /// any text.
     ///
     /// ```
     /// use nanopace_remote::Remote;
     ///
     /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
     /// assert!(store.limits("10/s").prefix("users").build().is_ok());
+    /// assert!(store.limits("10/s").prefix("{users}").build().is_err());
     /// # Ok::<(), nanopace_remote::RemoteError>(())
     /// ```
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
@@ -164,8 +167,8 @@ impl<C: LimitsOf<str> + 'static> RemoteBuilder<C> {
     /// The limiter.
     ///
     /// # Errors
-    /// [`RemoteError`]: what is wrong with the limits, or [`RemoteError::Share`],
-    /// [`RemoteError::Ahead`], [`RemoteError::Thread`].
+    /// [`RemoteError`]: what is wrong with the limits, or [`RemoteError::Prefix`],
+    /// [`RemoteError::Share`], [`RemoteError::Ahead`], [`RemoteError::Thread`].
     ///
     /// ```
     /// use nanopace_remote::Remote;
@@ -180,8 +183,9 @@ impl<C: LimitsOf<str> + 'static> RemoteBuilder<C> {
         if self.on_loss == OnLoss::LocalShare(0) {
             return Err(RemoteError::Share);
         }
+        let names = Names::new(self.prefix)?;
         let leases = self.leased.map(leases).transpose()?;
-        let core = Core::new(config, self.prefix, self.on_loss, self.clock, leases, self.micros);
+        let core = Core::new(config, names, self.on_loss, self.clock, leases, self.micros);
         RemoteKeyed::start(self.store, core)
     }
 }

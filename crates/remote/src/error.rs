@@ -32,6 +32,12 @@ pub enum RemoteError {
     /// A limit that is not kept in a store.
     #[error(transparent)]
     Unsupported(#[from] UnsupportedLimit),
+    /// The prefix has a brace: keys could have one name, or one place in a cluster.
+    #[error("the prefix {prefix:?} has a brace: write it without `{{` and `}}`, as in \"users\"")]
+    Prefix {
+        /// What [`prefix`](crate::RemoteBuilder::prefix) was given.
+        prefix: String,
+    },
     /// The share that is kept locally when the store is lost is that of no process.
     #[error("a local share is that of 1 process of so many: write 1 or more")]
     Share,

@@ -67,7 +67,7 @@ impl<C: LimitsOf<str>> Sweeper<C> {
     /// Counts the processes, among which this one counts for that time.
     fn answer_roll_call(&self, leases: &Leases, time: Duration) {
         let arguments = vec![self.name.clone(), time.as_millis().to_string()];
-        let call = Call { source: &ROLL_CALL, key: self.core.roll(), arguments };
+        let call = Call { source: &ROLL_CALL, key: self.core.names.processes(), arguments };
         if let Ok(Value::Int(processes)) = self.store.pool().call(&call) {
             leases.set_processes(processes.unsigned_abs());
         }
@@ -77,7 +77,7 @@ impl<C: LimitsOf<str>> Sweeper<C> {
     fn give_back(&self, now: Nanos) {
         let expired = self.core.leases.as_ref().map(|leases| leases.expired(now));
         for (key, block) in expired.into_iter().flatten() {
-            self.give_block_back(&self.core.name(&key), &block).ok();
+            self.give_block_back(&self.core.names.subject(&key), &block).ok();
         }
     }
 

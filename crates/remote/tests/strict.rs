@@ -165,6 +165,12 @@ fn a_cluster_finds_a_subject_by_its_tag() {
         users.check("alice").unwrap();
         let slot = |key: &str| ask::<u64>(&server, &["CLUSTER", "KEYSLOT", key]);
         assert_eq!(slot("nanopace:{alice}"), slot("alice"));
+        for subject in ["a}b", "{a", "{a}", ":{", "a b", "ü"] {
+            users.check(subject).unwrap();
+            let names: Vec<String> = ask(&server, &["KEYS", "*"]);
+            assert!(names.contains(&format!("nanopace:{{{subject}}}")), "{names:?}");
+            assert_eq!(slot(&format!("nanopace:{{{subject}}}")), slot(&format!("{{{subject}}}")));
+        }
     }
 }
 
@@ -257,6 +263,18 @@ fn any_subject_and_any_prefix_is_a_key_of_its_own() {
             assert!(users.check(subject).is_ok(), "{subject:?}");
             assert!(users.check(subject).is_err(), "{subject:?}");
         }
+    }
+}
+
+#[test]
+fn a_prefix_with_a_brace_is_an_error() {
+    let store = Remote::lazy("redis://127.0.0.1:1/").unwrap();
+    for prefix in ["{", "}", "{users}", "p:{x}"] {
+        let error = store.limits("1/s").prefix(prefix).build().map(drop).unwrap_err();
+        assert!(
+            matches!(&error, RemoteError::Prefix { prefix: told } if told == prefix),
+            "{error}"
+        );
     }
 }
 
