@@ -104,7 +104,7 @@ pub enum UnsupportedLimit {
 #[non_exhaustive]
 pub enum StoreError {
     /// The store was not asked, because it has failed several times. It is tried again in the
-    /// background.
+    /// background. [`trouble`](crate::RemoteKeyed::trouble) says why.
     #[error("the store has failed and is not asked until it answers again")]
     Broken,
     /// It has not answered in time. It may have counted the request.
@@ -188,18 +188,29 @@ fn by_code(code: &str, text: &str) -> StoreError {
 const NO_PERMISSION: &[&str] =
     &["The user executing the script can't", "ACL failure in script", "no permissions"];
 
+/// The cause is behind an `Arc`.
 fn io_kind(error: &redis::RedisError) -> io::ErrorKind {
-    let source = std::error::Error::source(error);
+    let source =
+        std::error::Error::source(error).and_then(|source| source.downcast_ref::<Shared>());
     let source = source.and_then(|source| source.downcast_ref::<io::Error>());
     source.map_or(io::ErrorKind::NotConnected, io::Error::kind)
 }
+
+type Shared = Arc<dyn std::error::Error + Send + Sync>;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use redis::{Value, parse_redis_value};
 
-    /// What servers say.
+    #[test]
+    fn the_cause_of_a_lost_connection_is_kept() {
+        for kind in [io::ErrorKind::ConnectionRefused, io::ErrorKind::BrokenPipe] {
+            let error = redis::RedisError::from(io::Error::from(kind));
+            assert_eq!(StoreError::from(error), StoreError::Connection(kind));
+        }
+    }
+
     #[test]
     fn a_servers_words_are_understood() {
         let refused = |code: &str| StoreError::Refused(code.to_owned());

@@ -55,7 +55,8 @@ use std::sync::Arc;
 ///
 /// A decision takes at most [`Settings::timeout`](crate::Settings::timeout), a tenth of it, and what
 /// the system's timers add. Then
-/// [`OnLoss`](crate::OnLoss) decides, and the decision counts as [`degraded`](Self::degraded). After
+/// [`OnLoss`](crate::OnLoss) decides, and the decision counts as [`degraded`](Self::degraded);
+/// [`trouble`](Self::trouble) says why. After
 /// two failures in a row the store is not asked, until a thread that tries to connect, again and
 /// again, has an answer. A decision is never asked for twice: a request whose answer is missing
 /// may be counted.
@@ -253,6 +254,22 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     #[must_use]
     pub fn degraded(&self) -> u64 {
         self.stats().degraded
+    }
+
+    /// Why the store has failed last. None if it has answered since, or has not failed. Limiters of
+    /// one [`Remote`] share its connections, so they share this.
+    ///
+    /// ```
+    /// use nanopace_remote::Remote;
+    ///
+    /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
+    /// assert!(users.check("alice").is_err());
+    /// println!("{}", users.trouble().expect("nobody is there")); // connection refused
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    #[must_use]
+    pub fn trouble(&self) -> Option<StoreError> {
+        self.inner.store().pool().trouble()
     }
 
     /// How many tokens it has taken ahead and not used. So many more could get in elsewhere.

@@ -69,6 +69,20 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
         &self.keyed
     }
 
+    /// [`RemoteKeyed::trouble`], of the connection that tasks share.
+    ///
+    /// ```
+    /// # async fn example(users: nanopace_remote::AsyncRemoteKeyed) {
+    /// if let Some(error) = users.trouble() {
+    ///     println!("the store has failed: {error}");
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn trouble(&self) -> Option<StoreError> {
+        self.store.trouble()
+    }
+
     /// [`RemoteKeyed::check`].
     ///
     /// # Errors

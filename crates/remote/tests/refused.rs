@@ -2,12 +2,14 @@
 
 mod common;
 
-use common::{ask, patient, until};
+use common::{ask, patient, store, until};
 use nanopace_remote::{
-    ConfigStore, Remote, RemoteConfig, RemoteError, RemoteRejected, Scope, StoreError,
+    ConfigStore, OnLoss, Remote, RemoteConfig, RemoteError, RemoteRejected, Scope, Settings,
+    StoreError,
 };
 use nanopace_services::{Engine, Server};
-use std::time::Duration;
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
 
 /// What a limiter may do at least, as the README says.
 const DECIDES: &[&str] = &["ping", "eval", "evalsha", "time", "get", "set"];
@@ -89,5 +91,89 @@ fn the_rights_that_are_named_are_enough() {
         let config = RemoteConfig::follow(&config, "limits", Duration::from_secs(60)).unwrap();
         config.set(Scope::Key("alice"), "1/s".parse().unwrap()).unwrap();
         assert!(config.unset(Scope::Key("alice")).unwrap());
+    }
+}
+
+/// Addresses that don't work, and why.
+fn useless(server: &Server) -> [(String, StoreError); 4] {
+    with_rights(server, "~others:*", DECIDES);
+    let [none, wrong] = ["bob:unspeakable@", "bob:unspeakablewrong@"]
+        .map(|user| server.url().replace("redis://", &format!("redis://{user}")));
+    [
+        ("redis://127.0.0.1:1/".to_owned(), StoreError::Connection(ErrorKind::ConnectionRefused)),
+        (wrong, StoreError::Refused("WRONGPASS".to_owned())),
+        (format!("{}99", server.url()), StoreError::Database),
+        (none, StoreError::Permission),
+    ]
+}
+
+#[test]
+fn a_store_that_was_never_there_says_why() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        for (url, reason) in useless(&server) {
+            let settings = patient().timeout(Duration::from_millis(500));
+            let store = Remote::lazy_with(&url, settings).unwrap();
+            let users = store.limits("10/day").on_loss(OnLoss::Allow).build().unwrap();
+            users.check("alice").unwrap();
+            until("it is known", || {
+                users.check("alice").unwrap();
+                users.trouble().as_ref() == Some(&reason)
+            });
+            // And stays so, however often it is tried.
+            for _ in 0..200 {
+                users.check("alice").unwrap();
+                assert_eq!(users.trouble().as_ref(), Some(&reason), "{engine}");
+            }
+            assert!(!format!("{:?} {reason}", users.trouble()).contains("unspeakable"));
+            let denies = store.limits("10/day").build().unwrap();
+            let error = denies.check("alice").unwrap_err();
+            assert!([reason, StoreError::Broken].map(RemoteRejected::Store).contains(&error));
+        }
+    }
+}
+
+#[test]
+fn the_first_request_says_why_there_is_no_connection() {
+    let settings = patient().timeout(Duration::from_millis(500));
+    let store = Remote::lazy_with("redis://127.0.0.1:1/", settings).unwrap();
+    assert_eq!(refusal(&store), StoreError::Connection(ErrorKind::ConnectionRefused));
+}
+
+#[test]
+fn a_store_that_answers_again_is_no_trouble() {
+    for engine in Engine::installed() {
+        let mut server = Server::start(engine).unwrap();
+        let users = store(&server).limits("1M/day").build().unwrap();
+        users.check("alice").unwrap();
+        assert_eq!(users.trouble(), None);
+        server.kill();
+        assert!(users.check("alice").is_err());
+        assert!(matches!(users.trouble(), Some(StoreError::Connection(_))));
+        server.restart().unwrap();
+        until("it answers", || users.check("alice").is_ok());
+        assert_eq!(users.trouble(), None);
+    }
+}
+
+#[cfg(feature = "async")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tasks_are_told_why_too() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        for (url, reason) in useless(&server) {
+            let users = Remote::lazy_with(&url, Settings::default()).unwrap();
+            let users = users.limits("10/day").on_loss(OnLoss::Allow).build().unwrap();
+            let users = nanopace_remote::AsyncRemoteKeyed::new(users);
+            let end = Instant::now() + Duration::from_secs(20);
+            while users.trouble().as_ref() != Some(&reason) {
+                users.check("alice").await.unwrap();
+                assert!(Instant::now() < end, "{engine}: {:?} and not {reason:?}", users.trouble());
+            }
+        }
+        let users =
+            nanopace_remote::AsyncRemoteKeyed::new(store(&server).limits("9/s").build().unwrap());
+        users.check("alice").await.unwrap();
+        assert_eq!(users.trouble(), None);
     }
 }
