@@ -121,10 +121,11 @@ impl<C: LimitsOf<str>> Core<C> {
     }
 
     /// The conversation that a question begins.
-    pub(crate) fn conversation<'a>(&self, question: &'a Question) -> Decide<'a> {
+    pub(crate) fn conversation<'a>(&'a self, question: &'a Question) -> Decide<'a> {
         let Question { plan, name, costs, more, share, .. } = question;
-        let decide = Decide::new(plan, name, costs);
-        Decide { more: *more, share: *share, micros: self.micros(), ..decide }
+        let mut decide = Decide::new(plan, name, costs, &self.counters);
+        (decide.more, decide.share, decide.micros) = (*more, *share, self.micros());
+        decide
     }
 
     pub(crate) fn micros(&self) -> Option<u64> {

@@ -130,7 +130,7 @@ pub enum StoreError {
     #[error("what the store has under that key is no state of limits: take another prefix")]
     Foreign,
     /// The state kept being changed to other limits meanwhile. The store is not lost, so this is an
-    /// error whatever [`OnLoss`](crate::OnLoss) says. Nothing was counted.
+    /// error whatever [`OnLoss`](crate::OnLoss) says. If time has run out, the request may be counted.
     #[error("other processes keep changing the limits of that key")]
     Contended,
 }

@@ -90,7 +90,7 @@ impl Pool {
 
     /// The answer to a call, in the time that a decision may take.
     pub(crate) fn call(&self, call: &Call) -> Result<Value, StoreError> {
-        self.call_by(call, self.deadline())
+        self.call_by(call, self.deadline(), || ())
     }
 
     /// By when a decision that begins now has to be made.
@@ -98,16 +98,27 @@ impl Pool {
         Instant::now() + self.settings.timeout
     }
 
-    pub(crate) fn call_by(&self, call: &Call, deadline: Instant) -> Result<Value, StoreError> {
-        self.use_line(deadline, |line| match line.query(&call.by_digest(), deadline) {
-            Err(error) if error.code() == Some("NOSCRIPT") => line.query(&call.by_text(), deadline),
-            answer => answer,
+    /// The answer to a call; `sent` is called when it is sent.
+    pub(crate) fn call_by(
+        &self,
+        call: &Call,
+        deadline: Instant,
+        sent: impl FnOnce(),
+    ) -> Result<Value, StoreError> {
+        self.use_line(deadline, |line| {
+            sent();
+            match line.query(&call.by_digest(), deadline) {
+                Err(error) if error.code() == Some("NOSCRIPT") => {
+                    line.query(&call.by_text(), deadline)
+                }
+                answer => answer,
+            }
         })
     }
 
     /// The answer to a call that is no decision, in the time that a connection may take.
     pub(crate) fn patient_call(&self, call: &Call) -> Result<Value, StoreError> {
-        self.call_by(call, Instant::now() + self.settings.connect_timeout)
+        self.call_by(call, Instant::now() + self.settings.connect_timeout, || ())
     }
 
     /// The answer to a command that is no decision, in the same time.

@@ -73,11 +73,13 @@ impl<C: LimitsOf<str>> Sweeper<C> {
         }
     }
 
-    /// Gives back what is of no more use at `now`. What can't be given back stays counted.
+    /// Gives back what is of no more use at `now`. What can't be given back stays counted, and is lost.
     fn give_back(&self, now: Nanos) {
         let expired = self.core.leases.as_ref().map(|leases| leases.expired(now));
         for (key, block) in expired.into_iter().flatten() {
-            self.give_block_back(&self.core.names.subject(&key), &block).ok();
+            if self.give_block_back(&self.core.names.subject(&key), &block).is_err() {
+                self.core.counters.lost(block.tokens);
+            }
         }
     }
 

@@ -25,7 +25,8 @@ use std::sync::Arc;
 /// # }
 /// ```
 ///
-/// A decision that is dropped before it is made may be counted in the store.
+/// A decision that is dropped before it is made may be counted in the store:
+/// [`Stats::lost`](crate::Stats::lost).
 #[derive(Debug)]
 pub struct AsyncRemoteKeyed<C: LimitsOf<str> + 'static = Uniform> {
     keyed: RemoteKeyed<C>,
@@ -172,7 +173,7 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
         let mut conversation = self.keyed.core().conversation(question);
         let mut call = conversation.call();
         loop {
-            let answer = self.store.call_by(&call, deadline).await;
+            let answer = self.store.call_by(&call, deadline, || conversation.sent()).await;
             let answer = answer.map_err(|error| conversation.failed(error))?;
             match conversation.next(&answer)? {
                 Step::Call(next) => call = next,

@@ -61,10 +61,12 @@ impl TaskStore {
         Instant::now() + self.settings.timeout
     }
 
+    /// The answer to a call; `sent` is called when it is sent.
     pub(crate) async fn call_by(
         self: &Arc<Self>,
         call: &Call,
         deadline: Instant,
+        sent: impl FnOnce(),
     ) -> Result<Value, StoreError> {
         if self.breaker.is_open() {
             self.connect_in_background();
@@ -73,7 +75,10 @@ impl TaskStore {
             return Err(StoreError::Broken);
         }
         let asked = match timeout_at(deadline, self.connection()).await {
-            Ok(connection) => timeout_at(deadline, ask(connection, call)).await,
+            Ok(connection) => {
+                sent();
+                timeout_at(deadline, ask(connection, call)).await
+            }
             Err(_) => Ok(Err(self.trouble().unwrap_or(StoreError::Timeout))),
         };
         let asked = asked.unwrap_or(Err(StoreError::Timeout));

@@ -4,12 +4,11 @@ mod common;
 
 use common::{ask, patient, store, until};
 use nanopace_remote::{
-    ConfigStore, OnLoss, Remote, RemoteConfig, RemoteError, RemoteRejected, Scope, Settings,
-    StoreError,
+    ConfigStore, OnLoss, Remote, RemoteConfig, RemoteError, RemoteRejected, Scope, StoreError,
 };
 use nanopace_services::{Engine, Server};
 use std::io::ErrorKind;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What a limiter may do at least, as the README says.
 const DECIDES: &[&str] = &["ping", "eval", "evalsha", "time", "get", "set"];
@@ -162,13 +161,17 @@ async fn tasks_are_told_why_too() {
     for engine in Engine::installed() {
         let server = Server::start(engine).unwrap();
         for (url, reason) in useless(&server) {
-            let users = Remote::lazy_with(&url, Settings::default()).unwrap();
+            let users = Remote::lazy(&url).unwrap();
             let users = users.limits("10/day").on_loss(OnLoss::Allow).build().unwrap();
             let users = nanopace_remote::AsyncRemoteKeyed::new(users);
-            let end = Instant::now() + Duration::from_secs(20);
+            let end = std::time::Instant::now() + Duration::from_secs(20);
             while users.trouble().as_ref() != Some(&reason) {
                 users.check("alice").await.unwrap();
-                assert!(Instant::now() < end, "{engine}: {:?} and not {reason:?}", users.trouble());
+                assert!(
+                    std::time::Instant::now() < end,
+                    "{engine}: {:?} and not {reason:?}",
+                    users.trouble()
+                );
             }
         }
         let users =
