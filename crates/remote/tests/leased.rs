@@ -195,7 +195,8 @@ fn what_is_not_used_is_given_back() {
         users.check("alice").unwrap();
         assert_eq!((users.leased(), left()), (1, 997));
         drop(users);
-        assert_eq!(left(), 998);
+        // The thread that sweeps may hold it a little longer.
+        until("what was left is given back", || left() == 998);
 
         let idle = lease(Duration::from_millis(1));
         until("idle tokens are given back", || idle.leased() == 0 && left() == 997);
@@ -226,7 +227,7 @@ fn blocks_are_smaller_the_more_processes_there_are() {
             block("b", &first) <= 6
         });
         drop((first, others));
-        assert_eq!(ask::<u64>(&server, &["ZCARD", "nanopace/processes"]), 0);
+        until("none is left", || ask::<u64>(&server, &["ZCARD", "nanopace/processes"]) == 0);
     }
 }
 

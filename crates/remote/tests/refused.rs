@@ -83,7 +83,7 @@ fn the_rights_that_are_named_are_enough() {
         let processes = |command| ask::<i64>(&server, &[command, "nanopace/processes"]);
         until("it is counted", || processes("PTTL") > 0);
         drop(leased);
-        assert_eq!(processes("EXISTS"), 0, "{engine}");
+        until("it is gone", || processes("EXISTS") == 0);
 
         let rights = ["ping", "eval", "evalsha", "time"];
         let config = with_rights(&server, "~limits", &[&rights, CONFIGURES].concat());
