@@ -5,14 +5,19 @@ use crate::error::RemoteError;
 use crate::keyed::RemoteKeyed;
 use crate::lease::Leases;
 use crate::loss::OnLoss;
+use crate::names::Names;
 use crate::plan::Plan;
 use crate::remote::Remote;
 use nanopace::{Clock, TscClock};
 use nanopace_keyed::{ConfigStore, Limits, LimitsOf, Uniform};
 use std::fmt::Debug;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
+
+/// How far ahead tokens may be taken.
+const AHEAD: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(10);
 
 /// Builds a [`RemoteKeyed`] step by step; [`Remote::limits`] begins one. What is not valid is
 /// reported at the end.
@@ -91,13 +96,15 @@ impl<C> RemoteBuilder<C> {
 
     /// What the names of all keys in the store begin with: `nanopace` by default. The state of a
     /// subject is one key, `prefix:{subject}`. So limiters with the same prefix share what was let in,
-    /// and should have the same limits.
+    /// and should have the same limits. One with braces is [`RemoteError::Prefix`]. The subject may be
+    /// any text.
     ///
     /// ```
     /// use nanopace_remote::Remote;
     ///
     /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
     /// assert!(store.limits("10/s").prefix("users").build().is_ok());
+    /// assert!(store.limits("10/s").prefix("{users}").build().is_err());
     /// # Ok::<(), nanopace_remote::RemoteError>(())
     /// ```
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
@@ -119,7 +126,7 @@ impl<C> RemoteBuilder<C> {
 
     /// Takes tokens ahead, in blocks of what the rate brings in this time, and decides without the
     /// network as long as there are any: [`RemoteKeyed`] says what that means. The time is 1 ms to
-    /// 10 s; 100 ms is a good one. All that share a prefix should have the same.
+    /// 10 s, and another one is [`RemoteError::Ahead`]; 100 ms is a good one. All that share a prefix should have the same.
     ///
     /// ```
     /// use nanopace_remote::Remote;
@@ -127,10 +134,10 @@ impl<C> RemoteBuilder<C> {
     ///
     /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
     /// assert!(store.limits("100/s").leased(Duration::from_millis(100)).build().is_ok());
+    /// assert!(store.limits("100/s").leased(Duration::ZERO).build().is_err());
     /// # Ok::<(), nanopace_remote::RemoteError>(())
     /// ```
     pub fn leased(self, ahead: Duration) -> Self {
-        let ahead = ahead.clamp(Duration::from_millis(1), Duration::from_secs(10));
         Self { leased: Some(ahead), ..self }
     }
 
@@ -160,8 +167,8 @@ impl<C: LimitsOf<str> + 'static> RemoteBuilder<C> {
     /// The limiter.
     ///
     /// # Errors
-    /// [`RemoteError`]: what is wrong with the limits, or [`RemoteError::Share`],
-    /// [`RemoteError::Thread`].
+    /// [`RemoteError`]: what is wrong with the limits, or [`RemoteError::Prefix`],
+    /// [`RemoteError::Share`], [`RemoteError::Ahead`], [`RemoteError::Thread`].
     ///
     /// ```
     /// use nanopace_remote::Remote;
@@ -176,10 +183,15 @@ impl<C: LimitsOf<str> + 'static> RemoteBuilder<C> {
         if self.on_loss == OnLoss::LocalShare(0) {
             return Err(RemoteError::Share);
         }
-        let leases = self.leased.map(Leases::new);
-        let core = Core::new(config, self.prefix, self.on_loss, self.clock, leases, self.micros);
+        let names = Names::new(self.prefix)?;
+        let leases = self.leased.map(leases).transpose()?;
+        let core = Core::new(config, names, self.on_loss, self.clock, leases, self.micros);
         RemoteKeyed::start(self.store, core)
     }
+}
+
+fn leases(ahead: Duration) -> Result<Leases, RemoteError> {
+    if AHEAD.contains(&ahead) { Ok(Leases::new(ahead)) } else { Err(RemoteError::Ahead { ahead }) }
 }
 
 fn uniform(limits: &str) -> Result<Uniform, RemoteError> {

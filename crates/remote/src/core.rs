@@ -4,6 +4,7 @@ use crate::decide::{Answer, Decide};
 use crate::error::{RemoteRejected, StoreError, UnsupportedLimit};
 use crate::lease::Leases;
 use crate::loss::OnLoss;
+use crate::names::Names;
 use crate::plan::Plan;
 use crate::share::Share;
 use crate::stats::Counters;
@@ -19,7 +20,7 @@ const LOCAL_KEYS: usize = 1 << 16;
 #[derive(Debug)]
 pub(crate) struct Core<C> {
     config: Arc<C>,
-    prefix: String,
+    pub(crate) names: Names,
     on_loss: OnLoss,
     /// For [`OnLoss::LocalShare`].
     share: Option<Keyed<String, Share<C>>>,
@@ -35,7 +36,7 @@ pub(crate) struct Core<C> {
 impl<C: LimitsOf<str>> Core<C> {
     pub(crate) fn new(
         config: Arc<C>,
-        prefix: String,
+        names: Names,
         on_loss: OnLoss,
         clock: Arc<dyn Clock>,
         leases: Option<Leases>,
@@ -50,7 +51,7 @@ impl<C: LimitsOf<str>> Core<C> {
         };
         Self {
             config,
-            prefix,
+            names,
             on_loss,
             share,
             clock,
@@ -73,17 +74,6 @@ impl<C: LimitsOf<str>> Core<C> {
         self.config.limits_for(key).ok_or(RemoteRejected::Key(KeyRejected::NoLimits))
     }
 
-    /// The name of the key that has the subject's state. A cluster finds its place by what is
-    /// between the braces.
-    pub(crate) fn name(&self, key: &str) -> String {
-        format!("{}:{{{key}}}", self.prefix)
-    }
-
-    /// The name of the set of processes that take tokens ahead.
-    pub(crate) fn roll(&self) -> String {
-        format!("{}/processes", self.prefix)
-    }
-
     /// Begins a decision: makes it if the store need not be asked.
     pub(crate) fn begin(&self, key: &str, costs: Costs<'_>) -> Result<Begun, RemoteRejected> {
         self.counters.decision();
@@ -102,7 +92,7 @@ impl<C: LimitsOf<str>> Core<C> {
         if plan.limits.each().is_empty() {
             return self.by_nothing(&plan, &costs_of_each).map(Begun::Decided);
         }
-        let (name, sent) = (self.name(key), self.clock.now());
+        let (name, sent) = (self.names.subject(key), self.clock.now());
         let share = leases.map_or(1, Leases::share);
         Ok(Begun::Asks(Question { plan, name, costs: costs_of_each, more, share, version, sent }))
     }
@@ -131,10 +121,11 @@ impl<C: LimitsOf<str>> Core<C> {
     }
 
     /// The conversation that a question begins.
-    pub(crate) fn conversation<'a>(&self, question: &'a Question) -> Decide<'a> {
+    pub(crate) fn conversation<'a>(&'a self, question: &'a Question) -> Decide<'a> {
         let Question { plan, name, costs, more, share, .. } = question;
-        let decide = Decide::new(plan, name, costs);
-        Decide { more: *more, share: *share, micros: self.micros(), ..decide }
+        let mut decide = Decide::new(plan, name, costs, &self.counters);
+        (decide.more, decide.share, decide.micros) = (*more, *share, self.micros());
+        decide
     }
 
     pub(crate) fn micros(&self) -> Option<u64> {

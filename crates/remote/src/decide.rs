@@ -8,6 +8,7 @@ use crate::error::StoreError;
 use crate::plan::Plan;
 use crate::record;
 use crate::script::{Call, DECIDE, REPLACE};
+use crate::stats::{AtRisk, Counters};
 use nanopace::Nanos;
 use nanopace_limits::{Decision, Limits, LimitsState, Receipt, Rule};
 use redis::Value;
@@ -30,6 +31,9 @@ pub(crate) struct Decide<'a> {
     pub(crate) attempts: u32,
     /// The store has answered a call already.
     pub(crate) is_heard: bool,
+    /// What the next call may take.
+    takes: u64,
+    at_risk: AtRisk<'a>,
 }
 
 /// What comes next.
@@ -58,7 +62,12 @@ pub(crate) struct More {
 }
 
 impl<'a> Decide<'a> {
-    pub(crate) fn new(plan: &'a Plan, key: &'a str, costs: &'a [u64]) -> Self {
+    pub(crate) fn new(
+        plan: &'a Plan,
+        key: &'a str,
+        costs: &'a [u64],
+        counters: &'a Counters,
+    ) -> Self {
         Self {
             plan,
             key,
@@ -68,13 +77,16 @@ impl<'a> Decide<'a> {
             micros: None,
             attempts: ATTEMPTS,
             is_heard: false,
+            takes: 0,
+            at_risk: AtRisk::none(counters),
         }
     }
 
     /// The call that decides.
-    pub(crate) fn call(&self) -> Call {
+    pub(crate) fn call(&mut self) -> Call {
         let mode = if self.plan.counts_nothing(self.costs) { "look" } else { "take" };
         let largest = self.costs.iter().copied().max().unwrap_or(0);
+        self.takes = if mode == "take" { largest.saturating_add(self.more) } else { 0 };
         let mut arguments = vec![
             self.plan.text.clone(),
             mode.to_owned(),
@@ -93,12 +105,18 @@ impl<'a> Decide<'a> {
         Call { source: &DECIDE, key: self.key.to_owned(), arguments }
     }
 
+    /// The call is on its way.
+    pub(crate) fn sent(&mut self) {
+        self.at_risk.tokens = self.takes;
+    }
+
     /// What follows from an answer.
     ///
     /// # Errors
     /// [`StoreError::Foreign`], and [`StoreError::Contended`] if it goes on for too long.
     pub(crate) fn next(&mut self, answer: &Value) -> Result<Step, StoreError> {
         self.is_heard = true;
+        self.at_risk.tokens = 0;
         if let Value::Int(_) = answer {
             // Replaced, by this process or another one.
             return Ok(Step::Call(self.call()));
@@ -113,7 +131,11 @@ impl<'a> Decide<'a> {
 
     /// Why a call has failed. A store that has answered before was not lost: there was no time left,
     /// because the limits kept being changed.
-    pub(crate) fn failed(&self, error: StoreError) -> StoreError {
+    pub(crate) fn failed(&mut self, error: StoreError) -> StoreError {
+        if !matches!(error, StoreError::Timeout | StoreError::Connection(_)) {
+            // An answer, too: nothing was counted.
+            self.at_risk.tokens = 0;
+        }
         match error {
             StoreError::Timeout if self.is_heard => StoreError::Contended,
             error => error,
@@ -121,7 +143,8 @@ impl<'a> Decide<'a> {
     }
 
     /// Carries the state of other limits over to these.
-    fn carry(&self, before: &str, now: Nanos) -> Result<Call, StoreError> {
+    fn carry(&mut self, before: &str, now: Nanos) -> Result<Call, StoreError> {
+        self.takes = 0;
         let (old, state) = record::read(before).ok_or(StoreError::Foreign)?;
         let state = self.plan.limits.carry(&old, &state, now);
         replace(self.plan, self.key, before, &state, (now, self.micros))

@@ -3,6 +3,7 @@
 use nanopace_keyed::{KeyRejected, Limit, LimitsError, Rejected};
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why a limiter could not be made.
@@ -31,9 +32,21 @@ pub enum RemoteError {
     /// A limit that is not kept in a store.
     #[error(transparent)]
     Unsupported(#[from] UnsupportedLimit),
+    /// The prefix has a brace: keys could have one name, or one place in a cluster.
+    #[error("the prefix {prefix:?} has a brace: write it without `{{` and `}}`, as in \"users\"")]
+    Prefix {
+        /// What [`prefix`](crate::RemoteBuilder::prefix) was given.
+        prefix: String,
+    },
     /// The share that is kept locally when the store is lost is that of no process.
     #[error("a local share is that of 1 process of so many: write 1 or more")]
     Share,
+    /// Tokens can't be taken ahead for that time.
+    #[error("tokens are taken 1 ms to 10 s ahead, not {ahead:?}")]
+    Ahead {
+        /// What [`leased`](crate::RemoteBuilder::leased) was given.
+        ahead: Duration,
+    },
     /// A thread could not be started.
     #[error("no thread for the connections could be started: {0}")]
     Thread(Arc<io::Error>),
@@ -91,7 +104,7 @@ pub enum UnsupportedLimit {
 #[non_exhaustive]
 pub enum StoreError {
     /// The store was not asked, because it has failed several times. It is tried again in the
-    /// background.
+    /// background. [`trouble`](crate::RemoteKeyed::trouble) says why.
     #[error("the store has failed and is not asked until it answers again")]
     Broken,
     /// It has not answered in time. It may have counted the request.
@@ -103,11 +116,21 @@ pub enum StoreError {
     /// It has answered by an error, such as `READONLY`, `LOADING`, `WRONGPASS`, `NOAUTH` or `MOVED`.
     #[error("the store refuses to decide ({0})")]
     Refused(String),
+    /// It has no database of the number that the address ends in. A cluster has only 0.
+    #[error(
+        "the store has no database of that number: write another one at the end of the address, or none"
+    )]
+    Database,
+    /// The user whose name is in the address, or the one without a name, may not do what is asked.
+    #[error(
+        "the store's user has no right to do that: a limiter takes PING, EVAL, EVALSHA, TIME, GET and SET, on keys that begin with its prefix; what else leases and configurations take is in the README of nanopace-remote"
+    )]
+    Permission,
     /// What is there under the key is not what this crate has written.
     #[error("what the store has under that key is no state of limits: take another prefix")]
     Foreign,
     /// The state kept being changed to other limits meanwhile. The store is not lost, so this is an
-    /// error whatever [`OnLoss`](crate::OnLoss) says. Nothing was counted.
+    /// error whatever [`OnLoss`](crate::OnLoss) says. If time has run out, the request may be counted.
     #[error("other processes keep changing the limits of that key")]
     Contended,
 }
@@ -137,19 +160,92 @@ impl From<Rejected> for RemoteRejected {
 impl From<redis::RedisError> for StoreError {
     /// Only the code of a server's error is kept: its text may name what was sent.
     fn from(error: redis::RedisError) -> Self {
-        match error.kind() {
+        match (error.kind(), error.code()) {
             _ if error.is_timeout() => Self::Timeout,
-            redis::ErrorKind::Io => Self::Connection(io_kind(&error)),
-            redis::ErrorKind::AuthenticationFailed => Self::Refused("WRONGPASS".to_owned()),
-            // The script fails on it, and on no other key.
-            _ if matches!(error.code(), Some("ERR" | "WRONGTYPE")) => Self::Foreign,
-            kind => Self::Refused(error.code().map_or_else(|| format!("{kind:?}"), str::to_owned)),
+            (redis::ErrorKind::Io, _) => Self::Connection(io_kind(&error)),
+            (redis::ErrorKind::AuthenticationFailed, _) => Self::Refused("WRONGPASS".to_owned()),
+            (_, Some(code)) => by_code(code, error.detail().unwrap_or_default()),
+            (kind, None) => Self::Refused(format!("{kind:?}")),
         }
     }
 }
 
+/// What a server has said. Scripts, and SELECT, have the code ERR for all that they don't do.
+fn by_code(code: &str, text: &str) -> StoreError {
+    let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
+    match code {
+        "NOPERM" => StoreError::Permission,
+        "ERR" if says(NO_PERMISSION) => StoreError::Permission,
+        "ERR" if says(&["DB index", "SELECT is not allowed"]) => StoreError::Database,
+        // The script fails on what it has found, and on no other key.
+        "ERR" if says(&["user_script"]) => StoreError::Foreign,
+        "WRONGTYPE" => StoreError::Foreign,
+        code => StoreError::Refused(code.to_owned()),
+    }
+}
+
+/// In the words of Redis 7.0, of later versions and Valkey, and of both where it is no script.
+const NO_PERMISSION: &[&str] =
+    &["The user executing the script can't", "ACL failure in script", "no permissions"];
+
+/// The cause is behind an `Arc`.
 fn io_kind(error: &redis::RedisError) -> io::ErrorKind {
-    let source = std::error::Error::source(error);
+    let source =
+        std::error::Error::source(error).and_then(|source| source.downcast_ref::<Shared>());
     let source = source.and_then(|source| source.downcast_ref::<io::Error>());
     source.map_or(io::ErrorKind::NotConnected, io::Error::kind)
+}
+
+type Shared = Arc<dyn std::error::Error + Send + Sync>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redis::{Value, parse_redis_value};
+
+    #[test]
+    fn the_cause_of_a_lost_connection_is_kept() {
+        for kind in [io::ErrorKind::ConnectionRefused, io::ErrorKind::BrokenPipe] {
+            let error = redis::RedisError::from(io::Error::from(kind));
+            assert_eq!(StoreError::from(error), StoreError::Connection(kind));
+        }
+    }
+
+    #[test]
+    fn a_servers_words_are_understood() {
+        let refused = |code: &str| StoreError::Refused(code.to_owned());
+        for (said, expected) in [
+            ("ERR max number of clients reached", refused("ERR")),
+            ("ERR unknown command 'EVALSHA', with args beginning with: ", refused("ERR")),
+            ("OOM command not allowed when used memory > 'maxmemory'.", refused("OOM")),
+            ("MISCONF Redis is configured to save RDB snapshots", refused("MISCONF")),
+            ("ERR DB index is out of range", StoreError::Database),
+            ("ERR SELECT is not allowed in cluster mode", StoreError::Database),
+            (
+                "NOPERM this user has no permissions to run the 'eval' command",
+                StoreError::Permission,
+            ),
+            (
+                "ERR The user executing the script can't run this command or subcommand script: 1, on @user_script:1.",
+                StoreError::Permission,
+            ),
+            (
+                "ERR ACL failure in script: No permissions to access a key script: 1, on @user_script:1.",
+                StoreError::Permission,
+            ),
+            ("ERR user_script:1: no state script: 1, on @user_script:1.", StoreError::Foreign),
+            (
+                "ERR Error running script (call to f_1): @user_script:1: user_script:1: no state",
+                StoreError::Foreign,
+            ),
+            ("WRONGTYPE Operation against a key", StoreError::Foreign),
+        ] {
+            let Ok(Value::ServerError(error)) =
+                parse_redis_value(format!("-{said}\r\n").as_bytes())
+            else {
+                panic!("{said}");
+            };
+            assert_eq!(StoreError::from(redis::RedisError::from(error)), expected, "{said}");
+        }
+    }
 }

@@ -43,7 +43,8 @@ use std::sync::Arc;
 ///   longer than a rate takes for half of its burst, and not beyond the window that they were taken
 ///   in. A rate with a burst of 1 has no tokens to lease, and stays strict.
 /// * **Less** gets in by what is leased elsewhere and not used: at most [`leased`](Self::leased), by
-///   each process. A block is what the slowest limit brings in the time, but at least one token, and
+///   each process. What is taken ahead and lost on the way, or can't be given back, is gone until the
+///   limits bring it again: at most [`Stats::lost`]. A block is what the slowest limit brings in the time, but at least one token, and
 ///   no more than half of this process's part of what is left.
 /// * What is not used is given back when it is good no more, and when the limiter is dropped. Then it
 ///   counts as much as what a [`reservation`](nanopace_limits::Reservation) takes back.
@@ -55,10 +56,11 @@ use std::sync::Arc;
 ///
 /// A decision takes at most [`Settings::timeout`](crate::Settings::timeout), a tenth of it, and what
 /// the system's timers add. Then
-/// [`OnLoss`](crate::OnLoss) decides, and the decision counts as [`degraded`](Self::degraded). After
+/// [`OnLoss`](crate::OnLoss) decides, and the decision counts as [`degraded`](Self::degraded);
+/// [`trouble`](Self::trouble) says why. After
 /// two failures in a row the store is not asked, until a thread that tries to connect, again and
 /// again, has an answer. A decision is never asked for twice: a request whose answer is missing
-/// may be counted.
+/// may be counted. [`Stats::lost`] has it.
 #[derive(Debug)]
 pub struct RemoteKeyed<C: LimitsOf<str> + 'static = Uniform> {
     inner: Arc<Sweeper<C>>,
@@ -200,7 +202,7 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         let mut conversation = self.core().conversation(question);
         let mut call = conversation.call();
         loop {
-            let answer = pool.call_by(&call, deadline);
+            let answer = pool.call_by(&call, deadline, || conversation.sent());
             let answer = answer.map_err(|error| conversation.failed(error))?;
             match conversation.next(&answer)? {
                 Step::Call(next) => call = next,
@@ -253,6 +255,22 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     #[must_use]
     pub fn degraded(&self) -> u64 {
         self.stats().degraded
+    }
+
+    /// Why the store has failed last. None if it has answered since, or has not failed. Limiters of
+    /// one [`Remote`] share its connections, so they share this.
+    ///
+    /// ```
+    /// use nanopace_remote::Remote;
+    ///
+    /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
+    /// assert!(users.check("alice").is_err());
+    /// println!("{}", users.trouble().expect("nobody is there")); // connection refused
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    #[must_use]
+    pub fn trouble(&self) -> Option<StoreError> {
+        self.inner.store().pool().trouble()
     }
 
     /// How many tokens it has taken ahead and not used. So many more could get in elsewhere.

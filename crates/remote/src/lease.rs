@@ -36,7 +36,7 @@ pub(crate) struct Leases {
 pub(crate) struct Block {
     /// Of the configuration. A block of other limits is not used.
     version: u64,
-    tokens: u64,
+    pub(crate) tokens: u64,
     /// By this process's clock.
     until: Nanos,
     /// How it stood after they were taken.

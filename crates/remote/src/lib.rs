@@ -10,6 +10,7 @@ mod error;
 mod keyed;
 mod lease;
 mod loss;
+mod names;
 mod plan;
 mod record;
 mod remote;

@@ -61,7 +61,8 @@ impl Remote {
         Ok(store)
     }
 
-    /// The same without waiting for the store: as long as it is not there, it is lost.
+    /// The same without waiting for the store: as long as it is not there, it is lost, and
+    /// [`RemoteKeyed::trouble`](crate::RemoteKeyed::trouble) says why.
     ///
     /// # Errors
     /// [`RemoteError::Url`], [`RemoteError::Thread`].

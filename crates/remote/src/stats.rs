@@ -22,6 +22,10 @@ pub struct Stats {
     pub degraded: u64,
     /// Tokens that are taken ahead and not used now. So many more could have been let in elsewhere.
     pub leased: u64,
+    /// Tokens that the store may have counted, and nobody has: those of requests whose answer was
+    /// lost, with what these would have taken ahead, and those that could not be given back. At most
+    /// so many fewer got in.
+    pub lost: u64,
 }
 
 /// The counters. Relaxed throughout: each is a figure by itself, and nothing is published by it.
@@ -30,6 +34,7 @@ pub(crate) struct Counters {
     decisions: AtomicU64,
     local: AtomicU64,
     degraded: AtomicU64,
+    lost: AtomicU64,
 }
 
 impl Counters {
@@ -45,12 +50,36 @@ impl Counters {
         self.degraded.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn lost(&self, tokens: u64) {
+        self.lost.fetch_add(tokens, Ordering::Relaxed);
+    }
+
     pub(crate) fn stats(&self, leased: u64) -> Stats {
         Stats {
             decisions: self.decisions.load(Ordering::Relaxed),
             local: self.local.load(Ordering::Relaxed),
             degraded: self.degraded.load(Ordering::Relaxed),
             leased,
+            lost: self.lost.load(Ordering::Relaxed),
         }
+    }
+}
+
+/// Tokens of a request that was sent and has no answer. They are lost if this is dropped.
+#[derive(Debug)]
+pub(crate) struct AtRisk<'a> {
+    pub(crate) tokens: u64,
+    counters: &'a Counters,
+}
+
+impl<'a> AtRisk<'a> {
+    pub(crate) fn none(counters: &'a Counters) -> Self {
+        Self { tokens: 0, counters }
+    }
+}
+
+impl Drop for AtRisk<'_> {
+    fn drop(&mut self) {
+        self.counters.lost(self.tokens);
     }
 }

@@ -32,6 +32,7 @@ struct State {
     connections: usize,
     /// Threads that wait for one.
     waiting: usize,
+    /// Why it was in vain, until a connection is given back.
     last_error: Option<StoreError>,
     is_over: bool,
 }
@@ -78,18 +79,18 @@ impl Pool {
     /// Waits until there is a connection. The last error if that takes too long.
     pub(crate) fn wait_for_connection(&self) -> Result<(), StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout * 2;
-        match self.take(deadline) {
-            Ok(line) => {
-                self.give_back(line);
-                Ok(())
-            }
-            Err(error) => Err(self.lock().last_error.clone().unwrap_or(error)),
-        }
+        self.give_back(self.take(deadline)?);
+        Ok(())
+    }
+
+    /// The last error, if there has been no answer since.
+    pub(crate) fn trouble(&self) -> Option<StoreError> {
+        self.lock().last_error.clone()
     }
 
     /// The answer to a call, in the time that a decision may take.
     pub(crate) fn call(&self, call: &Call) -> Result<Value, StoreError> {
-        self.call_by(call, self.deadline())
+        self.call_by(call, self.deadline(), || ())
     }
 
     /// By when a decision that begins now has to be made.
@@ -97,16 +98,27 @@ impl Pool {
         Instant::now() + self.settings.timeout
     }
 
-    pub(crate) fn call_by(&self, call: &Call, deadline: Instant) -> Result<Value, StoreError> {
-        self.use_line(deadline, |line| match line.query(&call.by_digest(), deadline) {
-            Err(error) if error.code() == Some("NOSCRIPT") => line.query(&call.by_text(), deadline),
-            answer => answer,
+    /// The answer to a call; `sent` is called when it is sent.
+    pub(crate) fn call_by(
+        &self,
+        call: &Call,
+        deadline: Instant,
+        sent: impl FnOnce(),
+    ) -> Result<Value, StoreError> {
+        self.use_line(deadline, |line| {
+            sent();
+            match line.query(&call.by_digest(), deadline) {
+                Err(error) if error.code() == Some("NOSCRIPT") => {
+                    line.query(&call.by_text(), deadline)
+                }
+                answer => answer,
+            }
         })
     }
 
     /// The answer to a call that is no decision, in the time that a connection may take.
     pub(crate) fn patient_call(&self, call: &Call) -> Result<Value, StoreError> {
-        self.call_by(call, Instant::now() + self.settings.connect_timeout)
+        self.call_by(call, Instant::now() + self.settings.connect_timeout, || ())
     }
 
     /// The answer to a command that is no decision, in the same time.
@@ -155,6 +167,7 @@ impl Pool {
         self.changed.notify_all();
     }
 
+    /// A connection. If there is none at all, the error says why.
     fn take(&self, deadline: Instant) -> Result<Line, StoreError> {
         let mut state = self.lock();
         loop {
@@ -163,7 +176,8 @@ impl Pool {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(StoreError::Timeout);
+                let reason = state.last_error.clone().filter(|_| state.connections == 0);
+                return Err(reason.unwrap_or(StoreError::Timeout));
             }
             state.waiting += 1;
             self.changed.notify_all();
@@ -175,6 +189,7 @@ impl Pool {
 
     fn give_back(&self, line: Line) {
         let mut state = self.lock();
+        state.last_error = None;
         state.idle.push(line);
         if state.waiting > 0 {
             self.changed.notify_all();

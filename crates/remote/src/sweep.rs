@@ -67,17 +67,19 @@ impl<C: LimitsOf<str>> Sweeper<C> {
     /// Counts the processes, among which this one counts for that time.
     fn answer_roll_call(&self, leases: &Leases, time: Duration) {
         let arguments = vec![self.name.clone(), time.as_millis().to_string()];
-        let call = Call { source: &ROLL_CALL, key: self.core.roll(), arguments };
+        let call = Call { source: &ROLL_CALL, key: self.core.names.processes(), arguments };
         if let Ok(Value::Int(processes)) = self.store.pool().call(&call) {
             leases.set_processes(processes.unsigned_abs());
         }
     }
 
-    /// Gives back what is of no more use at `now`. What can't be given back stays counted.
+    /// Gives back what is of no more use at `now`. What can't be given back stays counted, and is lost.
     fn give_back(&self, now: Nanos) {
         let expired = self.core.leases.as_ref().map(|leases| leases.expired(now));
         for (key, block) in expired.into_iter().flatten() {
-            self.give_block_back(&self.core.name(&key), &block).ok();
+            if self.give_block_back(&self.core.names.subject(&key), &block).is_err() {
+                self.core.counters.lost(block.tokens);
+            }
         }
     }
 

@@ -25,7 +25,8 @@ use std::sync::Arc;
 /// # }
 /// ```
 ///
-/// A decision that is dropped before it is made may be counted in the store.
+/// A decision that is dropped before it is made may be counted in the store:
+/// [`Stats::lost`](crate::Stats::lost).
 #[derive(Debug)]
 pub struct AsyncRemoteKeyed<C: LimitsOf<str> + 'static = Uniform> {
     keyed: RemoteKeyed<C>,
@@ -67,6 +68,20 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
     #[must_use]
     pub fn keyed(&self) -> &RemoteKeyed<C> {
         &self.keyed
+    }
+
+    /// [`RemoteKeyed::trouble`], of the connection that tasks share.
+    ///
+    /// ```
+    /// # async fn example(users: nanopace_remote::AsyncRemoteKeyed) {
+    /// if let Some(error) = users.trouble() {
+    ///     println!("the store has failed: {error}");
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn trouble(&self) -> Option<StoreError> {
+        self.store.trouble()
     }
 
     /// [`RemoteKeyed::check`].
@@ -158,7 +173,7 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
         let mut conversation = self.keyed.core().conversation(question);
         let mut call = conversation.call();
         loop {
-            let answer = self.store.call_by(&call, deadline).await;
+            let answer = self.store.call_by(&call, deadline, || conversation.sent()).await;
             let answer = answer.map_err(|error| conversation.failed(error))?;
             match conversation.next(&answer)? {
                 Step::Call(next) => call = next,

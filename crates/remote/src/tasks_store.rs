@@ -23,9 +23,16 @@ pub(crate) struct TaskStore {
     client: Client,
     settings: Settings,
     breaker: Breaker,
-    connection: Mutex<Option<MultiplexedConnection>>,
+    state: Mutex<State>,
     connected: Notify,
     is_connecting: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    connection: Option<MultiplexedConnection>,
+    /// Why it was in vain, until there is an answer.
+    last_error: Option<StoreError>,
 }
 
 impl fmt::Debug for TaskStore {
@@ -43,7 +50,7 @@ impl TaskStore {
             client,
             settings,
             breaker: Breaker::default(),
-            connection: Mutex::new(None),
+            state: Mutex::default(),
             connected: Notify::new(),
             is_connecting: AtomicBool::new(false),
         })
@@ -54,10 +61,12 @@ impl TaskStore {
         Instant::now() + self.settings.timeout
     }
 
+    /// The answer to a call; `sent` is called when it is sent.
     pub(crate) async fn call_by(
         self: &Arc<Self>,
         call: &Call,
         deadline: Instant,
+        sent: impl FnOnce(),
     ) -> Result<Value, StoreError> {
         if self.breaker.is_open() {
             self.connect_in_background();
@@ -65,25 +74,24 @@ impl TaskStore {
             yield_now().await;
             return Err(StoreError::Broken);
         }
-        let asked = timeout_at(deadline, self.ask(call)).await;
+        let asked = match timeout_at(deadline, self.connection()).await {
+            Ok(connection) => {
+                sent();
+                timeout_at(deadline, ask(connection, call)).await
+            }
+            Err(_) => Ok(Err(self.trouble().unwrap_or(StoreError::Timeout))),
+        };
         let asked = asked.unwrap_or(Err(StoreError::Timeout));
         match &asked {
-            Ok(_) | Err(StoreError::Foreign) => self.breaker.succeeds(),
-            Err(_) => self.fails(),
+            Ok(_) | Err(StoreError::Foreign) => self.succeeds(),
+            Err(error) => self.fails(error),
         }
         asked
     }
 
-    async fn ask(self: &Arc<Self>, call: &Call) -> Result<Value, StoreError> {
-        let mut connection = self.connection().await;
-        let answer = call.by_digest().query_async::<Value>(&mut connection).await;
-        let answer = match answer {
-            Err(error) if error.code() == Some("NOSCRIPT") => {
-                call.by_text().query_async::<Value>(&mut connection).await
-            }
-            answer => answer,
-        };
-        Ok(answer?)
+    /// The last error, if there has been no answer since.
+    pub(crate) fn trouble(&self) -> Option<StoreError> {
+        self.lock().last_error.clone()
     }
 
     async fn connection(self: &Arc<Self>) -> MultiplexedConnection {
@@ -91,7 +99,7 @@ impl TaskStore {
             let mut connected = pin!(self.connected.notified());
             // From now on, nothing that is told is missed.
             connected.as_mut().enable();
-            if let Some(connection) = self.lock().clone() {
+            if let Some(connection) = self.lock().connection.clone() {
                 return connection;
             }
             self.connect_in_background();
@@ -99,8 +107,13 @@ impl TaskStore {
         }
     }
 
-    fn fails(self: &Arc<Self>) {
-        *self.lock() = None;
+    fn succeeds(&self) {
+        self.lock().last_error = None;
+        self.breaker.succeeds();
+    }
+
+    fn fails(self: &Arc<Self>, error: &StoreError) {
+        *self.lock() = State { connection: None, last_error: Some(error.clone()) };
         if self.breaker.fails() {
             self.connect_in_background();
         }
@@ -125,9 +138,19 @@ impl TaskStore {
         Ok(connection)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<MultiplexedConnection>> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+async fn ask(mut connection: MultiplexedConnection, call: &Call) -> Result<Value, StoreError> {
+    let answer = match call.by_digest().query_async::<Value>(&mut connection).await {
+        Err(error) if error.code() == Some("NOSCRIPT") => {
+            call.by_text().query_async::<Value>(&mut connection).await
+        }
+        answer => answer,
+    };
+    Ok(answer?)
 }
 
 /// Connects until it has worked, or nobody wants it any more. Another one may begin when this one is
@@ -139,10 +162,13 @@ impl Connecting {
         let [mut pause, longest] = PAUSES;
         while let Some(store) = self.0.upgrade() {
             let attempt = timeout(store.settings.connect_timeout, store.try_connect()).await;
-            if let Ok(Ok(connection)) = attempt {
-                *store.lock() = Some(connection);
-                store.breaker.succeeds();
-                return store.connected.notify_waiters();
+            match attempt.unwrap_or(Err(StoreError::Timeout)) {
+                Ok(connection) => {
+                    store.lock().connection = Some(connection);
+                    store.breaker.succeeds();
+                    return store.connected.notify_waiters();
+                }
+                Err(error) => store.lock().last_error = Some(error),
             }
             drop(store);
             sleep(pause).await;

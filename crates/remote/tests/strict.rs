@@ -8,6 +8,7 @@ use nanopace_remote::{
     ConfigStore, Rejected, Remote, RemoteError, RemoteRejected, Scope, StoreError,
 };
 use nanopace_services::{Engine, Server};
+use redis::Commands;
 use std::thread;
 use std::time::Duration;
 
@@ -164,6 +165,12 @@ fn a_cluster_finds_a_subject_by_its_tag() {
         users.check("alice").unwrap();
         let slot = |key: &str| ask::<u64>(&server, &["CLUSTER", "KEYSLOT", key]);
         assert_eq!(slot("nanopace:{alice}"), slot("alice"));
+        for subject in ["a}b", "{a", "{a}", ":{", "a b", "ü"] {
+            users.check(subject).unwrap();
+            let names: Vec<String> = ask(&server, &["KEYS", "*"]);
+            assert!(names.contains(&format!("nanopace:{{{subject}}}")), "{names:?}");
+            assert_eq!(slot(&format!("nanopace:{{{subject}}}")), slot(&format!("{{{subject}}}")));
+        }
     }
 }
 
@@ -174,13 +181,57 @@ fn what_others_have_written_is_left_alone_and_harms_no_other_key() {
         let users = store(&server).limits("2/day").build().unwrap();
         ask::<String>(&server, &["SET", "nanopace:{text}", "something else"]);
         ask::<String>(&server, &["SET", "nanopace:{damaged}", "2/day\nxyz"]);
+        ask::<String>(&server, &["SET", "nanopace:{empty}", ""]);
         ask::<u64>(&server, &["RPUSH", "nanopace:{list}", "1"]);
-        for key in ["text", "damaged", "list"].into_iter().cycle().take(12) {
+        for key in ["text", "damaged", "empty", "list"].into_iter().cycle().take(12) {
             let error = users.check(key).unwrap_err();
             assert_eq!(error, RemoteRejected::Store(StoreError::Foreign), "{engine} {key}");
             assert!(users.decide_costs("alice", 0).is_ok(), "{engine} {key}");
         }
         assert_eq!(ask::<String>(&server, &["GET", "nanopace:{text}"]), "something else");
+        assert_eq!(
+            ask::<Option<String>>(&server, &["GET", "nanopace:{empty}"]).as_deref(),
+            Some("")
+        );
+    }
+}
+
+/// A state with one letter too few, or with one that is no digit.
+fn damage(state: &str) -> impl Iterator<Item = String> {
+    let with = |start: usize, letter: &str, end: usize| {
+        Some([state.get(..start)?, letter, state.get(end..)?].concat())
+    };
+    let at_each = (0..=state.len()).flat_map(move |at| {
+        let letters = ["x", " ", "-", "+", ",", "\n", "\0"].into_iter();
+        let changed = letters.clone().map(move |letter| with(at, letter, at + 1));
+        let inserted = letters.map(move |letter| with(at, letter, at));
+        changed.chain(inserted).chain([with(at, "", at + 1)]).flatten()
+    });
+    at_each.filter(move |damaged| damaged != state)
+}
+
+/// What is there is a state, or it is an error and stays as it is.
+#[test]
+fn a_damaged_state_is_left_alone() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let mut connection = redis::Client::open(server.url()).unwrap().get_connection().unwrap();
+        for limits in ["2/day", "3/7s, 2/day", "9/day fixed-window", "1/day, 9/h sliding-counter"] {
+            let users = store(&server).limits(limits).prefix(limits).build().unwrap();
+            users.check("alice").unwrap();
+            let name = |subject: &str| format!("{limits}:{{{subject}}}");
+            let state: String = ask(&server, &["GET", &name("alice")]);
+            let mut left_alone = 0;
+            for damaged in damage(&state) {
+                connection.set::<_, _, ()>(name("bob"), &damaged).unwrap();
+                if users.check("bob") == Err(StoreError::Foreign.into()) {
+                    let after: String = connection.get(name("bob")).unwrap();
+                    assert_eq!(after, damaged, "{engine} {limits}");
+                    left_alone += 1;
+                }
+            }
+            assert!(left_alone > 8 * state.len(), "{engine} {limits}: {left_alone}");
+        }
     }
 }
 
@@ -212,6 +263,18 @@ fn any_subject_and_any_prefix_is_a_key_of_its_own() {
             assert!(users.check(subject).is_ok(), "{subject:?}");
             assert!(users.check(subject).is_err(), "{subject:?}");
         }
+    }
+}
+
+#[test]
+fn a_prefix_with_a_brace_is_an_error() {
+    let store = Remote::lazy("redis://127.0.0.1:1/").unwrap();
+    for prefix in ["{", "}", "{users}", "p:{x}"] {
+        let error = store.limits("1/s").prefix(prefix).build().map(drop).unwrap_err();
+        assert!(
+            matches!(&error, RemoteError::Prefix { prefix: told } if told == prefix),
+            "{error}"
+        );
     }
 }
 

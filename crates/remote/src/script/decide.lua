@@ -12,7 +12,8 @@
 --          numbers: the burst's time that has to be left, and the time that the request takes to be
 --          paid off, both in 2^36 ns and the rest in ns
 -- Returns  whether it was let in (2: the state is one of other limits, nothing was done), the
---          moment in microseconds, how much more was taken, and the state before.
+--          moment in microseconds, how much more was taken, and the state before. An error if there is
+--          something under the key that is no state; it stays as it is.
 --
 -- A double holds integers below 2^53. So a number of 64 bits is three *limbs* of 24 bits, the highest
 -- first, and 18 hexadecimal digits as text.
@@ -22,15 +23,21 @@ if not micros then
   local time = redis.call('TIME')
   micros = time[1] * 1000000 + time[2]
 end
-local before = redis.call('GET', KEYS[1]) or ''
+local before = redis.call('GET', KEYS[1])
+if before == '' then error('no state') end
+before = before or ''
 local stated = ARGV[1] .. '\n'
 local number = tonumber(ARGV[7])
+
+-- The state of a rate whose debt never went back.
+local NEVER_BACK = '^00%x%x%x%x%x%x%x%x%x%x%x%x%x%x%x%x00000000'
 
 -- The usual case, for speed: rates alone, in whole nanoseconds, whose debts never went back. They
 -- need sums only, so two limbs of 36 bits will do. Anything else goes on below, where all of this is
 -- there once more.
 local function decide_plainly()
-  local B, floor, sub, format = 68719476736, math.floor, string.sub, string.format
+  local B, floor, sub, find, format =
+    68719476736, math.floor, string.sub, string.find, string.format
   local low = micros % B * 1000
   local high = floor(micros / B) * 1000 + floor(low / B)
   low = low % B
@@ -39,9 +46,10 @@ local function decide_plainly()
     local first = 4 + 2 * number + 4 * limit
     local owed_high, owed_low = 0, 0
     if before ~= '' then
+      if not find(before, NEVER_BACK, at) then return nil end
+      if limit < number and sub(before, at + 26, at + 26) ~= ',' then return nil end
       owed_high = tonumber(sub(before, at, at + 8), 16)
       owed_low = tonumber(sub(before, at + 9, at + 17), 16)
-      if sub(before, at + 18, at + 25) ~= '00000000' then return nil end
       at = at + 27
     end
     local free_low = low + ARGV[first + 1]
@@ -76,6 +84,12 @@ local function parse(text, at)
   local low = tonumber(sub(text, at + 6, at + 17), 16)
   local middle = floor(low / B)
   return tonumber(sub(text, at, at + 5), 16), middle, low - middle * B
+end
+
+-- The same of a state, where anybody may have written something else.
+local function parse_own(text, at)
+  if not string.find(text, '^00%x%x%x%x%x%x%x%x%x%x%x%x%x%x%x%x', at) then error('no state') end
+  return parse(text, at)
 end
 
 local function limbs(number)
@@ -147,8 +161,8 @@ function Rate.read(spec, state, at)
   own.c2, own.c1, own.c0 = parse(spec, 38)
   own.o2, own.o1, own.o0, own.back = 0, 0, 0, 0
   if state then
-    own.o2, own.o1, own.o0 = parse(state, at)
-    own.back = tonumber(sub(state, at + 18, at + 25), 16)
+    own.o2, own.o1, own.o0 = parse_own(state, at)
+    own.back = tonumber(string.match(state, '^%x%x%x%x%x%x%x%x', at + 18), 16)
   end
   -- The moment in units, rounded up, and rounded down; and how long a unit lasts.
   own.u2, own.u1, own.u0, own.d2, own.d1, own.d0 = n2, n1, n0, n2, n1, n0
@@ -238,9 +252,9 @@ local function make_windows()
     own.x2, own.x1, own.x0 = parse(spec, 38)
     own.number, own.b2, own.b1, own.b0, own.c2, own.c1, own.c0 = 0, 0, 0, 0, 0, 0, 0
     if state then
-      own.number = double(parse(state, at))
-      own.b2, own.b1, own.b0 = parse(state, at + 18)
-      own.c2, own.c1, own.c0 = parse(state, at + 36)
+      own.number = double(parse_own(state, at))
+      own.b2, own.b1, own.b0 = parse_own(state, at + 18)
+      own.c2, own.c1, own.c0 = parse_own(state, at + 36)
     end
     -- A division of doubles is off by one at most, because a window lasts a microsecond at least.
     local function start(number)
@@ -350,9 +364,14 @@ for place = 8, 6 + 2 * number, 2 do
   local own = kind.read(ARGV[place], at and before, at)
   own.n2, own.n1, own.n0 = parse(ARGV[place + 1], 1)
   in_force[#in_force + 1] = own
-  if at then at = at + kind.width + 1 end
+  if at then
+    at = at + kind.width
+    local separator = place < 6 + 2 * number and ',' or '\n'
+    if at <= #before and sub(before, at, at) ~= separator then error('no state') end
+    at = at + 1
+  end
 end
-while at and at <= #before do
+while at and at <= #before + 1 do
   local spec = sub(before, at, at + 54)
   local kind = kind_of(spec)
   local own = kind.read(spec, before, at + 55)

@@ -1,0 +1,146 @@
+//! What is lost on the way: a store has counted it, and nobody has it.
+
+mod common;
+
+use common::{ask, patient, store, until};
+use nanopace_remote::{Remote, RemoteKeyed, RemoteRejected, StoreError};
+use nanopace_services::{Engine, NewConnections, Proxy, Server};
+use std::time::Duration;
+
+const LIMIT: u64 = 100_000;
+
+/// With one connection: who gets it finds no answer to somebody else on the way.
+fn through(proxy: &Proxy) -> Remote {
+    Remote::lazy_with(&proxy.url(), patient().connections(1)).unwrap()
+}
+
+fn limits() -> String {
+    format!("{LIMIT}/day fixed-window")
+}
+
+/// A block has some ten tokens, and nothing is given back by itself meanwhile.
+fn leased(store: &Remote) -> RemoteKeyed {
+    store.limits(&limits()).leased(Duration::from_secs(10)).build().unwrap()
+}
+
+/// How much the store has counted for the key.
+fn counted(store: &Remote, key: &str) -> u64 {
+    LIMIT - store.limits(&limits()).build().unwrap().decide_costs(key, 0).unwrap().remaining()
+}
+
+/// What was let in, is held, or is lost: all that the store has counted.
+#[test]
+fn nothing_that_was_counted_is_missing_in_the_figures() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let proxy = Proxy::start(server.address()).unwrap();
+        let users = leased(&through(&proxy));
+        let mut let_in = 0;
+        for turn in 0..200 {
+            if turn % 7 == 0 {
+                proxy.drop_replies(1);
+            }
+            let_in += u64::from(users.check(["alice", "bob", "carol"][turn % 3]).is_ok());
+            if turn % 13 == 0 {
+                users.give_back();
+            }
+        }
+        let stats = users.stats();
+        let store = store(&server);
+        let counted: u64 = ["alice", "bob", "carol"].map(|key| counted(&store, key)).iter().sum();
+        assert!(let_in > 0 && stats.lost > 0, "{engine}: {stats:?}");
+        assert!(counted <= let_in + stats.leased + stats.lost, "{engine}: {counted} {stats:?}");
+    }
+}
+
+#[test]
+fn a_block_whose_answer_is_lost_is_counted_as_lost() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let proxy = Proxy::start(server.address()).unwrap();
+        let users = leased(&through(&proxy));
+        // The thread that says that this process is there has had its answer.
+        until("it is there", || ask::<u64>(&server, &["EXISTS", "nanopace/processes"]) == 1);
+        users.check("alice").unwrap();
+        assert!(users.leased() > 1);
+        assert_eq!(users.stats().lost, 0);
+        proxy.drop_replies(1);
+        assert!(users.check("bob").is_err());
+        let lost = users.stats().lost;
+        assert!(lost > 1 && lost == counted(&store(&server), "bob"), "{engine}: {lost}");
+    }
+}
+
+#[test]
+fn what_cannot_be_given_back_is_lost() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let proxy = Proxy::start(server.address()).unwrap();
+        let settings = patient().timeout(Duration::from_millis(200));
+        let users = leased(&Remote::lazy_with(&proxy.url(), settings).unwrap());
+        until("some are taken ahead", || users.check("alice").is_ok() && users.leased() > 0);
+        let before = users.stats();
+        proxy.cut(NewConnections::Refused);
+        users.give_back();
+        let after = users.stats();
+        assert_eq!((after.leased, after.lost), (0, before.lost + before.leased), "{engine}");
+        assert!(counted(&store(&server), "alice") > before.leased);
+    }
+}
+
+#[test]
+fn a_strict_request_without_an_answer_is_lost() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let proxy = Proxy::start(server.address()).unwrap();
+        let users = through(&proxy).limits("10/day fixed-window").build().unwrap();
+        users.check_n("alice", 2).unwrap();
+        assert_eq!(users.stats().lost, 0);
+        proxy.drop_replies(1);
+        assert!(users.check_n("alice", 3).is_err());
+        assert_eq!(users.stats().lost, 3);
+        until("the store answers", || users.decide_costs("alice", 0).is_ok());
+        assert_eq!(users.decide_costs("alice", 0).unwrap().remaining(), 5);
+    }
+}
+
+#[test]
+fn what_the_store_has_not_counted_is_not_lost() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        ask::<String>(&server, &["SET", "nanopace:{bob}", "something else"]);
+        let users = store(&server).limits("10/day").build().unwrap();
+        users.check_n("alice", 10).unwrap();
+        assert!(users.check("alice").is_err());
+        assert!(users.check_n("alice", 11).is_err());
+        assert_eq!(users.check("bob"), Err(StoreError::Foreign.into()));
+        assert_eq!(users.stats().lost, 0);
+    }
+    let users = Remote::lazy("redis://127.0.0.1:1/").unwrap().limits("10/day").build().unwrap();
+    for _ in 0..10 {
+        assert!(matches!(users.check("alice"), Err(RemoteRejected::Store(_))));
+    }
+    assert_eq!(users.stats().lost, 0, "nothing was sent");
+}
+
+#[cfg(feature = "async")]
+#[tokio::test]
+async fn what_a_dropped_decision_has_sent_is_lost() {
+    for engine in Engine::installed() {
+        let server = Server::start(engine).unwrap();
+        let users = leased(&store(&server));
+        let users = nanopace_remote::AsyncRemoteKeyed::new(users);
+        let dropped = async |key| {
+            tokio::time::timeout(Duration::from_millis(20), users.check(key)).await.unwrap_err();
+        };
+        users.check("alice").await.unwrap();
+        assert_eq!(users.keyed().stats().lost, 0);
+        server.stop().unwrap();
+        dropped("bob").await;
+        let lost = users.keyed().stats().lost;
+        server.go_on().unwrap();
+        let store = store(&server);
+        until("it arrives", || counted(&store, "bob") > 0);
+        assert!(lost > 1 && counted(&store, "bob") == lost, "{engine}: {lost}");
+    }
+}
