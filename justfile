@@ -15,7 +15,7 @@ default:
 run *options:
     cargo run --release -- run {{ options }}
 
-# Every test, loom models at depth 2 included.
+# Unit, integration and documentation tests.
 test:
     cargo xtask test
 

@@ -6,7 +6,6 @@ use crate::trial::Trial;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use fastrand::Rng;
-use nanopace_fleet::FleetError;
 use nanopace_services::{Engine, NewConnections, Proxy, Server};
 use std::env;
 use std::thread;
@@ -130,8 +129,8 @@ fn try_once(plan: &Plan) -> Result<String> {
         trial.until(*at);
         happen(fault, &mut trial, &mut server, &proxies).with_context(|| format!("{fault:?}"))?;
     }
-    let is_gone = trial.members.iter().all(Member::is_killed);
-    if is_gone && matches!(trial.control().status(), Err(FleetError::NoRun)) {
+    let is_gone = trial.members.iter().all(Member::is_gone);
+    if is_gone && trial.is_forgotten() {
         return Ok("no node and no store is left to say anything".to_owned());
     }
     let outcome = trial.end()?;
@@ -148,7 +147,7 @@ fn in_short(outcome: &Outcome) -> String {
         account.expected,
         account.lost(),
         account.twice(),
-        truth.never(),
+        truth.never_of(account.expected),
         truth.repeated() + truth.strays,
         outcome.repairs,
         outcome.stalled_ms(),

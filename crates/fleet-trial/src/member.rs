@@ -110,10 +110,10 @@ impl Member {
         Ok(writeln!(self.child.stdin.as_ref().context("no input")?, "leave")?)
     }
 
-    /// Whether it was killed.
+    /// Whether it was killed, or told to leave.
     #[must_use]
-    pub fn is_killed(&self) -> bool {
-        self.fate == Some(Fate::Killed)
+    pub fn is_gone(&self) -> bool {
+        self.has_left || self.fate == Some(Fate::Killed)
     }
 
     /// Waits for its end, until a moment.

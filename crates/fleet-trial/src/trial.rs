@@ -142,6 +142,13 @@ impl Trial {
         &self.control
     }
 
+    /// Whether the store knows nothing of the run any more.
+    #[must_use]
+    pub fn is_forgotten(&self) -> bool {
+        let status = retried(Instant::now() + PATIENCE, || self.control.status());
+        status.is_err_and(|error| matches!(error.downcast_ref(), Some(FleetError::NoRun)))
+    }
+
     /// The name of the run.
     #[must_use]
     pub fn name(&self) -> &str {

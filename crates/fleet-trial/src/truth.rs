@@ -37,7 +37,14 @@ impl Truth {
     /// Slots that were never started.
     #[must_use]
     pub fn never(&self) -> u64 {
-        self.times.iter().filter(|&&times| times == 0).count() as u64
+        self.never_of(u64::MAX)
+    }
+
+    /// Slots that were never started, of the first ones.
+    #[must_use]
+    pub fn never_of(&self, slots: u64) -> u64 {
+        let slots = usize::try_from(slots).unwrap_or(usize::MAX);
+        self.times.iter().take(slots).filter(|&&times| times == 0).count() as u64
     }
 
     /// Starts of slots that had been started already.

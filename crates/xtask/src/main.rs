@@ -1,13 +1,11 @@
 //! The project's own commands, for a machine that has nothing but Rust.
 //!
 //! ```text
-//! cargo xtask test        every test: unit, integration and documentation tests, those of a feature
-//!                         that is off by default too; 60 random rounds of real threads in debug, and
-//!                         60 in release; the loom models at depth 2; and whether the stored edits,
+//! cargo xtask test        unit, integration and documentation tests, those of a feature that is off by
+//!                         default too
+//! cargo xtask stress [N]  random rounds of real threads, N in debug and N in release (60 by default)
+//! cargo xtask loom [N]    the loom models, at N preemptions (2 by default), and whether the stored edits,
 //!                         which show that the models can fail, still apply
-//! cargo xtask stress [N]  only random rounds of real threads, N in debug and N in release (60 by
-//!                         default)
-//! cargo xtask loom [N]    only the loom models, at N preemptions (2 by default)
 //! cargo xtask lint        format, structure, clippy and documentation, with warnings as errors
 //! cargo xtask structure   only the structure: no modules of a crate depend on each other in a circle
 //! cargo xtask services    installs the servers that tests of the store need, or says how
@@ -39,8 +37,8 @@ fn main() -> ExitCode {
         ["test"] => test(),
         ["stress"] => stress("60"),
         ["stress", rounds] if rounds.parse::<u32>().is_ok() => stress(rounds),
-        ["loom"] => vec![loom("2")],
-        ["loom", preemptions] if preemptions.parse::<u8>().is_ok() => vec![loom(preemptions)],
+        ["loom"] => loom("2"),
+        ["loom", preemptions] if preemptions.parse::<u8>().is_ok() => loom(preemptions),
         ["lint"] => lint(),
         ["structure"] => vec![structure()],
         ["services"] => services::install(),
@@ -53,19 +51,12 @@ fn main() -> ExitCode {
 }
 
 fn test() -> Vec<Step> {
-    let mut steps = vec![Step::new("unit, integration and documentation tests", || {
+    vec![Step::new("unit, integration and documentation tests", || {
         // Most of the load generator's tests wait most of the time.
         let threads = (available_parallelism().map_or(1, usize::from) * 2).to_string();
         let options = ["test", "--workspace", "--no-fail-fast", FEATURES];
         cargo(&options, &[("RUST_TEST_THREADS", &threads)])
-    })];
-    steps.extend(stress("60"));
-    steps.push(Step::new("stored edits still apply", || {
-        let mutants = ["--package", "loom-tests", "--bin", "mutants", "--", "--check"];
-        cargo(&[&["run", "--quiet"], &mutants[..]].concat(), &[])
-    }));
-    steps.push(loom("2"));
-    steps
+    })]
 }
 
 /// The seed is drawn from the time, and printed.
@@ -81,14 +72,19 @@ fn stress(rounds: &str) -> Vec<Step> {
 }
 
 /// Models run optimised, in a target folder of their own: the flag reaches every dependency.
-fn loom(preemptions: &str) -> Step {
+fn loom(preemptions: &str) -> Vec<Step> {
     let preemptions = preemptions.to_owned();
-    Step::new(format!("loom models, {preemptions} preemptions"), move || {
+    let edits = Step::new("stored edits still apply", || {
+        let mutants = ["--package", "loom-tests", "--bin", "mutants", "--", "--check"];
+        cargo(&[&["run", "--quiet"], &mutants[..]].concat(), &[])
+    });
+    let models = Step::new(format!("loom models, {preemptions} preemptions"), move || {
         let flags = format!("{} --cfg loom", env::var("RUSTFLAGS").unwrap_or_default());
         let test = ["test", "--release", "--package", "loom-tests", "--no-fail-fast"];
         let arguments = [&test[..], &["--target-dir", "target/loom"]].concat();
         cargo(&arguments, &[("RUSTFLAGS", &flags), ("LOOM_MAX_PREEMPTIONS", &preemptions)])
-    })
+    });
+    vec![edits, models]
 }
 
 fn lint() -> Vec<Step> {

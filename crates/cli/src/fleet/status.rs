@@ -57,6 +57,9 @@ impl Display for Status {
         writeln!(f, "load      {shape}, {arrivals} arrivals")?;
         let Some(account) = &self.account else { return Ok(()) };
         write!(f, "{}", AccountText(account))?;
+        if !self.run.has_ended && account.lost() > 0 {
+            writeln!(f, "what has started just now, and is not told yet, counts as lost")?;
+        }
         account.nodes.iter().filter_map(trouble).try_for_each(|line| writeln!(f, "{line}"))
     }
 }
