@@ -16,6 +16,7 @@ pub(crate) const RECENT: usize = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     /// When the schedule started.
+    #[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "pushed metrics have it"))]
     pub(crate) start: SystemTime,
     /// Time since then.
     pub(crate) elapsed: Duration,
