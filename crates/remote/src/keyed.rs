@@ -198,6 +198,9 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
 
     fn ask(&self, question: &Question) -> Result<Answer, StoreError> {
         let pool = self.inner.store().pool();
+        if pool.is_lost() {
+            return Err(StoreError::Broken);
+        }
         let deadline = pool.deadline();
         let mut conversation = self.core().conversation(question);
         let mut call = conversation.call();

@@ -76,6 +76,11 @@ impl Pool {
         self.changed.notify_all();
     }
 
+    /// Whether the store is known to be lost, and not to be asked.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.breaker.is_open()
+    }
+
     /// Waits until there is a connection. The last error if that takes too long.
     pub(crate) fn wait_for_connection(&self) -> Result<(), StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout * 2;
@@ -132,7 +137,7 @@ impl Pool {
         deadline: Instant,
         ask: impl FnOnce(&mut Line) -> redis::RedisResult<Value>,
     ) -> Result<Value, StoreError> {
-        if self.breaker.is_open() {
+        if self.is_lost() {
             return Err(StoreError::Broken);
         }
         let asked = self.take(deadline).and_then(|mut line| {
