@@ -190,9 +190,10 @@ fn a_running_fleet_is_steered_from_anywhere() {
     let _alone = alone();
     for engine in one_engine() {
         let server = Server::start(engine).unwrap();
-        let first = node(&server, "--nodes 2 --rate 100/s --duration 10min");
-        let second = node(&server, "--nodes 2 --rate 100/s --duration 10min");
-        wait_until(&server, |state| state["state"] == "running");
+        let first = node(&server, "--nodes 2 --rate 100/s --duration 10min --frame 50ms");
+        let second = node(&server, "--nodes 2 --rate 100/s --duration 10min --when-blind stop");
+        let state = wait_until(&server, |state| state["state"] == "running");
+        assert_eq!(state["frame_seconds"], 0.05);
         asked(&server, "fleet rate test 300/s");
         wait_until(&server, |state| state["shape"].as_str().unwrap().contains("hold 300/s"));
         asked(&server, "fleet pause test");

@@ -3,9 +3,11 @@
 
 use super::address::RunAddress;
 use crate::schedule::table::WrittenShape;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use nanopace::Rate;
+use nanopace_fleet::WhenBlind;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What `--help` shows below the commands.
 pub(crate) const HELP: &str = "\
@@ -128,9 +130,44 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "COUNT", requires = "run_name")]
     pub(crate) nodes: Option<u32>,
 
+    /// Nodes claim slots by frames of this time at least, from 1ms to 10s: long ones cost the store
+    /// less and hide its freezes, but a node that dies loses more [default: 20ms]
+    #[arg(long, value_name = "TIME", requires = "run_name", value_parser = frame)]
+    pub(crate) frame: Option<Duration>,
+
+    /// For how long this node goes on without the store
+    #[arg(long, value_name = "TIME", requires = "run_name", default_value = "10s", value_parser = humantime::parse_duration)]
+    pub(crate) blind: Duration,
+
+    /// What it does then: hold, which is to start nothing until the store is back, or stop
+    #[arg(long, value_name = "WHAT", requires = "run_name", default_value = "hold")]
+    pub(crate) when_blind: Then,
+
     /// Whether a load was asked for, and not only those that are there by default.
     #[arg(skip)]
     pub(crate) gives_load: bool,
+}
+
+/// What a node does that has been without the store for too long.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Then {
+    Hold,
+    Stop,
+}
+
+impl From<Then> for WhenBlind {
+    fn from(then: Then) -> WhenBlind {
+        match then {
+            Then::Hold => WhenBlind::Hold,
+            Then::Stop => WhenBlind::Stop,
+        }
+    }
+}
+
+fn frame(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let is_frame = (Duration::from_millis(1)..=Duration::from_secs(10)).contains(&time);
+    is_frame.then_some(time).ok_or_else(|| "write a time from 1ms to 10s".to_owned())
 }
 
 /// The options that ask for a load.

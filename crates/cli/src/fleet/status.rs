@@ -39,7 +39,7 @@ impl Status {
 
 impl Display for Status {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let RunStatus { nodes, awaited, elapsed, duration, shape, arrivals, .. } = &self.run;
+        let RunStatus { nodes, awaited, elapsed, duration, shape, arrivals, frame, .. } = &self.run;
         let state = self.state();
         match duration {
             _ if !self.run.has_started => {
@@ -54,7 +54,8 @@ impl Display for Status {
                 writeln!(f, "{}: {state}, {elapsed}, no end, {nodes} nodes", self.name)?;
             }
         }
-        writeln!(f, "load      {shape}, {arrivals} arrivals")?;
+        let frame = human::time(*frame);
+        writeln!(f, "load      {shape}, {arrivals} arrivals, frames of {frame}")?;
         let Some(account) = &self.account else { return Ok(()) };
         write!(f, "{}", AccountText(account))?;
         if !self.run.has_ended && account.lost() > 0 {
@@ -93,6 +94,7 @@ pub(crate) struct StatusObject {
     duration_seconds: Option<f64>,
     shape: String,
     arrivals: String,
+    frame_seconds: f64,
     repairs: u64,
     account: Option<AccountObject>,
 }
@@ -109,6 +111,7 @@ impl StatusObject {
             duration_seconds: run.duration.as_ref().map(Duration::as_secs_f64),
             shape: run.shape.clone(),
             arrivals: run.arrivals.clone(),
+            frame_seconds: run.frame.as_secs_f64(),
             repairs: run.repairs,
             account: status.account.as_ref().map(AccountObject::new),
         }

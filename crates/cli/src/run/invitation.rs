@@ -3,10 +3,11 @@
 use super::args::RunArgs;
 use super::member::Member;
 use crate::fleet::address::RunAddress;
+use crate::fleet::args::FleetArgs;
 use crate::schedule::args::ScheduleArgs;
 use anyhow::{bail, ensure};
 use nanopace::{Shape, Strictness};
-use nanopace_fleet::{Control, Fleet, FleetError};
+use nanopace_fleet::{Control, Fleet, FleetError, WhenBlind};
 use std::ops::ControlFlow;
 use std::process;
 use std::time::Duration;
@@ -22,6 +23,8 @@ pub(crate) struct Invitation {
     load: Option<Shape>,
     arrivals: (String, u64),
     skip_later_than: Option<Duration>,
+    frame: Option<Duration>,
+    blind: (Duration, WhenBlind),
 }
 
 impl Invitation {
@@ -39,10 +42,16 @@ impl Invitation {
             Err(FleetError::NoRun) if load.is_some() => {}
             asked => drop(asked.map_err(|error| at.told(error))?),
         }
-        let nodes = args.fleet.nodes.unwrap_or(1);
-        let arrivals = (args.schedule.arrivals.to_string(), args.schedule.seed);
-        let invitation =
-            Invitation { at, nodes, load, arrivals, skip_later_than: args.skip_later_than };
+        let FleetArgs { nodes, frame, blind, when_blind, .. } = args.fleet;
+        let invitation = Invitation {
+            at,
+            nodes: nodes.unwrap_or(1),
+            load,
+            arrivals: (args.schedule.arrivals.to_string(), args.schedule.seed),
+            skip_later_than: args.skip_later_than,
+            frame,
+            blind: (blind, when_blind.into()),
+        };
         invitation.fleet().map_err(|error| invitation.at.told(error))?;
         Ok(Some(invitation))
     }
@@ -51,6 +60,11 @@ impl Invitation {
         let (process, seed) = &self.arrivals;
         let fleet = Fleet::new(self.at.url(), &self.at.name)?.nodes(self.nodes)?;
         let fleet = fleet.arrivals(process, *seed).name(&own_name());
+        let fleet = fleet.blind(self.blind.0, self.blind.1);
+        let fleet = match self.frame {
+            Some(frame) => fleet.frame(frame),
+            None => fleet,
+        };
         let limit = self.skip_later_than;
         let fleet = fleet.pacer(move |builder| match limit {
             Some(limit) => builder.skip_later_than(limit),

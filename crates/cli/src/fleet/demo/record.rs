@@ -139,7 +139,7 @@ mod tests {
         let totals = record.totals();
         assert_eq!((totals.len(), totals[0], totals[1], totals[99]), (100, 2, 1, 2));
         assert_eq!(totals.iter().sum::<u64>(), 5);
-        assert!(record.course(20.0).contains("5, of 5 slots"), "{}", record.course(20.0));
+        assert!(record.course(20.0).contains("5, of 5 different slots"), "{}", record.course(20.0));
     }
 
     #[test]
