@@ -5,8 +5,11 @@
 //! section 2.3. M/M/1 and M/G/1 have Poisson arrivals, and services that are exponential or any; in
 //! D/G/1 arrivals are even.
 
+#[path = "program/intervals.rs"]
 mod intervals;
+#[path = "program/starved.rs"]
 mod starved;
+#[path = "program/sums.rs"]
 mod sums;
 
 use intervals::histograms;

@@ -1,6 +1,7 @@
 //! A target that stalls, against the closed form: what a queue with one server for each connection
 //! would report, slot by slot.
 
+#[path = "program/starved.rs"]
 mod starved;
 
 use serde_json::Value;

@@ -3,8 +3,7 @@
 
 #![cfg(unix)]
 
-mod sums;
-
+use crate::sums::assert_adds_up;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,7 +12,6 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
-use sums::assert_adds_up;
 
 fn nanopace(line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));

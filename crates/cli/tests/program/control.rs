@@ -1,9 +1,8 @@
 //! The control server as programs see it: every route, everything that is refused, clients that
 //! are slow or many, and a real Prometheus that reads the metrics.
 
-mod steered;
-mod sums;
-
+use crate::steered::Steered;
+use crate::sums::assert_adds_up;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::PrivateKeyDer;
@@ -16,8 +15,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::thread;
-use steered::Steered;
-use sums::assert_adds_up;
 
 const LONG: [&str; 4] = ["--duration", "10min", "--control", "127.0.0.1:0"];
 const TOKEN: &str = "0123456789abcdefghij";

@@ -1,13 +1,11 @@
 //! Runs of shapes, random arrivals, shards and recordings. What is due does not depend on how fast
 //! the machine is: it is what a plan of the same load lists.
 
-mod sums;
-
+use crate::sums::assert_adds_up;
 use serde_json::Value;
 use std::fs;
 use std::process::{Command, Output, Stdio};
 use std::thread;
-use sums::assert_adds_up;
 use tempfile::TempDir;
 
 /// The program with these options, which are split at blanks, but not within double quotes.

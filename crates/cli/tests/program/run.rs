@@ -1,15 +1,12 @@
 //! The program as its users see it: exit status, standard output, files. No test asserts a measured
 //! time.
 
-mod intervals;
-mod starved;
-mod sums;
-
+use crate::intervals::{decode, histograms};
+use crate::starved::lacked_processor;
+use crate::sums::assert_adds_up;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use intervals::{decode, histograms};
 use serde_json::Value;
-use starved::lacked_processor;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -17,7 +14,6 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
-use sums::assert_adds_up;
 
 fn nanopace(line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));

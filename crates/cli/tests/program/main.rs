@@ -1,0 +1,19 @@
+//! The program as its users run it. One test program, so that tests that wait do so side by side; those
+//! with a terminal have their own, because terminals are inherited by whatever else is started.
+
+mod calibrate;
+mod client;
+mod config;
+mod control;
+mod farewell;
+mod faults;
+mod intervals;
+mod limit;
+mod loads;
+mod otlp;
+mod plan;
+mod run;
+mod search;
+mod starved;
+mod steered;
+mod sums;
