@@ -1,6 +1,7 @@
 //! A connection with TLS.
 #![cfg(feature = "tls")]
 
+#[path = "store/common.rs"]
 mod common;
 
 use common::patient;

@@ -1,8 +1,6 @@
 //! What is lost on the way: a store has counted it, and nobody has it.
 
-mod common;
-
-use common::{ask, patient, store, until};
+use crate::common::{ask, patient, store, until};
 use nanopace_remote::{Remote, RemoteKeyed, RemoteRejected, StoreError};
 use nanopace_services::{Engine, NewConnections, Proxy, Server};
 use std::time::Duration;

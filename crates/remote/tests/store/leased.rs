@@ -1,8 +1,6 @@
 //! Tokens that are taken ahead: never more than the limits, and less by no more than what is leased.
 
-mod common;
-
-use common::{ask, store, until};
+use crate::common::{ask, store, until};
 use nanopace::{ManualClock, Nanos};
 use nanopace_limits::{Limits, Rule};
 use nanopace_remote::{Remote, RemoteError, RemoteKeyed};

@@ -1,8 +1,6 @@
 //! Strict decisions: what they keep, and what they leave in the store.
 
-mod common;
-
-use common::{ask, store, until};
+use crate::common::{ask, store, until};
 use nanopace_keyed::{KeyRejected, Keyed, MemoryConfig};
 use nanopace_remote::{
     ConfigStore, Rejected, Remote, RemoteError, RemoteRejected, Scope, StoreError,

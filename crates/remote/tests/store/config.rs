@@ -1,8 +1,6 @@
 //! The configuration in a store.
 
-mod common;
-
-use common::{ask, store, until};
+use crate::common::{ask, store, until};
 use nanopace_keyed::{Change, ConfigStore, Keyed, Scope};
 use nanopace_remote::{RemoteConfig, RemoteError};
 use nanopace_services::{Engine, Server};

@@ -1,9 +1,7 @@
 //! Decisions in tasks.
 #![cfg(feature = "async")]
 
-mod common;
-
-use common::{ask, store};
+use crate::common::{ask, store};
 use nanopace_remote::{AsyncRemoteKeyed, OnLoss, Remote, RemoteRejected, Settings, StoreError};
 use nanopace_services::{Engine, Server};
 use std::time::{Duration, Instant};

@@ -1,8 +1,6 @@
 //! The store is there and refuses: what is said then.
 
-mod common;
-
-use common::{ask, patient, store, until};
+use crate::common::{ask, patient, store, until};
 use nanopace_remote::{
     ConfigStore, OnLoss, Remote, RemoteConfig, RemoteError, RemoteRejected, Scope, StoreError,
 };

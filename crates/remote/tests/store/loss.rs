@@ -1,8 +1,6 @@
 //! The store is halted, killed, emptied, cut off, or loses an answer.
 
-mod common;
-
-use common::{ask, patient, store, until};
+use crate::common::{ask, patient, store, until};
 use nanopace_remote::{OnLoss, Remote, RemoteKeyed, RemoteRejected, Settings, StoreError};
 use nanopace_services::{Engine, NewConnections, Proxy, Server};
 use std::thread;

@@ -1,0 +1,11 @@
+//! Decisions by real servers. One test program, so that tests that wait do so side by side.
+
+mod common;
+mod config;
+mod law;
+mod leased;
+mod loss;
+mod lost;
+mod refused;
+mod strict;
+mod tasks;
