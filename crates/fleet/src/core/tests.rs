@@ -168,3 +168,33 @@ fn only_what_the_pacer_had_was_started_twice() {
         assert_eq!(core.twice(), slots, "{is_taken}");
     }
 }
+
+/// The load becomes another one from a frame on, and the node hears of it.
+fn hears_of(core: &mut Core, from: u64, shape: &str, now: u64) -> Cut {
+    let request = core.sign("");
+    let versions = vec![Version { from, shape: shape.to_owned(), rest: None }];
+    let known = core.run.versions.len() as u64 + 1;
+    let answer = Claimed { known, versions, ..claimed(core) };
+    core.answered(&request, Answer::Claimed(answer), now).unwrap();
+    core.cut().unwrap()
+}
+
+const SLOWER: &str = "hold 1k/s 100ms, hold 10/s 9s";
+
+/// A change while it sits out does not bring its pacer back.
+#[test]
+fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
+    let mut core = blind_until(30);
+    let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
+    let slot = cut.old.slot_at(31 * FRAME_NS);
+    core.came_to(cut, slot);
+    let twice = core.twice();
+    let shape = "hold 1k/s 100ms, hold 10/s 500ms, hold 1k/s 9s";
+    let cut = hears_of(&mut core, 45, shape, 40 * FRAME_NS);
+    let same = cut.slot;
+    core.came_to(cut, same);
+    assert_eq!(core.twice(), twice, "it has started nothing since");
+    let resumes = core.resumes;
+    assert!(core.load.first(resumes) >= slot, "its pacer has nothing in frame {resumes}");
+    assert!(core.load.first(resumes - 1) < slot, "it waits no longer than it must");
+}
