@@ -184,6 +184,19 @@ fn what_may_have_started_is_not_leased_again() {
     assert_eq!(starts, [0, 100, 200, 500, 600]);
 }
 
+/// What was leased before the rest and has not started is kept.
+#[test]
+fn the_rest_begins_where_it_is_asked_to_or_later() {
+    let clock = ManualClock::new();
+    let pacer = leased("hold 10/s 1s forever", &clock);
+    pacer.lease(0, &[Lease::of(all(), 8)]).unwrap();
+    clock.set(at(200_000_000)); // slots 0 to 2 are due
+    assert_eq!(pacer.lease_rest(6, &[Lease::nothing(8), Lease::of(all(), 9)]), 6);
+    clock.set(at(2_000_000_000));
+    let starts: Vec<_> = iter::from_fn(|| start(pacer.try_acquire()).ok()).collect();
+    assert_eq!(starts, [0, 100, 200, 300, 400, 500, 800]);
+}
+
 /// What comes too late to be in time still starts, late.
 #[test]
 fn a_lease_of_the_past_starts_late() {
