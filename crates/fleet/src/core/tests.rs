@@ -364,3 +364,13 @@ fn a_late_node_asks_in_time_for_what_is_left() {
         assert!(due < core.frames().closes(40) && due > 39 * FRAME_NS, "{stage:?}");
     }
 }
+
+#[test]
+fn a_node_is_blind_until_a_claim_is_answered() {
+    let mut core = blind_until(40);
+    assert!(core.blind_since().is_some());
+    let request = core.sign("");
+    let answer = Answer::Claimed(claimed(&core));
+    core.answered(&request, answer, 40 * FRAME_NS).unwrap();
+    assert_eq!(core.blind_since(), None);
+}
