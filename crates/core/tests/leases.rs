@@ -184,6 +184,39 @@ fn what_may_have_started_is_not_leased_again() {
     assert_eq!(starts, [0, 100, 200, 500, 600]);
 }
 
+/// What was leased before the rest and has not started is kept.
+#[test]
+fn the_rest_begins_where_it_is_asked_to_or_later() {
+    let clock = ManualClock::new();
+    let pacer = leased("hold 10/s 1s forever", &clock);
+    pacer.lease(0, &[Lease::of(all(), 8)]).unwrap();
+    clock.set(at(200_000_000)); // slots 0 to 2 are due
+    assert_eq!(pacer.lease_rest(6, &[Lease::nothing(8), Lease::of(all(), 9)]), 6);
+    clock.set(at(2_000_000_000));
+    let starts: Vec<_> = iter::from_fn(|| start(pacer.try_acquire()).ok()).collect();
+    assert_eq!(starts, [0, 100, 200, 300, 400, 500, 800]);
+}
+
+/// A second change does not lease what was started before the first one.
+#[test]
+fn what_was_started_before_two_changes_is_not_leased_again() {
+    let clock = ManualClock::new();
+    let pacer = leased("hold 10/s 100s", &clock);
+    pacer.lease(0, &[Lease::of(all(), 20)]).unwrap();
+    clock.set(at(1_000_000_000));
+    assert_eq!(iter::from_fn(|| start(pacer.try_acquire()).ok()).count(), 11);
+    assert_eq!(pacer.lease_rest(4, &[]), 11);
+    pacer.correct_shape("hold 1/s 100s".parse().unwrap());
+    clock.set(at(2_000_000_000));
+    assert_eq!(pacer.lease_rest(4, &[]), 11);
+    pacer.correct_shape("hold 1/s 2s, hold 10/s 98s".parse().unwrap());
+    assert_eq!(pacer.lease(4, &[Lease::nothing(11)]), Err(ShardError::TooLate));
+    assert_eq!(pacer.lease_rest(4, &[Lease::of(all(), 14)]), 11);
+    clock.set(at(9_000_000_000));
+    let starts: Vec<_> = iter::from_fn(|| start(pacer.try_acquire()).ok()).collect();
+    assert_eq!(starts, [2900, 3000, 3100]);
+}
+
 /// What comes too late to be in time still starts, late.
 #[test]
 fn a_lease_of_the_past_starts_late() {

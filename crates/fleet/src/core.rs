@@ -54,8 +54,10 @@ pub(crate) struct Core {
     heard: Heard,
     /// Frames that it has run without knowing who owns what.
     blind_frames: u64,
-    /// It has started slots of a load that was not in force any more, and its pacer has come so far
-    /// that it has nothing before this frame.
+    /// It has started slots of a load that was not in force any more, and its pacer has come to this
+    /// slot.
+    came_to: u64,
+    /// The frame of that slot, by the load as it is: before it, the pacer has nothing.
     resumes: u64,
     cut: Option<Cut>,
     /// It takes part up to this frame.
@@ -121,6 +123,7 @@ impl Core {
             asked_at: 0,
             heard: Heard::Answer,
             blind_frames: 0,
+            came_to: 0,
             resumes: 0,
             cut: None,
             leaves: None,
@@ -244,7 +247,10 @@ impl Core {
         });
         let strays = strays.sum::<u64>();
         self.strays += strays;
-        self.sit_out(cut.next, if strays == 0 { 0 } else { slot });
+        if strays > 0 {
+            self.came_to = slot;
+        }
+        self.sit_out(cut.next);
     }
 
     /// As [`came_to`](Core::came_to), for a pacer that has started whole frames.
@@ -254,9 +260,9 @@ impl Core {
         self.came_to(cut, slot);
     }
 
-    /// Takes part again when the load has come to this slot.
-    fn sit_out(&mut self, from: u64, slot: u64) {
-        let mut frames = from..from + SITS_OUT;
+    /// Takes part again when the load has come to where its pacer is.
+    fn sit_out(&mut self, from: u64) {
+        let (mut frames, slot) = (from..from + SITS_OUT, self.came_to);
         self.resumes = frames.find(|&frame| self.load.first(frame) >= slot).unwrap_or(frames.end);
     }
 

@@ -198,3 +198,32 @@ fn process(arrivals: &str, seed: u64) -> Result<Arrivals, FleetError> {
 pub(crate) fn head_frames() -> u64 {
     HEAD
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(shape: &str) -> Load {
+        let frames = Frames { frame_ns: 20_000_000, tracks: 16 };
+        let version = Version { from: 0, shape: shape.to_owned(), rest: None };
+        Load::new(frames, "even", 0, &version).unwrap()
+    }
+
+    /// Between the end of the load before and what follows, nothing starts.
+    #[test]
+    fn what_follows_begins_at_its_frame_if_the_load_was_over_before() {
+        let next = parse("hold 1k/s 1s").unwrap();
+        let next = load("hold 1k/s 100ms").then(HEAD + 15, next, None).unwrap();
+        let mut load = load(&next.shape);
+        let firsts = [5, 14, 15, 16].map(|frame| load.first(HEAD + frame));
+        assert_eq!(firsts, [100, 100, 100, 120]);
+    }
+
+    /// Otherwise its pacer would be done, and could not be told of a change.
+    #[test]
+    fn a_load_that_is_followed_has_no_end_of_its_own() {
+        for shape in ["hold 1k/s 1s", "hold 1k/s 1s forever"] {
+            assert_eq!(load(shape).followed().unwrap().duration(), None, "{shape}");
+        }
+    }
+}

@@ -255,10 +255,10 @@ impl History {
     }
 
     /// The first slot that may not have started, if those before `due` may have. Those that were due at
-    /// the last change may, too, even if the load has not come to them again.
+    /// a change may, too, even if the load has not come to them again.
     fn open(&self, due: u64) -> u64 {
-        let changed = (self.pieces.len() > 1).then(|| first_after(self.current().anchor()));
-        changed.map_or(due, |changed| later(due, changed))
+        let changed = self.pieces.iter().skip(1).map(|piece| first_after(piece.course.anchor()));
+        changed.fold(due, later)
     }
 
     /// Bounds how much is remembered. Slots before `open` have been claimed and not given back.

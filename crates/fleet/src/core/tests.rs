@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::blind::WhenBlind;
-use crate::message::{Answer, Ask, Claimed, Roster, State, Take, Version};
+use crate::message::{Answer, Ask, Claim, Claimed, Roster, State, Take, Version};
+use crate::owners::Owners;
 use std::time::Duration;
 
 const FRAME_NS: u64 = 20_000_000;
@@ -167,4 +168,209 @@ fn only_what_the_pacer_had_was_started_twice() {
         core.clash(&Piece { frame, tracks }, core.frames().begins(frame + 1));
         assert_eq!(core.twice(), slots, "{is_taken}");
     }
+}
+
+/// The load becomes another one from a frame on, and the node hears of it.
+fn hears_of(core: &mut Core, from: u64, shape: &str, now: u64) -> Cut {
+    let request = core.sign("");
+    let versions = vec![Version { from, shape: shape.to_owned(), rest: None }];
+    let known = core.run.versions.len() as u64 + 1;
+    let answer = Claimed { known, versions, ..claimed(core) };
+    core.answered(&request, Answer::Claimed(answer), now).unwrap();
+    core.cut().unwrap()
+}
+
+const SLOWER: &str = "hold 1k/s 100ms, hold 10/s 9s";
+
+#[test]
+fn by_an_old_load_only_slots_that_the_pacer_has_come_to_were_started() {
+    for (came_to, strays) in [(20, 0), (21, 10), (23, 30)] {
+        let mut core = blind_until(30);
+        let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
+        let slot = cut.old.slot_at(came_to * FRAME_NS);
+        core.came_to(cut, slot);
+        assert_eq!(core.twice(), strays, "came to frame {came_to}");
+    }
+}
+
+/// It had nothing, so its pacer can start the new load wherever that has come to.
+#[test]
+fn a_node_that_has_started_nothing_by_an_old_load_goes_on_at_once() {
+    let mut core = core();
+    core.turn(30 * FRAME_NS);
+    let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
+    let (slot, next) = (cut.slot, cut.next);
+    core.came_to(cut, slot);
+    assert_eq!((core.twice(), core.resumes), (0, next));
+}
+
+/// A change while it sits out does not bring its pacer back.
+#[test]
+fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
+    let mut core = blind_until(30);
+    let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
+    let slot = cut.old.slot_at(31 * FRAME_NS);
+    core.came_to(cut, slot);
+    let twice = core.twice();
+    let shape = "hold 1k/s 100ms, hold 10/s 500ms, hold 1k/s 9s";
+    let cut = hears_of(&mut core, 45, shape, 40 * FRAME_NS);
+    let same = cut.slot;
+    core.came_to(cut, same);
+    assert_eq!(core.twice(), twice, "it has started nothing since");
+    let resumes = core.resumes;
+    assert!(core.load.first(resumes) >= slot, "its pacer has nothing in frame {resumes}");
+    assert!(core.load.first(resumes - 1) < slot, "it waits no longer than it must");
+}
+
+/// The store would make it the owner of slots that it has not started.
+#[test]
+fn what_was_run_by_an_old_load_is_not_told() {
+    let mut core = blind_until(30);
+    let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
+    core.came_to_a_frame(cut);
+    let request = core.sign("");
+    core.answered(&request, Answer::Gone, 31 * FRAME_NS).unwrap();
+    assert!(core.unmarked.iter().any(|piece| piece.frame < 20));
+    assert!(core.unmarked.iter().all(|piece| !(20..31).contains(&piece.frame)));
+}
+
+#[test]
+fn a_node_that_sits_out_runs_and_claims_nothing() {
+    let mut core = core();
+    core.resumes = 1_000;
+    core.request(20 * FRAME_NS, false, "");
+    core.failed(20 * FRAME_NS);
+    let last = core.book.next() - 1;
+    core.settle(core.frames().closes(last), FRAME_NS);
+    assert_eq!(core.book.entry(last).unwrap().tracks, Some(Tracks::default()));
+    assert!(core.unmarked.is_empty());
+    for stage in [Stage::Own, Stage::Share, Stage::Rest] {
+        assert_eq!(core.take(last, stage), Take::Nothing);
+    }
+}
+
+/// Its pacer would be too late for any other last change, and it would try for ever.
+#[test]
+fn a_node_that_sits_out_can_leave() {
+    for (resumes, is_rest) in [(0, false), (1_000, true)] {
+        let mut core = core();
+        core.resumes = resumes;
+        assert_eq!(core.last_change(20 * FRAME_NS).is_rest, is_rest);
+    }
+}
+
+/// What it gives back is not marked afterwards, and does not count as due.
+#[test]
+fn a_node_that_leaves_has_nothing_behind_its_last_frame() {
+    let mut core = blind_until(30);
+    core.settle(29 * FRAME_NS, 4 * FRAME_NS);
+    let last = core.last_change(28 * FRAME_NS);
+    assert!(core.unmarked.iter().any(|piece| piece.frame >= last.frame));
+    core.leave(&last);
+    assert_eq!(core.book.next(), last.frame);
+    assert!(core.unmarked.iter().all(|piece| piece.frame < last.frame));
+    let due = core.due_slots(last.frame * FRAME_NS);
+    assert_eq!(core.due_slots((last.frame + 4) * FRAME_NS), due);
+}
+
+/// Without the store it may be a little late itself.
+#[test]
+fn a_blind_node_that_is_late_still_runs_its_own() {
+    let mut core = blind_until(30);
+    core.turn(31 * FRAME_NS);
+    let last = core.book.next() - 1;
+    core.settle((last + 2) * FRAME_NS, 0);
+    assert_eq!(core.book.entry(last).unwrap().tracks.as_ref().map(Tracks::len), Some(8));
+}
+
+#[test]
+fn a_late_node_claims_less_and_less_of_its_own_and_more_again_on_time() {
+    let mut core = core();
+    let mut most = |frames: std::ops::Range<u64>, is_late| {
+        let most = frames.map(|frame| {
+            core.request(frame * FRAME_NS, is_late, "");
+            match core.take(frame, Stage::Own) {
+                Take::Own { most, .. } => most,
+                other => panic!("{other:?}"),
+            }
+        });
+        most.collect::<Vec<u32>>()
+    };
+    assert_eq!(most(20..25, true), [4, 2, 1, 1, 1]);
+    assert_eq!(most(25..45, false).last(), Some(&8));
+}
+
+/// A clock that has been set is not a store that is away: asking goes on without claims.
+#[test]
+fn an_error_does_not_make_a_clock_that_was_set_right() {
+    let mut core = core();
+    core.refused(&claimed(&core), 20 * FRAME_NS);
+    core.failed(20 * FRAME_NS);
+    let request = core.request(22 * FRAME_NS, false, "");
+    assert!(matches!(request, Some(Request::Claim(claim)) if claim.asks.is_empty()));
+}
+
+/// What its pacer was told of the end went with the rest of the old load.
+#[test]
+fn the_end_of_each_load_is_told() {
+    let mut core = blind_until(30);
+    core.is_told_of_end = true;
+    let cut = hears_of(&mut core, 20, "hold 1k/s 100ms", 30 * FRAME_NS);
+    core.came_to_a_frame(cut);
+    let change = core.change().unwrap();
+    assert_eq!((change.leases.len(), change.is_rest), (1, true));
+    core.told(&change, true);
+    assert!(core.change().is_none());
+}
+
+/// Slots that are not there any more count once, as those of an old load.
+#[test]
+fn what_clashed_by_an_old_load_counts_once() {
+    let mut core = blind_until(30);
+    for frame in [19, 25] {
+        core.clash(&Piece { frame, tracks: (0..16).collect() }, 30 * FRAME_NS);
+    }
+    assert_eq!(core.twice(), 20);
+    let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
+    let slot = cut.old.slot_at(21 * FRAME_NS);
+    core.came_to(cut, slot);
+    assert_eq!(core.twice(), 10 + 10);
+}
+
+/// A store that has gone back may not know what a node has, and would give it to others.
+#[test]
+fn what_the_store_does_not_know_any_more_is_told_once() {
+    let mut core = core();
+    core.turn(30 * FRAME_NS);
+    let frame = core.book.next() - 1;
+    core.book.entry(frame).unwrap().tracks = Some((0..8).collect());
+    let ask = Ask { frame, take: Take::Share { nodes: 1 } };
+    for _ in 0..2 {
+        let Request::Claim(claim) = core.sign("") else { panic!("a sign is a claim of nothing") };
+        let request = Request::Claim(Claim { asks: vec![ask], ..claim });
+        let answer = Claimed { owners: vec![Owners::default()], ..claimed(&core) };
+        core.answered(&request, Answer::Claimed(answer), 30 * FRAME_NS).unwrap();
+        assert_eq!(core.unmarked, [Piece { frame, tracks: (0..8).collect() }]);
+    }
+}
+
+/// While the store still takes claims for a frame, a late node asks for what is left of it.
+#[test]
+fn a_late_node_asks_in_time_for_what_is_left() {
+    let mut core = core();
+    core.request(30 * FRAME_NS, true, "");
+    for stage in [Stage::Share, Stage::Rest] {
+        let due = core.due_at(40, stage);
+        assert!(due < core.frames().closes(40) && due > 39 * FRAME_NS, "{stage:?}");
+    }
+}
+
+#[test]
+fn a_node_is_blind_until_a_claim_is_answered() {
+    let mut core = blind_until(40);
+    assert!(core.blind_since().is_some());
+    let request = core.sign("");
+    let answer = Answer::Claimed(claimed(&core));
+    core.answered(&request, answer, 40 * FRAME_NS).unwrap();
+    assert_eq!(core.blind_since(), None);
 }
