@@ -125,8 +125,14 @@ impl<S: Store> Driver<S> {
         }
     }
 
-    /// Gives back what has not begun.
+    /// Gives back what has not begun, and takes what nobody else will before that.
     fn leave(&mut self) -> Result<(), FleetError> {
+        let now = self.clock.now_ns();
+        let progress = self.progress(now).text();
+        if let Some(claim) = self.core.last_claim(now, &progress) {
+            let _ = self.exchange(&claim);
+            self.tell();
+        }
         let last = loop {
             let last = self.core.last_change(self.clock.now_ns());
             // Otherwise the frame has begun just now.

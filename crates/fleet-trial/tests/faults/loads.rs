@@ -27,6 +27,26 @@ fn a_load_that_is_too_much_is_late_and_nothing_is_dropped() -> Result<()> {
     })
 }
 
+/// Late nodes put off what is not their own. When all leave, nobody else takes it.
+#[test]
+fn nodes_that_are_late_leave_nothing_behind() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let url = server.url();
+        let slow = ["--threads", "1", "--busy-us", "4000"];
+        let mut trial = Trial::begin_at(program(), &url, "hold 1k/s 9s", &[&url, &url], &slow)?;
+        trial.until(600);
+        for member in &mut trial.members {
+            member.leave()?;
+        }
+        let outcome = end(trial)?;
+        let never = outcome.truth.never_of(outcome.account.expected);
+        assert!(!outcome.was_calm() || never == 0, "{}", outcome.summary());
+        assert!((500..1_500).contains(&outcome.account.expected), "{}", outcome.summary());
+        Ok(())
+    })
+}
+
 #[test]
 fn a_slow_node_leaves_its_part_to_the_others() -> Result<()> {
     one_engine(|engine| {

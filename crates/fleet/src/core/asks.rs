@@ -43,6 +43,21 @@ impl Core {
         self.claim(Vec::new(), progress)
     }
 
+    /// The last claim of a node that leaves late: it has put off what is not its own, and nobody else
+    /// may have the time, or be there.
+    pub(crate) fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
+        if !self.is_late && self.appetite >= 1.0 {
+            return None;
+        }
+        self.book.open((self.frames().at(now) + LEAD + 1).min(self.end()));
+        let is_open = |entry: &&Entry| now < self.frames().closes(entry.frame);
+        let entries = self.book.entries().filter(is_open);
+        let rest = entries.filter(|entry| entry.stage != Stage::Done);
+        let asks = rest.map(|entry| Ask { frame: entry.frame, take: Take::Share { nodes: 1 } });
+        let asks = asks.collect();
+        Some(self.claim(asks, progress))
+    }
+
     fn claim(&mut self, asks: Vec<Ask>, progress: &str) -> Request {
         self.sequence += 1;
         Request::Claim(Claim {

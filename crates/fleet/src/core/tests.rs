@@ -374,3 +374,15 @@ fn a_node_is_blind_until_a_claim_is_answered() {
     core.answered(&request, answer, 40 * FRAME_NS).unwrap();
     assert_eq!(core.blind_since(), None);
 }
+
+#[test]
+fn a_node_that_leaves_late_asks_for_all_that_it_has_put_off() {
+    let (mut core, now) = (core(), 30 * FRAME_NS);
+    assert!(core.last_claim(now, "").is_none(), "it has put nothing off");
+    core.is_late = true;
+    let Some(Request::Claim(claim)) = core.last_claim(now, "") else { panic!("it claims") };
+    let last = core.last_change(now).frame;
+    for frame in 31..last {
+        assert!(claim.asks.contains(&Ask { frame, take: Take::Share { nodes: 1 } }), "{frame}");
+    }
+}
