@@ -1,6 +1,7 @@
 //! How much memory a pacer and a lane take, and that it grows neither with running time nor with
 //! lanes that come and go.
 
+#[path = "laws/common/mod.rs"]
 mod common;
 
 use common::{build, rate, span, strictness};

@@ -22,8 +22,8 @@ pub(crate) use answers::RETRY_NS;
 /// A node that was frozen asks for frames that it has missed, but not for more than so many.
 const MISSED: u64 = 256;
 
-/// A node that has come too far by an old load sits out for so many frames at most.
-const SITS_OUT: u64 = 5_000;
+/// A node that has come too far by an old load sits out for so many frames at most: months.
+const SITS_OUT: u64 = 1 << 30;
 
 /// A node of a running run.
 #[derive(Debug)]
@@ -262,8 +262,16 @@ impl Core {
 
     /// Takes part again when the load has come to where its pacer is.
     fn sit_out(&mut self, from: u64) {
-        let (mut frames, slot) = (from..from + SITS_OUT, self.came_to);
-        self.resumes = frames.find(|&frame| self.load.first(frame) >= slot).unwrap_or(frames.end);
+        let far = self.end().clamp(from, from + SITS_OUT);
+        let (mut low, mut high, mut step) = (from, from, 1);
+        while high < far && self.load.first(high) < self.came_to {
+            (low, high, step) = (high + 1, (high + step).min(far), 2 * step);
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.load.first(middle) < self.came_to { low = middle + 1 } else { high = middle }
+        }
+        self.resumes = high;
     }
 
     /// What the pacer has to be told, if anything.

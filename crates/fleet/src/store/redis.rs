@@ -8,6 +8,7 @@ use redis::{
     Client, Connection, ErrorKind, IntoConnectionInfo, RedisError, RedisResult, Script, Value,
 };
 use std::error::Error;
+use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
 
@@ -119,7 +120,9 @@ fn described(error: &RedisError) -> String {
     if error.is_timeout() {
         return "it takes too long".to_owned();
     }
-    if let Some(error) = error.source().and_then(<dyn Error>::downcast_ref::<io::Error>) {
+    // The cause is behind an `Arc`.
+    let cause = error.source().and_then(|source| source.downcast_ref::<Shared>());
+    if let Some(error) = cause.and_then(|cause| cause.downcast_ref::<io::Error>()) {
         return error.to_string();
     }
     match error.kind() {
@@ -128,5 +131,20 @@ fn described(error: &RedisError) -> String {
             || error.category().to_owned(),
             |code| format!("{} ({code})", error.category()),
         ),
+    }
+}
+
+type Shared = Arc<dyn Error + Send + Sync>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_of_a_lost_connection_is_said() {
+        let error = io::Error::from(io::ErrorKind::ConnectionRefused);
+        assert_eq!(described(&RedisError::from(error)), "connection refused");
+        let error = io::Error::from(io::ErrorKind::TimedOut);
+        assert_eq!(described(&RedisError::from(error)), "it takes too long");
     }
 }

@@ -1,1 +1,1 @@
-../../../limits/tests/laws/mod.rs
+../../../limits/tests/rules/laws/mod.rs

@@ -1,0 +1,565 @@
+//! Changes while the pacer runs: no slot is lost or handed out twice, a change of the rate keeps
+//! what has passed, and no caller sleeps on for ever.
+
+use crate::common::{
+    HOUR, MICRO, MILLI, SECOND, actual_ns, assert_balanced, at, build, drain, finish, intended_ns,
+    intended_starts, put_off_to, rate, sleepers, span, strictness, until, wait_ns,
+};
+use nanopace::{Ended, Grant, ManualClock, Pacer, Refused};
+use std::collections::VecDeque;
+use std::thread;
+use std::time::Duration;
+
+/// 10/s with slot 0 taken; slot 1 is 10 s late.
+fn ten_seconds_late() -> (ManualClock, Pacer) {
+    let clock = ManualClock::new();
+    let pacer = build("10/s", &clock).build();
+    pacer.try_acquire().expect("due at once");
+    clock.advance(span(10_100 * MILLI));
+    (clock, pacer)
+}
+
+#[test]
+fn what_was_ten_seconds_late_is_ten_seconds_late_after_a_rate_change() {
+    for text in ["1/d", "1/s", "1000/s", "10G/s"] {
+        let (_, pacer) = ten_seconds_late();
+        let before = pacer.ledger();
+        pacer.set_rate(rate(text));
+        let after = pacer.ledger();
+        assert_eq!(
+            (before.backlog, after.backlog),
+            (span(10 * SECOND), span(10 * SECOND)),
+            "{text}"
+        );
+        assert_eq!(before.backlog_slots, after.backlog_slots, "{text}");
+        // Slots 1 to 101 were due before the change, at k x 100 ms, and still are.
+        for slot in 1..=101 {
+            let grant = pacer.try_acquire().expect("due");
+            let start = slot * 100 * MILLI;
+            assert_eq!(
+                (intended_ns(grant), wait_ns(grant)),
+                (start, 10_100 * MILLI - start),
+                "{text}"
+            );
+        }
+        assert!(put_off_to(&pacer) > 10_100 * MILLI, "{text}");
+        assert_balanced(&pacer);
+    }
+}
+
+#[test]
+fn a_backlog_from_several_rates_keeps_every_intended_start() {
+    let clock = ManualClock::new();
+    let pacer = build("10/s", &clock).build();
+    let mut expected = Vec::new();
+    // One second at each rate: the slots of that second, at whole intervals from its beginning.
+    for (second, per_second) in (0..).zip([10, 100, 1, 20, 1_000, 2]) {
+        pacer.set_rate(rate(&format!("{per_second}/s")));
+        expected.extend((0..per_second).map(|k| second * SECOND + k * (SECOND / per_second)));
+        clock.advance(span(SECOND));
+    }
+    expected.push(6 * SECOND);
+    assert_eq!(drain(&pacer).into_iter().map(intended_ns).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn sixty_four_sleepers_at_two_a_second_start_within_64_us_of_a_change_to_a_million() {
+    let clock = ManualClock::new();
+    let pacer = build("2/s", &clock).build();
+    pacer.try_acquire().expect("due at once");
+    let threads = sleepers(64, &pacer);
+    pacer.set_rate(rate("1M/s"));
+    // Slot 64 is 64 intervals of 1 us away.
+    clock.advance(span(64 * MICRO));
+    let grants = finish("sleepers", threads, || ()).into_iter().map(|grant| grant.expect("open"));
+    assert_eq!(intended_starts(grants), (1..=64).map(|slot| slot * MICRO).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_sleeper_at_one_an_hour_starts_within_a_millisecond_of_a_change_to_a_thousand() {
+    let clock = ManualClock::new();
+    let pacer = build("1/h", &clock).build();
+    pacer.try_acquire().expect("due at once");
+    let threads = sleepers(1, &pacer);
+    clock.advance(span(HOUR / 3));
+    pacer.set_rate(rate("1000/s"));
+    clock.advance(span(MILLI));
+    let grant = finish("sleeper", threads, || ())[0].expect("open");
+    // Two thirds of the interval were left.
+    assert_eq!(intended_ns(grant), HOUR / 3 + 666_667);
+}
+
+#[test]
+fn a_sleeper_is_held_back_longer_when_the_rate_falls() {
+    let clock = ManualClock::new();
+    let pacer = build("1/s", &clock).build();
+    pacer.try_acquire().expect("due at once");
+    let threads = sleepers(1, &pacer);
+    clock.advance(span(SECOND / 2));
+    pacer.set_rate(rate("1/h"));
+    clock.advance(span(HOUR));
+    let grant = finish("sleeper", threads, || ())[0].expect("open");
+    // Half an interval was left, now of an hour.
+    assert_eq!(intended_ns(grant), SECOND / 2 + HOUR / 2);
+}
+
+#[test]
+fn ten_thousand_changes_at_one_a_second_do_not_drift() {
+    let clock = ManualClock::new();
+    let pacer = build("1/s", &clock).build();
+    pacer.try_acquire().expect("due at once");
+    for _ in 0..10_000 {
+        clock.advance(span(99_991));
+        pacer.set_rate(rate("1/s"));
+    }
+    // 10 000 x 99 991 ns = 999 910 000 ns: slot 1 is still due at 1 s. Each change may round twice,
+    // a nanosecond each.
+    assert!(put_off_to(&pacer).abs_diff(SECOND) <= 20_000, "{}", put_off_to(&pacer));
+}
+
+#[test]
+fn ten_thousand_changes_between_two_rates_do_not_drift() {
+    let clock = ManualClock::new();
+    let pacer = build("1/s", &clock).build();
+    for _ in 0..5_000 {
+        for text in ["3/s", "1/s"] {
+            pacer.set_rate(rate(text));
+            clock.advance(span(500_003));
+        }
+    }
+    // 5000 x 500 003 ns at 3/s and as long at 1/s: 5000 x 0.000 500 003 x 4 = 10.000 06 slots;
+    // slots 0 to 10 are due.
+    assert_eq!(drain(&pacer).len(), 11);
+    // Slot 11 is 0.999 94 intervals of 1 s away; each change may round by a nanosecond at 3/s.
+    let left = put_off_to(&pacer) - pacer.now().as_nanos();
+    assert!(left.abs_diff(999_940_000) <= 30_000, "{left}");
+}
+
+#[test]
+fn a_pause_leaves_all_slots_as_late_as_before_and_bursts_nothing() {
+    let (clock, pacer) = ten_seconds_late();
+    pacer.pause();
+    assert!(pacer.is_paused());
+    clock.advance(span(HOUR));
+    assert_eq!(pacer.try_acquire(), Err(Refused::Paused));
+    assert_eq!(pacer.ledger().elapsed, span(10_100 * MILLI));
+    assert_balanced(&pacer);
+    pacer.resume();
+    let grants = drain(&pacer);
+    assert_eq!(grants.len(), 101);
+    assert_eq!((wait_ns(grants[0]), wait_ns(grants[100])), (10 * SECOND, 0));
+    assert_eq!(put_off_to(&pacer), HOUR + 10_200 * MILLI);
+}
+
+#[test]
+fn nothing_starts_while_paused() {
+    let clock = ManualClock::new();
+    let pacer = build("10/s", &clock).build();
+    pacer.try_acquire().expect("due at once");
+    let early = sleepers(4, &pacer);
+    pacer.pause();
+    let late = sleepers(4, &pacer);
+    clock.advance(span(HOUR));
+    assert_eq!(pacer.try_acquire(), Err(Refused::Paused));
+    assert_eq!(pacer.acquire_timeout(Duration::ZERO), Err(Refused::Paused));
+    assert_eq!(pacer.acquire_deadline(at(5)), Err(Refused::Paused));
+    pacer.set_rate(rate("20/s"));
+    pacer.resume();
+    clock.advance(span(SECOND));
+    let threads = early.into_iter().chain(late).collect();
+    let grants = finish("sleepers", threads, || ()).into_iter().map(|grant| grant.expect("open"));
+    // Slots 1 to 8 at 20/s from the end of the pause on.
+    assert_eq!(intended_starts(grants), (1..=8).map(|k| HOUR + k * 50 * MILLI).collect::<Vec<_>>());
+}
+
+#[test]
+fn pausing_and_resuming_twice_is_as_once() {
+    let clock = ManualClock::new();
+    let pacer = build("1/s", &clock).build();
+    pacer.try_acquire().expect("due at once");
+    pacer.resume();
+    clock.advance(span(SECOND / 4));
+    pacer.pause();
+    clock.advance(span(SECOND));
+    pacer.pause();
+    clock.advance(span(SECOND));
+    pacer.resume();
+    pacer.resume();
+    assert_eq!(put_off_to(&pacer), 3 * SECOND);
+}
+
+#[test]
+fn closing_ends_all_calls() {
+    for paused in [false, true] {
+        let clock = ManualClock::new();
+        let pacer = build("1/h", &clock).build();
+        pacer.try_acquire().expect("due at once");
+        if paused {
+            pacer.pause();
+        }
+        let mut threads = sleepers(4, &pacer);
+        for _ in 0..2 {
+            let deadline = pacer.clone();
+            threads.push(thread::spawn(move || {
+                match deadline.acquire_timeout(span(10 * 24 * HOUR)) {
+                    Err(Refused::Closed) => Err(Ended::Closed),
+                    other => panic!("{other:?}"),
+                }
+            }));
+            let mut lane = pacer.lane();
+            threads.push(thread::spawn(move || lane.acquire()));
+            let many = pacer.clone();
+            threads.push(thread::spawn(move || match many.acquire_many(3) {
+                Err(Refused::Closed) => Err(Ended::Closed),
+                other => panic!("{other:?}"),
+            }));
+        }
+        pacer.close();
+        assert!(finish("sleepers", threads, || ()).into_iter().all(|grant| grant.is_err()));
+        assert_everything_says_closed(&pacer);
+        assert_eq!(pacer.ledger().granted, 1, "a caller that got Closed has started nothing");
+    }
+}
+
+fn assert_everything_says_closed(pacer: &Pacer) {
+    assert!(pacer.is_closed());
+    assert_eq!(pacer.acquire(), Err(Ended::Closed));
+    assert_eq!(pacer.lane().acquire().map(intended_ns), Err(Ended::Closed));
+    assert_eq!(pacer.claim().map(drop), Err(Ended::Closed));
+    assert_eq!(pacer.acquire_many(0), Err(Refused::Closed));
+    assert_eq!(pacer.acquire_many(5), Err(Refused::Closed));
+    assert_eq!(pacer.try_acquire(), Err(Refused::Closed));
+    assert_eq!(pacer.acquire_timeout(span(HOUR)), Err(Refused::Closed));
+    // Changes are harmless.
+    pacer.resume();
+    pacer.set_rate(rate("5/s"));
+    pacer.close();
+    assert_eq!(pacer.try_acquire(), Err(Refused::Closed));
+}
+
+#[test]
+fn a_claim_outlives_changes_and_is_told_of_the_close() {
+    let clock = ManualClock::new();
+    let pacer = build("10/s", &clock).build();
+    pacer.try_acquire().expect("due at once");
+    let mut claim = pacer.claim().expect("open");
+    assert_eq!((claim.due(), claim.delay()), (Ok(at(100 * MILLI)), Ok(span(100 * MILLI))));
+    assert_eq!(claim.start(), Err(Refused::NotUntil(at(100 * MILLI))));
+    pacer.set_rate(rate("20/s"));
+    assert_eq!(claim.due(), Ok(at(50 * MILLI)));
+    pacer.pause();
+    assert_eq!(claim.start(), Err(Refused::Paused));
+    pacer.resume();
+    clock.advance(span(60 * MILLI));
+    let grant = claim.start().expect("due");
+    assert_eq!((intended_ns(grant), wait_ns(grant)), (50 * MILLI, 10 * MILLI));
+    let mut other = pacer.claim().expect("open");
+    pacer.close();
+    assert_eq!(other.start(), Err(Refused::Closed));
+    assert_eq!(other.due(), Err(Ended::Closed));
+    assert_eq!(claim.start(), Ok(grant));
+}
+
+#[test]
+fn refused_until_means_granted_then_and_not_before() {
+    for (text, number) in
+        [("3/s", 0.0), ("70k/s", 0.5), ("333.3/s", 1.0), ("10/s", 1.1), ("7/s", 2.0)]
+    {
+        let clock = ManualClock::new();
+        let pacer = build(text, &clock).strictness(crate::common::strictness(number)).build();
+        for step in 0..500 {
+            if step % 37 == 0 {
+                clock.advance(span(SECOND / 3));
+            }
+            while pacer.try_acquire().is_ok() {}
+            let moment = put_off_to(&pacer);
+            clock.set(at(moment - 1));
+            assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(at(moment))), "{text}, {number}");
+            clock.set(at(moment));
+            assert_eq!(pacer.try_acquire().map(actual_ns), Ok(moment), "{text}, {number}");
+        }
+    }
+}
+
+#[test]
+fn deadlines_and_timeouts_take_nothing_they_cannot_start() {
+    let clock = ManualClock::jumping();
+    let pacer = build("10/s", &clock).build();
+    pacer.try_acquire().expect("due at once");
+    let not_until = Err(Refused::NotUntil(at(100 * MILLI)));
+    assert_eq!(pacer.acquire_timeout(Duration::ZERO), not_until);
+    assert_eq!(pacer.acquire_timeout(span(100 * MILLI - 1)), not_until);
+    assert_eq!(pacer.acquire_deadline(at(100 * MILLI - 1)), not_until);
+    assert_eq!(pacer.ledger().granted, 1);
+    assert_eq!(pacer.now(), at(0));
+    assert_eq!(pacer.acquire_timeout(span(100 * MILLI)).map(intended_ns), Ok(100 * MILLI));
+    assert_eq!(pacer.acquire_deadline(at(200 * MILLI)).map(intended_ns), Ok(200 * MILLI));
+    assert_eq!(pacer.acquire_timeout(Duration::MAX).map(intended_ns), Ok(300 * MILLI));
+}
+
+#[test]
+fn a_deadline_caller_gives_up_when_a_change_puts_its_slot_beyond() {
+    let clock = ManualClock::new();
+    let pacer = build("10/s", &clock).build();
+    pacer.try_acquire().expect("due at once");
+    let caller = pacer.clone();
+    let thread = thread::spawn(move || caller.acquire_deadline(at(150 * MILLI)));
+    until("claim", || pacer.ledger().granted == 2, || ());
+    pacer.set_rate(rate("1/s"));
+    // The clock stands still: the change alone wakes the caller.
+    assert_eq!(finish("caller", vec![thread], || ()), [Err(Refused::NotUntil(at(SECOND)))]);
+    assert_eq!(pacer.ledger().granted, 1);
+    assert_eq!(put_off_to(&pacer), SECOND);
+}
+
+#[test]
+fn a_paused_deadline_caller_gives_up_at_its_deadline() {
+    let clock = ManualClock::new();
+    let pacer = build("10/s", &clock).start_paused().build();
+    let caller = pacer.clone();
+    let thread = thread::spawn(move || caller.acquire_timeout(span(SECOND)));
+    let results = finish("caller", vec![thread], || clock.advance(span(MILLI)));
+    assert_eq!(results, [Err(Refused::Paused)]);
+    pacer.resume();
+    assert_eq!(pacer.try_acquire().map(wait_ns), Ok(0));
+}
+
+/// A second at each of two rates by turns, `pieces` times. Returns a pacer that is behind by all of
+/// it, and when its slots start.
+fn seconds_at_changing_rates(pieces: u64) -> (Pacer, Vec<u64>) {
+    let clock = ManualClock::new();
+    let pacer = build("10/s", &clock).build();
+    let mut starts = Vec::new();
+    for second in 0..pieces {
+        let per_second = [10, 100][usize::from(second % 2 == 1)];
+        if second > 0 {
+            pacer.set_rate(rate(&format!("{per_second}/s")));
+        }
+        starts.extend((0..per_second).map(|k| second * SECOND + k * (SECOND / per_second)));
+        clock.advance(span(SECOND - u64::from(second + 1 == pieces)));
+    }
+    (pacer, starts)
+}
+
+#[test]
+fn a_backlog_keeps_every_intended_start_over_a_thousand_changes() {
+    for pieces in [32, 40, 100, 1_000] {
+        let (pacer, starts) = seconds_at_changing_rates(pieces);
+        assert_eq!(
+            drain(&pacer).into_iter().map(intended_ns).collect::<Vec<_>>(),
+            starts,
+            "{pieces} pieces"
+        );
+    }
+}
+
+/// A slot that was due at 2.1 s is held, while the rate changes at the beginning of each second and
+/// other callers start all that is due.
+#[test]
+fn a_slot_that_is_held_keeps_its_intended_start_over_many_changes() {
+    for changes in [1_u64, 10, 35, 60, 300, 3_000] {
+        let clock = ManualClock::new();
+        let pacer = build("10/s", &clock).build();
+        clock.set(at(2 * SECOND));
+        assert_eq!(drain(&pacer).len(), 21);
+        let mut held = pacer.claim().expect("slot 21");
+        for second in 0..changes {
+            clock.set(at(5 * SECOND + second * SECOND));
+            pacer.set_rate(rate(["10/s", "1/h", "400/s", "3/s"][(second * 7 % 4) as usize]));
+            while pacer.try_acquire().is_ok() {}
+        }
+        let grant = held.start().expect("due");
+        let off = intended_ns(grant).abs_diff(2_100 * MILLI);
+        // Beyond what is remembered exactly, merging loses as little as it can.
+        let allowed = if changes < 38 { 0 } else { wait_ns(grant) / 64 };
+        assert!(off <= allowed, "{changes} changes: {grant:?}");
+    }
+}
+
+/// 1/s, then 100 k/s: slot 1 is held while the hundred slots behind it start late one by one, and
+/// forfeit their lateness.
+#[test]
+fn a_slot_that_is_held_keeps_its_intended_start_while_others_forfeit() {
+    for number in [0.3, 1.0] {
+        for starts in [3, 30, 100, 1_000] {
+            let clock = ManualClock::new();
+            let pacer = build("1/s", &clock).strictness(crate::common::strictness(number)).build();
+            pacer.try_acquire().expect("due at once");
+            let mut held = pacer.claim().expect("slot 1");
+            clock.set(at(3 * SECOND / 2));
+            pacer.set_rate(rate("100k/s"));
+            for step in 0..starts {
+                clock.advance(span(11 * MICRO + step * 7_919 % 30 * MICRO));
+                pacer.try_acquire().expect("late");
+            }
+            let now = pacer.now().as_nanos();
+            assert_eq!(
+                held.start().map(|grant| (intended_ns(grant), wait_ns(grant))),
+                Ok((SECOND, now - SECOND))
+            );
+            assert_balanced(&pacer);
+        }
+    }
+}
+
+/// At 10 k/s slot 1 is held, in each possible way, while others start on time. When it starts late,
+/// that moves none of them.
+#[test]
+fn a_slot_that_is_late_behind_others_moves_none_of_them() {
+    for builder in [
+        |builder: nanopace::PacerBuilder| builder.strictness(crate::common::strictness(0.5)),
+        |builder: nanopace::PacerBuilder| builder.strictness(crate::common::strictness(1.0)),
+        |builder: nanopace::PacerBuilder| builder.strictness(crate::common::strictness(1.1)),
+        |builder: nanopace::PacerBuilder| builder.max_backlog(span(MILLI)),
+    ] {
+        let clock = ManualClock::jumping();
+        let pacer = builder(build("10k/s", &clock)).build();
+        pacer.acquire().expect("open");
+        let mut held = pacer.claim().expect("slot 1");
+        for slot in 2..100 {
+            assert_eq!(
+                pacer.acquire().map(|grant| (intended_ns(grant), wait_ns(grant))),
+                Ok((slot * 100 * MICRO, 0))
+            );
+        }
+        assert_eq!(
+            held.start().map(|grant| (intended_ns(grant), wait_ns(grant))),
+            Ok((100 * MICRO, 9_800 * MICRO))
+        );
+        assert_eq!(put_off_to(&pacer), 10_000 * MICRO);
+        assert_eq!((pacer.ledger().idle, pacer.ledger().waiting), (Duration::ZERO, Duration::ZERO));
+        assert_balanced(&pacer);
+    }
+}
+
+/// Once granted, an intended start stays, whatever is changed, paused or forfeited later.
+#[test]
+fn what_has_started_keeps_its_intended_start() {
+    let clock = ManualClock::new();
+    let pacer = build("10/s", &clock).build();
+    clock.set(at(100 * SECOND));
+    let mut lane = pacer.lane();
+    let grants = [pacer.acquire(), pacer.acquire(), lane.acquire(), lane.acquire(), lane.acquire()];
+    for strictness in [0.5, 1.0, 1.1] {
+        pacer.set_rate(rate("3/s"));
+        pacer.set_strictness(crate::common::strictness(strictness));
+        clock.advance(span(MILLI));
+        pacer.pause();
+        clock.advance(span(SECOND));
+        pacer.resume();
+        let _ = pacer.try_acquire();
+    }
+    assert_eq!(
+        grants.map(|grant| intended_ns(grant.expect("due"))),
+        [0, 100, 200, 300, 400].map(|ms| ms * MILLI)
+    );
+}
+
+#[test]
+fn the_achieved_rate_is_that_of_the_last_second() {
+    let clock = ManualClock::new();
+    let pacer = build("100/s", &clock).build();
+    let go_on = |millis: u64| {
+        for _ in 0..millis {
+            clock.advance(span(MILLI));
+            drain(&pacer);
+        }
+        pacer.stats().achieved_rate()
+    };
+    assert_near(go_on(500), 100.0);
+    assert_near(go_on(2_500), 100.0);
+    pacer.set_rate(rate("1000/s"));
+    // Half of the last second at each rate.
+    assert_near(go_on(500), 550.0);
+    assert_near(go_on(3_000), 1_000.0);
+    pacer.pause();
+    assert_near(go_on(500), 500.0);
+    assert_near(go_on(1_500), 0.0);
+}
+
+/// At 10 G/s ten slots start in each nanosecond. From 1000 s on it is one per second, and the limit
+/// is 1 us.
+#[test]
+fn of_what_was_due_when_the_rate_changed_all_that_is_later_than_the_limit_is_skipped_at_once() {
+    for (nanos_later, granted) in [(500, 5_010), (1_000, 10)] {
+        let clock = ManualClock::new();
+        let pacer = build("10G/s", &clock).skip_later_than(span(MICRO)).build();
+        clock.set(at(1_000 * SECOND));
+        pacer.set_rate(rate("1/s"));
+        clock.advance(span(nanos_later));
+        let grants = drain(&pacer);
+        assert!(grants.iter().all(|&grant| wait_ns(grant) <= MICRO));
+        assert_eq!(
+            (grants.len(), pacer.ledger().skipped),
+            (granted, 10_000 * SECOND + 1 - granted as u64)
+        );
+    }
+}
+
+/// The state that a reading of the clock belongs to is counted in 15 bits, which wrap.
+#[test]
+fn after_seventy_thousand_changes_nothing_starts_early() {
+    let clock = ManualClock::new();
+    let pacer = build("1/s", &clock).build();
+    (0..70_000).for_each(|_| pacer.set_rate(rate("1/s")));
+    for slot in 0..3 {
+        assert_eq!(intended_starts(drain(&pacer)), [slot * SECOND]);
+        assert_eq!(put_off_to(&pacer), (slot + 1) * SECOND);
+        clock.advance(span(SECOND));
+    }
+}
+
+/// To within what a sample of the count every 100 ms allows.
+fn assert_near(achieved: f64, wanted: f64) {
+    assert!((achieved - wanted).abs() <= 0.12 * wanted.max(1.0), "{achieved}, not {wanted}");
+}
+
+/// Lateness from 100 us to 2 ms, in a mixed order.
+fn late_ns(index: u64) -> u64 {
+    100 * MICRO + index * 7_919 % 1_900 * MICRO
+}
+
+/// A slot that is held while one or two gaps are forfeited keeps its place, however many were
+/// forfeited before.
+#[test]
+fn strict_keeps_an_interval_between_slots_that_are_held_for_a_while() {
+    for held_over in 0..3 {
+        let clock = ManualClock::new();
+        let pacer = build("1000/s", &clock).strictness(strictness(1.0)).build();
+        let (mut held, mut starts) = (VecDeque::new(), Vec::new());
+        for index in 0..400 {
+            held.push_back(pacer.claim().expect("open"));
+            let mut claim = pacer.claim().expect("open");
+            clock.set(claim.due().expect("open") + span(late_ns(index)));
+            starts.push(intended_ns(claim.start().expect("due")));
+            while held.len() > held_over {
+                let first = held.pop_front().expect("some").start();
+                starts.push(intended_ns(first.expect("due")));
+            }
+        }
+        starts.sort_unstable();
+        assert!(
+            starts.windows(2).all(|pair| pair[1] - pair[0] >= MILLI - 2),
+            "held over {held_over}"
+        );
+    }
+}
+
+/// It also stays over the last dozens of changes of the rate, however many came before them.
+#[test]
+fn a_held_slot_is_exact_over_the_last_thirty_changes() {
+    let clock = ManualClock::new();
+    let pacer = build("1000/s", &clock).build();
+    let mut held = VecDeque::new();
+    for index in 0..400_u64 {
+        let claim = pacer.claim().expect("open");
+        let due = claim.due().expect("open");
+        held.push_back((claim, due));
+        clock.set(due + span(late_ns(index) / 3));
+        pacer.set_rate(rate(["700/s", "1300/s", "200/s", "5000/s"][(index % 4) as usize]));
+        if held.len() > 30 {
+            let (mut claim, due) = held.pop_front().expect("some");
+            assert_eq!(claim.start().map(Grant::intended_start), Ok(due), "after {index} changes");
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Pacers whose slots are leased, frame by frame.
+
+use crate::common::random::shapes;
+use crate::common::{at, rate, span};
+use nanopace::{
+    Arrivals, Ended, Grant, Lease, ManualClock, Nanos, Pacer, Refused, Shape, Shard, ShardError,
+};
+use proptest::prelude::*;
+use std::iter;
+use std::time::Duration;
+
+const MOST: usize = 4_000;
+
+/// A load in frames, of which a process has some tracks: every so many slots.
+#[derive(Debug)]
+struct Plan {
+    shape: Shape,
+    poisson: bool,
+    frame_ns: u64,
+    tracks: u32,
+    /// For each frame the tracks as leased first, and as leased in the end.
+    frames: Vec<(u32, u32)>,
+    /// How many frames ahead they are leased.
+    ahead: usize,
+    by_lane: bool,
+}
+
+impl Plan {
+    /// The same without the frames behind the most slots.
+    fn short(mut self) -> Plan {
+        let is_near = |&frame: &usize| self.first(frame + 1) < MOST as u64;
+        self.frames.truncate((0..self.frames.len()).take_while(is_near).count());
+        self
+    }
+
+    fn arrivals(&self) -> Arrivals {
+        if self.poisson { Arrivals::poisson(7) } else { Arrivals::even() }
+    }
+
+    fn begins(&self, frame: usize) -> Duration {
+        span(self.frame_ns * frame as u64)
+    }
+
+    /// The number of the first slot of a frame.
+    fn first(&self, frame: usize) -> u64 {
+        let whole = Shard::new(0, 1).unwrap();
+        self.arrivals().starts_before(self.begins(frame), &self.shape, &whole)
+    }
+
+    fn lease(&self, frame: usize, mask: u32) -> Lease {
+        let own: Vec<u32> = (0..self.tracks).filter(|track| mask >> track & 1 == 1).collect();
+        let until = self.first(frame + 1);
+        Shard::of(self.tracks, &own).map_or(Lease::nothing(until), |own| Lease::of(own, until))
+    }
+
+    /// The intended starts of what is leased in the end.
+    fn leased(&self) -> Vec<Duration> {
+        let all = self.arrivals().starts(self.shape.clone(), Shard::new(0, 1).unwrap());
+        let bounds: Vec<u64> = (0..=self.frames.len()).map(|frame| self.first(frame)).collect();
+        let is_own = |slot: u64| {
+            let frame = bounds.partition_point(|&first| first <= slot) - 1;
+            self.frames[frame].1 >> (slot % u64::from(self.tracks)) & 1 == 1
+        };
+        let until = *bounds.last().unwrap();
+        let slots = (0..until).zip(all).filter(|&(slot, _)| is_own(slot));
+        slots.map(|(_, start)| start).collect()
+    }
+}
+
+fn plans() -> impl Strategy<Value = Plan> {
+    let frames = prop::collection::vec((0_u32..16, 0_u32..16), 1..20);
+    let kind = (any::<bool>(), any::<bool>(), 0_usize..4);
+    (shapes(), 1_000_000_u64..300_000_000, 1_u32..5, frames, kind).prop_map(
+        |(shape, frame_ns, tracks, frames, (poisson, by_lane, ahead))| {
+            Plan { shape, poisson, frame_ns, tracks, frames, ahead, by_lane }.short()
+        },
+    )
+}
+
+/// Everything that starts while the frames go by, each leased in advance and then anew. Somebody
+/// holds a slot all the time.
+fn run(plan: &Plan) -> Vec<Duration> {
+    let clock = ManualClock::new();
+    let builder = Pacer::shaped(plan.shape.clone()).arrivals(plan.arrivals()).leased();
+    let pacer = builder.clock(clock.clone()).build();
+    let (mut grants, mut held) = (Vec::new(), pacer.claim().ok());
+    let mut lane = plan.by_lane.then(|| pacer.lane());
+    let mut acquire = || match &mut lane {
+        Some(lane) => lane.try_acquire().ok(),
+        None => pacer.try_acquire().ok(),
+    };
+    for frame in 0..plan.frames.len() {
+        if frame > 0 {
+            clock.set(at(plan.frame_ns * frame as u64 - 1_000));
+        }
+        while let Some(grant) = iter::once_with(&mut acquire).flatten().next() {
+            grants.push(grant);
+        }
+        if held.as_mut().is_some_and(|claim| claim.start().is_ok()) {
+            grants.extend(held.take().and_then(|mut claim| claim.start().ok()));
+            held = pacer.claim().ok();
+        }
+        let later = frame + 1..(frame + 1 + plan.ahead).min(plan.frames.len());
+        let leases: Vec<Lease> = iter::once(plan.lease(frame, plan.frames[frame].1))
+            .chain(later.map(|later| plan.lease(later, plan.frames[later].0)))
+            .collect();
+        assert_eq!(pacer.lease(plan.first(frame), &leases), Ok(()), "frame {frame}");
+    }
+    pacer.lease(plan.first(plan.frames.len()), &[Lease::nothing(u64::MAX)]).unwrap();
+    clock.set(at(plan.frame_ns * plan.frames.len() as u64 + 1_000_000_000));
+    drop(held);
+    grants.extend(iter::from_fn(acquire));
+    grants.iter().map(|grant| grant.intended_start() - Nanos::ZERO).collect()
+}
+
+proptest! {
+    /// What is leased starts when the load says, to within the nanosecond of a chord, and nothing
+    /// else does, however often it is leased anew before its frame begins.
+    #[test]
+    fn what_is_leased_starts_and_nothing_else(plan in plans()) {
+        let (mut started, leased) = (run(&plan), plan.leased());
+        started.sort_unstable();
+        prop_assert_eq!(started.len(), leased.len(), "{:?} {:?}", started, leased);
+        for (started, leased) in started.iter().zip(&leased) {
+            prop_assert!(started.abs_diff(*leased).as_nanos() <= 1, "{started:?} {leased:?}");
+        }
+    }
+}
+
+fn leased(text: &str, clock: &ManualClock) -> Pacer {
+    Pacer::shaped(text.parse().unwrap()).leased().clock(clock.clone()).build()
+}
+
+fn all() -> Shard {
+    Shard::new(0, 1).unwrap()
+}
+
+fn start(grant: Result<Grant, Refused>) -> Result<u64, Refused> {
+    grant.map(|grant| grant.intended_start().as_nanos() / 1_000_000)
+}
+
+#[test]
+fn a_shape_does_not_end_before_all_of_it_is_leased() {
+    let clock = ManualClock::new();
+    let pacer = leased("hold 10/s 1s", &clock);
+    clock.set(at(5_000_000_000));
+    assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)));
+    assert!(!pacer.is_finished());
+    pacer.lease(0, &[Lease::of(Shard::new(9, 10).unwrap(), 9)]).unwrap();
+    assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)));
+    pacer.lease(9, &[Lease::of(all(), 10)]).unwrap();
+    assert_eq!(start(pacer.try_acquire()), Ok(900));
+    assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
+    assert!(pacer.is_finished());
+}
+
+#[test]
+fn a_load_without_end_ends_with_its_last_lease() {
+    let clock = ManualClock::new();
+    let pacer = leased("hold 10/s 1s forever", &clock);
+    pacer.lease(0, &[Lease::of(all(), 2)]).unwrap();
+    assert_eq!(start(pacer.try_acquire()), Ok(0));
+    let mut held = pacer.claim().unwrap();
+    let behind = pacer.claim().unwrap();
+    pacer.lease(2, &[Lease::nothing(u64::MAX)]).unwrap();
+    clock.set(at(100_000_000));
+    assert!(held.start().is_ok());
+    assert_eq!(behind.due(), Err(Ended::Finished));
+    assert_eq!(pacer.acquire(), Err(Ended::Finished));
+}
+
+#[test]
+fn what_may_have_started_is_not_leased_again() {
+    let clock = ManualClock::new();
+    let pacer = leased("hold 10/s 1s forever", &clock);
+    pacer.lease(0, &[Lease::of(all(), 5)]).unwrap();
+    clock.set(at(200_000_000)); // slots 0 to 2 are due
+    assert_eq!(pacer.lease(2, &[Lease::of(all(), 9)]), Err(ShardError::TooLate));
+    assert_eq!(pacer.lease(3, &[Lease::nothing(5), Lease::of(all(), 7)]), Ok(()));
+    clock.set(at(900_000_000));
+    let starts: Vec<_> = iter::from_fn(|| start(pacer.try_acquire()).ok()).collect();
+    assert_eq!(starts, [0, 100, 200, 500, 600]);
+}
+
+/// What was leased before the rest and has not started is kept.
+#[test]
+fn the_rest_begins_where_it_is_asked_to_or_later() {
+    let clock = ManualClock::new();
+    let pacer = leased("hold 10/s 1s forever", &clock);
+    pacer.lease(0, &[Lease::of(all(), 8)]).unwrap();
+    clock.set(at(200_000_000)); // slots 0 to 2 are due
+    assert_eq!(pacer.lease_rest(6, &[Lease::nothing(8), Lease::of(all(), 9)]), 6);
+    clock.set(at(2_000_000_000));
+    let starts: Vec<_> = iter::from_fn(|| start(pacer.try_acquire()).ok()).collect();
+    assert_eq!(starts, [0, 100, 200, 300, 400, 500, 800]);
+}
+
+/// A second change does not lease what was started before the first one.
+#[test]
+fn what_was_started_before_two_changes_is_not_leased_again() {
+    let clock = ManualClock::new();
+    let pacer = leased("hold 10/s 100s", &clock);
+    pacer.lease(0, &[Lease::of(all(), 20)]).unwrap();
+    clock.set(at(1_000_000_000));
+    assert_eq!(iter::from_fn(|| start(pacer.try_acquire()).ok()).count(), 11);
+    assert_eq!(pacer.lease_rest(4, &[]), 11);
+    pacer.correct_shape("hold 1/s 100s".parse().unwrap());
+    clock.set(at(2_000_000_000));
+    assert_eq!(pacer.lease_rest(4, &[]), 11);
+    pacer.correct_shape("hold 1/s 2s, hold 10/s 98s".parse().unwrap());
+    assert_eq!(pacer.lease(4, &[Lease::nothing(11)]), Err(ShardError::TooLate));
+    assert_eq!(pacer.lease_rest(4, &[Lease::of(all(), 14)]), 11);
+    clock.set(at(9_000_000_000));
+    let starts: Vec<_> = iter::from_fn(|| start(pacer.try_acquire()).ok()).collect();
+    assert_eq!(starts, [2900, 3000, 3100]);
+}
+
+/// What comes too late to be in time still starts, late.
+#[test]
+fn a_lease_of_the_past_starts_late() {
+    let clock = ManualClock::new();
+    let pacer = Pacer::builder(rate("10/s")).leased().clock(clock.clone()).build();
+    clock.set(at(500_000_000));
+    pacer.lease(0, &[Lease::of(Shard::new(1, 2).unwrap(), 4)]).unwrap();
+    let waits: Vec<_> = iter::from_fn(|| pacer.try_acquire().ok()).map(Grant::wait_time).collect();
+    assert_eq!(waits, [400, 200].map(Duration::from_millis));
+}
+
+/// Whatever the load was and is, slots that were due stay, and those behind start as the new load says.
+#[test]
+fn a_corrected_load_is_the_new_one_from_now_on() {
+    for old in ["hold 10/s 1s forever", "hold 10/s 100s", "ramp 10/s..10/s 100s"] {
+        for new in ["hold 20/s 1s forever", "hold 20/s 100s", "ramp 20/s..20/s 100s"] {
+            let clock = ManualClock::new();
+            let pacer = Pacer::shaped(old.parse().unwrap()).clock(clock.clone()).build();
+            clock.set(at(250_000_000)); // slots 0 to 2 are due
+            let mut held = pacer.claim().unwrap();
+            pacer.correct_shape(new.parse().unwrap());
+            assert_eq!(start(held.start()), Ok(0));
+            let starts: Vec<_> = iter::from_fn(|| start(pacer.try_acquire()).ok()).collect();
+            assert_eq!(starts, [100, 200, 150, 200, 250], "{old}, {new}");
+            clock.set(at(10_000_000_000));
+            let starts = iter::from_fn(|| start(pacer.try_acquire()).ok());
+            assert!(starts.eq((300..=10_000).step_by(50)), "{old}, {new}");
+        }
+    }
+}
+
+/// What has started by the old load is not leased again, and what is leased behind it starts as the
+/// new one says.
+#[test]
+fn a_load_that_is_corrected_to_less_goes_on_where_it_was() {
+    for (until, started_first) in [(20, 6), (26, 7)] {
+        let clock = ManualClock::new();
+        let pacer = leased("hold 20/s 100s", &clock);
+        let part = || Shard::new(2, 3).unwrap();
+        pacer.lease(0, &[Lease::of(part(), until)]).unwrap();
+        clock.set(at(1_000_000_000));
+        let started = iter::from_fn(|| start(pacer.try_acquire()).ok()).count();
+        let mut held = pacer.claim().unwrap();
+        pacer.lease(21, &[]).unwrap();
+        pacer.correct_shape("hold 10/s 100s".parse().unwrap());
+        assert_eq!(pacer.lease_rest(4, &[]), 21);
+        for now in [1_100_000_000, 1_500_000_000, 1_800_000_000] {
+            clock.set(at(now));
+            for from in [1, 11, 15] {
+                assert_eq!(pacer.lease(from, &[Lease::nothing(17)]), Err(ShardError::TooLate));
+            }
+            pacer.lease(21, &[Lease::of(part(), 30)]).unwrap(); // from 2.1 s on
+            assert!(held.start().is_err());
+        }
+        clock.set(at(2_900_000_000));
+        let rest = iter::from_fn(|| start(pacer.try_acquire()).ok());
+        let starts: Vec<_> = iter::once(start(held.start()).unwrap()).chain(rest).collect();
+        assert_eq!((started, &starts[..]), (started_first, &[2_300, 2_600, 2_900][..]));
+    }
+}

@@ -1,0 +1,118 @@
+//! The ledger and the achieved rate: what is counted, and since when.
+
+use crate::common::{
+    HOUR, MILLI, SECOND, assert_balanced, at, build, drain, rate, span, strictness,
+};
+use nanopace::{Arrivals, ManualClock, Pacer};
+use std::time::Duration;
+
+fn assert_achieved(pacer: &Pacer, wanted: f64) {
+    let achieved = pacer.stats().achieved_rate();
+    assert!((achieved - wanted).abs() < 1e-6 * wanted, "{achieved}, not {wanted}");
+}
+
+#[test]
+fn the_ledger_begins_with_the_schedule_and_stands_still_while_paused() {
+    let clock = ManualClock::new();
+    clock.set(at(5 * SECOND));
+    let pacer = build("10/s", &clock).build();
+    clock.advance(span(SECOND));
+    pacer.pause();
+    clock.advance(span(7 * SECOND));
+    pacer.resume();
+    // Slots 0 to 4 are taken: half a second.
+    assert!((0..5).all(|_| pacer.try_acquire().is_ok()));
+    let ledger = pacer.ledger();
+    assert_eq!((ledger.elapsed, ledger.idle), (span(SECOND), Duration::ZERO));
+    assert!(ledger.allocated.abs_diff(span(SECOND / 2)) <= span(2), "{ledger:?}");
+    assert_balanced(&pacer);
+    drain(&pacer);
+    assert_eq!(pacer.ledger().allocated, span(SECOND));
+}
+
+/// At 1 s slots 0 to 1000 are due. The first start skips 0 to 499. The others and five beyond are
+/// claimed, and three of those that are due are given back.
+#[test]
+fn the_achieved_rate_counts_what_has_started() {
+    let clock = ManualClock::new();
+    let pacer = build("1000/s", &clock).skip_later_than(span(SECOND / 2)).build();
+    assert_eq!(pacer.ledger().granted, 0);
+    clock.advance(span(SECOND));
+    pacer.acquire().expect("due");
+    let mut claims: Vec<_> = (0..505).map(|_| pacer.claim().expect("open")).collect();
+    assert_achieved(&pacer, 501.0);
+    claims.drain(10..13);
+    assert_achieved(&pacer, 498.0);
+    assert_eq!((pacer.ledger().granted, pacer.ledger().skipped), (503, 500));
+}
+
+#[test]
+fn the_achieved_rate_is_kept_without_being_read_in_between() {
+    for (text, per_second) in [("50/s", 50_u32), ("1000/s", 1_000)] {
+        let clock = ManualClock::jumping();
+        let pacer = build(text, &clock).build();
+        assert!((0..3 * per_second).all(|_| pacer.acquire().is_ok()));
+        let part = pacer.stats().achieved_rate() / f64::from(per_second);
+        assert!((0.88..=1.12).contains(&part), "{part} of {text}");
+    }
+}
+
+#[test]
+fn lanes_that_are_gone_are_forgotten_when_their_figures_have_been_collected() {
+    let clock = ManualClock::jumping();
+    let pacer = build("1000/s", &clock).build();
+    let size_after = |lanes: u64| {
+        for _ in 0..lanes {
+            assert!(pacer.lane().acquire().is_ok());
+            let _ = pacer.stats();
+        }
+        format!("{pacer:?}").len()
+    };
+    // Figures may grow by some digits. A hundred lanes' notes that are still remembered would be
+    // thousands.
+    assert!(size_after(10) + 1_000 > size_after(100));
+    assert_eq!(pacer.stats().wait_time().len(), 110);
+}
+
+/// A second of owed time is paid back within eleven. At so slow a rate a tick takes 55 ms,
+/// and none of them is left over: neither while the schedule runs nor where it has ended.
+#[test]
+fn what_has_been_paid_back_is_not_waiting_any_more() {
+    let clock = ManualClock::new();
+    let builder = build("1/h", &clock).slots(2).strictness(strictness(1.1));
+    let pacer = builder.build();
+    clock.advance(span(SECOND));
+    assert!(pacer.try_acquire().is_ok());
+    for elapsed in [HOUR - 1, HOUR + 1, 2 * HOUR, 3 * HOUR] {
+        clock.set(at(elapsed));
+        assert_eq!(pacer.ledger().waiting, Duration::ZERO, "after {elapsed} ns");
+        assert_balanced(&pacer);
+    }
+}
+
+/// The last slot of a recording starts on time, on whatever the rate changes to behind it.
+#[test]
+fn a_change_behind_the_last_slot_makes_no_time_idle() {
+    let clock = ManualClock::new();
+    let offsets = [0, 100].map(Duration::from_millis);
+    let builder = build("1/s", &clock).arrivals(Arrivals::replay(offsets));
+    let pacer = builder.max_backlog(Duration::from_secs(9)).build();
+    clock.advance(Duration::from_millis(150));
+    pacer.go_on_with_shape("hold 0/s 1s".parse().expect("a shape"));
+    assert_eq!(drain(&pacer).len(), 2);
+    let ledger = pacer.ledger();
+    assert_eq!((ledger.idle, ledger.allocated), (Duration::ZERO, ledger.elapsed), "{ledger:?}");
+}
+
+/// A slot is due from the beginning of its tick on, and what comes within that tick changes nothing
+/// about it.
+#[test]
+fn a_change_within_a_tick_of_a_slot_leaves_the_slot_its_time() {
+    let clock = ManualClock::new();
+    let pacer = build("1/h", &clock).build();
+    clock.advance(span(10 * MILLI));
+    pacer.set_rate(rate("1000/s"));
+    let ledger = pacer.ledger();
+    assert_eq!((ledger.backlog_slots, ledger.backlog), (1, span(10 * MILLI)), "{ledger:?}");
+    assert_eq!(drain(&pacer).len(), 1);
+}

@@ -1,0 +1,29 @@
+//! What a pacer keeps to, in virtual time. One test program, which is built much faster than many.
+
+mod changes;
+mod clocks;
+mod common;
+mod contention;
+mod ends;
+mod given_back;
+mod habits;
+mod leases;
+mod ledger;
+mod meanwhile;
+mod oracle;
+mod oracle_model;
+mod oracle_steps;
+mod pausing;
+mod policies;
+mod range;
+mod recorder;
+mod schedule;
+mod shape_text;
+mod shaped;
+mod shaped_laws;
+mod shapes;
+mod stalls;
+mod starts;
+mod theory;
+mod threshold;
+mod wakes;

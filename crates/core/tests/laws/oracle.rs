@@ -1,0 +1,448 @@
+//! The differential test: the pacer and a plain one behind a mutex, driven by the same random
+//! sequences.
+//!
+//! Both do one step after the other, on a clock that is moved by hand, and that jumps to the end of
+//! each pause. After every step the answers and the ledgers are compared. `PROPTEST_CASES=100000`
+//! makes it long.
+//!
+//! Everything must come out the same, with these exceptions:
+//!
+//! * A lane takes slots ahead. Only what is promised about them is checked: how many it may take,
+//!   that they are due and follow the one it starts, that it starts them in order, that no other
+//!   caller gets them, and that they come back. How many it has taken is read from the ledger. The
+//!   slots of other callers are compared one by one, so a slot that is lost or handed out twice
+//!   shows at once.
+//! * In an open loop a slot may be granted on an earlier reading of the clock, and its wait time is
+//!   then a lower bound. `stalls.rs` checks how much lower it may be.
+//! * A slot that was held over more changes of rate than the pacer remembers exactly may get an
+//!   approximate intended start.
+//!
+//! The pacer is allowed this rounding: 2 ns in every amount (a time is rounded to a whole
+//! nanosecond where it is read and where it is counted from), and for every rate change 2^-16 of
+//! the longest interval and 2 ns at the faster rate, which are more at the slower one; see `Slack`.
+//! What is owed is paid back from a start on, and a caller that was held back until then started in
+//! a whole nanosecond; see `PayBack`.
+//! If a decision depends on less than that, the sequence ends there.
+
+use crate::common::{rate, span, strictness};
+use crate::oracle_model::{Answer, Oracle, Pace, Rules, Undecided, When};
+use crate::oracle_steps::{
+    Item, Outline, Profile, STRICTNESSES, Setting, Split, Spread, Step, sequence,
+};
+use nanopace::{Claim, Ended, Grant, Lane, ManualClock, Pacer, Refused, Shard, Slot};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::cell::Cell;
+use std::time::Duration;
+
+/// More lanes than this are not opened.
+const MOST_LANES: usize = 4;
+
+/// Both pacers, the claims that are held, with their slots, and the lanes that are open.
+struct Pair {
+    profile: Profile,
+    clock: ManualClock,
+    pacer: Pacer,
+    oracle: Oracle,
+    claims: Vec<(Claim<'static>, u64)>,
+    lanes: Vec<Lane>,
+    lane_starts: u64,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+fn float(nanos: u64) -> f64 {
+    nanos as f64
+}
+
+fn float_limit(limit_ns: Option<u64>) -> f64 {
+    limit_ns.map_or(f64::INFINITY, float)
+}
+
+fn float_span(span: Duration) -> f64 {
+    span.as_secs_f64() * 1e9
+}
+
+impl Pair {
+    fn new(setting: &Setting) -> Pair {
+        let clock = ManualClock::jumping();
+        let profile = setting.profile;
+        let (text, interval) = profile.rates()[setting.rate];
+        let strictness = STRICTNESSES[setting.strictness];
+        let builder = match &setting.shape {
+            Some(outline) => Pacer::shaped(outline.shape()).clock(clock.clone()),
+            None => crate::common::build(text, &clock),
+        };
+        let arrivals = || setting.spread.as_ref().map(Spread::arrivals);
+        let shard = setting.split.as_ref().map(Split::shard);
+        let builder = builder
+            .arrivals(arrivals().unwrap_or_default())
+            .shard(shard.clone().unwrap_or(Shard::new(0, 1).expect("one of one")))
+            .strictness(crate::common::strictness(strictness))
+            .tolerance(span(setting.tolerance_ns))
+            .sleep_threshold(span(setting.sleep_threshold_ns));
+        let builder = match setting.slots {
+            Some(slots) => builder.slots(slots),
+            None => builder,
+        };
+        let builder = match setting.until_ns {
+            Some(until_ns) => builder.until(span(until_ns)),
+            None => builder,
+        };
+        let pacer = if setting.start_paused { builder.start_paused() } else { builder }.build();
+        pacer.set_max_backlog(setting.max_backlog_ns.map(span));
+        pacer.set_skip_later_than(setting.skip_later_than_ns.map(span));
+        let rules = Rules {
+            strictness,
+            tolerance: float(setting.tolerance_ns),
+            max_backlog: float_limit(setting.max_backlog_ns),
+            skip_later_than: float_limit(setting.skip_later_than_ns),
+            lead: float(setting.sleep_threshold_ns.saturating_sub(1)),
+            slots: setting.slots.unwrap_or(u64::MAX),
+            until: float_limit(setting.until_ns),
+        };
+        let load = match &setting.shape {
+            Some(outline) => outline.pace(0.0),
+            None => Pace::Interval(interval),
+        };
+        let part = setting.split.as_ref().map(Split::part);
+        let oracle = Oracle::new(load, arrivals(), shard.zip(part), rules);
+        if setting.start_paused {
+            oracle.pause(0.0);
+        }
+        Pair {
+            profile,
+            clock,
+            pacer,
+            oracle,
+            claims: Vec::new(),
+            lanes: Vec::new(),
+            lane_starts: 0,
+        }
+    }
+
+    fn now(&self) -> f64 {
+        float(self.pacer.now().as_nanos())
+    }
+
+    fn take(&mut self, step: &Step) -> Result<(), Undecided> {
+        match *step {
+            Step::Clock(nanos) => self.clock.advance(span(nanos)),
+            Step::TryAcquire(times) => return (0..times).try_for_each(|_| self.try_acquire()),
+            Step::Acquire(times) if self.comes_back() => {
+                return (0..times).try_for_each(|_| self.acquire());
+            }
+            Step::AcquireMany(slots) if self.comes_back() => return self.acquire_many(slots),
+            Step::AcquireTimeout(nanos) => return self.acquire_timeout(nanos),
+            Step::Claim => return self.claim(),
+            Step::AcquireOrClaim => return self.acquire_or_claim(),
+            Step::Start(which) if !self.claims.is_empty() => {
+                return self.start(which % self.claims.len());
+            }
+            Step::Drop(which) if !self.claims.is_empty() => {
+                self.drop_claim(which % self.claims.len());
+            }
+            Step::OpenLane if self.lanes.len() < MOST_LANES => self.open_lane(),
+            Step::LaneAcquire(which, times) if !self.lanes.is_empty() && self.comes_back() => {
+                let lane = which % self.lanes.len();
+                return (0..times).try_for_each(|_| self.lane_acquire(lane));
+            }
+            Step::LaneGiveBack(which) if !self.lanes.is_empty() => {
+                let lane = which % self.lanes.len();
+                self.lanes[lane].give_back();
+                self.oracle.lane_gives_back(lane);
+            }
+            Step::DropLane(which) if !self.lanes.is_empty() => {
+                self.drop_lane(which % self.lanes.len());
+            }
+            Step::Shard(ref split, ahead) => return self.set_shard(split, ahead),
+            ref change => self.change(change),
+        }
+        Ok(())
+    }
+
+    /// Whether a caller that is held back ever returns.
+    fn comes_back(&self) -> bool {
+        !self.pacer.is_paused() || self.pacer.is_closed()
+    }
+
+    fn change(&mut self, step: &Step) {
+        let now = self.now();
+        match *step {
+            Step::Rate(which) => {
+                let (text, interval) = self.profile.rates()[which];
+                self.pacer.set_rate(rate(text));
+                self.oracle.set_rate(interval, now);
+            }
+            Step::Shape(ref outline, from_beginning) => {
+                if from_beginning {
+                    self.pacer.set_shape(outline.shape());
+                } else {
+                    self.pacer.go_on_with_shape(outline.shape());
+                }
+                self.oracle.set_shape(|origin| outline.pace(origin), from_beginning, now);
+            }
+            Step::Strictness(which) => {
+                self.pacer.set_strictness(strictness(STRICTNESSES[which]));
+                self.oracle.set_strictness(STRICTNESSES[which], now);
+            }
+            Step::MaxBacklog(limit) => {
+                self.pacer.set_max_backlog(limit.map(span));
+                self.oracle.set_max_backlog(float_limit(limit), now);
+            }
+            Step::SkipLaterThan(limit) => {
+                self.pacer.set_skip_later_than(limit.map(span));
+                self.oracle.set_skip_later_than(float_limit(limit), now);
+            }
+            Step::Pause => {
+                self.pacer.pause();
+                self.oracle.pause(now);
+            }
+            Step::Resume => {
+                self.pacer.resume();
+                self.oracle.resume(now);
+            }
+            Step::Close => {
+                self.pacer.close();
+                self.oracle.close();
+            }
+            _ => {}
+        }
+    }
+
+    fn set_shard(&mut self, split: &Split, ahead: u64) -> Result<(), Undecided> {
+        let ledger = self.pacer.ledger();
+        let from = ledger.granted + ledger.skipped + ledger.backlog_slots + ahead;
+        let real = self.pacer.set_shard(split.shard(), from).is_ok();
+        let plain = self.oracle.set_shard(split.shard(), split.part(), from, self.now())?;
+        assert_eq!(real, plain, "whether it is in time");
+        Ok(())
+    }
+
+    fn try_acquire(&mut self) -> Result<(), Undecided> {
+        let now = self.now();
+        let real = self.pacer.try_acquire();
+        let plain = self.oracle.acquire_by(now, now)?;
+        self.compare(real, plain);
+        Ok(())
+    }
+
+    fn acquire(&mut self) -> Result<(), Undecided> {
+        let now = self.now();
+        let real = self.pacer.acquire();
+        let plain = self.oracle.acquire_by(f64::MAX, now)?;
+        self.compare(real.map_err(Refused::from), plain);
+        Ok(())
+    }
+
+    fn acquire_many(&mut self, slots: u32) -> Result<(), Undecided> {
+        let now = self.now();
+        let real = self.pacer.acquire_many(slots);
+        let plain = self.oracle.acquire_many(slots.into(), now)?;
+        self.compare(real, plain);
+        Ok(())
+    }
+
+    fn acquire_timeout(&mut self, nanos: u64) -> Result<(), Undecided> {
+        let now = self.now();
+        let real = self.pacer.acquire_timeout(span(nanos));
+        let plain = self.oracle.acquire_by(now + float(nanos), now)?;
+        self.compare(real, plain);
+        Ok(())
+    }
+
+    fn open_lane(&mut self) {
+        self.oracle.open_lane();
+        self.lanes.push(self.pacer.lane());
+    }
+
+    fn lane_acquire(&mut self, lane: usize) -> Result<(), Undecided> {
+        let now = self.now();
+        let real = self.lanes[lane].acquire();
+        self.lane_starts += u64::from(real.is_ok());
+        let plain = self.oracle.lane_acquire(lane, now, self.pacer.ledger().granted)?;
+        self.compare(real.map_err(Refused::from), plain);
+        Ok(())
+    }
+
+    fn drop_lane(&mut self, lane: usize) {
+        drop(self.lanes.swap_remove(lane));
+        self.oracle.drop_lane(lane);
+    }
+
+    fn drop_claim(&mut self, which: usize) {
+        let (claim, slot) = self.claims.swap_remove(which);
+        drop(claim);
+        self.oracle.give_back(slot);
+    }
+
+    fn claim(&mut self) -> Result<(), Undecided> {
+        let real = self.pacer.claim();
+        match (real, self.oracle.claim()?) {
+            (Ok(claim), Ok(slot)) => self.claims.push((claim.into_owned(), slot)),
+            (Err(Ended::Closed), Err(Answer::Closed))
+            | (Err(Ended::Finished), Err(Answer::Finished)) => {}
+            (real, plain) => panic!("claim: {real:?}, should be {plain:?}"),
+        }
+        Ok(())
+    }
+
+    /// The same as a claim that is started at once, and kept if it is not due.
+    fn acquire_or_claim(&mut self) -> Result<(), Undecided> {
+        let now = self.now();
+        let (real, claim) = match self.pacer.acquire_or_claim() {
+            Ok(Slot::Started(grant)) => (Ok(grant), None),
+            Ok(Slot::Claimed(mut claim)) => (claim.start(), Some(claim.into_owned())),
+            Err(ended) => (Err(ended.into()), None),
+        };
+        let (plain, held) = match self.oracle.claim()? {
+            Ok(slot) => self.oracle.start(slot, now)?,
+            Err(ended) => (ended, None),
+        };
+        self.compare(real, (plain, now.into()));
+        assert_eq!(claim.is_some(), held.is_some());
+        self.claims.extend(claim.zip(held));
+        Ok(())
+    }
+
+    fn start(&mut self, which: usize) -> Result<(), Undecided> {
+        let now = self.now();
+        let (mut claim, slot) = self.claims.swap_remove(which);
+        let real = claim.start();
+        let (plain, held) = self.oracle.start(slot, now)?;
+        self.compare(real, (plain, now.into()));
+        self.claims.extend(held.map(|slot| (claim, slot)));
+        Ok(())
+    }
+
+    /// Compares the answers, and the moments at which the caller returned.
+    fn compare(&self, real: Result<Grant, Refused>, (plain, now): (Answer, When)) {
+        let slack = self.oracle.slack();
+        let fits =
+            |real: f64, plain: When| (plain.low - slack..=plain.high + slack).contains(&real);
+        let same = match (real, plain) {
+            (Ok(grant), Answer::Granted { intended, start }) => {
+                let real_start = float(crate::common::actual_ns(grant));
+                let start_fits =
+                    fits(real_start, start) || self.oracle.is_open_loop() && real_start < start.at;
+                let wait = (real_start - float(crate::common::intended_ns(grant))).max(0.0);
+                let wait_fits = (float_span(grant.wait_time()) - wait).abs() < 1.0;
+                fits(float(crate::common::intended_ns(grant)), intended) && start_fits && wait_fits
+            }
+            (Err(Refused::NotUntil(moment)), Answer::NotUntil(due)) => {
+                fits(float(moment.as_nanos()), due.later(0.0.into()))
+            }
+            (Err(Refused::Paused), Answer::Paused)
+            | (Err(Refused::Finished), Answer::Finished)
+            | (Err(Refused::Closed), Answer::Closed) => true,
+            _ => false,
+        };
+        assert!(same, "{real:?}, should be {plain:?} within {slack} ns");
+        assert!(fits(self.now(), now), "came back at {} ns, should be {now:?}", self.now());
+    }
+
+    fn compare_ledgers(&self) -> Result<(), Undecided> {
+        let (ledger, books) = (self.pacer.ledger(), self.oracle.books(self.now())?);
+        crate::common::assert_balanced(&self.pacer);
+        // Each amount that was forfeited, or each slot that came back, is rounded once more.
+        let slack = 30.0 * self.oracle.slack() + books.off;
+        let near = |real: Duration, plain: f64| (float_span(real) - plain).abs() <= slack;
+        let nearly = |real: Duration, plain: f64| {
+            (float_span(real) - plain).abs() <= slack + books.waiting_off
+        };
+        let same = near(ledger.elapsed, books.elapsed)
+            && near(ledger.allocated, books.allocated)
+            && near(ledger.idle, books.idle)
+            && near(ledger.waiting + ledger.backlog, books.waiting + books.backlog)
+            && nearly(ledger.waiting, books.waiting)
+            && books.overdue.contains(&ledger.backlog_slots)
+            && (ledger.granted, ledger.skipped) == (books.granted, books.skipped);
+        assert!(same, "{ledger:?}, should be {books:?}");
+        assert_eq!(self.pacer.stats().early_starts(), books.early);
+        Ok(())
+    }
+
+    /// Closes the pacer: every caller gets `Closed`, and everything that has not started comes
+    /// back.
+    fn finish(&mut self) -> Result<(), Undecided> {
+        for step in [
+            Step::Close,
+            Step::TryAcquire(1),
+            Step::Acquire(1),
+            Step::AcquireMany(2),
+            Step::AcquireTimeout(1),
+            Step::Claim,
+            Step::Start(0),
+            Step::LaneAcquire(0, 1),
+        ] {
+            self.take(&step)?;
+        }
+        (0..self.claims.len()).rev().for_each(|which| self.drop_claim(which));
+        (0..self.lanes.len()).rev().for_each(|lane| self.drop_lane(lane));
+        assert_eq!(self.pacer.stats().wait_time().len(), self.lane_starts);
+        self.compare_ledgers()
+    }
+}
+
+/// Runs the sequence, up to the first step whose right outcome is undecided.
+fn run(setting: &Setting, steps: &[Step]) -> Result<(), Undecided> {
+    let mut pair = Pair::new(setting);
+    for step in steps {
+        pair.take(step)?;
+        pair.compare_ledgers()?;
+    }
+    pair.finish()
+}
+
+#[test]
+fn the_pacer_does_what_the_plain_one_does() {
+    let usual = ProptestConfig::default();
+    // Some mistakes show in only one of several hundred sequences.
+    let config =
+        ProptestConfig { cases: usual.cases.max(2_048), failure_persistence: None, ..usual };
+    let (cases, cut_short) = (config.cases, Cell::new(0));
+    let mut runner = TestRunner::new(config);
+    let outcome = runner.run(&sequence(), |(setting, steps)| {
+        cut_short.update(|count| count + u32::from(run(&setting, &steps).is_err()));
+        Ok(())
+    });
+    outcome.unwrap_or_else(|error| panic!("{error}\n{runner}"));
+    assert!(cut_short.get() <= cases / 4, "{} of {cases} were cut short", cut_short.get());
+}
+
+/// Each slot of the lane is held back, is too late then, and makes place for one that is not. There
+/// the paying back begins anew, in a whole nanosecond, while the rate is up to 70/s. Near the end of
+/// the ramp the same part of a slot takes up to twenty times as long.
+#[test]
+fn what_was_rounded_at_a_fast_rate_is_more_time_at_a_slow_one() {
+    let setting = Setting {
+        profile: Profile::Slow,
+        rate: 5,
+        shape: None,
+        spread: Some(Spread::Jitter(12_133_675_690_282_315_353)),
+        split: None,
+        strictness: 6,
+        tolerance_ns: 10_007,
+        sleep_threshold_ns: 1_000,
+        max_backlog_ns: None,
+        skip_later_than_ns: Some(337_406_498),
+        start_paused: false,
+        slots: None,
+        until_ns: None,
+    };
+    let items = vec![Item::Hold(10, 100_000_000), Item::Ramp(70, 0, 100_000_000)];
+    let steps = [
+        Step::Clock(1_289_352_032),
+        Step::TryAcquire(1),
+        Step::Claim,
+        Step::Clock(6_636_849),
+        Step::Start(0),
+        Step::Shape(Outline { items, forever: false }, true),
+        Step::OpenLane,
+        Step::Claim,
+        Step::TryAcquire(1),
+        Step::LaneAcquire(0, 2),
+        Step::LaneAcquire(0, 3),
+        Step::TryAcquire(1),
+    ];
+    assert_eq!(run(&setting, &steps), Ok(()));
+}

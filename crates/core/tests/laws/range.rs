@@ -1,0 +1,187 @@
+//! Beyond the range of positions: no call hangs, and nothing is lost from the ledger.
+
+use crate::common::{SECOND, assert_balanced, at, build, rate, span, strictness};
+use nanopace::{Grant, ManualClock, Nanos, Refused};
+
+/// At 2^24 slots per second the range of 2^44 slots is 2^20 seconds, or 12 days. At a year of
+/// lateness, what is beyond the range is forfeited. Of the rest, everything is skipped that is more
+/// than 10 us late. 10 us are 167.8 intervals, so 168 slots remain, with the one that is due now.
+#[test]
+fn skipping_works_beyond_the_range() {
+    let clock = ManualClock::new();
+    let pacer = build("16777216/s", &clock).skip_later_than(span(10_000)).build();
+    pacer.try_acquire().expect("slot 0");
+    clock.set(at(365 * 86_400 * 1_000_000_000));
+    let mut granted = 0;
+    while pacer.try_acquire().is_ok_and(|grant| grant.wait_nanos() <= 10_000) {
+        granted += 1;
+    }
+    assert_eq!(granted, 168);
+    assert_balanced(&pacer);
+}
+
+/// At 1 G/s the range of 2^44 slots is 4.9 hours. A start that is a day late forfeits what is
+/// beyond, also in an open loop, so the next one is 4.9 hours late.
+#[test]
+fn backlog_beyond_the_range_is_forfeited() {
+    for number in [0.0, 1.1] {
+        let (clock, day) = (ManualClock::new(), 86_400_000_000_000);
+        let pacer =
+            build("1G/s", &clock).strictness(strictness(number)).tolerance(span(2 * day)).build();
+        clock.set(at(day));
+        let range = span(1 << 44);
+        assert_eq!(pacer.try_acquire().map(Grant::wait_time), Ok(span(day)));
+        assert_eq!(pacer.ledger().idle, span(day - (1 << 44) - 1));
+        assert_eq!(pacer.try_acquire().map(Grant::wait_time), Ok(range));
+        assert_balanced(&pacer);
+    }
+}
+
+#[test]
+fn the_end_of_time_hangs_no_caller() {
+    for number in [0.0, 0.5, 1.0, 1.1] {
+        let clock = ManualClock::new();
+        let pacer = build("10G/s", &clock)
+            .strictness(strictness(number))
+            .skip_later_than(span(10_000))
+            .build();
+        clock.set(Nanos::MAX);
+        drop(pacer.claim());
+        assert_balanced(&pacer);
+    }
+}
+
+/// Slots 0 and 1 are held while slot 2 forfeits its lateness of 8 s. Then of 10 s at one per second
+/// 8 are idle. Slots 0 and 1 are given back, and their two seconds are backlog; slot 2's second is
+/// not due yet. Taken again, they start at once, as late as they are.
+#[test]
+fn what_is_given_back_from_before_a_forfeited_gap_is_backlog() {
+    let clock = ManualClock::new();
+    let pacer = build("1/s", &clock).strictness(strictness(1.0)).build();
+    let [first, second] = [(); 2].map(|()| pacer.claim().expect("a slot"));
+    clock.advance(span(10_000_000_000));
+    assert_eq!(pacer.try_acquire().map(Grant::wait_nanos), Ok(8_000_000_000));
+    for (claim, allocated) in [(second, 1), (first, 0)] {
+        drop(claim);
+        let ledger = pacer.ledger();
+        assert_eq!(ledger.idle, span(8_000_000_000));
+        assert_eq!(ledger.allocated, span(allocated * 1_000_000_000), "{ledger:?}");
+        assert_balanced(&pacer);
+    }
+    for wait_ns in [10_000_000_000, 9_000_000_000] {
+        assert_eq!(pacer.try_acquire().map(Grant::wait_nanos), Ok(wait_ns));
+    }
+    assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(at(11_000_000_000))));
+    assert_eq!(pacer.ledger().idle, span(8_000_000_000), "a straggler moves nothing");
+}
+
+/// At 4 G/s the range of 2^44 slots is 4398 s. Limits of that and of two hours are no limits, and
+/// something still starts at twelve hours of lateness. Time that is owed is still paid back at its
+/// ratio.
+#[test]
+fn a_skip_limit_of_the_range_or_more_skips_nothing_and_hangs_no_caller() {
+    let hour = 3_600_000_000_000;
+    for (limit, number) in [(4_398_046_511_104, 0.0), (4_398_046_511_104, 2.0), (2 * hour, 0.0)] {
+        let clock = ManualClock::new();
+        let builder = build("4G/s", &clock).strictness(strictness(number));
+        let pacer = builder.skip_later_than(span(limit)).build();
+        clock.advance(span(12 * hour));
+        assert!(pacer.acquire().is_ok());
+        assert_eq!(pacer.try_acquire().is_ok(), number < 1.0, "{limit} {number}");
+        assert_eq!(pacer.ledger().skipped, 0);
+        assert_balanced(&pacer);
+    }
+}
+
+/// At 10 G/s positions wrap after 2^48 slots, and can't be told apart from 2^47 on. 10 s are
+/// forfeited, and again after 35 000 rows of 2^32 - 1 slots, of 429.4967295 ms each.
+#[test]
+fn what_was_forfeited_long_ago_is_neither_counted_again_nor_made_up_for() {
+    let clock = ManualClock::jumping();
+    let pacer = build("10G/s", &clock).strictness(strictness(1.0)).build();
+    let rows = |rows: u64| assert!((0..rows).all(|_| pacer.acquire_many(u32::MAX).is_ok()));
+    rows(1);
+    for idle in [10_000_000_000, 20_000_000_000] {
+        clock.advance(span(10_429_496_730));
+        rows(35_000);
+        let ledger = pacer.ledger();
+        assert!(ledger.idle.abs_diff(span(idle)) < span(2), "{ledger:?}");
+        assert_eq!(ledger.allocated + ledger.idle, ledger.elapsed);
+    }
+}
+
+/// At 10 G/s and a burst ratio of 1.0001 an hour's debt takes more than a year to pay back. A line
+/// reaches 2^46 slots, which are less than two hours. Rows of 2^32 - 1 slots are due one after the
+/// other for a day.
+#[test]
+fn what_is_owed_for_longer_than_a_line_reaches_is_paid_back_at_its_ratio() {
+    let clock = ManualClock::jumping();
+    let pacer = build("10G/s", &clock).strictness(strictness(1.0001)).build();
+    clock.advance(span(3_600_000_000_000));
+    let row = || pacer.acquire_many(u32::MAX).map(Grant::actual_start);
+    let first = row().expect("due");
+    let rows = 201_000;
+    let last = (0..rows).fold(first, |_, _| row().expect("not too far ahead"));
+    let slots = f64::from(rows) * f64::from(u32::MAX);
+    let hours = slots / 1.0001 / 1e10 / 3_600.0;
+    assert!(hours > 23.9 && ((last - first).as_secs_f64() / 3_600.0 / hours - 1.0).abs() < 1e-9);
+    assert_balanced(&pacer);
+}
+
+/// A slot beyond 292 years, the range of moments, does not count as paused.
+#[test]
+fn a_slot_beyond_the_end_of_time_is_not_said_to_be_paused() {
+    let clock = ManualClock::new();
+    let pacer = build("1/d", &clock).build();
+    // 200 000 days are 547 years.
+    pacer.acquire_many(200_000).expect("slot 0 is due");
+    assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)));
+    assert_eq!(pacer.acquire_timeout(span(5)), Err(Refused::NotUntil(Nanos::MAX)));
+    pacer.pause();
+    assert_eq!(pacer.try_acquire(), Err(Refused::Paused));
+}
+
+/// A slow piece of schedule before a fast one, and more lateness than positions reach: calls come
+/// back.
+#[test]
+fn skipping_over_a_slow_piece_and_beyond_the_range_comes_back() {
+    for late_s in [100, 2_000, 10_000, 100_000, 5_000_000] {
+        let clock = ManualClock::new();
+        let pacer = build("1/d", &clock).skip_later_than(span(41_687_392)).build();
+        clock.advance(span(5_852_315_264_804));
+        pacer.set_rate(rate("10G/s"));
+        let mut claim = pacer.claim().expect("open");
+        clock.advance(span(late_s * SECOND));
+        claim.start().expect("due");
+        pacer.try_acquire().expect("due");
+        assert_balanced(&pacer);
+    }
+}
+
+/// Slots that have come back, and a backlog beyond the range behind them.
+#[test]
+fn slots_that_came_back_are_counted_beyond_the_range() {
+    let clock = ManualClock::new();
+    let pacer = build("10G/s", &clock).build();
+    clock.advance(span(235_397_855_840_841));
+    let row = pacer.claim_many(u32::MAX).expect("open");
+    let _behind = pacer.claim_many(2).expect("open");
+    drop(row);
+    pacer.set_rate(rate("1/d"));
+    let _ = pacer.try_acquire();
+    pacer.set_rate(rate("10G/s"));
+    clock.advance(span(10_000 * SECOND));
+    assert_balanced(&pacer);
+}
+
+/// The last moment there is.
+#[test]
+fn the_account_of_time_holds_at_the_end_of_time() {
+    let clock = ManualClock::new();
+    let pacer = build("7/min", &clock).build();
+    clock.advance(span(1_829));
+    pacer.set_rate(rate("1/d"));
+    clock.advance(std::time::Duration::MAX);
+    assert_balanced(&pacer);
+    let _ = pacer.stats();
+}

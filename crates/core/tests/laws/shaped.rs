@@ -1,0 +1,565 @@
+//! Pacers whose rate follows a shape, whose slots lie unevenly, or that take a share of a load.
+
+use crate::common::random::shapes;
+use crate::common::{at, span};
+use nanopace::{
+    Arrivals, Curve, Ended, Grant, Level, ManualClock, Nanos, Pacer, Rate, Refused, Shape, Shard,
+};
+use proptest::prelude::*;
+use std::iter;
+use std::thread;
+use std::time::Duration;
+
+fn shape(text: &str) -> Shape {
+    text.parse().unwrap()
+}
+
+fn pacer(shape: &Shape, clock: &ManualClock) -> Pacer {
+    Pacer::shaped(shape.clone()).clock(clock.clone()).build()
+}
+
+/// The intended starts of `slots` slots, from the start of the pacer.
+fn starts(mut acquire: impl FnMut() -> Option<Grant>, slots: usize) -> Vec<Duration> {
+    iter::from_fn(|| Some(acquire()?.intended_start() - Nanos::ZERO)).take(slots).collect()
+}
+
+fn assert_on(shape: &Shape, starts: &[Duration], slots: impl IntoIterator<Item = u64>) {
+    for (&start, slot) in starts.iter().zip(slots) {
+        let exact = shape.time_of(slot).unwrap_or_else(|| panic!("no slot {slot}: {shape}"));
+        assert!(
+            start.abs_diff(exact).as_nanos() <= 1,
+            "slot {slot} of {shape}: {start:?}, {exact:?}"
+        );
+    }
+    assert!(starts.is_sorted(), "{shape}");
+}
+
+const SLOTS: usize = 3_000;
+
+proptest! {
+    /// Whether callers come early or late, through lanes or not, each slot starts when the shape
+    /// says, to within the nanosecond of a chord.
+    #[test]
+    fn intended_starts_are_the_shapes(shape in shapes(), late in 0_u64..3_000_000_000, by_lane in any::<bool>()) {
+        let clock = ManualClock::jumping();
+        let pacer = pacer(&shape, &clock);
+        clock.set(at(late));
+        let mut lane = by_lane.then(|| pacer.lane());
+        let acquire = || match &mut lane {
+            Some(lane) => lane.acquire(),
+            None => pacer.acquire(),
+        };
+        let mut acquire = acquire;
+        let starts = starts(|| acquire().ok(), SLOTS);
+        assert_on(&shape, &starts, 0..);
+        if starts.len() < SLOTS {
+            let slots = u64::try_from(starts.len()).unwrap();
+            prop_assert_eq!(shape.time_of(slots), None, "after {} slots", slots);
+            prop_assert_eq!(pacer.acquire(), Err(Ended::Finished));
+        }
+    }
+
+    /// Nothing starts early: what is refused until a moment is granted then.
+    #[test]
+    fn the_moment_that_a_refusal_names_is_the_start(shape in shapes()) {
+        let clock = ManualClock::new();
+        let pacer = pacer(&shape, &clock);
+        for _ in 0..200 {
+            match pacer.try_acquire() {
+                Ok(grant) => prop_assert_eq!(grant.wait_time(), Duration::ZERO),
+                Err(Refused::NotUntil(when)) => {
+                    prop_assert!(when > pacer.now());
+                    clock.set(when);
+                    prop_assert_eq!(pacer.try_acquire().map(Grant::intended_start), Ok(when));
+                }
+                Err(other) => {
+                    prop_assert_eq!(other, Refused::Finished);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The ledger adds up under every shape, and an ended one has neither idle time nor backlog.
+    #[test]
+    fn the_ledger_balances(shape in shapes(), strictness in prop::sample::select(vec![0.0, 0.5, 1.0, 1.5]), steps in prop::collection::vec((0_u64..100_000_000, 0..200), 1..30)) {
+        let clock = ManualClock::new();
+        let builder = Pacer::shaped(shape).strictness(crate::common::strictness(strictness));
+        let pacer = builder.clock(clock.clone()).build();
+        for (step, mut acquires) in steps {
+            clock.advance(span(step));
+            while acquires > 0 && pacer.try_acquire().is_ok() {
+                acquires -= 1;
+            }
+            let ledger = pacer.ledger();
+            prop_assert_eq!(ledger.elapsed, ledger.allocated + ledger.idle + ledger.waiting + ledger.backlog);
+        }
+    }
+
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// What is forfeited is missing. The rest of the shape stays where it is: from the late start on
+    /// there are as many slots by any moment as the shape has.
+    #[test]
+    fn a_forfeit_moves_slots_and_not_the_shape(shape in shapes(), on_time in 0_usize..100, stall in 1_000_000_u64..1_000_000_000) {
+        let clock = ManualClock::new();
+        let builder = Pacer::shaped(shape.clone()).strictness(crate::common::strictness(1.0));
+        let pacer = builder.clock(clock.clone()).build();
+        let next = || loop {
+            match pacer.try_acquire() {
+                Err(Refused::NotUntil(when)) => clock.set(when),
+                other => return other.ok(),
+            }
+        };
+        prop_assume!(starts(next, on_time).len() == on_time);
+        clock.advance(span(stall));
+        let Some(late) = next() else { return Ok(()) };
+        let since = late.actual_start() - Nanos::ZERO;
+        let behind = starts(next, 300);
+        for (n, start) in (0_u32..).zip(&behind) {
+            let made = shape.count_at(*start) - shape.count_at(since);
+            prop_assert!((made - f64::from(n) - 1.0).abs() < 0.1, "{n}: {made}");
+        }
+        if behind.len() < 300 {
+            let all = shape.count().unwrap() - shape.count_at(since);
+            let slots = f64::from(u32::try_from(behind.len()).unwrap());
+            prop_assert!((slots - all).abs() < 1.1, "{} {all}", behind.len());
+        }
+    }
+
+    /// A burst ratio is one of the shape's rate at each moment.
+    #[test]
+    fn what_is_owed_is_paid_at_a_multiple_of_the_shape(ratio in 1.1_f64..3.0, stall in 1_000_u64..3_000) {
+        let shape = shape("ramp 10/s..50/s 10s, hold 1h");
+        let clock = ManualClock::new();
+        let builder = Pacer::shaped(shape.clone()).strictness(crate::common::strictness(ratio));
+        let pacer = builder.until(Duration::from_secs(10)).clock(clock.clone()).build();
+        clock.advance(Duration::from_millis(stall));
+        let made = |grant: Grant| shape.count_at(grant.actual_start() - Nanos::ZERO);
+        let late = made(pacer.try_acquire().unwrap());
+        let mut paid = 0.0;
+        for _ in 0..3_000 {
+            while let Ok(grant) = pacer.try_acquire() {
+                paid += 1.0;
+                prop_assert!(paid <= ratio * (made(grant) - late) + 0.01, "{paid}: {grant:?}");
+            }
+            clock.advance(Duration::from_millis(10));
+        }
+        prop_assert_eq!(pacer.ledger().granted, 300);
+    }
+
+    /// Going on with the same shape moves nothing, however often.
+    #[test]
+    fn going_on_with_the_same_shape_changes_nothing(shape in shapes(), poisson in any::<bool>(), every in 1_u64..20_000_000) {
+        let built = |clock| {
+            let arrivals = if poisson { Arrivals::poisson(5) } else { Arrivals::even() };
+            Pacer::shaped(shape.clone()).arrivals(arrivals).clock(clock).build()
+        };
+        let (clock, undisturbed) = (ManualClock::new(), built(ManualClock::jumping()));
+        let pacer = built(clock.clone());
+        for _ in 0..50 {
+            clock.advance(span(every));
+            pacer.go_on_with_shape(shape.clone());
+            for grant in iter::from_fn(|| pacer.try_acquire().ok()).take(20) {
+                let start = undisturbed.acquire().unwrap().intended_start();
+                let moved = grant.intended_start().as_nanos().abs_diff(start.as_nanos());
+                prop_assert!(moved <= 2, "by {moved} ns");
+            }
+        }
+    }
+
+    /// Processes that all change at one slot take each slot once.
+    #[test]
+    fn a_change_of_shards_loses_no_slot(weights in prop::collection::vec((1_u32..4, 1_u32..4), 1..4), from in 1_u64..60, poisson in any::<bool>()) {
+        let built = |shard| {
+            let arrivals = if poisson { Arrivals::poisson(5) } else { Arrivals::even() };
+            let builder = Pacer::builder(crate::common::rate("1k/s")).arrivals(arrivals).shard(shard);
+            builder.clock(ManualClock::jumping()).build()
+        };
+        let (before, after): (Vec<u32>, Vec<u32>) = weights.into_iter().unzip();
+        let mut parts = Vec::new();
+        for (index, _) in (0..).zip(&before) {
+            let pacer = built(Shard::weighted(index, &before).unwrap());
+            prop_assert_eq!(pacer.set_shard(Shard::weighted(index, &after).unwrap(), from), Ok(()));
+            parts.extend(starts(|| pacer.acquire().ok(), 200));
+        }
+        parts.sort_unstable();
+        let whole = built(Shard::new(0, 1).unwrap());
+        for (whole, part) in starts(|| whole.acquire().ok(), 150).iter().zip(&parts) {
+            prop_assert!(whole.abs_diff(*part).as_nanos() <= 2, "{:?}", (whole, part));
+        }
+    }
+
+    /// The slots of all processes together are the load's.
+    #[test]
+    fn shards_make_the_whole_load(shape in shapes(), weights in prop::collection::vec(1_u32..4, 1..4), poisson in any::<bool>()) {
+        let load = |shard| {
+            let arrivals = if poisson { Arrivals::poisson(5) } else { Arrivals::even() };
+            let clock = ManualClock::jumping();
+            let builder = Pacer::shaped(shape.clone()).arrivals(arrivals).shard(shard);
+            let pacer = builder.clock(clock).build();
+            starts(|| pacer.acquire().ok(), 300)
+        };
+        let whole = load(Shard::new(0, 1).unwrap());
+        let index = 0..u32::try_from(weights.len()).unwrap();
+        let shards = index.map(|index| load(Shard::weighted(index, &weights).unwrap()));
+        let mut parts: Vec<Duration> = shards.flatten().collect();
+        parts.sort_unstable();
+        for (whole, part) in whole.iter().zip(&parts).take(250) {
+            prop_assert!(whole.abs_diff(*part).as_nanos() <= 2, "{:?}", (whole, part));
+        }
+    }
+}
+
+#[test]
+fn a_ramp_from_zero_has_its_slots_where_they_belong() {
+    let shape = shape("ramp 0/s..100/s 10s");
+    let clock = ManualClock::jumping();
+    let pacer = pacer(&shape, &clock);
+    let starts = starts(|| pacer.acquire().ok(), 1_000);
+    assert_eq!(starts.len(), 500);
+    for (n, start) in (0_u32..).zip(starts) {
+        let exact = (2.0 * f64::from(n) / 10.0).sqrt();
+        assert!((start.as_secs_f64() - exact).abs() < 2e-9, "slot {n}: {start:?}");
+    }
+}
+
+#[test]
+fn a_change_of_shape_is_one_step_without_a_burst() {
+    let clock = ManualClock::new();
+    let pacer = pacer(&shape("hold 100/s 10s"), &clock);
+    clock.advance(span(1_005_000_000));
+    pacer.set_shape(shape("ramp 1k/s..3k/s 1s"));
+    let mut starts = starts(|| pacer.try_acquire().ok(), 1_000);
+    assert_eq!(starts.len(), 101, "what was due at the old rate, and nothing more");
+    assert_eq!(starts.pop(), Some(Duration::from_secs(1)));
+    // Half an interval had passed. The other half is the new shape's.
+    assert_eq!(pacer.rate(), Rate::per_second(1_000).unwrap());
+    let Err(Refused::NotUntil(next)) = pacer.try_acquire() else { panic!("due") };
+    let wait = next - pacer.now();
+    assert!((499_000..=500_000).contains(&wait.as_nanos()), "{wait:?}");
+}
+
+#[test]
+fn a_pause_moves_the_rest_of_a_shape() {
+    let shape = shape("ramp 0/s..100/s 10s");
+    let clock = ManualClock::new();
+    let pacer = pacer(&shape, &clock);
+    clock.advance(Duration::from_secs(5));
+    assert_eq!(iter::from_fn(|| pacer.try_acquire().ok()).count(), 126);
+    pacer.pause();
+    clock.advance(Duration::from_secs(100));
+    pacer.resume();
+    clock.advance(Duration::from_secs(6));
+    let rest: Vec<Grant> = iter::from_fn(|| pacer.try_acquire().ok()).collect();
+    assert_eq!(rest.len(), 374);
+    let moved = at(100 * crate::common::SECOND);
+    let starts: Vec<Duration> = rest.iter().map(|grant| grant.intended_start() - moved).collect();
+    assert_on(&shape, &starts, 126..);
+}
+
+proptest! {
+    /// A change of shards at any moment moves no slot, but for rounding.
+    #[test]
+    fn a_change_of_shards_moves_no_slot(
+        hz in 1_u64..10_000, moment in 0_u64..50_000_000, ahead in 1_u64..9,
+        before in 1_u64..4, after in 1_u64..4, index in 0_u64..3, poisson in any::<bool>()
+    ) {
+        let arrivals = || if poisson { Arrivals::poisson(1) } else { Arrivals::even() };
+        let builder = || Pacer::builder(Rate::per_second(hz).unwrap()).arrivals(arrivals());
+        let shard = |count: u64| Shard::new(u32::try_from(index % count).unwrap(), u32::try_from(count).unwrap());
+        let (clock, whole) = (ManualClock::jumping(), builder().clock(ManualClock::jumping()).build());
+        let pacer = builder().shard(shard(before).unwrap()).clock(clock.clone()).build();
+        clock.set(at(moment));
+        let from = moment * hz / crate::common::SECOND + ahead;
+        let is_set = pacer.set_shard(shard(after).unwrap(), from).is_ok();
+        prop_assert!(is_set || poisson || ahead == 1);
+        let is_own = |&(slot, _): &(u64, Duration)| {
+            let count = if is_set && slot >= from { after } else { before };
+            slot % count == index % count
+        };
+        let slots = usize::try_from(from).unwrap() + 50;
+        let load = (0..).zip(starts(|| whole.acquire().ok(), slots)).filter(is_own);
+        let own: Vec<(u64, Duration)> = load.collect();
+        let starts = starts(|| pacer.acquire().ok(), own.len());
+        for ((slot, expected), start) in own.into_iter().zip(starts) {
+            prop_assert!(start.abs_diff(expected).as_nanos() <= 3, "slot {slot}: {start:?}, not {expected:?}");
+        }
+    }
+}
+
+#[test]
+fn where_the_rate_is_zero_nobody_starts() {
+    let clock = ManualClock::new();
+    let pacer = pacer(&shape("hold 10/s 1s, hold 0/s 1h, hold 10/s 1s"), &clock);
+    clock.advance(Duration::from_secs(1_800));
+    assert_eq!(iter::from_fn(|| pacer.try_acquire().ok()).count(), 10);
+    let again = Nanos::ZERO + Duration::from_secs(3_601);
+    assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(again)));
+    clock.set(again);
+    assert!(pacer.try_acquire().is_ok());
+}
+
+#[test]
+fn a_replay_plays_what_was_recorded_at_its_speed() {
+    let offsets = [0, 10, 10, 250, 1_000].map(Duration::from_millis);
+    for (rate, speed) in [("1/s", 1), ("2/s", 2)] {
+        let clock = ManualClock::jumping();
+        let builder = Pacer::builder(rate.parse().unwrap()).arrivals(Arrivals::replay(offsets));
+        let pacer = builder.clock(clock).build();
+        assert_eq!(starts(|| pacer.acquire().ok(), 10), offsets.map(|offset| offset / speed));
+        assert_eq!(pacer.acquire(), Err(Ended::Finished));
+    }
+}
+
+#[test]
+fn a_constant_shape_is_a_constant_rate() {
+    let pacer = Pacer::shaped(Shape::constant(Rate::per_second(7).unwrap())).build();
+    assert!(pacer.shape().is_none());
+    assert_eq!(pacer.rate(), Rate::per_second(7).unwrap());
+}
+
+/// By a pacer, exactly the slots that the shape says there are.
+#[test]
+fn a_slot_in_the_last_nanosecond_of_a_shape_is_granted() {
+    let shape = shape("hold 1261/s 11102300ns");
+    assert_eq!(shape.time_of(14), shape.duration());
+    let pacer = pacer(&shape, &ManualClock::jumping());
+    assert_eq!(starts(|| pacer.acquire().ok(), 100).len(), 15);
+}
+
+/// Ten slots in a second, nothing for four seconds, and ten slots again.
+#[derive(Debug)]
+struct Break;
+
+impl Curve for Break {
+    fn count_at(&self, elapsed: Duration) -> f64 {
+        let seconds = elapsed.as_secs_f64();
+        10.0 * seconds.min(1.0) + 10.0 * (seconds - 5.0).max(0.0)
+    }
+}
+
+/// At a rate of zero that is known as such, the slot at its beginning comes behind it; where a curve
+/// happens to be flat, before it.
+#[test]
+fn the_slot_at_the_beginning_of_a_break() {
+    let text = "hold 10/s 1s, hold 0/s 4s, hold 10/s 1s".parse().unwrap();
+    let curve = Shape::custom(Break, Some(Duration::from_secs(6))).unwrap();
+    for (shape, tenth) in [(text, Duration::from_secs(5)), (curve, Duration::from_secs(1))] {
+        let pacer = pacer(&shape, &ManualClock::jumping());
+        let starts = starts(|| pacer.acquire().ok(), 100);
+        assert_eq!((starts.len(), starts[9]), (20, Duration::from_millis(900)), "{shape}");
+        assert_eq!(starts[10], tenth, "{shape}");
+    }
+}
+
+#[test]
+fn nothing_is_made_up_for_that_was_behind_the_end() {
+    let clock = ManualClock::new();
+    let pacer = pacer(&shape("hold 10/s 1s"), &clock);
+    clock.advance(Duration::from_secs(100));
+    assert_eq!(crate::common::drain(&pacer).len(), 10);
+    pacer.set_rate(Rate::per_second(10).unwrap());
+    clock.advance(span(999_999_000));
+    assert_eq!(crate::common::drain(&pacer).len(), 10);
+}
+
+#[test]
+fn the_first_end_counts() {
+    let offsets = |n: u32| Arrivals::replay((0..n).map(|n| n * Duration::from_secs(1)));
+    let shaped = |text| Pacer::shaped(shape(text));
+    for (builder, slots) in [
+        (shaped("hold 10/s 5s"), 50),
+        (shaped("hold 10/s 5s").slots(7), 7),
+        (shaped("hold 10/s 5s").until(Duration::from_secs(2)), 20),
+        (shaped("hold 1/s 5s").arrivals(offsets(3)), 3),
+        (shaped("hold 1/s 5s").arrivals(offsets(9)), 5),
+        // A process counts its own slots.
+        (shaped("hold 10/s 5s").shard(Shard::new(1, 2).unwrap()).slots(7), 7),
+    ] {
+        let pacer = builder.clock(ManualClock::jumping()).build();
+        assert_eq!(starts(|| pacer.acquire().ok(), 100).len(), slots);
+        assert_eq!(pacer.acquire(), Err(Ended::Finished));
+    }
+}
+
+/// A recording on a shape is played at a speed that follows it.
+#[test]
+fn a_replay_on_a_ramp_gets_faster() {
+    let offsets = (0..10_u32).map(|n| n * Duration::from_secs(1));
+    let builder = Pacer::shaped(shape("ramp 0/s..2/s 10s")).arrivals(Arrivals::replay(offsets));
+    let pacer = builder.clock(ManualClock::jumping()).build();
+    for (n, start) in (0_u32..).zip(starts(|| pacer.acquire().ok(), 10)) {
+        let exact = f64::from(10 * n).sqrt();
+        assert!((start.as_secs_f64() - exact).abs() < 2e-9, "{n}: {start:?}");
+    }
+}
+
+#[test]
+fn a_shape_that_is_set_during_a_pause_begins_behind_it() {
+    let clock = ManualClock::new();
+    let pacer = pacer(&shape("hold 1/h 1h"), &clock);
+    assert!(pacer.try_acquire().is_ok());
+    pacer.pause();
+    pacer.set_shape(shape("hold 10/s 1s"));
+    clock.advance(Duration::from_secs(60));
+    pacer.resume();
+    clock.advance(Duration::from_secs(2));
+    let starts = starts(|| pacer.try_acquire().ok(), 100);
+    // An interval has begun with slot 0, and passes first.
+    assert_eq!(starts.len(), 9);
+    assert_eq!(starts[0].as_millis(), 60_100);
+}
+
+/// As far into it as the load has come since it last began.
+#[test]
+fn what_goes_on_and_from_where() {
+    let clock = ManualClock::new();
+    let pacer = pacer(&shape("hold 10/s 1h"), &clock);
+    clock.advance(Duration::from_secs(7));
+    pacer.set_rate(crate::common::rate("20/s"));
+    clock.advance(Duration::from_secs(3));
+    pacer.go_on_with_shape(shape("ramp 10/s..110/s 10s"));
+    assert_eq!(pacer.rate(), crate::common::rate("40/s"));
+    pacer.go_on_with_shape(shape("ramp 10/s..110/s 2s"));
+    crate::common::drain(&pacer);
+    assert!(pacer.is_finished());
+    assert_eq!(pacer.rate(), Rate::SLOWEST);
+}
+
+#[test]
+fn a_shape_reaches_callers_that_are_asleep() {
+    let pacer = Pacer::new(Rate::SLOWEST);
+    assert!(pacer.acquire().is_ok());
+    thread::scope(|scope| {
+        let caller = scope.spawn(|| pacer.acquire());
+        crate::common::until("slot 1 is held", || pacer.ledger().granted == 2, || {});
+        pacer.set_shape(shape("hold 1k/s 1s"));
+        assert!(caller.join().unwrap().is_ok());
+    });
+}
+
+#[test]
+fn at_a_rate_of_zero_for_ever_nobody_starts_until_it_changes() {
+    let clock = ManualClock::new();
+    let pacer = pacer(&Shape::constant(Level::ZERO), &clock);
+    clock.advance(Duration::from_secs(1_000));
+    assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)));
+    pacer.set_rate(Rate::per_second(10).unwrap());
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(crate::common::drain(&pacer).len(), 10);
+}
+
+/// Its end would lie in the past, and with it the end of the ledger.
+#[test]
+fn a_shape_that_is_over_already_ends_now() {
+    let clock = ManualClock::new();
+    let pacer = crate::common::build("10/s", &clock).build();
+    clock.advance(Duration::from_secs(5));
+    pacer.go_on_with_shape(shape("hold 10/s 2s"));
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(pacer.ledger().elapsed, Duration::from_secs(5));
+    // Slot 50 was due at the moment of the change.
+    assert_eq!(iter::from_fn(|| pacer.try_acquire().ok()).count(), 51);
+    assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
+}
+
+/// Slot 2 starts while the rate is zero and forfeits what it is late. The next change of the rate
+/// comes at the same count, and is behind it all the same.
+#[test]
+fn a_started_slot_stays_where_it_is_when_the_rate_rises_from_zero() {
+    let clock = ManualClock::new();
+    let builder = Pacer::shaped(shape("hold 10/s 1s, hold 0/s 10s"));
+    let pacer = builder.strictness(crate::common::strictness(1.0)).clock(clock.clone()).build();
+    let claims = [(); 2].map(|()| pacer.claim().unwrap());
+    clock.advance(Duration::from_secs(2));
+    assert!(pacer.try_acquire().is_ok());
+    clock.advance(Duration::from_secs(1));
+    pacer.set_rate("10/s".parse().unwrap());
+    let [_first, second] = claims;
+    drop(second);
+    // The time of slot 1, which is from 100 ms until slot 2.
+    assert_eq!(pacer.ledger().backlog, Duration::from_millis(100));
+    crate::common::assert_balanced(&pacer);
+}
+
+/// Owed time is paid back at a multiple of the shape's rate, and behind its end that is zero.
+#[test]
+fn what_is_owed_when_a_shape_ends_becomes_backlog() {
+    let clock = ManualClock::jumping();
+    let builder = Pacer::shaped(shape("hold 10/s 10s")).strictness(crate::common::strictness(1.1));
+    let pacer = builder.clock(clock.clone()).build();
+    clock.advance(Duration::from_secs(8));
+    let grants: Vec<Grant> = iter::from_fn(|| pacer.acquire().ok()).collect();
+    assert_eq!(grants.len(), 100);
+    // 2 s at 11/s.
+    let paid = grants.iter().filter(|grant| grant.actual_start() < at(10 * crate::common::SECOND));
+    assert_eq!(paid.count(), 22);
+    assert_eq!(pacer.now(), at(10 * crate::common::SECOND));
+    crate::common::assert_balanced(&pacer);
+}
+
+/// The slots of the first second are due and owed, and so is the change behind them.
+#[test]
+fn a_shard_is_not_set_among_slots_that_are_owed() {
+    let clock = ManualClock::new();
+    let builder = crate::common::build("100/s", &clock).strictness(crate::common::strictness(1.5));
+    let pacer = builder.build();
+    clock.advance(Duration::from_secs(1));
+    assert!(pacer.try_acquire().is_ok());
+    pacer.set_rate("10/s".parse().unwrap());
+    assert!(pacer.set_shard(Shard::new(0, 2).unwrap(), 50).is_err());
+    assert!(pacer.set_shard(Shard::new(0, 2).unwrap(), 102).is_ok());
+}
+
+/// More slots than a pacer tells apart at one time.
+#[test]
+fn a_hold_of_any_length_is_exact() {
+    for text in ["hold 1M/s 1000d", "hold 10G/s 9d", "hold 10G/s 2h", "hold 1M/s 9000d"] {
+        let shape = shape(text);
+        let pacer = pacer(&shape, &ManualClock::jumping());
+        assert_on(&shape, &starts(|| pacer.acquire().ok(), 10_000), 0..);
+    }
+    let clock = ManualClock::new();
+    let pacer = pacer(&shape("hold 10G/s 9d"), &clock);
+    clock.advance(Duration::from_secs(3 * 3_600));
+    pacer.set_rate(crate::common::rate("1/s"));
+    assert!(pacer.try_acquire().is_ok());
+    crate::common::assert_balanced(&pacer);
+}
+
+/// Counts of 2^-64 slots don't tell moments apart there.
+#[test]
+fn the_ledger_balances_where_the_rate_is_next_to_zero() {
+    for seed in 0..50 {
+        let clock = ManualClock::new();
+        let builder = Pacer::shaped(shape("sine 0/s..10/s period 2555d"));
+        let builder = builder.arrivals(Arrivals::gamma(0.01, seed).unwrap());
+        let builder = builder.strictness(crate::common::strictness(1.0)).tolerance(Duration::ZERO);
+        let pacer = builder.clock(clock.clone()).build();
+        for step in 1..20 {
+            clock.advance(span(step * 37_123_457));
+            if pacer.try_acquire().is_ok() {
+                crate::common::assert_balanced(&pacer);
+            }
+        }
+    }
+}
+
+/// Slot 5 starts late while the rate is zero, so time is owed from there on; slot 0 comes back.
+#[test]
+fn a_slot_from_before_what_is_owed_does_not_wait_for_the_rate_to_rise() {
+    let clock = ManualClock::new();
+    let pacer =
+        crate::common::build("10/s", &clock).strictness(crate::common::strictness(1.1)).build();
+    let claims = [(); 5].map(|()| pacer.claim().unwrap());
+    clock.advance(Duration::from_secs(1));
+    pacer.set_shape(shape("hold 0/s 10s, hold 10/s 1s"));
+    clock.advance(Duration::from_secs(1));
+    assert!(pacer.try_acquire().is_ok());
+    drop(claims);
+    assert_eq!(pacer.try_acquire().map(Grant::intended_start), Ok(at(0)));
+}

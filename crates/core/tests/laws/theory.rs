@@ -1,0 +1,384 @@
+//! Against theory: what one worker and a simulated server do, paced by the engine in virtual time,
+//! compared with the textbook's formulas.
+//!
+//! A worker that acquires, sends, waits for the completion and acquires again is a single server
+//! with a hidden queue in front of it: the operations that are late. An open loop's response times,
+//! completion minus *intended* start, are those of that queue. A load generator that measures from
+//! the actual start (coordinated omission) sees none of it.
+//!
+//! Formulas: Kleinrock, *Queueing Systems*, volume 1 (1975), chapters 3, 5 and 6.
+
+use crate::common::{MILLI, SECOND, assert_balanced, build, span, strictness};
+use nanopace::{Arrivals, Claim, Level, ManualClock, Nanos, Pacer, Rate, Shape, Strictness};
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{Rng, SeedableRng};
+use rand_distr::{Distribution, Exp, Geometric};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The server completes 1 000 operations per second, in one millisecond each.
+const SERVICE: Duration = Duration::from_millis(1);
+const SERVED_PER_SECOND: f64 = 1e3;
+
+/// What random arrivals are drawn from: the slots of a schedule of 1 M/s, a thousand of which make
+/// one service time.
+const FINE_PER_SECOND: u32 = 1_000_000;
+
+/// Utilisations of the server, in thousandths, and how many operations make a batch.
+///
+/// The queue of M/M/1 forgets within 1 / (mu (1 - sqrt rho)^2), its relaxation time, which is 6, 72
+/// and 1 480 arrivals here; a batch is 54 times that and more, and the other queues forget sooner.
+/// So the means of neighbouring batches are correlated by less than 1/54, which makes the intervals
+/// 2 % too narrow at most.
+const LOADS: [(u32, usize); 3] = [(500, 4_000), (800, 16_000), (950, 80_000)];
+
+/// Batches that count. One more before them is left out: the queue is empty when it begins.
+const BATCHES: u32 = 20;
+
+/// The two-sided 99.9 % quantile of Student's t with 19 degrees of freedom.
+const STUDENT_T: f64 = 3.883;
+
+fn seeded() -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(1)
+}
+
+fn utilisation(thousandths: u32) -> f64 {
+    f64::from(thousandths) / 1e3
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The confidence interval is that of batch means: the means x of b = 20 batches are all but
+/// independent and, being sums over many relaxation times, all but normal, so that `(mean - theory)
+/// / (s / sqrt b)` has Student's distribution with b - 1 degrees of freedom, where `s^2 = sum (x -
+/// mean)^2 / (b - 1)`. `bias` is what the simulation is known to be off.
+fn assert_mean_response(responses: &[f64], batch: usize, theory: f64, bias: f64) {
+    let means: Vec<f64> = responses.chunks_exact(batch).skip(1).map(mean).collect();
+    let measured = mean(&means);
+    let squares: f64 = means.iter().map(|x| (x - measured).powi(2)).sum();
+    let half_width = STUDENT_T * (squares / f64::from(BATCHES - 1) / f64::from(BATCHES)).sqrt();
+    assert!(half_width < 0.15 * theory, "{measured} +- {half_width} s says nothing");
+    assert!(
+        (measured - theory).abs() <= half_width + bias,
+        "{measured} s, should be {theory} +- {half_width} + {bias}"
+    );
+}
+
+/// Mean response time of M/G/1 in seconds, by Pollaczek and Khinchine: `E[S] + lambda E[S^2] / (2
+/// (1 - rho))`, for a service time S with mean 1/mu and the given `E[S^2] / E[S]^2`. With rho =
+/// lambda E[S] that is `E[S] (1 + rho ratio / (2 (1 - rho)))`.
+fn pollaczek_khinchine(rho: f64, ratio: f64) -> f64 {
+    (1.0 + rho * ratio / (2.0 * (1.0 - rho))) / SERVED_PER_SECOND
+}
+
+/// How much shorter responses are when arrivals are not Poisson but come with probability p =
+/// lambda d in each slot of length d (Geo/G/1): `lambda (E[S^2] - d E[S]) / (2 (1 - rho))` takes
+/// the place of the second term above, so `rho d / (2 (1 - rho))`.
+fn bias_of_slots(rho: f64) -> f64 {
+    rho / (2.0 * (1.0 - rho)) / f64::from(FINE_PER_SECOND)
+}
+
+/// The worker's operations, one after the other, and their response times in seconds. Each draws
+/// how many slots it takes and how long the server is busy with it.
+///
+/// On the way, each grant is held against Lindley's recursion: an operation arrives at its slot's
+/// time, begins when the one before is complete, and its response time is completion minus arrival,
+/// to the nanosecond.
+fn one_worker(
+    per_second: u32,
+    operations: usize,
+    mut draw: impl FnMut() -> (u32, Duration),
+) -> Vec<f64> {
+    let clock = ManualClock::jumping();
+    let rate = Rate::per_second(u64::from(per_second)).expect("a rate");
+    let pacer = Pacer::builder(rate).clock(clock.clone()).build();
+    let (mut slot, mut complete) = (0, Nanos::ZERO);
+    let operation = |_| {
+        let (slots, service) = draw();
+        let grant = pacer.acquire_many(slots).expect("open");
+        clock.advance(service);
+        let arrival = crate::common::at((slot * SECOND).div_ceil(u64::from(per_second)));
+        complete = complete.max(arrival) + service;
+        slot += u64::from(slots);
+        assert_eq!(grant.intended_start(), arrival);
+        assert_eq!(grant.response_time(pacer.now()), complete - arrival);
+        grant.response_time(pacer.now()).as_secs_f64()
+    };
+    (0..operations).map(operation).collect()
+}
+
+/// Arrivals at random, one in `1 / p` slots of the fine schedule: each operation takes a geometric
+/// number of slots.
+fn random_arrivals(
+    loads: (u32, usize),
+    mut service: impl FnMut(&mut dyn Rng) -> Duration,
+) -> Vec<f64> {
+    let (thousandths, batch) = loads;
+    let mut random = seeded();
+    let per_slot = utilisation(thousandths) * SERVED_PER_SECOND / f64::from(FINE_PER_SECOND);
+    let misses = Geometric::new(per_slot).expect("a probability");
+    one_worker(FINE_PER_SECOND, operations(batch), || {
+        let slots = 1 + u32::try_from(misses.sample(&mut random)).expect("some thousands");
+        (slots, service(&mut random))
+    })
+}
+
+fn operations(batch: usize) -> usize {
+    (BATCHES as usize + 1) * batch
+}
+
+/// Rounded to the nearest nanosecond: 1e-6 of a mean, up as often as down.
+fn exponential(random: &mut dyn Rng, per_second: f64) -> Duration {
+    Duration::from_secs_f64(Exp::new(per_second).expect("a rate").sample(random))
+}
+
+#[test]
+fn random_arrivals_and_services_are_m_m_1() {
+    for (thousandths, batch) in LOADS {
+        let rho = utilisation(thousandths);
+        let responses =
+            random_arrivals((thousandths, batch), |random| exponential(random, SERVED_PER_SECOND));
+        // An exponential S has E[S^2] = 2 E[S]^2, so that the mean is 1 / (mu - lambda).
+        assert_mean_response(&responses, batch, pollaczek_khinchine(rho, 2.0), bias_of_slots(rho));
+    }
+}
+
+#[test]
+fn random_arrivals_at_even_services_are_m_d_1() {
+    for (thousandths, batch) in LOADS {
+        let rho = utilisation(thousandths);
+        let responses = random_arrivals((thousandths, batch), |_| SERVICE);
+        // A constant S has E[S^2] = E[S]^2.
+        assert_mean_response(&responses, batch, pollaczek_khinchine(rho, 1.0), bias_of_slots(rho));
+    }
+}
+
+/// The schedule as it is, evenly spaced: D/M/1, the mean response time of which is `1 / (mu (1 -
+/// sigma))`, where sigma is the root below 1 of `sigma = exp(-mu (1 - sigma) / lambda)`.
+#[test]
+fn the_even_schedule_at_random_services_is_d_m_1() {
+    for (thousandths, batch) in LOADS {
+        let mut random = seeded();
+        // A server of 1 000/s: the rate is its utilisation in thousandths.
+        let responses = one_worker(thousandths, operations(batch), || {
+            (1, exponential(&mut random, SERVED_PER_SECOND))
+        });
+        let rho = utilisation(thousandths);
+        // From below, each step brings it nearer by a factor below rho: 0.95^1000 is nothing.
+        let sigma = (0..1_000).fold(0.0_f64, |sigma, _| ((sigma - 1.0) / rho).exp());
+        // Intended starts are rounded up to nanoseconds, all by less than one.
+        assert_mean_response(&responses, batch, 1.0 / (SERVED_PER_SECOND * (1.0 - sigma)), 1e-9);
+    }
+}
+
+/// The engine's own random arrivals, which lie in no slots of a finer schedule. At the
+/// highest load it would take too long.
+#[test]
+fn a_poisson_schedule_at_random_services_is_m_m_1() {
+    for (thousandths, batch) in LOADS[..2].iter().copied() {
+        let (clock, mut random) = (ManualClock::jumping(), seeded());
+        let rate = Rate::per_second(u64::from(thousandths)).expect("a rate");
+        let pacer =
+            Pacer::builder(rate).arrivals(Arrivals::poisson(1)).clock(clock.clone()).build();
+        let operation = |_| {
+            let grant = pacer.acquire().expect("open");
+            clock.advance(exponential(&mut random, SERVED_PER_SECOND));
+            grant.response_time(pacer.now()).as_secs_f64()
+        };
+        let responses: Vec<f64> = (0..operations(batch)).map(operation).collect();
+        let theory = pollaczek_khinchine(utilisation(thousandths), 2.0);
+        // Intended starts are rounded up to nanoseconds, all by less than one.
+        assert_mean_response(&responses, batch, theory, 1e-9);
+    }
+}
+
+/// Along a ramp, counts in windows are Poisson's: independent, with the integral of the rate as
+/// mean and as variance. So the sum of `(count - mean)^2 / mean` over k windows has the mean k and
+/// the variance `2 k + sum 1 / mean`.
+#[test]
+fn a_poisson_schedule_along_a_ramp_has_the_integral_in_each_window() {
+    const WINDOWS: u32 = 200;
+    let top = Level::from(Rate::per_second(2_000).expect("a rate"));
+    for seed in [1, 2] {
+        let time = Duration::from_secs(u64::from(WINDOWS));
+        let ramp = Shape::ramp(Level::ZERO, top, time).expect("a ramp");
+        let builder = Pacer::shaped(ramp).arrivals(Arrivals::poisson(seed));
+        let pacer = builder.clock(ManualClock::jumping()).build();
+        let mut counts = [0_u32; WINDOWS as usize];
+        while let Ok(grant) = pacer.acquire() {
+            let window = (grant.intended_start() - Nanos::ZERO).as_secs();
+            counts[usize::try_from(window).expect("hundreds")] += 1;
+        }
+        // The rate rises by 10/s each second, which is each window.
+        let windows = (0..WINDOWS).zip(counts);
+        let (sum, variance) = windows.fold((0.0, 0.0), |(sum, variance), (window, count)| {
+            let mean = 10.0 * (f64::from(window) + 0.5);
+            (sum + (f64::from(count) - mean).powi(2) / mean, variance + 2.0 + mean.recip())
+        });
+        assert!(
+            (sum - f64::from(WINDOWS)).abs() < 4.0 * f64::sqrt(variance),
+            "seed {seed}: {sum} instead of {WINDOWS}"
+        );
+    }
+}
+
+/// What waits for a strict pacer, and when it arrived.
+struct Waiting<'p> {
+    clock: ManualClock,
+    claims: VecDeque<(Claim<'p>, Nanos)>,
+    complete: Nanos,
+    responses: Vec<f64>,
+}
+
+impl Waiting<'_> {
+    /// Starts everything that may start up to that moment, at the moment it may.
+    fn serve_until(&mut self, moment: Nanos) {
+        while let Some((claim, arrival)) = self.claims.front_mut() {
+            let due = claim.due().expect("open");
+            if due > moment {
+                return;
+            }
+            self.clock.set(due);
+            let start = claim.start().expect("due").actual_start();
+            // Lindley's recursion once more.
+            assert_eq!(start, self.complete.max(*arrival));
+            self.complete = start + SERVICE;
+            self.responses.push((self.complete - *arrival).as_secs_f64());
+            self.claims.pop_front();
+        }
+    }
+}
+
+/// A strict pacer is itself a server: its slots are an interval apart, and an unused slot is lost.
+/// Poisson arrivals that claim from it are M/D/1, this time without slots for arrivals.
+#[test]
+fn random_claims_from_a_strict_pacer_are_m_d_1() {
+    for (thousandths, batch) in LOADS {
+        let rho = utilisation(thousandths);
+        let clock = ManualClock::new();
+        let pacer = build("1000/s", &clock).strictness(Strictness::STRICT).build();
+        let (mut random, mut arrival) = (seeded(), Nanos::ZERO);
+        let mut waiting = Waiting {
+            clock: clock.clone(),
+            claims: VecDeque::new(),
+            complete: Nanos::ZERO,
+            responses: Vec::new(),
+        };
+        while waiting.responses.len() < operations(batch) {
+            arrival = arrival + exponential(&mut random, rho * SERVED_PER_SECOND);
+            waiting.serve_until(arrival);
+            clock.set(arrival);
+            waiting.claims.push_back((pacer.claim().expect("open"), arrival));
+        }
+        waiting.responses.truncate(operations(batch));
+        assert_mean_response(&waiting.responses, batch, pollaczek_khinchine(rho, 1.0), 0.0);
+        assert_balanced(&pacer);
+    }
+}
+
+/// The single stall: 1 000/s, so I = 1 ms apart; each operation takes s = 0.2 ms, but for number 1
+/// 000, which takes S = 1 s longer.
+const INTERVAL_NS: u64 = MILLI;
+const QUICK_NS: u64 = MILLI / 5;
+const STALL_NS: u64 = SECOND;
+const STALLED: u64 = 1_000;
+
+/// One worker's response times, in nanoseconds, in the order of the slots.
+fn one_stall(number: f64, operations: u64) -> (Pacer, Vec<u64>) {
+    let clock = ManualClock::jumping();
+    let pacer = build("1000/s", &clock).strictness(strictness(number)).build();
+    let operation = |slot| {
+        let grant = pacer.acquire().expect("open");
+        clock.advance(span(QUICK_NS + if slot == STALLED { STALL_NS } else { 0 }));
+        grant.response_time(pacer.now())
+    };
+    let nanos = |response: Duration| u64::try_from(response.as_nanos()).expect("some seconds");
+    let responses = (0..operations).map(operation).map(nanos).collect();
+    (pacer, responses)
+}
+
+/// The smallest response time that `percent` of all do not exceed.
+fn percentile(responses: &[u64], percent: usize) -> u64 {
+    let mut sorted = responses.to_vec();
+    sorted.sort_unstable();
+    sorted[(sorted.len() * percent).div_ceil(100) - 1]
+}
+
+fn percentiles(responses: &[u64]) -> [u64; 4] {
+    [50, 90, 99, 100].map(|percent| percentile(responses, percent))
+}
+
+#[test]
+fn a_stall_under_average_is_uniform_until_the_server_has_caught_up() {
+    let (_, responses) = one_stall(0.0, 10_000);
+    // The operation k slots behind the stalled one is intended k I after it and complete (k + 1) s
+    // after the end of the stall: it takes S + s - k (I - s), until that is s. From 0 to S in even
+    // steps of I - s = 0.8 ms, as many as 1 s / 0.8 ms = 1 250.
+    let catching_up = |k: u64| (STALL_NS + QUICK_NS).saturating_sub(k * (INTERVAL_NS - QUICK_NS));
+    for (slot, &response) in (0..).zip(&responses) {
+        let expected =
+            if slot < STALLED { QUICK_NS } else { catching_up(slot - STALLED).max(QUICK_NS) };
+        assert_eq!(response, expected, "slot {slot}");
+    }
+    assert_eq!(responses.iter().filter(|&&response| response > QUICK_NS).count(), 1_250);
+    // That is 12.5 % of 10 000. Above the 90th percentile are 1 000, so it is k = 1 000: 1 000.2 -
+    // 1 000 x 0.8 ms; above the 99th are 100: 1 000.2 - 100 x 0.8 ms. The longest is k = 0.
+    assert_eq!(
+        percentiles(&responses),
+        [2, 2_002, 9_202, 10_002].map(|tenths| tenths * MILLI / 10)
+    );
+}
+
+#[test]
+fn a_stall_under_burst_is_uniform_until_the_pacer_has_caught_up() {
+    let (_, responses) = one_stall(1.1, 100_000);
+    // Slot 1 behind the stalled one starts S + s after the stall began; the others follow at 1.1
+    // times the rate, although the server would be quicker: slot k starts S + s + (k - 1) I / 1.1
+    // and takes S + 2 s - k I + (k - 1) I / 1.1, until that is s.
+    let catching_up = |k: u64| {
+        let released = STALL_NS + QUICK_NS + (k.saturating_sub(1) * INTERVAL_NS * 10).div_ceil(11);
+        (released + QUICK_NS).saturating_sub(k * INTERVAL_NS)
+    };
+    for (slot, &response) in (0..).zip(&responses) {
+        let expected = match slot {
+            0..STALLED => QUICK_NS,
+            STALLED => STALL_NS + QUICK_NS,
+            _ => catching_up(slot - STALLED).max(QUICK_NS),
+        };
+        // The ratio is a multiple of 2^-32 and so less than 2^-32 / 1.1 off: 2.3 ns in the 11 s it
+        // lasts; and one more for rounding.
+        assert!(
+            response.abs_diff(expected) <= 4,
+            "slot {slot}: {response} ns, should be {expected}"
+        );
+    }
+    // Steps of I - I / 1.1 = 1/11 ms, 11 to the millisecond: late while k I / 11 < S + s - I / 1.1
+    // = 999.290909 ms, so for k up to 10 992, beside the stalled one itself: 11 % of 100 000.
+    assert_eq!(responses.iter().filter(|&&response| response > QUICK_NS + 4).count(), 10_993);
+    // Above the 90th percentile are 10 000 responses: S + 2 s - I / 1.1 - 10 000 I / 11 = 1 000.4 -
+    // 0.909091 - 909.090909 ms. Above the 99th are 1 000: 1 000.4 - 0.909091 - 90.909091 ms. The
+    // longest is the stalled one.
+    for (percentile, expected) in
+        percentiles(&responses).into_iter().zip([200_000, 90_400_000, 908_581_818, 1_000_200_000])
+    {
+        assert!(percentile.abs_diff(expected) <= 4, "{percentile} ns, should be {expected}");
+    }
+}
+
+#[test]
+fn a_stall_under_strict_makes_two_late_and_the_rest_wait_their_turn() {
+    let (pacer, mut responses) = one_stall(1.0, 10_000);
+    // The stalled operation takes S + s. The one behind it starts S + s after it and was intended I
+    // after it, so it takes S + s - I + s. Its lateness becomes idle time, and no other operation
+    // is late. With n workers at most n would be late beside the stalled one.
+    assert_eq!(responses[1_000], STALL_NS + QUICK_NS);
+    assert_eq!(responses[1_001], STALL_NS + 2 * QUICK_NS - INTERVAL_NS);
+    assert_eq!(pacer.ledger().idle, span(STALL_NS + QUICK_NS - INTERVAL_NS));
+    // 2 of 10 000 are beyond the 99th percentile.
+    assert_eq!(percentiles(&responses), [QUICK_NS, QUICK_NS, QUICK_NS, STALL_NS + QUICK_NS]);
+    responses.drain(1_000..=1_001);
+    assert!(responses.iter().all(|&response| response == QUICK_NS));
+}

@@ -1,0 +1,367 @@
+//! Limits of any kind, alone and several at once: costs, reservations, changes.
+
+use crate::laws::{at, seconds};
+use nanopace::ManualClock;
+use nanopace_limits::{
+    Costs, CostsRejected, Limit, Limiter, Limits, LimitsBuilder, LimitsError, Rejected, Rule,
+};
+use proptest::prelude::*;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A limit of every kind, of `count` per `period` us.
+fn kinds(count: u64, period: u64, burst: u64, slots: u64) -> Vec<Limit> {
+    [
+        format!("{count}/{period}us"),
+        format!("{count}/{period}us burst {burst}"),
+        format!("{count}/{period}us in {slots}"),
+        format!("{count}/{period}us sliding-log"),
+        format!("{count}/{period}us sliding-log-all"),
+        format!("{count}/{period}us fixed-window"),
+        format!("{count}/{period}us sliding-counter"),
+    ]
+    .iter()
+    .map(|text| text.parse().expect("a limit"))
+    .collect()
+}
+
+fn any_limit() -> impl Strategy<Value = Limit> {
+    (1..20_u64, 20..500_u64, 1..30_u64, 1..12_u64, 0..7_usize)
+        .prop_map(|(count, period, burst, slots, kind)| kinds(count, period, burst, slots)[kind])
+}
+
+fn is_rate(limit: &Limit) -> bool {
+    limit.with_burst(1).is_ok()
+}
+
+fn any_limits() -> impl Strategy<Value = Limits> {
+    prop_oneof![
+        any_limit().prop_map(|limit| Limits::new([limit])),
+        prop::collection::vec(any_limit(), 2..4).prop_map(Limits::new)
+    ]
+}
+
+/// How much time passes, and what is asked for.
+fn any_requests() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    let pause =
+        prop_oneof![3 => Just(0), 3 => 0..10_000_u64, 3 => 0..100_000_u64, 1 => 0..1_000_000_u64];
+    let n = prop_oneof![4 => Just(1_u64), 1 => 0..8_u64, 1 => 0..30_u64];
+    prop::collection::vec((pause, n), 1..80)
+}
+
+proptest! {
+    #[test]
+    fn text_is_read_as_it_is_written(limits in any_limits()) {
+        prop_assert_eq!(limits.to_string().parse::<Limits>(), Ok(limits));
+    }
+
+    #[test]
+    fn limits_keep_the_laws_of_rules(limits in any_limits(), requests in any_requests()) {
+        let mut now = 1_000;
+        let arrivals: Vec<_> = requests.iter().map(|(pause, n)| {
+            now += pause;
+            crate::laws::Arrival { now: at(now), n: *n }
+        }).collect();
+        let mut state = limits.fresh();
+        for arrival in &arrivals {
+            let decision = limits.decision(&mut state, arrival.now, arrival.n);
+            let tightest = limits.each()[decision.which()].to_string().parse::<Limits>().unwrap();
+            prop_assert_eq!(decision.limit(), tightest.most());
+        }
+        crate::laws::idle_is_fresh(&limits, &arrivals)?;
+        crate::laws::looking_changes_nothing(|| nanopace_limits::Locked::new(limits.clone()), &arrivals)?;
+    }
+
+    /// Each limit answers by its own cost alone, and all are counted or none.
+    #[test]
+    fn each_limit_counts_its_own_cost(
+        limits in any_limits(), requests in any_requests(), more in prop::collection::vec(0..10_u64, 3),
+    ) {
+        let mut state = limits.fresh();
+        let alone: Vec<Limits> = limits.each().iter().map(|limit| Limits::new([*limit])).collect();
+        let mut states: Vec<_> = alone.iter().map(Limits::fresh).collect();
+        let mut now = 1_000;
+        for (pause, n) in requests {
+            now += pause;
+            let costs: Vec<u64> = alone.iter().zip(&more).map(|(_, more)| n * more).collect();
+            let each = alone.iter().zip(&states).zip(&costs);
+            let answers: Vec<_> = each.map(|((one, state), cost)| one.check(state, at(now), *cost)).collect();
+            let expected = answers.iter().filter_map(|answer| answer.err()).max().map_or(Ok(()), Err);
+            let answer = limits.decide_costs(&mut state, at(now), &costs[..]);
+            if limits.to_string().contains("sliding-log-all") {
+                // It counts what others reject, and has to let that in too.
+                prop_assert_eq!(answer.is_ok(), expected.is_ok());
+                if let (Err(CostsRejected::Limit(told)), Err(alone)) = (answer, expected) {
+                    prop_assert!(told >= alone);
+                }
+            } else {
+                prop_assert_eq!(answer, expected.map_err(CostsRejected::from));
+            }
+            for ((one, state), cost) in alone.iter().zip(&mut states).zip(&costs) {
+                match expected {
+                    Ok(()) => one.debit(state, at(now), *cost),
+                    Err(Rejected::NotUntil(_)) if *cost > 0 => one.refuse(state, at(now), *cost),
+                    Err(_) => (),
+                }
+            }
+        }
+    }
+
+    /// What gets in after a request was taken back would have got in without that request too. A
+    /// limit that counts in windows is as if the request had never been, unless it kept others out.
+    #[test]
+    fn a_request_taken_back_makes_room_for_no_more_than_itself(
+        limits in any_limits(), requests in any_requests(), first in 0..30_usize, length in 0..8_usize,
+        size in 1..20_u64, left in prop_oneof![3 => Just(0), 1 => 0..30_u64],
+    ) {
+        let limits = Arc::new(limits);
+        let (mut with, mut without) = (limits.fresh(), limits.fresh());
+        let (mut now, mut receipt, stayed) = (1_000, None, left.min(size));
+        let mut is_like = !limits.each().iter().any(is_rate);
+        for (i, (pause, n)) in requests.into_iter().enumerate() {
+            now += pause;
+            if i == first {
+                receipt = limits.reserve(&mut with, at(now), size).ok();
+                match receipt {
+                    Some(_) => limits.decide(&mut without, at(now), stayed).unwrap(),
+                    None => is_like = false,
+                }
+            }
+            if let Some(receipt) = receipt.take_if(|_| i >= first + length) {
+                limits.settle(&mut with, at(now), &receipt, Costs::Same(stayed));
+            }
+            let (left, most) = (limits.remaining(&with, at(now)), limits.remaining(&without, at(now)));
+            prop_assert!(left <= most, "{}, not {} of {} at {}", left, most, limits, now);
+            prop_assert!(!is_like || receipt.is_some() || left == most, "{}, not {} of {} at {}", left, most, limits, now);
+            match limits.decide(&mut with, at(now), n) {
+                Ok(()) => prop_assert_eq!(limits.decide(&mut without, at(now), n), Ok(()), "{} at {}", limits, now),
+                Err(_) => is_like = false,
+            }
+        }
+    }
+
+    /// The same of many reservations that overlap, settled in any order, and beside changes to other
+    /// limits and back.
+    #[test]
+    fn overlapping_reservations_make_room_for_no_more_than_themselves(
+        limits in any_limits(),
+        steps in prop::collection::vec(
+            (prop_oneof![3 => Just(0), 3 => 0..10_000_u64, 2 => 0..300_000_u64], 0..4_u8, 1..12_u64, prop_oneof![2 => Just(0), 1 => 0..12_u64], 0..4_usize),
+            1..60,
+        ),
+    ) {
+        let limits = Arc::new(limits);
+        let (mut with, mut without) = (limits.fresh(), limits.fresh());
+        let (mut now, mut open) = (1_000, Vec::new());
+        for (pause, what, size, stays, place) in steps {
+            now += pause;
+            match what {
+                0 | 1 => if let Ok(receipt) = limits.reserve(&mut with, at(now), size) {
+                    let stays = stays.min(size);
+                    prop_assert_eq!(limits.decide(&mut without, at(now), stays), Ok(()));
+                    open.push((receipt, stays));
+                },
+                2 if place < open.len() => {
+                    let (receipt, stays) = open.remove(place);
+                    limits.settle(&mut with, at(now), &receipt, stays);
+                }
+                _ => if limits.decide(&mut with, at(now), size).is_ok() {
+                    prop_assert_eq!(limits.decide(&mut without, at(now), size), Ok(()), "{} at {}", limits, now);
+                },
+            }
+            let (left, most) = (limits.remaining(&with, at(now)), limits.remaining(&without, at(now)));
+            prop_assert!(left <= most, "{}, not {} of {} at {}", left, most, limits, now);
+        }
+    }
+
+    /// Taken back at once, it is as if it had not been.
+    #[test]
+    fn a_request_taken_back_at_once_leaves_nothing(limits in any_limits(), requests in any_requests()) {
+        let limits = Arc::new(limits);
+        let mut state = limits.fresh();
+        let mut now = 1_000;
+        for (pause, n) in requests {
+            now += pause;
+            let before = limits.standing(&state, at(now));
+            if let Ok(receipt) = limits.reserve(&mut state, at(now), n) {
+                limits.settle(&mut state, at(now), &receipt, 0);
+                prop_assert_eq!(limits.standing(&state, at(now)), before);
+            }
+            let _ = limits.decide(&mut state, at(now), n);
+        }
+    }
+
+    /// In a span around a change, no more gets in than the old limit lets through in the part
+    /// before it, and the new one in the part after it. A fresh limiter is the measure of what the
+    /// new one lets through.
+    #[test]
+    fn after_a_change_no_more_gets_in_than_the_new_limits_let_through(
+        (old, new) in (any_limits(), any_limits()), requests in any_requests(), change in 0..60_usize,
+    ) {
+        let mut state = old.fresh();
+        let mut fresh = new.fresh();
+        let (mut now, mut limits) = (1_000, &old);
+        for (i, (pause, n)) in requests.into_iter().enumerate() {
+            now += pause;
+            if i == change {
+                old.advance(&mut state, at(now));
+                state = new.carry(&old, &state, at(now));
+                limits = &new;
+            }
+            let gets_in = limits.decide(&mut state, at(now), n).is_ok();
+            if gets_in && i >= change {
+                prop_assert_eq!(new.decide(&mut fresh, at(now), n), Ok(()), "{} after {}", new, old);
+            }
+        }
+    }
+}
+
+/// The figure in the docs of `Limits`.
+#[test]
+fn between_kinds_a_change_forgets_what_was_not_recorded() {
+    let milli = |millis: u64| at(millis * 1_000_000);
+    let (old, new): (Limits, Limits) =
+        ("10/s burst 1".parse().unwrap(), "20/s in 10".parse().unwrap());
+    let mut state = old.fresh();
+    let let_in =
+        |state: &mut _| (0..10).filter(|i| old.decide(state, milli(i * 100), 1).is_ok()).count();
+    assert_eq!(let_in(&mut state), 10);
+    let mut state = new.carry(&old, &state, milli(950));
+    let more = (0..100).filter(|_| new.decide(&mut state, milli(950), 1).is_ok()).count();
+    assert_eq!(10 + more, 29);
+}
+
+#[test]
+fn of_two_windows_alike_each_goes_on_with_its_own_count() {
+    let (old, new): (Limits, Limits) =
+        ("10/min in 6, 5k/min in 6".parse().unwrap(), "20/min in 6, 6k/min in 6".parse().unwrap());
+    let mut state = old.fresh();
+    old.decide_costs(&mut state, seconds(1), &[3, 4_500]).unwrap();
+    let mut state = new.carry(&old, &state, seconds(1));
+    assert!(new.decide_costs(&mut state, seconds(1), &[17, 1_501]).is_err());
+    assert!(new.decide_costs(&mut state, seconds(1), &[18, 1_500]).is_err());
+    assert!(new.decide_costs(&mut state, seconds(1), &[17, 1_500]).is_ok());
+}
+
+#[test]
+fn what_a_request_cost_beyond_its_reservation_keeps_others_out() {
+    for (text, wait) in [
+        ("10/s", 1_500_000_000),
+        ("10/s in 10", 1_099_999_999),
+        ("10/s sliding-log", 1_000_000_000),
+    ] {
+        let clock = ManualClock::new();
+        clock.set(seconds(5));
+        let limiter = Limiter::with_clock(text.parse().unwrap(), clock.clone());
+        limiter.reserve(5).unwrap().commit_costs(24);
+        let Err(Rejected::NotUntil(moment)) = limiter.check() else { panic!("{text} lets in") };
+        assert_eq!(moment - seconds(5), Duration::from_nanos(wait), "{text}");
+    }
+}
+
+#[test]
+fn a_reservation_outlives_a_change_of_other_limits() {
+    let clock = ManualClock::new();
+    let limiter = Limiter::with_clock("10/min, 5/day".parse().unwrap(), clock);
+    let reservation = limiter.reserve(4).unwrap();
+    limiter.set_limits("3/s, 10/min".parse().unwrap());
+    drop(reservation);
+    assert_eq!(limiter.limits().each().len(), 2);
+    limiter.set_limits("10/min".parse().unwrap());
+    assert_eq!(limiter.standing().remaining, 10, "the limit that stayed has taken it back");
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    for (text, error) in [
+        ("10/s brust 5", "`brust 5` is no kind of limit: write `burst 20`"),
+        ("10/s burst x", "`x` is no burst"),
+        ("10/s burst 0", "that capacity lets nothing in"),
+        ("10/s in 0", "`0` is no number of slots"),
+        ("10/s sliding-blog", "`sliding-blog` is no kind of limit"),
+        ("ten/s", "`ten/s` is no quota"),
+        ("1M/s sliding-counter", "that many can't be counted in one word"),
+    ] {
+        let told = text.parse::<Limits>().unwrap_err().to_string();
+        assert!(told.starts_with(error), "{text}: {told}");
+    }
+    let error = LimitsBuilder::new(5, Duration::ZERO).limits();
+    assert!(matches!(error, Err(LimitsError::Quota(_))), "{error:?}");
+    assert_eq!(
+        Limiter::per_second(5).and("5/s sliding-log").burst(3).limits(),
+        Err(LimitsError::NoBurst)
+    );
+}
+
+#[test]
+fn a_limiter_reads_its_clock_in_the_order_of_its_decisions() {
+    let limiter = Limiter::new("1000/h sliding-log".parse().unwrap());
+    let let_in: usize = std::thread::scope(|scope| {
+        let ask = || (0..1_000).filter(|_| limiter.check().is_ok()).count();
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(let_in, 1_000);
+    assert_eq!(limiter.standing().remaining, 0);
+}
+
+#[test]
+fn windows_of_the_clock_that_are_not_aligned_forget_nothing() {
+    let clock = ManualClock::new();
+    clock.set(seconds(60));
+    let limiter = Limiter::with_clock("100/60s fixed-window".parse().unwrap(), clock.clone());
+    assert!(limiter.check_n(100).is_ok());
+    for period in 61..80 {
+        limiter.set_limits(format!("10/{period}s fixed-window").parse().unwrap());
+        clock.advance(Duration::from_secs(1));
+        limiter.set_limits("100/60s fixed-window".parse().unwrap());
+        assert!(limiter.check().is_err(), "after {period}: {limiter:?}");
+    }
+}
+
+#[test]
+fn a_reservation_is_not_taken_back_from_what_came_while_its_limit_was_away() {
+    let clock = ManualClock::new();
+    let limiter = Limiter::with_clock("1/s burst 10".parse().unwrap(), clock);
+    let reservation = limiter.reserve(10).unwrap();
+    limiter.set_limits("100/min sliding-log".parse().unwrap());
+    assert!(limiter.check_n(10).is_ok());
+    limiter.set_limits("1/s burst 10".parse().unwrap());
+    drop(reservation);
+    assert_eq!(limiter.standing().remaining, 0);
+}
+
+#[test]
+fn what_a_request_cost_beyond_its_reservation_counts_by_new_limits_too() {
+    for kind in ["", " sliding-log", " in 6"] {
+        let limiter =
+            Limiter::with_clock(format!("10/min{kind}").parse().unwrap(), ManualClock::new());
+        let reservation = limiter.reserve(1).unwrap();
+        limiter.set_limits(format!("20/min{kind}").parse().unwrap());
+        reservation.commit_costs(8);
+        let left = limiter.standing().remaining;
+        assert!((11..=12).contains(&left), "{left} of 20/min{kind}");
+    }
+}
+
+#[test]
+fn no_limits_have_no_costs() {
+    let limiter = Limiter::with_clock("".parse().unwrap(), ManualClock::new());
+    assert_eq!(limiter.check_costs(&[]), Ok(()));
+    assert!(limiter.decide_costs(&[]).unwrap().is_allowed());
+    limiter.reserve(&[]).unwrap().commit_costs(&[]);
+    assert_eq!(limiter.check_costs(&[1]), Err(CostsRejected::Number { limits: 0, costs: 1 }));
+}
+
+/// A log that counts rejected requests counts this one, whichever limit has rejected it.
+#[test]
+fn a_request_gets_in_when_it_is_told_beside_a_log_that_counts_it() {
+    let clock = ManualClock::new();
+    let limits = "1/s burst 1, 2/min sliding-log-all".parse().unwrap();
+    let limiter = Limiter::with_clock(limits, clock.clone());
+    assert!(limiter.check().is_ok());
+    let Err(Rejected::NotUntil(moment)) = limiter.check() else { panic!("let in") };
+    assert_eq!(moment, seconds(60));
+    clock.set(moment);
+    assert!(limiter.check().is_ok());
+}

@@ -1,0 +1,16 @@
+//! What rules keep to, on moments of the tests' own. One test program, which is built much faster than many.
+
+mod aggregated_window;
+mod buckets;
+mod common;
+mod gcra;
+mod late_stamps;
+mod laws;
+mod limits;
+mod quota;
+mod refilled_bucket;
+mod rolling;
+mod threads;
+mod token_pool;
+mod waiting;
+mod windows;

@@ -1,0 +1,177 @@
+//! The rolling counts against sums over all that was ever added, and the ring of slots against what
+//! it promises.
+
+use crate::laws::{Arrival, SECOND, arrivals, at, orderly, quotas, seconds, span};
+use nanopace::Nanos;
+use nanopace_limits::{
+    Locked, Quota, QuotaError, Rejected, RingCount, RollingCount, Rule, SlottedRing, TryAcquire,
+};
+use proptest::prelude::*;
+use std::time::Duration;
+
+/// Added at moments for which `counts` holds.
+fn sum(events: &[Arrival], counts: impl Fn(u64) -> bool) -> u64 {
+    let counted = events.iter().filter(|event| counts(event.now.as_nanos()));
+    counted.fold(0, |sum, event| sum.saturating_add(event.n))
+}
+
+/// Small numbers of events, whose sums do not overflow.
+fn events(interval_ns: u64) -> impl Strategy<Value = Vec<Arrival>> {
+    orderly(interval_ns, 10, 100).prop_map(|mut events| {
+        for event in &mut events {
+            event.n = event.n.min(1_000);
+        }
+        events
+    })
+}
+
+#[test]
+fn sums_stop_at_the_largest_number() {
+    let mut exact = RollingCount::new(Duration::from_nanos(100));
+    let mut ring = RingCount::<4>::new(Duration::from_nanos(100)).unwrap();
+    for total in [u64::MAX - 1, u64::MAX, u64::MAX] {
+        assert_eq!(exact.add(at(7), if total == u64::MAX { 2 } else { total }), total);
+        assert_eq!(ring.add(at(7), if total == u64::MAX { 2 } else { total }), total);
+    }
+    assert_eq!((exact.check(at(108)), ring.check(at(400))), (0, 0));
+    assert_eq!((exact.add(at(108), 1), ring.add(at(400), 1)), (1, 1));
+}
+
+#[test]
+fn slots_last_some_time_and_less_than_eternity() {
+    assert_eq!(RingCount::<4>::new(Duration::ZERO).unwrap_err(), QuotaError::Interval);
+    assert_eq!(RingCount::<4>::new(Duration::MAX).unwrap_err(), QuotaError::PeriodTooLong);
+}
+
+#[test]
+fn a_jump_of_any_length_clears_the_ring() {
+    for jump in [10, 11, 19, 20, 1 << 30, 1 << 33] {
+        let mut ring = RingCount::<10>::new(Duration::from_secs(1)).unwrap();
+        ring.add(seconds(3), 5);
+        assert_eq!(ring.check(seconds(12)), 5);
+        assert_eq!(ring.check(seconds(3 + jump)), 0, "after {jump} slots");
+    }
+}
+
+/// 10 slots of 100 ms: 0.9 s after the first of a slot, all of it may come again; guarding, 1 s
+/// after.
+#[test]
+fn three_hundred_per_second_guard_what_they_say() {
+    fn closest(rule: SlottedRing<10>) -> u64 {
+        let mut state = rule.fresh();
+        assert_eq!(rule.decide(&mut state, at(10 * SECOND - 1), 300), Ok(()));
+        match rule.check(&state, at(10 * SECOND - 1), 300) {
+            Err(Rejected::NotUntil(moment)) => moment.as_nanos() - (10 * SECOND - 1),
+            other => panic!("{other:?}"),
+        }
+    }
+    let quota: Quota = "300/s".parse().unwrap();
+    assert_eq!(closest(SlottedRing::new(quota)), SECOND * 9 / 10 + 1);
+    // Slots of a ninth of a second: 9 of them and what the last nanosecond leaves of the tenth.
+    assert!(closest(SlottedRing::guarding(quota)) > SECOND);
+}
+
+proptest! {
+    #[test]
+    fn the_exact_count_is_the_sum_of_the_interval(interval_ns in 0..1_u64 << 40, events in events(1 << 30)) {
+        let mut count = RollingCount::new(span(interval_ns));
+        for (index, event) in events.iter().enumerate() {
+            let now = event.now.as_nanos();
+            let within = |moment: u64| now - moment <= interval_ns;
+            prop_assert_eq!(count.check(event.now), sum(&events[..index], within));
+            prop_assert_eq!(count.add(event.now, event.n), sum(&events[..=index], within));
+        }
+    }
+
+    #[test]
+    fn the_ring_is_the_sum_of_its_slots(slot_ns in 1..1_u64 << 40, events in events(1 << 30)) {
+        let mut ring = RingCount::<7>::new(span(slot_ns)).unwrap();
+        for (index, event) in events.iter().enumerate() {
+            let slot = event.now.as_nanos() / slot_ns;
+            let total = ring.add(event.now, event.n);
+            prop_assert_eq!(total, sum(&events[..=index], |moment| slot - moment / slot_ns < 7));
+            // Never less than six slots hold exactly, never more than seven.
+            let exactly = |slots: u64| sum(&events[..=index], |moment| event.now.as_nanos() - moment <= slots * slot_ns);
+            prop_assert!((exactly(6)..=exactly(7)).contains(&total));
+        }
+    }
+
+    /// On a clock that goes backwards, what counts is the latest moment.
+    #[test]
+    fn counts_take_moments_from_before_the_latest_for_the_latest(span_ns in 1..1_u64 << 40, arrivals in arrivals(1 << 30, 10, 100)) {
+        let (mut exact, mut exact_in_order) = (RollingCount::new(span(span_ns)), RollingCount::new(span(span_ns)));
+        let ring = RingCount::<5>::new(span(span_ns)).unwrap();
+        let (mut ring, mut ring_in_order) = (ring.clone(), ring);
+        let mut latest = Nanos::ZERO;
+        for Arrival { now, n } in arrivals {
+            latest = latest.max(now);
+            prop_assert_eq!(exact.add(now, n), exact_in_order.add(latest, n));
+            prop_assert_eq!(ring.add(now, n), ring_in_order.add(latest, n));
+        }
+    }
+
+    #[test]
+    fn a_ring_keeps_the_laws(count in 1..20_u64, arrivals in orderly(SECOND, 20, 20)) {
+        let quota = Quota::new(count, span(SECOND)).unwrap();
+        for rule in [SlottedRing::<8>::new(quota), SlottedRing::guarding(quota)] {
+            crate::laws::common(&rule, count, &arrivals)?;
+        }
+    }
+
+    #[test]
+    fn rings_keep_the_laws_at_any_quota(
+        (quota, arrivals) in quotas().prop_flat_map(|quota| (Just(quota), orderly(quota.period_ns(), quota.count(), quota.count()))),
+    ) {
+        for rule in [SlottedRing::<5>::new(quota), SlottedRing::guarding(quota)] {
+            crate::laws::common(&rule, quota.count(), &arrivals)?;
+        }
+        let bound = |length_ns: u64| u128::from(length_ns / quota.period_ns() + 1) * u128::from(quota.count());
+        crate::laws::is_bounded(&SlottedRing::<5>::guarding(quota), &arrivals, bound)?;
+    }
+
+    /// What is rejected may have moved on the latest moment, and nothing else.
+    #[test]
+    fn a_ring_keeps_what_it_can_of_them_on_a_clock_that_goes_backwards(count in 1..20_u64, arrivals in arrivals(SECOND, 20, 20)) {
+        let rule = SlottedRing::<8>::new(Quota::new(count, span(SECOND)).unwrap());
+        crate::laws::retries_get_in(&rule, &arrivals)?;
+        crate::laws::idle_is_fresh(&rule, &arrivals)?;
+        crate::laws::sizes_are_told_apart(&rule, count, &arrivals)?;
+    }
+
+    #[test]
+    fn a_ring_never_exceeds_what_it_guards(count in 1..20_u64, arrivals in orderly(SECOND, 20, 20)) {
+        let quota = Quota::new(count, span(SECOND)).unwrap();
+        // In any span as long as what is guarded, and so in any twice as long twice as many.
+        let bound = |guarded_ns: u64| move |length_ns: u64| u128::from(length_ns.div_ceil(guarded_ns).max(1)) * u128::from(count);
+        crate::laws::is_bounded(&SlottedRing::<8>::new(quota), &arrivals, bound(SECOND * 7 / 8))?;
+        crate::laws::is_bounded(&SlottedRing::<8>::guarding(quota), &arrivals, bound(SECOND))?;
+    }
+
+    #[test]
+    fn a_clock_that_goes_backwards_lets_in_no_more(arrivals in arrivals(SECOND, 20, 20)) {
+        let limiter = Locked::new(SlottedRing::<8>::new(Quota::new(5, span(SECOND)).unwrap()));
+        let mut latest = Nanos::ZERO;
+        let mut let_in = Vec::new();
+        for Arrival { now, n } in arrivals {
+            // The latest moment that a request was made at: for nothing, or too much, is none.
+            if (1..=5).contains(&n) {
+                latest = latest.max(now);
+            }
+            if limiter.try_acquire_n_at(n, now).is_ok() {
+                let_in.push(Arrival { now: latest, n });
+            }
+        }
+        let slots = |length_ns: u64| u128::from(length_ns.div_ceil(SECOND * 7 / 8).max(1));
+        crate::laws::let_in_is_bounded(&let_in, |length_ns| slots(length_ns) * 5)?;
+    }
+}
+
+#[test]
+fn what_fits_in_part_counts_in_part_and_leaves() {
+    let at = Nanos::from_nanos;
+    let mut count = RollingCount::new(Duration::from_nanos(100));
+    assert_eq!(count.add(at(1), u64::MAX - 1), u64::MAX - 1);
+    assert_eq!(count.add(at(2), 5), u64::MAX);
+    assert_eq!(count.check(at(102)), 1);
+    assert_eq!(count.check(at(103)), 0);
+}

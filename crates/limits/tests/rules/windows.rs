@@ -1,0 +1,313 @@
+//! The windows against their definitions: the fixed window, the sliding log and the sliding
+//! counter.
+
+use crate::laws::{
+    Answer, Arrival, SECOND, arrivals, arrivals_for, at, not_until, orderly, quotas, seconds, span,
+    whole_quotas,
+};
+use nanopace::Nanos;
+use nanopace_limits::{
+    Atomic, FixedWindow, Gcra, Locked, Quota, QuotaError, Rejected, Rule, SlidingCounter,
+    SlidingLog, TryAcquire,
+};
+use proptest::prelude::*;
+
+/// Each arrival's moment, none before the one before it.
+fn effective(let_in: &[Arrival]) -> Vec<Arrival> {
+    let mut latest = Nanos::ZERO;
+    let forward = |arrival: &Arrival| {
+        latest = latest.max(arrival.now);
+        Arrival { now: latest, ..*arrival }
+    };
+    let_in.iter().map(forward).collect()
+}
+
+fn sum(let_in: &[Arrival], within: impl Fn(Nanos) -> bool) -> u128 {
+    let_in.iter().filter(|one| within(one.now)).map(|one| u128::from(one.n)).sum()
+}
+
+fn window(quota: Quota, moment: Nanos) -> u64 {
+    moment.as_nanos() / quota.period_ns()
+}
+
+fn start_of(quota: Quota, window: u64) -> Nanos {
+    at(window.saturating_mul(quota.period_ns()))
+}
+
+fn fixed_window(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
+    let capacity = quota.count();
+    let latest =
+        let_in.iter().map(|one| window(quota, one.now)).fold(window(quota, arrival.now), u64::max);
+    // What counts in a later window than its moment's was let in after something in that window.
+    let mut counted_in = 0;
+    let windows = let_in.iter().map(|one| {
+        counted_in = window(quota, one.now).max(counted_in);
+        (counted_in, one.n)
+    });
+    let count: u128 =
+        windows.filter(|(number, _)| *number == latest).map(|(_, n)| u128::from(n)).sum();
+    match arrival.n {
+        n if n > capacity => Err(Rejected::ExceedsCapacity { capacity }),
+        n if n == 0 || count + u128::from(n) <= u128::from(capacity) => Ok(()),
+        _ => not_until(start_of(quota, latest + 1)),
+    }
+}
+
+fn sliding_log(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
+    let capacity = quota.count();
+    if arrival.n > capacity {
+        return Err(Rejected::ExceedsCapacity { capacity });
+    }
+    let let_in = effective(let_in);
+    let now = let_in.last().map_or(arrival.now, |last| last.now.max(arrival.now));
+    let fits = |moment: Nanos| {
+        let recent = sum(&let_in, |one| {
+            u128::from(one.as_nanos()) + u128::from(quota.period_ns())
+                > u128::from(moment.as_nanos())
+        });
+        recent + u128::from(arrival.n) <= u128::from(capacity)
+    };
+    if arrival.n == 0 || fits(now) {
+        return Ok(());
+    }
+    let mut leaves =
+        let_in.iter().map(|one| one.now + quota.period()).filter(|moment| *moment > now);
+    not_until(leaves.find(|moment| fits(*moment)).unwrap_or(Nanos::MAX))
+}
+
+/// p (T - t) + (c + n) T, of which count x T may be.
+fn weight(quota: Quota, let_in: &[Arrival], moment: Nanos, n: u64) -> u128 {
+    let current = window(quota, moment);
+    let counts = |number| sum(let_in, |one| window(quota, one) == number);
+    let before = current.checked_sub(1).map_or(0, counts);
+    let left = quota.period_ns() - moment.as_nanos() % quota.period_ns();
+    before * u128::from(left) + (counts(current) + u128::from(n)) * u128::from(quota.period_ns())
+}
+
+fn sliding_counter_lets_in(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> bool {
+    let most = u128::from(quota.count()) * u128::from(quota.period_ns());
+    arrival.n == 0
+        || arrival.n <= quota.count() && weight(quota, let_in, arrival.now, arrival.n) <= most
+}
+
+#[test]
+fn the_sources_weighted_window() {
+    // Limit 10; 9 before, 5 now, at a quarter of the window: 9 x 0.75 + 5 = 11.75.
+    let rule = SlidingCounter::new(Quota::new(10, span(60 * SECOND)).unwrap()).unwrap();
+    let mut state = rule.fresh();
+    assert_eq!(rule.decide(&mut state, seconds(30), 9), Ok(()));
+    // 9 x (1 - t) + 5 <= 10 from t = 4/9 on: 26.67 s into the window.
+    assert_eq!(rule.decide(&mut state, at(86_666_666_666), 5), not_until(at(86_666_666_667)));
+    assert_eq!(rule.decide(&mut state, at(86_666_666_667), 5), Ok(()));
+    assert_eq!(rule.check(&state, seconds(75), 1), not_until(seconds(60) + span(33_333_333_334)));
+    // At t = 5/9, 9 x 4/9 + 5 + 1 = 10.
+    assert_eq!(rule.decide(&mut state, at(93_333_333_334), 1), Ok(()));
+}
+
+#[test]
+fn the_boundary_doubles_what_a_fixed_window_lets_in_and_no_more() {
+    let limiter = Atomic::new(FixedWindow::new("10/s".parse().unwrap()));
+    let moments = (0..40).map(|step| at(SECOND - 20 + step));
+    assert_eq!(moments.filter(|moment| limiter.try_acquire_at(*moment).is_ok()).count(), 20);
+}
+
+#[test]
+fn a_caller_that_keeps_asking_stays_out_if_rejected_requests_count() {
+    // 2 per 10 s: two at 0 s, then one every 4 s. Each of them finds two arrivals in the last 10 s,
+    // except for the one that waited until its retry time.
+    let rule = SlidingLog::counting_rejected("2/10s".parse().unwrap());
+    let mut state = rule.fresh();
+    assert_eq!(rule.decide(&mut state, seconds(0), 2), Ok(()));
+    assert_eq!(rule.decide(&mut state, seconds(4), 1), not_until(seconds(10)));
+    assert_eq!(rule.decide(&mut state, seconds(8), 1), not_until(seconds(14)));
+    assert_eq!(rule.decide(&mut state, seconds(12), 1), not_until(seconds(18)));
+    assert_eq!(rule.decide(&mut state, seconds(18), 1), Ok(()));
+}
+
+#[test]
+fn a_log_that_counts_rejected_requests_does_so_beside_others() {
+    let logs = (
+        SlidingLog::counting_rejected("2/10s".parse().unwrap()),
+        SlidingLog::new("1/s".parse().unwrap()),
+    );
+    let mut state = logs.fresh();
+    assert_eq!(logs.decide(&mut state, seconds(0), 1), Ok(()));
+    // The other log rejects this one; it counts all the same, until 10 s after its arrival.
+    let early = at(SECOND / 2);
+    assert_eq!(logs.decide(&mut state, early, 1), not_until(seconds(1)));
+    assert_eq!(logs.decide(&mut state, seconds(2), 1), not_until(early + span(10 * SECOND)));
+}
+
+#[test]
+fn a_log_remembers_no_more_moments_than_its_count() {
+    let quota = Quota::new(5, span(1_000)).unwrap();
+    for rule in [SlidingLog::new(quota), SlidingLog::counting_rejected(quota)] {
+        let mut state = rule.fresh();
+        let mut most = 0;
+        for moment in 0..5_000 {
+            let _ = rule.decide(&mut state, at(moment), 1);
+            most = most.max(format!("{state:?}").matches(", 1)").count());
+        }
+        assert_eq!(most, 5, "{rule:?}");
+    }
+}
+
+/// The table in the documentation of the counter is what fits.
+#[test]
+fn counts_that_do_not_fit_a_word_are_rejected_with_what_does() {
+    let documentation = include_str!("../../src/sliding_counter.rs");
+    let rows = documentation.lines().filter_map(|line| {
+        let (period, most) = line.strip_prefix("/// | ")?.strip_suffix(" |")?.split_once(" | ")?;
+        let period = humantime::parse_duration(period).ok()?;
+        Some((period, most.replace(' ', "").parse::<u64>().unwrap()))
+    });
+    let rows: Vec<_> = rows.collect();
+    assert_eq!(rows.len(), 7);
+    for (period, most) in rows {
+        let counter = |count| SlidingCounter::new(Quota::new(count, period).unwrap());
+        assert!(counter(most).is_ok());
+        let error = counter(most + 1).unwrap_err();
+        assert_eq!(error, QuotaError::TooManyForAWord { most }, "in {period:?}");
+        assert!(error.to_string().ends_with("or take a ring of slots or a sliding log"));
+    }
+}
+
+fn quota_and_arrivals() -> impl Strategy<Value = (Quota, Vec<Arrival>)> {
+    prop_oneof![quotas(), whole_quotas()].prop_flat_map(|quota| (Just(quota), arrivals_for(quota)))
+}
+
+fn quota_and_orderly() -> impl Strategy<Value = (Quota, Vec<Arrival>)> {
+    whole_quotas().prop_flat_map(|quota| {
+        (Just(quota), orderly(quota.period_ns(), quota.count(), quota.count()))
+    })
+}
+
+fn most_windows(quota: Quota, length_ns: u64) -> u128 {
+    u128::from(length_ns / quota.period_ns() + 2) * u128::from(quota.count())
+}
+
+proptest! {
+    #[test]
+    fn a_fixed_window_keeps_its_laws((quota, arrivals) in quota_and_arrivals()) {
+        let rule = FixedWindow::new(quota);
+        crate::laws::agrees(&rule, &arrivals, |let_in, arrival| fixed_window(quota, let_in, arrival))?;
+        crate::laws::common(&rule, quota.count(), &arrivals)?;
+    }
+
+    #[test]
+    fn a_fixed_window_bounds_each_window((quota, arrivals) in quota_and_orderly()) {
+        let rule = FixedWindow::new(quota);
+        crate::laws::is_bounded(&rule, &arrivals, |length_ns| most_windows(quota, length_ns))?;
+    }
+
+    #[test]
+    fn a_sliding_log_keeps_its_laws((quota, arrivals) in quota_and_arrivals()) {
+        let rule = SlidingLog::new(quota);
+        // Only the laws that hold on a clock that goes backwards: a rejected request may have moved
+        // the latest moment on.
+        crate::laws::retries_get_in(&rule, &arrivals)?;
+        crate::laws::idle_is_fresh(&rule, &arrivals)?;
+        crate::laws::sizes_are_told_apart(&rule, quota.count(), &arrivals)?;
+    }
+
+    #[test]
+    fn a_sliding_log_is_exact((quota, arrivals) in quota_and_orderly()) {
+        let rule = SlidingLog::new(quota);
+        crate::laws::common(&rule, quota.count(), &arrivals)?;
+        crate::laws::agrees(&rule, &arrivals, |let_in, arrival| sliding_log(quota, let_in, arrival))?;
+        // A period has one end of its two: up to one nanosecond less than it, no more than the
+        // count.
+        let periods = |length_ns: u64| u128::from(length_ns / quota.period_ns() + 1);
+        crate::laws::is_bounded(&rule, &arrivals, |length_ns| periods(length_ns) * u128::from(quota.count()))?;
+    }
+
+    #[test]
+    fn a_log_that_counts_rejected_ones_knows_all_arrivals((quota, arrivals) in quota_and_orderly()) {
+        let rule = SlidingLog::counting_rejected(quota);
+        let mut state = rule.fresh();
+        let mut seen: Vec<Arrival> = Vec::new();
+        for arrival in arrivals {
+            let answer = rule.decide(&mut state, arrival.now, arrival.n);
+            let recent = sum(&seen, |one| u128::from(one.as_nanos()) + u128::from(quota.period_ns()) > u128::from(arrival.now.as_nanos()));
+            let fits = arrival.n == 0 || recent + u128::from(arrival.n) <= u128::from(quota.count());
+            prop_assert_eq!(answer.is_ok(), fits && arrival.n <= quota.count());
+            if let Err(Rejected::NotUntil(moment)) = answer && moment < Nanos::MAX {
+                prop_assert_eq!(rule.decide(&mut state.clone(), moment, arrival.n), Ok(()));
+            }
+            if arrival.n <= quota.count() {
+                seen.push(arrival);
+            }
+        }
+    }
+
+    /// Only the laws that hold if rejected requests count.
+    #[test]
+    fn a_log_that_counts_rejected_ones_keeps_its_laws((quota, arrivals) in quota_and_orderly()) {
+        let rule = SlidingLog::counting_rejected(quota);
+        crate::laws::retries_get_in(&rule, &arrivals)?;
+        crate::laws::idle_is_fresh(&rule, &arrivals)?;
+        crate::laws::sizes_are_told_apart(&rule, quota.count(), &arrivals)?;
+        let periods = |length_ns: u64| u128::from(length_ns / quota.period_ns() + 1);
+        crate::laws::is_bounded(&rule, &arrivals, |length_ns| periods(length_ns) * u128::from(quota.count()))?;
+    }
+
+    /// On a clock that goes backwards, what counts is the latest moment at which a request arrived:
+    /// in order, the answers are the same.
+    #[test]
+    fn logs_take_moments_from_before_the_latest_for_the_latest((quota, mut arrivals) in quota_and_arrivals()) {
+        arrivals.retain(|arrival| (1..=quota.count()).contains(&arrival.n));
+        for rule in [SlidingLog::new(quota), SlidingLog::counting_rejected(quota)] {
+            prop_assert_eq!(crate::laws::answers(&rule, &arrivals), crate::laws::answers(&rule, &effective(&arrivals)));
+        }
+    }
+
+    /// Limits of different laws on one request.
+    #[test]
+    fn three_at_once_are_checked_before_any_is_debited((quota, arrivals) in quota_and_orderly(), burst in 1..10_u64) {
+        let cooldown = Gcra::with_burst("3/s".parse().unwrap(), burst).unwrap();
+        let all = (FixedWindow::new(quota), cooldown, SlidingLog::new(quota));
+        crate::laws::common(&all, quota.count().min(burst), &arrivals)?;
+        let let_in = crate::laws::admitted(&all, &arrivals);
+        prop_assert!(crate::laws::answers(&all.0, &let_in).iter().all(Result::is_ok));
+        prop_assert!(crate::laws::answers(&all.1, &let_in).iter().all(Result::is_ok));
+        prop_assert!(crate::laws::answers(&all.2, &let_in).iter().all(Result::is_ok));
+    }
+
+    #[test]
+    fn a_sliding_counter_keeps_its_laws((quota, arrivals) in quota_and_arrivals()) {
+        let Ok(rule) = SlidingCounter::new(quota) else { return Ok(()) };
+        crate::laws::common(&rule, quota.count(), &arrivals)?;
+    }
+
+    #[test]
+    fn a_sliding_counter_weighs_exactly((quota, arrivals) in quota_and_orderly()) {
+        let Ok(rule) = SlidingCounter::new(quota) else { return Ok(()) };
+        let mut state = rule.fresh();
+        let mut let_in = Vec::new();
+        for arrival in arrivals {
+            let answer = rule.decide(&mut state, arrival.now, arrival.n);
+            prop_assert_eq!(answer.is_ok(), sliding_counter_lets_in(quota, &let_in, arrival));
+            if answer.is_ok() {
+                let_in.push(arrival);
+            }
+        }
+        crate::laws::let_in_is_bounded(&let_in, |length_ns| most_windows(quota, length_ns))?;
+    }
+
+    /// One word and a lock answer alike.
+    #[test]
+    fn shared_or_not_the_answers_are_the_rules(arrivals in arrivals(SECOND, 7, 7)) {
+        let quota = Quota::new(7, span(SECOND)).unwrap();
+        let fixed = FixedWindow::new(quota);
+        prop_assert_eq!(crate::laws::admitted_by(&Atomic::new(fixed), &arrivals), crate::laws::admitted(&fixed, &arrivals));
+        for log in [SlidingLog::new(quota), SlidingLog::counting_rejected(quota)] {
+            let locked = Locked::new(log);
+            for (&Arrival { now, n }, answer) in arrivals.iter().zip(crate::laws::answers(&log, &arrivals)) {
+                if (1..=7).contains(&n) {
+                    prop_assert_eq!(locked.peek_n_at(n, now), answer);
+                }
+                prop_assert_eq!(locked.try_acquire_n_at(n, now), answer);
+            }
+        }
+    }
+}
