@@ -179,6 +179,12 @@ fn guarded<T>(path: &Path, access: impl FnOnce() -> Result<T, Error>) -> Result<
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(Error::DatabaseAlreadyOpen)) => Err(ConfigError::InUse { path }),
         Ok(Err(Error::UpgradeRequired(format))) => Err(ConfigError::OldFormat { path, format }),
+        // What it points to lies behind its end, or before its beginning.
+        Ok(Err(Error::Io(source)))
+            if matches!(source.kind(), ErrorKind::UnexpectedEof | ErrorKind::InvalidInput) =>
+        {
+            Err(damaged(&path, source.to_string()))
+        }
         Ok(Err(Error::Io(source))) => Err(ConfigError::Io { path, source }),
         Ok(Err(Error::PreviousIo)) => {
             Err(ConfigError::Io { path, source: io::Error::other("it failed before") })
