@@ -17,8 +17,9 @@ fn drain(node: &Node) -> Vec<Nanos> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn nodes_share_a_load() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let nodes: Vec<_> = (0..4)
             .map(|_| {
@@ -54,8 +55,9 @@ fn nodes_share_a_load() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_second_run_of_the_same_name_owes_nothing_to_the_first() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         for nodes in [2, 1] {
             let node = |_| {
@@ -80,8 +82,9 @@ fn a_second_run_of_the_same_name_owes_nothing_to_the_first() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn when_all_nodes_have_left_nothing_more_is_expected() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let nodes: Vec<_> = (0..2)
             .map(|index| {

@@ -8,16 +8,15 @@ use common::patient;
 use nanopace_remote::Remote;
 use nanopace_services::{Engine, Server};
 use std::fs;
-use std::io::{self, Write};
 use std::net::TcpListener;
 use std::process::Command;
 
 /// Says to a child of this test where the server is.
 const URL: &str = "NANOPACE_TEST_TLS_URL";
 
-/// The certificate is trusted by a variable of the environment, so a child connects. Servers that are
-/// built without TLS can't be tested.
+/// The certificate is trusted by a variable of the environment, so a child connects.
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn an_address_with_tls_works_and_a_stranger_is_not_trusted() {
     if let Ok(url) = std::env::var(URL) {
         let users = Remote::lazy_with(&url, patient()).unwrap().limits("1/day").build().unwrap();
@@ -25,7 +24,7 @@ fn an_address_with_tls_works_and_a_stranger_is_not_trusted() {
         assert!(users.check("alice").is_err());
         return;
     }
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let folder = tempfile::tempdir().unwrap();
         let [certificate, key] =
             ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
@@ -41,18 +40,17 @@ fn an_address_with_tls_works_and_a_stranger_is_not_trusted() {
             .setting("tls-key-file", key.to_str().unwrap())
             .setting("tls-auth-clients", "no")
             .start();
-        let Ok(_server) = server else {
-            // Not by a macro: what macros print is hidden as long as the test passes.
-            io::stderr().write_all(b"NOT TESTED with TLS: the server has none\n").ok();
-            continue;
-        };
+        let _server = server.expect("a server that is built with TLS");
         let url = format!("rediss://127.0.0.1:{port}/");
         assert!(Remote::connect(&url).is_err(), "{engine}: nobody has signed it");
         let child = Command::new(std::env::current_exe().unwrap())
+            .arg("--include-ignored")
             .env(URL, &url)
             .env("SSL_CERT_FILE", &certificate)
             .output()
             .unwrap();
         assert!(child.status.success(), "{engine}: {child:?}");
+        let said = String::from_utf8_lossy(&child.stdout);
+        assert!(said.contains(" 1 passed; 0 failed; 0 ignored"), "{engine}: {said}");
     }
 }

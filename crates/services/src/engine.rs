@@ -2,8 +2,6 @@
 
 use std::env;
 use std::fmt;
-use std::io::{self, Write};
-use std::sync::OnceLock;
 
 /// A store server's program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,14 +15,6 @@ pub enum Engine {
 impl Engine {
     /// All that are known.
     pub const ALL: [Self; 2] = [Self::Redis, Self::Valkey];
-
-    /// Those whose program is on `PATH`. For each of the others, a line on standard error says how
-    /// to install it, once in a process; a test's output shows it although the test passes.
-    #[must_use]
-    pub fn installed() -> Vec<Self> {
-        static INSTALLED: OnceLock<Vec<Engine>> = OnceLock::new();
-        INSTALLED.get_or_init(look).clone()
-    }
 
     /// Whether its program is on `PATH`.
     #[must_use]
@@ -61,16 +51,4 @@ impl fmt::Display for Engine {
             Self::Valkey => "Valkey",
         })
     }
-}
-
-fn look() -> Vec<Engine> {
-    let (installed, missing): (Vec<_>, Vec<_>) =
-        Engine::ALL.into_iter().partition(|engine| engine.is_installed());
-    for engine in missing {
-        let (program, how) = (engine.program(), engine.how_to_install());
-        // Not by a macro: what macros print is hidden as long as the test passes.
-        let line = format!("NOT TESTED with {engine}: {program} is not on PATH ({how})\n");
-        io::stderr().write_all(line.as_bytes()).ok();
-    }
-    installed
 }

@@ -1,11 +1,11 @@
 //! Redis and Valkey servers as child processes, for tests and demonstrations, and a [`Proxy`] in
 //! front of them that makes the connection worse.
 //!
-//! ```
+//! ```no_run
 //! use nanopace_services::{Engine, Proxy, Server};
 //! use std::time::Duration;
 //!
-//! for engine in Engine::installed() {
+//! for engine in Engine::ALL {
 //!     let server = Server::start(engine)?;
 //!     let proxy = Proxy::start(server.address())?;
 //!     proxy.delay(Duration::from_millis(5));

@@ -88,7 +88,7 @@ impl Options {
     }
 
     fn run(&self, port: u16, folder: &Path) -> io::Result<Child> {
-        let mut child = self.command(port, folder).spawn()?;
+        let mut child = self.command(port, folder).spawn().map_err(|error| self.told(error))?;
         let (address, deadline) = (port::address(port), Instant::now() + START);
         while !ready::answers(address, child.id(), self.password.as_deref()) {
             let problem = match child.try_wait()? {
@@ -104,6 +104,17 @@ impl Options {
             return Err(io::Error::new(ErrorKind::TimedOut, format!("{program} {problem}")));
         }
         Ok(child)
+    }
+
+    /// With how to install the program, if it is not there.
+    fn told(&self, error: io::Error) -> io::Error {
+        let (program, how) = (self.engine.program(), self.engine.how_to_install());
+        match error.kind() {
+            kind @ ErrorKind::NotFound => {
+                io::Error::new(kind, format!("{program} is not on PATH; {how}"))
+            }
+            _ => error,
+        }
     }
 
     fn command(&self, port: u16, folder: &Path) -> Command {

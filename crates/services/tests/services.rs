@@ -26,8 +26,9 @@ fn ask(address: SocketAddr, line: &str) -> String {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn servers_come_back_empty_or_with_their_file() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         for (append_only, expected) in [(false, "$-1\r\n"), (true, "$1\r\n1\r\n")] {
             let options = Server::with(engine);
             let options = if append_only { options.append_only() } else { options };
@@ -44,8 +45,9 @@ fn servers_come_back_empty_or_with_their_file() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_stopped_server_answers_when_it_goes_on() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let mut stream = connect(server.address());
         server.stop().unwrap();
@@ -57,8 +59,9 @@ fn a_stopped_server_answers_when_it_goes_on() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_password_is_asked_for_and_a_dropped_server_is_gone() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::with(engine).password("secret").start().unwrap();
         let address = server.address();
         assert!(ask(address, "GET a").starts_with("-NOAUTH"));
@@ -72,8 +75,9 @@ fn a_password_is_asked_for_and_a_dropped_server_is_gone() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_port_that_is_taken_is_an_error() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let error = Server::with(engine).port(server.address().port()).start().unwrap_err();
         assert!(error.to_string().contains("ended at once"), "{error}");
@@ -81,8 +85,9 @@ fn a_port_that_is_taken_is_an_error() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn the_proxy_delays_both_ways() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
         let mut stream = connect(proxy.address());
@@ -95,8 +100,9 @@ fn the_proxy_delays_both_ways() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_cut_proxy_refuses_or_hangs_and_is_mended() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
         let mut stream = connect(proxy.address());
@@ -118,8 +124,9 @@ fn a_cut_proxy_refuses_or_hangs_and_is_mended() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_dropped_reply_is_of_a_command_that_was_executed() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
         proxy.drop_replies(1);
@@ -129,8 +136,9 @@ fn a_dropped_reply_is_of_a_command_that_was_executed() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_held_request_arrives_after_those_of_a_later_connection() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
         let mut early = connect(proxy.address());
@@ -149,8 +157,9 @@ fn a_held_request_arrives_after_those_of_a_later_connection() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn new_connections_go_elsewhere_after_a_failover() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let [first, second] = [(); 2].map(|()| Server::start(engine).unwrap());
         let proxy = Proxy::start(first.address()).unwrap();
         let mut stream = connect(proxy.address());

@@ -1,31 +1,38 @@
 //! The project's own commands, for a machine that has nothing but Rust.
 //!
 //! ```text
-//! cargo xtask test        unit, integration and documentation tests, those of a feature that is off by
-//!                         default too
+//! cargo xtask test        unit, integration and documentation tests, with the servers and tools that they
+//!                         need; with names, only those tests that have one of them in theirs
+//! cargo xtask test --without-services   the same, but tests that need a server or a tool are ignored
 //! cargo xtask stress [N]  random rounds of real threads, N in debug and N in release (60 by default)
 //! cargo xtask loom [N]    the loom models, at N preemptions (2 by default), and whether the stored edits,
 //!                         which show that the models can fail, still apply
 //! cargo xtask lint        format, structure, clippy and documentation, with warnings as errors
 //! cargo xtask structure   only the structure: no modules of a crate depend on each other in a circle
-//! cargo xtask services    installs the servers that tests of the store need, or says how
+//! cargo xtask instructions  counts the instructions of each kind of start, and compares with the record
+//! cargo xtask services    fetches what the tests need, and prints how a shell finds it:
+//!                         eval "$(cargo xtask services)"
 //! ```
 
 mod services;
 mod steps;
 mod structure;
 
+use services::Need;
 use std::env;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::thread::available_parallelism;
 use steps::{Step, run_all};
 
-const USAGE: &str =
-    "usage: cargo xtask test | stress [ROUNDS] | loom [PREEMPTIONS] | lint | structure | services";
+const USAGE: &str = "usage: cargo xtask test [--without-services] [NAME ...] | stress [ROUNDS] | \
+                     loom [PREEMPTIONS] | lint | structure | instructions | services";
 
 /// The workspace's root.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// For whom tests can't have what they need.
+const WAY_OUT: &str = ", or leave out the tests that need it: cargo xtask test --without-services";
 
 /// What is off by default, and tested, checked and documented with the rest.
 const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-keyed/async,nanopace-keyed/file,nanopace-keyed/metrics,nanopace-remote/async,nanopace-remote/tls";
@@ -34,14 +41,20 @@ fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let steps = match words[..] {
-        ["test"] => test(),
+        ["test", "--without-services", ref names @ ..] => vec![tests(false, names)],
+        ["test", ref names @ ..] => vec![needed(&services::OF_TESTS, WAY_OUT), tests(true, names)],
         ["stress"] => stress("60"),
         ["stress", rounds] if rounds.parse::<u32>().is_ok() => stress(rounds),
         ["loom"] => loom("2"),
         ["loom", preemptions] if preemptions.parse::<u8>().is_ok() => loom(preemptions),
         ["lint"] => lint(),
         ["structure"] => vec![structure()],
-        ["services"] => services::install(),
+        ["instructions"] => vec![needed(&services::OF_COUNTS, ""), instructions()],
+        ["services"] if services::provide(&services::OF_TESTS, "") => {
+            print!("{}", services::shell());
+            return ExitCode::SUCCESS;
+        }
+        ["services"] => return ExitCode::FAILURE,
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -50,13 +63,31 @@ fn main() -> ExitCode {
     if run_all(steps) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn test() -> Vec<Step> {
-    vec![Step::new("unit, integration and documentation tests", || {
-        // Most of the load generator's tests wait most of the time.
-        let threads = (available_parallelism().map_or(1, usize::from) * 2).to_string();
-        let options = ["test", "--workspace", "--no-fail-fast", FEATURES];
-        cargo(&options, &[("RUST_TEST_THREADS", &threads)])
-    })]
+/// What the steps behind it need.
+fn needed(needs: &'static [Need], way_out: &'static str) -> Step {
+    let provide = move || services::provide(needs, way_out);
+    Step::new("servers and tools that are needed", provide).required()
+}
+
+/// All tests, or those whose name has one of `names` in it. Those that need a server or a tool are
+/// marked as ignored.
+fn tests(are_ignored_too: bool, names: &[&str]) -> Step {
+    // Most of the load generator's tests wait most of the time.
+    let threads = (available_parallelism().map_or(1, usize::from) * 2).to_string();
+    let mut arguments = vec!["test", "--workspace", "--no-fail-fast", FEATURES, "--"];
+    arguments.extend(are_ignored_too.then_some("--include-ignored"));
+    let arguments: Vec<String> = arguments.iter().chain(names).map(ToString::to_string).collect();
+    Step::new("unit, integration and documentation tests", move || {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        cargo(&arguments, &[("RUST_TEST_THREADS", &threads)])
+    })
+}
+
+fn instructions() -> Step {
+    Step::new("instructions of each kind of start", || {
+        let run = ["run", "--release", "--package", "nanopace-benches", "--bin", "instructions"];
+        cargo(&run, &[])
+    })
 }
 
 /// The seed is drawn from the time, and printed.
@@ -134,6 +165,7 @@ fn cargo(arguments: &[&str], variables: &[(&str, &str)]) -> bool {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
         .args(arguments)
+        .envs(services::variables())
         .envs(variables.iter().copied())
         .current_dir(ROOT)
         .status();

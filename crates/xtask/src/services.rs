@@ -1,36 +1,179 @@
-//! Installs the servers that tests of the store need.
+//! The servers and tools that tests run beside our own programs.
+//!
+//! Those that are on `PATH` are used. The others are taken from Debian's packages, unpacked in a folder
+//! below `target`: that needs no rights, and starts no service of the system.
 
-use crate::steps::Step;
-use nanopace_services::Engine;
-use std::process::Command;
+mod debian;
 
-/// A step for each server. It succeeds if the server is there at the end.
-pub(crate) fn install() -> Vec<Step> {
-    Engine::ALL.map(|engine| Step::new(engine.program(), move || is_there(engine))).into()
+use std::env::{self, consts::ARCH};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Something that is run beside the tests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Need {
+    /// What people call it.
+    name: &'static str,
+    /// Debian's package.
+    package: &'static str,
+    /// A command that succeeds where it is there.
+    probe: &'static [&'static str],
 }
 
-fn is_there(engine: Engine) -> bool {
-    let is_there = engine.is_installed() || (is_root() && installs(engine));
-    if !is_there {
-        eprintln!("{} is not installed; {}", engine.program(), engine.how_to_install());
+/// What the tests need.
+pub(crate) const OF_TESTS: [Need; 7] = [
+    program("redis-server", "redis-server", &["redis-server", "--version"]),
+    program("valkey-server", "valkey-server", &["valkey-server", "--version"]),
+    program("nginx", "nginx-light", &["nginx", "-v"]),
+    program("promtool", "prometheus", &["promtool", "--version"]),
+    program("curl", "curl", &["curl", "--version"]),
+    Need {
+        name: "prometheus_client for python3",
+        package: "python3-prometheus-client",
+        probe: &["python3", "-c", "import prometheus_client.openmetrics.parser"],
+    },
+    Need {
+        name: "libfaketime",
+        package: "faketime",
+        probe: &[
+            "sh",
+            "-c",
+            "LD_PRELOAD=libfaketimeMT.so.1 FAKETIME='@2001-06-01 00:00:00' date +%Y | grep -q 2001",
+        ],
+    },
+];
+
+/// What counting instructions needs.
+pub(crate) const OF_COUNTS: [Need; 1] =
+    [program("valgrind", "valgrind", &["valgrind", "--version"])];
+
+const fn program(
+    name: &'static str,
+    package: &'static str,
+    probe: &'static [&'static str],
+) -> Need {
+    Need { name, package, probe }
+}
+
+/// Variables by which a process finds programs and libraries.
+pub(crate) type Variables = Vec<(&'static str, OsString)>;
+
+/// Makes sure that all of it is there. Otherwise says, in a line, what to do, with the way out if there
+/// is one.
+pub(crate) fn provide(needs: &[Need], way_out: &str) -> bool {
+    let missing = missing(needs);
+    if missing.is_empty() {
+        return true;
     }
-    is_there
+    let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    eprintln!("fetching packages into {}: {}", folder().display(), packages.join(" "));
+    let problem = debian::unpack(&packages, &folder()).err();
+    let missing = self::missing(needs);
+    if !missing.is_empty() {
+        eprintln!("{}", advice(&missing, problem.as_deref(), way_out));
+    }
+    missing.is_empty()
 }
 
-/// Debian's package, where it has one, or the one for older releases.
-fn installs(engine: Engine) -> bool {
-    let apt_get = |options: &[&str]| succeeds("apt-get", &[options, &[engine.program()]].concat());
-    apt_get(&["install", "--yes"])
-        || apt_get(&["install", "--yes", "--target-release", "bookworm-backports"])
+fn missing(needs: &[Need]) -> Vec<Need> {
+    needs.iter().copied().filter(|need| !need.is_there()).collect()
 }
 
-fn is_root() -> bool {
-    let id = Command::new("id").arg("-u").output();
-    id.is_ok_and(|id| id.stdout.trim_ascii() == b"0")
+fn advice(missing: &[Need], problem: Option<&str>, way_out: &str) -> String {
+    let [names, packages] = [|need: &Need| need.name, |need: &Need| need.package]
+        .map(|part| missing.iter().map(part).collect::<Vec<_>>());
+    let problem = problem.map(|problem| format!(" ({problem})")).unwrap_or_default();
+    format!(
+        "not there: {}{problem}; install it (on Debian: apt-get install {}){way_out}",
+        names.join(", "),
+        packages.join(" "),
+    )
 }
 
-fn succeeds(program: &str, arguments: &[&str]) -> bool {
-    eprintln!("{program} {}", arguments.join(" "));
-    let status = Command::new(program).args(arguments).status();
-    status.is_ok_and(|status| status.success())
+impl Need {
+    fn is_there(&self) -> bool {
+        let mut command = Command::new(self.probe[0]);
+        command.args(&self.probe[1..]).envs(variables());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    }
+}
+
+/// Where packages are unpacked.
+fn folder() -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let root = fs::canonicalize(crate::ROOT).unwrap_or_else(|_| crate::ROOT.into());
+    root.join(target).join("services")
+}
+
+/// The variables by which what is unpacked is found, behind what the system has.
+pub(crate) fn variables() -> Variables {
+    let root = folder();
+    let system = [Path::new("/usr/sbin"), Path::new("/sbin")].map(Path::to_owned);
+    let libraries = format!("usr/lib/{ARCH}-linux-gnu");
+    let faketime = Path::new("/").join(&libraries).join("faketime");
+    let mut variables = vec![
+        (
+            "PATH",
+            with("PATH", system.into_iter().chain(["usr/bin", "usr/sbin"].map(|it| root.join(it)))),
+        ),
+        (
+            "LD_LIBRARY_PATH",
+            with(
+                "LD_LIBRARY_PATH",
+                [root.join(&libraries), faketime, root.join(&libraries).join("faketime")],
+            ),
+        ),
+        ("PYTHONPATH", with("PYTHONPATH", [root.join("usr/lib/python3/dist-packages")])),
+    ];
+    let valgrind = root.join("usr/libexec/valgrind");
+    if valgrind.is_dir() {
+        variables.push(("VALGRIND_LIB", valgrind.into()));
+    }
+    variables
+}
+
+/// The folders that a variable names, and these.
+fn with(name: &str, folders: impl IntoIterator<Item = PathBuf>) -> OsString {
+    let named = env::var_os(name).unwrap_or_default();
+    let named = env::split_paths(&named).filter(|folder| folder.as_os_str() != OsStr::new(""));
+    env::join_paths(named.chain(folders)).unwrap_or_default()
+}
+
+/// The variables as lines for a shell.
+pub(crate) fn shell() -> String {
+    let lines = variables().into_iter().map(|(name, value)| {
+        format!("export {name}='{}'\n", value.to_string_lossy().replace('\'', r"'\''"))
+    });
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_with_what_to_do() {
+        let need = program("nonesuch", "none-such-package", &["nanopace-nonesuch"]);
+        assert!(!need.is_there());
+        assert!(program("sh", "dash", &["sh", "-c", "exit 0"]).is_there());
+        let advice = advice(&[need], Some("apt-get: offline"), ", or leave it");
+        for part in
+            ["nonesuch", "apt-get: offline", "apt-get install none-such-package", ", or leave it"]
+        {
+            assert!(advice.contains(part), "{advice}");
+        }
+        assert_eq!(advice.lines().count(), 1);
+    }
+
+    #[test]
+    fn what_the_system_has_comes_first() {
+        let variables = variables();
+        let (_, path) = variables.iter().find(|(name, _)| *name == "PATH").unwrap();
+        let system = env::var_os("PATH").unwrap();
+        assert!(path.as_encoded_bytes().starts_with(system.as_encoded_bytes()));
+        assert!(env::split_paths(path).any(|folder| folder.ends_with("services/usr/bin")));
+    }
 }

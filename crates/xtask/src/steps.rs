@@ -7,27 +7,37 @@ use std::time::{Duration, Instant};
 pub(crate) struct Step {
     name: String,
     run: Box<dyn FnOnce() -> bool>,
+    is_required: bool,
 }
 
 impl Step {
     /// A step that succeeds if `run` returns true.
     pub(crate) fn new(name: impl Into<String>, run: impl FnOnce() -> bool + 'static) -> Step {
-        Step { name: name.into(), run: Box::new(run) }
+        Step { name: name.into(), run: Box::new(run), is_required: false }
+    }
+
+    /// The same, but without it the steps behind it are not run.
+    pub(crate) fn required(self) -> Step {
+        Step { is_required: true, ..self }
     }
 }
 
-/// Runs every step, also after one has failed. Returns whether all of them succeeded.
+/// Runs every step, also after one has failed that is not required. Returns whether all of them
+/// succeeded.
 pub(crate) fn run_all(steps: Vec<Step>) -> bool {
     let (count, began) = (steps.len(), Instant::now());
     let mut lines = Vec::new();
     let mut all_succeeded = true;
-    for (number, Step { name, run }) in (1..).zip(steps) {
+    for (number, Step { name, run, is_required }) in (1..).zip(steps) {
         eprintln!("\n[{number}/{count}] {name} ({} so far)", shown(began.elapsed()));
         let step_began = Instant::now();
         let succeeded = run();
         all_succeeded &= succeeded;
         let outcome = if succeeded { "ok" } else { "FAILED" };
         lines.push(format!("{:>8}  {outcome:<6}  {name}", shown(step_began.elapsed())));
+        if is_required && !succeeded {
+            break;
+        }
     }
     let outcome = if all_succeeded { "ok" } else { "FAILED" };
     eprintln!("\n{}\n{:>8}  {outcome:<6}  in all", lines.join("\n"), shown(began.elapsed()));
@@ -58,7 +68,11 @@ mod tests {
             true
         });
         assert!(!run_all(vec![step(false), last]));
-        assert!(ran.get());
+        assert!(ran.take());
+        let flag = ran.clone();
+        let after = Step::new("a step behind", move || flag.replace(true));
+        assert!(!run_all(vec![step(false).required(), after]));
+        assert!(!ran.get());
     }
 
     #[test]

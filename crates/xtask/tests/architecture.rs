@@ -235,3 +235,26 @@ fn only_the_load_generator_and_the_benchmarks_pin_threads() {
 fn values_that_are_made_once_are_where_the_page_says() {
     only(&["OnceLock", "LazyLock"], &["clock/tsc.rs", "pause/permits.rs"]);
 }
+
+/// `cargo xtask test` runs them all. Nothing else is a reason to leave a test out.
+#[test]
+fn a_test_is_ignored_only_for_what_it_needs() {
+    let mut folders =
+        vec![root().join("crates"), root().join("benches"), root().join("loom-tests")];
+    let mut ignored = 0;
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                let marks = text.lines().filter(|line| line.trim_start().starts_with("#[ignore"));
+                for mark in marks {
+                    assert!(mark.contains("= \"needs "), "{}: {mark}", path.display());
+                    ignored += 1;
+                }
+            }
+        }
+    }
+    assert!(ignored > 0);
+}

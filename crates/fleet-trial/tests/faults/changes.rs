@@ -8,6 +8,7 @@ use nanopace_services::{NewConnections, Proxy, Server};
 use std::thread;
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_run_is_paused_goes_on_and_stops() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
@@ -31,6 +32,7 @@ fn a_run_is_paused_goes_on_and_stops() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn the_rate_is_changed_while_a_node_is_frozen() -> Result<()> {
     one_engine(|engine| {
         for freeze in [40, 300, 700] {
@@ -53,6 +55,7 @@ fn the_rate_is_changed_while_a_node_is_frozen() -> Result<()> {
 /// A node that does not know of a change starts slots that are not there any more. It counts them, and
 /// then it is right again.
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn the_rate_is_changed_while_a_node_is_cut_off() -> Result<()> {
     one_engine(|engine| {
         for rates in [["800/s", "400/s"], ["200/s", "1k/s"]] {
@@ -76,6 +79,7 @@ fn the_rate_is_changed_while_a_node_is_cut_off() -> Result<()> {
 
 /// A node that does not know that the load has ended starts what there is not. Each start counts once.
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn the_run_is_stopped_while_a_node_is_cut_off() -> Result<()> {
     one_engine(|engine| {
         let server = Server::start(engine)?;
@@ -101,6 +105,7 @@ fn the_run_is_stopped_while_a_node_is_cut_off() -> Result<()> {
 
 /// A load that has no slot for hours goes on until its end.
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_rate_of_almost_nothing_does_not_end_the_run() -> Result<()> {
     one_engine(|engine| {
         let server = Server::start(engine)?;
@@ -117,6 +122,7 @@ fn a_rate_of_almost_nothing_does_not_end_the_run() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn many_change_a_run_at_once() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;

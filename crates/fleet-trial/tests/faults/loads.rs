@@ -7,6 +7,7 @@ use nanopace_services::Server;
 use std::time::Duration;
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_load_that_is_too_much_is_late_and_nothing_is_dropped() -> Result<()> {
     one_engine(|engine| {
         let server = Server::start(engine)?;
@@ -29,6 +30,7 @@ fn a_load_that_is_too_much_is_late_and_nothing_is_dropped() -> Result<()> {
 
 /// Late nodes put off what is not their own. When all leave, nobody else takes it.
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn nodes_that_are_late_leave_nothing_behind() -> Result<()> {
     one_engine(|engine| {
         let server = Server::start(engine)?;
@@ -48,6 +50,7 @@ fn nodes_that_are_late_leave_nothing_behind() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_slow_node_leaves_its_part_to_the_others() -> Result<()> {
     one_engine(|engine| {
         let server = Server::start(engine)?;
@@ -67,6 +70,7 @@ fn a_slow_node_leaves_its_part_to_the_others() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn one_slot_per_second() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
@@ -78,6 +82,7 @@ fn one_slot_per_second() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_million_slots_per_second() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;

@@ -24,14 +24,14 @@ fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_nanopace-fleet-trial"))
 }
 
-/// Does something with each engine that is installed.
+/// Does something with each engine.
 fn each_engine(test: impl Fn(Engine) -> Result<()>) -> Result<()> {
-    Engine::installed().into_iter().try_for_each(test)
+    Engine::ALL.into_iter().try_for_each(test)
 }
 
-/// Does something with one engine, if one is installed.
+/// Does something with one engine, where the others would do the same.
 fn one_engine(test: impl Fn(Engine) -> Result<()>) -> Result<()> {
-    Engine::installed().into_iter().take(1).try_for_each(test)
+    test(Engine::Redis)
 }
 
 /// A run with so many nodes that has begun.

@@ -8,6 +8,7 @@ use nanopace_services::{NewConnections, Proxy, Server};
 use std::time::{Duration, Instant};
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_name_can_be_used_again_when_its_run_is_over() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
@@ -26,6 +27,7 @@ fn a_name_can_be_used_again_when_its_run_is_over() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_name_is_not_taken_from_a_run_that_goes_on() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
@@ -39,6 +41,7 @@ fn a_name_is_not_taken_from_a_run_that_goes_on() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn nodes_that_start_a_run_at_once_start_one_run() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
@@ -72,6 +75,7 @@ fn refused(url: &str) -> Result<FleetError> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_wrong_password_is_a_clear_error_without_it() -> Result<()> {
     each_engine(|engine| {
         let server = Server::with(engine).password("right").start()?;
@@ -85,6 +89,7 @@ fn a_wrong_password_is_a_clear_error_without_it() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_store_that_can_not_be_reached_is_an_error_soon() -> Result<()> {
     one_engine(|engine| {
         let server = Server::start(engine)?;
@@ -100,6 +105,7 @@ fn a_store_that_can_not_be_reached_is_an_error_soon() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn what_can_not_be_read_does_not_become_a_run() -> Result<()> {
     one_engine(|engine| {
         let server = Server::start(engine)?;
@@ -113,6 +119,7 @@ fn what_can_not_be_read_does_not_become_a_run() -> Result<()> {
 
 /// Something else lies where the run would.
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn what_others_have_under_the_name_stays() -> Result<()> {
     one_engine(|engine| {
         let server = Server::start(engine)?;

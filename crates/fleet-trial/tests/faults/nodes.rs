@@ -6,6 +6,7 @@ use nanopace_services::Server;
 use std::time::Duration;
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
@@ -30,6 +31,7 @@ fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_frozen_node_is_late_and_loses_nothing() -> Result<()> {
     one_engine(|engine| {
         for freeze in [100, 300, 1500] {
@@ -47,6 +49,7 @@ fn a_frozen_node_is_late_and_loses_nothing() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn nodes_join_and_leave_and_nothing_is_lost() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;

@@ -23,6 +23,7 @@ fn ended(trial: Trial) -> Result<Outcome> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_store_that_stands_still_costs_nothing() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
@@ -39,6 +40,7 @@ fn a_store_that_stands_still_costs_nothing() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_store_that_comes_back_empty_is_filled_again() -> Result<()> {
     each_engine(|engine| {
         let mut server = Server::start(engine)?;
@@ -53,6 +55,7 @@ fn a_store_that_comes_back_empty_is_filled_again() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_store_that_comes_back_with_its_file_goes_on() -> Result<()> {
     each_engine(|engine| {
         let mut server = Server::with(engine).append_only().start()?;
@@ -83,6 +86,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 /// As after a failover to a replica that was behind: for a moment only, and for longer than nodes have
 /// claimed ahead.
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_store_that_comes_back_as_an_old_copy_is_put_right() -> Result<()> {
     each_engine(|engine| {
         for away in [0, 400] {
@@ -112,6 +116,7 @@ fn a_store_that_comes_back_as_an_old_copy_is_put_right() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn data_that_is_deleted_is_there_again() -> Result<()> {
     let delete = "EVAL \"for _, key in ipairs(redis.call('KEYS', 'nanopace:*')) do redis.call('DEL', key) end\" 0";
     each_engine(|engine| {
@@ -129,6 +134,7 @@ fn data_that_is_deleted_is_there_again() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_lost_script_is_loaded_again() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
@@ -143,6 +149,7 @@ fn a_lost_script_is_loaded_again() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_store_that_is_far_away_gets_longer_frames() -> Result<()> {
     one_engine(|engine| {
         for delay in [5, 50] {
@@ -159,6 +166,7 @@ fn a_store_that_is_far_away_gets_longer_frames() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_store_that_becomes_slow_costs_nothing() -> Result<()> {
     one_engine(|engine| {
         let server = Server::start(engine)?;

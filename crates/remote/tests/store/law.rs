@@ -153,8 +153,9 @@ fn compare(
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn the_store_decides_as_the_rules_do() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let store = Remote::lazy_with(&server.url(), patient()).unwrap();
         let prefix = AtomicU64::new(0);
@@ -169,8 +170,9 @@ fn the_store_decides_as_the_rules_do() {
 
 /// Whoever comes back after the retry time gets in, and not a microsecond earlier.
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn retry_times_are_neither_too_short_nor_too_long() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let store = Remote::lazy_with(&server.url(), patient()).unwrap();
         let prefix = AtomicU64::new(0);

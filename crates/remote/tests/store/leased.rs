@@ -90,8 +90,9 @@ fn limits() -> impl Strategy<Value = String> {
 /// Whatever gets in would have got in with one process that asks nobody: so no span has more than the
 /// limits let in.
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn several_processes_let_in_no_more_than_one_would() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let store = store(&server);
         let (prefix, by_lease) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -133,8 +134,9 @@ fn several_processes_let_in_no_more_than_one_would() {
 
 /// Real threads on real clocks. A rate lets no more in than its burst and what time brings.
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn threads_of_several_processes_keep_the_rate() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let ahead = Duration::from_millis(20);
         let began = Instant::now();
@@ -156,8 +158,9 @@ fn threads_of_several_processes_keep_the_rate() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn no_more_is_missing_than_what_is_leased() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let limits = "1000/day fixed-window";
         let fleet = Fleet::new(&store(&server), limits, 0, Duration::from_secs(10));
@@ -173,8 +176,9 @@ fn no_more_is_missing_than_what_is_leased() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn what_is_not_used_is_given_back() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let store = store(&server);
         let left = || {
@@ -202,8 +206,9 @@ fn what_is_not_used_is_given_back() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn blocks_are_smaller_the_more_processes_there_are() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let store = store(&server);
         let limiter = || {
@@ -230,8 +235,9 @@ fn blocks_are_smaller_the_more_processes_there_are() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn tokens_of_old_limits_are_not_used() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let users = store(&server).limits("1000/s fixed-window").leased(Duration::from_secs(1));
         let users = users.build().unwrap();

@@ -29,8 +29,9 @@ fn in_time<T>(decide: impl FnOnce() -> T) -> T {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_halted_store_holds_nobody_up_and_is_found_again() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let users = impatient(&server).limits("1000/day").build().unwrap();
         until("the store answers", || users.check("alice").is_ok());
@@ -50,8 +51,9 @@ fn a_halted_store_holds_nobody_up_and_is_found_again() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn many_threads_are_held_up_no_longer_than_one() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let users = impatient(&server).limits("1000/day").build().unwrap();
         server.stop().unwrap();
@@ -64,8 +66,9 @@ fn many_threads_are_held_up_no_longer_than_one() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn requests_fare_as_was_said_while_the_store_is_lost() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let mut server = Server::start(engine).unwrap();
         let store = impatient(&server);
         let build = |on_loss| store.limits("8/day burst 8").on_loss(on_loss).build().unwrap();
@@ -87,8 +90,9 @@ fn no_part_of_no_process_is_an_error() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_store_that_was_killed_comes_back_empty_or_with_its_file() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         for keeps in [false, true] {
             let options = Server::with(engine);
             let options = if keeps { options.append_only() } else { options };
@@ -103,8 +107,9 @@ fn a_store_that_was_killed_comes_back_empty_or_with_its_file() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_decision_whose_answer_is_lost_is_counted_once() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
         let store = Remote::lazy_with(&proxy.url(), patient()).unwrap();
@@ -118,8 +123,9 @@ fn a_decision_whose_answer_is_lost_is_counted_once() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_request_that_arrives_late_does_no_harm() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
         let settings = Settings::default().timeout(Duration::from_millis(200));
@@ -140,8 +146,9 @@ fn a_request_that_arrives_late_does_no_harm() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_cut_connection_is_an_error_in_time_and_mends() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         for new in [NewConnections::Refused, NewConnections::Hang] {
             let server = Server::start(engine).unwrap();
             let proxy = Proxy::start(server.address()).unwrap();
@@ -158,8 +165,9 @@ fn a_cut_connection_is_an_error_in_time_and_mends() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn after_a_failover_the_other_server_decides() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let first = Server::start(engine).unwrap();
         let second = Server::start(engine).unwrap();
         let main = first.address().port().to_string();
@@ -183,8 +191,9 @@ fn after_a_failover_the_other_server_decides() {
 
 /// A decision that the store need not make sends nothing.
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn nothing_is_sent_while_the_breaker_is_open() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let users = impatient(&server).limits("1000/day").build().unwrap();
         until("the store answers", || users.check("alice").is_ok());
@@ -201,8 +210,9 @@ fn nothing_is_sent_while_the_breaker_is_open() {
 
 /// A store that answers is not lost, however often others change the limits of a key meanwhile.
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn limits_that_are_changed_all_the_time_let_no_more_in_than_the_highest() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let let_in = thread::scope(|scope| {
             let callers: Vec<_> = (1..=3)

@@ -28,8 +28,9 @@ fn counted(store: &Remote, key: &str) -> u64 {
 
 /// What was let in, is held, or is lost: all that the store has counted.
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn nothing_that_was_counted_is_missing_in_the_figures() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
         let users = leased(&through(&proxy));
@@ -52,8 +53,9 @@ fn nothing_that_was_counted_is_missing_in_the_figures() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_block_whose_answer_is_lost_is_counted_as_lost() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
         let users = leased(&through(&proxy));
@@ -70,8 +72,9 @@ fn a_block_whose_answer_is_lost_is_counted_as_lost() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn what_cannot_be_given_back_is_lost() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
         let settings = patient().timeout(Duration::from_millis(200));
@@ -87,8 +90,9 @@ fn what_cannot_be_given_back_is_lost() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_strict_request_without_an_answer_is_lost() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
         let users = through(&proxy).limits("10/day fixed-window").build().unwrap();
@@ -103,8 +107,9 @@ fn a_strict_request_without_an_answer_is_lost() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn what_the_store_has_not_counted_is_not_lost() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         ask::<String>(&server, &["SET", "nanopace:{bob}", "something else"]);
         let users = store(&server).limits("10/day").build().unwrap();
@@ -123,8 +128,9 @@ fn what_the_store_has_not_counted_is_not_lost() {
 
 #[cfg(feature = "async")]
 #[tokio::test]
+#[ignore = "needs Redis and Valkey"]
 async fn what_a_dropped_decision_has_sent_is_lost() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let users = leased(&store(&server));
         let users = nanopace_remote::AsyncRemoteKeyed::new(users);

@@ -33,8 +33,9 @@ fn refusal(store: &Remote) -> StoreError {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_database_that_is_not_there_is_said() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let one = Server::start(engine).unwrap();
         let cluster = Server::with(engine).setting("cluster-enabled", "yes").start().unwrap();
         for (server, database) in [(one, "99"), (cluster, "2")] {
@@ -46,8 +47,9 @@ fn a_database_that_is_not_there_is_said() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn each_right_that_is_missing_is_said() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         for missing in &DECIDES[1..] {
             let rights: Vec<&str> = DECIDES.iter().copied().filter(|one| one != missing).collect();
@@ -68,8 +70,9 @@ fn each_right_that_is_missing_is_said() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn the_rights_that_are_named_are_enough() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let strict = with_rights(&server, "~nanopace:*", DECIDES).limits("10/day").build().unwrap();
         strict.check("alice").unwrap();
@@ -105,8 +108,9 @@ fn useless(server: &Server) -> [(String, StoreError); 4] {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_store_that_was_never_there_says_why() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         for (url, reason) in useless(&server) {
             let settings = patient().timeout(Duration::from_millis(500));
@@ -138,8 +142,9 @@ fn the_first_request_says_why_there_is_no_connection() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_store_that_answers_again_is_no_trouble() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let mut server = Server::start(engine).unwrap();
         let users = store(&server).limits("1M/day").build().unwrap();
         users.check("alice").unwrap();
@@ -155,8 +160,9 @@ fn a_store_that_answers_again_is_no_trouble() {
 
 #[cfg(feature = "async")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs Redis and Valkey"]
 async fn tasks_are_told_why_too() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         for (url, reason) in useless(&server) {
             let users = Remote::lazy(&url).unwrap();

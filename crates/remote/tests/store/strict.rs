@@ -11,8 +11,9 @@ use std::thread;
 use std::time::Duration;
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn threads_and_processes_share_a_limit() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let processes = [store(&server), store(&server)];
         let users = processes.map(|store| store.limits("1000/day").build().unwrap());
@@ -34,8 +35,9 @@ fn threads_and_processes_share_a_limit() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn several_limits_are_all_checked_before_any_is_debited() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let users = store(&server).limits("100/day, 2/day fixed-window").build().unwrap();
         assert!(users.check_n("alice", 2).is_ok());
@@ -53,8 +55,9 @@ fn several_limits_are_all_checked_before_any_is_debited() {
 
 /// The header fields are those of the local limits.
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn decisions_tell_what_local_ones_tell() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let remote = store(&server).limits("5/h burst 3").build().unwrap();
         let local: Keyed = Keyed::new("5/h burst 3".parse().unwrap());
@@ -70,8 +73,9 @@ fn decisions_tell_what_local_ones_tell() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_key_lives_as_long_as_it_counts_and_its_size_is_bounded() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let users = store(&server).limits("10/s, 60/h fixed-window").build().unwrap();
         for n in 0..60 {
@@ -91,8 +95,9 @@ fn a_key_lives_as_long_as_it_counts_and_its_size_is_bounded() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn changes_of_limits_cost_no_memory_for_ever() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let users = store(&server).limits("10/day").build().unwrap();
         for count in 1..100 {
@@ -106,8 +111,9 @@ fn changes_of_limits_cost_no_memory_for_ever() {
 
 /// Two processes that disagree about the limits don't let more in than the higher limit.
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn limits_that_go_back_and_forth_forget_nothing() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let high = store(&server).limits("100/day").build().unwrap();
         let low = store(&server).limits("10/day").build().unwrap();
@@ -120,8 +126,9 @@ fn limits_that_go_back_and_forth_forget_nothing() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn scripts_are_sent_again_after_a_flush() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let users = store(&server).limits("2/day").build().unwrap();
         users.check("alice").unwrap();
@@ -135,8 +142,9 @@ fn scripts_are_sent_again_after_a_flush() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_password_works_and_is_never_printed() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::with(engine).password("unspeakable").start().unwrap();
         let store = store(&server);
         let users = store.limits("1/day").build().unwrap();
@@ -152,8 +160,9 @@ fn a_password_works_and_is_never_printed() {
 
 /// All that a decision touches is in one slot of a cluster, and keys with the same tag lie beside it.
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_cluster_finds_a_subject_by_its_tag() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::with(engine).setting("cluster-enabled", "yes").start().unwrap();
         ask::<String>(&server, &["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
         until("the cluster is up", || {
@@ -173,8 +182,9 @@ fn a_cluster_finds_a_subject_by_its_tag() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn what_others_have_written_is_left_alone_and_harms_no_other_key() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let users = store(&server).limits("2/day").build().unwrap();
         ask::<String>(&server, &["SET", "nanopace:{text}", "something else"]);
@@ -210,8 +220,9 @@ fn damage(state: &str) -> impl Iterator<Item = String> {
 
 /// What is there is a state, or it is an error and stays as it is.
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_damaged_state_is_left_alone() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let mut connection = redis::Client::open(server.url()).unwrap().get_connection().unwrap();
         for limits in ["2/day", "3/7s, 2/day", "9/day fixed-window", "1/day, 9/h sliding-counter"] {
@@ -234,8 +245,9 @@ fn a_damaged_state_is_left_alone() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn each_key_has_limits_of_its_own_or_none() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let config = MemoryConfig::new();
         config.set(Scope::Key("alice"), "3/day".parse().unwrap()).unwrap();
@@ -253,8 +265,9 @@ fn each_key_has_limits_of_its_own_or_none() {
 }
 
 #[test]
+#[ignore = "needs Redis and Valkey"]
 fn any_subject_and_any_prefix_is_a_key_of_its_own() {
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let users = store(&server).limits("1/day").prefix("").build().unwrap();
         for subject in ["", "}", "{", "{}", "a b", "a\r\nb", "\0", "ü", &"long".repeat(10_000)] {

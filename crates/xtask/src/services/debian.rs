@@ -1,0 +1,108 @@
+//! Debian's packages, unpacked without being installed.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Unpacks these packages, and those that they need and the system doesn't have, in a folder.
+///
+/// # Errors
+/// What went wrong, in a few words.
+pub(crate) fn unpack(packages: &[&str], folder: &Path) -> Result<(), String> {
+    let work = folder.join("work");
+    let result = Apt::new(&work).map_err(told).and_then(|apt| {
+        apt.update()?;
+        // What a release doesn't have, its backports may.
+        apt.download(packages).or_else(|_| {
+            apt.add_backports()?;
+            apt.download(packages)
+        })?;
+        apt.archives()?
+            .iter()
+            .try_for_each(|archive| run(Command::new("dpkg").arg("-x").arg(archive).arg(folder)))
+    });
+    fs::remove_dir_all(&work).ok();
+    result
+}
+
+/// `apt-get` with lists, sources and archives of its own.
+struct Apt<'f> {
+    work: &'f Path,
+}
+
+impl Apt<'_> {
+    fn new(work: &Path) -> io::Result<Apt<'_>> {
+        for folder in ["sources", "lists/partial", "cache/archives/partial"] {
+            fs::create_dir_all(work.join(folder))?;
+        }
+        if let Ok(sources) = fs::read_dir("/etc/apt/sources.list.d") {
+            for source in sources {
+                let source = source?;
+                fs::copy(source.path(), work.join("sources").join(source.file_name()))?;
+            }
+        }
+        Ok(Apt { work })
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("apt-get");
+        for (name, folder) in
+            [("Etc::SourceParts", "sources"), ("State::Lists", "lists"), ("Cache", "cache")]
+        {
+            command.arg("-o").arg(format!("Dir::{name}={}", self.work.join(folder).display()));
+        }
+        // Nothing of the system is changed, so there is nothing to lock, and no other user to be.
+        command.args(["-o", "Debug::NoLocking=1", "-o", "APT::Sandbox::User="]);
+        command.args(["--quiet", "--yes", "--no-install-recommends"]).args(words);
+        command
+    }
+
+    fn update(&self) -> Result<(), String> {
+        run(&mut self.command(&["update"]))
+    }
+
+    fn download(&self, packages: &[&str]) -> Result<(), String> {
+        run(self.command(&["install", "--download-only", "--reinstall"]).args(packages))
+    }
+
+    /// From the same server as the release.
+    fn add_backports(&self) -> Result<(), String> {
+        let format = "--format=$(ORIGIN) $(COMPONENT) $(REPO_URI) $(CODENAME)";
+        let output = self.command(&["indextargets", format, "Created-By: Packages"]).output();
+        let text = String::from_utf8(output.map_err(told)?.stdout).map_err(told)?;
+        // Its updates and the like are named after it, with a hyphen.
+        let is_release =
+            |line: &&str| line.rsplit(' ').next().is_some_and(|name| !name.contains('-'));
+        let mut releases = text.lines().filter_map(|line| line.strip_prefix("Debian main "));
+        let release = releases.find(is_release).ok_or("no release of Debian")?;
+        let line = format!("deb {release}-backports main\n");
+        fs::write(self.work.join("sources/backports.list"), line).map_err(told)?;
+        self.update()
+    }
+
+    fn archives(&self) -> Result<Vec<PathBuf>, String> {
+        let files = fs::read_dir(self.work.join("cache/archives")).map_err(told)?;
+        let paths = files.map(|file| Ok(file.map_err(told)?.path()));
+        let paths = paths.filter(|path| !path.as_ref().is_ok_and(|path| path.is_dir()));
+        paths.collect()
+    }
+}
+
+/// Runs it, and says what it complained of if it fails.
+fn run(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output =
+        command.stdin(Stdio::null()).output().map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    let line = text.lines().find(|line| line.starts_with("E:")).unwrap_or("it failed");
+    Err(format!("{program}: {line}"))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn told(error: impl ToString) -> String {
+    error.to_string()
+}
