@@ -7,7 +7,6 @@ mod debian;
 
 use std::env::{self, consts::ARCH};
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -104,8 +103,8 @@ impl Need {
 /// Where packages are unpacked.
 fn folder() -> PathBuf {
     let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let root = fs::canonicalize(crate::ROOT).unwrap_or_else(|_| crate::ROOT.into());
-    root.join(target).join("services")
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
+    root.unwrap_or(Path::new("")).join(target).join("services")
 }
 
 /// The variables by which what is unpacked is found, behind what the system has.
