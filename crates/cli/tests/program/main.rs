@@ -7,6 +7,7 @@ mod config;
 mod control;
 mod farewell;
 mod faults;
+mod files;
 mod intervals;
 mod limit;
 mod loads;

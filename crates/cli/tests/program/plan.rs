@@ -321,7 +321,7 @@ fn the_example_of_the_manual_is_right() {
 }
 
 #[test]
-fn a_closed_pipe_ends_it_quietly() {
+fn a_closed_pipe_ends_it_and_is_an_error() {
     let mut child = plan("--rate 10M/s --duration 1h --csv -")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -332,8 +332,8 @@ fn a_closed_pipe_ends_it_quietly() {
     drop(starts);
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
-    assert!(!stderr.contains("error"), "{stderr}");
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("error: ") && stderr.contains("Broken pipe"), "{stderr}");
 }
 
 #[cfg(unix)]

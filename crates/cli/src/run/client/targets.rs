@@ -29,7 +29,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +40,21 @@ pub(crate) struct TargetSpec {
     /// In the order of the file. A name may be there more than once.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) body: Bytes,
+}
+
+/// The requests in a file.
+#[derive(Debug, Default)]
+pub(crate) struct Targets {
+    pub(crate) specs: Vec<TargetSpec>,
+    /// The files with their bodies.
+    pub(crate) bodies: Vec<PathBuf>,
+}
+
+impl Targets {
+    /// One request, of no file.
+    pub(crate) fn one(spec: TargetSpec) -> Targets {
+        Targets { specs: vec![spec], bodies: Vec::new() }
+    }
 }
 
 /// What is wrong with a line, and what to write instead.
@@ -56,18 +71,18 @@ const HEADER: &str = "write Name: value";
 /// Reads a file of targets. There is at least one in it.
 ///
 /// The error is one line, and names the file and the line.
-pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<TargetSpec>> {
+pub(crate) fn read(path: &Path) -> anyhow::Result<Targets> {
     let file = path.display();
     let text =
         fs::read_to_string(path).map_err(|error| anyhow::anyhow!("cannot read {file}: {error}"))?;
     let targets =
         parse(&text).map_err(|(line, told)| anyhow::anyhow!("{file} line {line}: {told}"))?;
-    anyhow::ensure!(!targets.is_empty(), "{file}: there is no target in it; {REQUEST}");
+    anyhow::ensure!(!targets.specs.is_empty(), "{file}: there is no target in it; {REQUEST}");
     Ok(targets)
 }
 
 /// The targets in a text; or the line that is wrong, and why.
-fn parse(text: &str) -> Result<Vec<TargetSpec>, (usize, String)> {
+fn parse(text: &str) -> Result<Targets, (usize, String)> {
     let text = text.trim_start_matches('\u{feff}');
     let lines = (1..).zip(text.lines().map(str::trim));
     let mut lines = lines.filter(|(_, line)| !line.starts_with('#')).peekable();
@@ -84,7 +99,7 @@ fn parse(text: &str) -> Result<Vec<TargetSpec>, (usize, String)> {
 /// The targets so far, and whether more lines can belong to the last one.
 #[derive(Debug, Default)]
 struct Reader {
-    targets: Vec<TargetSpec>,
+    targets: Targets,
     open: bool,
 }
 
@@ -95,14 +110,15 @@ impl Reader {
             self.open = false;
             return Ok(());
         }
-        match self.targets.last_mut().filter(|_| self.open && !is_request(line)) {
+        match self.targets.specs.last_mut().filter(|_| self.open && !is_request(line)) {
             Some(target) if line.starts_with('@') => {
                 target.body = body(&line[1..])?;
+                self.targets.bodies.push(line[1..].into());
                 self.open = false;
             }
             Some(target) => target.headers.push(header_line(line)?),
             None => {
-                self.targets.push(request(line)?);
+                self.targets.specs.push(request(line)?);
                 self.open = true;
             }
         }
@@ -114,7 +130,7 @@ impl Reader {
         if !line.is_empty() {
             let target: JsonTarget =
                 serde_json::from_str(line).map_err(|error| not_json(&error))?;
-            self.targets.push(target.spec()?);
+            self.targets.specs.push(target.spec()?);
         }
         Ok(())
     }
@@ -267,7 +283,7 @@ mod tests {
             let body = String::from_utf8_lossy(&target.body);
             format!("{} {}{headers} {body}", target.method, target.url)
         };
-        targets.iter().map(|target| one(target).trim_end().to_owned()).collect()
+        targets.specs.iter().map(|target| one(target).trim_end().to_owned()).collect()
     }
 
     #[test]
@@ -374,8 +390,10 @@ mod tests {
         fs::write(&path, b"a\xff\n").unwrap();
         let path = path.display();
         let targets = parse(&format!("PUT http://a/\nX: 1\n@{path}\nGET http://b/\n")).unwrap();
-        assert_eq!(targets[0].body, &b"a\xff\n"[..]);
-        assert_eq!((targets[0].headers.len(), targets[1].body.len()), (1, 0));
+        let specs = &targets.specs;
+        assert_eq!(specs[0].body, &b"a\xff\n"[..]);
+        assert_eq!((specs[0].headers.len(), specs[1].body.len()), (1, 0));
+        assert_eq!(targets.bodies, [folder.path().join("a body.bin")]);
         let (line, told) = parse(&format!("PUT http://a/\n@{path}\nX: 1")).unwrap_err();
         assert!(line == 3 && told.starts_with(r#""X: 1" has no request"#), "{line}: {told}");
     }
@@ -395,7 +413,7 @@ mod tests {
             assert!(told().starts_with(expected) && told().lines().count() == 1, "{}", told());
         }
         fs::write(&path, "GET http://a/").unwrap();
-        assert_eq!(read(&path).unwrap().len(), 1);
+        assert_eq!(read(&path).unwrap().specs.len(), 1);
     }
 
     proptest! {
