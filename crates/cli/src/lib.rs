@@ -44,11 +44,16 @@ use search::args::SearchArgs;
 use std::env;
 use std::io::{self, ErrorKind, Write};
 use std::mem;
+use std::panic;
 use std::process::ExitCode;
+use std::thread;
 
 const FAILED: u8 = 1;
 const REFUSED: u8 = 2;
 const MISSED: u8 = 3;
+
+/// The stack of the program, which is the usual one whatever limit the main thread's has.
+const STACK: usize = 8 << 20;
 
 /// Does what the command line asks for.
 ///
@@ -56,8 +61,20 @@ const MISSED: u8 = 3;
 /// was asked for cannot be done (this is found before anything starts), 3 when the results are not
 /// as `--fail-if` requires, a search has no answer or the account of a fleet does not close, and 130
 /// after an interrupt while a fleet was awaited, or one more than it takes to end the job.
+///
+/// # Panics
+///
+/// As the program does.
 #[must_use]
 pub fn main() -> ExitCode {
+    let program = thread::Builder::new().name("main".to_owned()).stack_size(STACK).spawn(perform);
+    match program {
+        Ok(program) => program.join().unwrap_or_else(|payload| panic::resume_unwind(payload)),
+        Err(error) => failure(FAILED, &anyhow::Error::from(error).context("cannot start")),
+    }
+}
+
+fn perform() -> ExitCode {
     let done = match Cli::read(env::args_os()) {
         Ok(Command::Run(args)) => run(*args),
         Ok(Command::Search(args)) => search(*args),
@@ -68,10 +85,12 @@ pub fn main() -> ExitCode {
         Ok(Command::PrintConfig(config)) => print(&config),
         Err(error) => usage(&error),
     };
-    done.unwrap_or_else(|(status, error)| {
-        let _ = writeln!(io::stderr(), "error: {error:#}");
-        ExitCode::from(status)
-    })
+    done.unwrap_or_else(|(status, error)| failure(status, &error))
+}
+
+fn failure(status: u8, error: &anyhow::Error) -> ExitCode {
+    let _ = writeln!(io::stderr(), "error: {error:#}");
+    ExitCode::from(status)
 }
 
 /// An exit status; for a failure, together with the error to show.

@@ -15,6 +15,7 @@ mod otlp;
 mod plan;
 mod run;
 mod search;
+mod stack;
 mod starved;
 mod steered;
 mod sums;
