@@ -165,7 +165,9 @@ fn results_go_into_a_pipe_and_replace_a_file() {
 fn old_logs_stay_when_a_run_is_refused() {
     let folder = TempDir::new().unwrap();
     let written = ["json", "html", "csv", "hdr"].map(|name| folder.path().join(name));
-    written.iter().for_each(|path| fs::write(path, "old").unwrap());
+    for path in &written {
+        fs::write(path, "old").unwrap();
+    }
     let line = "run --url http://127.0.0.1:1/ --json json --html html --csv csv --hdr hdr";
     assert_eq!(output(&folder, line).status.code(), Some(2));
     let read = |path: &Path| fs::read_to_string(path).unwrap();

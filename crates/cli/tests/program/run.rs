@@ -41,6 +41,13 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
     for (line, told) in [
         ("run --rate 0", "--rate"),
         ("run --rate nan", "--rate"),
+        ("run --rate -5", "'-5' for '--rate <RATE>': a rate cannot be negative: write a positive"),
+        ("--rate -5k/s --requests 1", "'-5k/s' for '--rate <RATE>': a rate cannot be negative"),
+        ("run -c -5", "'-5' for '--connections <COUNT>'"),
+        ("run --duration -5s", "'-5s' for '--duration <TIME>': it must be longer than zero"),
+        ("search --from -5", "'-5' for '--from <RATE>': a rate cannot be negative"),
+        ("plan --rate -0.5/h", "a rate cannot be negative"),
+        ("fleet rate checkout -5/s", "'-5/s' for '<RATE>': a rate cannot be negative"),
         ("run --workers 0", "--connections"),
         ("run --nonsense", "--nonsense"),
         ("nonsense", "nonsense"),
