@@ -3,10 +3,10 @@
 use super::args::RunArgs;
 use super::asked::AskedLoad;
 use super::client::failure::{Failure, Tls};
-use super::client::plan::{self, Plan};
+use super::client::plan::{self, Draft, Plan};
 use super::client::session::Session;
-use super::client::targets::{self, Targets};
 use super::client::tls::Trust;
+use super::client::{proxy, targets};
 use super::control::Door;
 use super::controller::Policy;
 use super::files;
@@ -24,7 +24,7 @@ use crate::target::Target;
 use anyhow::{Context, bail, ensure};
 use core_affinity::CoreId;
 use nanopace::{Nanos, Pacer, Rate, Strictness};
-use nanopace_console::{Output, ResultFile, is_stdout};
+use nanopace_console::{Output, Progress, ResultFile, is_stdout};
 use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -79,11 +79,12 @@ impl Setup {
         let door = Door::open(&args.control)?;
         #[cfg(feature = "otlp")]
         let collector = args.push.collector()?.map(Arc::new);
-        let (target, targets) = what(&args)?;
-        files::spare_bodies(&args, &targets.bodies)?;
-        let url = targets.specs[0].url.to_string();
-        let plan =
-            Arc::new(Plan::new(&targets.specs, &args.client, trust(&args, target.as_ref()))?);
+        let (target, draft) = what(&args)?;
+        let url = draft.url.clone();
+        let plan = Arc::new(draft.complete(trust(&args, target.as_ref()))?);
+        if let Some(told) = proxy::unused(&plan.endpoints) {
+            Progress::of_a_job().add_line(&told);
+        }
         allow_open_files(args.client.connections)?;
         let by = args.client.unix_socket.as_ref();
         let by = by.map_or_else(String::new, |path| format!(" by {}", path.display()));
@@ -200,17 +201,21 @@ impl Setup {
 }
 
 /// The requests that were asked for; or one for an embedded target, which has been started.
-fn what(args: &RunArgs) -> anyhow::Result<(Option<Target>, Targets)> {
+fn what(args: &RunArgs) -> anyhow::Result<(Option<Target>, Draft<'_>)> {
+    let mut draft = Draft::new(&args.client);
     if let Some(path) = &args.targets {
-        return Ok((None, targets::read(path)?));
+        let add = |target| draft.add(&target).map_err(|error| format!("{error:#}"));
+        files::spare_bodies(args, &targets::read(path, add)?)?;
+        return Ok((None, draft));
     }
     if let Some(url) = &args.url {
-        return Ok((None, Targets::one(plan::target_of(url, &args.client)?)));
+        draft.add(&plan::target_of(url, &args.client)?)?;
+        return Ok((None, draft));
     }
     let target =
         Target::start(&args.target.behaviour()).context("cannot start the embedded target")?;
-    let spec = plan::target_of(&target.url(), &args.client)?;
-    Ok((Some(target), Targets::one(spec)))
+    draft.add(&plan::target_of(&target.url(), &args.client)?)?;
+    Ok((Some(target), draft))
 }
 
 fn trust<'a>(args: &'a RunArgs, target: Option<&'a Target>) -> Trust<'a> {
