@@ -11,7 +11,7 @@ use crate::search::args::{self as search_args, SearchArgs};
 use clap::error::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use nanopace_trial::LimitArgs;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,7 +79,7 @@ impl Cli {
     /// names.
     pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Result<Command> {
         let definition = Cli::command();
-        let matches = config::matches(&definition, words.into_iter().collect())?;
+        let matches = config::matches(&definition, with_negatives(words))?;
         if let Some(config) = config::asked_for(&definition, &matches)? {
             return Ok(Command::PrintConfig(without_secret(&config)));
         }
@@ -87,6 +87,7 @@ impl Cli {
         match &mut command {
             Command::Run(args) => {
                 args.settings = config::settings(&definition, &matches);
+                args.config = config::file_of(&matches);
                 args.fleet.gives_load = LOAD.iter().any(|id| config::is_set(&matches, id));
                 if let Some(url) = &args.fleet.fleet {
                     args.settings.insert("fleet".to_owned(), without_password(url).into());
@@ -105,6 +106,32 @@ impl Cli {
     pub(crate) fn into_command(self) -> Command {
         self.command.unwrap_or_else(|| Command::Run(Box::new(self.run)))
     }
+}
+
+/// The words of a command line, where a number below zero belongs to the option before it. So its value
+/// is refused, and not the option that it looks like.
+fn with_negatives(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::new();
+    for word in words {
+        match joined.last_mut().filter(|option| is_negative(&word) && takes_next(option)) {
+            Some(option) => option.extend([OsString::from("="), word]),
+            None => joined.push(word),
+        }
+    }
+    joined
+}
+
+fn is_negative(word: &OsStr) -> bool {
+    let number = word.to_str().and_then(|word| word.strip_prefix('-'));
+    let number = number.map(|number| number.strip_prefix('.').unwrap_or(number));
+    number.is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()))
+}
+
+/// Whether this is an option, and its value no part of it.
+fn takes_next(word: &OsStr) -> bool {
+    let name = word.to_str().map(|word| word.trim_start_matches('-')).unwrap_or_default();
+    let is_option = word.as_encoded_bytes().starts_with(b"-") && !name.is_empty();
+    is_option && !name.contains('=') && !is_negative(word)
 }
 
 /// A configuration, without the password of a fleet's store: that can be in the environment.
@@ -174,6 +201,22 @@ mod tests {
             assert_eq!(args.schedule.rate, Rate::per_second(5_000).ok());
             assert_eq!((args.client.connections, args.duration, args.requests), (16, None, None));
             assert_eq!(args.client.timeout, Duration::from_secs(10));
+        }
+    }
+
+    #[test]
+    fn a_number_below_zero_is_a_value_and_no_option() {
+        for (line, joined) in [
+            ("nanopace --rate -5", "nanopace --rate=-5"),
+            ("nanopace run --rate -5k/s --pin", "nanopace run --rate=-5k/s --pin"),
+            ("nanopace run -c -3 --strictness -.5", "nanopace run -c=-3 --strictness=-.5"),
+            ("nanopace --rate=5 -3 -4", "nanopace --rate=5 -3 -4"),
+            ("nanopace fleet rate x -5", "nanopace fleet rate x -5"),
+            ("nanopace -- -5", "nanopace -- -5"),
+            ("nanopace --csv - -c", "nanopace --csv - -c"),
+        ] {
+            let words = with_negatives(line.split_whitespace().map(OsString::from));
+            assert_eq!(words.join(OsStr::new(" ")), joined);
         }
     }
 

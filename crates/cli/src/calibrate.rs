@@ -21,32 +21,31 @@ use crate::interrupt::Interrupt;
 use anyhow::ensure;
 use args::CalibrateArgs;
 use measure::Bounds;
-use nanopace_console::{Output, Progress, create_file};
+use nanopace_console::{Output, Progress, ResultFile, is_stdout, keep_apart};
 use report::Report;
 use results::Results;
-use std::fs::File;
-use std::io::{self, Write};
-use std::path::Path;
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A calibration that is ready: the files are open.
+/// A calibration that is ready: the files can be written.
 #[derive(Debug)]
 pub(crate) struct Calibration {
     seconds: Duration,
     output: Output,
-    svg: Option<File>,
+    svg: Option<ResultFile>,
     interrupt: Arc<Interrupt>,
 }
 
 impl Calibration {
-    /// Opens the files and listens for signals.
+    /// Finds the files and listens for signals.
     pub(crate) fn new(args: &CalibrateArgs) -> anyhow::Result<Calibration> {
         // The report is there already.
-        let to_stdout = args.svg.as_deref() == Some(Path::new("-"));
+        let to_stdout = args.svg.as_deref().is_some_and(is_stdout);
         ensure!(!to_stdout, "--svg -: the plot needs a file; only --json goes to standard output");
+        keep_apart([("json", args.json.as_deref()), ("svg", args.svg.as_deref())], [])?;
         let output = Output::create(args.json.as_deref())?;
-        let svg = args.svg.as_deref().map(create_file).transpose()?;
+        let svg = args.svg.as_deref().map(ResultFile::create).transpose()?;
         // The measurements look at the interrupt themselves.
         let interrupt = Interrupt::on_signals(1, || ())?;
         Ok(Calibration { seconds: args.seconds, output, svg, interrupt })
@@ -74,8 +73,8 @@ impl Calibration {
     /// Writes the report, the JSON object and the plot.
     pub(crate) fn publish(&self, results: &Results) -> io::Result<()> {
         self.output.write_json(|| object::Object::new(results))?;
-        if let Some(mut svg) = self.svg.as_ref() {
-            svg.write_all(plot::svg(results).map_err(io::Error::other)?.as_bytes())?;
+        if let Some(svg) = &self.svg {
+            svg.write_text(&plot::svg(results).map_err(io::Error::other)?)?;
         }
         self.output.write_text(&Report(results))
     }

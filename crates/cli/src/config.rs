@@ -74,6 +74,11 @@ pub(crate) fn asked_for(command: &Command, matches: &ArgMatches) -> Result<Optio
     }
 }
 
+/// The file that options were read from.
+pub(crate) fn file_of(matches: &ArgMatches) -> Option<PathBuf> {
+    run_matches(matches)?.get_one(CONFIG).cloned()
+}
+
 /// All options of a run that have a value.
 pub(crate) fn settings(command: &Command, matches: &ArgMatches) -> Table {
     run_matches(matches).map_or_else(Table::new, |run| print::settings(options(command), run))

@@ -44,11 +44,16 @@ use search::args::SearchArgs;
 use std::env;
 use std::io::{self, ErrorKind, Write};
 use std::mem;
+use std::panic;
 use std::process::ExitCode;
+use std::thread;
 
 const FAILED: u8 = 1;
 const REFUSED: u8 = 2;
 const MISSED: u8 = 3;
+
+/// The stack of the program, which is the usual one whatever limit the main thread's has.
+const STACK: usize = 8 << 20;
 
 /// Does what the command line asks for.
 ///
@@ -56,8 +61,20 @@ const MISSED: u8 = 3;
 /// was asked for cannot be done (this is found before anything starts), 3 when the results are not
 /// as `--fail-if` requires, a search has no answer or the account of a fleet does not close, and 130
 /// after an interrupt while a fleet was awaited, or one more than it takes to end the job.
+///
+/// # Panics
+///
+/// As the program does.
 #[must_use]
 pub fn main() -> ExitCode {
+    let program = thread::Builder::new().name("main".to_owned()).stack_size(STACK).spawn(perform);
+    match program {
+        Ok(program) => program.join().unwrap_or_else(|payload| panic::resume_unwind(payload)),
+        Err(error) => failure(FAILED, &anyhow::Error::from(error).context("cannot start")),
+    }
+}
+
+fn perform() -> ExitCode {
     let done = match Cli::read(env::args_os()) {
         Ok(Command::Run(args)) => run(*args),
         Ok(Command::Search(args)) => search(*args),
@@ -68,10 +85,12 @@ pub fn main() -> ExitCode {
         Ok(Command::PrintConfig(config)) => print(&config),
         Err(error) => usage(&error),
     };
-    done.unwrap_or_else(|(status, error)| {
-        let _ = writeln!(io::stderr(), "error: {error:#}");
-        ExitCode::from(status)
-    })
+    done.unwrap_or_else(|(status, error)| failure(status, &error))
+}
+
+fn failure(status: u8, error: &anyhow::Error) -> ExitCode {
+    let _ = writeln!(io::stderr(), "error: {error:#}");
+    ExitCode::from(status)
 }
 
 /// An exit status; for a failure, together with the error to show.
@@ -81,15 +100,17 @@ type Done = Result<ExitCode, (u8, anyhow::Error)>;
 /// one line, or of three about a shape.
 fn usage(error: &clap::Error) -> Done {
     if !error.use_stderr() {
-        return quietly(error.print())
-            .map(|()| ExitCode::SUCCESS)
-            .map_err(|error| (FAILED, error.into()));
+        return match error.print() {
+            // Who closes the pipe has read enough of this page.
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err((FAILED, error.into())),
+            _ => Ok(ExitCode::SUCCESS),
+        };
     }
     Err((REFUSED, anyhow::Error::msg(refusal::text(error))))
 }
 
 fn print(text: &str) -> Done {
-    quietly(io::stdout().write_all(text.as_bytes())).map_err(|error| (FAILED, error.into()))?;
+    io::stdout().write_all(text.as_bytes()).map_err(|error| (FAILED, error.into()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -100,7 +121,7 @@ fn run(args: RunArgs) -> Done {
     let ran = run::run(&setup, logs).map_err(|error| (status(&error), error))?;
     let Some((ran, member)) = ran else { return Ok(ExitCode::from(interrupt::INTERRUPTED)) };
     let (written, finished) = publish(&setup, &ran, member);
-    quietly(written).map_err(|error| (FAILED, error.into()))?;
+    written.map_err(|error| (FAILED, error.into()))?;
     ran.logged.map_err(|error| (FAILED, error))?;
     let whole = finished.map_err(|error| (FAILED, error))?;
     let closes = whole.is_none_or(|whole| whole.account.closes());
@@ -111,23 +132,23 @@ fn run(args: RunArgs) -> Done {
 fn search(args: SearchArgs) -> Done {
     let mut job = Job::new(args).map_err(|error| (REFUSED, error))?;
     let results = job.run().map_err(|error| (FAILED, error))?;
-    let written = job.publish(&results).into_iter().try_for_each(quietly);
+    let written = job.publish(&results).into_iter().collect::<io::Result<()>>();
     written.map_err(|error| (FAILED, error.into()))?;
     Ok(if results.is_answer() { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
 
 fn plan(args: &PlanArgs) -> Done {
-    let mut plan = Plan::new(args).map_err(|error| (REFUSED, error))?;
+    let plan = Plan::new(args).map_err(|error| (REFUSED, error))?;
     // What one place does not take, the others still get.
     let written = [plan.show(), plan.draw(), plan.list()];
-    let written = written.into_iter().try_for_each(quietly);
+    let written = written.into_iter().collect::<io::Result<()>>();
     written.map(|()| ExitCode::SUCCESS).map_err(|error| (FAILED, error.into()))
 }
 
 fn calibrate(args: &CalibrateArgs) -> Done {
     let calibration = Calibration::new(args).map_err(|error| (REFUSED, error))?;
     let results = calibration.run();
-    quietly(calibration.publish(&results)).map_err(|error| (FAILED, error.into()))?;
+    calibration.publish(&results).map_err(|error| (FAILED, error.into()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -136,15 +157,13 @@ fn limit(args: LimitArgs) -> Done {
     match nanopace_trial::run(args, interrupt.flag()) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(nanopace_trial::Error::Input(error)) => Err((REFUSED, error)),
-        Err(nanopace_trial::Error::Output(error)) => {
-            quietly(Err(error)).map(|()| ExitCode::SUCCESS).map_err(|error| (FAILED, error.into()))
-        }
+        Err(nanopace_trial::Error::Output(error)) => Err((FAILED, error.into())),
     }
 }
 
 fn fleet(command: &FleetCommand) -> Done {
     let (written, is_well) = fleet::perform(command).map_err(|error| (REFUSED, error))?;
-    quietly(written).map_err(|error| (FAILED, error.into()))?;
+    written.map_err(|error| (FAILED, error.into()))?;
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
 
@@ -176,18 +195,10 @@ fn written(
     text: io::Result<()>,
     whole: Option<&Whole>,
 ) -> io::Result<()> {
-    let page = setup.html.as_ref().map(|mut file| file.write_all(page::html(summary).as_bytes()));
+    let page = setup.html.as_ref().map(|file| file.write_text(&page::html(summary)));
     let json = setup.output.write_json(|| json::Object::new(summary, whole));
-    quietly(page.unwrap_or(Ok(())))
+    page.unwrap_or(Ok(()))
         .map_err(|error| io::Error::other(format!("cannot write --html: {error}")))?;
-    quietly(json).map_err(|error| io::Error::other(format!("cannot write --json: {error}")))?;
-    quietly(text).map_err(|error| io::Error::other(format!("cannot write the report: {error}")))
-}
-
-/// A reader that closes the pipe has seen enough. This is not an error.
-fn quietly(written: io::Result<()>) -> io::Result<()> {
-    match written {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written,
-    }
+    json.map_err(|error| io::Error::other(format!("cannot write --json: {error}")))?;
+    text.map_err(|error| io::Error::other(format!("cannot write the report: {error}")))
 }

@@ -7,7 +7,7 @@ pub(crate) mod client;
 mod control;
 mod controller;
 pub(crate) mod criteria;
-mod files;
+pub(crate) mod files;
 mod headline;
 mod invitation;
 mod keyboard;

@@ -26,17 +26,16 @@ use args::SearchArgs;
 use judge::{Measured, Promise};
 use method::{Bounds, Search, Step};
 use nanopace_console::chart as console;
-use nanopace_console::{Progress, create_file, human};
+use nanopace_console::{Progress, ResultFile, human};
 use report::{Line, Report};
 use results::{End, Results};
-use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::watch;
 
-/// A search that is ready: the target answers, and the files are open.
+/// A search that is ready: the target answers, and the files can be written.
 pub(crate) struct Job {
     setup: Setup,
     promise: Promise,
@@ -44,15 +43,15 @@ pub(crate) struct Job {
     /// How long a step is at least.
     least: Duration,
     longest: Duration,
-    svg: Option<File>,
+    svg: Option<ResultFile>,
     interrupt: Arc<Interrupt>,
     sender: Sender<Message>,
     messages: Receiver<Message>,
 }
 
 impl Job {
-    /// Opens the files, starts the embedded target, and sends one request to see whether it is
-    /// answered.
+    /// Starts the embedded target, sends one request to see whether it is answered, and finds the
+    /// files.
     pub(crate) fn new(args: SearchArgs) -> anyhow::Result<Job> {
         args.check()?;
         let bounds = Bounds {
@@ -72,7 +71,7 @@ impl Job {
         );
         let (least, svg) = (args.step, args.svg.clone());
         let setup = Setup::new(args.into_run()?)?;
-        let svg = svg.as_deref().map(create_file).transpose()?;
+        let svg = svg.as_deref().map(ResultFile::create).transpose()?;
         let (sender, messages) = mpsc::channel();
         let stop = sender.clone();
         // The receiver is gone only when the search has ended.
@@ -157,9 +156,9 @@ impl Job {
     pub(crate) fn publish(&self, results: &Results) -> [io::Result<()>; 3] {
         let promise = &self.promise;
         let json = self.setup.output.write_json(|| object::Object::new(results, promise));
-        let drawn = self.svg.as_ref().map_or(Ok(()), |mut svg| {
+        let drawn = self.svg.as_ref().map_or(Ok(()), |svg| {
             let picture = plot::svg(results, promise).map_err(io::Error::other)?;
-            svg.write_all(picture.as_bytes())
+            svg.write_text(&picture)
         });
         let width = console::width(io::stdout().is_terminal());
         [json, drawn, self.setup.output.write_text(&Report { results, promise, width })]

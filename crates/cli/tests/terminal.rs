@@ -130,6 +130,8 @@ fn a_shell_can_suspend_and_continue_it() {
     shell.send("q").unwrap();
     shell.flush().unwrap();
     shell.exp_string("verdict").unwrap();
+    // Until the program is gone, it reads what is typed.
+    shell.exp_regex(r"bash-[0-9.]+[$#] ").unwrap();
     shell.send_line("exit").unwrap();
     shell.exp_eof().unwrap();
 }

@@ -20,13 +20,15 @@ pub fn hz(hz: f64) -> String {
     if (1e-4..10.0).contains(&hz) { format!("{hz:.4}/s") } else { format!("{hz:.1}/s") }
 }
 
-/// A rate per second to three digits: `33.3k/s`.
+/// A rate per second to three digits: `33.3k/s`. It has at most nine characters.
 #[must_use]
 pub fn short_hz(hz: f64) -> String {
     match hz {
         ..1e3 => three_digits(hz) + "/s",
         ..1e6 => three_digits(hz / 1e3) + "k/s",
-        _ => three_digits(hz / 1e6) + "M/s",
+        ..1e9 => three_digits(hz / 1e6) + "M/s",
+        ..1e12 => three_digits(hz / 1e9) + "G/s",
+        _ => format!("{hz:.2e}/s"),
     }
 }
 
@@ -56,6 +58,7 @@ pub fn float(count: u64) -> f64 {
 /// What is wrong with the text.
 pub fn positive_duration(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
+        Err(_) if text.starts_with('-') => Err("it must be longer than zero".to_owned()),
         Ok(Duration::ZERO) => Err("it must be longer than zero".to_owned()),
         Ok(duration) => Ok(duration),
         Err(error) => Err(error.to_string()),
@@ -87,10 +90,20 @@ mod tests {
 
     #[test]
     fn short_rates_have_three_digits() {
-        for (hz, text) in
-            [(0.5, "0.50/s"), (250.0, "250/s"), (33_333.3, "33.3k/s"), (5e6, "5.00M/s")]
-        {
+        for (hz, text) in [
+            (0.5, "0.50/s"),
+            (250.0, "250/s"),
+            (33_333.3, "33.3k/s"),
+            (5e6, "5.00M/s"),
+            (2e10, "20.0G/s"),
+            (4e15, "4.00e15/s"),
+        ] {
             assert_eq!(short_hz(hz), text);
+        }
+        // As many starts as can be counted, in a nanosecond.
+        for power in -60..94 {
+            let text = short_hz(2.0_f64.powi(power) * 0.999_999);
+            assert!(text.len() <= 9, "{text}");
         }
     }
 

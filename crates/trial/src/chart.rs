@@ -9,7 +9,7 @@ use std::fmt::{self, Display, Formatter};
 
 const ROWS: u64 = 10;
 /// The width of the rates at the left.
-const LABEL: usize = 8;
+const LABEL: usize = 9;
 /// The heights of a row that are round, as parts of the limit and within a factor of ten.
 const ROUND: [f64; 4] = [1.0, 2.0, 5.0, 10.0];
 const REJECTED: char = '░';
@@ -115,18 +115,18 @@ mod tests {
         assert_eq!(
             lines[1..],
             [
-                "  20.0/s│      ",
-                "        │      ",
-                "        │    ░░",
-                "        │    ░░",
-                "        │    ░░",
-                "  10.0/s┼  ████",
-                "        │  ████",
-                "        │▄▄████",
-                "        │██████",
-                "        │██████",
-                "        └──────",
-                "         0s3.00s",
+                "   20.0/s│      ",
+                "         │      ",
+                "         │    ░░",
+                "         │    ░░",
+                "         │    ░░",
+                "   10.0/s┼  ████",
+                "         │  ████",
+                "         │▄▄████",
+                "         │██████",
+                "         │██████",
+                "         └──────",
+                "          0s3.00s",
             ]
         );
     }

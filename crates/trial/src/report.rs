@@ -141,7 +141,7 @@ impl Report<'_> {
     /// The rate over time of the requests, and of what each limiter admitted, one line each.
     fn lines(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let results = self.results;
-        let columns = Columns::of(results, self.width - NAME - 2);
+        let columns = Columns::of(results, self.width.saturating_sub(NAME + 2).max(1));
         let asked = columns.rates(&results.asked);
         let top = asked.iter().copied().fold(0.0, f64::max);
         let each = times::short(columns.width());

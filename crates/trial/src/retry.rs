@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// A trial that is ready: the files are open, and every limiter can be made.
+/// A trial that is ready: the file can be written, and every limiter can be made.
 pub(crate) struct Retries {
     caller: Caller,
     chosen: Chosen,
@@ -27,7 +27,7 @@ pub(crate) struct Retries {
 }
 
 impl Retries {
-    /// Opens the file and makes each limiter once. When `interrupted` is set, the trial will end
+    /// Finds the file and makes each limiter once. When `interrupted` is set, the trial will end
     /// early and report what it has.
     pub(crate) fn new(
         args: &LimitArgs,

@@ -15,10 +15,9 @@ use crate::times::{self, seconds};
 use crate::watch::Watch;
 use anyhow::{Context, anyhow, ensure};
 use nanopace::Nanos;
-use nanopace_console::{Output, chart, create_file};
+use nanopace_console::{Output, ResultFile, chart, is_stdout, keep_apart};
 use nanopace_limits::Rejected;
-use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -29,24 +28,25 @@ enum Source {
     Load(Load),
 }
 
-/// A trial that is ready: the files are open, and every limiter can be made.
+/// A trial that is ready: the files can be written, and every limiter can be made.
 pub(crate) struct Trial {
     args: LimitArgs,
     chosen: Chosen,
     source: Source,
     watch: Watch,
     output: Output,
-    svg: Option<File>,
+    svg: Option<ResultFile>,
 }
 
 impl Trial {
-    /// Opens the files and makes each limiter once. When `interrupted` is set, the trial will end
+    /// Finds the files and makes each limiter once. When `interrupted` is set, the trial will end
     /// early and report what it has.
     pub(crate) fn new(args: LimitArgs, interrupted: Arc<AtomicBool>) -> anyhow::Result<Trial> {
         check_options(&args)?;
         let chosen = Chosen::by(&args)?;
+        keep_apart_files(&args)?;
         let output = Output::create(args.json.as_deref())?;
-        let svg = args.svg.as_deref().map(create_file).transpose()?;
+        let svg = args.svg.as_deref().map(ResultFile::create).transpose()?;
         let source = source(&args, &interrupted)?;
         Ok(Trial { args, chosen, source, watch: Watch::new(interrupted), output, svg })
     }
@@ -136,17 +136,24 @@ impl Trial {
 
     fn publish(&self, results: &Results) -> io::Result<()> {
         self.output.write_json(|| json::Object::new(results))?;
-        if let Some(mut svg) = self.svg.as_ref() {
-            svg.write_all(plot::svg(results).map_err(io::Error::other)?.as_bytes())?;
+        if let Some(svg) = &self.svg {
+            svg.write_text(&plot::svg(results).map_err(io::Error::other)?)?;
         }
         let width = chart::width(io::stdout().is_terminal());
         self.output.write_text(&Report { results, compare: self.args.compare, width })
     }
 }
 
+/// Refuses two outputs that are one file, and one that is read.
+fn keep_apart_files(args: &LimitArgs) -> anyhow::Result<()> {
+    let outputs = [("json", args.json.as_deref()), ("svg", args.svg.as_deref())];
+    let input = (!is_generated(args)).then_some(("standard input", Path::new("/dev/stdin")));
+    keep_apart(outputs, input)
+}
+
 /// Refuses options that would change nothing: they are mistakes.
 fn check_options(args: &LimitArgs) -> anyhow::Result<()> {
-    let is_svg_to_stdout = args.svg.as_deref() == Some(Path::new("-"));
+    let is_svg_to_stdout = args.svg.as_deref().is_some_and(is_stdout);
     ensure!(
         args.requests.is_none(),
         "--requests is for a caller that asks again: add --retry 10ms, or generate a load with --phases"

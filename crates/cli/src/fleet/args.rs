@@ -41,6 +41,7 @@ pub(crate) enum FleetCommand {
         #[command(flatten)]
         run: RunAt,
         /// As in 20k/s, 300/min or 5000
+        #[arg(allow_hyphen_values = true)]
         rate: Rate,
     },
     /// Change the load of the whole fleet, to a shape from its beginning

@@ -13,7 +13,7 @@ use super::whole::AccountText;
 use crate::interrupt::Interrupt;
 use anyhow::{Context, ensure};
 use chart::Chart;
-use nanopace_console::{chart as console, create_file};
+use nanopace_console::{ResultFile, chart as console};
 use nanopace_fleet::{Account, Control, FleetError};
 use nanopace_services::{Engine, Server};
 use node::NODES;
@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Shows it. Whether the account closes.
 pub(crate) fn perform(args: &DemoArgs) -> anyhow::Result<(io::Result<()>, bool)> {
-    let svg = args.svg.as_deref().map(create_file).transpose()?;
+    let svg = args.svg.as_deref().map(ResultFile::create).transpose()?;
     let engine = Engine::ALL.into_iter().find(|engine| engine.is_installed());
     let engine = engine.with_context(|| {
         let ways = Engine::ALL.map(|it| format!("{} ({})", it.program(), it.how_to_install()));
@@ -68,9 +68,9 @@ pub(crate) fn perform(args: &DemoArgs) -> anyhow::Result<(io::Result<()>, bool)>
     let account = control.account().map_err(told)?;
     let text = report(args, engine, &record, &account);
     let written = io::stdout().write_all(text.as_bytes());
-    let drawn = svg.map_or(Ok(()), |mut svg| {
+    let drawn = svg.map_or(Ok(()), |svg| {
         let picture = plot::svg(&record, &account, args.rate.as_hz()).map_err(io::Error::other)?;
-        svg.write_all(picture.as_bytes())
+        svg.write_text(&picture)
     });
     Ok((written.and(drawn), account.closes()))
 }

@@ -87,6 +87,14 @@ pub(crate) struct RunArgs {
     #[arg(skip)]
     pub(crate) settings: Table,
 
+    /// Where a search draws its picture.
+    #[arg(skip)]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// The file that options were read from.
+    #[arg(skip)]
+    pub(crate) config: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) client: ClientArgs,
 

@@ -10,6 +10,8 @@ mod deadline;
 pub(crate) mod endpoint;
 pub(crate) mod failure;
 pub(crate) mod plan;
+pub(crate) mod proxy;
+mod requests;
 pub(crate) mod session;
 mod stream;
 pub(crate) mod targets;

@@ -3,13 +3,13 @@
 use super::args::RunArgs;
 use super::asked::AskedLoad;
 use super::client::failure::{Failure, Tls};
-use super::client::plan::{self, Plan};
+use super::client::plan::{self, Draft, Plan};
 use super::client::session::Session;
-use super::client::targets::{self, TargetSpec};
 use super::client::tls::Trust;
+use super::client::{proxy, targets};
 use super::control::Door;
 use super::controller::Policy;
-use super::files::{Files, is_stdout};
+use super::files;
 use super::headline::Headline;
 use super::invitation::Invitation;
 use super::load::span::RunLength;
@@ -24,8 +24,7 @@ use crate::target::Target;
 use anyhow::{Context, bail, ensure};
 use core_affinity::CoreId;
 use nanopace::{Nanos, Pacer, Rate, Strictness};
-use nanopace_console::{Output, create_file};
-use std::fs::File;
+use nanopace_console::{Output, Progress, ResultFile, is_stdout};
 use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -59,20 +58,19 @@ pub(crate) struct Setup {
     pub(crate) collector: Option<Arc<Collector>>,
     /// Where the results go.
     pub(crate) output: Output,
-    /// The open file for the page.
-    pub(crate) html: Option<File>,
-    /// The logs, whose files are open.
+    /// Where the page goes.
+    pub(crate) html: Option<ResultFile>,
+    /// The logs, ready to begin.
     pub(crate) logs: Logs,
 }
 
 impl Setup {
-    /// Opens the files, starts the embedded target, and sends one request to see whether it is
-    /// answered.
+    /// Starts the embedded target, sends one request to see whether it is answered, and opens the
+    /// files. What is in them stays.
     pub(crate) fn new(args: RunArgs) -> anyhow::Result<Setup> {
-        let files = Files::new(&args)?;
+        files::check(&args)?;
         let invitation = Invitation::new(&args, DEFAULT_DURATION)?;
         let first = args.schedule.starts()?.next().context("this load has no requests")?;
-        files.spare_inputs(&args)?;
         let end = args.schedule.end()?.unwrap_or(Duration::MAX);
         ensure!(args.warmup < end, "--warmup: the load is over before anything is recorded");
         // How long it takes to start the last request of a recording is not known yet.
@@ -81,16 +79,20 @@ impl Setup {
         let door = Door::open(&args.control)?;
         #[cfg(feature = "otlp")]
         let collector = args.push.collector()?.map(Arc::new);
-        let (target, specs) = what(&args)?;
-        let url = specs[0].url.to_string();
-        let plan = Arc::new(Plan::new(&specs, &args.client, trust(&args, target.as_ref()))?);
+        let (target, draft) = what(&args)?;
+        let url = draft.url.clone();
+        let plan = Arc::new(draft.complete(trust(&args, target.as_ref()))?);
+        if let Some(told) = proxy::unused(&plan.endpoints) {
+            Progress::of_a_job().add_line(&told);
+        }
         allow_open_files(args.client.connections)?;
         let by = args.client.unix_socket.as_ref();
         let by = by.map_or_else(String::new, |path| format!(" by {}", path.display()));
         probe(&plan).with_context(|| format!("no answer from {url}{by}"))?;
         // Only now: a run that can't be made leaves the results of the last one alone.
-        let output = Output::create(args.json.as_deref())?.beside(is_stdout(args.csv.as_deref()));
-        let html = args.html.as_deref().map(create_file).transpose()?;
+        let csv_on_stdout = args.csv.as_deref().is_some_and(is_stdout);
+        let output = Output::create(args.json.as_deref())?.beside(csv_on_stdout);
+        let html = args.html.as_deref().map(ResultFile::create).transpose()?;
         let csv = args.csv.as_deref().map(CsvLog::create).transpose()?;
         let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
         let logs = Logs::new(hdr, csv, args.warmup);
@@ -199,17 +201,21 @@ impl Setup {
 }
 
 /// The requests that were asked for; or one for an embedded target, which has been started.
-fn what(args: &RunArgs) -> anyhow::Result<(Option<Target>, Vec<TargetSpec>)> {
+fn what(args: &RunArgs) -> anyhow::Result<(Option<Target>, Draft<'_>)> {
+    let mut draft = Draft::new(&args.client);
     if let Some(path) = &args.targets {
-        return Ok((None, targets::read(path)?));
+        let add = |target| draft.add(&target).map_err(|error| format!("{error:#}"));
+        files::spare_bodies(args, &targets::read(path, add)?)?;
+        return Ok((None, draft));
     }
     if let Some(url) = &args.url {
-        return Ok((None, vec![plan::target_of(url, &args.client)?]));
+        draft.add(&plan::target_of(url, &args.client)?)?;
+        return Ok((None, draft));
     }
     let target =
         Target::start(&args.target.behaviour()).context("cannot start the embedded target")?;
-    let spec = plan::target_of(&target.url(), &args.client)?;
-    Ok((Some(target), vec![spec]))
+    draft.add(&plan::target_of(&target.url(), &args.client)?)?;
+    Ok((Some(target), draft))
 }
 
 fn trust<'a>(args: &'a RunArgs, target: Option<&'a Target>) -> Trust<'a> {

@@ -2,12 +2,11 @@
 
 use super::arrivals::ArrivalProcess;
 use super::table::WrittenShape;
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use clap::builder::ArgPredicate;
 use clap::{ArgGroup, Args};
 use nanopace::{Arrivals, Pacer, PacerBuilder, Rate, Shape, Shard};
 use nanopace_console::human;
-use same_file::is_same_file;
 use std::path::Path;
 use std::time::Duration;
 
@@ -77,19 +76,11 @@ impl ScheduleArgs {
         Ok(self.shape()?.duration())
     }
 
-    /// Refuses to write what an option asks for to a file that the load is read from.
-    pub(crate) fn spare(&self, option: &str, output: Option<&Path>) -> anyhow::Result<()> {
-        let Some(output) = output.filter(|&file| file != Path::new("-")) else { return Ok(()) };
+    /// The files that the load is read from, each with its option.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let table = self.shape.as_ref().and_then(WrittenShape::file);
-        let mut inputs = self.arrivals.file().into_iter().chain(table);
-        // A file that is not there yet is no other's.
-        let is_input = inputs.any(|input| is_same_file(input, output).unwrap_or(false));
-        let output = output.display();
-        ensure!(
-            !is_input,
-            "--{option} {output}: the load is read from this file: write to another"
-        );
-        Ok(())
+        let files = [("--shape", table), ("--arrivals", self.arrivals.file())];
+        files.into_iter().filter_map(|(option, file)| Some((option, file?)))
     }
 
     /// The arrival process; its recording, if it is one, has been read and is sound.

@@ -53,14 +53,24 @@ fn file(text: &str) -> Option<(&str, Between)> {
 fn read(file: &str, between: Between) -> anyhow::Result<Shape> {
     ensure!(!file.is_empty(), "a table needs a file: write table:FILE or steps:FILE");
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
-    let lines = text.lines().enumerate().filter(|(_, line)| !is_comment(line));
+    let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
+    let mut lines = lines.filter(|(_, line)| !is_comment(line)).peekable();
+    let heading = lines.next_if(|(_, line)| is_heading(line));
+    let first = lines.peek().map(|(number, _)| *number);
     let points: anyhow::Result<Vec<_>> = lines
-        .filter(|(index, line)| {
-            *index > 0 || line.starts_with(|first: char| first.is_ascii_digit())
-        })
-        .map(|(index, line)| point(line).with_context(|| format!("{file}: line {}", index + 1)))
+        .map(|(number, line)| point(line).with_context(|| format!("{file}: line {number}")))
         .collect();
-    Shape::table(&points?, between).with_context(|| file.to_owned())
+    let points = points?;
+    Shape::table(&points, between).with_context(|| match (heading, first) {
+        (_, Some(number)) if !points[0].0.is_zero() => format!("{file}: line {number}"),
+        (Some((number, line)), _) => format!("{file}: line {number}, `{line}`, is a heading"),
+        _ => file.to_owned(),
+    })
+}
+
+/// Whether the first line names what follows: it has no number.
+fn is_heading(line: &str) -> bool {
+    !line.contains(|char: char| char.is_ascii_digit())
 }
 
 fn is_comment(line: &str) -> bool {

@@ -9,8 +9,8 @@ use anyhow::ensure;
 use clap::{Args, Parser};
 use nanopace::Rate;
 use nanopace_console::human::positive_duration;
-use same_file::is_same_file;
-use std::path::{Path, PathBuf};
+use nanopace_console::is_stdout;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What `--help` shows below the options.
@@ -131,18 +131,11 @@ impl SearchArgs {
         ensure!(min <= from, "--min is above --from: write a lower --min, or a higher --from");
         let max = self.max.map_or(f64::INFINITY, Rate::as_hz);
         ensure!(from <= max, "--from is above --max: write a lower --from, or a higher --max");
-        let to_stdout = self.svg.as_deref() == Some(Path::new("-"));
+        let to_stdout = self.svg.as_deref().is_some_and(is_stdout);
         ensure!(
             !to_stdout,
             "--svg -: the picture needs a file; only --json goes to standard output"
         );
-        ensure!(
-            self.svg.is_none() || self.svg != self.json,
-            "--json and --svg have the same file: give each its own"
-        );
-        for (option, file) in [("json", &self.json), ("svg", &self.svg)] {
-            self.spare(option, file.as_deref())?;
-        }
         Ok(())
     }
 
@@ -150,20 +143,6 @@ impl SearchArgs {
     pub(crate) fn min_hz(&self) -> f64 {
         let from = self.from.as_hz();
         self.min.map_or((from / 10.0).max(LOWEST).min(from), Rate::as_hz)
-    }
-
-    /// Refuses to write to a file that is read.
-    fn spare(&self, option: &str, output: Option<&Path>) -> anyhow::Result<()> {
-        let inputs = [&self.targets, &self.client.body_file, &self.client.cacert];
-        let Some(output) = output else { return Ok(()) };
-        // A file that is not there yet is no other's.
-        let is_input = |input: &PathBuf| is_same_file(input, output).unwrap_or(false);
-        let output = output.display();
-        ensure!(
-            !inputs.into_iter().flatten().any(is_input),
-            "--{option} {output}: this file is read: write to another"
-        );
-        Ok(())
     }
 
     /// The options of the runs that are the steps, but for their rate and length.
@@ -180,6 +159,7 @@ impl SearchArgs {
         run.target = self.target;
         run.client = self.client;
         run.json = self.json;
+        run.svg = self.svg;
         Ok(run)
     }
 }
@@ -220,6 +200,7 @@ fn process(text: &str) -> Result<ArrivalProcess, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::files;
 
     #[derive(Debug, Parser)]
     #[command(no_binary_name = true)]
@@ -231,6 +212,8 @@ mod tests {
     fn read(options: &[&str]) -> Result<SearchArgs, String> {
         let line = Line::try_parse_from(options).map_err(|error| error.to_string())?;
         line.search.check().map_err(|error| error.to_string())?;
+        let run = Line::try_parse_from(options).unwrap().search.into_run().unwrap();
+        files::check(&run).map_err(|error| error.to_string())?;
         Ok(line.search)
     }
 
@@ -260,8 +243,9 @@ mod tests {
             (&["--max", "50"], "write a lower --from"),
             (&["--svg", "-"], "needs a file"),
             (&["--svg", "x", "--json", "x"], "same file"),
-            (&["--svg", "Cargo.toml", "--body-file", "Cargo.toml"], "--svg Cargo.toml: this file"),
-            (&["--json", "./Cargo.toml", "--cacert", "Cargo.toml"], "--json ./Cargo.toml: this"),
+            (&["--svg", "x", "--json", "../cli/x"], "same file"),
+            (&["--svg", "Cargo.toml", "--body-file", "Cargo.toml"], "--body-file reads this file"),
+            (&["--json", "./Cargo.toml", "--cacert", "Cargo.toml"], "--cacert reads this file"),
             (&["--max-steps", "0"], "--max-steps"),
             (&["--step", "0s"], "longer than zero"),
             (&["--from", "0"], "--from"),

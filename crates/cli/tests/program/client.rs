@@ -228,3 +228,44 @@ fn a_server_that_closes_idle_connections_costs_no_failure() {
     assert_eq!((&results["completed"], &results["failed"]), (&8.into(), &0.into()), "{results}");
     assert_eq!(results["set_up_time_ns"]["count"], 8, "{results}");
 }
+
+/// A run that sends requests to `host`, which is on this machine, with an environment that names
+/// proxies; what it says on standard error.
+fn told_with(host: &str, environment: &[(&str, &str)]) -> String {
+    let (url, _requests) = server();
+    let port = url.trim_end_matches('/').rsplit(':').next().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    let resolve = format!("{host}:{port}:127.0.0.1");
+    command.args(["run", "--requests", "3", "--url", &format!("http://{host}:{port}/")]);
+    command.args(["--resolve", &resolve]).stdin(Stdio::null());
+    for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {
+        command.env_remove(name).env_remove(name.to_uppercase());
+    }
+    let output = command.envs(environment.iter().copied()).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{told}");
+    told
+}
+
+#[test]
+fn a_proxy_of_the_environment_is_not_used_and_told_once() {
+    const PROXY: &str = "http://user:secret@127.0.0.1:1/";
+    for (host, name, is_told) in [
+        ("example.test", "HTTP_PROXY", true),
+        ("example.test", "http_proxy", true),
+        ("example.test", "ALL_PROXY", true),
+        ("example.test", "HTTPS_PROXY", false),
+        ("localhost", "HTTP_PROXY", false),
+        ("127.0.0.1", "ALL_PROXY", false),
+    ] {
+        let told = told_with(host, &[(name, PROXY)]);
+        let line = format!("{name} is not used: requests go to {host} itself");
+        assert_eq!(told.matches(&line).count(), usize::from(is_told), "{host} {name}: {told}");
+        assert!(!told.contains("secret"), "{told}");
+    }
+    for spared in ["example.test", "test", "other,.example.test", "*"] {
+        let told = told_with("example.test", &[("HTTP_PROXY", PROXY), ("NO_PROXY", spared)]);
+        assert!(!told.contains("is not used"), "{spared}: {told}");
+    }
+    assert!(!told_with("example.test", &[("HTTP_PROXY", "")]).contains("is not used"));
+}

@@ -433,13 +433,14 @@ fn help_teaches_with_examples() {
 }
 
 #[test]
-fn a_closed_pipe_ends_it_quietly() {
+fn a_closed_pipe_ends_it_and_is_an_error() {
     let mut child = start("--phases 100000 --phase-duration 60s --decisions");
     let mut decisions = BufReader::new(child.stdout.take().unwrap());
     decisions.read_line(&mut String::new()).unwrap();
     drop(decisions);
     let output = child.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && told.starts_with("error: Broken pipe"), "{told}");
 }
 
 #[cfg(unix)]

@@ -165,7 +165,7 @@ fn what_a_load_is_read_from_is_not_written_to() {
         let output = output(&line);
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
-        assert!(stderr.contains("the load is read from this file"), "{line}: {stderr}");
+        assert!(stderr.contains(" reads this file: write to another"), "{line}: {stderr}");
     }
     assert_eq!(
         (fs::read_to_string(starts).unwrap(), fs::read_to_string(table).unwrap()),

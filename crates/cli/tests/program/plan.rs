@@ -321,7 +321,54 @@ fn the_example_of_the_manual_is_right() {
 }
 
 #[test]
-fn a_closed_pipe_ends_it_quietly() {
+fn a_table_names_its_line_that_is_wrong() {
+    let folder = TempDir::new().unwrap();
+    let table = folder.path().join("table");
+    for (text, told) in [
+        ("x,100/s\n5,100/s\n", "line 1: `x` is no time"),
+        ("O,100/s\n5,100/s\n6,1/s\n", "line 1: `O` is no time"),
+        (
+            "# rates\n\n 5s,100/s\n6,1/s\n",
+            "line 3: a table has two points or more, and the first one",
+        ),
+        ("time,rate\n0,100/s\n", "line 1, `time,rate`, is a heading: a table has two points"),
+        ("-1,100/s\n5,100/s\n", "line 1: `-1` is no time"),
+        ("0,fast\n5,100/s\n", "line 1: `fast`"),
+    ] {
+        fs::write(&table, text).unwrap();
+        let output = output(&format!("--shape table:{}", table.display()));
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && stderr.contains(told), "{text:?}: {stderr}");
+    }
+    // A blank, or the mark of Unicode, before the first moment.
+    for text in ["\u{feff}0,4/s\n1,4/s\n", " 0,4/s\n1,4/s\n", "\u{feff}time,rate\n0,4/s\n1,4/s\n"] {
+        fs::write(&table, text).unwrap();
+        let starts = report(&format!("--shape table:{} --csv -", table.display()));
+        assert_eq!(starts.lines().count(), 5, "{text:?}: {starts}");
+    }
+}
+
+#[test]
+fn no_line_of_a_chart_is_wider_than_a_terminal() {
+    let folder = TempDir::new().unwrap();
+    let (starts, asked) = (folder.path().join("starts"), folder.path().join("asked"));
+    fs::write(&starts, "0\n".repeat(100_000)).unwrap();
+    let plan = report(&format!("--arrivals replay:{}", starts.display()));
+    fs::write(&asked, "0ns\n".repeat(100_000)).unwrap();
+    let limit = Command::new(env!("CARGO_BIN_EXE_nanopace"))
+        .args(["limit", "--limit", "1000/1us"])
+        .stdin(fs::File::open(asked).unwrap())
+        .output()
+        .unwrap();
+    for chart in [plan, String::from_utf8(limit.stdout).unwrap()] {
+        let lines: Vec<_> = chart.lines().filter(|line| line.contains(['│', '┼', '└'])).collect();
+        assert!(lines.len() > 10, "{chart}");
+        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{chart}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_ends_it_and_is_an_error() {
     let mut child = plan("--rate 10M/s --duration 1h --csv -")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -332,8 +379,8 @@ fn a_closed_pipe_ends_it_quietly() {
     drop(starts);
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
-    assert!(!stderr.contains("error"), "{stderr}");
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("error: ") && stderr.contains("Broken pipe"), "{stderr}");
 }
 
 #[cfg(unix)]

@@ -41,6 +41,13 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
     for (line, told) in [
         ("run --rate 0", "--rate"),
         ("run --rate nan", "--rate"),
+        ("run --rate -5", "'-5' for '--rate <RATE>': a rate cannot be negative: write a positive"),
+        ("--rate -5k/s --requests 1", "'-5k/s' for '--rate <RATE>': a rate cannot be negative"),
+        ("run -c -5", "'-5' for '--connections <COUNT>'"),
+        ("run --duration -5s", "'-5s' for '--duration <TIME>': it must be longer than zero"),
+        ("search --from -5", "'-5' for '--from <RATE>': a rate cannot be negative"),
+        ("plan --rate -0.5/h", "a rate cannot be negative"),
+        ("fleet rate checkout -5/s", "'-5/s' for '<RATE>': a rate cannot be negative"),
         ("run --workers 0", "--connections"),
         ("run --nonsense", "--nonsense"),
         ("nonsense", "nonsense"),
@@ -56,6 +63,7 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         ("run --html -", "needs a file"),
         ("run --csv same --html ./same", "same file"),
         ("run --json - --csv -", "same file"),
+        ("run --html /dev/stdout", "needs a file"),
         ("run --html /nonexistent/file", "/nonexistent/file"),
         ("run --csv /nonexistent/file", "/nonexistent/file"),
         ("run --targets Cargo.toml --html Cargo.toml", "--targets reads this file"),
@@ -327,15 +335,20 @@ fn failed_requests_are_counted_and_not_timed_as_successes() {
 }
 
 #[test]
-fn a_closed_pipe_ends_it_quietly() {
-    for line in ["run --rate 200 --requests 5", "run --rate 200 --requests 5 --json -", "--help"] {
+fn results_that_nobody_reads_are_an_error() {
+    for (line, status, told) in [
+        ("run --rate 200 --requests 5", 1, "error: cannot write the report: Broken pipe"),
+        ("run --rate 200 --requests 5 --json -", 1, "error: cannot write --json: Broken pipe"),
+        ("run --print-config", 1, "error: Broken pipe"),
+        ("--help", 0, ""),
+    ] {
         let mut child =
             nanopace(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(0), "{line}: {stderr}");
-        assert!(!stderr.contains("error") && !stderr.contains("panicked"), "{line}: {stderr}");
+        assert_eq!(output.status.code(), Some(status), "{line}: {stderr}");
+        assert!(stderr.contains(told) && !stderr.contains("panicked"), "{line}: {stderr}");
     }
 }
 
@@ -472,7 +485,9 @@ fn a_log_that_nobody_reads_to_its_end_does_not_end_the_run() {
     let mut run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(run.stdout.take());
     let output = run.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("verdict") && told.contains("cannot write --csv: Broken pipe"), "{told}");
+    assert_eq!(output.status.code(), Some(1), "{told}");
 }
 
 #[test]

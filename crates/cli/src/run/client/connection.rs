@@ -103,7 +103,7 @@ impl Connection {
     /// Sends a request and reads the whole answer.
     pub(crate) async fn exchange(
         &mut self,
-        request: &Prepared,
+        request: &Prepared<'_>,
         deadline: &mut Deadline,
     ) -> Result<StatusCode, Failure> {
         let request = request.request();

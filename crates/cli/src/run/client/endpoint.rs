@@ -54,6 +54,16 @@ impl Endpoint {
         })
     }
 
+    /// Its URL, if it is reached by its name or address.
+    pub(crate) fn url_by_name(&self) -> Option<Uri> {
+        let scheme = if self.tls_name.is_some() { "https" } else { "http" };
+        match &self.route {
+            Route::Tcp(_) => format!("{scheme}://{}/", self.authority).parse().ok(),
+            #[cfg(unix)]
+            Route::Unix(_) => None,
+        }
+    }
+
     /// A stream to the server, by the address that is `turn`th, round and round.
     pub(crate) async fn connect(&self, turn: usize) -> io::Result<Box<dyn Io>> {
         match &self.route {

@@ -2,14 +2,16 @@
 
 use super::args::{ClientArgs, Header};
 use super::endpoint::Endpoint;
+use super::requests::{Common, Requests};
 use super::targets::{self, TargetSpec};
 use super::tls::{self, Trust};
 use anyhow::Context;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderValue, USER_AGENT};
-use hyper::{Method, Request, Uri, Version};
+use hyper::{Request, Uri, Version};
 use rustls::ClientConfig;
+use std::collections::HashMap;
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +20,11 @@ use std::time::Duration;
 /// Requests, the servers they go to, and how.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    requests: Vec<Prepared>,
+    requests: Requests,
+    /// What requests have in common, for each server.
+    common: Vec<Common>,
+    /// The request, if there is only one.
+    only: Option<Request<Full<Bytes>>>,
     /// Which request is next, round and round.
     next: AtomicUsize,
     /// The servers.
@@ -35,34 +41,67 @@ pub(crate) struct Plan {
     pub(crate) connect_timeout: Duration,
 }
 
-/// A request ready to be sent, again and again.
+/// A request that is to be sent, and perhaps once more.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct Prepared<'plan> {
+    plan: &'plan Plan,
+    index: usize,
     /// Which of the plan's servers it goes to.
     pub(crate) endpoint: usize,
-    method: Method,
-    uri: Uri,
-    version: Version,
-    headers: HeaderMap,
-    body: Bytes,
 }
 
-impl Plan {
-    /// Resolves names and reads files. `targets` has at least one request.
-    pub(crate) fn new(
-        targets: &[TargetSpec],
-        args: &ClientArgs,
-        trust: Trust<'_>,
-    ) -> anyhow::Result<Plan> {
-        let mut endpoints: Vec<Endpoint> = Vec::new();
-        let mut requests = Vec::new();
-        for target in targets {
-            let endpoint = endpoint_of(&mut endpoints, &target.url, args)?;
-            requests.push(Prepared::new(target, endpoint, &endpoints[endpoint].authority, args)?);
+/// A plan that requests are added to.
+#[derive(Debug)]
+pub(crate) struct Draft<'args> {
+    args: &'args ClientArgs,
+    requests: Requests,
+    endpoints: Vec<Endpoint>,
+    common: Vec<Common>,
+    /// Which endpoint is at a scheme and an authority.
+    known: HashMap<String, usize>,
+    /// The URL of the first request.
+    pub(crate) url: String,
+}
+
+impl Draft<'_> {
+    /// A plan without requests.
+    pub(crate) fn new(args: &ClientArgs) -> Draft<'_> {
+        let (requests, known) = (Requests::default(), HashMap::new());
+        let (endpoints, common, url) = (Vec::new(), Vec::new(), String::new());
+        Draft { args, requests, endpoints, common, known, url }
+    }
+
+    /// Adds a request. The name of its server is resolved, if it is new.
+    pub(crate) fn add(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
+        if self.requests.count() == 0 {
+            self.url = target.url.to_string();
         }
+        let endpoint = self.endpoint_of(&target.url)?;
+        self.requests.add(target, endpoint).map_err(anyhow::Error::msg)
+    }
+
+    fn endpoint_of(&mut self, url: &Uri) -> anyhow::Result<usize> {
+        let authority = url.authority().map_or("", |authority| authority.as_str());
+        let server = format!("{}://{authority}", url.scheme_str().unwrap_or_default());
+        if let Some(index) = self.known.get(&server) {
+            return Ok(*index);
+        }
+        let endpoint = Endpoint::new(url, self.args)?;
+        self.common.push(common(url, &endpoint.authority, self.args)?);
+        self.endpoints.push(endpoint);
+        self.known.insert(server, self.endpoints.len() - 1);
+        Ok(self.endpoints.len() - 1)
+    }
+
+    /// The plan, if there is at least one request in it. Reads certificates.
+    pub(crate) fn complete(self, trust: Trust<'_>) -> anyhow::Result<Plan> {
+        let Draft { args, endpoints, common, .. } = self;
+        let requests = self.requests.complete();
         let has_tls = endpoints.iter().any(|endpoint| endpoint.tls_name.is_some());
         Ok(Plan {
+            only: (requests.count() == 1).then(|| requests.get(0, &common[0])),
             requests,
+            common,
             next: AtomicUsize::new(0),
             endpoints,
             tls: has_tls.then(|| tls::config(trust, args.http2)).transpose()?,
@@ -72,76 +111,51 @@ impl Plan {
             connect_timeout: args.connect_timeout.min(args.timeout),
         })
     }
+}
 
+impl Plan {
     /// The next request.
-    pub(crate) fn next(&self) -> &Prepared {
-        match &self.requests[..] {
-            [only] => only,
-            requests => {
-                // Relaxed: each count must be unique; nothing is ordered by it. No model: one
-                // atomic.
-                &requests[self.next.fetch_add(1, Ordering::Relaxed) % requests.len()]
-            }
-        }
+    pub(crate) fn next(&self) -> Prepared<'_> {
+        let index = if self.only.is_some() {
+            0
+        } else {
+            // Relaxed: each count must be unique; nothing is ordered by it. No model: one atomic.
+            self.next.fetch_add(1, Ordering::Relaxed) % self.requests.count()
+        };
+        Prepared { plan: self, index, endpoint: self.requests.server(index) }
     }
 }
 
-fn endpoint_of(
-    endpoints: &mut Vec<Endpoint>,
-    url: &Uri,
-    args: &ClientArgs,
-) -> anyhow::Result<usize> {
-    let new = Endpoint::new(url, args)?;
-    let is_same = |known: &Endpoint| {
-        known.authority == new.authority && known.tls_name.is_some() == new.tls_name.is_some()
-    };
-    Ok(endpoints.iter().position(is_same).unwrap_or_else(|| {
-        endpoints.push(new);
-        endpoints.len() - 1
-    }))
-}
-
-impl Prepared {
-    fn new(
-        target: &TargetSpec,
-        endpoint: usize,
-        authority: &str,
-        args: &ClientArgs,
-    ) -> anyhow::Result<Prepared> {
-        let mut headers = HeaderMap::new();
-        let agent = concat!("nanopace/", env!("CARGO_PKG_VERSION"));
-        headers.insert(USER_AGENT, HeaderValue::from_static(agent));
-        if !args.http2 {
-            headers.insert(HOST, authority.parse().context("not a host")?);
-        }
-        if args.disable_keepalive {
-            headers.insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-        let own = target.headers.iter().cloned();
-        let all = args.header.iter().map(|Header { name, value }| (name.clone(), value.clone()));
-        let mut given = HeaderMap::new();
-        for (name, value) in all.chain(own) {
-            given.append(name, value);
-        }
-        // What was given takes the place of what would be sent otherwise.
-        headers.extend(given);
-        let path = target.url.path_and_query().map_or("/", |path| path.as_str());
-        // HTTP/2 sends the host with the path.
-        let uri = if args.http2 { target.url.clone() } else { path.parse()? };
-        let version = if args.http2 { Version::HTTP_2 } else { Version::HTTP_11 };
-        let (method, body) = (target.method.clone(), target.body.clone());
-        Ok(Prepared { endpoint, method, uri, version, headers, body })
-    }
-
+impl Prepared<'_> {
     /// The request, to be sent once.
     pub(crate) fn request(&self) -> Request<Full<Bytes>> {
-        let mut request = Request::new(Full::new(self.body.clone()));
-        *request.method_mut() = self.method.clone();
-        *request.uri_mut() = self.uri.clone();
-        *request.version_mut() = self.version;
-        *request.headers_mut() = self.headers.clone();
-        request
+        let Plan { requests, common, only, .. } = self.plan;
+        only.clone().unwrap_or_else(|| requests.get(self.index, &common[self.endpoint]))
     }
+}
+
+/// What requests to the server of `url` have in common.
+fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Common> {
+    let mut usual = HeaderMap::new();
+    let agent = concat!("nanopace/", env!("CARGO_PKG_VERSION"));
+    usual.insert(USER_AGENT, HeaderValue::from_static(agent));
+    if !args.http2 {
+        usual.insert(HOST, authority.parse().context("not a host")?);
+    }
+    if args.disable_keepalive {
+        usual.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    let mut given = HeaderMap::new();
+    for Header { name, value } in &args.header {
+        given.append(name.clone(), value.clone());
+    }
+    Ok(Common {
+        // HTTP/2 sends the host with the path.
+        whole: args.http2.then(|| url.clone()),
+        version: if args.http2 { Version::HTTP_2 } else { Version::HTTP_11 },
+        usual,
+        given,
+    })
 }
 
 /// The one request that the options describe.

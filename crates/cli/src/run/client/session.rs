@@ -86,11 +86,11 @@ impl Session {
         let plan = Arc::clone(&self.plan);
         let request = plan.next();
         self.deadline.set(plan.timeout);
-        if let Some(answer) = self.send_on_open(request, now).await {
+        if let Some(answer) = self.send_on_open(&request, now).await {
             return answer;
         }
         match self.open(request.endpoint).await {
-            Ok(set_up) => self.exchange(request, self.clock.now(), Some(set_up)).await,
+            Ok(set_up) => self.exchange(&request, self.clock.now(), Some(set_up)).await,
             Err(failure) => self.unsent(failure),
         }
     }
@@ -98,7 +98,7 @@ impl Session {
     /// None if no connection is open, or none that takes the request. Then it is safe to send it on
     /// another one, as the server has not processed it (RFC 9113, section 8.7). Not twice: a server
     /// that takes nothing on a new connection fails.
-    async fn send_on_open(&mut self, request: &Prepared, now: Nanos) -> Option<Answer> {
+    async fn send_on_open(&mut self, request: &Prepared<'_>, now: Nanos) -> Option<Answer> {
         let is_recent = now - self.answered < IDLE;
         let connection = self.connections[request.endpoint].as_mut()?;
         if !(is_recent && connection.seems_ready() || connection.is_ready(&mut self.deadline).await)
@@ -110,7 +110,12 @@ impl Session {
     }
 
     /// On the connection that is open.
-    async fn exchange(&mut self, request: &Prepared, sent: Nanos, set_up: Option<SetUp>) -> Answer {
+    async fn exchange(
+        &mut self,
+        request: &Prepared<'_>,
+        sent: Nanos,
+        set_up: Option<SetUp>,
+    ) -> Answer {
         let Some(connection) = &mut self.connections[request.endpoint] else {
             return self.unsent(Failure::HungUp);
         };

@@ -26,10 +26,10 @@ use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Uri};
 use serde::Deserialize;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(crate) struct TargetSpec {
 }
 
 /// What is wrong with a line, and what to write instead.
-type Told<T> = Result<T, String>;
+pub(crate) type Told<T> = Result<T, String>;
 
 /// Characters of a URL in an error.
 const MOST_SHOWN: usize = 200;
@@ -53,70 +53,95 @@ const OBJECT: &str = r#"write for example {"method": "GET", "url": "http://127.0
 const URL: &str = "write for example http://127.0.0.1:8080/";
 const HEADER: &str = "write Name: value";
 
-/// Reads a file of targets. There is at least one in it.
+/// Reads a file of targets, and gives them to `take`, one by one. There is at least one in it. Returns
+/// the files with their bodies.
 ///
 /// The error is one line, and names the file and the line.
-pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<TargetSpec>> {
+pub(crate) fn read(
+    path: &Path,
+    take: impl FnMut(TargetSpec) -> Told<()>,
+) -> anyhow::Result<Vec<PathBuf>> {
     let file = path.display();
     let text =
         fs::read_to_string(path).map_err(|error| anyhow::anyhow!("cannot read {file}: {error}"))?;
-    let targets =
-        parse(&text).map_err(|(line, told)| anyhow::anyhow!("{file} line {line}: {told}"))?;
-    anyhow::ensure!(!targets.is_empty(), "{file}: there is no target in it; {REQUEST}");
-    Ok(targets)
+    let read =
+        parse(&text, take).map_err(|(line, told)| anyhow::anyhow!("{file} line {line}: {told}"))?;
+    anyhow::ensure!(read.count > 0, "{file}: there is no target in it; {REQUEST}");
+    Ok(read.bodies.into_keys().map(PathBuf::from).collect())
 }
 
-/// The targets in a text; or the line that is wrong, and why.
-fn parse(text: &str) -> Result<Vec<TargetSpec>, (usize, String)> {
+/// Gives the targets in a text to `take`; or the line that is wrong, and why.
+fn parse<Take: FnMut(TargetSpec) -> Told<()>>(
+    text: &str,
+    take: Take,
+) -> Result<Reader<Take>, Wrong> {
     let text = text.trim_start_matches('\u{feff}');
     let lines = (1..).zip(text.lines().map(str::trim));
     let mut lines = lines.filter(|(_, line)| !line.starts_with('#')).peekable();
-    let mut reader = Reader::default();
+    let mut reader = Reader { take, open: None, count: 0, bodies: HashMap::new() };
     while lines.next_if(|(_, line)| line.is_empty()).is_some() {}
     let json = lines.peek().is_some_and(|(_, line)| line.starts_with('{'));
     for (number, line) in lines {
-        let read = if json { reader.json(line) } else { reader.line(line) };
-        read.map_err(|told| (number, told))?;
+        if json { reader.json(number, line)? } else { reader.line(number, line)? }
     }
-    Ok(reader.targets)
+    reader.end()?;
+    Ok(reader)
 }
 
-/// The targets so far, and whether more lines can belong to the last one.
-#[derive(Debug, Default)]
-struct Reader {
-    targets: Vec<TargetSpec>,
-    open: bool,
+/// The line that is wrong, and why.
+type Wrong = (usize, String);
+
+/// Gives targets away when they are complete.
+struct Reader<Take> {
+    take: Take,
+    /// The target that more lines can belong to, and the line where it begins.
+    open: Option<(usize, TargetSpec)>,
+    /// How many there were.
+    count: usize,
+    /// The bodies that were read, by their paths.
+    bodies: HashMap<String, Bytes>,
 }
 
-impl Reader {
+impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
     /// Reads a line of the http format.
-    fn line(&mut self, line: &str) -> Told<()> {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), Wrong> {
+        let here = |told| (number, told);
         if line.is_empty() {
-            self.open = false;
-            return Ok(());
+            return self.end();
         }
-        match self.targets.last_mut().filter(|_| self.open && !is_request(line)) {
-            Some(target) if line.starts_with('@') => {
-                target.body = body(&line[1..])?;
-                self.open = false;
+        match self.open.as_mut().filter(|_| !is_request(line)) {
+            Some((_, target)) if line.starts_with('@') => {
+                target.body = body(&mut self.bodies, &line[1..]).map_err(here)?;
+                self.end()
             }
-            Some(target) => target.headers.push(header_line(line)?),
+            Some((_, target)) => {
+                target.headers.push(header_line(line).map_err(here)?);
+                Ok(())
+            }
             None => {
-                self.targets.push(request(line)?);
-                self.open = true;
+                self.end()?;
+                self.open = Some((number, request(line).map_err(here)?));
+                Ok(())
             }
         }
-        Ok(())
     }
 
     /// Reads a line of the JSON format.
-    fn json(&mut self, line: &str) -> Told<()> {
+    fn json(&mut self, number: usize, line: &str) -> Result<(), Wrong> {
+        let here = |told| (number, told);
         if !line.is_empty() {
             let target: JsonTarget =
-                serde_json::from_str(line).map_err(|error| not_json(&error))?;
-            self.targets.push(target.spec()?);
+                serde_json::from_str(line).map_err(|error| here(not_json(&error)))?;
+            self.open = Some((number, target.spec().map_err(here)?));
         }
-        Ok(())
+        self.end()
+    }
+
+    /// The open target is complete.
+    fn end(&mut self) -> Result<(), Wrong> {
+        let Some((number, target)) = self.open.take() else { return Ok(()) };
+        self.count += 1;
+        (self.take)(target).map_err(|told| (number, told))
     }
 }
 
@@ -207,13 +232,19 @@ fn header(name: &str, value: &str) -> Told<(HeaderName, HeaderValue)> {
     ))
 }
 
-fn body(path: &str) -> Told<Bytes> {
+/// What is in a file, which is read once.
+fn body(known: &mut HashMap<String, Bytes>, path: &str) -> Told<Bytes> {
+    if let Some(body) = known.get(path) {
+        return Ok(body.clone());
+    }
     if path.is_empty() {
         return Err("the path of the body is missing; write @ and a path".to_owned());
     }
-    fs::read(path).map(Bytes::from).map_err(|error| {
+    let body = fs::read(path).map(Bytes::from).map_err(|error| {
         format!("cannot read {path:?}: {error}; write a path from the working directory")
-    })
+    })?;
+    known.insert(path.to_owned(), body.clone());
+    Ok(body)
 }
 
 /// A target in JSON.
@@ -256,9 +287,21 @@ mod tests {
     use proptest::prelude::*;
     use tempfile::TempDir;
 
+    /// All targets in a text, and the paths of their bodies.
+    fn all(text: &str) -> Result<(Vec<TargetSpec>, Vec<String>), Wrong> {
+        let mut targets = Vec::new();
+        let read = parse(text, |target| {
+            targets.push(target);
+            Ok(())
+        });
+        let read = read?;
+        let bodies = read.bodies.into_keys().collect();
+        Ok((targets, bodies))
+    }
+
     /// Targets in short: method, URL, headers, body.
     fn short(text: &str) -> Vec<String> {
-        let targets = parse(text).unwrap_or_else(|error| panic!("{text:?}: {error:?}"));
+        let (targets, _) = all(text).unwrap_or_else(|error| panic!("{text:?}: {error:?}"));
         let header = |(name, value): &(HeaderName, HeaderValue)| {
             format!(" {name}={}", String::from_utf8_lossy(value.as_bytes()))
         };
@@ -362,7 +405,7 @@ mod tests {
                 r#""\n" is not the value"#,
             ),
         ] {
-            let (number, told) = parse(text).expect_err(text);
+            let (number, told) = all(text).expect_err(text);
             assert!(number == line && told.starts_with(expected), "{text:?}: {number}: {told}");
         }
     }
@@ -373,10 +416,15 @@ mod tests {
         let path = folder.path().join("a body.bin");
         fs::write(&path, b"a\xff\n").unwrap();
         let path = path.display();
-        let targets = parse(&format!("PUT http://a/\nX: 1\n@{path}\nGET http://b/\n")).unwrap();
+        let text = format!("PUT http://a/\nX: 1\n@{path}\nGET http://b/\nPUT http://a/\n@{path}\n");
+        let (targets, bodies) = all(&text).unwrap();
         assert_eq!(targets[0].body, &b"a\xff\n"[..]);
         assert_eq!((targets[0].headers.len(), targets[1].body.len()), (1, 0));
-        let (line, told) = parse(&format!("PUT http://a/\n@{path}\nX: 1")).unwrap_err();
+        assert_eq!(
+            (targets[2].body.as_ptr(), bodies),
+            (targets[0].body.as_ptr(), vec![path.to_string()])
+        );
+        let (line, told) = all(&format!("PUT http://a/\n@{path}\nX: 1")).unwrap_err();
         assert!(line == 3 && told.starts_with(r#""X: 1" has no request"#), "{line}: {told}");
     }
 
@@ -384,18 +432,24 @@ mod tests {
     fn an_error_names_the_file() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("targets.txt");
-        let told = || read(&path).unwrap_err().to_string().replace(path.to_str().unwrap(), "FILE");
+        let take = |target: TargetSpec| match target.method {
+            Method::PUT => Err("cannot be resolved".to_owned()),
+            _ => Ok(()),
+        };
+        let told =
+            || read(&path, take).unwrap_err().to_string().replace(path.to_str().unwrap(), "FILE");
         assert!(told().starts_with("cannot read FILE: "), "{}", told());
         for (text, expected) in [
             (&b"# none\n"[..], "FILE: there is no target in it; write METHOD URL"),
             (b"\xff", "cannot read FILE: "),
             (b"GET http://a/\n\nGET", "FILE line 3: \"GET\" is not a target"),
+            (b"\nPUT http://a/\nX: 1\n\nGET http://a/", "FILE line 2: cannot be resolved"),
         ] {
             fs::write(&path, text).unwrap();
             assert!(told().starts_with(expected) && told().lines().count() == 1, "{}", told());
         }
         fs::write(&path, "GET http://a/").unwrap();
-        assert_eq!(read(&path).unwrap().len(), 1);
+        assert!(read(&path, take).unwrap().is_empty());
     }
 
     proptest! {
@@ -404,7 +458,7 @@ mod tests {
             "(?s).*",
             "((GET|PUT|get|http://|/|a|:| |\n|\r\n|\n\n|#|@|X: 1|\\{|\\}|\"|é|\u{feff})){0,16}",
         ]) {
-            if let Err((line, told)) = parse(&text) {
+            if let Err((line, told)) = all(&text) {
                 prop_assert!((1..=text.lines().count()).contains(&line));
                 prop_assert_eq!(told.lines().count(), 1, "{}", told);
             }

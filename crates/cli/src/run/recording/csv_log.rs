@@ -5,26 +5,21 @@ use super::stats::OperationStats;
 use crate::percentiles::at;
 use anyhow::Context;
 use hdrhistogram::Histogram;
-use nanopace_console::create_file;
+use nanopace_console::LogFile;
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
 /// The first columns. Those of times follow, for each kind of time.
 const COLUMNS: &str =
     "from_seconds,to_seconds,asked,started,completed,failed,backlog_slots,backlog_seconds";
+const CANNOT_WRITE: &str = "cannot write --csv";
 const POINTS: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)];
 
 /// A log being written, line by line: what is there is kept, however the run ends.
 #[derive(Debug)]
-pub(crate) enum CsvLog {
-    Stdout,
-    File(File),
-    /// Who read it has seen enough.
-    Closed,
-}
+pub(crate) struct CsvLog(LogFile);
 
 /// What happened in a second. Moments are times since the start of the schedule.
 #[derive(Debug)]
@@ -46,16 +41,14 @@ impl<'run> Second<'run> {
 }
 
 impl CsvLog {
-    /// Creates the file, for which `-` is standard output.
+    /// Opens the file, for which `-` is standard output.
     pub(crate) fn create(path: &Path) -> anyhow::Result<CsvLog> {
-        if path == Path::new("-") {
-            return Ok(CsvLog::Stdout);
-        }
-        Ok(CsvLog::File(create_file(path)?))
+        LogFile::create(path).map(CsvLog)
     }
 
     /// Writes the names of the columns.
     pub(crate) fn begin(&mut self) -> anyhow::Result<()> {
+        self.0.begin().context(CANNOT_WRITE)?;
         self.write_line(&head())
     }
 
@@ -65,18 +58,7 @@ impl CsvLog {
     }
 
     fn write_line(&mut self, line: &str) -> anyhow::Result<()> {
-        let written = match self {
-            CsvLog::Stdout => io::stdout().write_all(line.as_bytes()),
-            CsvLog::File(file) => file.write_all(line.as_bytes()),
-            CsvLog::Closed => Ok(()),
-        };
-        match written {
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
-                *self = CsvLog::Closed;
-                Ok(())
-            }
-            written => written.context("cannot write --csv"),
-        }
+        self.0.write_all(line.as_bytes()).context(CANNOT_WRITE)
     }
 }
 

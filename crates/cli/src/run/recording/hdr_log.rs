@@ -4,8 +4,7 @@ use super::stats::OperationStats;
 use anyhow::Context;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use nanopace_console::create_file;
-use std::fs::File;
+use nanopace_console::LogFile;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -20,18 +19,19 @@ const NANOS_PER_MILLI: f64 = 1e6;
 
 const CANNOT_WRITE: &str = "cannot write the interval log";
 
-/// A log being written.
+/// A log being written, second by second: what is there is kept, however the run ends.
 #[derive(Debug)]
-pub(crate) struct HdrLog(BufWriter<File>);
+pub(crate) struct HdrLog(BufWriter<LogFile>);
 
 impl HdrLog {
-    /// Creates the file.
+    /// Opens the file.
     pub(crate) fn create(path: &Path) -> anyhow::Result<HdrLog> {
-        Ok(HdrLog(BufWriter::new(create_file(path)?)))
+        Ok(HdrLog(BufWriter::new(LogFile::create(path)?)))
     }
 
     /// Writes the head of the log. The schedule starts at `start`.
     pub(crate) fn begin(&mut self, start: SystemTime) -> anyhow::Result<()> {
+        self.0.get_ref().begin().context(CANNOT_WRITE)?;
         IntervalLogWriterBuilder::new()
             .add_comment(FORMAT)
             .add_comment(
@@ -44,6 +44,7 @@ impl HdrLog {
             .begin_log_with(&mut self.0, &mut V2DeflateSerializer::new())
             .map(drop)
             .and_then(|()| writeln!(self.0, "{LEGEND}"))
+            .and_then(|()| self.0.flush())
             .context(CANNOT_WRITE)
     }
 
@@ -66,11 +67,6 @@ impl HdrLog {
         {
             log.write_histogram(times, start, duration, Tag::new(tag)).context(CANNOT_WRITE)?;
         }
-        Ok(())
-    }
-
-    /// Writes what is still buffered.
-    pub(crate) fn end(mut self) -> anyhow::Result<()> {
         self.0.flush().context(CANNOT_WRITE)
     }
 }

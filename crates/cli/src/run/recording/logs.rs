@@ -57,7 +57,6 @@ impl Logs {
 
     /// Ends the logs. An error tells why one of them is not complete.
     pub(crate) fn end(self) -> anyhow::Result<()> {
-        self.hdr.map_or(Ok(()), HdrLog::end)?;
         self.lost.map_or(Ok(()), Err)
     }
 }
