@@ -7,7 +7,7 @@ use super::stream::{Counted, Io, Traffic};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::{http1, http2};
-use hyper::{Response, StatusCode};
+use hyper::{Response, StatusCode, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::ServerName;
 use std::future::poll_fn;
@@ -171,6 +171,10 @@ async fn whole(
     while !answer.body().is_end_stream() {
         match driven(driver, deadline, pin!(answer.body_mut().frame())).await? {
             Some(frame) => drop(frame.map_err(of)?),
+            // A reset without an error looks like the end of the body, which it is not.
+            None if answer.version() == Version::HTTP_2 && !answer.body().is_end_stream() => {
+                return Err(Failure::Reset(0));
+            }
             None => break,
         }
     }
