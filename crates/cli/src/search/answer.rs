@@ -37,6 +37,7 @@ impl Display for Answer<'_> {
             End::Steps => "; no more --max-steps",
             End::Time => "; the next one would end later than --for",
             End::Interrupted => "; interrupted",
+            End::TargetFailing => "; the target fails",
         };
         let (count, took) = (results.steps.len(), human::time(results.took));
         let plural = if count == 1 { "" } else { "s" };
@@ -45,8 +46,17 @@ impl Display for Answer<'_> {
 }
 
 impl Answer<'_> {
-    /// The answer in a sentence.
+    /// The answer in a sentence or two.
     pub(crate) fn sentence(&self) -> String {
+        let Some(failure) = self.results.failure else { return self.conclusion() };
+        let failing = format!("The target fails even a single request: {failure}.");
+        match self.results.conclusion {
+            Conclusion::Unfinished { kept: None, missed: None } => failing,
+            _ => format!("{failing} {}", self.conclusion()),
+        }
+    }
+
+    fn conclusion(&self) -> String {
         let promise = self.promise.text();
         match self.results.conclusion {
             Conclusion::Found { kept, broken } => {
@@ -90,8 +100,9 @@ impl Answer<'_> {
         let service = human::time(step.mean_service);
         Some(match step.cause? {
             Cause::Errors => {
-                let errors = human::percent(step.errors);
-                format!("requests failed: {errors} of them at {at}.")
+                let (errors, most) = (human::percent(step.errors), step.main_failure());
+                let most = most.unwrap_or("nothing was sent");
+                format!("requests failed: {errors} of them at {at}. Most often: {most}.")
             }
             Cause::Connections => {
                 let needed = step.hz * step.mean_service.as_secs_f64();

@@ -2,6 +2,7 @@
 
 use super::judge::Measured;
 use super::method::{Conclusion, Outcome, Search};
+use crate::run::client::failure::Failure;
 use nanopace_console::human::four_digits;
 use serde::Serialize;
 use std::time::{Duration, SystemTime};
@@ -27,6 +28,8 @@ pub(crate) struct Results {
     pub(crate) steps: Vec<Measured>,
     /// Why there are no more of them.
     pub(crate) end: End,
+    /// How a request failed that was sent alone, if that is why.
+    pub(crate) failure: Option<Failure>,
 }
 
 /// Why a search ended.
@@ -38,6 +41,8 @@ pub(crate) enum End {
     Steps,
     Time,
     Interrupted,
+    /// No request succeeded in a step, and none did that was sent alone.
+    TargetFailing,
 }
 
 /// A rate of a search, which has few digits.
@@ -68,6 +73,9 @@ impl Results {
 
     /// The last step that shows why the promise is not kept above the answer.
     pub(crate) fn culprit(&self) -> Option<&Measured> {
+        if self.end == End::TargetFailing {
+            return self.steps.last();
+        }
         let (hz, outcomes) = match self.conclusion {
             Conclusion::Found { broken, .. } | Conclusion::NoneKept { broken } => {
                 (broken, &[Outcome::Broken][..])
