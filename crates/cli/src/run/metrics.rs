@@ -51,7 +51,7 @@ const PHASES: [(Option<Phase>, &str); 6] = [
     (Some(Phase::Over), "over"),
 ];
 
-const FAILURES: [&str; 10] = [
+const FAILURES: [&str; 11] = [
     "status",
     "timeout",
     "connect-timeout",
@@ -61,6 +61,7 @@ const FAILURES: [&str; 10] = [
     "not-taken",
     "reset",
     "refused",
+    "too-large",
     "protocol",
 ];
 
@@ -228,6 +229,7 @@ fn kind(failure: Failure) -> &'static str {
         Failure::NotTaken => "not-taken",
         Failure::Reset(_) => "reset",
         Failure::Refused => "refused",
+        Failure::TooLarge => "too-large",
         Failure::Protocol => "protocol",
     }
 }

@@ -13,16 +13,17 @@ pub(crate) const RST_STREAM: u8 = 0x3;
 pub(crate) const SETTINGS: u8 = 0x4;
 pub(crate) const PING: u8 = 0x6;
 pub(crate) const GOAWAY: u8 = 0x7;
+pub(crate) const CONTINUATION: u8 = 0x9;
 pub(crate) const END_STREAM: u8 = 0x1;
 pub(crate) const END_HEADERS: u8 = 0x4;
 
 /// `:status: 200` of the static table of HPACK.
 pub(crate) const STATUS_200: &[u8] = &[0x88];
 
-/// A frame with a short payload.
+/// A frame of at most 16 KiB.
 pub(crate) fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
-    let length = u8::try_from(payload.len()).unwrap();
-    [&[0, 0, length, kind, flags, 0, 0, 0, stream], payload].concat()
+    let [high, low] = u16::try_from(payload.len()).unwrap().to_be_bytes();
+    [&[0, high, low, kind, flags, 0, 0, 0, stream], payload].concat()
 }
 
 /// A complete answer.

@@ -1,8 +1,9 @@
-//! HTTP/2 servers that end single requests: that costs these requests, and never the connection.
+//! HTTP/2 servers that end single requests, which costs these requests and never the connection, or
+//! the connection; and servers whose answers are long.
 
 use crate::frames::{
-    DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, RST_STREAM, STATUS_200, Served, answer, frame,
-    results,
+    CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, RST_STREAM, STATUS_200, Served,
+    answer, frame, results,
 };
 use serde_json::Value;
 use std::io;
@@ -110,4 +111,21 @@ fn a_server_that_ends_the_connection_has_hung_up() {
         assert_eq!(counts(&results), (0, 30), "{results}");
         assert_eq!(results["failures"]["the server hung up"], 30, "{results}");
     }
+}
+
+/// As over HTTP/1.1.
+#[test]
+fn an_answer_may_have_long_headers() {
+    let serve = |served: &mut Served| {
+        served.answer_by(|stream, _| {
+            // A literal of HPACK: `x`, and a value of 16 000 bytes.
+            let header = [&b"\x40\x01x\x7f\x81\x7c"[..], &[b'y'; 16_000]].concat();
+            vec![
+                frame(HEADERS, END_STREAM, stream, STATUS_200),
+                frame(CONTINUATION, 0, stream, &header),
+                frame(CONTINUATION, END_HEADERS, stream, &header),
+            ]
+        })
+    };
+    assert_only(serve, 0, "not a valid HTTP answer");
 }

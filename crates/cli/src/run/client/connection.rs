@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
+/// The longest head of an answer over HTTP/2, in bytes: about as much as HTTP/1.1 has room for.
+const LONGEST_HEAD: u32 = 400 * 1024;
+
 /// How long it took to open a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SetUp {
@@ -132,7 +135,8 @@ impl Connection {
 impl Sender {
     async fn new(io: TokioIo<Counted>, http2: bool) -> hyper::Result<Sender> {
         if http2 {
-            let (sender, driver) = http2::handshake(TokioExecutor::new(), io).await?;
+            let mut http2 = http2::Builder::new(TokioExecutor::new());
+            let (sender, driver) = http2.max_header_list_size(LONGEST_HEAD).handshake(io).await?;
             // What ends the connection is told to the request that is on it.
             tokio::spawn(async { drop(driver.await) });
             return Ok(Sender::Http2(sender));

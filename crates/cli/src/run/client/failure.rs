@@ -26,6 +26,8 @@ pub(crate) enum Failure {
     Reset(u8),
     /// The server gave up this request alone, and has certainly not processed it.
     Refused,
+    /// The answer has too many headers over HTTP/1.1, or too long ones.
+    TooLarge,
     /// The answer is not HTTP.
     Protocol,
 }
@@ -115,6 +117,7 @@ impl fmt::Display for Failure {
                 write!(f, "the server reset the stream: {}", Reason::from(u32::from(*code)))
             }
             Failure::Refused => f.write_str("the server refused the stream"),
+            Failure::TooLarge => f.write_str("the answer has too many headers, or too long ones"),
             Failure::Protocol => f.write_str("not a valid HTTP answer"),
         }
     }
@@ -136,6 +139,7 @@ impl From<&hyper::Error> for Failure {
             Some(io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe) => Failure::HungUp,
             Some(kind) => Failure::Connection(kind),
             None if error.is_incomplete_message() || error.is_canceled() => Failure::HungUp,
+            None if error.is_parse_too_large() => Failure::TooLarge,
             None => match http2 {
                 Some(error) if error.is_remote() => Failure::told_by_server(error),
                 _ => Failure::Protocol,
