@@ -98,11 +98,15 @@ impl Answer<'_> {
         let (at, busy) = (rate(step.hz), step.busy);
         let connections = self.results.connections;
         let service = human::time(step.mean_service);
-        Some(match step.cause? {
+        Some(match self.results.cause()? {
             Cause::Errors => {
-                let (errors, most) = (human::percent(step.errors), step.main_failure());
-                let most = most.unwrap_or("nothing was sent");
-                format!("requests failed: {errors} of them at {at}. Most often: {most}.")
+                let errors = human::percent(step.errors);
+                match step.main_failure() {
+                    Some(most) => {
+                        format!("requests failed: {errors} of them at {at}. Most often: {most}.")
+                    }
+                    None => format!("no request was answered at {at}."),
+                }
             }
             Cause::Connections => {
                 let needed = step.hz * step.mean_service.as_secs_f64();

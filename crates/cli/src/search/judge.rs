@@ -79,9 +79,9 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Whether everything that was sent failed, and that broke the promise.
+    /// Whether no request succeeded, which broke the promise.
     pub(crate) fn has_no_success(&self) -> bool {
-        self.cause == Some(Cause::Errors) && self.completed == 0
+        self.cause.is_some() && self.completed == 0
     }
 
     /// How most of the failed requests failed.
@@ -324,6 +324,20 @@ pub(crate) mod tests {
             ("failed < 7", 7.0),
         ] {
             assert_eq!(promise(text).most_failures(200.0, Duration::from_secs(10)), most, "{text}");
+        }
+    }
+
+    /// Whoever is late: all connections may wait for answers that belong to no step.
+    #[test]
+    fn without_any_success_it_is_asked_whether_the_target_fails() {
+        for (verdict, response_ms) in
+            [(Verdict::OnSchedule, 5), (Verdict::GeneratorBehind, 50), (Verdict::TargetBehind, 50)]
+        {
+            let mut summary = summary(verdict, [5, response_ms], [0.1, 1.0]);
+            let of = |summary: &Summary| promise("p99 response < 20ms").judge(STEP, summary, 8);
+            assert!(!of(&summary).has_no_success(), "{verdict:?}");
+            summary.stats.service.reset();
+            assert_eq!(of(&summary).has_no_success(), response_ms > 20, "{verdict:?}");
         }
     }
 

@@ -37,7 +37,7 @@ impl Object<'_> {
             precision: results.precision,
             conclusion: results.conclusion,
             answer: Answer { results, promise }.sentence(),
-            cause: results.culprit().and_then(|step| step.cause),
+            cause: results.cause(),
             ended: results.end,
             failure: results.failure.map(|failure| failure.to_string()),
             contradictions: &results.contradictions,

@@ -1,6 +1,6 @@
 //! What a search has found.
 
-use super::judge::Measured;
+use super::judge::{Cause, Measured};
 use super::method::{Conclusion, Outcome, Search};
 use crate::run::client::failure::Failure;
 use nanopace_console::human::four_digits;
@@ -69,6 +69,14 @@ impl Results {
     /// How many steps the generator spoiled.
     pub(crate) fn unjudged(&self) -> usize {
         self.steps.iter().filter(|step| step.outcome == Outcome::Generator).count()
+    }
+
+    /// What ran out above the answer.
+    pub(crate) fn cause(&self) -> Option<Cause> {
+        match self.end {
+            End::TargetFailing => Some(Cause::Errors),
+            _ => self.culprit()?.cause,
+        }
     }
 
     /// The last step that shows why the promise is not kept above the answer.

@@ -185,6 +185,22 @@ fn a_target_that_dies_ends_the_search() {
     assert_failing(&["--url", &url], "connection refused");
 }
 
+/// From then on all connections wait, and requests may not even start.
+#[test]
+fn a_target_that_falls_silent_ends_the_search() {
+    let silence = || loop {
+        thread::park();
+    };
+    let url = server(move |requests, _| if requests < 300 { 200 } else { silence() });
+    let options = ["--url", &url, "-c", "4", "--timeout", "1s", "--json", "-"];
+    let results = results(&search(&[&QUICK[..], &options].concat()).output().unwrap());
+    assert_eq!(results["ended"], "target-failing", "{results}");
+    assert_eq!((&results["failure"], &results["cause"]), (&"timeout".into(), &"errors".into()));
+    let steps = results["steps"].as_array().unwrap();
+    let idle = steps.iter().filter(|step| step["achieved_rate"] == 0.0);
+    assert!(idle.count() <= 1, "{results}");
+}
+
 /// It answers a request alone.
 #[test]
 fn a_target_that_fails_only_under_load_does_not_end_the_search() {
