@@ -5,6 +5,7 @@ mod calibrate;
 mod client;
 mod config;
 mod control;
+mod endless;
 mod farewell;
 mod faults;
 mod frames;

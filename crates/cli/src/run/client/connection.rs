@@ -5,7 +5,7 @@ use super::failure::{Failure, Tls};
 use super::plan::{Plan, Prepared};
 use super::stream::{Counted, Io, Traffic};
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Bytes, Incoming};
+use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::client::conn::{http1, http2};
 use hyper::{Response, StatusCode, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -16,6 +16,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+use tokio::task::coop::consume_budget;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
@@ -173,7 +174,8 @@ async fn whole(
     deadline: &mut Deadline,
 ) -> Result<StatusCode, Failure> {
     while !answer.body().is_end_stream() {
-        match driven(driver, deadline, pin!(answer.body_mut().frame())).await? {
+        let frame = driven(driver, deadline, pin!(next_frame(answer.body_mut()))).await?;
+        match frame {
             Some(frame) => drop(frame.map_err(of)?),
             // A reset without an error looks like the end of the body, which it is not.
             None if answer.version() == Version::HTTP_2 && !answer.body().is_end_stream() => {
@@ -183,6 +185,12 @@ async fn whole(
         }
     }
     Ok(answer.status())
+}
+
+/// The next part of a body. One that never ends takes turns with other requests.
+async fn next_frame(body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
+    consume_budget().await;
+    body.frame().await
 }
 
 /// `future`, together with the connection that it waits for.
