@@ -4,7 +4,11 @@
 //! backlog of one step reaches the next. What was due at its end and had not started is given up. The
 //! target is the same for all steps: with a connection for each request in flight, it has nothing left
 //! to do when a run is over.
+//!
+//! A step is over as soon as so many requests have failed that the others can't make up for it. Where
+//! none succeeds, one is sent alone, and the search is over if that fails too: it is not the rate.
 
+mod alone;
 mod answer;
 pub(crate) mod args;
 mod chart;
@@ -89,7 +93,7 @@ impl Job {
         let start = SystemTime::now();
         progress.add_line(&self.title());
         let mut search = Search::new(self.bounds);
-        let mut steps: Vec<Measured> = Vec::new();
+        let (mut steps, mut failure): (Vec<Measured>, _) = (Vec::new(), None);
         let end = loop {
             let Some(step) = search.next() else { break End::of(&search) };
             let length = self.promise.length(step.hz, self.least);
@@ -98,10 +102,17 @@ impl Job {
                 break End::Time;
             }
             let Some(measured) = self.perform(step, length)? else { break End::Interrupted };
-            search.result(step, measured.outcome);
             let line = Line { number: steps.len() + 1, step: &measured }.to_string();
             progress.add_line(line.trim_end());
+            if measured.has_no_success() {
+                failure = alone::failure(&self.setup.plan, &self.interrupt)?;
+            }
+            let outcome = measured.outcome;
             steps.push(measured);
+            if failure.is_some() {
+                break End::TargetFailing;
+            }
+            search.result(step, outcome);
         };
         Ok(Results {
             url: self.setup.url.clone(),
@@ -113,6 +124,7 @@ impl Job {
             precision: self.bounds.precision,
             steps,
             end,
+            failure,
         })
     }
 
@@ -124,7 +136,7 @@ impl Job {
         if self.interrupt.is_triggered() {
             return Ok(None);
         }
-        self.setup.change(step.hz, length)?;
+        self.setup.change(step.hz, length, self.promise.most_failures(step.hz, length))?;
         let progress = Progress::of_a_part();
         let (nobody_looks, logs) = (watch::channel(None).0, Logs::default());
         let (sender, messages) = (&self.sender, &self.messages);

@@ -20,6 +20,7 @@ mod desk;
 mod guard;
 mod refused;
 mod route;
+mod seats;
 mod server;
 mod state;
 

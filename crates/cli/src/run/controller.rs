@@ -19,7 +19,7 @@ use super::recording::tally::Tally;
 use super::reporting::summary::{RunResults, Summary, Title};
 use super::snapshot::{Phase, RECENT, Recent, Snapshot};
 use nanopace::{Ledger, Nanos, Pacer, Rate, Shape, Strictness};
-use nanopace_console::human::four_digits;
+use nanopace_console::human::{float, four_digits};
 use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ pub(crate) struct Controller<'run> {
     policy: Policy,
 }
 
-/// What may happen to slots that are late.
+/// What may happen to slots that are late, and when a run is over early.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     /// Slots that are later than this are skipped.
@@ -83,6 +83,8 @@ pub(crate) struct Policy {
     /// Whether slots keep their intended starts, and all that are due before the end belong to the
     /// run. Then it is known exactly how many were skipped.
     pub(crate) keeps_slots: bool,
+    /// With more failures than this the run is over.
+    pub(crate) most_failures: f64,
 }
 
 /// Where things stood at a collection.
@@ -187,9 +189,10 @@ impl<'run> Controller<'run> {
         false
     }
 
-    /// Whether a fleet goes on without this node.
+    /// Whether a fleet goes on without this node, or too many requests have failed.
     fn is_over(&self) -> bool {
-        self.standing().is_some_and(|standing| standing.is_over)
+        float(self.tally.failed()) > self.policy.most_failures
+            || self.standing().is_some_and(|standing| standing.is_over)
     }
 
     fn standing(&self) -> Option<Standing> {

@@ -101,6 +101,16 @@ impl Criterion {
         share.filter(|share| *share > 0.0)
     }
 
+    /// How many of so many requests may fail. With more it can't hold, whatever becomes of the others.
+    pub(crate) fn most_failures(&self, requests: f64) -> Option<f64> {
+        let most = match self.figure {
+            Figure::Single(Single::Errors) => self.limit.value * requests,
+            Figure::Single(Single::Failed) => self.limit.value,
+            _ => return None,
+        };
+        self.breaks_above_a_rate().then_some(most)
+    }
+
     /// Its figure, by name.
     pub(crate) fn name(&self) -> String {
         self.figure.to_string()

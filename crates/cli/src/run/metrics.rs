@@ -51,7 +51,7 @@ const PHASES: [(Option<Phase>, &str); 6] = [
     (Some(Phase::Over), "over"),
 ];
 
-const FAILURES: [&str; 8] = [
+const FAILURES: [&str; 11] = [
     "status",
     "timeout",
     "connect-timeout",
@@ -59,6 +59,9 @@ const FAILURES: [&str; 8] = [
     "tls",
     "hung-up",
     "not-taken",
+    "reset",
+    "refused",
+    "too-large",
     "protocol",
 ];
 
@@ -224,6 +227,9 @@ fn kind(failure: Failure) -> &'static str {
         Failure::Tls(_) => "tls",
         Failure::HungUp => "hung-up",
         Failure::NotTaken => "not-taken",
+        Failure::Reset(_) => "reset",
+        Failure::Refused => "refused",
+        Failure::TooLarge => "too-large",
         Failure::Protocol => "protocol",
     }
 }
@@ -256,6 +262,8 @@ mod tests {
         for error in [ErrorKind::ConnectionRefused, ErrorKind::ConnectionReset] {
             happened.insert(Failure::Connection(error), 1);
         }
+        // Codes of HTTP/2, known and unknown ones.
+        happened.extend((0..=u8::MAX).map(|code| (Failure::Reset(code), 1)));
         let kinds = failures(&happened);
         assert_eq!((kinds["status"], kinds["connection"], kinds["tls"]), (400, 2, 0));
         assert_eq!(kinds.len(), FAILURES.len());

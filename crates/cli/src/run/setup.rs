@@ -47,6 +47,8 @@ pub(crate) struct Setup {
     pub(crate) plan: Arc<Plan>,
     /// The embedded target, if that is where requests go.
     pub(crate) target: Option<Target>,
+    /// With more failures than this a run ends early.
+    most_failures: f64,
     /// Cores to pin threads to; empty if they are not pinned.
     pub(crate) cores: Vec<CoreId>,
     /// The fleet that this process takes part in.
@@ -103,6 +105,7 @@ impl Setup {
             end,
             plan,
             target,
+            most_failures: f64::INFINITY,
             cores,
             invitation,
             door,
@@ -114,9 +117,15 @@ impl Setup {
         })
     }
 
-    /// From now on it is set up for a constant rate of `hz`, for so long, with other random arrivals
-    /// than before.
-    pub(crate) fn change(&mut self, hz: f64, duration: Duration) -> anyhow::Result<()> {
+    /// From now on it is set up for a constant rate of `hz`, for so long or until more than so many
+    /// requests have failed, with other random arrivals than before.
+    pub(crate) fn change(
+        &mut self,
+        hz: f64,
+        duration: Duration,
+        most_failures: f64,
+    ) -> anyhow::Result<()> {
+        self.most_failures = most_failures;
         self.args.schedule.rate = Some(Rate::from_hz(hz)?);
         self.args.schedule.seed = self.args.schedule.seed.wrapping_add(1);
         self.args.duration = Some(duration);
@@ -165,7 +174,11 @@ impl Setup {
             && args.requests.is_none()
             && self.invitation.is_none()
             && !args.schedule.is_replay();
-        Policy { skip_later_than: args.skip_later_than, keeps_slots }
+        Policy {
+            skip_later_than: args.skip_later_than,
+            keeps_slots,
+            most_failures: self.most_failures,
+        }
     }
 
     /// The length of the run. It ends with the load, at the latest.
@@ -238,14 +251,17 @@ fn cores() -> anyhow::Result<Vec<CoreId>> {
 /// works, and the run will count such failures.
 fn probe(plan: &Arc<Plan>) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    // Its rate does not matter: it is the clock.
-    let clock = Pacer::new(nanopace::Rate::per_second(1)?);
-    let outcome =
-        runtime.block_on(async { Session::new(plan, &clock, 0).send(clock.now()).await.outcome() });
-    match outcome {
+    match runtime.block_on(send_alone(plan))? {
         Ok(()) | Err(Failure::Status(_)) => Ok(()),
         Err(failure) => bail!("{failure}{}", advice(failure)),
     }
+}
+
+/// What becomes of one request alone, over a new connection. No figure includes it.
+pub(crate) async fn send_alone(plan: &Arc<Plan>) -> anyhow::Result<Result<(), Failure>> {
+    // Its rate does not matter: it is the clock.
+    let clock = Pacer::new(Rate::per_second(1)?);
+    Ok(Session::new(plan, &clock, 0).send(clock.now()).await.outcome())
 }
 
 fn advice(failure: Failure) -> &'static str {

@@ -37,6 +37,7 @@ impl Display for Answer<'_> {
             End::Steps => "; no more --max-steps",
             End::Time => "; the next one would end later than --for",
             End::Interrupted => "; interrupted",
+            End::TargetFailing => "; the target fails",
         };
         let (count, took) = (results.steps.len(), human::time(results.took));
         let plural = if count == 1 { "" } else { "s" };
@@ -45,8 +46,17 @@ impl Display for Answer<'_> {
 }
 
 impl Answer<'_> {
-    /// The answer in a sentence.
+    /// The answer in a sentence or two.
     pub(crate) fn sentence(&self) -> String {
+        let Some(failure) = self.results.failure else { return self.conclusion() };
+        let failing = format!("The target fails even a single request: {failure}.");
+        match self.results.conclusion {
+            Conclusion::Unfinished { kept: None, missed: None } => failing,
+            _ => format!("{failing} {}", self.conclusion()),
+        }
+    }
+
+    fn conclusion(&self) -> String {
         let promise = self.promise.text();
         match self.results.conclusion {
             Conclusion::Found { kept, broken } => {
@@ -88,10 +98,15 @@ impl Answer<'_> {
         let (at, busy) = (rate(step.hz), step.busy);
         let connections = self.results.connections;
         let service = human::time(step.mean_service);
-        Some(match step.cause? {
+        Some(match self.results.cause()? {
             Cause::Errors => {
                 let errors = human::percent(step.errors);
-                format!("requests failed: {errors} of them at {at}.")
+                match step.main_failure() {
+                    Some(most) => {
+                        format!("requests failed: {errors} of them at {at}. Most often: {most}.")
+                    }
+                    None => format!("no request was answered at {at}."),
+                }
             }
             Cause::Connections => {
                 let needed = step.hz * step.mean_service.as_secs_f64();

@@ -26,7 +26,8 @@ Examples:
 Each step is a run at a constant rate over new connections. The rate is doubled until a step
 breaks the promise, or halved until one keeps it; then the gap is halved until it is within
 --precision. Both rates of the answer are tried again. A step that the generator spoiled is
-repeated, up to two times. Ctrl-C ends the search with its report so far.
+repeated, up to two times. One in which too many requests have failed ends at once. If none
+succeeded, and one that is sent alone fails too, the search ends and says how. Ctrl-C ends the search with its report so far.
 
 The exit status is 0 if the rate was found, or --max keeps the promise, and 3 if no rate that
 was tried keeps it, the generator was the limit, or the search ended too early to say.";

@@ -6,6 +6,7 @@ use crate::run::criteria::Criterion;
 use crate::run::reporting::summary::Summary;
 use crate::run::reporting::verdict::Verdict;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The share of the requests that has to start in every step.
@@ -63,6 +64,9 @@ pub(crate) struct Measured {
     pub(crate) charted: Option<Duration>,
     pub(crate) ratio: f64,
     pub(crate) errors: f64,
+    pub(crate) failures: BTreeMap<String, u64>,
+    #[serde(skip)]
+    pub(crate) completed: u64,
     /// How many connections were busy on average: Little's law, from the rate and the mean service
     /// time.
     #[serde(rename = "busy_connections")]
@@ -74,15 +78,27 @@ pub(crate) struct Measured {
     response_time_ns: Percentiles,
 }
 
+impl Measured {
+    /// Whether no request succeeded, which broke the promise.
+    pub(crate) fn has_no_success(&self) -> bool {
+        self.cause.is_some() && self.completed == 0
+    }
+
+    /// How most of the failed requests failed.
+    pub(crate) fn main_failure(&self) -> Option<&str> {
+        self.failures.iter().max_by_key(|(_, count)| **count).map(|(kind, _)| &**kind)
+    }
+}
+
 impl Promise {
     /// This, and what every load needs if nothing else is said about it.
     pub(crate) fn new(until: Vec<Criterion>) -> Promise {
         let mut always = Vec::new();
-        if !until.iter().any(Criterion::names_ratio) {
-            always.push(Criterion::at_least_ratio(LEAST_RATIO));
-        }
         if !until.iter().any(Criterion::names_errors) {
             always.push(Criterion::default_errors());
+        }
+        if !until.iter().any(Criterion::names_ratio) {
+            always.push(Criterion::at_least_ratio(LEAST_RATIO));
         }
         Promise { until, always }
     }
@@ -94,6 +110,13 @@ impl Promise {
         let samples = shares.map(|share| BEYOND / share).fold(BEYOND, f64::max);
         // Nobody waits for longer than that; it must only not overflow.
         Duration::try_from_secs_f64(samples / hz).unwrap_or(Duration::MAX / 4).max(least)
+    }
+
+    /// With more failures than this in a step of `length` at `hz`, the promise is broken.
+    pub(crate) fn most_failures(&self, hz: f64, length: Duration) -> f64 {
+        let requests = hz * length.as_secs_f64();
+        let most = self.all().filter_map(|criterion| criterion.most_failures(requests));
+        most.fold(f64::INFINITY, f64::min)
     }
 
     /// The promise as it was written.
@@ -141,6 +164,8 @@ impl Promise {
             },
             ratio: summary.ratio,
             errors: summary.failed_share,
+            failures: stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
+            completed: stats.completed(),
             busy,
             mean_service,
             wait_time_ns: Percentiles::new(&stats.wait),
@@ -287,6 +312,33 @@ pub(crate) mod tests {
         let step = promise("p99 response < 20ms").judge(STEP, &summary, 8);
         assert_eq!((step.outcome, step.charted), (Outcome::Broken, None));
         assert_eq!(step.figures, ["unknown"]);
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "products of few digits")]
+    fn a_step_is_over_when_too_many_have_failed() {
+        for (text, most) in [
+            ("p99 response < 20ms", 20.0),
+            ("errors <= 5%", 100.0),
+            ("errors < 0%", 0.0),
+            ("failed < 7", 7.0),
+        ] {
+            assert_eq!(promise(text).most_failures(200.0, Duration::from_secs(10)), most, "{text}");
+        }
+    }
+
+    /// Whoever is late: all connections may wait for answers that belong to no step.
+    #[test]
+    fn without_any_success_it_is_asked_whether_the_target_fails() {
+        for (verdict, response_ms) in
+            [(Verdict::OnSchedule, 5), (Verdict::GeneratorBehind, 50), (Verdict::TargetBehind, 50)]
+        {
+            let mut summary = summary(verdict, [5, response_ms], [0.1, 1.0]);
+            let of = |summary: &Summary| promise("p99 response < 20ms").judge(STEP, summary, 8);
+            assert!(!of(&summary).has_no_success(), "{verdict:?}");
+            summary.stats.service.reset();
+            assert_eq!(of(&summary).has_no_success(), response_ms > 20, "{verdict:?}");
+        }
     }
 
     #[test]

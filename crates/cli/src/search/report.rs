@@ -93,6 +93,7 @@ mod tests {
             precision: 0.02,
             steps,
             end: End::Complete,
+            failure: None,
         };
         let promise = Promise::new(vec!["p99 response < 20ms".parse().unwrap()]);
         let report = Report { results: &results, promise: &promise, width: 80 }.to_string();

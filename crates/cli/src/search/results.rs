@@ -1,7 +1,8 @@
 //! What a search has found.
 
-use super::judge::Measured;
+use super::judge::{Cause, Measured};
 use super::method::{Conclusion, Outcome, Search};
+use crate::run::client::failure::Failure;
 use nanopace_console::human::four_digits;
 use serde::Serialize;
 use std::time::{Duration, SystemTime};
@@ -27,6 +28,8 @@ pub(crate) struct Results {
     pub(crate) steps: Vec<Measured>,
     /// Why there are no more of them.
     pub(crate) end: End,
+    /// How a request failed that was sent alone, if that is why.
+    pub(crate) failure: Option<Failure>,
 }
 
 /// Why a search ended.
@@ -38,6 +41,8 @@ pub(crate) enum End {
     Steps,
     Time,
     Interrupted,
+    /// No request succeeded in a step, and none did that was sent alone.
+    TargetFailing,
 }
 
 /// A rate of a search, which has few digits.
@@ -66,8 +71,19 @@ impl Results {
         self.steps.iter().filter(|step| step.outcome == Outcome::Generator).count()
     }
 
+    /// What ran out above the answer.
+    pub(crate) fn cause(&self) -> Option<Cause> {
+        match self.end {
+            End::TargetFailing => Some(Cause::Errors),
+            _ => self.culprit()?.cause,
+        }
+    }
+
     /// The last step that shows why the promise is not kept above the answer.
     pub(crate) fn culprit(&self) -> Option<&Measured> {
+        if self.end == End::TargetFailing {
+            return self.steps.last();
+        }
         let (hz, outcomes) = match self.conclusion {
             Conclusion::Found { broken, .. } | Conclusion::NoneKept { broken } => {
                 (broken, &[Outcome::Broken][..])

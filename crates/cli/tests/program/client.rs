@@ -47,23 +47,41 @@ fn request(stream: &mut impl BufRead) -> Option<String> {
 
 /// A server that tells which requests it got, and how many connections there were.
 fn server() -> (String, Receiver<(usize, String)>) {
+    server_that_answers("HTTP/1.1 204 No Content\r\n\r\n".to_owned())
+}
+
+fn server_that_answers(answer: String) -> (String, Receiver<(usize, String)>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let (sender, requests) = mpsc::channel();
     thread::spawn(move || {
         for (number, stream) in listener.incoming().flatten().enumerate() {
-            let sender = sender.clone();
+            let (sender, answer) = (sender.clone(), answer.clone());
             thread::spawn(move || {
                 let mut answers = stream.try_clone().unwrap();
                 let mut stream = BufReader::new(stream);
                 while let Some(text) = request(&mut stream) {
                     let _ = sender.send((number, text));
-                    answers.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+                    answers.write_all(answer.as_bytes()).unwrap();
                 }
             });
         }
     });
     (address, requests)
+}
+
+#[test]
+fn what_is_too_large_is_called_that() {
+    let header = |number| format!("X-{number}: y\r\n");
+    let headers: String = (0..101).map(header).collect();
+    for answer in [headers, format!("X: {}\r\n", "y".repeat(1_000_000))] {
+        let answer = format!("HTTP/1.1 204 No Content\r\n{answer}\r\n");
+        let (address, _requests) = server_that_answers(answer);
+        let output = nanopace(&["--url", &format!("http://{address}/")]);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("too many headers, or too long ones"), "{stderr}");
+    }
 }
 
 #[test]

@@ -10,11 +10,12 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 const LONG: [&str; 4] = ["--duration", "10min", "--control", "127.0.0.1:0"];
 const TOKEN: &str = "0123456789abcdefghij";
@@ -292,24 +293,39 @@ fn a_paused_run_is_stopped_too() {
     assert_eq!(run.stop(&[]).0["due"], 0);
 }
 
+/// Clients that say nothing, or never all of it.
+fn silent_clients(run: &Steered, count: usize) -> Vec<TcpStream> {
+    let parts = [
+        &b""[..],
+        b"GET /sta",
+        b"PUT /rate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1",
+    ];
+    let silent = parts.iter().cycle().take(count).map(|part| {
+        let mut stream = run.connect();
+        // It may have had to make room already.
+        let _ = stream.write_all(part);
+        stream
+    });
+    silent.collect()
+}
+
 #[test]
 fn silent_clients_neither_lock_others_out_nor_hold_up_the_end() {
     let run = long(&["--rate", "100/s"]);
     run.wait_until(is_running);
-    let silent: Vec<_> = (0..80)
-        .map(|at| {
-            let mut stream = run.connect();
-            let parts = [
-                &b""[..],
-                b"GET /sta",
-                b"PUT /rate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1",
-            ];
-            stream.write_all(parts[at % 3]).unwrap();
-            stream
-        })
-        .collect();
-    assert_eq!(run.status()["rate"], "100/s");
-    let more: Vec<_> = (0..20).map(|_| run.connect()).collect();
+    let begin = Instant::now();
+    let silent = silent_clients(&run, 500);
+    for (method, path, body) in
+        [("PUT", "/rate", "200/s"), ("POST", "/pause", ""), ("GET", "/metrics", "")]
+    {
+        let more = silent_clients(&run, 100);
+        assert_eq!(run.ask(method, path, &[], body.as_bytes()).status, 200, "{path}");
+        drop(more);
+    }
+    assert_eq!(run.status()["rate"], "200/s");
+    // Five seconds for 64 of them at a time would be much more.
+    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+    let more = silent_clients(&run, 20);
     let (results, _) = run.stop(&[]);
     assert_adds_up(&results);
     drop((silent, more));

@@ -4,8 +4,12 @@
 use roxmltree::Document;
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use tempfile::TempDir;
 
 fn search(options: &[&str]) -> Command {
@@ -83,6 +87,128 @@ fn failures_break_every_promise() {
     assert_eq!(results["conclusion"]["result"], "none-kept", "{results}");
     assert_eq!(results["cause"], "errors", "{results}");
     assert_eq!(output.status.code(), Some(3));
+}
+
+#[test]
+fn a_step_ends_once_too_many_requests_have_failed() {
+    let options = ["--target-errors", "50%", "--until", "p50 response < 10s", "--json", "-"];
+    let steps = ["--from", "200", "--min", "200", "--step", "3h", "--settle", "0s"];
+    let most = ["--until", "failed < 20"];
+    let results = results(&search(&[&options[..], &steps, &most].concat()).output().unwrap());
+    assert_eq!(results["conclusion"]["result"], "none-kept", "{results}");
+    for step in results["steps"].as_array().unwrap() {
+        assert!(step["failures"]["status 500"].as_u64() >= Some(20), "{step}");
+    }
+}
+
+/// A server that counts requests and its open connections, and answers by a status for both.
+fn server(status: impl Fn(usize, usize) -> u16 + Send + Sync + 'static) -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let (shared, open) = (Arc::new((status, AtomicUsize::new(0))), Arc::new(AtomicUsize::new(0)));
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let (shared, open) = (Arc::clone(&shared), Arc::clone(&open));
+            open.fetch_add(1, Ordering::SeqCst);
+            thread::spawn(move || {
+                let answer = || {
+                    let (status, requests) = &*shared;
+                    let number = requests.fetch_add(1, Ordering::SeqCst);
+                    Some(status(number, open.load(Ordering::SeqCst)))
+                };
+                let _ = serve(stream, answer);
+                open.fetch_sub(1, Ordering::SeqCst);
+            });
+        }
+    });
+    url
+}
+
+/// Until the client hangs up, or there is no answer.
+fn serve(mut stream: TcpStream, status: impl Fn() -> Option<u16>) -> io::Result<()> {
+    let mut lines = BufReader::new(stream.try_clone()?).lines();
+    while let Some(line) = lines.next().transpose()? {
+        if line.is_empty() {
+            let Some(status) = status() else { return Ok(()) };
+            let answer = format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n");
+            stream.write_all(answer.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+const QUICK: [&str; 8] =
+    ["--from", "400", "--step", "300ms", "--settle", "100ms", "--until", "p50 response < 10s"];
+
+/// The target fails, by the failure that is told.
+fn assert_failing(options: &[&str], told: &str) -> Value {
+    let output = search(&[&QUICK[..], &["-c", "4", "--json", "-"], options].concat()).output();
+    let output = output.unwrap();
+    let results = results(&output);
+    assert_eq!(results["ended"], "target-failing", "{results}");
+    assert_eq!((&results["failure"], output.status.code()), (&told.into(), Some(3)), "{results}");
+    let answer = results["answer"].as_str().unwrap();
+    assert!(answer.starts_with(&format!("The target fails even a single request: {told}.")));
+    // Only the last step was lost on it.
+    let steps = results["steps"].as_array().unwrap();
+    let (last, others) = steps.split_last().unwrap();
+    assert_eq!(last["errors"], 1.0, "{results}");
+    assert!(last["failures"][told].as_u64() > Some(0), "{last}");
+    assert!(others.iter().all(|step| step["errors"].as_f64() < Some(1.0)), "{results}");
+    let report = String::from_utf8(output.stderr).unwrap();
+    assert!(report.contains(&format!("Most often: {told}.")), "{report}");
+    results
+}
+
+#[test]
+fn a_target_that_fails_all_requests_ends_the_search() {
+    let results = assert_failing(&["--target-errors", "100%"], "status 500");
+    assert_eq!(results["steps"].as_array().unwrap().len(), 1, "{results}");
+    // It may also begin in the middle.
+    let url = server(|requests, _| if requests < 700 { 200 } else { 503 });
+    assert_failing(&["--url", &url], "status 503");
+}
+
+#[test]
+fn a_target_that_dies_ends_the_search() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let requests = Arc::new(AtomicUsize::new(0));
+    thread::spawn(move || {
+        // Whoever connects after the last request wakes it up, to die.
+        while requests.load(Ordering::SeqCst) < 700 {
+            let (stream, requests) = (listener.accept().unwrap().0, Arc::clone(&requests));
+            let status = move || (requests.fetch_add(1, Ordering::SeqCst) < 700).then_some(200);
+            thread::spawn(move || serve(stream, status));
+        }
+    });
+    assert_failing(&["--url", &url], "connection refused");
+}
+
+/// From then on all connections wait, and requests may not even start.
+#[test]
+fn a_target_that_falls_silent_ends_the_search() {
+    let silence = || loop {
+        thread::park();
+    };
+    let url = server(move |requests, _| if requests < 300 { 200 } else { silence() });
+    let options = ["--url", &url, "-c", "4", "--timeout", "1s", "--json", "-"];
+    let results = results(&search(&[&QUICK[..], &options].concat()).output().unwrap());
+    assert_eq!(results["ended"], "target-failing", "{results}");
+    assert_eq!((&results["failure"], &results["cause"]), (&"timeout".into(), &"errors".into()));
+    let steps = results["steps"].as_array().unwrap();
+    let idle = steps.iter().filter(|step| step["achieved_rate"] == 0.0);
+    assert!(idle.count() <= 1, "{results}");
+}
+
+/// It answers a request alone.
+#[test]
+fn a_target_that_fails_only_under_load_does_not_end_the_search() {
+    let url = server(|_, open| if open == 1 { 200 } else { 503 });
+    let bounds = ["--url", &url, "-c", "4", "--min", "200", "--json", "-"];
+    let results = results(&search(&[&QUICK[..], &bounds].concat()).output().unwrap());
+    assert_eq!(results["conclusion"]["result"], "none-kept", "{results}");
+    assert_eq!((&results["ended"], &results["cause"]), (&"complete".into(), &"errors".into()));
 }
 
 #[test]

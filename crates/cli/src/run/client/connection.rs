@@ -5,9 +5,9 @@ use super::failure::{Failure, Tls};
 use super::plan::{Plan, Prepared};
 use super::stream::{Counted, Io, Traffic};
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Bytes, Incoming};
+use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::client::conn::{http1, http2};
-use hyper::{Response, StatusCode};
+use hyper::{Response, StatusCode, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::ServerName;
 use std::future::poll_fn;
@@ -16,8 +16,12 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+use tokio::task::coop::consume_budget;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
+
+/// The longest head of an answer over HTTP/2, in bytes: about as much as HTTP/1.1 has room for.
+const LONGEST_HEAD: u32 = 400 * 1024;
 
 /// How long it took to open a connection.
 #[derive(Clone, Copy, Debug)]
@@ -132,7 +136,8 @@ impl Connection {
 impl Sender {
     async fn new(io: TokioIo<Counted>, http2: bool) -> hyper::Result<Sender> {
         if http2 {
-            let (sender, driver) = http2::handshake(TokioExecutor::new(), io).await?;
+            let mut http2 = http2::Builder::new(TokioExecutor::new());
+            let (sender, driver) = http2.max_header_list_size(LONGEST_HEAD).handshake(io).await?;
             // What ends the connection is told to the request that is on it.
             tokio::spawn(async { drop(driver.await) });
             return Ok(Sender::Http2(sender));
@@ -169,12 +174,23 @@ async fn whole(
     deadline: &mut Deadline,
 ) -> Result<StatusCode, Failure> {
     while !answer.body().is_end_stream() {
-        match driven(driver, deadline, pin!(answer.body_mut().frame())).await? {
+        let frame = driven(driver, deadline, pin!(next_frame(answer.body_mut()))).await?;
+        match frame {
             Some(frame) => drop(frame.map_err(of)?),
+            // A reset without an error looks like the end of the body, which it is not.
+            None if answer.version() == Version::HTTP_2 && !answer.body().is_end_stream() => {
+                return Err(Failure::Reset(0));
+            }
             None => break,
         }
     }
     Ok(answer.status())
+}
+
+/// The next part of a body. One that never ends takes turns with other requests.
+async fn next_frame(body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
+    consume_budget().await;
+    body.frame().await
 }
 
 /// `future`, together with the connection that it waits for.

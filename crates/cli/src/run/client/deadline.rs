@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::task::coop::has_budget_remaining;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// The moment at which the current request is given up.
@@ -29,6 +30,11 @@ impl Deadline {
 
     /// Ready when the current request is to be given up.
     pub(crate) fn poll_passed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        // The timer tells nothing to a task whose turn is over, and a server that never stops sending
+        // uses up each turn.
+        if !has_budget_remaining() && Instant::now() >= self.at {
+            return Poll::Ready(());
+        }
         while self.timer.as_mut().poll(cx).is_ready() {
             if self.timer.deadline() >= self.at {
                 return Poll::Ready(());

@@ -1,5 +1,6 @@
 //! How a request can fail.
 
+use h2::Reason;
 use hyper::client::conn::TrySendError;
 use std::fmt;
 use std::io;
@@ -21,6 +22,12 @@ pub(crate) enum Failure {
     HungUp,
     /// The connection ended, and the server has certainly not processed the request.
     NotTaken,
+    /// The server gave up this request alone (RFC 9113, section 6.4), by a code of HTTP/2.
+    Reset(u8),
+    /// The server gave up this request alone, and has certainly not processed it.
+    Refused,
+    /// The answer has too many headers over HTTP/1.1, or too long ones.
+    TooLarge,
     /// The answer is not HTTP.
     Protocol,
 }
@@ -73,6 +80,29 @@ impl From<&rustls::Error> for Tls {
     }
 }
 
+impl Failure {
+    /// Whether the connection can take other requests.
+    pub(crate) fn spares_connection(self) -> bool {
+        matches!(self, Failure::Reset(_) | Failure::Refused)
+    }
+
+    /// What a frame of the server says: `RST_STREAM` or `GOAWAY` (RFC 9113, sections 6.4, 6.8 and 8.7).
+    fn told_by_server(error: &h2::Error) -> Failure {
+        match (error.is_reset(), error.reason()) {
+            (true, Some(Reason::REFUSED_STREAM)) => Failure::Refused,
+            (true, Some(reason)) => Failure::Reset(code(reason)),
+            // The request came after the last one that the server takes on this connection.
+            (false, Some(Reason::NO_ERROR)) => Failure::NotTaken,
+            _ => Failure::HungUp,
+        }
+    }
+}
+
+/// Its number. Those that mean nothing are the same.
+fn code(reason: Reason) -> u8 {
+    u8::try_from(u32::from(reason)).unwrap_or(u8::MAX)
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -83,6 +113,11 @@ impl fmt::Display for Failure {
             Failure::Tls(tls) => f.write_str(tls.text()),
             Failure::HungUp => f.write_str("the server hung up"),
             Failure::NotTaken => f.write_str("the server closed the connection to new requests"),
+            Failure::Reset(code) => {
+                write!(f, "the server reset the stream: {}", Reason::from(u32::from(*code)))
+            }
+            Failure::Refused => f.write_str("the server refused the stream"),
+            Failure::TooLarge => f.write_str("the answer has too many headers, or too long ones"),
             Failure::Protocol => f.write_str("not a valid HTTP answer"),
         }
     }
@@ -98,21 +133,17 @@ impl<T> From<&TrySendError<T>> for Failure {
 impl From<&hyper::Error> for Failure {
     fn from(error: &hyper::Error) -> Failure {
         let source = std::error::Error::source(error);
+        let http2 = source.and_then(|source| source.downcast_ref::<h2::Error>());
         let io = source.and_then(|source| source.downcast_ref::<io::Error>());
-        match io.map(io::Error::kind) {
-            Some(io::ErrorKind::UnexpectedEof) => Failure::HungUp,
+        match io.or(http2.and_then(h2::Error::get_io)).map(io::Error::kind) {
+            Some(io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe) => Failure::HungUp,
             Some(kind) => Failure::Connection(kind),
-            None if source.and_then(|source| source.downcast_ref()).is_some_and(is_farewell) => {
-                Failure::NotTaken
-            }
             None if error.is_incomplete_message() || error.is_canceled() => Failure::HungUp,
-            None => Failure::Protocol,
+            None if error.is_parse_too_large() => Failure::TooLarge,
+            None => match http2 {
+                Some(error) if error.is_remote() => Failure::told_by_server(error),
+                _ => Failure::Protocol,
+            },
         }
     }
-}
-
-/// Whether a request came after the last one that the server takes on this connection (RFC 9113,
-/// section 6.8).
-fn is_farewell(error: &h2::Error) -> bool {
-    error.is_go_away() && error.is_remote() && error.reason() == Some(h2::Reason::NO_ERROR)
 }

@@ -119,9 +119,14 @@ impl Session {
         let Some(connection) = &mut self.connections[request.endpoint] else {
             return self.unsent(Failure::HungUp);
         };
-        let status = connection.exchange(request, &mut self.deadline).await;
+        let mut status = connection.exchange(request, &mut self.deadline).await;
+        if status == Err(Failure::Refused) {
+            // Once more, as the server has not processed it (RFC 9113, section 8.7).
+            status = connection.exchange(request, &mut self.deadline).await;
+        }
         let traffic = connection.traffic();
-        if status.is_err() || self.plan.one_request_each {
+        let is_spoiled = status.is_err_and(|failure| !failure.spares_connection());
+        if is_spoiled || self.plan.one_request_each {
             self.connections[request.endpoint] = None;
         }
         Answer { status, sent, set_up, traffic }

@@ -1,11 +1,16 @@
 //! The byte stream of a connection, counted.
 
 use std::io::{self, IoSlice};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::task::coop::consume_budget;
+
+/// So many bytes count as one of the steps that a task may take in its turn. Else a server that never
+/// stops sending could make a turn last for seconds.
+const STEP: usize = 4096;
 
 /// A stream to a server: TCP or a Unix socket, with TLS or without.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
@@ -48,6 +53,15 @@ impl Counted {
     }
 }
 
+/// Takes steps off the turn of the current task.
+fn charge(steps: usize, cx: &mut Context<'_>) {
+    for _ in 0..steps {
+        if pin!(consume_budget()).poll(cx).is_pending() {
+            return;
+        }
+    }
+}
+
 impl AsyncRead for Counted {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -59,6 +73,7 @@ impl AsyncRead for Counted {
         let bytes = buf.filled().len() - before;
         // Relaxed: as in `so_far`.
         self.traffic.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        charge(bytes / STEP, cx);
         Poll::Ready(Ok(()))
     }
 }

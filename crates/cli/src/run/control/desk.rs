@@ -43,6 +43,14 @@ pub(super) struct Desk {
     exposition: Exposition,
 }
 
+/// What a request asks for.
+#[derive(Debug)]
+pub(super) enum Asked {
+    Status,
+    Metrics(Format),
+    Order(Action),
+}
+
 impl Desk {
     /// A desk at `control`, for a run against `url`.
     pub(super) fn new(
@@ -56,33 +64,36 @@ impl Desk {
         Desk { url: url.to_owned(), control, guard, snapshots, messages, exposition }
     }
 
-    /// The answer to a request.
-    pub(super) async fn answer<B>(&self, request: Request<B>) -> Response<Full<Bytes>>
-    where
-        B: Body,
-        B::Error: Into<Box<dyn Error + Send + Sync>>,
-    {
-        self.handle(request).await.unwrap_or_else(Refused::response)
-    }
-
-    async fn handle<B>(&self, request: Request<B>) -> Result<Response<Full<Bytes>>, Refused>
+    /// Reads a request to its end.
+    pub(super) async fn hear<B>(&self, request: Request<B>) -> Result<Asked, Refused>
     where
         B: Body,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
         self.guard.admit(request.uri(), request.headers())?;
-        match Route::of(request.method(), request.uri().path())? {
-            Route::Status => Ok(self.status()),
-            Route::Metrics => self.metrics(request.headers()),
+        Ok(match Route::of(request.method(), request.uri().path())? {
+            Route::Status => Asked::Status,
+            Route::Metrics => Asked::Metrics(format(request.headers())),
             Route::Rate => {
                 let rate = text(request).await?.parse().map_err(malformed)?;
-                self.order(Action::SetRate(rate)).await
+                Asked::Order(Action::SetRate(rate))
             }
-            Route::Shape => self.order(Action::SetShape(shape(&text(request).await?)?)).await,
-            Route::Pause => self.order(Action::Pause).await,
-            Route::Resume => self.order(Action::Resume).await,
-            Route::Stop => self.order(Action::Stop).await,
-        }
+            Route::Shape => Asked::Order(Action::SetShape(shape(&text(request).await?)?)),
+            Route::Pause => Asked::Order(Action::Pause),
+            Route::Resume => Asked::Order(Action::Resume),
+            Route::Stop => Asked::Order(Action::Stop),
+        })
+    }
+
+    /// The answer to what was asked for.
+    pub(super) async fn answer(&self, asked: Result<Asked, Refused>) -> Response<Full<Bytes>> {
+        let answer = match asked {
+            Ok(Asked::Status) => Ok(self.status()),
+            Ok(Asked::Metrics(format)) => self.metrics(format),
+            Ok(Asked::Order(action)) => self.order(action).await,
+            Err(refused) => Err(refused),
+        };
+        answer.unwrap_or_else(Refused::response)
     }
 
     fn status(&self) -> Response<Full<Bytes>> {
@@ -90,9 +101,7 @@ impl Desk {
         json(&State::new(&self.url, &self.control, snapshot.as_deref()))
     }
 
-    fn metrics(&self, headers: &HeaderMap) -> Result<Response<Full<Bytes>>, Refused> {
-        let accept = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        let format = Format::preferred(&accept.collect::<Vec<_>>().join(","));
+    fn metrics(&self, format: Format) -> Result<Response<Full<Bytes>>, Refused> {
         let written = self.exposition.text(format);
         let text = written.map_err(|_| {
             Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "the metrics can't be written")
@@ -115,6 +124,12 @@ impl Desk {
             )),
         }
     }
+}
+
+/// The format of the metrics that a reader prefers.
+fn format(headers: &HeaderMap) -> Format {
+    let accept = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    Format::preferred(&accept.collect::<Vec<_>>().join(","))
 }
 
 /// The body of a request, without spaces around it.

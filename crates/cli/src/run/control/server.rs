@@ -1,6 +1,7 @@
 //! The connections of the control server. None can hold up the others for long, or the run's end.
 
 use super::desk::Desk;
+use super::seats::{Seat, Seats};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -10,17 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::select;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
+use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
-
-/// As many at once; others wait until they are accepted.
-const CONNECTIONS: u32 = 64;
 
 /// How long a client may be silent before or in the head of a request.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// How long a connection may last: a client that reads no answers is not told from others.
-const LONGEST: Duration = Duration::from_secs(300);
 
 /// How long answers may take once the run is over.
 const FAREWELL: Duration = Duration::from_millis(250);
@@ -37,45 +33,48 @@ pub(super) async fn serve(
     desk: Arc<Desk>,
     mut is_over: watch::Receiver<bool>,
 ) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS as usize));
+    let mut seats = Seats::default();
     let for_each = is_over.clone();
-    let accepting = async {
-        loop {
-            if let Some((stream, place)) = accept(&listener, &room).await {
-                tokio::spawn(converse(stream, Arc::clone(&desk), for_each.clone(), place));
-            }
-        }
-    };
     select! {
-        () = accepting => {}
+        () = accept(&listener, &desk, &for_each, &mut seats) => {}
         // An error means that nobody is there to say it.
         _ = is_over.wait_for(|&over| over) => {}
     }
-    let _ = timeout(FAREWELL, room.acquire_many(CONNECTIONS)).await;
+    let _ = timeout(FAREWELL, seats.leave()).await;
 }
 
+/// Accepts whoever comes.
 async fn accept(
     listener: &TcpListener,
-    room: &Arc<Semaphore>,
-) -> Option<(TcpStream, OwnedSemaphorePermit)> {
-    let place = Arc::clone(room).acquire_owned().await.ok()?;
-    if let Ok((stream, _)) = listener.accept().await {
-        return Some((stream, place));
+    desk: &Arc<Desk>,
+    is_over: &watch::Receiver<bool>,
+    seats: &mut Seats,
+) {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            sleep(RESPITE).await;
+            continue;
+        };
+        seats.give(|seat| converse(stream, Arc::clone(desk), is_over.clone(), seat)).await;
+        // What has arrived is read before others may take the seat.
+        yield_now().await;
     }
-    sleep(RESPITE).await;
-    None
 }
 
-/// Answers one client, until it goes, has been here too long, or the run is over.
+/// Answers one client, until it goes or the run is over.
 async fn converse(
     stream: TcpStream,
     desk: Arc<Desk>,
     mut is_over: watch::Receiver<bool>,
-    _place: OwnedSemaphorePermit,
+    seat: Seat,
 ) {
     let service = service_fn(|request| {
-        let desk = Arc::clone(&desk);
-        async move { Ok::<_, Infallible>(desk.answer(request).await) }
+        let (desk, seat) = (Arc::clone(&desk), seat.clone());
+        async move {
+            seat.heard();
+            let asked = desk.hear(request).await;
+            Ok::<_, Infallible>(seat.wait_for(desk.answer(asked)).await)
+        }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD).half_close(true);
@@ -83,7 +82,6 @@ async fn converse(
     select! {
         _ = connection.as_mut() => return,
         _ = is_over.wait_for(|&over| over) => {}
-        () = sleep(LONGEST) => {}
     }
     connection.as_mut().graceful_shutdown();
     let _ = timeout(PATIENCE, connection).await;

@@ -1,0 +1,104 @@
+//! HTTP/2 servers that write raw frames, and a run of 30 requests against them.
+
+use serde_json::Value;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::thread;
+
+/// Types and flags of frames (RFC 9113, section 6).
+pub(crate) const DATA: u8 = 0x0;
+pub(crate) const HEADERS: u8 = 0x1;
+pub(crate) const RST_STREAM: u8 = 0x3;
+pub(crate) const SETTINGS: u8 = 0x4;
+pub(crate) const PING: u8 = 0x6;
+pub(crate) const GOAWAY: u8 = 0x7;
+pub(crate) const CONTINUATION: u8 = 0x9;
+pub(crate) const END_STREAM: u8 = 0x1;
+pub(crate) const END_HEADERS: u8 = 0x4;
+
+/// `:status: 200` of the static table of HPACK.
+pub(crate) const STATUS_200: &[u8] = &[0x88];
+
+/// A frame of at most 16 KiB.
+pub(crate) fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+    let [high, low] = u16::try_from(payload.len()).unwrap().to_be_bytes();
+    [&[0, high, low, kind, flags, 0, 0, 0, stream], payload].concat()
+}
+
+/// A complete answer.
+pub(crate) fn answer(stream: u8) -> Vec<u8> {
+    frame(HEADERS, END_HEADERS | END_STREAM, stream, STATUS_200)
+}
+
+/// The server's side of a connection.
+pub(crate) struct Served {
+    stream: TcpStream,
+    /// How many there were before it. The first one is that of the probe.
+    pub(crate) number: usize,
+}
+
+impl Served {
+    fn begin(mut stream: TcpStream, number: usize) -> io::Result<Served> {
+        stream.read_exact(&mut [0; "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len()])?;
+        stream.write_all(&frame(SETTINGS, 0, 0, &[]))?;
+        Ok(Served { stream, number })
+    }
+
+    /// Reads up to the next frame of a kind. Returns its stream.
+    pub(crate) fn await_frame(&mut self, awaited: u8) -> io::Result<u8> {
+        loop {
+            let mut head = [0; 9];
+            self.stream.read_exact(&mut head)?;
+            let [_, high, low, kind, .., stream] = head;
+            self.stream.read_exact(&mut vec![0; usize::from(u16::from_be_bytes([high, low]))])?;
+            if kind == awaited {
+                return Ok(stream);
+            }
+        }
+    }
+
+    pub(crate) fn write(&mut self, frames: &[Vec<u8>]) -> io::Result<()> {
+        self.stream.write_all(&frames.concat())
+    }
+
+    /// Says that nothing follows, and waits until the client has gone.
+    pub(crate) fn hang_up(&mut self) -> io::Result<()> {
+        self.stream.shutdown(Shutdown::Write)?;
+        self.stream.read_to_end(&mut Vec::new()).map(drop)
+    }
+
+    /// Answers the probe, and each other request by these frames, with its number from 0 on.
+    pub(crate) fn answer_by(
+        &mut self,
+        frames: impl Fn(u8, usize) -> Vec<Vec<u8>>,
+    ) -> io::Result<()> {
+        for turn in 0.. {
+            let stream = self.await_frame(HEADERS)?;
+            self.write(&if self.number == 0 {
+                vec![answer(stream)]
+            } else {
+                frames(stream, turn)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// What a run of 30 requests reports, on one connection at a time that is served by `serve`.
+pub(crate) fn results(serve: fn(&mut Served) -> io::Result<()>) -> Value {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for (number, stream) in listener.incoming().flatten().enumerate() {
+            // Until the client hangs up.
+            thread::spawn(move || serve(&mut Served::begin(stream, number)?));
+        }
+    });
+    // As fast as it can: each slot is due when the answer to the one before it is there.
+    let line = "run --http2 -c 1 --rate 1M/s --requests 30 --timeout 1min --json -";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.args(line.split_whitespace()).args(["--url", &url]).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}

@@ -1,0 +1,131 @@
+//! HTTP/2 servers that end single requests, which costs these requests and never the connection, or
+//! the connection; and servers whose answers are long.
+
+use crate::frames::{
+    CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, RST_STREAM, STATUS_200, Served,
+    answer, frame, results,
+};
+use serde_json::Value;
+use std::io;
+
+/// Codes of errors (RFC 9113, section 7).
+const NO_ERROR: u8 = 0x0;
+const INTERNAL_ERROR: u8 = 0x2;
+const REFUSED_STREAM: u8 = 0x7;
+const ENHANCE_YOUR_CALM: u8 = 0xb;
+
+fn reset(stream: u8, code: u8) -> Vec<u8> {
+    frame(RST_STREAM, 0, stream, &[0, 0, 0, code])
+}
+
+/// The first bytes of an answer.
+fn begin(stream: u8) -> Vec<u8> {
+    let head = frame(HEADERS, END_HEADERS, stream, STATUS_200);
+    [head, frame(DATA, 0, stream, b"hello")].concat()
+}
+
+/// Nothing but `failed` requests failed, all in this way, on the only connection.
+fn assert_only(serve: fn(&mut Served) -> io::Result<()>, failed: u64, told: &str) {
+    let results = results(serve);
+    assert_eq!(counts(&results), (30 - failed, failed), "{results}");
+    let expected = if failed > 0 { Value::from(failed) } else { Value::Null };
+    assert_eq!(results["failures"][told], expected, "{results}");
+    assert_eq!(results["set_up_time_ns"]["count"], 1, "{results}");
+}
+
+fn counts(results: &Value) -> (u64, u64) {
+    let count = |name: &str| results[name].as_u64().unwrap();
+    (count("completed"), count("failed"))
+}
+
+#[test]
+fn a_stream_that_is_reset_fails_alone() {
+    let told = "the server reset the stream: unexpected internal error encountered";
+    let serve = |served: &mut Served| {
+        served.answer_by(|stream, turn| match turn % 3 {
+            0 => vec![reset(stream, INTERNAL_ERROR)],
+            1 => vec![begin(stream), reset(stream, INTERNAL_ERROR)],
+            _ => vec![answer(stream)],
+        })
+    };
+    assert_only(serve, 20, told);
+}
+
+/// Without an error, a reset before the end of an answer is no end of it; one after the end says that
+/// the rest of the request is not needed.
+#[test]
+fn an_answer_that_is_reset_is_not_complete() {
+    let serve = |served: &mut Served| {
+        served.answer_by(|stream, turn| {
+            let end = frame(DATA, END_STREAM, stream, b"all");
+            match turn % 2 {
+                0 => vec![begin(stream), reset(stream, NO_ERROR)],
+                _ => vec![begin(stream), end, reset(stream, NO_ERROR)],
+            }
+        })
+    };
+    assert_only(serve, 15, "the server reset the stream: not a result of an error");
+}
+
+#[test]
+fn a_stream_that_is_refused_is_sent_once_more() {
+    let serve = |served: &mut Served| {
+        served.answer_by(|stream, turn| match turn % 2 {
+            0 => vec![reset(stream, REFUSED_STREAM)],
+            _ => vec![answer(stream)],
+        })
+    };
+    assert_only(serve, 0, "the server refused the stream");
+    let serve = |served: &mut Served| {
+        served.answer_by(|stream, turn| match turn % 3 {
+            // Twice is too much.
+            0 | 1 => vec![reset(stream, REFUSED_STREAM)],
+            _ => vec![answer(stream)],
+        })
+    };
+    assert_only(serve, 15, "the server refused the stream");
+}
+
+#[test]
+fn a_server_that_ends_the_connection_has_hung_up() {
+    for serve in [
+        // By a GOAWAY with an error.
+        |served: &mut Served| {
+            served.answer_by(|_, _| {
+                vec![frame(GOAWAY, 0, 0, &[0, 0, 0, 0, 0, 0, 0, ENHANCE_YOUR_CALM])]
+            })
+        },
+        // Before the answer, and in the middle of it.
+        |served: &mut Served| {
+            let stream = served.await_frame(HEADERS)?;
+            served.write(&if served.number == 0 { vec![answer(stream)] } else { vec![] })?;
+            served.hang_up()
+        },
+        |served: &mut Served| {
+            let stream = served.await_frame(HEADERS)?;
+            served.write(&[if served.number == 0 { answer(stream) } else { begin(stream) }])?;
+            served.hang_up()
+        },
+    ] {
+        let results = results(serve);
+        assert_eq!(counts(&results), (0, 30), "{results}");
+        assert_eq!(results["failures"]["the server hung up"], 30, "{results}");
+    }
+}
+
+/// As over HTTP/1.1.
+#[test]
+fn an_answer_may_have_long_headers() {
+    let serve = |served: &mut Served| {
+        served.answer_by(|stream, _| {
+            // A literal of HPACK: `x`, and a value of 16 000 bytes.
+            let header = [&b"\x40\x01x\x7f\x81\x7c"[..], &[b'y'; 16_000]].concat();
+            vec![
+                frame(HEADERS, END_STREAM, stream, STATUS_200),
+                frame(CONTINUATION, 0, stream, &header),
+                frame(CONTINUATION, END_HEADERS, stream, &header),
+            ]
+        })
+    };
+    assert_only(serve, 0, "not a valid HTTP answer");
+}
