@@ -47,9 +47,10 @@ impl Arrivals {
     /// ```
     pub fn starts_before(&self, elapsed: Duration, shape: &Shape, shard: &Shard) -> u64 {
         let Some(last_ns) = span_ns(elapsed).checked_sub(1).filter(|&ns| ns >= 0) else { return 0 };
-        let (count, end) = (shape.count_at_ns(last_ns), shape.count_at_ns(i64::MAX));
-        // A shape has the slots below its count. While its rate is zero, the next has not come.
-        let is_below = shape.is_waiting_at_ns(last_ns, count) || count == end;
+        let count = shape.count_at_ns(last_ns);
+        // A shape has the slots below its count. While its rate is zero, and when it is over, the
+        // next has not come.
+        let is_below = shape.is_waiting_at_ns(last_ns, count);
         let last: Option<Count> = if is_below { count.checked_sub(1) } else { Some(count) };
         last.map_or(0, |last| shard.locals_before(self.slots_by(last)))
     }
@@ -84,6 +85,21 @@ mod tests {
 
     fn make((text, seed): &(String, u64)) -> Arrivals {
         text.parse::<Arrivals>().expect("a process").with_seed(*seed)
+    }
+
+    #[test]
+    fn the_slot_at_the_end_of_a_shape_does_not_start() {
+        let ten = Rate::per_second(10).expect("a rate");
+        let second = Duration::from_secs(1);
+        for forever in [false, true] {
+            let hold = Shape::hold(ten, second).expect("a shape");
+            let shape = if forever { Shape::constant(ten) } else { hold };
+            for (elapsed, starts) in [(second, 10), (second + Duration::from_nanos(1), 10)] {
+                let starts = starts + u64::from(forever && elapsed > second);
+                let whole = Shard::new(0, 1).expect("a shard");
+                assert_eq!(Arrivals::even().starts_before(elapsed, &shape, &whole), starts);
+            }
+        }
     }
 
     proptest! {

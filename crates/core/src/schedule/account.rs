@@ -31,8 +31,6 @@ impl Schedule {
         let elapsed = now.saturating_sub(self.started).saturating_sub(self.paused);
         let passes = self.history.passes(next);
         let given = passes.min(now).saturating_sub(self.started).saturating_sub(self.paused);
-        // A change of the rate within the first tick begins a piece before the start.
-        let given = given.max(0);
         let allocated = given.saturating_sub(self.idle);
         let late = elapsed.saturating_sub(given);
         // While time is owed, what is due and not yet released is waiting, and the rest is backlog.

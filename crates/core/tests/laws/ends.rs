@@ -1,7 +1,7 @@
 //! Schedules that end: after so many slots, or after so much time.
 
 use crate::common::{SECOND, assert_balanced, build, drain, intended_ns, rate, span, strictness};
-use nanopace::{Ended, ManualClock, Pacer, PacerBuilder, Refused};
+use nanopace::{Ended, ManualClock, Pacer, PacerBuilder, Refused, Slot};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::task::{Wake, Waker};
@@ -282,6 +282,18 @@ impl Wake for Flag {
     fn wake(self: Arc<Self>) {
         self.0.store(true, Relaxed);
     }
+}
+
+/// The last slot is not due yet: whoever takes it holds it, and nothing is left to wait for.
+#[test]
+fn the_end_is_told_when_the_last_slot_is_taken_ahead() {
+    let pacer = build("1k/s", &ManualClock::new()).slots(2).build();
+    pacer.acquire().expect("slot 0");
+    let (watch, flag) = (pacer.watch(), Arc::new(Flag(AtomicBool::new(false))));
+    watch.set(&Waker::from(Arc::clone(&flag)));
+    let last = pacer.acquire_or_claim().expect("slot 1");
+    assert!(matches!(last, Slot::Claimed(_)));
+    assert!(flag.0.load(Relaxed), "nothing is left to wait for");
 }
 
 /// A slot that came back is one more for whoever waits, until it is taken again.

@@ -187,5 +187,32 @@ fn a_row_that_is_skipped_is_replaced_by_a_row() {
     let grant = claim.start().expect("the first slot that is not too late is due");
     assert_eq!(intended_ns(grant), 1_900 * MILLI);
     assert_eq!((pacer.ledger().granted, pacer.ledger().skipped), (500, 1_900));
-    crate::common::assert_balanced(&pacer);
+    assert_balanced(&pacer);
+}
+
+/// A row consists of new slots. What came back and is too late is skipped with it all the same.
+#[test]
+fn what_came_back_is_skipped_with_a_row_that_is_too_late() {
+    let clock = ManualClock::new();
+    let pacer = build("1k/s", &clock).skip_later_than(span(100 * MILLI)).build();
+    let earlier = pacer.claim().expect("slot 0");
+    let mut row = pacer.claim_many(500).expect("open");
+    drop(earlier);
+    clock.advance(span(2_000 * MILLI));
+    row.start().expect("the first slot that is not too late is due");
+    assert_eq!((pacer.ledger().granted, pacer.ledger().skipped), (500, 1_900));
+    assert_balanced(&pacer);
+}
+
+/// Slot 0 comes back while slot 1 is claimed. A caller that sleeps would take it instead; a claim
+/// does not.
+#[test]
+fn a_claim_starts_its_own_slot_when_an_earlier_one_has_come_back() {
+    let clock = ManualClock::new();
+    let pacer = build("10/s", &clock).build();
+    let [earlier, mut claim] = [(); 2].map(|()| pacer.claim().expect("open"));
+    drop(earlier);
+    clock.advance(span(SECOND));
+    assert_eq!(claim.start().map(intended_ns), Ok(100 * MILLI));
+    assert_eq!(pacer.try_acquire().map(intended_ns), Ok(0));
 }

@@ -1,7 +1,7 @@
 //! Beyond the range of positions: no call hangs, and nothing is lost from the ledger.
 
 use crate::common::{SECOND, assert_balanced, at, build, rate, span, strictness};
-use nanopace::{Grant, ManualClock, Nanos, Refused};
+use nanopace::{Grant, ManualClock, Nanos, Pacer, Refused};
 
 /// At 2^24 slots per second the range of 2^44 slots is 2^20 seconds, or 12 days. At a year of
 /// lateness, what is beyond the range is forfeited. Of the rest, everything is skipped that is more
@@ -35,6 +35,23 @@ fn backlog_beyond_the_range_is_forfeited() {
         assert_eq!(pacer.try_acquire().map(Grant::wait_time), Ok(range));
         assert_balanced(&pacer);
     }
+}
+
+/// 10 G/s for an hour, then 1/s: 2^44 slots are behind at the slow rate, all but some from the fast
+/// part. The next slot is late by the range, and not by an interval of the slow rate more.
+#[test]
+fn a_backlog_is_cut_to_the_range_where_the_rate_was_another_one() {
+    let clock = ManualClock::new();
+    let shape = "hold 10G/s 1h, hold 1/s 1h".parse().expect("a shape");
+    let pacer = Pacer::shaped(shape).clock(clock.clone()).build();
+    clock.set(at(3_700 * SECOND));
+    pacer.try_acquire().expect("slot 0");
+    let grant = pacer.try_acquire().expect("due");
+    // 100 of the 2^44 slots come behind the hour.
+    let oldest = 3_600 * SECOND - ((1 << 44) - 100) / 10;
+    let off = grant.intended_start().as_nanos().checked_sub(oldest);
+    assert!(off.is_some_and(|off| off <= 2), "{grant:?}, not {oldest}");
+    assert_balanced(&pacer);
 }
 
 #[test]

@@ -166,6 +166,21 @@ fn the_starts_after_a_first_stall_say_so() {
     }
 }
 
+/// A lane has taken a run on a reading of the clock. That says nothing of the pace behind it: the next
+/// reading is good for two shared starts at most, and the third shows a stall.
+#[test]
+fn the_run_of_a_lane_is_no_pace_of_others() {
+    let mut worker = Worker::new(Way::Lane, Pacer::builder(rate("1M/s")), Duration::from_secs(1));
+    for _ in 0..40 {
+        worker.operate_late(0);
+    }
+    worker.way = Way::Acquire;
+    worker.clock.advance(span(5 * MICRO));
+    worker.operate_late(10 * SECOND);
+    let missing = [(); 3].map(|()| worker.operate_late(0).missing_ns());
+    assert_eq!(missing[1..], [0, 0], "{missing:?}");
+}
+
 /// Every policy under which a start may move others, or be skipped.
 fn policies(text: &str) -> [PacerBuilder; 6] {
     [

@@ -108,3 +108,18 @@ fn without_a_threshold_nothing_is_early() {
     }
     assert_eq!(pacer.stats().early_starts(), 0);
 }
+
+/// Slots 0 to 2 may start at once, and slot 1 is held. From there on starts are judged: slot 2 has
+/// started, so slot 1 moves nothing, however late it is.
+#[test]
+fn what_started_early_counts_as_started_when_a_policy_begins_to_judge() {
+    let clock = ManualClock::new();
+    let pacer = build("100k/s", &clock).sleep_threshold(span(25 * MICRO)).build();
+    pacer.acquire().expect("slot 0");
+    let mut held = pacer.claim().expect("slot 1");
+    assert_eq!(pacer.try_acquire().map(intended_ns), Ok(20 * MICRO));
+    pacer.set_strictness(strictness(1.0));
+    clock.advance(span(MILLI));
+    assert_eq!(held.start().map(wait_ns), Ok(990 * MICRO));
+    assert_eq!(pacer.try_acquire().map(intended_ns), Ok(30 * MICRO));
+}
