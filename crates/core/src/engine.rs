@@ -46,10 +46,10 @@ impl Engine {
             match self.timeline.begin(&mut held, slots, deadline, woken, &*self.clock)? {
                 Step::Start(grant) => return Ok(StartTimes::new(grant, first, woken)),
                 Step::Hold(plan) => {
-                    let now = held
-                        .map_or(plan.now, |claimed| self.hold(&claimed, &plan, deadline).signed());
                     let first = *first.get_or_insert(plan);
-                    if let Some(grant) = self.timeline.start_planned(&plan, now) {
+                    let Some(claimed) = held else { continue };
+                    let now = self.hold(&claimed, &plan, deadline).signed();
+                    if let Some(grant) = self.timeline.start_planned(&claimed, &plan, now) {
                         return Ok(StartTimes::new(grant, Some(first), Some((plan, now))));
                     }
                     woken = Some((plan, now));

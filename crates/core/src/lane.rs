@@ -1,9 +1,10 @@
 //! The handle of one worker: it takes slots in runs and records statistics.
 
 use crate::stats::{Notebook, StartTimes, Waits};
-use crate::timeline::{Pace, Run};
+use crate::timeline::{LaneRun, Pace, Run};
 use crate::{Ended, Grant, Pacer, Refused};
 use std::iter::FusedIterator;
+use std::sync::Arc;
 
 /// One worker's handle to a [`Pacer`]. Make one in each worker thread, with [`Pacer::lane`].
 ///
@@ -46,6 +47,8 @@ pub struct Lane {
     run: Run,
     /// How many the run had when it was taken.
     taken: u64,
+    /// What others know of the run.
+    held: Arc<LaneRun>,
     /// A start that is still to be recorded. Recording comes later, so that nothing comes between a
     /// start and its operation.
     started: Option<StartTimes>,
@@ -76,10 +79,12 @@ impl Pacer {
 impl Lane {
     pub(crate) fn new(pacer: Pacer) -> Lane {
         let notebook = Notebook::new(&pacer.0.statistics);
+        let held = pacer.0.timeline.lane();
         Lane {
             pacer,
             run: Run::default(),
             taken: 0,
+            held,
             started: None,
             pace: Pace::default(),
             notebook,
@@ -206,6 +211,9 @@ impl Lane {
         }
         let run = std::mem::take(&mut self.run);
         self.pacer.0.timeline.give_back(&run.rest(left));
+        if left + granted > 1 {
+            self.held.set(None);
+        }
     }
 
     /// The pacer that this lane belongs to.
@@ -236,7 +244,8 @@ impl Lane {
 
     /// Takes a run of slots, and starts the first of them.
     fn take_run(&mut self) -> Option<Grant> {
-        let (run, read_at) = self.pacer.0.timeline.claim_run(self.pace, &*self.pacer.0.clock)?;
+        let engine = &*self.pacer.0;
+        let (run, read_at) = engine.timeline.claim_run(self.pace, &self.held, &*engine.clock)?;
         (self.run, self.taken, self.pace.read_at) = (run, run.left(), read_at);
         let grant = self.run.next(self.pacer.0.timeline.version());
         if grant.is_none() {

@@ -4,6 +4,8 @@
 //! So a slot's position is its number times [`SLOT`] and never changes. Positions wrap around, and
 //! are compared by their differences.
 
+use std::collections::BTreeMap;
+
 /// Ticks per slot: a change of rate splits an interval with a resolution of 2^-16.
 pub(crate) const SLOT: u64 = 1 << 16;
 
@@ -49,6 +51,12 @@ pub(crate) const fn later(a: u64, b: u64) -> u64 {
 /// The earlier of two positions.
 pub(crate) const fn earlier(a: u64, b: u64) -> u64 {
     if ticks_between(a, b) > 0 { a } else { b }
+}
+
+/// The last entry at `to` or before it, where positions wrap around.
+pub(crate) fn last_up_to<T>(map: &BTreeMap<u64, T>, to: u64) -> Option<(&u64, &T)> {
+    let found = map.range(..=to).next_back().or_else(|| map.last_key_value());
+    found.filter(|(start, _)| ticks_between(**start, to) >= 0)
 }
 
 #[cfg(test)]

@@ -421,8 +421,15 @@ impl Schedule {
 
     /// Housekeeping: ends a catch-up that has caught up, moves the anchors of lines forward long
     /// before their reach ends, and forgets what is past. `next` is the next position to be
-    /// claimed, `open` the earliest that is there to be claimed.
-    pub(crate) fn tidy(&mut self, next: u64, open: u64, now: i64) {
+    /// claimed, `open` the earliest that is there to be claimed. `is_held` tells whether a slot
+    /// between two positions may be asked for all the same.
+    pub(crate) fn tidy(
+        &mut self,
+        next: u64,
+        open: u64,
+        now: i64,
+        is_held: impl Fn(u64, u64) -> bool,
+    ) {
         let now = self.schedule_time(now);
         self.drop_paid(now);
         let slots = self.history.slots();
@@ -432,7 +439,10 @@ impl Schedule {
         if self.history.current().is_far(next, now) && !self.is_over(next) {
             self.history.append(&self.history.current().pace(), now);
         }
-        self.history.trim(open);
+        // A slot that somebody holds may still forfeit time.
+        let is_judged = !self.policy.is_open_loop();
+        let open = if is_judged { earlier(open, after(self.settled, 1)) } else { open };
+        self.history.trim(open, is_held);
         self.forget(next.wrapping_add_signed(-RANGE));
     }
 

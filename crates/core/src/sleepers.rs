@@ -16,7 +16,7 @@
 //! lock too, and so sees the change as well. Models: `no_wake_up_is_lost`,
 //! `a_change_reaches_every_sleeper`.
 
-use crate::position::ticks_between;
+use crate::position::{last_up_to, ticks_between};
 use crate::sync::{HERD, Mutex, Unparker};
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
@@ -144,6 +144,12 @@ impl Sleepers {
         let positions: Vec<u64> =
             registry.asleep.keys().copied().filter(|&position| is_over(position)).collect();
         if positions.is_empty() { Woken::default() } else { registry.choose(positions) }
+    }
+
+    /// Whether there is a sleeper for a slot between these positions.
+    pub(crate) fn have(&self, from: u64, to: u64) -> bool {
+        let asleep = &self.0.lock().asleep;
+        last_up_to(asleep, to).is_some_and(|(&last, _)| ticks_between(from, last) >= 0)
     }
 
     /// All of them.

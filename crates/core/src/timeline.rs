@@ -15,6 +15,7 @@
 //! the pacer is paused, and while slots that were given back wait to be handed out again.
 
 mod guarded;
+mod held;
 mod meter;
 mod open;
 mod published;
@@ -31,9 +32,12 @@ use crate::sync::{AtomicU64, Mutex, Relaxed};
 use crate::{Ended, Grant, Nanos, Refused, Shard};
 use crossbeam_utils::CachePadded;
 use guarded::Locked;
+use held::Held;
+pub(crate) use held::LaneRun;
 pub(crate) use open::Pace;
 pub(crate) use published::Run;
 use published::{Published, Snapshot};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A chord and its curve differ by so much at most.
@@ -46,6 +50,7 @@ pub(crate) struct Timeline {
     allocated: CachePadded<AtomicU64>,
     published: Published,
     locked: CachePadded<Mutex<Locked>>,
+    held: Held,
     pub(crate) sleepers: Sleepers,
     /// A slot is due this long before its release: the sleep threshold, less one nanosecond.
     lead_ns: i64,
@@ -71,12 +76,14 @@ pub(crate) struct Claimed {
     pub(crate) slots: u64,
     /// Whether it stays this one, even if an earlier one comes back.
     pub(crate) is_fixed: bool,
+    /// Whether it is among those that are known to be [`Held`].
+    pub(crate) is_entered: bool,
 }
 
 impl Claimed {
     /// A single slot is exchanged for an earlier one that comes back; several in a row are not.
     fn new(position: u64, slots: u64) -> Claimed {
-        Claimed { position, slots, is_fixed: slots > 1 }
+        Claimed { position, slots, is_fixed: slots > 1, is_entered: false }
     }
 
     pub(crate) fn end(&self) -> u64 {
@@ -145,6 +152,7 @@ impl Timeline {
             allocated: CachePadded::new(AtomicU64::new(0)),
             published: Published::new(),
             locked: CachePadded::new(Mutex::new(Locked::new(schedule, now))),
+            held: Held::new(),
             sleepers: Sleepers::new(),
             lead_ns,
             early: AtomicU64::new(0),
@@ -225,7 +233,8 @@ impl Timeline {
             return self.enter().claim(slots, clock);
         }
         // Relaxed: as in `claim_fast`.
-        let claimed = Claimed::new(self.allocated.fetch_add(SLOT, Relaxed), 1);
+        let mut claimed = Claimed::new(self.allocated.fetch_add(SLOT, Relaxed), 1);
+        self.held.enter(&mut claimed);
         let snapshot = self.published.snapshot();
         // If it is the last slot, tasks that wait have to know.
         let is_known =
@@ -234,6 +243,11 @@ impl Timeline {
             return Ok(claimed);
         }
         self.enter().confirm(claimed)
+    }
+
+    /// A place for the run of one more lane.
+    pub(crate) fn lane(&self) -> Arc<LaneRun> {
+        self.held.lane()
     }
 
     /// Whether the schedule has no slot left for a caller that comes now.

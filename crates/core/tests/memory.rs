@@ -65,6 +65,13 @@ fn a_pacer_and_a_lane_are_small_and_stay_so() {
     let old = growth(|| (0..4).for_each(|_| lead_a_long_life(&pacer, &clock)));
     assert_eq!(old, 0, "bytes more each time after more of the same");
 
+    // A slot that is held for ever does not keep what comes behind it.
+    let held = pacer.claim().expect("open");
+    lead_a_long_life(&pacer, &clock);
+    let old = growth(|| (0..4).for_each(|_| lead_a_long_life(&pacer, &clock)));
+    assert_eq!(old, 0, "bytes more each time while a slot is held");
+    drop(held);
+
     // What a lane has recorded goes to the pacer, and its memory back, whether or not anybody asks
     // for statistics.
     let lanes = || {

@@ -168,7 +168,14 @@ fn atomics_are_where_the_page_says() {
 fn locks_are_taken_where_the_page_says() {
     only(
         &[".lock()", ".try_lock()"],
-        &["clock/manual.rs", "sleepers.rs", "stats.rs", "sync.rs", "timeline/guarded.rs"],
+        &[
+            "clock/manual.rs",
+            "sleepers.rs",
+            "stats.rs",
+            "sync.rs",
+            "timeline/guarded.rs",
+            "timeline/held.rs",
+        ],
     );
 }
 

@@ -2,27 +2,27 @@
 //! earlier piece and has not started yet keeps the intended start that it got there.
 //!
 //! A piece holds for the slots behind its anchor, up to and including the anchor of the next piece.
-//! The first one also holds for everything before it.
+//! The first one also holds for everything before it. Pieces without a slot that anybody may ask for
+//! are forgotten. A slot on one all the same starts when the next piece begins, which is past and
+//! never before the slot's own time: so its wait time is at most too short.
 
 use super::chord::{self, Stretch};
 use super::course::{Course, Pace};
 use super::curve::Curve;
-use super::line::Line;
 use super::slots::Slots;
 use crate::lease::Lease;
 use crate::position::{REACH, before, earlier, first_after, later, ticks_between};
 use crate::shape::Shape;
 use crate::shard::Shard;
 
-/// This many of the last pieces are kept as they are, because callers that are about to start, or
-/// hold a slot, may be on one.
-const EXACT: usize = 40;
+/// This many of the last pieces are kept in any case, because callers that are about to start may be
+/// on one, and are not known to hold a slot.
+const EXACT: usize = 32;
 
-/// This many pieces are kept in any case.
+/// So many pieces are nothing to look through.
 const KEPT: usize = EXACT + 4;
 
-/// Up to this many pieces are kept while slots on them have not been claimed, or have been given
-/// back.
+/// Up to this many pieces are kept while slots on them have not been claimed.
 const MOST: usize = 1024;
 
 #[derive(Clone, Debug)]
@@ -30,8 +30,20 @@ struct Piece {
     course: Course,
     /// When it begins to hold. A line's anchor lies a part of a tick before that.
     since: i64,
-    /// How far intended starts on this piece are off at most, if it stands for several pieces.
-    error_ns: i64,
+    /// It holds no farther than this. Pieces between here and the next one have been forgotten.
+    until: u64,
+}
+
+impl Piece {
+    fn new(course: Course, since: i64) -> Piece {
+        let until = course.anchor().wrapping_add_signed(REACH);
+        Piece { course, since, until }
+    }
+
+    /// Whether its anchor lies before `position`.
+    fn is_before(&self, position: u64) -> bool {
+        ticks_between(self.course.anchor(), position) > 0
+    }
 }
 
 #[derive(Debug)]
@@ -44,14 +56,16 @@ pub(crate) struct History {
     forfeited: u64,
     /// Changes with everything that moves a slot.
     revision: u64,
+    /// With more pieces than this, it is time to look which are still needed.
+    enough: usize,
 }
 
 impl History {
     /// The count 0 is reached at `now`.
     pub(crate) fn new(pace: &Pace, slots: Slots, now: i64) -> History {
         let course = Course::starting(pace, now);
-        let pieces = vec![Piece { course, since: now, error_ns: 0 }];
-        History { slots, pieces, forfeited: before(0), revision: 1 }
+        let pieces = vec![Piece::new(course, now)];
+        History { slots, pieces, forfeited: before(0), revision: 1, enough: KEPT }
     }
 
     /// The piece in force.
@@ -73,18 +87,30 @@ impl History {
     }
 
     fn index_of(&self, position: u64) -> usize {
-        let is_behind = |piece: &Piece| ticks_between(piece.course.anchor(), position) > 0;
-        self.pieces.iter().rposition(is_behind).unwrap_or(0)
+        self.pieces.iter().rposition(|piece| piece.is_before(position)).unwrap_or(0)
+    }
+
+    /// The last position for which the piece at `index` holds.
+    fn end_of(&self, index: usize) -> u64 {
+        let next = self.pieces.get(index + 1).map(|next| next.course.anchor());
+        let until = self.pieces[index].until;
+        next.map_or(until, |next| earlier(next, until))
+    }
+
+    /// When the piece behind the one at `index` begins, if those between, on which the slot at
+    /// `position` lay, have been forgotten.
+    fn forgotten_until(&self, index: usize, position: u64) -> Option<i64> {
+        let next = self.pieces.get(index + 1)?;
+        (ticks_between(self.pieces[index].until, position) > 0).then_some(next.since)
     }
 
     /// Slots around the one at `position` whose intended starts lie on a straight line, as exactly
     /// as a [`chord`] does; none if there are none.
     pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
         let index = self.index_of(position);
-        let course = &self.pieces[index].course;
-        let end = self.pieces.get(index + 1).map(|next| next.course.anchor());
-        let end = end.unwrap_or(course.anchor().wrapping_add_signed(REACH));
-        match course {
+        let end = self.end_of(index);
+        match &self.pieces[index].course {
+            _ if self.forgotten_until(index, position).is_some() => None,
             &Course::Line(line) => Some(Stretch {
                 line,
                 // Nothing comes before the first piece, so it also has the slot at its anchor.
@@ -109,11 +135,11 @@ impl History {
 
     /// When the slot at `position` is intended to start.
     pub(crate) fn time_of(&self, position: u64) -> i64 {
-        let course = &self.pieces[self.index_of(position)].course;
-        match course {
+        let index = self.index_of(position);
+        self.forgotten_until(index, position).unwrap_or_else(|| match &self.pieces[index].course {
             Course::Line(line) => line.time_of(position),
             Course::Curve(curve) => curve.time_in(self.revision, position, &self.slots),
-        }
+        })
     }
 
     /// When the schedule comes by `position`: for a slot that has forfeited time that is after what
@@ -131,9 +157,8 @@ impl History {
     pub(crate) fn first_from(&self, time: i64) -> u64 {
         let index = self.pieces.iter().rposition(|piece| piece.since < time).unwrap_or(0);
         let late = self.pieces[index].course.position_at(time.saturating_sub(1), &self.slots);
-        // Behind its end a piece says nothing: the next one begins later than that.
-        let next = self.pieces.get(index + 1).map(|next| next.course.anchor());
-        first_after(next.map_or(late, |next| earlier(late, next)))
+        // Behind its end a piece says nothing: the next one begins at that time or later.
+        first_after(earlier(late, self.end_of(index)))
     }
 
     /// Whether it is known which slots before `time` are this process's.
@@ -181,13 +206,13 @@ impl History {
         {
             self.pieces.pop();
         }
-        self.push(Piece { course, since, error_ns: 0 });
+        self.push(Piece::new(course, since));
     }
 
     fn push(&mut self, piece: Piece) {
         if self.pieces.len() == self.pieces.capacity() {
             // Not twice as many, so that a pacer stays small.
-            self.pieces.reserve_exact(4);
+            self.pieces.reserve_exact(4.max(self.pieces.len() / 16));
         }
         self.pieces.push(piece);
         self.revision += 1;
@@ -201,10 +226,11 @@ impl History {
         let later = self.pieces[index + 1..].to_vec();
         // First, in case a curve of the user's panics.
         let course = Course::through(&pace, position, time, &self.slots);
-        self.pieces.retain(|piece| ticks_between(piece.course.anchor(), position) > 0);
+        let before = self.pieces.partition_point(|piece| piece.is_before(position));
+        self.pieces.truncate(before);
         self.drop_settled(position);
         self.forfeited = position;
-        self.push(Piece { course, since: time, error_ns: 0 });
+        self.push(Piece::new(course, time));
         for piece in &later {
             self.append(&piece.course.pace(), piece.since);
         }
@@ -261,83 +287,83 @@ impl History {
         changed.fold(due, later)
     }
 
-    /// Bounds how much is remembered. Slots before `open` have been claimed and not given back.
-    pub(crate) fn trim(&mut self, open: u64) {
+    /// Bounds how much is remembered. Slots before `open` move nothing any more, have been claimed,
+    /// and have not been given back. `is_held` tells whether somebody has one of the slots of a piece,
+    /// all the same, or will get it again.
+    pub(crate) fn trim(&mut self, open: u64, is_held: impl Fn(u64, u64) -> bool) {
         self.slots.trim(open);
-        if self.pieces.len() <= KEPT {
-            self.pieces.shrink_to(KEPT + 4);
+        if self.pieces.len() <= self.enough {
             return;
         }
-        self.drop_empty(open);
-        while self.pieces.len() > MOST {
-            self.merge(self.pieces.len() - EXACT);
-        }
-        while self.pieces.len() > KEPT {
-            // The pieces that end before `open`, and so have no slot that is there to be claimed.
-            let closed = self
-                .pieces
-                .iter()
-                .take_while(|piece| ticks_between(piece.course.anchor(), open) > 0);
-            let inexact = closed.count().min(self.pieces.len() - EXACT + 1);
-            if inexact < 3 {
-                return;
+        let is_held = |piece: &Piece, next: &Piece| {
+            is_held(first_after(piece.course.anchor()), next.course.anchor())
+        };
+        self.forget_unneeded(open, is_held);
+        self.forget_slightest(is_held);
+        // Where many are needed, the next look comes later.
+        self.enough = KEPT.max(self.pieces.len() + self.pieces.len() / 16);
+        self.pieces.shrink_to(self.enough + 4);
+    }
+
+    /// All pieces but the first and the last, each with its index and the one behind it.
+    fn inner(&self) -> impl Iterator<Item = (usize, (&Piece, &Piece))> {
+        self.pieces.iter().zip(self.pieces.iter().skip(1)).enumerate().skip(1)
+    }
+
+    /// How many pieces there are beside the last ones, which are kept in any case.
+    fn old(&self) -> usize {
+        self.pieces.len().saturating_sub(EXACT)
+    }
+
+    /// Forgets pieces on which nobody has a slot any more, and those that have no slot. The latter
+    /// matter only while slots may still be moved to the time when they were in force. For all slots
+    /// from `open` on that time has passed, if it ended before the intended start of the slot at
+    /// `open`.
+    fn forget_unneeded(&mut self, open: u64, is_held: impl Fn(&Piece, &Piece) -> bool) {
+        let (time, old) = (self.time_of(open), self.old());
+        let is_unneeded = |(index, (piece, next)): (usize, (&Piece, &Piece))| {
+            let is_empty = has_no_slot(piece.course.anchor(), next.course.anchor());
+            let is_closed = || index < old && next.is_before(open) && !is_held(piece, next);
+            next.since <= time && (is_empty || is_closed())
+        };
+        let unneeded: Vec<bool> = self.inner().map(is_unneeded).collect();
+        let mut unneeded = unneeded.into_iter();
+        self.pieces.dedup_by(|piece, previous| {
+            let is_unneeded = unneeded.next().unwrap_or(false);
+            if is_unneeded {
+                previous.until = earlier(previous.until, piece.course.anchor());
             }
-            self.merge(inexact);
+            is_unneeded
+        });
+    }
+
+    /// Forgets the slightest of those pieces whose slots nobody has, until there are no more than
+    /// [`MOST`]: those whose slots move least when they start with the next piece.
+    fn forget_slightest(&mut self, is_held: impl Fn(&Piece, &Piece) -> bool) {
+        if self.pieces.len() <= MOST {
+            return;
         }
-    }
-
-    /// Drops pieces without slots. Such a piece matters only while slots may still be moved to the
-    /// time when it was in force. For all slots from `open` on that time has passed, if it ended
-    /// before the intended start of the slot at `open`.
-    fn drop_empty(&mut self, open: u64) {
-        let time = self.time_of(open);
-        let mut index = 1;
-        while index + 1 < self.pieces.len() {
-            let [piece, next] = [&self.pieces[index], &self.pieces[index + 1]];
-            if next.since <= time && has_no_slot(piece.course.anchor(), next.course.anchor()) {
-                self.pieces.remove(index);
-            } else {
-                index += 1;
-            }
+        let old = self.inner().take_while(|(index, _)| *index < self.old());
+        let free = old.filter(|(_, (piece, next))| !is_held(piece, next)).map(|(index, _)| index);
+        let mut free: Vec<usize> = free.collect();
+        while free.len() > MOST {
+            let span = |&at: &usize| {
+                let [before, behind] = [free[at] - 1, free[at] + 1];
+                self.pieces[behind].since.saturating_sub(self.pieces[before].since)
+            };
+            let Some(at) = (0..free.len()).min_by_key(span) else { return };
+            let index = free.remove(at);
+            let anchor = self.pieces.remove(index).course.anchor();
+            let previous = &mut self.pieces[index - 1];
+            previous.until = earlier(previous.until, anchor);
+            free[at..].iter_mut().for_each(|later| *later -= 1);
+            self.revision += 1;
         }
-    }
-
-    /// Makes one piece of two among the first `count`, the two that move intended starts the least.
-    fn merge(&mut self, count: usize) {
-        let error = |index: &usize| self.error_if_merged(*index);
-        let Some(index) = (0..count.saturating_sub(2)).min_by_key(error) else { return };
-        let error_ns = self.error_if_merged(index);
-        let course = Course::Line(Line::between(self.start(index), self.start(index + 2)));
-        self.pieces[index] = Piece { course, error_ns, since: self.pieces[index].since };
-        self.pieces.remove(index + 1);
-        self.revision += 1;
-    }
-
-    /// Where a piece begins, and when.
-    fn start(&self, index: usize) -> (u64, i64) {
-        let course = &self.pieces[index].course;
-        (course.anchor(), course.time_of(course.anchor(), &self.slots))
-    }
-
-    /// How far off intended starts are at most if the piece at `index` and the next become one. Two
-    /// straight pieces are furthest from their chord where they meet.
-    fn error_if_merged(&self, index: usize) -> i64 {
-        let [first, second, third] = [index, index + 1, index + 2].map(|index| self.start(index));
-        let part = i128::from(ticks_between(first.0, second.0));
-        let whole = i128::from(ticks_between(first.0, third.0).max(1));
-        let rise = i128::from(third.1) - i128::from(first.1);
-        let straight = i128::from(first.1) + rise * part / whole;
-        let off =
-            |time: i64| i64::try_from((i128::from(time) - straight).abs()).unwrap_or(i64::MAX);
-        let [piece, next] = [&self.pieces[index], &self.pieces[index + 1]];
-        let bend = off(piece.course.time_of(second.0, &self.slots)).max(off(second.1));
-        bend.saturating_add(piece.error_ns.max(next.error_ns))
     }
 
     /// Forgets what lies before `position`: positions can be told apart only within a range.
     pub(crate) fn forget(&mut self, position: u64) {
-        let is_past = |piece: &Piece| ticks_between(piece.course.anchor(), position) > 0;
-        let past = self.pieces.iter().take_while(|piece| is_past(piece)).count();
+        let past = self.pieces.partition_point(|piece| piece.is_before(position));
         self.pieces.drain(..past.saturating_sub(1));
         self.slots.forget_before(position);
     }
@@ -367,34 +393,33 @@ mod tests {
         history
     }
 
-    /// A bend wherever it is, by 1 % or by the factor 10: the one that goes is the slightest, and
-    /// no slot moves by more than what is remembered of it.
+    fn times(history: &History) -> Vec<i64> {
+        (1..5_000).map(|slot| history.time_of(slot * SLOT)).collect()
+    }
+
+    /// Every third piece has a slot that is held; or every slot is unclaimed.
     #[test]
-    fn merging_takes_the_slightest_bend() {
-        for slightest in 1..7 {
-            let mut rate = 1_000;
-            let mut rates = vec![rate];
-            for bend in 1..8 {
-                rate = match (bend == slightest, rate >= 1_000) {
-                    (true, _) => rate / 100 * 101,
-                    (_, true) => rate / 10,
-                    (_, false) => rate * 10,
-                };
-                rates.push(rate);
-            }
-            let (exact, mut merged) = (history(&rates), history(&rates));
-            merged.merge(rates.len());
-            let anchors = |history: &History| -> Vec<u64> {
-                history.pieces.iter().map(|piece| piece.course.anchor()).collect()
-            };
-            let mut kept = anchors(&exact);
-            kept.remove(slightest);
-            assert_eq!(anchors(&merged), kept, "{rates:?}");
-            for slot in 1..=rates.iter().sum() {
-                let position = slot * SLOT;
-                let error_ns = merged.pieces[merged.index_of(position)].error_ns;
-                let moved = merged.time_of(position).abs_diff(exact.time_of(position));
-                assert!(moved <= error_ns.unsigned_abs() + 1, "{rates:?}: slot {slot}");
+    fn what_is_forgotten_starts_with_the_next_piece_and_what_is_held_when_it_did() {
+        let rates: Vec<u64> = (0..2_000).map(|second| 1 + second % 3).collect();
+        let (exact, mut held, mut open) = (history(&rates), history(&rates), history(&rates));
+        let is_held = |slot: u64| slot % 6 == 4;
+        held.trim(u64::MAX / 4, |from, to| (from / SLOT..=to / SLOT).any(is_held));
+        open.trim(SLOT, |_, _| false);
+        assert!(held.pieces.len() < 2_000 / 3 + KEPT, "{} pieces", held.pieces.len());
+        assert!(open.pieces.len() <= MOST + KEPT, "{} pieces", open.pieces.len());
+        let exact = times(&exact);
+        for (trimmed, most_ns) in [(held, 2_000_000_000), (open, 4_000_000_000)] {
+            let times = times(&trimmed);
+            assert!(times.is_sorted());
+            for (slot, (&time, &exact)) in (1..).zip(times.iter().zip(&exact)) {
+                assert!((0..=most_ns).contains(&(time - exact)), "slot {slot}: {time}, {exact}");
+                assert!(time == exact || most_ns > 2_000_000_000 || !is_held(slot), "slot {slot}");
+                let first = trimmed.first_from(time);
+                assert_eq!(trimmed.time_of(first), time, "slot {slot}");
+                assert!(ticks_between(first, slot * SLOT) >= 0, "slot {slot}");
+                assert!(trimmed.time_of(before(first)) < time, "slot {slot}");
+                let line = trimmed.stretch(slot * SLOT).map(|stretch| stretch.line);
+                assert!(line.is_none_or(|line| line.time_of(slot * SLOT) == time), "slot {slot}");
             }
         }
     }

@@ -116,11 +116,15 @@ impl Entry<'_> {
                 break Ok(plan);
             }
             *held = None;
+            self.timeline.held.leave(&claimed);
             match self.locked.schedule.start(claimed.position, claimed.slots, now) {
                 Start::Now => break Ok(plan),
                 Start::Skipped => self.skip(&claimed, now),
             }
         };
+        if let Some(claimed) = held {
+            self.timeline.held.enter(claimed);
+        }
         let intended = step.as_ref().map_or(i64::MIN, |plan| plan.intended);
         if Schedule::may_be_out_of_range(intended, now) {
             self.locked.schedule.cut_to_range(self.timeline.next(), now);
@@ -201,7 +205,7 @@ impl Entry<'_> {
         self.refuse_if_closed(&mut None)?;
         let now = self.now(clock);
         self.locked.schedule.used(now);
-        let claimed = loop {
+        let mut claimed = loop {
             let position = self.first(slots);
             if self.locked.schedule.is_over(before(after(position, slots))) {
                 return Err(Refused::Finished);
@@ -213,6 +217,7 @@ impl Entry<'_> {
                 break claimed;
             }
         };
+        self.timeline.held.enter(&mut claimed);
         self.publish(now);
         Ok(claimed)
     }
@@ -262,8 +267,8 @@ impl Entry<'_> {
             && ticks_between(first, claimed.position) > 0
         {
             self.locked.returned.take_first();
-            let later = std::mem::replace(&mut claimed.position, first);
-            self.put_back(&Claimed::new(later, 1));
+            let later = std::mem::replace(claimed, Claimed::new(first, 1));
+            self.put_back(&later);
         }
     }
 
@@ -297,6 +302,7 @@ impl Entry<'_> {
 
     /// The latest claims are taken back from the word. Others wait to be handed out again.
     fn put_back(&mut self, claimed: &Claimed) {
+        self.timeline.held.leave(claimed);
         if self.take_back(claimed.position, claimed.end()) {
             if let Some((start, end)) = self.locked.returned.last()
                 && self.take_back(start, end)
@@ -384,8 +390,11 @@ impl Entry<'_> {
 
     fn tidy(&mut self, now: i64) {
         let next = self.observe(now);
-        let open = self.locked.returned.first().unwrap_or(next);
-        self.locked.schedule.tidy(next, open, now);
+        let Locked { schedule, returned, .. } = &mut *self.locked;
+        let Timeline { held, sleepers, .. } = self.timeline;
+        let is_held =
+            |from, to| held.has(from, to) || returned.has(from, to) || sleepers.have(from, to);
+        schedule.tidy(next, returned.first().unwrap_or(next), now, is_held);
     }
 
     pub(super) fn keep_up(&mut self, now: i64) {
@@ -436,6 +445,7 @@ impl Entry<'_> {
             None => State::Guarded,
         };
         if !self.timeline.published.shows(&state) {
+            self.timeline.held.open(stretch.is_some());
             self.timeline.published.write(&state, next, now);
         }
     }

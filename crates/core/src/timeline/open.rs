@@ -1,7 +1,7 @@
 //! Claims and starts without the lock: an open loop, in which no start moves another.
 
 use super::published::{Run, Snapshot};
-use super::{Claimed, Plan, Step, Timeline, reading};
+use super::{Claimed, LaneRun, Plan, Step, Timeline, reading};
 use crate::clock::Clock;
 use crate::position::{after, slots_between};
 use crate::{Grant, Refused};
@@ -47,8 +47,11 @@ impl Timeline {
             if held.is_none() && !self.exchange(position, after(position, 1)) {
                 continue;
             }
-            let claimed = *held.get_or_insert(Claimed::new(position, 1));
+            let claimed = held.get_or_insert(Claimed::new(position, 1));
             if !plan.is_due() {
+                if claimed.is_fixed {
+                    self.held.enter(claimed);
+                }
                 self.published.note(claimed.end(), now);
                 // There is time for it here, so that the start does not have to do it.
                 self.keep_up(plan.due.saturating_sub(plan.interval_ns)..plan.due, now);
@@ -59,8 +62,9 @@ impl Timeline {
                 }
                 return Some(Ok(Step::Hold(plan)));
             }
-            *held = None;
+            self.held.leave(claimed);
             let seen = self.published.report(&snapshot, claimed.end(), now);
+            *held = None;
             self.keep_up(seen..now, now);
             return Some(Ok(Step::Start(self.grant(&plan))));
         }
@@ -70,10 +74,11 @@ impl Timeline {
     /// because a caller that paused for an exact moment wants to start at it. None if the plan is
     /// outdated, was made under the lock, or says that the slot is not due.
     #[inline]
-    pub(crate) fn start_planned(&self, plan: &Plan, now: i64) -> Option<Grant> {
+    pub(crate) fn start_planned(&self, held: &Claimed, plan: &Plan, now: i64) -> Option<Grant> {
         if !self.published.is_open_at(plan.version) || now < plan.due {
             return None;
         }
+        self.held.leave(held);
         self.published.see(now);
         Some(self.grant(&Plan { now, ..*plan }))
     }
@@ -99,7 +104,12 @@ impl Timeline {
     /// Claims slots that are due for a lane: as many as the lane takes while a reading of the clock
     /// is young, and at least one. Also returns that reading. None if no slot is due, or the lock
     /// has to decide.
-    pub(crate) fn claim_run(&self, pace: Pace, clock: &dyn Clock) -> Option<(Run, i64)> {
+    pub(crate) fn claim_run(
+        &self,
+        pace: Pace,
+        lane: &LaneRun,
+        clock: &dyn Clock,
+    ) -> Option<(Run, i64)> {
         let snapshot = self.published.snapshot()?;
         let now = self.reading(&snapshot, None, clock)?;
         let most = reading::allowance(pace.used, now.saturating_sub(pace.read_at)).max(1);
@@ -111,6 +121,9 @@ impl Timeline {
                 .intended_within(start, now)
                 .filter(|_| slots > 0 && snapshot.has_run_from(start))?;
             if self.exchange(start, after(start, slots)) {
+                if slots > 1 {
+                    lane.set(Some((start, after(start, slots))));
+                }
                 let seen = self.published.note(after(start, slots), now);
                 self.keep_up(seen..now, now);
                 return Some((snapshot.run(start, slots, now), now));

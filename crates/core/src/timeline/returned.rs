@@ -38,6 +38,14 @@ impl Returned {
         self.ranges.iter().map(move |(&start, &end)| (position(start), position(end)))
     }
 
+    /// Whether there are slots between these positions, or some before end there.
+    pub(super) fn has(&self, from: u64, to: u64) -> bool {
+        let [from, to] = [from, to].map(|position| ticks_between(self.origin, position));
+        let Ok(to) = u64::try_from(to) else { return false };
+        let last = self.ranges.range(..=to).next_back();
+        last.is_some_and(|(_, &end)| end.cast_signed() >= from)
+    }
+
     /// Adds the slots from `start` to `end`.
     pub(super) fn put(&mut self, start: u64, end: u64) {
         if self.ranges.is_empty() {
@@ -161,6 +169,9 @@ mod tests {
                     _ => {}
                 }
                 prop_assert_eq!(returned.slots(), set.len() as u64);
+                let near = |&other: &u64| other <= slot + slots && slot <= other + 1;
+                let has = returned.has(slot * SLOT, (slot + slots) * SLOT);
+                prop_assert_eq!(has, set.iter().any(near));
                 prop_assert_eq!(returned.first(), set.first().map(|slot| slot * SLOT));
                 prop_assert_eq!(returned.due_slots(slot * SLOT), set.range(..=slot).count() as u64);
             }

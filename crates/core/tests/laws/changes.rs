@@ -3,10 +3,9 @@
 
 use crate::common::{
     HOUR, MICRO, MILLI, SECOND, actual_ns, assert_balanced, at, build, drain, finish, intended_ns,
-    intended_starts, put_off_to, rate, sleepers, span, strictness, until, wait_ns,
+    intended_starts, put_off_to, rate, sleepers, span, until, wait_ns,
 };
-use nanopace::{Ended, Grant, ManualClock, Pacer, Refused};
-use std::collections::VecDeque;
+use nanopace::{Ended, ManualClock, Pacer, Refused};
 use std::thread;
 use std::time::Duration;
 
@@ -353,85 +352,6 @@ fn a_backlog_keeps_every_intended_start_over_a_thousand_changes() {
     }
 }
 
-/// A slot that was due at 2.1 s is held, while the rate changes at the beginning of each second and
-/// other callers start all that is due.
-#[test]
-fn a_slot_that_is_held_keeps_its_intended_start_over_many_changes() {
-    for changes in [1_u64, 10, 35, 60, 300, 3_000] {
-        let clock = ManualClock::new();
-        let pacer = build("10/s", &clock).build();
-        clock.set(at(2 * SECOND));
-        assert_eq!(drain(&pacer).len(), 21);
-        let mut held = pacer.claim().expect("slot 21");
-        for second in 0..changes {
-            clock.set(at(5 * SECOND + second * SECOND));
-            pacer.set_rate(rate(["10/s", "1/h", "400/s", "3/s"][(second * 7 % 4) as usize]));
-            while pacer.try_acquire().is_ok() {}
-        }
-        let grant = held.start().expect("due");
-        let off = intended_ns(grant).abs_diff(2_100 * MILLI);
-        // Beyond what is remembered exactly, merging loses as little as it can.
-        let allowed = if changes < 38 { 0 } else { wait_ns(grant) / 64 };
-        assert!(off <= allowed, "{changes} changes: {grant:?}");
-    }
-}
-
-/// 1/s, then 100 k/s: slot 1 is held while the hundred slots behind it start late one by one, and
-/// forfeit their lateness.
-#[test]
-fn a_slot_that_is_held_keeps_its_intended_start_while_others_forfeit() {
-    for number in [0.3, 1.0] {
-        for starts in [3, 30, 100, 1_000] {
-            let clock = ManualClock::new();
-            let pacer = build("1/s", &clock).strictness(crate::common::strictness(number)).build();
-            pacer.try_acquire().expect("due at once");
-            let mut held = pacer.claim().expect("slot 1");
-            clock.set(at(3 * SECOND / 2));
-            pacer.set_rate(rate("100k/s"));
-            for step in 0..starts {
-                clock.advance(span(11 * MICRO + step * 7_919 % 30 * MICRO));
-                pacer.try_acquire().expect("late");
-            }
-            let now = pacer.now().as_nanos();
-            assert_eq!(
-                held.start().map(|grant| (intended_ns(grant), wait_ns(grant))),
-                Ok((SECOND, now - SECOND))
-            );
-            assert_balanced(&pacer);
-        }
-    }
-}
-
-/// At 10 k/s slot 1 is held, in each possible way, while others start on time. When it starts late,
-/// that moves none of them.
-#[test]
-fn a_slot_that_is_late_behind_others_moves_none_of_them() {
-    for builder in [
-        |builder: nanopace::PacerBuilder| builder.strictness(crate::common::strictness(0.5)),
-        |builder: nanopace::PacerBuilder| builder.strictness(crate::common::strictness(1.0)),
-        |builder: nanopace::PacerBuilder| builder.strictness(crate::common::strictness(1.1)),
-        |builder: nanopace::PacerBuilder| builder.max_backlog(span(MILLI)),
-    ] {
-        let clock = ManualClock::jumping();
-        let pacer = builder(build("10k/s", &clock)).build();
-        pacer.acquire().expect("open");
-        let mut held = pacer.claim().expect("slot 1");
-        for slot in 2..100 {
-            assert_eq!(
-                pacer.acquire().map(|grant| (intended_ns(grant), wait_ns(grant))),
-                Ok((slot * 100 * MICRO, 0))
-            );
-        }
-        assert_eq!(
-            held.start().map(|grant| (intended_ns(grant), wait_ns(grant))),
-            Ok((100 * MICRO, 9_800 * MICRO))
-        );
-        assert_eq!(put_off_to(&pacer), 10_000 * MICRO);
-        assert_eq!((pacer.ledger().idle, pacer.ledger().waiting), (Duration::ZERO, Duration::ZERO));
-        assert_balanced(&pacer);
-    }
-}
-
 /// Once granted, an intended start stays, whatever is changed, paused or forfeited later.
 #[test]
 fn what_has_started_keeps_its_intended_start() {
@@ -496,6 +416,21 @@ fn of_what_was_due_when_the_rate_changed_all_that_is_later_than_the_limit_is_ski
     }
 }
 
+/// A claim is a use, too, and a pause takes it back that the schedule begins with one.
+#[test]
+fn what_starts_on_first_use_starts_with_a_claim_and_not_after_a_pause() {
+    let clock = ManualClock::new();
+    let start = || build("10/s", &clock).start_on_first_use().build();
+    let (claimed, paused) = (start(), start());
+    clock.advance(span(HOUR));
+    let first = claimed.claim().expect("open");
+    assert_eq!(first.due(), Ok(at(HOUR)));
+
+    paused.pause();
+    assert_eq!(paused.try_acquire(), Err(Refused::Paused));
+    assert!(paused.is_paused());
+}
+
 /// The state that a reading of the clock belongs to is counted in 15 bits, which wrap.
 #[test]
 fn after_seventy_thousand_changes_nothing_starts_early() {
@@ -512,54 +447,4 @@ fn after_seventy_thousand_changes_nothing_starts_early() {
 /// To within what a sample of the count every 100 ms allows.
 fn assert_near(achieved: f64, wanted: f64) {
     assert!((achieved - wanted).abs() <= 0.12 * wanted.max(1.0), "{achieved}, not {wanted}");
-}
-
-/// Lateness from 100 us to 2 ms, in a mixed order.
-fn late_ns(index: u64) -> u64 {
-    100 * MICRO + index * 7_919 % 1_900 * MICRO
-}
-
-/// A slot that is held while one or two gaps are forfeited keeps its place, however many were
-/// forfeited before.
-#[test]
-fn strict_keeps_an_interval_between_slots_that_are_held_for_a_while() {
-    for held_over in 0..3 {
-        let clock = ManualClock::new();
-        let pacer = build("1000/s", &clock).strictness(strictness(1.0)).build();
-        let (mut held, mut starts) = (VecDeque::new(), Vec::new());
-        for index in 0..400 {
-            held.push_back(pacer.claim().expect("open"));
-            let mut claim = pacer.claim().expect("open");
-            clock.set(claim.due().expect("open") + span(late_ns(index)));
-            starts.push(intended_ns(claim.start().expect("due")));
-            while held.len() > held_over {
-                let first = held.pop_front().expect("some").start();
-                starts.push(intended_ns(first.expect("due")));
-            }
-        }
-        starts.sort_unstable();
-        assert!(
-            starts.windows(2).all(|pair| pair[1] - pair[0] >= MILLI - 2),
-            "held over {held_over}"
-        );
-    }
-}
-
-/// It also stays over the last dozens of changes of the rate, however many came before them.
-#[test]
-fn a_held_slot_is_exact_over_the_last_thirty_changes() {
-    let clock = ManualClock::new();
-    let pacer = build("1000/s", &clock).build();
-    let mut held = VecDeque::new();
-    for index in 0..400_u64 {
-        let claim = pacer.claim().expect("open");
-        let due = claim.due().expect("open");
-        held.push_back((claim, due));
-        clock.set(due + span(late_ns(index) / 3));
-        pacer.set_rate(rate(["700/s", "1300/s", "200/s", "5000/s"][(index % 4) as usize]));
-        if held.len() > 30 {
-            let (mut claim, due) = held.pop_front().expect("some");
-            assert_eq!(claim.start().map(Grant::intended_start), Ok(due), "after {index} changes");
-        }
-    }
 }

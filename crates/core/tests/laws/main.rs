@@ -7,6 +7,7 @@ mod contention;
 mod ends;
 mod given_back;
 mod habits;
+mod held;
 mod leases;
 mod ledger;
 mod meanwhile;

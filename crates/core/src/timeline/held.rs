@@ -1,0 +1,260 @@
+//! Which slots somebody holds: taken, and neither started nor given back. The pieces of schedule that
+//! they lie on are kept for them.
+//!
+//! What is taken under the lock is entered there, so nothing can be missing. In an open loop only
+//! claims and the runs of lanes are entered, right after they were taken. Callers that pause are
+//! known to the sleepers, and the way from a claim to the pause, or from the pause to the start, is
+//! too short to pay for it.
+
+use super::Claimed;
+use crate::position::{last_up_to, ticks_between};
+use crate::sync::Mutex;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+
+#[derive(Debug)]
+pub(super) struct Held {
+    /// Ranges of slots, from their starts to their ends. A slot has one holder.
+    ranges: Mutex<BTreeMap<u64, u64>>,
+    lanes: Mutex<Lanes>,
+}
+
+/// The run that a lane has, from its first slot to its end. Behind a lock of its own, because lanes
+/// share as little as they can.
+#[derive(Debug)]
+pub(crate) struct LaneRun(Mutex<Option<(u64, u64)>>);
+
+#[derive(Debug)]
+struct Lanes {
+    all: Vec<Weak<LaneRun>>,
+    /// Whether lanes may take runs,
+    is_open: bool,
+    /// or may still have some, so that it is worth asking them.
+    may_have_runs: bool,
+}
+
+impl LaneRun {
+    pub(crate) fn set(&self, range: Option<(u64, u64)>) {
+        *self.0.lock() = range;
+    }
+}
+
+impl Held {
+    pub(super) fn new() -> Held {
+        let lanes = Lanes { all: Vec::new(), is_open: false, may_have_runs: false };
+        Held { ranges: Mutex::new(BTreeMap::new()), lanes: Mutex::new(lanes) }
+    }
+
+    /// It is held from now on, if it was not yet.
+    pub(super) fn enter(&self, claimed: &mut Claimed) {
+        if !claimed.is_entered {
+            self.ranges.lock().insert(claimed.position, claimed.end());
+            claimed.is_entered = true;
+        }
+    }
+
+    /// To be called when it starts, or under the timeline's lock when it is given back.
+    pub(super) fn leave(&self, claimed: &Claimed) {
+        if claimed.is_entered {
+            self.ranges.lock().remove(&claimed.position);
+        }
+    }
+
+    /// A place for the run of one more lane.
+    pub(super) fn lane(&self) -> Arc<LaneRun> {
+        let run = Arc::new(LaneRun(Mutex::new(None)));
+        let mut lanes = self.lanes.lock();
+        lanes.all.retain(|lane| lane.strong_count() > 0);
+        lanes.all.push(Arc::downgrade(&run));
+        run
+    }
+
+    /// From now on lanes may take runs, or not.
+    pub(super) fn open(&self, is_open: bool) {
+        let mut lanes = self.lanes.lock();
+        lanes.is_open = is_open;
+        lanes.may_have_runs |= is_open;
+    }
+
+    /// Whether a slot between these positions is held, or one before ends there.
+    pub(super) fn has(&self, from: u64, to: u64) -> bool {
+        let last = last_up_to(&self.ranges.lock(), to).map(|(_, &end)| end);
+        last.is_some_and(|end| ticks_between(from, end) >= 0) || self.lanes.lock().have(from, to)
+    }
+}
+
+impl Lanes {
+    fn have(&mut self, from: u64, to: u64) -> bool {
+        if !self.may_have_runs {
+            return false;
+        }
+        let run = |lane: &Weak<LaneRun>| *lane.upgrade()?.0.lock();
+        let mut runs = self.all.iter().filter_map(run).peekable();
+        self.may_have_runs = self.is_open || runs.peek().is_some();
+        let meets = |(start, end)| ticks_between(start, to) >= 0 && ticks_between(from, end) >= 0;
+        runs.any(meets)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Step, Timeline};
+    use super::*;
+    use crate::position::{SLOT, after};
+    use crate::schedule::{End, Load, Policy, Schedule, Slots};
+    use crate::sleepers::Sleeper;
+    use crate::sync::Parker;
+    use crate::{Arrivals, ManualClock, Pacer, Shard, Slot, Strictness};
+    use std::time::Duration;
+
+    fn has(held: &Held, from: u64, to: u64) -> bool {
+        held.has(after(0, from), after(0, to))
+    }
+
+    fn before(slots: u64) -> u64 {
+        0_u64.wrapping_sub(slots)
+    }
+
+    #[test]
+    fn what_is_held_is_found_also_round_the_corner() {
+        let held = Held::new();
+        let mut row = Claimed::new(0_u64.wrapping_sub(3 * SLOT), 5);
+        let mut one = Claimed::new(7 * SLOT, 1);
+        assert!(!has(&held, 0, 100));
+        held.enter(&mut row);
+        held.enter(&mut one);
+        for (from, to, is_held) in [
+            (before(9), before(4), false),
+            (before(9), before(3), true),
+            (before(2), before(1), true),
+            (1, 1, true),
+            (3, 6, false),
+            (3, 7, true),
+            (7, 9, true),
+            (9, 12, false),
+        ] {
+            assert_eq!(has(&held, from, to), is_held, "{from} to {to}");
+        }
+        held.leave(&row);
+        assert!(!has(&held, before(9), 6) && has(&held, before(9), 7));
+        held.leave(&one);
+        assert!(!has(&held, before(9), 12));
+    }
+
+    #[test]
+    fn a_run_is_held_until_it_ends_also_if_no_more_may_be_taken() {
+        let held = Held::new();
+        let (run, other) = (held.lane(), held.lane());
+        held.open(true);
+        assert!(!has(&held, 0, 100));
+        run.set(Some((after(0, 5), after(0, 8))));
+        held.open(false);
+        for (from, to, is_held) in [(0, 4, false), (0, 5, true), (8, 9, true), (9, 10, false)] {
+            assert_eq!(has(&held, from, to), is_held, "{from} to {to}");
+        }
+        drop(other);
+        run.set(None);
+        assert!(!has(&held, 0, 100));
+        assert!(!held.lanes.lock().may_have_runs, "nobody is asked any more");
+    }
+
+    /// 1000 per second from the clock's origin on; slot 0 has started, and the rate has changed.
+    fn timeline(strictness: Strictness) -> (Timeline, ManualClock) {
+        let load = Load::Rate("1k/s".parse().unwrap());
+        let slots = Slots::new(Arrivals::even(), Shard::whole());
+        let policy = Policy { strictness, tolerance: 0, max_backlog: None, skip_later_than: None };
+        let schedule = Schedule::new(load, slots, policy, End::new(None, None), 0);
+        let (timeline, clock) = (Timeline::new(schedule, 0, 0), ManualClock::new());
+        change(&timeline, &clock, "500/s");
+        (timeline, clock)
+    }
+
+    /// The rate changes, and all that is due starts.
+    fn change(timeline: &Timeline, clock: &ManualClock, rate: &str) {
+        let rate = rate.parse().unwrap();
+        timeline.change(clock, |schedule, now| schedule.set_rate(rate, now));
+        while timeline.begin(&mut None, 1, i64::MIN, None, clock).is_ok() {}
+    }
+
+    /// A caller holds slot 1, which is due at 2 ms, over a hundred changes 10 ms apart. Where starts
+    /// are judged it is known, and in an open loop while it sleeps. If the system stops it on its way
+    /// there, its slot counts as later than it was, and is due all the same.
+    #[test]
+    fn a_caller_that_is_held_back_is_told_no_more_than_the_truth() {
+        let (average, strict) = (Strictness::AVERAGE, Strictness::STRICT);
+        for (strictness, sleeps, is_known) in
+            [(average, true, true), (average, false, false), (strict, false, true)]
+        {
+            let (timeline, clock) = timeline(strictness);
+            let mut held = None;
+            let Ok(Step::Hold(plan)) = timeline.begin(&mut held, 1, i64::MAX, None, &clock) else {
+                panic!("slot 1 is due in 2 ms")
+            };
+            let position = held.unwrap().position;
+            if sleeps {
+                let (release, deadline) = (plan.release, i64::MAX);
+                let unparker = Parker::new().unparker();
+                let sleeper = Sleeper { release, deadline, takes_others: true, unparker };
+                assert!(timeline.sleepers.enter(position, sleeper, || true));
+            }
+            for rate in ["900/s", "1100/s"].repeat(50) {
+                clock.advance(Duration::from_millis(10));
+                change(&timeline, &clock, rate);
+            }
+            timeline.sleepers.leave(position);
+            let Ok(Step::Start(grant)) = timeline.begin(&mut held, 1, i64::MAX, None, &clock)
+            else {
+                panic!("it is due")
+            };
+            let wait_ms = grant.wait_nanos() / 1_000_000;
+            // 32 changes and no more are remembered in any case.
+            assert!(if is_known { wait_ms == 998 } else { (310..990).contains(&wait_ms) });
+        }
+    }
+
+    /// Whatever a caller takes, in whatever way it starts it or gives it back: then nothing is held.
+    #[test]
+    fn what_has_started_or_come_back_is_not_held() {
+        let uses: [fn(&Pacer); 7] = [
+            |pacer| assert!(pacer.acquire().is_ok()),
+            |pacer| assert!(pacer.acquire_many(3).is_ok()),
+            |pacer| drop(pacer.claim_many(3)),
+            |pacer| {
+                let mut claim = pacer.claim().unwrap();
+                let _ = claim.start(); // not yet
+                drop(claim);
+            },
+            |pacer| {
+                let claim = pacer.acquire_or_claim().unwrap();
+                pacer.acquire().unwrap(); // behind it, so that the clock has come to it
+                let Slot::Claimed(mut claim) = claim else { panic!("it is ahead") };
+                claim.start().unwrap();
+            },
+            |pacer| {
+                let mut row = pacer.claim_many(3).unwrap();
+                pacer.acquire().unwrap();
+                row.start().unwrap();
+            },
+            |pacer| {
+                pacer.acquire_many(1_000).unwrap();
+                pacer.acquire().unwrap();
+                let mut lane = pacer.lane();
+                (0..5).for_each(|_| assert!(lane.acquire().is_ok()));
+                lane.give_back();
+                std::mem::forget(lane); // it holds nothing, and is still there
+            },
+        ];
+        for (index, uses) in uses.into_iter().enumerate() {
+            for strictness in [Strictness::AVERAGE, Strictness::STRICT] {
+                let clock = ManualClock::jumping();
+                let rate = "1M/s".parse().unwrap();
+                let pacer = Pacer::builder(rate).strictness(strictness).clock(clock).build();
+                pacer.acquire().unwrap();
+                for _ in 0..3 {
+                    uses(&pacer);
+                    assert!(!pacer.0.timeline.held.has(0, after(0, 1 << 20)), "use {index}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Slots that are held while the schedule changes, or others forfeit time: they keep their intended
+//! starts, however often that happens.
+
+use crate::common::{
+    MICRO, MILLI, SECOND, assert_balanced, at, build, drain, intended_ns, put_off_to, rate, span,
+    strictness, wait_ns,
+};
+use nanopace::{Claim, Grant, ManualClock, Pacer, Slot};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// A slot that was due at 2.1 s is held, while the rate changes at the beginning of each second and
+/// other callers start all that is due.
+#[test]
+fn a_slot_that_is_held_keeps_its_intended_start_over_many_changes() {
+    let ways: [fn(&Pacer) -> Claim<'_>; 2] = [
+        |pacer| pacer.claim().expect("open"),
+        |pacer| match pacer.acquire_or_claim() {
+            Ok(Slot::Claimed(claim)) => claim,
+            other => panic!("{other:?}"),
+        },
+    ];
+    for (changes, way) in [1_u64, 10, 35, 60, 300, 3_000]
+        .into_iter()
+        .flat_map(|changes| ways.map(|way| (changes, way)))
+    {
+        let clock = ManualClock::new();
+        let pacer = build("1/s", &clock).build();
+        clock.set(at(SECOND));
+        assert_eq!(drain(&pacer).len(), 2);
+        pacer.set_rate(rate("10/s"));
+        clock.set(at(2 * SECOND));
+        assert_eq!(drain(&pacer).len(), 10);
+        let mut held = way(&pacer);
+        for second in 0..changes {
+            clock.set(at(5 * SECOND + second * SECOND));
+            pacer.set_rate(rate(["10/s", "1/h", "400/s", "3/s"][(second * 7 % 4) as usize]));
+            while pacer.try_acquire().is_ok() {}
+        }
+        let grant = held.start().expect("due");
+        assert_eq!(intended_ns(grant), 2_100 * MILLI, "{changes} changes");
+    }
+}
+
+/// 1/s, then 100 k/s: slot 1 is held while the hundred slots behind it start late one by one, and
+/// forfeit their lateness.
+#[test]
+fn a_slot_that_is_held_keeps_its_intended_start_while_others_forfeit() {
+    for number in [0.3, 1.0] {
+        for starts in [3, 30, 100, 1_000] {
+            let clock = ManualClock::new();
+            let pacer = build("1/s", &clock).strictness(strictness(number)).build();
+            pacer.try_acquire().expect("due at once");
+            let mut held = pacer.claim().expect("slot 1");
+            clock.set(at(3 * SECOND / 2));
+            pacer.set_rate(rate("100k/s"));
+            for step in 0..starts {
+                clock.advance(span(11 * MICRO + step * 7_919 % 30 * MICRO));
+                pacer.try_acquire().expect("late");
+            }
+            let now = pacer.now().as_nanos();
+            assert_eq!(
+                held.start().map(|grant| (intended_ns(grant), wait_ns(grant))),
+                Ok((SECOND, now - SECOND))
+            );
+            assert_balanced(&pacer);
+        }
+    }
+}
+
+/// At 10 k/s slot 1 is held, in each possible way, while others start on time. When it starts late,
+/// that moves none of them.
+#[test]
+fn a_slot_that_is_late_behind_others_moves_none_of_them() {
+    for builder in [
+        |builder: nanopace::PacerBuilder| builder.strictness(strictness(0.5)),
+        |builder: nanopace::PacerBuilder| builder.strictness(strictness(1.0)),
+        |builder: nanopace::PacerBuilder| builder.strictness(strictness(1.1)),
+        |builder: nanopace::PacerBuilder| builder.max_backlog(span(MILLI)),
+    ] {
+        let clock = ManualClock::jumping();
+        let pacer = builder(build("10k/s", &clock)).build();
+        pacer.acquire().expect("open");
+        let mut held = pacer.claim().expect("slot 1");
+        for slot in 2..100 {
+            assert_eq!(
+                pacer.acquire().map(|grant| (intended_ns(grant), wait_ns(grant))),
+                Ok((slot * 100 * MICRO, 0))
+            );
+        }
+        assert_eq!(
+            held.start().map(|grant| (intended_ns(grant), wait_ns(grant))),
+            Ok((100 * MICRO, 9_800 * MICRO))
+        );
+        assert_eq!(put_off_to(&pacer), 10_000 * MICRO);
+        assert_eq!((pacer.ledger().idle, pacer.ledger().waiting), (Duration::ZERO, Duration::ZERO));
+        assert_balanced(&pacer);
+    }
+}
+
+/// Lateness from 100 us to 2 ms, in a mixed order.
+fn late_ns(index: u64) -> u64 {
+    100 * MICRO + index * 7_919 % 1_900 * MICRO
+}
+
+/// A slot that is held while one or two gaps are forfeited keeps its place, however many were
+/// forfeited before.
+#[test]
+fn strict_keeps_an_interval_between_slots_that_are_held_for_a_while() {
+    for held_over in [0, 1, 2, 50, 300] {
+        let clock = ManualClock::new();
+        let pacer = build("1000/s", &clock).strictness(strictness(1.0)).build();
+        let (mut held, mut starts) = (VecDeque::new(), Vec::new());
+        for index in 0..400 {
+            held.push_back(pacer.claim().expect("open"));
+            let mut claim = pacer.claim().expect("open");
+            clock.set(claim.due().expect("open") + span(late_ns(index)));
+            starts.push(intended_ns(claim.start().expect("due")));
+            while held.len() > held_over {
+                let first = held.pop_front().expect("some").start();
+                starts.push(intended_ns(first.expect("due")));
+            }
+        }
+        starts.sort_unstable();
+        assert!(
+            starts.windows(2).all(|pair| pair[1] - pair[0] >= MILLI - 2),
+            "held over {held_over}"
+        );
+    }
+}
+
+/// It also stays over hundreds of changes of the rate, however many came before them.
+#[test]
+fn slots_that_are_held_are_exact_over_hundreds_of_changes() {
+    let clock = ManualClock::new();
+    let pacer = build("1000/s", &clock).build();
+    let mut held = VecDeque::new();
+    for index in 0..700_u64 {
+        let claim = pacer.claim().expect("open");
+        let due = claim.due().expect("open");
+        held.push_back((claim, due));
+        clock.set(due + span(late_ns(index) / 3));
+        pacer.set_rate(rate(["700/s", "1300/s", "200/s", "5000/s"][(index % 4) as usize]));
+        if held.len() > 300 {
+            let (mut claim, due) = held.pop_front().expect("some");
+            assert_eq!(claim.start().map(Grant::intended_start), Ok(due), "after {index} changes");
+        }
+    }
+}
+
+/// Each round changes the rate and starts all that is due.
+fn change_often(pacer: &Pacer, clock: &ManualClock) {
+    for round in 0..200 {
+        clock.advance(span(MILLI));
+        pacer.set_rate(rate(["900k/s", "1100k/s"][round % 2]));
+        drain(pacer);
+    }
+}
+
+/// A lane has a run of slots, and its operation takes two hundred changes: what is left of the run is
+/// as late as it is. Also if starts are judged since.
+#[test]
+fn the_rest_of_a_run_keeps_its_intended_starts_over_many_changes() {
+    for is_strict in [false, true] {
+        let clock = ManualClock::new();
+        let pacer = build("1M/s", &clock).build();
+        pacer.acquire().expect("slot 0");
+        pacer.set_rate(rate("500k/s"));
+        clock.advance(span(100 * MICRO));
+        let mut lane = pacer.lane();
+        // The clock stands still, so each run is twice as long as the one before: 1, 2, 4, 8.
+        let starts: Vec<u64> = (0..8).map(|_| intended_ns(lane.acquire().expect("due"))).collect();
+        assert_eq!(starts, (1..9).map(|slot| slot * 2 * MICRO).collect::<Vec<_>>());
+        if is_strict {
+            pacer.set_strictness(strictness(1.0));
+        }
+        change_often(&pacer, &clock);
+        let now = pacer.now().as_nanos();
+        for start in (9..16).map(|slot| slot * 2 * MICRO) {
+            let grant = lane.acquire().expect("due");
+            assert_eq!((intended_ns(grant), wait_ns(grant)), (start, now - start));
+        }
+    }
+}
+
+/// A row that comes back after two hundred changes: each of its slots is as late as it is.
+#[test]
+fn a_row_that_comes_back_after_many_changes_is_as_late_as_it_is() {
+    let clock = ManualClock::new();
+    let pacer = build("1M/s", &clock).build();
+    pacer.acquire().expect("slot 0");
+    pacer.set_rate(rate("500k/s"));
+    let row = pacer.claim_many(2_000).expect("open");
+    clock.advance(span(MILLI));
+    pacer.set_rate(rate("1500k/s"));
+    change_often(&pacer, &clock);
+    drop(row);
+    let mut starts = (0..500).map(|_| intended_ns(pacer.acquire().expect("due")));
+    assert!(starts.by_ref().take(100).eq((1..101).map(|slot| slot * 2 * MICRO)));
+    // The rest has come back, and waits over as many changes again.
+    (0..200).for_each(|round| pacer.set_rate(rate(["900k/s", "1100k/s"][round % 2])));
+    assert!(starts.eq((101..501).map(|slot| slot * 2 * MICRO)));
+    assert_balanced(&pacer);
+}
+
+/// Half a second at each of two rates by turns, ten thousand times, and nobody takes a slot. No
+/// pacer remembers that. Nobody is told a later start than the truth, nor one that is much earlier.
+#[test]
+fn a_backlog_over_ten_thousand_changes_is_never_later_than_it_is_and_hardly_less() {
+    let clock = ManualClock::new();
+    let pacer = build("4/s", &clock).build();
+    let mut truth = Vec::new();
+    for half in 0..10_000 {
+        let slots = [2, 10][usize::from(half % 2 == 1)];
+        pacer.set_rate(rate(&format!("{}/s", 2 * slots)));
+        truth.extend((0..slots).map(|slot| half * SECOND / 2 + slot * SECOND / 2 / slots));
+        clock.advance(span(SECOND / 2 - u64::from(half == 9_999)));
+    }
+    let (now, grants) = (pacer.now().as_nanos(), drain(&pacer));
+    assert_eq!(grants.len(), truth.len());
+    for (grant, truth) in grants.into_iter().zip(truth) {
+        let less = intended_ns(grant).checked_sub(truth).expect("never before the truth");
+        assert!(less <= now / 256, "{less} ns of {} ns", now - truth);
+    }
+}
+
+/// Slot 1 was due at 1 s, and starts at 101 s. Half of that is forfeited. From 51 s on its successor
+/// makes 0.001 and 0.002 of its way in each second by turns, though in none of these seconds was a
+/// slot due. It is all the same whether somebody held slot 1.
+#[test]
+fn a_start_that_forfeits_moves_others_along_the_changes_since() {
+    for is_claimed in [false, true] {
+        let clock = ManualClock::new();
+        let pacer = build("1/s", &clock).strictness(strictness(0.5)).build();
+        pacer.try_acquire().expect("slot 0");
+        let claim = is_claimed.then(|| pacer.claim().expect("slot 1"));
+        for second in 0..100 {
+            clock.advance(span(SECOND));
+            pacer.set_rate(rate(["3.6/h", "7.2/h"][second % 2]));
+        }
+        clock.advance(span(SECOND));
+        let grant = claim.map_or_else(|| pacer.try_acquire(), |mut claim| claim.start());
+        assert_eq!(grant.map(wait_ns), Ok(100 * SECOND));
+        // 50 x 0.0015 of the way are made by 101 s, and 0.925 at 0.002 take 462.5 s.
+        let next = put_off_to(&pacer);
+        assert!(next.abs_diff(563_500 * MILLI) < SECOND, "{next}");
+    }
+}
