@@ -204,8 +204,9 @@ impl Arrivals {
     /// as fast, and a ramp faster and faster. The schedule ends with the last offset.
     ///
     /// Offsets are read when they are needed and forgotten when they are over, so that a recording
-    /// may be of any length: at most 2^20 of them are kept beyond the slots that are in use. They
-    /// are read by whoever asks for a slot, while others wait: reading must not block for long, must
+    /// may be of any length: at most 2^20 of them are kept ahead of the slots that are in use, and
+    /// as many behind, while a slot there is held. One that is held for longer counts as later than
+    /// it was. They are read by whoever asks for a slot, while others wait: reading must not block for long, must
     /// not panic, and must not call the pacer.
     ///
     /// ```
@@ -282,6 +283,11 @@ impl Arrivals {
             Process::Replay(replay) => replay.slots_by(count),
         };
         slots.min(MOST)
+    }
+
+    /// Whether it is time to [`forget`](Arrivals::forget_before) slots before this one.
+    pub(crate) fn remembers_many_before(&self, slot: u64) -> bool {
+        matches!(&*self.process.borrow(), Process::Replay(replay) if replay.remembers_many_before(slot))
     }
 
     /// The slots before this one are not asked for again.

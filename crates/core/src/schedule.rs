@@ -49,6 +49,9 @@ use std::cell::Cell;
 /// At the fastest rate the range of positions takes so long.
 const LEAST_RANGE_NS: i64 = RANGE / SLOT.cast_signed() / 10;
 
+/// So many recorded arrivals that are over are remembered for slots that are held.
+const MOST_ARRIVALS: u64 = 1 << 20;
+
 #[derive(Debug)]
 pub(crate) struct Schedule {
     history: History,
@@ -444,6 +447,18 @@ impl Schedule {
         let open = if is_judged { earlier(open, after(self.settled, 1)) } else { open };
         self.history.trim(open, is_held);
         self.forget(next.wrapping_add_signed(-RANGE));
+    }
+
+    /// Forgets recorded arrivals that are over, if there are many. `next` is the next position to be
+    /// claimed, `first` tells the earliest slot that somebody holds or will get again.
+    pub(crate) fn forget_arrivals(&self, next: u64, now: i64, first: impl FnOnce() -> Option<u64>) {
+        let slots = self.history.slots();
+        if slots.remembers_many_before(next) {
+            let next = earlier(next, self.reached(now));
+            let first = first().map_or(next, |first| earlier(first, next));
+            // A position between two slots lies at a count between theirs.
+            slots.forget_before(before(later(first, next.wrapping_sub(after(0, MOST_ARRIVALS)))));
+        }
     }
 
     /// Ends a catch-up that has caught up, or that is not owed any more.

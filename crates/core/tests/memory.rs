@@ -5,8 +5,9 @@
 mod common;
 
 use common::{build, rate, span, strictness};
-use nanopace::{ManualClock, Pacer};
+use nanopace::{Arrivals, ManualClock, Pacer};
 use std::hint::black_box;
+use std::time::Duration;
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
@@ -71,6 +72,19 @@ fn a_pacer_and_a_lane_are_small_and_stay_so() {
     let old = growth(|| (0..4).for_each(|_| lead_a_long_life(&pacer, &clock)));
     assert_eq!(old, 0, "bytes more each time while a slot is held");
     drop(held);
+
+    // Recorded arrivals are forgotten.
+    let replay = Arrivals::replay((0..).map(Duration::from_millis));
+    let recorded = build("1/s", &clock).arrivals(replay).build();
+    let play = |starts: u32| {
+        for _ in 0..starts {
+            clock.advance(Duration::from_millis(1));
+            black_box(recorded.try_acquire().is_ok());
+        }
+    };
+    play(10_000);
+    let ((), more) = bytes(|| play(100_000));
+    assert!(more < 4 << 10, "{more} bytes more after a hundred thousand recorded arrivals");
 
     // What a lane has recorded goes to the pacer, and its memory back, whether or not anybody asks
     // for statistics.

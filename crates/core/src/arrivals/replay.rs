@@ -9,6 +9,9 @@ use std::time::Duration;
 /// So many arrivals are read ahead, behind the last one that was asked for by number.
 const AHEAD: u64 = 1 << 20;
 
+/// So many that are over are not worth the search for who still needs them.
+const FEW: u64 = 1 << 10;
+
 type Offsets = Box<dyn Iterator<Item = Duration> + Send>;
 
 pub(super) struct Replay {
@@ -29,19 +32,26 @@ impl Replay {
         Replay { offsets: offsets.fuse(), first: 0, known, latest: 0, limit: AHEAD }
     }
 
+    /// What is forgotten counts as the first that is not, or as the last that was read: as later than
+    /// it was.
     pub(super) fn count_of(&mut self, slot: u64) -> Option<Count> {
         self.limit = self.limit.max(slot.saturating_add(AHEAD));
         while self.read() <= slot {
             self.read_one()?;
         }
         let index = usize::try_from(slot.saturating_sub(self.first)).ok()?;
-        self.known.get(index).copied()
+        Some(self.known.get(index).copied().unwrap_or(self.latest))
     }
 
     pub(super) fn slots_by(&mut self, count: Count) -> u64 {
         while self.latest <= count && self.read() < self.limit && self.read_one().is_some() {}
         let known = self.known.partition_point(|&at| at <= count);
         self.first + u64::try_from(known).unwrap_or(0)
+    }
+
+    /// Whether it is time to forget those before this slot that are over.
+    pub(super) fn remembers_many_before(&self, slot: u64) -> bool {
+        slot.saturating_sub(self.first) > FEW
     }
 
     pub(super) fn forget_before(&mut self, slot: u64) {
@@ -168,6 +178,16 @@ mod tests {
         assert_eq!(replay.count_of(1_000), Some(ONE * 1_000));
         assert_eq!(replay.slots_by(Count::MAX), AHEAD + 1_000);
         assert_eq!(read.load(SeqCst), AHEAD + 1_000);
+    }
+
+    #[test]
+    fn what_is_forgotten_is_as_late_as_what_comes_next() {
+        let (mut replay, _) = endless();
+        assert_eq!(replay.count_of(9), Some(9 * ONE));
+        replay.forget_before(7);
+        assert_eq!(replay.count_of(3), Some(7 * ONE));
+        replay.forget_before(10);
+        assert_eq!(replay.count_of(3), Some(9 * ONE));
     }
 
     proptest! {

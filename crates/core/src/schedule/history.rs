@@ -365,7 +365,6 @@ impl History {
     pub(crate) fn forget(&mut self, position: u64) {
         let past = self.pieces.partition_point(|piece| piece.is_before(position));
         self.pieces.drain(..past.saturating_sub(1));
-        self.slots.forget_before(position);
     }
 }
 

@@ -184,11 +184,22 @@ impl Slots {
         self.stripes.drain(..past.saturating_sub(EXACT));
     }
 
+    /// Whether it is time to forget recorded arrivals before `position`.
+    pub(crate) fn remembers_many_before(&self, position: u64) -> bool {
+        let arrivals = self.arrivals.as_ref().zip(self.known_global(position));
+        arrivals.is_some_and(|(arrivals, number)| arrivals.remembers_many_before(number))
+    }
+
     /// Slots before `position` are not asked for again.
     pub(crate) fn forget_before(&self, position: u64) {
-        if let Some(number) = self.number(position).and_then(|number| self.global(number)) {
-            self.arrivals.iter().for_each(|arrivals| arrivals.forget_before(number));
+        if let Some((arrivals, number)) = self.arrivals.as_ref().zip(self.known_global(position)) {
+            arrivals.forget_before(number);
         }
+    }
+
+    /// The number in the whole load of the slot at `position`.
+    fn known_global(&self, position: u64) -> Option<u64> {
+        self.number(position).and_then(|number| self.global(number))
     }
 
     /// How many of this process's slots lie before the one at `position`, or up to it; none before

@@ -9,7 +9,7 @@ use super::published::State;
 use super::returned::Returned;
 use super::{Claimed, Plan, Reading, Step, Timeline};
 use crate::clock::Clock;
-use crate::position::{RANGE, after, before, first_after, slots_between, ticks_between};
+use crate::position::{RANGE, after, before, earlier, first_after, slots_between, ticks_between};
 use crate::schedule::{Schedule, Start};
 use crate::sleepers::Woken;
 use crate::sync::MutexGuard;
@@ -395,6 +395,8 @@ impl Entry<'_> {
         let is_held =
             |from, to| held.has(from, to) || returned.has(from, to) || sleepers.have(from, to);
         schedule.tidy(next, returned.first().unwrap_or(next), now, is_held);
+        let first = || held.first().into_iter().chain(returned.first()).reduce(earlier);
+        schedule.forget_arrivals(next, now, first);
     }
 
     pub(super) fn keep_up(&mut self, now: i64) {

@@ -7,7 +7,7 @@
 //! too short to pay for it.
 
 use super::Claimed;
-use crate::position::{last_up_to, ticks_between};
+use crate::position::{REACH, last_up_to, ticks_between};
 use crate::sync::Mutex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -76,6 +76,15 @@ impl Held {
         lanes.may_have_runs |= is_open;
     }
 
+    /// The earliest slot that is not in a run.
+    pub(super) fn first(&self) -> Option<u64> {
+        let ranges = self.ranges.lock();
+        let (first, _) = ranges.first_key_value()?;
+        // If positions wrap around between them, it is the first one beyond the middle.
+        let behind = ranges.range(first.wrapping_add_signed(REACH)..).next();
+        Some(behind.map_or(*first, |(&start, _)| start))
+    }
+
     /// Whether a slot between these positions is held, or one before ends there.
     pub(super) fn has(&self, from: u64, to: u64) -> bool {
         let last = last_up_to(&self.ranges.lock(), to).map(|(_, &end)| end);
@@ -135,7 +144,9 @@ mod tests {
         ] {
             assert_eq!(has(&held, from, to), is_held, "{from} to {to}");
         }
+        assert_eq!(held.first(), Some(row.position));
         held.leave(&row);
+        assert_eq!(held.first(), Some(one.position));
         assert!(!has(&held, before(9), 6) && has(&held, before(9), 7));
         held.leave(&one);
         assert!(!has(&held, before(9), 12));

@@ -5,7 +5,7 @@ use crate::common::{
     MICRO, MILLI, SECOND, assert_balanced, at, build, drain, intended_ns, put_off_to, rate, span,
     strictness, wait_ns,
 };
-use nanopace::{Claim, Grant, ManualClock, Pacer, Slot};
+use nanopace::{Arrivals, Claim, Grant, ManualClock, Pacer, Slot};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -222,6 +222,37 @@ fn a_backlog_over_ten_thousand_changes_is_never_later_than_it_is_and_hardly_less
         let less = intended_ns(grant).checked_sub(truth).expect("never before the truth");
         assert!(less <= now / 256, "{less} ns of {} ns", now - truth);
     }
+}
+
+/// One claim is held, and a hundred thousand recorded arrivals start.
+#[test]
+fn a_recorded_arrival_that_is_held_keeps_its_moment() {
+    let clock = ManualClock::jumping();
+    let offsets = (0..).map(Duration::from_millis);
+    let pacer = build("1/s", &clock).arrivals(Arrivals::replay(offsets)).build();
+    pacer.acquire().expect("the first");
+    let mut held = pacer.claim().expect("the second");
+    for _ in 0..100_000 {
+        pacer.acquire().expect("endless");
+    }
+    assert_eq!(held.start().map(intended_ns), Ok(MILLI));
+}
+
+/// Beyond 2^20 arrivals it counts as later: its wait time is less than the truth, and never more.
+#[test]
+fn a_recorded_arrival_that_is_held_for_too_long_counts_as_later() {
+    let clock = ManualClock::new();
+    let offsets = (0..).map(Duration::from_micros);
+    let pacer = build("1/s", &clock).arrivals(Arrivals::replay(offsets)).build();
+    pacer.acquire().expect("the first");
+    let mut held = pacer.claim().expect("the second");
+    clock.set(at(2 * SECOND));
+    for _ in 0..4 {
+        pacer.try_acquire_many(1 << 19).expect("due");
+    }
+    let grant = held.start().expect("due");
+    // 2^20 us, and as long again until they are looked at.
+    assert!(wait_ns(grant) < 2 * SECOND - MICRO && wait_ns(grant) >= SECOND / 2, "{grant:?}");
 }
 
 /// Slot 1 was due at 1 s, and starts at 101 s. Half of that is forfeited. From 51 s on its successor
