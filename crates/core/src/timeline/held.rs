@@ -187,14 +187,15 @@ mod tests {
         while timeline.begin(&mut None, 1, i64::MIN, None, clock).is_ok() {}
     }
 
-    /// A caller holds slot 1, which is due at 2 ms, over a hundred changes 10 ms apart. Where starts
+    /// A caller holds slot 1, which is due at 2 ms, over some hundred changes 10 ms apart. Where starts
     /// are judged it is known, and in an open loop while it sleeps. If the system stops it on its way
     /// there, its slot counts as later than it was, and is due all the same.
     #[test]
     fn a_caller_that_is_held_back_is_told_no_more_than_the_truth() {
         let (average, strict) = (Strictness::AVERAGE, Strictness::STRICT);
-        for (strictness, sleeps, is_known) in
-            [(average, true, true), (average, false, false), (strict, false, true)]
+        let callers = [(average, true, true), (average, false, false), (strict, false, true)];
+        for (changes, (strictness, sleeps, is_known)) in
+            (50..60).flat_map(|half| callers.map(|caller| (half, caller)))
         {
             let (timeline, clock) = timeline(strictness);
             let mut held = None;
@@ -208,7 +209,7 @@ mod tests {
                 let sleeper = Sleeper { release, deadline, takes_others: true, unparker };
                 assert!(timeline.sleepers.enter(position, sleeper, || true));
             }
-            for rate in ["900/s", "1100/s"].repeat(50) {
+            for rate in ["900/s", "1100/s"].repeat(changes) {
                 clock.advance(Duration::from_millis(10));
                 change(&timeline, &clock, rate);
             }
@@ -219,36 +220,37 @@ mod tests {
             };
             let wait_ms = grant.wait_nanos() / 1_000_000;
             // 32 changes and no more are remembered in any case.
-            assert!(if is_known { wait_ms == 998 } else { (310..990).contains(&wait_ms) });
+            let truth_ms = 20 * u64::try_from(changes).unwrap() - 2;
+            assert!(if is_known { wait_ms == truth_ms } else { wait_ms < truth_ms });
+            assert!(wait_ms >= 310, "{wait_ms}");
         }
     }
 
     /// Whatever a caller takes, in whatever way it starts it or gives it back: then nothing is held.
     #[test]
     fn what_has_started_or_come_back_is_not_held() {
-        let uses: [fn(&Pacer); 7] = [
-            |pacer| assert!(pacer.acquire().is_ok()),
-            |pacer| assert!(pacer.acquire_many(3).is_ok()),
-            |pacer| drop(pacer.claim_many(3)),
-            |pacer| {
+        let uses: [fn(&Pacer, &ManualClock); 7] = [
+            |pacer, _| assert!(pacer.acquire().is_ok()),
+            |pacer, _| assert!(pacer.acquire_many(3).is_ok()),
+            |pacer, _| drop(pacer.claim_many(3)),
+            |pacer, _| {
                 let mut claim = pacer.claim().unwrap();
                 let _ = claim.start(); // not yet
                 drop(claim);
             },
-            |pacer| {
+            |pacer, _| {
                 let claim = pacer.acquire_or_claim().unwrap();
                 pacer.acquire().unwrap(); // behind it, so that the clock has come to it
                 let Slot::Claimed(mut claim) = claim else { panic!("it is ahead") };
                 claim.start().unwrap();
             },
-            |pacer| {
+            |pacer, _| {
                 let mut row = pacer.claim_many(3).unwrap();
                 pacer.acquire().unwrap();
                 row.start().unwrap();
             },
-            |pacer| {
-                pacer.acquire_many(1_000).unwrap();
-                pacer.acquire().unwrap();
+            |pacer, clock| {
+                clock.advance(Duration::from_millis(1)); // behind, so that it takes runs
                 let mut lane = pacer.lane();
                 (0..5).for_each(|_| assert!(lane.acquire().is_ok()));
                 lane.give_back();
@@ -259,10 +261,11 @@ mod tests {
             for strictness in [Strictness::AVERAGE, Strictness::STRICT] {
                 let clock = ManualClock::jumping();
                 let rate = "1M/s".parse().unwrap();
-                let pacer = Pacer::builder(rate).strictness(strictness).clock(clock).build();
+                let pacer =
+                    Pacer::builder(rate).strictness(strictness).clock(clock.clone()).build();
                 pacer.acquire().unwrap();
                 for _ in 0..3 {
-                    uses(&pacer);
+                    uses(&pacer, &clock);
                     assert!(!pacer.0.timeline.held.has(0, after(0, 1 << 20)), "use {index}");
                 }
             }
