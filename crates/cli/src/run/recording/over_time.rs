@@ -1,6 +1,7 @@
 //! What happened over time, in a bounded number of intervals however long the run is.
 
 use super::stats::OperationStats;
+use crate::percentiles::Sample;
 use hdrhistogram::Histogram;
 use nanopace_console::human;
 use std::time::Duration;
@@ -37,6 +38,8 @@ pub(crate) struct Brief {
     pub(crate) service: Histogram<u64>,
     /// With lower bounds for what did not complete.
     pub(crate) response: Histogram<u64>,
+    /// These lower bounds.
+    pub(crate) bounds: Histogram<u64>,
     pub(crate) failed: u64,
 }
 
@@ -47,7 +50,8 @@ impl Brief {
         Brief {
             wait: histogram.clone(),
             service: histogram.clone(),
-            response: histogram,
+            response: histogram.clone(),
+            bounds: histogram,
             failed: 0,
         }
     }
@@ -56,22 +60,26 @@ impl Brief {
     pub(crate) fn of(stats: &OperationStats) -> Brief {
         let mut brief = Brief::new();
         brief.failed = stats.failed();
-        brief.add_times([&stats.wait, &stats.service, &stats.response]);
+        brief.add_times([&stats.wait, &stats.service, &stats.response, &stats.bounds]);
         brief
     }
 
     /// Adds other operations.
     pub(crate) fn add(&mut self, other: &Brief) {
         self.failed += other.failed;
-        self.add_times([&other.wait, &other.service, &other.response]);
+        self.add_times([&other.wait, &other.service, &other.response, &other.bounds]);
     }
 
-    fn add_times(&mut self, times: [&Histogram<u64>; 3]) {
-        for (sum, part) in
-            [&mut self.wait, &mut self.service, &mut self.response].into_iter().zip(times)
-        {
+    fn add_times(&mut self, times: [&Histogram<u64>; 4]) {
+        let Brief { wait, service, response, bounds, .. } = self;
+        for (sum, part) in [wait, service, response, bounds].into_iter().zip(times) {
             sum.add(part).expect("a histogram without a given range grows as needed");
         }
+    }
+
+    /// The response times, with what is known of their lower bounds.
+    pub(crate) fn responses(&self) -> Sample<'_> {
+        Sample::bounded(&self.response, &self.bounds)
     }
 
     /// Operations that were started.

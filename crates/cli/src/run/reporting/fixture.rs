@@ -56,7 +56,8 @@ pub(crate) fn long(seconds: u64, hz: u64) -> Summary {
     let failed = summary.stats.response.len() - summary.stats.service.len();
     summary.stats.failures = [(Failure::Timeout, failed - 1), (Failure::Status(503), 1)].into();
     summary.stats.statuses = [(200, summary.stats.service.len()), (503, 1)].into();
-    summary.stats.at_least = failed;
+    let bounds = &mut summary.stats.bounds;
+    bounds.record_n(10_000_000_000, failed).unwrap();
     (summary.target_hz, summary.achieved_hz) = (float(hz), float(hz));
     summary.duration = Duration::from_secs(seconds);
     summary.gaps = Some(Quality { within_25_percent: 0.9, coefficient_of_variation: 0.2 });
@@ -82,6 +83,7 @@ fn interval(second: u64, hz: u64) -> Interval {
         brief.failed += 1;
         record(&mut brief.wait, 1e6, 1);
         record(&mut brief.response, 1e10, 1);
+        record(&mut brief.bounds, 1e10, 1);
     }
     let [from, to] = [second, second + 1].map(Duration::from_secs);
     let backlog =

@@ -153,7 +153,7 @@ impl Object {
             wait_time_ns: Percentiles::new(&stats.wait),
             service_time_ns: Percentiles::new(&stats.service),
             response_time_ns: Percentiles::new(&stats.response),
-            response_times_at_least: stats.at_least,
+            response_times_at_least: stats.responses().at_least(),
             set_up_time_ns: Percentiles::new(&stats.set_ups.all),
             connect_time_ns: Percentiles::new(&stats.set_ups.connect),
             tls_time_ns: Percentiles::new(&stats.set_ups.tls),

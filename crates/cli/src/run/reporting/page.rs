@@ -16,6 +16,7 @@ mod tests;
 use super::curve::Curve;
 use super::summary::Summary;
 use super::verdict::Verdict;
+use crate::percentiles::Sample;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use nanopace_console::human;
 use over_time::Times;
@@ -88,11 +89,11 @@ fn charts(summary: &Summary) -> Markup {
     }
 }
 
-/// What a closed-loop tool would not have shown. Without answers there is nothing to compare.
+/// What a closed-loop tool would not have shown.
 fn hidden(summary: &Summary) -> Option<String> {
-    let (uncorrected, corrected) = (&summary.stats.service, &summary.stats.response);
-    let curve = Curve { uncorrected, corrected, verdict: summary.verdict };
-    if uncorrected.is_empty() { None } else { curve.hidden() }
+    let (uncorrected, corrected) =
+        (Sample::exact(&summary.stats.service), summary.stats.responses());
+    Curve { uncorrected, corrected, verdict: summary.verdict }.hidden()
 }
 
 fn tables(summary: &Summary) -> Markup {

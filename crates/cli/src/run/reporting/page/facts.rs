@@ -61,8 +61,8 @@ pub(crate) fn percentiles(stats: &OperationStats) -> Markup {
             }
             tbody {
                 tr { th scope="row" { "count" } @for times in columns { td { (count(times.len())) } } }
-                @if stats.at_least > 0 {
-                    tr { th scope="row" { "at least" } td { "" } td { "" } td { (count(stats.at_least)) } }
+                @if stats.responses().at_least() > 0 {
+                    tr { th scope="row" { "at least" } td { "" } td { "" } td { (count(stats.responses().at_least())) } }
                 }
                 tr { th scope="row" { "mean" } @for times in columns { td { (mean(times)) } } }
                 @for (name, quantile) in POINTS {
