@@ -240,7 +240,8 @@ impl OperationStats {
     }
 }
 
-fn record(histogram: &mut Histogram<u64>, time: Duration, count: u64) {
+/// Records a time so many times.
+pub(super) fn record(histogram: &mut Histogram<u64>, time: Duration, count: u64) {
     // 584 years fit. A longer time counts as that.
     let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     histogram.record_n(nanos, count).expect(GROWS);

@@ -7,11 +7,15 @@
 mod chart;
 mod facts;
 mod heat;
+mod kinds;
+mod missing;
 mod numbers;
 mod over_time;
+mod silence;
 mod spectrum_chart;
 #[cfg(test)]
 mod tests;
+mod times_table;
 
 use super::curve::Curve;
 use super::summary::Summary;
@@ -76,9 +80,10 @@ fn charts(summary: &Summary) -> Markup {
             } @else {
                 (times.rates())
                 (times.backlog())
+                (missing::chart(&times, summary.stats.skipped))
                 (heat::map(&times))
-                (times.percentiles())
-                (times.table())
+                (kinds::charts(&times))
+                (times_table::table(&times))
             }
         }
         section {
