@@ -88,6 +88,7 @@ impl Cli {
             Command::Run(args) => {
                 args.settings = config::settings(&definition, &matches);
                 args.config = config::file_of(&matches);
+                args.given = config::given(&definition, &matches);
                 args.fleet.gives_load = LOAD.iter().any(|id| config::is_set(&matches, id));
                 if let Some(url) = &args.fleet.fleet {
                     args.settings.insert("fleet".to_owned(), without_password(url).into());

@@ -28,6 +28,7 @@ use clap::error::{ErrorKind, Result};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, Error};
 use file::ConfigFile;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use toml::Table;
@@ -82,6 +83,17 @@ pub(crate) fn file_of(matches: &ArgMatches) -> Option<PathBuf> {
 /// All options of a run that have a value.
 pub(crate) fn settings(command: &Command, matches: &ArgMatches) -> Table {
     run_matches(matches).map_or_else(Table::new, |run| print::settings(options(command), run))
+}
+
+/// The names of the options of a run that were given: in the command line, the file or the environment.
+pub(crate) fn given(command: &Command, matches: &ArgMatches) -> BTreeSet<String> {
+    let Some(run) = run_matches(matches) else { return BTreeSet::new() };
+    let is_given = |option: &&Arg| {
+        let source = run.value_source(option.get_id().as_str());
+        source.is_some_and(|source| source != ValueSource::DefaultValue)
+    };
+    let given = options(command).get_arguments().filter(is_given);
+    given.filter_map(|option| option.get_long().map(str::to_owned)).collect()
 }
 
 /// Whether an option of this name is on the command line, or in the file.
@@ -253,6 +265,24 @@ mod tests {
                      url = \"x\"\n# latency = \"0s\"\n# key = \"VALUE\"\n\
                      # certificate = \"VALUE\"\n";
         assert_eq!(effective("test run --url x --print-config", ""), Ok(shown.to_owned()));
+    }
+
+    #[test]
+    fn what_was_given_is_told_from_defaults() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("run.toml");
+        fs::write(&path, "workers = 7\n").unwrap();
+        for (line, expected) in [
+            ("test", &[][..]),
+            ("test --pin", &["pin"]),
+            ("test run --rate 5000/s --header a:b", &["header", "rate"]),
+            ("test run --rate 1/s --config", &["connections", "rate"]),
+        ] {
+            let words = line.split_whitespace().map(OsString::from);
+            let file = line.ends_with("--config").then(|| path.clone().into_os_string());
+            let matches = matches(&command(), words.chain(file).collect()).unwrap();
+            assert!(given(&command(), &matches).iter().eq(expected), "{line}");
+        }
     }
 
     #[test]

@@ -175,6 +175,7 @@ pub(crate) fn perform(
         url: setup.url.clone(),
         start: span.began,
         settings: setup.args.settings.clone(),
+        given: setup.args.given.clone(),
         machine: Machine::here(),
     };
     let (mut summary, logged) = controller.sum_up(run_end, title);

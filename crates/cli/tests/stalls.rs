@@ -6,7 +6,9 @@ mod starved;
 
 use serde_json::Value;
 use starved::lacked_processor;
+use std::ops::Range;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Milliseconds of the run, of the stall, and between them.
 const END: u64 = 2_400;
@@ -83,5 +85,40 @@ fn a_run_that_ends_in_a_stall_does_not_hide_it() {
         assert_eq!(results["verdict"], "generator-behind", "{results}");
     } else {
         assert!(by("target_seconds") > by("generator_seconds"), "{results}");
+    }
+}
+
+/// Which slots are due in an interval: one each millisecond, and at its end none any more.
+fn due(interval: &Value) -> Range<u64> {
+    let slot = |name: &str| {
+        let moment = Duration::from_secs_f64(interval[name].as_f64().unwrap());
+        u64::try_from(moment.as_nanos().div_ceil(1_000_000_000 / u128::from(RATE))).unwrap()
+    };
+    slot("from_seconds")..slot("to_seconds")
+}
+
+#[test]
+fn an_interval_has_what_became_of_its_own_slots() {
+    for end in [END, START + 700] {
+        let results = results(2, end);
+        for interval in results["rate_over_time"].as_array().unwrap() {
+            let (due, own) = (due(interval), &interval["by_intended_start"]);
+            assert_eq!(own["due"], due.end - due.start, "{interval}");
+            // The slots of a stall are answered when it is over, or never start.
+            let latest = due.end.saturating_sub(1);
+            if due.start >= START && latest < START + STALL && !due.is_empty() {
+                let at_least = (START + STALL).min(end) - latest;
+                let p50 = own["response_time_ns"]["p50"].as_u64().unwrap() / 1_000_000;
+                assert!(p50 + 3 + p50 / 64 >= at_least, "{at_least}: {interval}");
+            }
+        }
+        let sum = |name: &str| {
+            let intervals = results["rate_over_time"].as_array().unwrap().iter();
+            intervals.map(|of| of["by_intended_start"][name].as_u64().unwrap()).sum::<u64>()
+        };
+        for count in ["due", "completed", "failed", "unfinished", "unstarted"] {
+            assert_eq!(sum(count), results[count].as_u64().unwrap(), "{count}");
+        }
+        assert_eq!(sum("response_times_at_least"), results["response_times_at_least"]);
     }
 }

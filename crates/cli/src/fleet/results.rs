@@ -1,5 +1,6 @@
 //! What a node gives the store when it is done, for whoever puts the results of all together.
 
+use crate::percentiles::Sample;
 use anyhow::{Context, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The form of the results. Nodes of other forms are not added up.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 /// A node's operations, as they are sent.
 #[derive(Debug, Deserialize, Serialize)]
@@ -20,6 +21,7 @@ struct Sent {
     wait: String,
     service: String,
     response: String,
+    bounds: String,
 }
 
 /// How many operations there were, the warm-up's not included.
@@ -29,8 +31,6 @@ pub(crate) struct Counts {
     pub(crate) completed: u64,
     pub(crate) failed: u64,
     pub(crate) unfinished: u64,
-    /// How many response times are lower bounds.
-    pub(crate) at_least: u64,
     /// Why operations have failed.
     pub(crate) failures: BTreeMap<String, u64>,
     /// How many answers had which status.
@@ -44,9 +44,16 @@ pub(crate) struct Results {
     pub(crate) wait: Histogram<u64>,
     pub(crate) service: Histogram<u64>,
     pub(crate) response: Histogram<u64>,
+    /// The response times that are lower bounds.
+    pub(crate) bounds: Histogram<u64>,
 }
 
 impl Results {
+    /// The response times, with what is known of their lower bounds.
+    pub(crate) fn responses(&self) -> Sample<'_> {
+        Sample::bounded(&self.response, &self.bounds)
+    }
+
     /// As they are sent.
     pub(crate) fn to_bytes(&self) -> anyhow::Result<Vec<u8>> {
         let sent = Sent {
@@ -55,6 +62,7 @@ impl Results {
             wait: text(&self.wait)?,
             service: text(&self.service)?,
             response: text(&self.response)?,
+            bounds: text(&self.bounds)?,
         };
         Ok(serde_json::to_vec(&sent)?)
     }
@@ -63,9 +71,11 @@ impl Results {
     pub(crate) fn from_bytes(bytes: &[u8]) -> anyhow::Result<Results> {
         let sent: Sent = serde_json::from_slice(bytes)?;
         ensure!(sent.form == FORM, "these are results of another version of nanopace");
-        let [wait, service, response] =
-            [sent.wait, sent.service, sent.response].map(|text| histogram(&text));
-        Ok(Results { counts: sent.counts, wait: wait?, service: service?, response: response? })
+        let Sent { counts, wait, service, response, bounds, .. } = sent;
+        let [wait, service, response, bounds] =
+            [wait, service, response, bounds].map(|text| histogram(&text));
+        let (wait, service) = (wait?, service?);
+        Ok(Results { counts, wait, service, response: response?, bounds: bounds? })
     }
 
     /// With those of other nodes.
@@ -74,12 +84,12 @@ impl Results {
         self.wait += &other.wait;
         self.service += &other.service;
         self.response += &other.response;
+        self.bounds += &other.bounds;
         let (sum, part) = (&mut self.counts, &other.counts);
         sum.started += part.started;
         sum.completed += part.completed;
         sum.failed += part.failed;
         sum.unfinished += part.unfinished;
-        sum.at_least += part.at_least;
         add_all(&mut sum.failures, &part.failures);
         add_all(&mut sum.statuses, &part.statuses);
         self
@@ -122,6 +132,7 @@ mod tests {
             counts: Counts { started, statuses: [(200, started)].into(), ..Counts::default() },
             service: wait.clone(),
             response: wait.clone(),
+            bounds: wait.clone(),
             wait,
         }
     }
@@ -136,12 +147,13 @@ mod tests {
         let all = results(&[0, 1_000, 2_000, 3, u64::MAX / 4]);
         assert_eq!((&sum.counts, &sum.wait), (&all.counts, &all.wait));
         assert_eq!((sum.service, sum.response), (all.service, all.response));
+        assert_eq!(sum.bounds, all.bounds);
     }
 
     #[test]
     fn what_is_damaged_is_refused() {
         let whole = results(&[7]).to_bytes().unwrap();
-        let other = String::from_utf8(whole.clone()).unwrap().replace("\"form\":1", "\"form\":2");
+        let other = String::from_utf8(whole.clone()).unwrap().replace("\"form\":2", "\"form\":1");
         for damaged in [&b""[..], b"{}", &whole[1..], other.as_bytes()] {
             assert!(Results::from_bytes(damaged).is_err());
         }

@@ -1,7 +1,7 @@
 //! A run of a fleet, all nodes together: the account, and the sum of their results.
 
 use super::results::Results;
-use crate::percentiles::Percentiles;
+use crate::percentiles::{Percentiles, Sample};
 use crate::times::TimesTable;
 use nanopace_console::human;
 use nanopace_console::human::float;
@@ -68,8 +68,8 @@ impl Display for Whole {
         for (kind, count) in &counts.failures {
             writeln!(f, "          {count} failed: {kind}")?;
         }
-        let (wait, service, response) = (&results.wait, &results.service, &results.response);
-        write!(f, "{}", TimesTable { wait, service, response, at_least: counts.at_least })
+        let [wait, service] = [&results.wait, &results.service].map(Sample::exact);
+        write!(f, "{}", TimesTable { wait, service, response: results.responses() })
     }
 }
 
@@ -231,7 +231,7 @@ impl ResultsObject {
             wait_time_ns: Percentiles::new(&results.wait),
             service_time_ns: Percentiles::new(&results.service),
             response_time_ns: Percentiles::new(&results.response),
-            response_times_at_least: counts.at_least,
+            response_times_at_least: results.responses().at_least(),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::target::args::TargetArgs;
 use clap::Args;
 use nanopace::Strictness;
 use nanopace_console::human::positive_duration;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 use toml::Table;
@@ -86,6 +87,9 @@ pub(crate) struct RunArgs {
     /// All options by name, as they are written.
     #[arg(skip)]
     pub(crate) settings: Table,
+    /// The names of those that were given.
+    #[arg(skip)]
+    pub(crate) given: BTreeSet<String>,
 
     /// Where a search draws its picture.
     #[arg(skip)]

@@ -14,6 +14,7 @@ use super::message::Message;
 use super::recording::collector::Collector;
 use super::recording::csv_log::Second;
 use super::recording::logs::Logs;
+use super::recording::outcome::Due;
 use super::recording::over_time::{Backlog, Brief, Interval, OverTime};
 use super::recording::tally::Tally;
 use super::reporting::summary::{RunResults, Summary, Title};
@@ -229,7 +230,7 @@ impl<'run> Controller<'run> {
                 self.follow_fleet(member);
             }
             let second = self.second.at;
-            self.collect(self.pacer.now());
+            self.collect(Nanos::ZERO);
             let phase = self.phase();
             self.show(phase, second != self.second.at);
         }
@@ -291,7 +292,7 @@ impl<'run> Controller<'run> {
                 }
                 Err(_) if self.pacer.now() >= self.next_tick() => {
                     let second = self.second.at;
-                    self.collect(self.pacer.now());
+                    self.collect(Nanos::ZERO);
                     self.note = match self.tally.in_flight() {
                         0 => String::new(),
                         missing => format!("waiting for {missing} answers; Ctrl-C gives them up"),
@@ -310,7 +311,7 @@ impl<'run> Controller<'run> {
     /// The results, once the threads are done, and whether the logs are complete.
     pub(crate) fn sum_up(mut self, run_end: RunEnd, title: Title) -> (Summary, anyhow::Result<()>) {
         // All answers may be there before the run ends, which is an interval after its last slot.
-        self.collect(self.pacer.now().max(run_end.at));
+        self.collect(run_end.at);
         self.end_second();
         self.settle(&run_end);
         self.show(Phase::Over, false);
@@ -345,8 +346,11 @@ impl<'run> Controller<'run> {
         }
     }
 
-    /// Collects what there is, up to the moment `at`.
-    fn collect(&mut self, at: Nanos) {
+    /// Collects what there is, up to now, or to `until` if that is later.
+    fn collect(&mut self, until: Nanos) {
+        // Before the clock is read, so that there is an interval for all of them.
+        self.collector.take_outcomes();
+        let at = self.pacer.now().max(until);
         let ledger = self.pacer.ledger();
         let now = Collected {
             at,
@@ -370,8 +374,12 @@ impl<'run> Controller<'run> {
             asked: self.asked.count(from, to),
             backlog: self.backlog,
             brief,
+            due: Due::new(),
         };
         self.over_time.add(interval.clone());
+        for outcome in self.collector.outcomes() {
+            self.over_time.count(outcome.intended_start - self.span.start, outcome);
+        }
         self.recent.push_back(Interval {
             from: before.at - self.span.start,
             to: self.last.at - self.span.start,

@@ -176,13 +176,13 @@ fn results(stats: &OperationStats) -> Results {
             completed: stats.completed(),
             failed: stats.failed(),
             unfinished: stats.unfinished,
-            at_least: stats.at_least,
             failures: stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
             statuses: stats.statuses.clone(),
         },
         wait: stats.wait.clone(),
         service: stats.service.clone(),
         response: stats.response.clone(),
+        bounds: stats.bounds.clone(),
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod hdr_log;
 pub(crate) mod lateness;
 pub(crate) mod logs;
 pub(crate) mod operation;
+pub(crate) mod outcome;
 pub(crate) mod over_time;
 pub(crate) mod recorder;
 pub(crate) mod stats;

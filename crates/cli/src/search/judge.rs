@@ -226,6 +226,7 @@ pub(crate) mod tests {
                 url: String::new(),
                 start: SystemTime::UNIX_EPOCH,
                 settings: toml::Table::new(),
+                given: [].into(),
                 machine: Machine::here(),
             },
             target_hz: 1_000.0,

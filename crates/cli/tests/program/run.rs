@@ -140,8 +140,13 @@ fn the_json_object_has_the_promised_names_and_no_others() {
     }
     assert_eq!(
         names(&results["rate_over_time"][0]),
-        "achieved_rate asked backlog_seconds backlog_slots completed failed from_seconds \
-         response_time_ns service_time_ns started target_rate to_seconds wait_time_ns"
+        "achieved_rate asked backlog_seconds backlog_slots by_intended_start completed failed \
+         from_seconds response_time_ns service_time_ns started target_rate to_seconds wait_time_ns"
+    );
+    assert_eq!(
+        names(&results["rate_over_time"][0]["by_intended_start"]),
+        "completed due failed failures response_time_ns response_times_at_least unfinished \
+         unstarted wait_time_ns"
     );
     assert_eq!(names(&results["rate_over_time"][0]["wait_time_ns"]), "max p50 p90 p99");
     assert_eq!(names(&results["spectrum"]), "response_time_ns service_time_ns");
@@ -513,4 +518,6 @@ fn a_page_is_written() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"), "{page}");
     assert!(page.contains("Authorization: (not shown)") && !page.contains("secret"), "{page}");
+    // Of the options, those that were given.
+    assert!(page.contains(">requests</th>") && !page.contains(">connections</th>"), "{page}");
 }

@@ -1,5 +1,6 @@
 //! Collects what all threads record, while they go on.
 
+use super::outcome::Outcome;
 use super::recorder::Recorder;
 use super::stats::OperationStats;
 use crate::gaps::{Gaps, Quality};
@@ -24,6 +25,10 @@ pub(crate) struct Collector<'run> {
     /// Empty. It takes the place of the stats that are being collected.
     spare: OperationStats,
     gaps: Gaps,
+    /// What became of slots, taken last.
+    outcomes: Vec<Outcome>,
+    /// Empty, as `spare`.
+    spare_outcomes: Vec<Outcome>,
     /// Starts that were collected but not judged yet: an earlier start may still come.
     starts: Vec<Nanos>,
 }
@@ -40,8 +45,24 @@ impl<'run> Collector<'run> {
             total: OperationStats::new(),
             spare: OperationStats::new(),
             gaps: Gaps::default(),
+            outcomes: Vec::new(),
+            spare_outcomes: Vec::new(),
             starts: Vec::new(),
         }
+    }
+
+    /// Takes what has become of slots since the last time. All of them were due by now.
+    pub(crate) fn take_outcomes(&mut self) {
+        self.outcomes.clear();
+        for recorder in self.recorders {
+            recorder.swap_outcomes(&mut self.spare_outcomes);
+            self.outcomes.append(&mut self.spare_outcomes);
+        }
+    }
+
+    /// What was taken last.
+    pub(crate) fn outcomes(&self) -> &[Outcome] {
+        &self.outcomes
     }
 
     /// Collects what was recorded since the last time, of the load that was asked for.
@@ -111,7 +132,12 @@ impl<'run> Collector<'run> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nanopace::Rate;
+    use crate::run::client::session::Answer;
+    use crate::run::recording::outcome::{Due, Ending};
+    use crate::run::recording::over_time::{Backlog, Brief, Interval, OverTime};
+    use crate::run::recording::recorder::Flight;
+    use hyper::StatusCode;
+    use nanopace::{ManualClock, Rate};
 
     const RATE: u64 = 1_000;
 
@@ -167,5 +193,92 @@ mod tests {
         collector.collect(&asked());
         let lateness = collector.end_second(true).lateness;
         assert!(lateness.generator >= 1.0 && lateness.target == 0.0, "{lateness:?}");
+    }
+
+    const END_MS: u64 = 2_000;
+    const TICK_MS: u64 = 250;
+
+    /// A run of 100/s on one connection, of which nothing is answered from 0.5 s on, until 1.5 s or
+    /// ever; tick by tick, as the controller collects.
+    fn stalled(until_ms: u64) -> OverTime {
+        let clock = ManualClock::new();
+        let rate = Rate::per_second(100).unwrap();
+        let pacer = Pacer::builder(rate).clock(clock.clone()).build();
+        let recorders = [Arc::new(Recorder::new(&pacer, 1))];
+        let mut collector = Collector::new(&pacer, &recorders);
+        let (mut over_time, asked) = (OverTime::new(), AskedLoad::constant(Nanos::ZERO, rate));
+        let at = |ms| Nanos::ZERO + Duration::from_millis(ms);
+        let (mut next, mut flight) = (0, None::<Flight<'_>>);
+        for now in (0..=END_MS).step_by(10) {
+            if now == END_MS {
+                let left = (next..END_MS).step_by(10).map(|ms| (at(ms), 1)).collect::<Vec<_>>();
+                recorders[0].unstarted(&left, at(END_MS));
+                drop(flight.take());
+            }
+            if now > 0 && now.is_multiple_of(TICK_MS) {
+                collector.take_outcomes();
+                let [from, to] = [now - TICK_MS, now].map(Duration::from_millis);
+                let (brief, due) = (Brief::of(collector.collect(&asked)), Due::new());
+                let backlog = Backlog::default();
+                over_time.add(Interval { from, to, asked: 25.0, backlog, brief, due });
+                for outcome in collector.outcomes() {
+                    over_time.count(outcome.intended_start - Nanos::ZERO, outcome);
+                }
+            }
+            let is_stalled = (500..until_ms).contains(&now);
+            if !is_stalled {
+                answer(&mut flight);
+            }
+            while next <= now.min(END_MS - 10) && flight.is_none() {
+                flight = Some(recorders[0].start(at(next), true));
+                next += 10;
+                if !is_stalled {
+                    answer(&mut flight);
+                }
+            }
+            clock.advance(Duration::from_millis(10));
+        }
+        over_time
+    }
+
+    fn answer(flight: &mut Option<Flight<'_>>) {
+        let (sent, set_up) = (Nanos::ZERO, None);
+        if let Some(flight) = flight.take() {
+            flight.end(Answer { status: Ok(StatusCode::OK), sent, set_up, traffic: (0, 0) });
+        }
+    }
+
+    /// The longest response time of each interval, by intended start, in ms.
+    fn longest(over_time: &OverTime) -> Vec<u64> {
+        let longest = |interval: &Interval| interval.due.responses().times.max() / 1_000_000;
+        over_time.intervals().iter().map(longest).collect()
+    }
+
+    #[test]
+    fn a_stall_is_a_triangle_by_intended_start_and_a_hole_by_end() {
+        let all = stalled(1_500);
+        let expected = [0, 0, 1_000, 750, 500, 250, 0, 0];
+        for (interval, (longest, expected)) in
+            all.intervals().iter().zip(longest(&all).into_iter().zip(expected))
+        {
+            assert!(longest.abs_diff(expected) <= expected / 64, "{longest} for {expected}");
+            assert_eq!(interval.due.ended(Ending::Completed), 25);
+            let is_silent = (500..1_500).contains(&interval.from.as_millis());
+            assert_eq!(interval.brief.completed() == 0, is_silent, "{:?}", interval.from);
+        }
+    }
+
+    #[test]
+    fn what_never_started_is_where_it_was_due() {
+        let all = stalled(u64::MAX);
+        let unstarted = |interval: &Interval| interval.due.ended(Ending::Unstarted);
+        let unstarted: Vec<_> = all.intervals().iter().map(unstarted).collect();
+        // The first of them is in flight, and unfinished.
+        assert_eq!(unstarted, [0, 0, 24, 25, 25, 25, 25, 25]);
+        assert_eq!(all.intervals()[2].due.ended(Ending::Unfinished), 1);
+        for (longest, expected) in longest(&all)[2..].iter().zip([1_500, 1_250, 1_000, 750]) {
+            assert!(longest.abs_diff(expected) <= expected / 64, "{longest} for {expected}");
+        }
+        assert!(all.intervals()[2..].iter().all(|of| of.due.responses().is_at_least(0.5)));
     }
 }

@@ -1,6 +1,8 @@
 //! What happened over time, in a bounded number of intervals however long the run is.
 
+use super::outcome::{Due, Outcome};
 use super::stats::OperationStats;
+use crate::percentiles::Sample;
 use hdrhistogram::Histogram;
 use nanopace_console::human;
 use std::time::Duration;
@@ -17,8 +19,10 @@ pub(crate) struct Interval {
     pub(crate) asked: f64,
     /// The backlog at its end; of several intervals, the largest of these.
     pub(crate) backlog: Backlog,
-    /// What became of operations.
+    /// What happened in it.
     pub(crate) brief: Brief,
+    /// What became of the slots that were due in it, whenever that was.
+    pub(crate) due: Due,
 }
 
 /// Slots that are due and not started.
@@ -37,7 +41,11 @@ pub(crate) struct Brief {
     pub(crate) service: Histogram<u64>,
     /// With lower bounds for what did not complete.
     pub(crate) response: Histogram<u64>,
+    /// These lower bounds.
+    pub(crate) bounds: Histogram<u64>,
     pub(crate) failed: u64,
+    /// How many had an answer, of any status.
+    pub(crate) answered: u64,
 }
 
 impl Brief {
@@ -47,8 +55,10 @@ impl Brief {
         Brief {
             wait: histogram.clone(),
             service: histogram.clone(),
-            response: histogram,
+            response: histogram.clone(),
+            bounds: histogram,
             failed: 0,
+            answered: 0,
         }
     }
 
@@ -56,22 +66,28 @@ impl Brief {
     pub(crate) fn of(stats: &OperationStats) -> Brief {
         let mut brief = Brief::new();
         brief.failed = stats.failed();
-        brief.add_times([&stats.wait, &stats.service, &stats.response]);
+        brief.answered = stats.statuses.values().sum();
+        brief.add_times([&stats.wait, &stats.service, &stats.response, &stats.bounds]);
         brief
     }
 
     /// Adds other operations.
     pub(crate) fn add(&mut self, other: &Brief) {
         self.failed += other.failed;
-        self.add_times([&other.wait, &other.service, &other.response]);
+        self.answered += other.answered;
+        self.add_times([&other.wait, &other.service, &other.response, &other.bounds]);
     }
 
-    fn add_times(&mut self, times: [&Histogram<u64>; 3]) {
-        for (sum, part) in
-            [&mut self.wait, &mut self.service, &mut self.response].into_iter().zip(times)
-        {
+    fn add_times(&mut self, times: [&Histogram<u64>; 4]) {
+        let Brief { wait, service, response, bounds, .. } = self;
+        for (sum, part) in [wait, service, response, bounds].into_iter().zip(times) {
             sum.add(part).expect("a histogram without a given range grows as needed");
         }
+    }
+
+    /// The response times, with what is known of their lower bounds.
+    pub(crate) fn responses(&self) -> Sample<'_> {
+        Sample::bounded(&self.response, &self.bounds)
     }
 
     /// Operations that were started.
@@ -107,6 +123,7 @@ impl Interval {
         self.asked += next.asked;
         self.backlog = self.backlog.max(next.backlog);
         self.brief.add(&next.brief);
+        self.due.add(&next.due);
     }
 }
 
@@ -145,6 +162,15 @@ impl OverTime {
         self.last = (self.last + 1).min(self.each);
     }
 
+    /// Counts slots in the interval in which they were due, at this moment.
+    pub(crate) fn count(&mut self, due: Duration, outcome: &Outcome) {
+        let behind = self.intervals.partition_point(|interval| interval.from <= due);
+        // The end of the schedule belongs to its last interval.
+        if let Some(interval) = self.intervals.get_mut(behind.saturating_sub(1)) {
+            interval.due.count(outcome);
+        }
+    }
+
     /// The same in at most so many intervals, each made of 1, 2, 4 or so on.
     pub(crate) fn at_most(&self, most: usize) -> Vec<Interval> {
         joined(&self.intervals, self.intervals.len().div_ceil(most).next_power_of_two())
@@ -181,7 +207,7 @@ pub(crate) mod tests {
             let mut brief = Brief::new();
             brief.wait.record_n(1_000, started).unwrap();
             let backlog = Backlog { slots: started, time: Duration::ZERO };
-            over_time.add(Interval { from, to, asked, backlog, brief });
+            over_time.add(Interval { from, to, asked, backlog, brief, due: Due::new() });
         }
         over_time
     }

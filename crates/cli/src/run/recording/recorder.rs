@@ -2,6 +2,7 @@
 
 use super::lateness::{IdealConnections, Start};
 use super::operation::Operation;
+use super::outcome::{Ending, Outcome};
 use super::stats::OperationStats;
 use crate::run::client::connection::SetUp;
 use crate::run::client::session::Answer;
@@ -21,6 +22,7 @@ pub(crate) struct Recorder {
 struct Record {
     stats: OperationStats,
     starts: Vec<Nanos>,
+    outcomes: Vec<Outcome>,
     connections: IdealConnections,
 }
 
@@ -31,6 +33,7 @@ impl Recorder {
         let record = Record {
             stats: OperationStats::new(),
             starts: Vec::new(),
+            outcomes: Vec::new(),
             connections: IdealConnections::new(connections, has_burst_ratio),
         };
         Recorder { clock: pacer.clone(), record: Mutex::new(record) }
@@ -54,9 +57,14 @@ impl Recorder {
     /// Slots were due and had not been started when the schedule ended at `end`. They are given as
     /// intended starts, and how many slots have about that one.
     pub(crate) fn unstarted(&self, left: &[(Nanos, u64)], end: Nanos) {
-        let Record { stats, connections, .. } = &mut *self.record();
-        for &(intended, slots) in left {
-            stats.unstarted(end - intended, connections.unstarted(intended, end), slots);
+        let Record { stats, connections, outcomes, .. } = &mut *self.record();
+        for &(intended_start, slots) in left {
+            let age = end - intended_start;
+            stats.unstarted(age, connections.unstarted(intended_start, end), slots);
+            let ending = Ending::Unstarted;
+            let outcome =
+                Outcome { intended_start, wait_time: None, response_time: age, ending, slots };
+            outcomes.push(outcome);
         }
     }
 
@@ -73,6 +81,11 @@ impl Recorder {
     /// Moves the starts recorded so far to the end of `starts`.
     pub(crate) fn take_starts(&self, starts: &mut Vec<Nanos>) {
         starts.append(&mut self.record().starts);
+    }
+
+    /// Swaps what became of slots for others.
+    pub(crate) fn swap_outcomes(&self, outcomes: &mut Vec<Outcome>) {
+        mem::swap(outcomes, &mut self.record().outcomes);
     }
 
     /// Swaps the stats for others.
@@ -111,17 +124,33 @@ impl Flight<'_> {
         record.connections.end(self.start, end - self.start.actual);
         if self.is_recorded {
             let (intended_start, sent) = (self.intended_start, answer.sent);
-            record.stats.end(&Operation { intended_start, sent, end, answer });
+            let operation = Operation { intended_start, sent, end, answer };
+            let ending = operation.outcome().map_or_else(Ending::Failed, |()| Ending::Completed);
+            record.stats.end(&operation);
+            record.outcomes.push(self.outcome(end, ending));
         }
         end
+    }
+
+    fn outcome(&self, end: Nanos, ending: Ending) -> Outcome {
+        let intended_start = self.intended_start;
+        Outcome {
+            intended_start,
+            wait_time: Some(self.start.actual - intended_start),
+            response_time: end - intended_start,
+            ending,
+            slots: 1,
+        }
     }
 }
 
 impl Drop for Flight<'_> {
     fn drop(&mut self) {
         if self.is_recorded && !self.has_ended {
-            let age = self.recorder.clock.now() - self.intended_start;
-            self.recorder.record().stats.unfinished(age);
+            let outcome = self.outcome(self.recorder.clock.now(), Ending::Unfinished);
+            let mut record = self.recorder.record();
+            record.stats.unfinished(outcome.response_time);
+            record.outcomes.push(outcome);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::lateness::{Lateness, Start};
 use super::operation::Operation;
+use crate::percentiles::Sample;
 use crate::run::client::connection::SetUp;
 use crate::run::client::failure::Failure;
 use hdrhistogram::Histogram;
@@ -26,8 +27,8 @@ pub(crate) struct OperationStats {
     /// How long after its intended start each operation was done. What did not complete is in it
     /// with the age at which it was given up: its response time would have been at least that.
     pub(crate) response: Histogram<u64>,
-    /// How many of the response times are such lower bounds.
-    pub(crate) at_least: u64,
+    /// The response times that are such lower bounds.
+    pub(crate) bounds: Histogram<u64>,
     /// How many operations failed, and why.
     pub(crate) failures: BTreeMap<Failure, u64>,
     /// How many operations had no end when the run was over.
@@ -70,7 +71,7 @@ impl OperationStats {
             wait: histogram.clone(),
             service: histogram.clone(),
             response: histogram.clone(),
-            at_least: 0,
+            bounds: histogram.clone(),
             failures: BTreeMap::new(),
             unfinished: 0,
             unstarted: 0,
@@ -164,7 +165,7 @@ impl OperationStats {
 
     fn lower_bound(&mut self, age: Duration, slots: u64) {
         record(&mut self.response, age, slots);
-        self.at_least += slots;
+        record(&mut self.bounds, age, slots);
     }
 
     /// Adds what `other` has counted.
@@ -173,6 +174,7 @@ impl OperationStats {
             &other.wait,
             &other.service,
             &other.response,
+            &other.bounds,
             &other.set_ups.all,
             &other.set_ups.connect,
             &other.set_ups.tls,
@@ -185,7 +187,6 @@ impl OperationStats {
         for (status, count) in &other.statuses {
             *self.statuses.entry(*status).or_default() += count;
         }
-        self.at_least += other.at_least;
         self.unfinished += other.unfinished;
         self.unstarted += other.unstarted;
         self.skipped += other.skipped;
@@ -201,15 +202,21 @@ impl OperationStats {
         self.histograms().into_iter().for_each(Histogram::reset);
         self.failures.clear();
         self.statuses.clear();
-        (self.at_least, self.unfinished, self.unstarted, self.skipped) = (0, 0, 0, 0);
+        (self.unfinished, self.unstarted, self.skipped) = (0, 0, 0);
         self.traffic = (0, 0);
         (self.lateness, self.causes) = (Lateness::default(), Lateness::default());
         self.spun = Duration::ZERO;
     }
 
-    fn histograms(&mut self) -> [&mut Histogram<u64>; 6] {
+    fn histograms(&mut self) -> [&mut Histogram<u64>; 7] {
         let SetUps { all, connect, tls } = &mut self.set_ups;
-        [&mut self.wait, &mut self.service, &mut self.response, all, connect, tls]
+        let OperationStats { wait, service, response, bounds, .. } = self;
+        [wait, service, response, bounds, all, connect, tls]
+    }
+
+    /// The response times, with what is known of their lower bounds.
+    pub(crate) fn responses(&self) -> Sample<'_> {
+        Sample::bounded(&self.response, &self.bounds)
     }
 
     /// Slots that were due.
@@ -233,7 +240,8 @@ impl OperationStats {
     }
 }
 
-fn record(histogram: &mut Histogram<u64>, time: Duration, count: u64) {
+/// Records a time so many times.
+pub(super) fn record(histogram: &mut Histogram<u64>, time: Duration, count: u64) {
     // 584 years fit. A longer time counts as that.
     let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     histogram.record_n(nanos, count).expect(GROWS);
@@ -276,7 +284,7 @@ mod tests {
         let mut stats = OperationStats::new();
         count(&mut stats, [130, 135, 150], Ok(200));
         assert!(is_ms(&stats.wait, 30) && is_ms(&stats.service, 15) && is_ms(&stats.response, 50));
-        assert_eq!((stats.at_least, stats.traffic), (0, (10, 20)));
+        assert_eq!((stats.responses().at_least(), stats.traffic), (0, (10, 20)));
     }
 
     #[test]
@@ -284,11 +292,11 @@ mod tests {
         let mut stats = OperationStats::new();
         count(&mut stats, [130, 130, 150], Err(Failure::Timeout));
         assert_eq!((stats.started(), stats.completed(), stats.failed()), (1, 0, 1));
-        assert_eq!((stats.service.len(), stats.at_least), (0, 1));
+        assert_eq!((stats.service.len(), stats.responses().at_least()), (0, 1));
         assert!(is_ms(&stats.response, 50));
         count(&mut stats, [130, 130, 150], Ok(503));
         assert_eq!((stats.failures[&Failure::Status(503)], stats.statuses[&503]), (1, 1));
-        assert_eq!((stats.service.len(), stats.at_least), (0, 2));
+        assert_eq!((stats.service.len(), stats.responses().at_least()), (0, 2));
     }
 
     #[test]
@@ -301,7 +309,7 @@ mod tests {
         stats.unstarted(Duration::from_millis(8), Lateness::default(), 1);
         stats.skipped(3, Duration::from_millis(9));
         assert_eq!((stats.due(), stats.unfinished, stats.response.len()), (6, 1, 6));
-        assert_eq!(stats.at_least, 5);
+        assert_eq!(stats.responses().at_least(), 5);
         assert_eq!(stats.response.count_between(8_999_000, u64::MAX), 3);
     }
 
@@ -315,10 +323,13 @@ mod tests {
         let mut sum = stats.clone();
         sum.add(&stats);
         assert_eq!((sum.started(), sum.completed(), sum.failed()), (4, 2, 2));
-        assert_eq!((sum.due(), sum.skipped, sum.unstarted, sum.at_least), (10, 4, 2, 8));
+        assert_eq!(
+            (sum.due(), sum.skipped, sum.unstarted, sum.responses().at_least()),
+            (10, 4, 2, 8)
+        );
         assert_eq!((sum.response.len(), sum.traffic, sum.statuses[&500]), (10, (40, 80), 2));
         sum.clear();
-        assert_eq!((sum.due(), sum.at_least, sum.traffic), (0, 0, (0, 0)));
+        assert_eq!((sum.due(), sum.responses().at_least(), sum.traffic), (0, 0, (0, 0)));
         assert_eq!((sum.lateness, sum.statuses.len()), (Lateness::default(), 0));
     }
 }

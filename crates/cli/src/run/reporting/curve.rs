@@ -2,8 +2,8 @@
 //! really happened.
 
 use super::verdict::Verdict;
-use crate::percentiles::at;
-use hdrhistogram::Histogram;
+use crate::percentiles::{Sample, at};
+use crate::times::{AT_LEAST, NONE};
 use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 use std::iter;
@@ -27,6 +27,9 @@ const POINTS: [(&str, f64); 9] = [
 const FIRST: Duration = Duration::from_micros(10);
 const STEP: f64 = 1.584_893;
 
+const NOTHING_COMPLETED: &str = "No request completed: a closed-loop tool would have no times to report, and the \
+    response times are lower bounds.";
+
 /// The bars are cut where the next column starts.
 const WIDTH: usize = 30;
 
@@ -34,9 +37,9 @@ const WIDTH: usize = 30;
 #[derive(Debug)]
 pub(crate) struct Curve<'run> {
     /// Service times.
-    pub(crate) uncorrected: &'run Histogram<u64>,
+    pub(crate) uncorrected: Sample<'run>,
     /// Response times.
-    pub(crate) corrected: &'run Histogram<u64>,
+    pub(crate) corrected: Sample<'run>,
     /// The verdict on the run.
     pub(crate) verdict: Verdict,
 }
@@ -45,10 +48,10 @@ impl Display for Curve<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "\n{:<8}{:<40}corrected (response), log scale", "", "uncorrected (service)")?;
         for (name, quantile) in POINTS {
-            let (uncorrected, corrected) =
-                (at(self.uncorrected, quantile), at(self.corrected, quantile));
-            let (left, right) = (bar(uncorrected), bar(corrected));
-            let [uncorrected, corrected] = [uncorrected, corrected].map(human::time);
+            let both = [self.uncorrected, self.corrected];
+            let [left, right] = both.map(|sample| bar(at(sample.times, quantile)));
+            let [uncorrected, corrected] = both
+                .map(|sample| sample.shown(quantile, AT_LEAST).unwrap_or_else(|| NONE.to_owned()));
             writeln!(f, "{name:<7}{uncorrected:>8} {left:<WIDTH$} {corrected:>8} {right}")?;
         }
         if let Some(sentence) = self.hidden() {
@@ -62,11 +65,17 @@ impl Curve<'_> {
     /// What a closed-loop tool would have hidden, at the point where it hides most. Nothing is said
     /// if the generator was behind: then the corrected curve is not right either.
     pub(crate) fn hidden(&self) -> Option<String> {
-        let hidden =
-            |quantile| at(self.corrected, quantile).saturating_sub(at(self.uncorrected, quantile));
+        if self.corrected.is_empty() {
+            return None;
+        }
+        if self.uncorrected.is_empty() {
+            return Some(NOTHING_COMPLETED.to_owned());
+        }
+        let [uncorrected, corrected] = [self.uncorrected.times, self.corrected.times];
+        let hidden = |quantile| at(corrected, quantile).saturating_sub(at(uncorrected, quantile));
         let (name, quantile) =
             POINTS.into_iter().max_by_key(|&(_, quantile)| hidden(quantile)).unwrap_or(POINTS[0]);
-        let (reported, right) = (at(self.uncorrected, quantile), at(self.corrected, quantile));
+        let (reported, right) = (at(uncorrected, quantile), at(corrected, quantile));
         if hidden(quantile) * 10 <= right {
             return Some("The curves agree to within 10 %: waiting hides little here.".to_owned());
         }
@@ -75,8 +84,9 @@ impl Curve<'_> {
         }
         let times = right.as_secs_f64() / reported.as_secs_f64().max(1e-9);
         let [reported, right] = [reported, right].map(human::time);
+        let at_least = if self.corrected.is_at_least(quantile) { "at least " } else { "" };
         Some(format!(
-            "At {name} a closed-loop tool would have reported {reported} where {right} is right, {times:.1} times as much."
+            "At {name} a closed-loop tool would have reported {reported} where {at_least}{right} is right, {at_least}{times:.1} times as much."
         ))
     }
 }
@@ -92,6 +102,7 @@ fn bar(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hdrhistogram::Histogram;
 
     fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
         let mut histogram = Histogram::new(3).unwrap();
@@ -122,7 +133,8 @@ mod tests {
 
     #[test]
     fn the_sentence_names_the_point_that_hides_most() {
-        let [uncorrected, corrected] = &stall();
+        let times = stall();
+        let [uncorrected, corrected] = [&times[0], &times[1]].map(Sample::exact);
         for verdict in [Verdict::OnSchedule, Verdict::TargetBehind] {
             let sentence = Curve { uncorrected, corrected, verdict }.hidden().unwrap();
             assert!(
@@ -136,7 +148,8 @@ mod tests {
 
     #[test]
     fn nothing_is_said_to_be_right_if_the_generator_was_behind() {
-        let [uncorrected, corrected] = &stall();
+        let times = stall();
+        let [uncorrected, corrected] = [&times[0], &times[1]].map(Sample::exact);
         let shown = |verdict| Curve { uncorrected, corrected, verdict }.to_string();
         let (behind, followed) = (shown(Verdict::GeneratorBehind), shown(Verdict::TargetBehind));
         assert!(!behind.contains("closed-loop"), "{behind}");
@@ -147,11 +160,37 @@ mod tests {
 
     #[test]
     fn equal_curves_hide_nothing() {
-        for times in [histogram([]), histogram([5, 6, 7])] {
-            for verdict in [Verdict::OnSchedule, Verdict::GeneratorBehind] {
-                let curve = Curve { uncorrected: &times, corrected: &times, verdict };
-                assert!(curve.hidden().is_some_and(|sentence| sentence.contains("agree")));
-            }
+        let times = histogram([5, 6, 7]);
+        for verdict in [Verdict::OnSchedule, Verdict::GeneratorBehind] {
+            let [uncorrected, corrected] = [&times; 2].map(Sample::exact);
+            let curve = Curve { uncorrected, corrected, verdict };
+            assert!(curve.hidden().is_some_and(|sentence| sentence.contains("agree")));
         }
+    }
+
+    #[test]
+    fn without_times_there_is_nothing_to_compare() {
+        let (none, given_up) = (histogram([]), histogram([5, 6, 7]));
+        for verdict in [Verdict::OnSchedule, Verdict::GeneratorBehind, Verdict::TargetFailing] {
+            let uncorrected = Sample::exact(&none);
+            let corrected = Sample::bounded(&given_up, &given_up);
+            let shown = Curve { uncorrected, corrected, verdict }.to_string();
+            assert!(shown.contains("\nNo request completed: "), "{shown}");
+            assert!(!shown.contains("times as much") && !shown.contains(" 0ns"), "{shown}");
+            let nothing = Curve { uncorrected, corrected: uncorrected, verdict };
+            assert_eq!(nothing.hidden(), None);
+        }
+    }
+
+    #[test]
+    fn where_a_lower_bound_is_right_more_may_be() {
+        let (fast, bounds) = (histogram([1; 90]), histogram([2_000; 10]));
+        let all = histogram([1; 90].into_iter().chain([2_000; 10]));
+        let (uncorrected, corrected) = (Sample::exact(&fast), Sample::bounded(&all, &bounds));
+        let curve = Curve { uncorrected, corrected, verdict: Verdict::TargetBehind };
+        let sentence = curve.hidden().unwrap();
+        assert!(sentence.contains("where at least 2.00s is right, at least 1"), "{sentence}");
+        let shown = curve.to_string();
+        assert!(shown.contains(" >=2.00s ####") && shown.contains("p90      1.00ms"), "{shown}");
     }
 }

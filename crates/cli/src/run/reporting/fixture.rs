@@ -6,10 +6,11 @@ use super::verdict::Verdict;
 use crate::gaps::Quality;
 use crate::run::client::failure::Failure;
 use crate::run::load::processor::ProcessorTime;
+use crate::run::recording::outcome::{Due, Ending, Outcome};
 use crate::run::recording::over_time::{Backlog, Brief, Interval, OverTime};
 use crate::run::recording::stats::OperationStats;
 use hdrhistogram::Histogram;
-use nanopace::{Pacer, Rate};
+use nanopace::{Nanos, Pacer, Rate};
 use nanopace_console::human::float;
 use std::time::{Duration, SystemTime};
 
@@ -19,6 +20,7 @@ pub(crate) fn empty() -> Summary {
         url: "http://127.0.0.1/".to_owned(),
         start: SystemTime::UNIX_EPOCH,
         settings: toml::from_str("rate = '5k/s'\nheader = []\npin = false").unwrap(),
+        given: ["rate".to_owned()].into(),
         machine: Machine { cores: 2, system: "linux".to_owned(), processor: None },
     };
     Summary {
@@ -56,7 +58,8 @@ pub(crate) fn long(seconds: u64, hz: u64) -> Summary {
     let failed = summary.stats.response.len() - summary.stats.service.len();
     summary.stats.failures = [(Failure::Timeout, failed - 1), (Failure::Status(503), 1)].into();
     summary.stats.statuses = [(200, summary.stats.service.len()), (503, 1)].into();
-    summary.stats.at_least = failed;
+    let bounds = &mut summary.stats.bounds;
+    bounds.record_n(10_000_000_000, failed).unwrap();
     (summary.target_hz, summary.achieved_hz) = (float(hz), float(hz));
     summary.duration = Duration::from_secs(seconds);
     summary.gaps = Some(Quality { within_25_percent: 0.9, coefficient_of_variation: 0.2 });
@@ -66,7 +69,7 @@ pub(crate) fn long(seconds: u64, hz: u64) -> Summary {
 }
 
 fn interval(second: u64, hz: u64) -> Interval {
-    let mut brief = Brief::new();
+    let (mut brief, mut due) = (Brief::new(), Due::new());
     let slow = 1.0 + (float(second) / 60.0).sin().abs() * 20.0;
     // The shares of 1, 2, 3 and more times as long a time fall by the same factor each.
     let mut left = hz;
@@ -76,17 +79,28 @@ fn interval(second: u64, hz: u64) -> Interval {
         record(&mut brief.service, ns, part);
         record(&mut brief.wait, ns / 3.0, part);
         record(&mut brief.response, ns * 4.0 / 3.0, part);
+        due.count(&outcome(ns / 3.0, ns * 4.0 / 3.0, Ending::Completed, part));
         (left, ns) = (left - part, ns * 1.05);
     }
+    brief.answered = brief.service.len();
     for _ in 0..=hz / 1_000 {
         brief.failed += 1;
         record(&mut brief.wait, 1e6, 1);
         record(&mut brief.response, 1e10, 1);
+        record(&mut brief.bounds, 1e10, 1);
+        due.count(&outcome(1e6, 1e10, Ending::Failed(Failure::Timeout), 1));
     }
     let [from, to] = [second, second + 1].map(Duration::from_secs);
     let backlog =
         Backlog { slots: second % 100 * hz / 1_000, time: Duration::from_millis(second % 100) };
-    Interval { from, to, asked: float(hz), backlog, brief }
+    Interval { from, to, asked: float(hz), backlog, brief, due }
+}
+
+fn outcome(wait_ns: f64, response_ns: f64, ending: Ending, slots: u64) -> Outcome {
+    let [wait_time, response_time] =
+        [wait_ns, response_ns].map(|ns| Duration::from_secs_f64(ns * 1e-9));
+    let (intended_start, wait_time) = (Nanos::ZERO, Some(wait_time));
+    Outcome { intended_start, wait_time, response_time, ending, slots }
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below a minute")]

@@ -6,6 +6,7 @@ use super::summary::Summary;
 use super::verdict::Verdict;
 use crate::fleet::whole::{Whole, WholeObject};
 use crate::percentiles::Percentiles;
+use crate::run::recording::outcome::{Due, Ending};
 use crate::run::recording::over_time::Interval;
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -73,6 +74,21 @@ struct IntervalObject {
     wait_time_ns: Brief,
     service_time_ns: Brief,
     response_time_ns: Brief,
+    by_intended_start: DueObject,
+}
+
+/// What became of the slots that were due in an interval.
+#[derive(Debug, Serialize)]
+struct DueObject {
+    due: u64,
+    completed: u64,
+    failed: u64,
+    unfinished: u64,
+    unstarted: u64,
+    failures: BTreeMap<String, u64>,
+    wait_time_ns: Brief,
+    response_time_ns: Brief,
+    response_times_at_least: u64,
 }
 
 /// Times of an interval, to two digits; null if there are none.
@@ -153,7 +169,7 @@ impl Object {
             wait_time_ns: Percentiles::new(&stats.wait),
             service_time_ns: Percentiles::new(&stats.service),
             response_time_ns: Percentiles::new(&stats.response),
-            response_times_at_least: stats.at_least,
+            response_times_at_least: stats.responses().at_least(),
             set_up_time_ns: Percentiles::new(&stats.set_ups.all),
             connect_time_ns: Percentiles::new(&stats.set_ups.connect),
             tls_time_ns: Percentiles::new(&stats.set_ups.tls),
@@ -203,6 +219,24 @@ impl IntervalObject {
             wait_time_ns: Brief::new(&brief.wait),
             service_time_ns: Brief::new(&brief.service),
             response_time_ns: Brief::new(&brief.response),
+            by_intended_start: DueObject::new(&interval.due),
+        }
+    }
+}
+
+impl DueObject {
+    fn new(due: &Due) -> DueObject {
+        let responses = due.responses();
+        DueObject {
+            due: due.slots(),
+            completed: due.ended(Ending::Completed),
+            failed: due.failures().map(|(_, slots)| slots).sum(),
+            unfinished: due.ended(Ending::Unfinished),
+            unstarted: due.ended(Ending::Unstarted),
+            failures: due.failures().map(|(kind, slots)| (kind.to_string(), slots)).collect(),
+            wait_time_ns: Brief::new(&due.wait),
+            response_time_ns: Brief::new(responses.times),
+            response_times_at_least: responses.at_least(),
         }
     }
 }

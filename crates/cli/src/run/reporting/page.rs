@@ -7,15 +7,20 @@
 mod chart;
 mod facts;
 mod heat;
+mod kinds;
+mod missing;
 mod numbers;
 mod over_time;
+mod silence;
 mod spectrum_chart;
 #[cfg(test)]
 mod tests;
+mod times_table;
 
 use super::curve::Curve;
 use super::summary::Summary;
 use super::verdict::Verdict;
+use crate::percentiles::Sample;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use nanopace_console::human;
 use over_time::Times;
@@ -75,9 +80,10 @@ fn charts(summary: &Summary) -> Markup {
             } @else {
                 (times.rates())
                 (times.backlog())
+                (missing::chart(&times, summary.stats.skipped))
                 (heat::map(&times))
-                (times.percentiles())
-                (times.table())
+                (kinds::charts(&times))
+                (times_table::table(&times))
             }
         }
         section {
@@ -88,11 +94,11 @@ fn charts(summary: &Summary) -> Markup {
     }
 }
 
-/// What a closed-loop tool would not have shown. Without answers there is nothing to compare.
+/// What a closed-loop tool would not have shown.
 fn hidden(summary: &Summary) -> Option<String> {
-    let (uncorrected, corrected) = (&summary.stats.service, &summary.stats.response);
-    let curve = Curve { uncorrected, corrected, verdict: summary.verdict };
-    if uncorrected.is_empty() { None } else { curve.hidden() }
+    let (uncorrected, corrected) =
+        (Sample::exact(&summary.stats.service), summary.stats.responses());
+    Curve { uncorrected, corrected, verdict: summary.verdict }.hidden()
 }
 
 fn tables(summary: &Summary) -> Markup {

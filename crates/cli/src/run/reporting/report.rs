@@ -3,9 +3,9 @@
 use super::curve::Curve;
 use super::rates::Rates;
 use super::summary::Summary;
-use crate::percentiles;
+use crate::percentiles::Sample;
 use crate::run::recording::stats::{OperationStats, SetUps};
-use crate::times::TimesTable;
+use crate::times::{AT_LEAST, NONE, TimesTable};
 use hdrhistogram::Histogram;
 use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
@@ -22,17 +22,12 @@ impl Display for Report<'_> {
         failures(f, &summary.stats)?;
         statuses(f, &summary.stats)?;
         write!(f, "{}", Rates(&summary.over_time))?;
-        let OperationStats { wait, service, response, at_least, .. } = &summary.stats;
-        write!(f, "{}", TimesTable { wait, service, response, at_least: *at_least })?;
-        write!(
-            f,
-            "{}",
-            Curve {
-                uncorrected: &summary.stats.service,
-                corrected: &summary.stats.response,
-                verdict: summary.verdict,
-            }
-        )?;
+        let OperationStats { wait, service, .. } = &summary.stats;
+        let ([wait, service], response) =
+            ([wait, service].map(Sample::exact), summary.stats.responses());
+        write!(f, "{}", TimesTable { wait, service, response })?;
+        let verdict = summary.verdict;
+        write!(f, "{}", Curve { uncorrected: service, corrected: response, verdict })?;
         gaps(f, summary)?;
         ledger(f, summary)?;
         spinning(f, summary)?;
@@ -126,7 +121,9 @@ fn processor(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
 fn connections(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     let SetUps { connect, tls, .. } = &summary.stats.set_ups;
     let spread = |times: &Histogram<u64>| {
-        let [median, most] = [0.5, 1.0].map(|q| human::time(percentiles::at(times, q)));
+        let [median, most] = [0.5, 1.0].map(|quantile| {
+            Sample::exact(times).shown(quantile, AT_LEAST).unwrap_or_else(|| NONE.to_owned())
+        });
         format!("p50 {median}, max {most}")
     };
     let (read, written) = summary.stats.traffic;

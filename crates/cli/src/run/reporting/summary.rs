@@ -13,6 +13,7 @@ use crate::run::recording::over_time::OverTime;
 use crate::run::recording::stats::OperationStats;
 use nanopace::{Ledger, Nanos};
 use nanopace_console::human::float;
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 use toml::Table;
 
@@ -58,6 +59,8 @@ pub(crate) struct Title {
     pub(crate) start: SystemTime,
     /// All options by name, as they are written.
     pub(crate) settings: Table,
+    /// The names of those that were given.
+    pub(crate) given: BTreeSet<String>,
     /// What it ran on.
     pub(crate) machine: Machine,
 }

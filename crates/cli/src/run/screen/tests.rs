@@ -53,6 +53,14 @@ fn snapshot() -> Snapshot {
     }
 }
 
+#[test]
+fn a_lower_bound_has_its_sign() {
+    let mut snapshot = snapshot();
+    snapshot.recent.brief.bounds.record(200_000_000_000).unwrap();
+    let text = shown(&picture(snapshot), 120, 40);
+    assert!(text.contains(" 1.51ms ") && text.contains(" >=201s "), "{text}");
+}
+
 fn picture(snapshot: Snapshot) -> Picture {
     let course = over_time((0..20).map(|at| (at * 250, at * 250 + 250, 1_250.0, 1_100)));
     Picture {

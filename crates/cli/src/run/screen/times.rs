@@ -1,9 +1,8 @@
 //! The percentiles of wait, service and response times.
 
-use crate::percentiles;
+use crate::percentiles::Sample;
 use crate::run::recording::over_time::Brief;
-use hdrhistogram::Histogram;
-use nanopace_console::human;
+use crate::times::{AT_LEAST, NONE};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Stylize;
@@ -27,9 +26,9 @@ impl Widget for Times<'_> {
         columns.sort_by(|a, b| a.1.total_cmp(&b.1));
         let names = columns.iter().map(|(name, _)| (*name).to_owned());
         let head = Line::from(row("last second", names)).dim();
-        let Brief { wait, service, response, .. } = self.0;
-        let rows = [("wait", wait), ("service", service), ("response", response)];
-        let rows = rows.map(|(name, times)| Line::from(row(name, shown(times, &columns))));
+        let [wait, service] = [&self.0.wait, &self.0.service].map(Sample::exact);
+        let rows = [("wait", wait), ("service", service), ("response", self.0.responses())];
+        let rows = rows.map(|(name, sample)| Line::from(row(name, shown(sample, &columns))));
         for (line, area) in [head].into_iter().chain(rows).zip(area.rows()) {
             line.render(area, buffer);
         }
@@ -41,9 +40,7 @@ fn row(name: &str, values: impl Iterator<Item = String>) -> String {
     values.fold(format!("{name:NAME$}"), |row, value| row + &format!("{value:>COLUMN$}"))
 }
 
-fn shown(times: &Histogram<u64>, columns: &[(&str, f64)]) -> impl Iterator<Item = String> {
-    columns.iter().map(|&(_, quantile)| match times.len() {
-        0 => "-".to_owned(),
-        _ => human::time(percentiles::at(times, quantile)),
-    })
+fn shown(sample: Sample<'_>, columns: &[(&str, f64)]) -> impl Iterator<Item = String> {
+    let cell = move |quantile| sample.shown(quantile, AT_LEAST).unwrap_or_else(|| NONE.to_owned());
+    columns.iter().map(move |&(_, quantile)| cell(quantile))
 }

@@ -7,6 +7,12 @@ use std::fmt::Write as _;
 /// The width of what is drawn, from left to right, in units of its own. Heights are in dots.
 pub(crate) const WIDTH: f64 = 1_000.0;
 
+/// How long a stroke is that stands for a lower bound, in dots.
+const UPWARD: u32 = 6;
+
+/// From each of them to the next, at least.
+const DISTANCE: f64 = WIDTH / 60.0;
+
 /// A chart.
 #[derive(Debug)]
 pub(crate) struct Chart {
@@ -16,6 +22,8 @@ pub(crate) struct Chart {
     /// What it shows, in a sentence.
     pub(crate) about: String,
     pub(crate) height: u32,
+    /// Parts of the width in which no answer came.
+    pub(crate) silent: Vec<(f64, f64)>,
     /// Parts of the width, with labels.
     pub(crate) across: Vec<(f64, String)>,
     /// Parts of the height from below, with labels.
@@ -36,16 +44,30 @@ impl Chart {
                 figcaption {
                     h3 { (self.name) }
                     p { (self.about) }
-                    p.key { (self.key) }
+                    p.key {
+                        (self.key)
+                        @if !self.silent.is_empty() { (key_silent()) }
+                    }
                 }
                 svg.plot role="img" aria-labelledby=(format!("{title} {about}")) height=(self.height) {
                     title id=(title) { (self.name) }
                     desc id=(about) { (self.about) }
+                    (self.shades())
                     (self.grid())
                     svg width="100%" height="100%" viewBox=(format!("0 0 {WIDTH} {}", self.height)) preserveAspectRatio="none" {
                         (self.body)
                     }
                     (self.labels())
+                }
+            }
+        }
+    }
+
+    fn shades(&self) -> Markup {
+        html! {
+            g.silent {
+                @for &(from, to) in &self.silent {
+                    rect x=(percent(from)) width=(percent(to - from)) height="100%" {}
                 }
             }
         }
@@ -91,6 +113,45 @@ pub(crate) fn key(class: &str, name: &str) -> Markup {
             " " (name)
         }
     }
+}
+
+fn key_silent() -> Markup {
+    html! {
+        span {
+            svg.swatch.silent width="26" height="12" aria-hidden="true" { rect width="26" height="12" {} }
+            " no answer came"
+        }
+    }
+}
+
+/// The key of [`upward`].
+pub(crate) fn key_at_least() -> Markup {
+    html! {
+        span {
+            svg.swatch width="26" height="12" aria-hidden="true" {
+                path.line.upward d="M13 10v-7" {}
+                path.line d="M4 10H22" {}
+            }
+            " at least"
+        }
+    }
+}
+
+/// Short strokes upward from the middle of steps, not too close to each other: the truth is there or
+/// above.
+pub(crate) fn upward(steps: impl Iterator<Item = ((f64, f64), f64)>, height: u32) -> String {
+    let mut path = String::new();
+    let mut free_from = 0.0;
+    for ((from, to), value) in steps {
+        let middle = tenths(f64::midpoint(from, to) * WIDTH);
+        if middle >= free_from {
+            let up = tenths((1.0 - value) * f64::from(height));
+            // A text takes all that is written to it.
+            let _ = write!(path, "M{middle} {up}v-{UPWARD}");
+            free_from = middle + DISTANCE;
+        }
+    }
+    path
 }
 
 /// A line in steps: each value is level between two places of the width. Where there is no value,
@@ -154,5 +215,14 @@ mod tests {
         );
         assert_eq!(path, "M0 200H250V100H500M750 0H1000");
         assert_eq!(steps([(0.0, 1.0, None)], 200), "");
+    }
+
+    #[test]
+    fn lower_bounds_have_strokes_that_can_be_told_apart() {
+        let wide = [((0.0, 0.1), 0.5), ((0.5, 0.7), 1.0)];
+        assert_eq!(upward(wide.into_iter(), 200), "M50 100v-6M600 0v-6");
+        let edges = (0..1_000).map(|step| f64::from(step) / 1_000.0);
+        let narrow = upward(edges.map(|from| ((from, from + 0.001), 0.5)), 200);
+        assert!((50..=60).contains(&narrow.matches('M').count()), "{narrow}");
     }
 }

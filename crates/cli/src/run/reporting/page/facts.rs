@@ -1,10 +1,10 @@
 //! What a run was like, in tables.
 
-use super::numbers::{NONE, count, time};
+use super::numbers::{AT_LEAST, NONE, count, time};
+use crate::percentiles::Sample;
 use crate::run::recording::stats::OperationStats;
-use crate::run::reporting::summary::Summary;
+use crate::run::reporting::summary::{Summary, Title};
 use crate::times::POINTS;
-use hdrhistogram::Histogram;
 use maud::{Markup, html};
 use nanopace_console::human::{self, float, percent};
 use std::time::Duration;
@@ -16,19 +16,45 @@ const SECRET: [&str; 6] = ["auth", "cookie", "key", "token", "secret", "password
 /// What people look at first.
 pub(crate) fn key_figures(summary: &Summary) -> Markup {
     let stats = &summary.stats;
-    let figures = [
-        ("asked for", human::hz(summary.target_hz)),
-        ("achieved", human::hz(summary.achieved_hz)),
-        ("completed", count(stats.completed())),
-        ("failed", count(stats.failed())),
-        ("response p50", time(&stats.response, 0.5)),
-        ("response p99", time(&stats.response, 0.99)),
-        ("response max", time(&stats.response, 1.0)),
-        ("recorded", human::time(summary.duration)),
-    ];
+    let (responses, due) = (stats.responses(), stats.due());
+    let never_started = stats.unstarted + stats.skipped;
+    let response = |quantile| time(responses, quantile);
     html! {
         dl.figures {
-            @for (name, figure) in figures { div { dt { (name) } dd { (figure) } } }
+            (figure("asked for", &human::hz(summary.target_hz)))
+            (figure("achieved", &human::hz(summary.achieved_hz)))
+            (figure("completed", &count(stats.completed())))
+            (bad_figure("failed", stats.failed(), stats.started()))
+            (bad_figure("never started", never_started, due))
+            @if stats.unfinished > 0 {
+                (bad_figure("given up", stats.unfinished, stats.started()))
+            }
+            (figure("response p50", &response(0.5)))
+            (figure("response p99", &response(0.99)))
+            (figure("response max", &response(1.0)))
+        }
+        @if responses.at_least() > 0 {
+            p.note {
+                (AT_LEAST) " is at least: " (count(responses.at_least())) " of " (count(due))
+                " slots had no good answer, and would have taken longer."
+            }
+        }
+    }
+}
+
+fn figure(name: &str, figure: &str) -> Markup {
+    html! { div { dt { (name) } dd { (figure) } } }
+}
+
+/// What should be none, and its share of `all`.
+fn bad_figure(name: &str, figure: u64, all: u64) -> Markup {
+    html! {
+        div {
+            dt { (name) }
+            dd.bad[figure > 0] {
+                (count(figure))
+                @if figure > 0 { " " small { (percent(share(float(figure), float(all)))) } }
+            }
         }
     }
 }
@@ -53,20 +79,20 @@ pub(crate) fn counts(summary: &Summary) -> Markup {
 
 /// Distributions side by side.
 pub(crate) fn percentiles(stats: &OperationStats) -> Markup {
-    let columns = [&stats.wait, &stats.service, &stats.response];
+    let columns = [Sample::exact(&stats.wait), Sample::exact(&stats.service), stats.responses()];
     html! {
         table #percentiles {
             thead {
                 tr { th { "" } th scope="col" { "wait" } th scope="col" { "service" } th scope="col" { "response" } }
             }
             tbody {
-                tr { th scope="row" { "count" } @for times in columns { td { (count(times.len())) } } }
-                @if stats.at_least > 0 {
-                    tr { th scope="row" { "at least" } td { "" } td { "" } td { (count(stats.at_least)) } }
+                tr { th scope="row" { "count" } @for sample in columns { td { (count(sample.times.len())) } } }
+                @if stats.responses().at_least() > 0 {
+                    tr { th scope="row" { "at least" } td { "" } td { "" } td { (count(stats.responses().at_least())) } }
                 }
-                tr { th scope="row" { "mean" } @for times in columns { td { (mean(times)) } } }
+                tr { th scope="row" { "mean" } @for sample in columns { td { (mean(sample)) } } }
                 @for (name, quantile) in POINTS {
-                    tr { th scope="row" { (name) } @for times in columns { td { (time(times, quantile)) } } }
+                    tr { th scope="row" { (name) } @for sample in columns { td { (time(sample, quantile)) } } }
                 }
             }
         }
@@ -99,7 +125,7 @@ pub(crate) fn connections(summary: &Summary) -> Markup {
             tbody {
                 tr { th scope="row" { "count" } @for (_, times) in columns { td { (count(times.len())) } } }
                 @for (name, quantile) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)] {
-                    tr { th scope="row" { (name) } @for (_, times) in columns { td { (time(times, quantile)) } } }
+                    tr { th scope="row" { (name) } @for (_, times) in columns { td { (time(Sample::exact(times), quantile)) } } }
                 }
             }
         }
@@ -172,14 +198,14 @@ pub(crate) fn machine(summary: &Summary) -> Markup {
     ])
 }
 
-/// All options.
+/// The options that were given.
 pub(crate) fn settings(summary: &Summary) -> Markup {
-    let facts: Vec<_> = summary
-        .title
-        .settings
-        .iter()
-        .map(|(name, value)| (name.as_str(), setting(name, value)))
-        .collect();
+    let Title { settings, given, .. } = &summary.title;
+    let given = settings.iter().filter(|(name, _)| given.contains(*name));
+    let facts: Vec<_> = given.map(|(name, value)| (name.as_str(), setting(name, value))).collect();
+    if facts.is_empty() {
+        return html! { p { "No option was given: all had their defaults." } };
+    }
     rows(&facts)
 }
 
@@ -253,12 +279,8 @@ fn bars<'a>(rows: impl Iterator<Item = (&'a str, String, f64)>) -> Markup {
     }
 }
 
-fn mean(times: &Histogram<u64>) -> String {
-    if times.is_empty() {
-        NONE.to_owned()
-    } else {
-        human::time(Duration::from_secs_f64(times.mean() * 1e-9))
-    }
+fn mean(sample: Sample<'_>) -> String {
+    sample.shown_mean(AT_LEAST).unwrap_or_else(|| NONE.to_owned())
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Numbers as the page shows them.
 
-use crate::percentiles;
-use hdrhistogram::Histogram;
-use nanopace_console::human;
+use crate::percentiles::Sample;
 
 /// What is shown where nothing was measured.
 pub(crate) const NONE: &str = "–";
+
+/// What is shown before a lower bound.
+pub(crate) const AT_LEAST: &str = "≥";
 
 /// A count with its digits in threes, between which a line is not broken.
 pub(crate) fn count(count: u64) -> String {
@@ -21,8 +22,8 @@ pub(crate) fn count(count: u64) -> String {
 }
 
 /// The time that this share of all times does not exceed.
-pub(crate) fn time(times: &Histogram<u64>, quantile: f64) -> String {
-    if times.is_empty() { NONE.to_owned() } else { human::time(percentiles::at(times, quantile)) }
+pub(crate) fn time(sample: Sample<'_>, quantile: f64) -> String {
+    sample.shown(quantile, AT_LEAST).unwrap_or_else(|| NONE.to_owned())
 }
 
 #[cfg(test)]

@@ -1,58 +1,20 @@
-//! What happened over time: charts, and the table with their figures.
+//! What happened over time: the axis that the charts share, the rates and the backlog.
 
 use super::chart::{Chart, key, line, steps, surface};
-use super::numbers::{count, time};
+use super::numbers::count;
+use super::silence::{Silence, silences};
 use crate::axis::{LogTimeAxis, TimeAxis, ValueAxis, round_count};
-use crate::run::recording::over_time::{Brief, Interval, OverTime};
+use crate::run::recording::over_time::{Interval, OverTime};
 use hdrhistogram::Histogram;
 use maud::{Markup, html};
 use nanopace_console::human;
 use std::time::Duration;
 
 const MOMENTS: u64 = 6;
-const HEIGHT: u32 = 180;
-const TABLE: &str = "times";
-
-/// Percentiles, and how their lines look.
-const POINTS: [(&str, f64, &str); 4] = [
-    ("p50", 0.5, "line a"),
-    ("p90", 0.9, "line b"),
-    ("p99", 0.99, "line c"),
-    ("max", 1.0, "line d"),
-];
-
-/// The kinds of time: their charts, their columns in the table, and what they are.
-const KINDS: [Kind; 3] = [
-    Kind {
-        id: "wait",
-        name: "Wait time",
-        columns: "7 8 9 10",
-        about: "How late requests were started.",
-        of: |brief| &brief.wait,
-    },
-    Kind {
-        id: "service",
-        name: "Service time, uncorrected",
-        columns: "11 12 13 14",
-        about: "From sending to the end of the answer, of completed requests.",
-        of: |brief| &brief.service,
-    },
-    Kind {
-        id: "response",
-        name: "Response time, corrected",
-        columns: "15 16 17 18",
-        about: "From the intended start to the end, of every slot that was due.",
-        of: |brief| &brief.response,
-    },
-];
-
-struct Kind {
-    id: &'static str,
-    name: &'static str,
-    columns: &'static str,
-    about: &'static str,
-    of: fn(&Brief) -> &Histogram<u64>,
-}
+/// How high a chart is, in dots.
+pub(crate) const HEIGHT: u32 = 180;
+/// The table with the figures.
+pub(crate) const TABLE: &str = "times";
 
 /// The intervals that are drawn, and the axes that their charts share.
 #[derive(Debug)]
@@ -60,6 +22,8 @@ pub(crate) struct Times {
     intervals: Vec<Interval>,
     /// The end of the last one.
     end: Duration,
+    /// When no answer came.
+    silences: Vec<Silence>,
 }
 
 impl Times {
@@ -77,7 +41,8 @@ impl Times {
             }
         }
         let end = intervals.last().map_or(Duration::ZERO, |last| last.to);
-        Times { intervals, end }
+        // As it happened: a short one may end it.
+        Times { intervals, end, silences: silences(all) }
     }
 
     /// The intervals.
@@ -87,8 +52,12 @@ impl Times {
 
     /// Where on the axis of time an interval is.
     pub(crate) fn place(&self, interval: &Interval) -> (f64, f64) {
+        self.span(interval.from, interval.to)
+    }
+
+    fn span(&self, from: Duration, to: Duration) -> (f64, f64) {
         let part = |moment: Duration| moment.as_secs_f64() / self.end.as_secs_f64();
-        (part(interval.from), part(interval.to))
+        (part(from), part(to))
     }
 
     /// Round moments.
@@ -108,6 +77,7 @@ impl Times {
             name,
             about: String::new(),
             height: HEIGHT,
+            silent: self.silences.iter().map(|of| self.span(of.from, of.to)).collect(),
             across: self.moments(),
             up: Vec::new(),
             key: html! {},
@@ -131,7 +101,7 @@ impl Times {
                 (line("line achieved", &achieved))
                 (line("line asked", &path(Interval::asked_hz)))
             },
-            ..self.chart("rate", "Rate", "2 3 4")
+            ..self.chart("rate", "Rate", "2 3")
         }
         .figure()
     }
@@ -160,86 +130,13 @@ impl Times {
                 (self.below(&path, "surface backlog"))
                 (line("line backlog", &path))
             },
-            ..self.chart("backlog", "Backlog", "5 6")
+            ..self.chart("backlog", "Backlog", "4 5")
         }
         .figure()
     }
 
-    /// Percentiles of the kinds of time, all on one scale.
-    pub(crate) fn percentiles(&self) -> Markup {
-        let of = |interval| KINDS.iter().map(move |kind| (kind.of)(interval));
-        let axis = log_axis(self.intervals.iter().flat_map(|interval| of(&interval.brief)));
-        html! { @for kind in &KINDS { (self.kind(kind, axis)) } }
-    }
-
-    fn kind(&self, kind: &Kind, axis: LogTimeAxis) -> Markup {
-        let path = |quantile| {
-            self.path(|interval| {
-                let times = (kind.of)(&interval.brief);
-                (!times.is_empty()).then(|| axis.part(times.value_at_quantile(quantile)))
-            })
-        };
-        if path(1.0).is_empty() {
-            return html! { h3 { (kind.name) } p { (kind.about) " There is none." } };
-        }
-        Chart {
-            about: kind.about.to_owned(),
-            up: axis.ticks().collect(),
-            key: html! { @for (name, _, class) in POINTS { (key(class, name)) } },
-            body: html! {
-                @for (_, quantile, class) in POINTS.into_iter().rev() {
-                    (line(class, &path(quantile)))
-                }
-            },
-            ..self.chart(kind.id, kind.name, kind.columns)
-        }
-        .figure()
-    }
-
-    /// All figures. What is under the pointer is shown from here.
-    pub(crate) fn table(&self) -> Markup {
-        html! {
-            details {
-                summary { "All figures over time" }
-                div.wide {
-                    table id=(TABLE) {
-                        thead {
-                            tr {
-                                @for name in ["from", "to", "asked", "achieved", "failed", "backlog", "backlog time"] {
-                                    th scope="col" { (name) }
-                                }
-                                @for kind in &KINDS {
-                                    @for (point, ..) in POINTS { th scope="col" { (kind.id) " " (point) } }
-                                }
-                            }
-                        }
-                        tbody { @for interval in &self.intervals { (self.row(interval)) } }
-                    }
-                }
-            }
-        }
-    }
-
-    fn row(&self, interval: &Interval) -> Markup {
-        let (_, to) = self.place(interval);
-        let Interval { brief, backlog, .. } = interval;
-        html! {
-            tr data-x=(format!("{to:.4}")) {
-                td { (seconds(interval.from)) }
-                td { (seconds(interval.to)) }
-                td { (human::short_hz(interval.asked_hz())) }
-                td { (human::short_hz(interval.achieved_hz())) }
-                td { (count(brief.failed)) }
-                td { (count(backlog.slots)) }
-                td { (human::time(backlog.time)) }
-                @for kind in &KINDS {
-                    @for (_, quantile, _) in POINTS { td { (time((kind.of)(brief), quantile)) } }
-                }
-            }
-        }
-    }
-
-    fn path(&self, value: impl Fn(&Interval) -> Option<f64>) -> String {
+    /// A line in steps of this value.
+    pub(crate) fn path(&self, value: impl Fn(&Interval) -> Option<f64>) -> String {
         let values = self.intervals.iter().map(|interval| {
             let (from, to) = self.place(interval);
             (from, to, value(interval))
@@ -262,12 +159,9 @@ pub(crate) fn log_axis<'a>(times: impl Iterator<Item = &'a Histogram<u64>>) -> L
     LogTimeAxis::new(least, most)
 }
 
-fn ticks(axis: ValueAxis, unit: &str) -> Vec<(f64, String)> {
+/// Round values of an axis, with their unit.
+pub(crate) fn ticks(axis: ValueAxis, unit: &str) -> Vec<(f64, String)> {
     axis.ticks().map(|value| (axis.part(value), round_count(value) + unit)).collect()
-}
-
-fn seconds(time: Duration) -> String {
-    format!("{:.2}s", time.as_secs_f64())
 }
 
 #[cfg(test)]

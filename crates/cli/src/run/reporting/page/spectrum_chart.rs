@@ -1,9 +1,10 @@
 //! The percentile spectrum: what a closed-loop tool would report, and what users saw.
 
-use super::chart::{Chart, key, line, steps};
+use super::chart::{Chart, key, key_at_least, line, steps, upward};
 use super::numbers::time;
 use super::over_time::log_axis;
 use crate::axis::LogTimeAxis;
+use crate::percentiles::Sample;
 use crate::run::recording::stats::OperationStats;
 use crate::run::reporting::spectrum::{Point, nines, points};
 use hdrhistogram::Histogram;
@@ -18,8 +19,7 @@ pub(crate) fn spectrum(stats: &OperationStats, hidden: Option<&str>) -> Markup {
     if stats.response.is_empty() {
         return html! { p { "No slot was due: there are no response times." } };
     }
-    let both = [&stats.service, &stats.response];
-    let axis = log_axis(both.into_iter());
+    let axis = log_axis([&stats.service, &stats.response].into_iter());
     // At least one nine, so that a run of a few requests has a width.
     let most = human::float(stats.response.len()).log10().max(1.0);
     let chart = Chart {
@@ -27,16 +27,19 @@ pub(crate) fn spectrum(stats: &OperationStats, hidden: Option<&str>) -> Markup {
         name: "Percentiles, uncorrected and corrected",
         about: hidden.unwrap_or("Each label along the bottom has one nine more.").to_owned(),
         height: HEIGHT,
+        silent: Vec::new(),
         across: labels(most),
         up: axis.ticks().collect(),
         key: html! {
             (key("line corrected", "response, corrected"))
             @if !stats.service.is_empty() { (key("line uncorrected", "service, uncorrected")) }
+            @if stats.responses().at_least() > 0 { (key_at_least()) }
         },
         table: (TABLE, "1 2"),
         body: html! {
             (line("line uncorrected", &path(&stats.service, axis, most)))
             (line("line corrected", &path(&stats.response, axis, most)))
+            (line("line corrected upward", &bounds(stats.responses(), axis, most)))
         },
     };
     html! { (chart.figure()) (table(stats, most)) }
@@ -71,6 +74,13 @@ fn path(times: &Histogram<u64>, axis: LogTimeAxis, most: f64) -> String {
     steps(levels.map(|(from, to, point)| (from, to, Some(axis.part(point.ns)))), HEIGHT)
 }
 
+/// Where the line is only a lower bound.
+fn bounds(sample: Sample<'_>, axis: LogTimeAxis, most: f64) -> String {
+    let spans = spans(sample.times, most).into_iter();
+    let bounds = spans.filter(|(_, _, point)| sample.is_at_least(point.quantile));
+    upward(bounds.map(|(from, to, point)| ((from, to), axis.part(point.ns))), HEIGHT)
+}
+
 fn table(stats: &OperationStats, most: f64) -> Markup {
     html! {
         details {
@@ -84,8 +94,8 @@ fn table(stats: &OperationStats, most: f64) -> Markup {
                         @for (_, to, point) in spans(&stats.response, most) {
                             tr data-x=(format!("{to:.4}")) {
                                 td { (name(point.quantile)) }
-                                td { (time(&stats.service, point.quantile)) }
-                                td { (time(&stats.response, point.quantile)) }
+                                td { (time(Sample::exact(&stats.service), point.quantile)) }
+                                td { (time(stats.responses(), point.quantile)) }
                             }
                         }
                     }

@@ -1,13 +1,17 @@
 //! What a page must be, whatever the run was like.
 
 use super::html;
+use crate::percentiles::Sample;
+use crate::run::recording::lateness::Lateness;
 use crate::run::reporting::fixture::{empty, long};
 use crate::run::reporting::json::Object;
 use crate::run::reporting::summary::Summary;
+use crate::run::reporting::verdict::Verdict;
+use crate::times::POINTS;
 use nanopace_console::human;
 use roxmltree::{Document, Node};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 use std::{env, fs};
@@ -19,6 +23,7 @@ fn hostile() -> Summary {
     summary.title.url = HOSTILE.to_owned();
     summary.missed = vec![HOSTILE.to_owned()];
     for name in ["header", "body", HOSTILE] {
+        summary.title.given.insert(name.to_owned());
         summary.title.settings.insert(name.to_owned(), HOSTILE.into());
     }
     summary.title.machine.processor = Some(HOSTILE.to_owned());
@@ -93,7 +98,7 @@ fn every_chart_names_itself_and_its_figures() {
     let document = Document::parse(&page).unwrap();
     let named = |name: &'static str| move |node: &Node<'_, '_>| node.has_tag_name(name);
     let figures: Vec<_> = document.descendants().filter(named("figure")).collect();
-    assert_eq!(figures.len(), 7);
+    assert_eq!(figures.len(), 8);
     for figure in figures {
         let has = |name| figure.descendants().any(|node| node.tag_name().name() == name);
         assert!(has("title") && has("desc") && has("h3"), "{figure:?}");
@@ -126,7 +131,12 @@ fn figures_are_those_of_the_json_object() {
         let (page, json) =
             (html(&summary), serde_json::to_value(Object::new(&summary, None)).unwrap());
         let time = |ns: &Value| human::time(Duration::from_nanos(ns.as_u64().unwrap()));
+        let bounded = |sample: Sample<'_>, quantile, ns: &Value| {
+            let sign = if sample.is_at_least(quantile) { "≥" } else { "" };
+            sign.to_owned() + &time(ns)
+        };
         let kinds = ["wait_time_ns", "service_time_ns", "response_time_ns"];
+        let responses = summary.stats.responses();
         for row in &cells(&page, "percentiles")[1..] {
             let shown = |kind: &str| match row[0].as_str() {
                 "count" => json[kind]["count"].to_string(),
@@ -136,29 +146,121 @@ fn figures_are_those_of_the_json_object() {
                 name => time(&json[kind][name.replace('.', "_")]),
             };
             if row[0] != "at least" {
-                assert_eq!(row[1..], kinds.map(shown), "{row:?}");
+                assert_eq!(row[1..3], [kinds[0], kinds[1]].map(shown), "{row:?}");
+                let quantile = POINTS.iter().find(|(name, _)| *name == row[0]);
+                let is_bound = match quantile {
+                    Some((_, quantile)) => responses.is_at_least(*quantile),
+                    None => row[0] == "mean",
+                };
+                let sign = if is_bound { "≥" } else { "" };
+                assert_eq!(row[3], sign.to_owned() + &shown(kinds[2]), "{row:?}");
             }
         }
         let intervals = json["rate_over_time"].as_array().unwrap();
         let rows = &cells(&page, "times")[1..];
         assert_eq!(rows.len(), intervals.len());
-        for (row, interval) in rows.iter().zip(intervals) {
-            assert_eq!(row[2], human::short_hz(interval["target_rate"].as_f64().unwrap()));
-            assert_eq!(row[3], human::short_hz(interval["achieved_rate"].as_f64().unwrap()));
-            assert_eq!(
-                [&row[4], &row[5]],
-                [&interval["failed"].to_string(), &interval["backlog_slots"].to_string()]
-            );
-            let times = kinds.iter().flat_map(|kind| {
-                ["p50", "p90", "p99", "max"].map(|point| time(&interval[kind][point]))
+        for ((row, json), interval) in rows.iter().zip(intervals).zip(summary.over_time.intervals())
+        {
+            assert_eq!(row[2], human::short_hz(json["target_rate"].as_f64().unwrap()));
+            assert_eq!(row[3], human::short_hz(json["achieved_rate"].as_f64().unwrap()));
+            assert_eq!(row[4], json["backlog_slots"].to_string());
+            let due = &json["by_intended_start"];
+            let counts = ["due", "failed", "unfinished", "unstarted"];
+            assert_eq!(row[6..10], counts.map(|count| due[count].to_string()));
+            let samples =
+                [Sample::exact(&interval.due.wait), Sample::exact(&interval.brief.service)];
+            let samples = [samples[0], samples[1], interval.due.responses()];
+            let objects = [&due[kinds[0]], &json[kinds[1]], &due[kinds[2]]];
+            let times = samples.iter().zip(objects).flat_map(|(sample, object)| {
+                [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)]
+                    .map(|(point, quantile)| bounded(*sample, quantile, &object[point]))
             });
-            assert_eq!(row[7..], times.collect::<Vec<_>>());
+            assert_eq!(row[10..], times.collect::<Vec<_>>());
         }
         let spectrum = json["spectrum"]["response_time_ns"].as_array().unwrap();
         let shown: Vec<_> =
             cells(&page, "spectrum-table")[1..].iter().map(|row| row[2].clone()).collect();
-        assert_eq!(shown, spectrum.iter().map(|point| time(&point["ns"])).collect::<Vec<_>>());
+        let expected = spectrum
+            .iter()
+            .map(|point| bounded(responses, point["quantile"].as_f64().unwrap(), &point["ns"]));
+        assert_eq!(shown, expected.collect::<Vec<_>>());
     }
+}
+
+/// What the tiles say, by name.
+fn tiles(page: &str) -> BTreeMap<String, String> {
+    let page = xml(page);
+    let document = Document::parse(&page).unwrap();
+    let named = |name: &'static str| move |node: &Node<'_, '_>| node.has_tag_name(name);
+    let text = |node: Node<'_, '_>| {
+        let texts = node.descendants().filter(Node::is_text).filter_map(|node| node.text());
+        texts.collect::<String>().replace('\u{202f}', "")
+    };
+    let [labels, figures] = ["dt", "dd"].map(|name| document.descendants().filter(named(name)));
+    labels.map(text).zip(figures.map(text)).collect()
+}
+
+/// A run of so many slots, each due a second before the end, of which only the first completed.
+fn of_which_one_completed(slots: u64) -> Summary {
+    let mut summary = empty();
+    let stats = &mut summary.stats;
+    stats.wait.record(1).unwrap();
+    stats.service.record(1_000_000).unwrap();
+    stats.response.record(1_000_000).unwrap();
+    stats.unstarted(Duration::from_secs(1), Lateness::default(), slots - 1);
+    summary
+}
+
+#[test]
+fn what_never_started_is_among_the_first_figures() {
+    let tiles = tiles(&html(&of_which_one_completed(20_000)));
+    let expected = [
+        ("completed", "1"),
+        ("failed", "0"),
+        ("never started", "19999 100.0 %"),
+        ("response p50", "≥1.00s"),
+        ("response max", "≥1.00s"),
+    ];
+    for (name, expected) in expected {
+        assert_eq!(tiles[name], expected, "{tiles:?}");
+    }
+}
+
+#[test]
+fn lower_bounds_are_named_only_where_there_are_some() {
+    for (summary, has_bounds) in [(of_which_one_completed(1), false), (long(40, 500), true)] {
+        let page = html(&summary);
+        assert_eq!(page.contains('≥'), has_bounds);
+        assert_eq!(page.contains("class=\"line upward\""), has_bounds);
+    }
+}
+
+#[test]
+fn skipped_slots_are_said_to_be_in_no_chart() {
+    let mut summary = long(40, 500);
+    assert!(!html(&summary).contains("skipped slots are in no chart"));
+    summary.stats.skipped(7, Duration::from_secs(1));
+    let page = html(&summary);
+    assert!(page.contains(" 7 skipped slots are in no chart over time."));
+    assert!(tiles(&page)["never started"].starts_with("7 "));
+}
+
+#[test]
+fn where_nothing_completed_no_ratio_is_told() {
+    let mut summary = of_which_one_completed(20);
+    (summary.stats.service, summary.verdict) = (empty().stats.service, Verdict::TargetFailing);
+    let page = html(&summary);
+    assert!(page.contains("No request completed: ") && !page.contains("times as much"));
+}
+
+#[test]
+fn only_the_options_that_were_given_are_shown() {
+    let page = html(&empty());
+    assert!(page.contains("<th scope=\"row\">rate</th>"));
+    assert!(!page.contains("<th scope=\"row\">pin</th>"));
+    let mut summary = empty();
+    summary.title.given.clear();
+    assert!(html(&summary).contains("all had their defaults"));
 }
 
 /// For `just page`, which looks at them in a browser.
