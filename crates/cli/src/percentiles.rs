@@ -52,6 +52,18 @@ impl<'run> Sample<'run> {
         float(measured) < (quantile * float(self.times.len())).ceil().max(1.0)
     }
 
+    /// The time at this share if all lower bounds were longer than everything measured; none if it would
+    /// be one of them.
+    pub(crate) fn at_most(self, quantile: f64) -> Option<u64> {
+        let Some(bounds) = self.bounds else { return Some(self.times.value_at_quantile(quantile)) };
+        let rank = (quantile * float(self.times.len())).ceil().max(1.0);
+        let mut measured = self.times.clone();
+        measured.subtract(bounds).expect("lower bounds are among the times");
+        // The middle of the rank: its end might be rounded to the next one.
+        let part = (rank - 0.5) / float(measured.len());
+        (part < 1.0).then(|| measured.value_at_quantile(part))
+    }
+
     /// The time at this share in words, with `sign` before it if it is a lower bound; none if there is
     /// no time.
     pub(crate) fn shown(self, quantile: f64, sign: &str) -> Option<String> {
@@ -122,6 +134,9 @@ mod tests {
             let grows = longer.value_at_quantile(quantile) > all.value_at_quantile(quantile);
             prop_assert_eq!(Sample::bounded(&all, &only).is_at_least(quantile), grows);
             prop_assert!(!Sample::exact(&all).is_at_least(quantile));
+            let most = longer.value_at_quantile(quantile);
+            let most = if most < 1 << 39 { Some(most) } else { None };
+            prop_assert_eq!(Sample::bounded(&all, &only).at_most(quantile), most);
         }
     }
 

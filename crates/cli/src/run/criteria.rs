@@ -19,6 +19,9 @@
 //!
 //! The operators are `<`, `<=`, `>`, `>=` and `=`, also written `==`.
 //!
+//! A response that did not come took at least until it was given up, which is a lower bound. It counts as
+//! infinite where less is wanted, and as it is where more is wanted.
+//!
 //! A figure that a run doesn't have misses every criterion. Who asks for a p99 of response times
 //! wants to know that nothing was answered.
 
@@ -31,7 +34,8 @@ mod words;
 pub(crate) use figure::Figures;
 pub(crate) use words::CriterionError;
 
-use figure::{Better, Figure, Single};
+use crate::percentiles::Sample;
+use figure::{Better, Figure, Single, Value};
 use operator::Operator;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -51,7 +55,7 @@ pub(crate) struct Criterion {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Missed<'run> {
     criterion: &'run Criterion,
-    actual: Option<f64>,
+    actual: Option<Value>,
 }
 
 impl Criterion {
@@ -90,7 +94,9 @@ impl Criterion {
     /// Whether it would hold, had no request waited for its start.
     pub(crate) fn holds_without_waiting(&self, figures: &Figures<'_>) -> bool {
         self.figure.is_about_waiting()
-            || self.check(&Figures { response: figures.service, ..*figures }).is_none()
+            || self
+                .check(&Figures { response: Sample::exact(figures.service), ..*figures })
+                .is_none()
     }
 
     /// The share of the requests that it is decided by: of a 99th percentile, a hundredth. None if
@@ -116,9 +122,10 @@ impl Criterion {
         self.figure.to_string()
     }
 
-    /// Its figure in a run, in its unit: nanoseconds, if it is a time.
+    /// Its figure in a run, in its unit: nanoseconds, if it is a time. At least, if that is all that is
+    /// known.
     pub(crate) fn value(&self, figures: &Figures<'_>) -> Option<f64> {
-        self.figure.value(figures)
+        self.figure.value(figures).map(|value| value.least)
     }
 
     /// Its limit, if it is a time.
@@ -130,19 +137,29 @@ impl Criterion {
 
     /// Its figure in a run, for people: on the same side of the limit as it is.
     pub(crate) fn shown(&self, figures: &Figures<'_>) -> String {
-        let Some(value) = self.figure.value(figures) else { return "unknown".to_owned() };
-        let is_same_side = |shown| self.admits(shown) == self.admits(value);
-        self.figure.unit().show(value, &self.limit, is_same_side)
+        self.figure.value(figures).map_or_else(|| "unknown".to_owned(), |value| self.text(value))
+    }
+
+    /// A value on the same side of the limit as it is; with a sign, if it is not known exactly.
+    fn text(&self, Value { least, most, .. }: Value) -> String {
+        let (sign, value) = match () {
+            () if most.is_infinite() => (">=", least),
+            () if least < most => ("<=", most),
+            () => ("", most),
+        };
+        let is_same_side = |shown| self.holds(shown) == self.holds(value);
+        sign.to_owned() + &self.figure.unit().show(value, &self.limit, is_same_side)
     }
 
     /// Nothing if the criterion holds.
     pub(crate) fn check(&self, figures: &Figures<'_>) -> Option<Missed<'_>> {
         let actual = self.figure.value(figures);
-        let holds = actual.is_some_and(|actual| self.admits(actual));
-        (!holds).then_some(Missed { criterion: self, actual })
+        // Wherever it lies, as far as is known.
+        let holds = |value: Value| self.holds(value.least) && self.holds(value.most);
+        (!actual.is_some_and(holds)).then_some(Missed { criterion: self, actual })
     }
 
-    fn admits(&self, value: f64) -> bool {
+    fn holds(&self, value: f64) -> bool {
         self.operator.holds(value, self.limit.value)
     }
 }
@@ -171,9 +188,11 @@ impl Display for Missed<'_> {
         let Criterion { figure, operator, limit } = self.criterion;
         match self.actual {
             Some(actual) => {
-                let misses = |shown| !self.criterion.admits(shown);
-                let shown = figure.unit().show(actual, limit, misses);
-                write!(f, "{figure} {} {shown}", figure.verb())?;
+                write!(f, "{figure} {} {}", figure.verb(), self.criterion.text(actual))?;
+                let Value { least, most, bounds: (bounds, times) } = actual;
+                if least < most {
+                    write!(f, " ({bounds} of {times} times are lower bounds)")?;
+                }
             }
             None => write!(f, "{figure} {} unknown ({})", figure.verb(), figure.absence())?,
         }
@@ -209,7 +228,7 @@ mod tests {
         let figures = Figures {
             wait: &times([0, 0, 2_000]),
             service: &service,
-            response: &service,
+            response: Sample::exact(&service),
             setup: &none,
             due: 1000,
             started: 990,
@@ -337,6 +356,91 @@ mod tests {
         }
     }
 
+    /// 500 times, of which 460 are 1 ms, and 40 are known to be at least 350 ms.
+    fn check_bounded(criterion: &str) -> Option<String> {
+        let (none, bounds) = (times([]), times([350; 40]));
+        let all = times([1; 460].into_iter().chain([350; 40]));
+        let figures = Figures {
+            wait: &none,
+            service: &none,
+            response: Sample::bounded(&all, &bounds),
+            setup: &none,
+            due: 500,
+            started: 500,
+            completed: 460,
+            failed: 0,
+            skipped: 0,
+            unfinished: 40,
+            unstarted: 0,
+            ratio: 1.0,
+            achieved_hz: 100.0,
+            gaps_within_25_percent: None,
+            target_lateness: Duration::ZERO,
+            generator_lateness: Duration::ZERO,
+        };
+        read(criterion).check(&figures).map(|missed| missed.to_string())
+    }
+
+    #[test]
+    fn a_lower_bound_is_never_short_enough() {
+        for holds in [
+            "p92 response < 2ms",
+            "p50 response <= 1.01ms",
+            "min response < 2ms",
+            "p99 response > 300ms",
+            "max response >= 350ms",
+            "mean response > 28ms",
+            "count response = 500",
+        ] {
+            assert_eq!(check_bounded(holds), None, "{holds}");
+        }
+        for (text, shown) in [
+            ("p99 response < 500ms", ">=350ms"),
+            ("p99 response <= 300ms", ">=350ms"),
+            ("p92.1 response < 1h", ">=350ms"),
+            ("max response < 1h", ">=350ms"),
+            ("mean response < 1h", ">=28.9ms"),
+            ("p99 response > 500ms", ">=350ms"),
+            ("max response = 350ms", ">=350.2ms"),
+        ] {
+            let missed = check_bounded(text).unwrap_or_default();
+            let told = format!("{shown} (40 of 500 times are lower bounds), wanted");
+            assert!(missed.contains(&told), "{text}: {missed}");
+        }
+    }
+
+    #[test]
+    fn short_lower_bounds_do_not_hide_what_was_measured() {
+        // Half are given up at once: the median may be as long as the longest of the others.
+        let (none, bounds) = (times([]), times([0; 4]));
+        let all = times([0, 0, 0, 0, 10, 20, 30, 40]);
+        let figures = Figures {
+            response: Sample::bounded(&all, &bounds),
+            wait: &none,
+            service: &none,
+            setup: &none,
+            due: 8,
+            started: 8,
+            completed: 4,
+            failed: 4,
+            skipped: 0,
+            unfinished: 0,
+            unstarted: 0,
+            ratio: 1.0,
+            achieved_hz: 1.0,
+            gaps_within_25_percent: None,
+            target_lateness: Duration::ZERO,
+            generator_lateness: Duration::ZERO,
+        };
+        let missed = |text: &str| read(text).check(&figures).map(|missed| missed.to_string());
+        assert_eq!(missed("p50 response < 41ms"), None);
+        assert_eq!(
+            missed("p50 response < 40ms").as_deref(),
+            Some("p50 response is <=40.0ms (4 of 8 times are lower bounds), wanted < 40ms")
+        );
+        assert_eq!(missed("p25 response < 21ms"), None);
+    }
+
     #[test]
     fn each_operator_at_its_limit() {
         for (operator, holds) in [
@@ -359,7 +463,7 @@ mod tests {
         let figures = Figures {
             wait: &none,
             service: &none,
-            response: &none,
+            response: Sample::exact(&none),
             setup: &none,
             due: 0,
             started: 0,

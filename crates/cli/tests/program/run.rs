@@ -218,6 +218,17 @@ fn what_is_required_and_missed_is_named_with_status_3() {
 }
 
 #[test]
+fn what_was_never_answered_is_not_fast() {
+    // A tenth of the slots are due while nothing is answered, and none of them is older than 100 ms.
+    let line = "run --rate 400 --duration 1s -c 2 --timeout 30s --target-stall 2s@900ms";
+    let output = nanopace(line).arg("--fail-if=p99 response<10s").output().unwrap();
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{report}");
+    assert!(report.contains("missed    p99 response is >="), "{report}");
+    assert!(report.contains("times are lower bounds), wanted < 10s"), "{report}");
+}
+
+#[test]
 fn a_failing_target_is_status_3() {
     // Long enough for the probe, which is answered.
     let failing = "run --rate 100 --requests 5 --timeout 1s --target-stall 1min@0s";

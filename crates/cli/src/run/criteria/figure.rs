@@ -1,6 +1,7 @@
 //! The figures that a criterion can name.
 
 use super::unit::{Unit, nanos};
+use crate::percentiles::Sample;
 use hdrhistogram::Histogram;
 use nanopace_console::human::float;
 use std::fmt::{self, Display, Formatter};
@@ -13,8 +14,8 @@ pub(crate) struct Figures<'run> {
     pub(crate) wait: &'run Histogram<u64>,
     /// Completion minus actual start.
     pub(crate) service: &'run Histogram<u64>,
-    /// Completion minus intended start.
-    pub(crate) response: &'run Histogram<u64>,
+    /// Completion minus intended start; a lower bound where there was none.
+    pub(crate) response: Sample<'run>,
     /// The time it took to set up a connection.
     pub(crate) setup: &'run Histogram<u64>,
     /// Slots that fell due.
@@ -41,6 +42,23 @@ pub(crate) struct Figures<'run> {
     pub(crate) target_lateness: Duration,
     /// The lateness that the generator caused.
     pub(crate) generator_lateness: Duration,
+}
+
+/// What is known of a figure: it lies between two values. They are the same, unless times are known
+/// only as lower bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Value {
+    pub(crate) least: f64,
+    /// Infinite if nothing is known.
+    pub(crate) most: f64,
+    /// How many of how many times are lower bounds.
+    pub(crate) bounds: (u64, u64),
+}
+
+impl Value {
+    fn exact(value: f64) -> Option<Value> {
+        value.is_finite().then_some(Value { least: value, most: value, bounds: (0, 0) })
+    }
 }
 
 /// A number of the report.
@@ -146,12 +164,11 @@ impl Figure {
     }
 
     /// Its value in a run, in its unit. Some runs don't have it.
-    pub(crate) fn value(self, figures: &Figures<'_>) -> Option<f64> {
+    pub(crate) fn value(self, figures: &Figures<'_>) -> Option<Value> {
         match self {
             Figure::Of(statistic, times) => statistic.value(times.of(figures)),
-            Figure::Single(single) => single.value(figures),
+            Figure::Single(single) => single.value(figures).and_then(Value::exact),
         }
-        .filter(|value| value.is_finite())
     }
 
     /// What is better, more or less of it. None if that depends, as with a count of requests.
@@ -220,7 +237,13 @@ impl Statistic {
         look_up(&STATISTICS, name).or_else(|| percentile(name).map(Statistic::Percentile))
     }
 
-    fn value(self, times: &Histogram<u64>) -> Option<f64> {
+    fn value(self, sample: Sample<'_>) -> Option<Value> {
+        let least = self.of(sample.times)?;
+        let most = self.at_most(sample).unwrap_or(f64::INFINITY);
+        Some(Value { least, most, bounds: (sample.at_least(), sample.times.len()) })
+    }
+
+    fn of(self, times: &Histogram<u64>) -> Option<f64> {
         Some(match self {
             Statistic::Count => float(times.len()),
             _ if times.is_empty() => return None,
@@ -230,6 +253,16 @@ impl Statistic {
             Statistic::Max => float(times.max()),
         })
     }
+
+    /// What it would be if all lower bounds were as long as can be; none if that is without end.
+    fn at_most(self, sample: Sample<'_>) -> Option<f64> {
+        match self {
+            _ if self == Statistic::Count || sample.at_least() == 0 => self.of(sample.times),
+            Statistic::Percentile(percent) => sample.at_most(quantile(percent)).map(float),
+            Statistic::Min => sample.at_most(0.0).map(float),
+            _ => None,
+        }
+    }
 }
 
 impl Times {
@@ -238,12 +271,12 @@ impl Times {
         look_up(&TIMES, name)
     }
 
-    fn of<'run>(self, figures: &Figures<'run>) -> &'run Histogram<u64> {
+    fn of<'run>(self, figures: &Figures<'run>) -> Sample<'run> {
         match self {
-            Times::Wait => figures.wait,
-            Times::Service => figures.service,
+            Times::Wait => Sample::exact(figures.wait),
+            Times::Service => Sample::exact(figures.service),
             Times::Response => figures.response,
-            Times::Setup => figures.setup,
+            Times::Setup => Sample::exact(figures.setup),
         }
     }
 }
@@ -347,7 +380,7 @@ mod tests {
         (1..=1000).for_each(|time| times.record(time).unwrap());
         for n in 1..=1000_u16 {
             let percent = percentile(&format!("p{}.{}", n / 10, n % 10)).unwrap();
-            let value = Statistic::Percentile(percent).value(&times);
+            let value = Statistic::Percentile(percent).of(&times);
             assert_eq!(value, Some(f64::from(n)), "p{percent}");
         }
     }

@@ -139,7 +139,7 @@ impl Summary {
         Figures {
             wait: &stats.wait,
             service: &stats.service,
-            response: &stats.response,
+            response: stats.responses(),
             setup: &stats.set_ups.all,
             due: stats.due(),
             started: stats.started(),
