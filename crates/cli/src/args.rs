@@ -36,7 +36,11 @@ Examples:
 
 Write times as 500us, 20ms, 1.5s or 2min. During a run on a terminal, + and - change the
 rate by 10 %, space pauses and resumes, a rate and Enter sets the rate, s asks for a shape,
-and q or Ctrl-C ends the run with its report.";
+and q or Ctrl-C ends the run with its report.
+
+The exit status is 0 when all is well, 1 when results could not be written, 2 when what was
+asked for cannot be done, 3 when a requirement was missed, 4 when the run was ended with slots
+overdue or half of its slots never started, and 130 after an interrupt without a report.";
 
 /// A load generator that starts every request on schedule and says how late it was.
 #[derive(Debug, Parser)]

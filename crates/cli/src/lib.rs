@@ -51,6 +51,7 @@ use std::thread;
 const FAILED: u8 = 1;
 const REFUSED: u8 = 2;
 const MISSED: u8 = 3;
+const INCOMPLETE: u8 = 4;
 
 /// The stack of the program, which is the usual one whatever limit the main thread's has.
 const STACK: usize = 8 << 20;
@@ -59,8 +60,9 @@ const STACK: usize = 8 << 20;
 ///
 /// The exit status is 0 when the job was done, 1 when its results could not be written, 2 when what
 /// was asked for cannot be done (this is found before anything starts), 3 when the results are not
-/// as `--fail-if` requires, a search has no answer or the account of a fleet does not close, and 130
-/// after an interrupt while a fleet was awaited, or one more than it takes to end the job.
+/// as `--fail-if` requires, a search has no answer or the account of a fleet does not close, 4 when the
+/// run was ended with slots overdue or half of its slots never started, and 130 after an interrupt while
+/// a fleet was awaited, or one more than it takes to end the job.
 ///
 /// # Panics
 ///
@@ -126,7 +128,11 @@ fn run(args: RunArgs) -> Done {
     let whole = finished.map_err(|error| (FAILED, error))?;
     let closes = whole.is_none_or(|whole| whole.account.closes());
     let is_as_required = ran.summary.missed.is_empty() && closes;
-    Ok(if is_as_required { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
+    Ok(match ran.summary.incomplete {
+        _ if !is_as_required => ExitCode::from(MISSED),
+        Some(_) => ExitCode::from(INCOMPLETE),
+        None => ExitCode::SUCCESS,
+    })
 }
 
 fn search(args: SearchArgs) -> Done {

@@ -1,11 +1,7 @@
 //! A target that stalls, against the closed form: what a queue with one server for each connection
 //! would report, slot by slot.
 
-#[path = "program/starved.rs"]
-mod starved;
-
 use serde_json::Value;
-use starved::lacked_processor;
 use std::ops::Range;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -79,13 +75,10 @@ fn a_run_that_ends_in_a_stall_does_not_hide_it() {
         assert!(reported + 3 >= expected, "{name} is {reported} ms, not {expected}: {results}");
     }
     assert!(results["unstarted"].as_u64().unwrap() >= 690, "{results}");
-    // A machine that is busy may add to it, but not as much, or the run says so.
+    // A machine that is busy may add to it, but not as much, or the run warns of it.
     let by = |who: &str| results["lateness"][who].as_f64().unwrap();
-    if lacked_processor(&results) {
-        assert_eq!(results["verdict"], "generator-behind", "{results}");
-    } else {
-        assert!(by("target_seconds") > by("generator_seconds"), "{results}");
-    }
+    let is_scarce = results["warnings"] != Value::Array(Vec::new());
+    assert!(by("target_seconds") > by("generator_seconds") || is_scarce, "{results}");
 }
 
 /// Which slots are due in an interval: one each millisecond, and at its end none any more.

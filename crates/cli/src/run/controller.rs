@@ -13,11 +13,13 @@ use super::member::{Member, Standing};
 use super::message::Message;
 use super::recording::collector::Collector;
 use super::recording::csv_log::Second;
+use super::recording::lateness::Lateness;
 use super::recording::logs::Logs;
 use super::recording::outcome::Due;
 use super::recording::over_time::{Backlog, Brief, Interval, OverTime};
 use super::recording::tally::Tally;
 use super::reporting::summary::{RunResults, Summary, Title};
+use super::reporting::verdict::HICCUP;
 use super::snapshot::{Phase, RECENT, Recent, Snapshot};
 use nanopace::{Ledger, Nanos, Pacer, Rate, Shape, Strictness};
 use nanopace_console::human::{float, four_digits};
@@ -31,13 +33,8 @@ use tokio::sync::watch;
 /// How often everything is collected for the live views.
 const TICK: Duration = Duration::from_millis(250);
 
-/// How often progress is shown, the interval log is written, and it is judged whose the lateness is.
+/// How often progress is shown and the interval log is written.
 const SECOND: Duration = Duration::from_secs(1);
-
-/// A share of the time at which a load thread has nothing left, and a delay of this one that says
-/// that the process was stopped.
-const FULL: f64 = 0.9;
-const STOPPED: Duration = Duration::from_millis(200);
 
 /// Changes the rate, and collects what the load threads record.
 #[derive(Debug)]
@@ -73,6 +70,9 @@ pub(crate) struct Controller<'run> {
     warm: Collected,
     /// The ledger at the end of the schedule.
     ended: Option<Ledger>,
+    /// Whether somebody ended it before its time, and how many slots were overdue then.
+    is_cut_short: bool,
+    overdue: u64,
     policy: Policy,
 }
 
@@ -136,6 +136,8 @@ impl<'run> Controller<'run> {
             watch,
             warm: start,
             ended: None,
+            is_cut_short: false,
+            overdue: 0,
             policy,
         }
     }
@@ -181,7 +183,10 @@ impl<'run> Controller<'run> {
     /// Whether to end the schedule when that is asked for. The first time, a node only leaves: it starts
     /// what it can't give back.
     fn is_stopped(&mut self) -> bool {
-        let Some(member) = self.member.filter(|_| !self.has_left) else { return true };
+        let Some(member) = self.member.filter(|_| !self.has_left) else {
+            self.is_cut_short = self.span.has_end();
+            return true;
+        };
         self.has_left = true;
         self.note = match member.leave() {
             Ok(()) => "leaving".to_owned(),
@@ -268,6 +273,9 @@ impl<'run> Controller<'run> {
         if let Some(recorder) = self.shared.recorders.first() {
             recorder.unstarted(&left, run_end.at);
         }
+        let is_overdue = |(intended, _): &&(Nanos, u64)| run_end.at - *intended > HICCUP;
+        let overdue = left.iter().filter(is_overdue).filter(|_| self.is_cut_short);
+        self.overdue = overdue.map(|(_, slots)| slots).sum();
         self.pacer.close();
         run_end
     }
@@ -325,6 +333,7 @@ impl<'run> Controller<'run> {
             over_time: self.over_time,
             stats: self.collector.total(),
             gaps: self.collector.gap_quality(),
+            overdue: self.member.is_none().then_some(self.overdue),
             processor: processor::sum(processor::since(&self.last.processor, &self.warm.processor)),
             endpoints: &self.shared.plan.endpoints,
         });
@@ -398,11 +407,11 @@ impl<'run> Controller<'run> {
         at.max(self.span.recorded_from).min(self.span.end())
     }
 
-    /// Judges what was collected since the last second ended, and logs it.
+    /// Logs what was collected since the last second ended.
     fn end_second(&mut self) {
         let before = mem::replace(&mut self.second, self.last.clone());
         let (from, to) = (self.recorded(before.at), self.recorded(self.last.at));
-        let stats = self.collector.end_second(self.last.lacks_processor(&before));
+        let stats = self.collector.end_second();
         self.logs.write(&Second {
             from: before.at - self.span.start,
             to: self.last.at - self.span.start,
@@ -517,9 +526,24 @@ impl<'run> Controller<'run> {
             backlog: self.backlog_now(),
             recent: Recent::new(&self.recent, self.asked_hz()),
             tally: self.tally.clone(),
+            lateness: self.tally.lateness.plus(self.waiting(phase)),
             note: self.note.clone(),
             fleet: self.standing(),
         }
+    }
+
+    /// The lateness so far of the slots that wait now, until they are counted.
+    fn waiting(&self, phase: Phase) -> Lateness {
+        let is_counted = matches!(phase, Phase::Running | Phase::Paused);
+        let Backlog { slots, time } = self.backlog_now();
+        if !is_counted || slots == 0 {
+            return Lateness::default();
+        }
+        // They are about as late as the one in the middle.
+        let each = self.shared.recorders.iter().map(|recorder| recorder.waiting(time / 2));
+        let (all, threads) =
+            each.fold((Lateness::default(), 0), |(all, n), one| (all.plus(one), n + 1));
+        all.times(float(slots) / float(threads))
     }
 
     fn planned_end(&self) -> Option<Nanos> {
@@ -538,39 +562,9 @@ fn load_length(load: &Load) -> Option<Duration> {
     }
 }
 
-impl Collected {
-    /// Whether a load thread had nothing left of its time since `before`, or all were stopped.
-    fn lacks_processor(&self, before: &Collected) -> bool {
-        let length = self.at - before.at;
-        let threads = processor::since(&self.processor, &before.processor);
-        let wanted = threads.iter().map(|time| time.wanted).max().unwrap_or_default();
-        length > SECOND + STOPPED || wanted > length.mul_f64(FULL)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn many_threads_at_leisure_do_not_lack_the_processor() {
-        let after = |wanted_ms: &[u64]| Collected {
-            at: Nanos::ZERO + SECOND,
-            skipped: 0,
-            idle: Duration::ZERO,
-            processor: wanted_ms
-                .iter()
-                .map(|&ms| ProcessorTime { had: Duration::ZERO, wanted: Duration::from_millis(ms) })
-                .collect(),
-        };
-        let start = |threads| Collected { at: Nanos::ZERO, ..after(&vec![0; threads]) };
-        for (wanted_ms, lacks) in
-            [(&[500; 8][..], false), (&[0, 950], true), (&[900], false), (&[], false)]
-        {
-            let lacked = after(wanted_ms).lacks_processor(&start(wanted_ms.len()));
-            assert_eq!(lacked, lacks, "{wanted_ms:?}");
-        }
-    }
 
     #[test]
     #[expect(clippy::float_cmp, reason = "a rounded rate is the number as it is written")]

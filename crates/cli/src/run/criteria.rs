@@ -78,6 +78,11 @@ impl Criterion {
     }
 
     /// Whether it is about how much of the load was started.
+    pub(crate) fn names_load(&self) -> bool {
+        self.figure.is_about_load()
+    }
+
+    /// Whether it is about the ratio.
     pub(crate) fn names_ratio(&self) -> bool {
         matches!(self.figure, Figure::Single(Single::Ratio))
     }

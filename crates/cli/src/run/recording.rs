@@ -1,5 +1,8 @@
 //! Recording: what is written down about each operation, and how it is collected from all workers.
 
+pub(crate) mod attention;
+#[cfg(test)]
+mod causes;
 pub(crate) mod collector;
 pub(crate) mod csv_log;
 pub(crate) mod hdr_log;

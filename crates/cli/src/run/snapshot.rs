@@ -1,6 +1,7 @@
 //! How a run is going: one picture for the live views and for programs that ask.
 
 use super::member::Standing;
+use super::recording::lateness::Lateness;
 use super::recording::over_time::{Backlog, Brief, Interval};
 use super::recording::tally::Tally;
 use nanopace::Ledger;
@@ -35,6 +36,8 @@ pub(crate) struct Snapshot {
     pub(crate) recent: Recent,
     /// What has happened since the end of the warm-up.
     pub(crate) tally: Tally,
+    /// What lateness was spent on, that of slots that wait now too.
+    pub(crate) lateness: Lateness,
     /// What is being typed, or what was wrong with it.
     pub(crate) note: String,
     /// How it is in its fleet, if there is one.

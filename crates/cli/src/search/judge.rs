@@ -174,19 +174,21 @@ impl Promise {
         }
     }
 
-    /// What ran out. The generator did if the verdict says so, or if the promise would hold without
-    /// the time that requests waited, and most of it was the generator's doing.
+    /// What ran out. The generator did if the verdict says so, or if most of the lateness was its doing, and
+    /// the verdict names both or the promise would hold without the time that requests waited.
     fn cause(&self, summary: &Summary, is_busy: bool) -> Cause {
         let (figures, lateness) = (summary.figures(), &summary.stats.lateness);
         let fails =
             |criterion: &Criterion| criterion.names_errors() && criterion.check(&figures).is_some();
         let waiting_broke_it =
             self.all().all(|criterion| criterion.holds_without_waiting(&figures));
+        let is_late_itself = lateness.generator > lateness.target;
         match summary.verdict {
             Verdict::TargetFailing => Cause::Errors,
             Verdict::GeneratorBehind => Cause::Generator,
+            Verdict::BothBehind if is_late_itself => Cause::Generator,
             _ if self.all().any(fails) => Cause::Errors,
-            _ if waiting_broke_it && lateness.generator > lateness.target => Cause::Generator,
+            _ if waiting_broke_it && is_late_itself => Cause::Generator,
             _ if waiting_broke_it => Cause::Connections,
             _ if is_busy => Cause::Target,
             _ => Cause::Latency,
@@ -241,6 +243,8 @@ pub(crate) mod tests {
             processor: None,
             resolved_in: Duration::ZERO,
             verdict,
+            warnings: Vec::new(),
+            incomplete: None,
             missed: Vec::new(),
         }
     }
@@ -265,7 +269,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_ran_out() {
-        use Verdict::{GeneratorBehind, OnSchedule, TargetBehind, TargetFailing};
+        use Verdict::{BothBehind, GeneratorBehind, OnSchedule, TargetBehind, TargetFailing};
         for (verdict, times, lateness, connections, cause) in [
             (OnSchedule, [5, 19], [1.0, 0.0], 8, None),
             // A promise that is kept is kept, also if the generator was late.
@@ -274,6 +278,8 @@ pub(crate) mod tests {
             (TargetFailing, [5, 21], [0.0, 1.0], 8, Some(Cause::Errors)),
             // The answers came in good time, but requests waited: for whom?
             (TargetBehind, [5, 21], [1.0, 0.1], 5, Some(Cause::Connections)),
+            (BothBehind, [5, 21], [0.6, 0.4], 5, Some(Cause::Connections)),
+            (BothBehind, [25, 50], [0.4, 0.6], 26, Some(Cause::Generator)),
             (OnSchedule, [15, 21], [0.1, 1.0], 15, Some(Cause::Generator)),
             // The answers took too long by themselves.
             (TargetBehind, [25, 50], [1.0, 0.1], 26, Some(Cause::Target)),

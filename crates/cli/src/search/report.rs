@@ -68,6 +68,7 @@ fn verdict(verdict: Verdict) -> &'static str {
         Verdict::OnSchedule => "on schedule",
         Verdict::TargetBehind => "target behind",
         Verdict::GeneratorBehind => "generator behind",
+        Verdict::BothBehind => "both behind",
         Verdict::TargetFailing => "target failing",
     }
 }

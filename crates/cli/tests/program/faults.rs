@@ -23,24 +23,31 @@ fn scratch(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-fn object(output: &Output) -> Value {
+pub(crate) fn object(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
 
-/// A run, its standard error read up to its first status: the schedule is at work.
-fn at_work(line: &str) -> (Child, BufReader<ChildStderr>) {
-    let mut child = nanopace(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut progress = BufReader::new(child.stderr.take().unwrap());
-    let mut read = String::new();
-    while !read.contains(" of ") || !read.contains("backlog ") {
-        read.clear();
-        assert_ne!(progress.read_line(&mut read).unwrap(), 0, "{line} has ended");
-    }
-    (child, progress)
+/// What a run has said on its standard error, and where it goes on.
+pub(crate) struct Progress {
+    pub(crate) said: String,
+    pub(crate) errors: BufReader<ChildStderr>,
 }
 
-fn signal(child: &Child, name: &str) {
-    let status = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+/// A run, its standard error read up to its first status: the schedule is at work.
+pub(crate) fn at_work(line: &str) -> (Child, Progress) {
+    let mut child = nanopace(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let (mut said, mut read) = (String::new(), String::new());
+    while !read.contains(" of ") || !read.contains("backlog ") {
+        read.clear();
+        assert_ne!(errors.read_line(&mut read).unwrap(), 0, "{line} has ended");
+        said.push_str(&read);
+    }
+    (child, Progress { said, errors })
+}
+
+pub(crate) fn signal(process: u32, name: &str) {
+    let status = Command::new("kill").args([name, &process.to_string()]).status().unwrap();
     assert!(status.success(), "{name}");
 }
 
@@ -70,11 +77,14 @@ fn a_full_disk_loses_only_what_was_to_be_on_it() {
 fn signals_end_it_with_its_report() {
     for name in ["-INT", "-TERM", "-HUP"] {
         let (child, mut progress) = at_work("run --rate 200 --duration 10min --json -");
-        signal(&child, name);
-        progress.read_to_string(&mut String::new()).unwrap();
+        signal(child.id(), name);
+        progress.errors.read_to_string(&mut String::new()).unwrap();
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{name}: {output:?}");
-        assert_adds_up(&object(&output));
+        let results = object(&output);
+        // On a busy machine a slot may be overdue.
+        let status = if results["incomplete"].is_null() { 0 } else { 4 };
+        assert_eq!(output.status.code(), Some(status), "{name}: {output:?}");
+        assert_adds_up(&results);
     }
 }
 
@@ -86,7 +96,7 @@ fn a_run_that_started_nothing_fails_nothing() {
         let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut progress = BufReader::new(child.stderr.take().unwrap());
         progress.read_line(&mut String::new()).unwrap();
-        signal(&child, "-INT");
+        signal(child.id(), "-INT");
         progress.read_to_string(&mut String::new()).unwrap();
         let output = child.wait_with_output().unwrap();
         assert_eq!((output.status.code(), &object(&output)["due"]), (Some(0), &0.into()));
@@ -97,16 +107,20 @@ fn a_run_that_started_nothing_fails_nothing() {
 fn two_signals_give_up_the_answers() {
     let stalled = "run --rate 200 -c 4 --duration 10min --timeout 10min --target-stall 10min@0s";
     let (child, mut progress) = at_work(&format!("{stalled} --json -"));
-    signal(&child, "-INT");
+    signal(child.id(), "-INT");
     let mut read = String::new();
     while !read.contains("waiting for 4 answers") {
         read.clear();
-        assert_ne!(progress.read_line(&mut read).unwrap(), 0, "it has ended");
+        assert_ne!(progress.errors.read_line(&mut read).unwrap(), 0, "it has ended");
     }
-    signal(&child, "-INT");
-    progress.read_to_string(&mut String::new()).unwrap();
-    let results = object(&child.wait_with_output().unwrap());
+    signal(child.id(), "-INT");
+    progress.errors.read_to_string(&mut String::new()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let results = object(&output);
     assert_adds_up(&results);
+    // Who looks at the status alone sees that this is not what was asked for.
+    assert_eq!(output.status.code(), Some(4), "{results}");
+    assert!(results["incomplete"].as_str().unwrap().starts_with("ended early, when "));
     assert_eq!((&results["started"], &results["unfinished"]), (&4.into(), &4.into()));
 }
 
@@ -123,14 +137,15 @@ fn a_stopped_generator_blames_itself() {
     ] {
         let line = format!("run --rate 500 --duration 4s --json - {policy}");
         let (child, mut progress) = at_work(&line);
-        signal(&child, "-STOP");
+        signal(child.id(), "-STOP");
         thread::sleep(Duration::from_secs(2));
-        signal(&child, "-CONT");
+        signal(child.id(), "-CONT");
         let mut said = String::new();
-        progress.read_to_string(&mut said).unwrap();
+        progress.errors.read_to_string(&mut said).unwrap();
         let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{policy}: {output:?}, {said}");
         let results = object(&output);
+        let status = if results["incomplete"].is_null() { 0 } else { 4 };
+        assert_eq!(output.status.code(), Some(status), "{policy}: {output:?}, {said}");
         assert_adds_up(&results);
         assert_eq!(results["verdict"], "generator-behind", "{policy}: {results}");
     }

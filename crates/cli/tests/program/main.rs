@@ -19,6 +19,7 @@ mod resets;
 mod run;
 mod search;
 mod stack;
-mod starved;
 mod steered;
+#[cfg(unix)]
+mod stopped;
 mod sums;

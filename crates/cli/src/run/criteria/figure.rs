@@ -195,6 +195,13 @@ impl Figure {
         }
     }
 
+    /// Whether it tells how much of the load was started.
+    pub(crate) fn is_about_load(self) -> bool {
+        let about =
+            [Single::Started, Single::Skipped, Single::Unstarted, Single::Ratio, Single::Achieved];
+        matches!(self, Figure::Single(single) if about.contains(&single))
+    }
+
     /// The smaller share of requests beside a percentile.
     pub(crate) fn tail(self) -> Option<f64> {
         let Figure::Of(Statistic::Percentile(percent), _) = self else { return None };

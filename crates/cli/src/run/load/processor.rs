@@ -26,8 +26,18 @@ pub(crate) struct ProcessorTime {
 }
 
 impl ProcessorTime {
+    /// That of the calling thread so far. Nothing where the system does not say.
+    pub(crate) fn of_this_thread() -> ProcessorTime {
+        read("thread-self").unwrap_or_default()
+    }
+
+    /// Time in which it was ready to run, and did not.
+    pub(crate) fn queued(self) -> Duration {
+        self.wanted.saturating_sub(self.had)
+    }
+
     /// The time since `earlier`.
-    fn since(self, earlier: ProcessorTime) -> ProcessorTime {
+    pub(crate) fn since(self, earlier: ProcessorTime) -> ProcessorTime {
         ProcessorTime {
             had: self.had.saturating_sub(earlier.had),
             wanted: self.wanted.saturating_sub(earlier.wanted),
@@ -63,7 +73,8 @@ impl LoadThreads {
     pub(crate) fn times(&self) -> Vec<ProcessorTime> {
         let mut threads = self.threads();
         for thread in threads.iter_mut() {
-            thread.time = read(thread.id).unwrap_or(thread.time);
+            let time = read(&format!("self/task/{}", thread.id));
+            thread.time = time.unwrap_or(thread.time);
         }
         threads.iter().map(|thread| thread.time).collect()
     }
@@ -74,8 +85,9 @@ impl LoadThreads {
     }
 }
 
-fn read(id: u32) -> Option<ProcessorTime> {
-    parse_schedstat(&fs::read_to_string(format!("/proc/self/task/{id}/schedstat")).ok()?)
+/// The time of the thread with this path in `/proc`.
+fn read(thread: &str) -> Option<ProcessorTime> {
+    parse_schedstat(&fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?)
 }
 
 /// `ON_CPU IN_QUEUE SLICES`, the first two in nanoseconds.

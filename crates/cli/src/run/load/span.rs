@@ -107,6 +107,11 @@ impl RunSpan {
         self.ended.get().map_or_else(|| self.planned_end(), |ended| ended.at)
     }
 
+    /// Whether it ends by itself.
+    pub(crate) fn has_end(&self) -> bool {
+        self.planned_end() < Nanos::MAX || self.left.is_some() || self.decided.is_some()
+    }
+
     fn planned_end(&self) -> Nanos {
         // Relaxed: a moment in the future, by itself. No loom model: one atomic.
         Nanos::from_nanos(self.end.load(Ordering::Relaxed))

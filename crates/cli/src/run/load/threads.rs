@@ -1,12 +1,15 @@
 //! The load threads: a runtime of its own for each, and no work that moves between them.
 
+use super::processor::ProcessorTime;
 use super::shared::RunShared;
 use super::worker::Worker;
 use crate::run::client::session::Session;
 use crate::run::message::Message;
+use crate::run::recording::attention::BEAT;
 use anyhow::Context;
 use core_affinity::CoreId;
 use nanopace_async::AsyncPacer;
+use std::convert::Infallible;
 use std::io;
 use std::panic;
 use std::sync::Arc;
@@ -16,6 +19,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
+use tokio::time;
 
 /// How many connections a thread opens at the same time.
 const AT_ONCE: usize = 64;
@@ -87,7 +91,13 @@ impl Load {
         core: Option<CoreId>,
         messages: Sender<Message>,
     ) -> io::Result<JoinHandle<anyhow::Result<()>>> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let (sleeps, wakes) =
+            [(); 2].map(|()| Arc::clone(&self.shared.recorders[self.index])).into();
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .on_thread_park(move || sleeps.sleeps(ProcessorTime::of_this_thread))
+            .on_thread_unpark(move || wakes.wakes(ProcessorTime::of_this_thread))
+            .build()?;
         thread::Builder::new().name(format!("load-{}", self.index)).spawn(move || {
             if let Some(core) = core {
                 // If it cannot be pinned, the thread runs where the scheduler puts it. Its starts
@@ -106,12 +116,21 @@ impl Load {
         let worked = runtime.block_on(async {
             tokio::select! {
                 worked = self.work(messages) => worked,
+                never = self.beat() => match never {},
                 _ = give_up.wait_for(|given_up| *given_up) => Ok(()),
             }
         });
         // The last time at which the system knows this thread.
         self.shared.threads.times();
         worked
+    }
+
+    /// Wakes the thread, so that it is noticed if it can't be woken.
+    async fn beat(&self) -> Infallible {
+        loop {
+            self.shared.recorders[self.index].beat(ProcessorTime::of_this_thread());
+            time::sleep(BEAT).await;
+        }
     }
 
     async fn work(&self, messages: &Sender<Message>) -> anyhow::Result<()> {

@@ -17,7 +17,7 @@ pub(crate) struct Collector<'run> {
     clock: Pacer,
     /// What was collected last.
     interval: OperationStats,
-    /// What was collected in this second. Whose its lateness is has not been judged yet.
+    /// What was collected in this second.
     second: OperationStats,
     last_second: OperationStats,
     /// Everything before this second.
@@ -78,11 +78,8 @@ impl<'run> Collector<'run> {
         &self.interval
     }
 
-    /// Ends the second. All lateness in it is the generator's if it had too little processor time.
-    pub(crate) fn end_second(&mut self, lacks_processor: bool) -> &OperationStats {
-        if lacks_processor {
-            self.second.blame_generator();
-        }
+    /// Ends the second.
+    pub(crate) fn end_second(&mut self) -> &OperationStats {
         self.total.add(&self.second);
         mem::swap(&mut self.second, &mut self.last_second);
         self.second.clear();
@@ -160,7 +157,7 @@ mod tests {
             (0..7).for_each(|_| drop(recorders[1].start(pacer.now(), false)));
             let stats = collector.collect(&asked());
             assert_eq!((stats.started(), stats.unfinished), (first + second, first + second));
-            let stats = collector.end_second(false);
+            let stats = collector.end_second();
             assert_eq!((stats.started(), stats.unfinished), (first + second, first + second));
         }
         assert_eq!((collector.total().started(), collector.total().due()), (9, 9));
@@ -174,25 +171,12 @@ mod tests {
         let mut collector = Collector::new(&pacer, &recorders);
         recorders[0].unstarted(&[(Nanos::ZERO, 1)], Nanos::ZERO + Duration::from_secs(1));
         collector.collect(&asked());
-        collector.end_second(false);
+        collector.end_second();
         let second = Duration::from_secs(1);
         collector.settle(2, second, second);
         let lateness = collector.total().lateness;
         assert!((lateness.generator - 4.0).abs() < 1e-9, "{lateness:?}");
         assert_eq!(collector.total().due(), 3);
-    }
-
-    #[test]
-    fn without_processor_time_nobody_else_is_to_blame() {
-        let pacer = Pacer::new(Rate::per_second(RATE).unwrap());
-        let recorders = recorders(&pacer);
-        let mut collector = Collector::new(&pacer, &recorders);
-        let flight = recorders[0].start(pacer.now(), true);
-        recorders[0].unstarted(&[(Nanos::ZERO, 1)], Nanos::ZERO + Duration::from_secs(1));
-        drop(flight);
-        collector.collect(&asked());
-        let lateness = collector.end_second(true).lateness;
-        assert!(lateness.generator >= 1.0 && lateness.target == 0.0, "{lateness:?}");
     }
 
     const END_MS: u64 = 2_000;

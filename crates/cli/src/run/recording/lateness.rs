@@ -59,9 +59,10 @@ impl Lateness {
         Lateness { target: seconds - generator, generator, held: 0.0 }
     }
 
-    /// The same lateness, but all of it the generator's: it was short of processor time.
-    pub(crate) fn all_generator(self) -> Lateness {
-        Lateness { generator: self.total(), ..Lateness::default() }
+    /// The target's share of what the two have caused, if there is any.
+    pub(crate) fn target_share(&self) -> Option<f64> {
+        let caused = self.target + self.generator;
+        (caused > 0.0).then(|| self.target / caused)
     }
 }
 
@@ -109,12 +110,14 @@ impl IdealConnections {
         self.free_since.push(Reverse(start.free + busy));
     }
 
-    /// The lateness, at `now`, of a slot that has not been started.
-    pub(crate) fn unstarted(&self, intended: Nanos, now: Nanos) -> Lateness {
+    /// The lateness, at `now`, of a slot that has not been started. Answers were looked for until
+    /// `looked`.
+    pub(crate) fn unstarted(&self, intended: Nanos, now: Nanos, looked: Nanos) -> Lateness {
         let Some(Reverse(since)) = self.free_since.peek() else {
             // All connections are in use. A generator without delays would be ahead by so much.
             let all = (now - intended).as_secs_f64();
-            let generator = self.behind.as_secs_f64().min(all);
+            let unseen = now - looked.max(intended).min(now);
+            let generator = (self.behind + unseen).as_secs_f64().min(all);
             return Lateness { target: all - generator, generator, held: 0.0 };
         };
         let free = intended.max(*since).min(now);
@@ -215,12 +218,17 @@ mod tests {
     fn what_never_started_waits_for_whoever_was_missing() {
         let mut ideal = IdealConnections::new(1, false);
         let waiting = Lateness { generator: 0.09, ..Lateness::default() };
-        assert_eq!(ideal.unstarted(at(10), at(100)), waiting);
+        assert_eq!(ideal.unstarted(at(10), at(100), at(100)), waiting);
         let start = ideal.start(at(0), at(0));
         let waiting = Lateness { target: 0.09, ..Lateness::default() };
-        assert_eq!(ideal.unstarted(at(10), at(100)), waiting);
+        assert_eq!(ideal.unstarted(at(10), at(100), at(100)), waiting);
+        // The answer may have come while nobody looked for it.
+        for (looked, target_ms) in [(0, 0.0), (10, 0.0), (40, 30.0), (100, 90.0)] {
+            let lateness = ideal.unstarted(at(10), at(100), at(looked));
+            assert!((lateness.target * 1e3 - target_ms).abs() < 1e-9, "{looked}: {lateness:?}");
+        }
         ideal.end(start, ms(70));
-        let lateness = ideal.unstarted(at(10), at(100));
+        let lateness = ideal.unstarted(at(10), at(100), at(100));
         assert!((lateness.target - 0.06).abs() < 1e-12, "{lateness:?}");
     }
 
@@ -229,8 +237,8 @@ mod tests {
         let lateness = Lateness { target: 1.0, generator: 3.0, held: 5.0 };
         let parts = Lateness { target: 2.0, generator: 6.0, held: 0.0 };
         assert_eq!(lateness.parts_of(8.0), parts);
-        let own = Lateness { generator: 9.0, ..Lateness::default() };
-        assert_eq!(lateness.all_generator(), own);
+        assert_eq!(lateness.target_share(), Some(0.25));
+        assert_eq!(Lateness { held: 1.0, ..Lateness::default() }.target_share(), None);
     }
 
     proptest! {

@@ -1,11 +1,13 @@
 //! What a load thread records during the run.
 
-use super::lateness::{IdealConnections, Start};
+use super::attention::{Attention, Sent};
+use super::lateness::{IdealConnections, Lateness, Start};
 use super::operation::Operation;
 use super::outcome::{Ending, Outcome};
 use super::stats::OperationStats;
 use crate::run::client::connection::SetUp;
 use crate::run::client::session::Answer;
+use crate::run::load::processor::ProcessorTime;
 use nanopace::{Nanos, Pacer, Strictness};
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,6 +26,7 @@ struct Record {
     starts: Vec<Nanos>,
     outcomes: Vec<Outcome>,
     connections: IdealConnections,
+    attention: Attention,
 }
 
 impl Recorder {
@@ -35,6 +38,7 @@ impl Recorder {
             starts: Vec::new(),
             outcomes: Vec::new(),
             connections: IdealConnections::new(connections, has_burst_ratio),
+            attention: Attention::new(pacer.now()),
         };
         Recorder { clock: pacer.clone(), record: Mutex::new(record) }
     }
@@ -51,21 +55,48 @@ impl Recorder {
             record.starts.push(start.actual);
             record.stats.start(intended_start, start);
         }
-        Flight { recorder: self, intended_start, start, is_recorded, has_ended: false }
+        let sent = record.attention.send(start.actual);
+        Flight { recorder: self, intended_start, start, sent, is_recorded, has_ended: false }
+    }
+
+    /// The thread goes to sleep until something happens. It says what it has had of the processor, if
+    /// that is needed.
+    pub(crate) fn sleeps(&self, processor: impl FnOnce() -> ProcessorTime) {
+        self.record().attention.sleeps(self.clock.now(), processor);
+    }
+
+    /// The thread wakes. It says what it has had of the processor, if that is needed.
+    pub(crate) fn wakes(&self, processor: impl FnOnce() -> ProcessorTime) {
+        self.record().attention.wakes(self.clock.now(), processor);
+    }
+
+    /// The thread has had this of the processor, and will say so again within a
+    /// [`BEAT`](super::attention::BEAT).
+    pub(crate) fn beat(&self, processor: ProcessorTime) {
+        self.record().attention.beat(self.clock.now(), processor);
     }
 
     /// Slots were due and had not been started when the schedule ended at `end`. They are given as
     /// intended starts, and how many slots have about that one.
     pub(crate) fn unstarted(&self, left: &[(Nanos, u64)], end: Nanos) {
-        let Record { stats, connections, outcomes, .. } = &mut *self.record();
+        let Record { stats, connections, outcomes, attention, .. } = &mut *self.record();
+        let looked = attention.looked_until(self.clock.now());
         for &(intended_start, slots) in left {
             let age = end - intended_start;
-            stats.unstarted(age, connections.unstarted(intended_start, end), slots);
+            stats.unstarted(age, connections.unstarted(intended_start, end, looked), slots);
             let ending = Ending::Unstarted;
             let outcome =
                 Outcome { intended_start, wait_time: None, response_time: age, ending, slots };
             outcomes.push(outcome);
         }
+    }
+
+    /// The lateness so far of a slot that waits now and has this age.
+    pub(crate) fn waiting(&self, age: Duration) -> Lateness {
+        let Record { connections, attention, .. } = &*self.record();
+        let now = self.clock.now();
+        let intended = Nanos::ZERO + (now - Nanos::ZERO).saturating_sub(age);
+        connections.unstarted(intended, now, attention.looked_until(now))
     }
 
     /// A connection was opened before the schedule started.
@@ -106,6 +137,7 @@ pub(crate) struct Flight<'run> {
     recorder: &'run Recorder,
     intended_start: Nanos,
     start: Start,
+    sent: Sent,
     is_recorded: bool,
     has_ended: bool,
 }
@@ -119,10 +151,12 @@ impl Flight<'_> {
     /// The operation has ended, now. Returns when.
     pub(crate) fn end(mut self, answer: Answer) -> Nanos {
         self.has_ended = true;
-        let mut record = self.recorder.record();
+        let record = &mut *self.recorder.record();
         let end = self.recorder.clock.now();
-        record.connections.end(self.start, end - self.start.actual);
+        let busy = record.attention.busy(self.sent, end);
+        record.connections.end(self.start, busy);
         if self.is_recorded {
+            record.stats.queued += record.attention.queued();
             let (intended_start, sent) = (self.intended_start, answer.sent);
             let operation = Operation { intended_start, sent, end, answer };
             let ending = operation.outcome().map_or_else(Ending::Failed, |()| Ending::Completed);

@@ -47,6 +47,8 @@ pub(crate) struct OperationStats {
     pub(crate) lateness: Lateness,
     /// The same of all starts, those of the warm-up too.
     pub(crate) causes: Lateness,
+    /// How long answers have waited for the processor, about.
+    pub(crate) queued: Duration,
     /// How long threads have spun on the clock until slots were due, warm-up included.
     pub(crate) spun: Duration,
 }
@@ -81,6 +83,7 @@ impl OperationStats {
             traffic: (0, 0),
             lateness: Lateness::default(),
             causes: Lateness::default(),
+            queued: Duration::ZERO,
             spun: Duration::ZERO,
         }
     }
@@ -94,12 +97,6 @@ impl OperationStats {
     /// Remembers why a start was late, whether it is counted or not.
     pub(crate) fn cause(&mut self, lateness: Lateness) {
         self.causes = self.causes.plus(lateness);
-    }
-
-    /// Puts all lateness down to the generator.
-    pub(crate) fn blame_generator(&mut self) {
-        self.lateness = self.lateness.all_generator();
-        self.causes = self.causes.all_generator();
     }
 
     /// Counts the end of an operation that was started.
@@ -194,6 +191,7 @@ impl OperationStats {
         self.traffic.1 += other.traffic.1;
         self.lateness = self.lateness.plus(other.lateness);
         self.causes = self.causes.plus(other.causes);
+        self.queued += other.queued;
         self.spun += other.spun;
     }
 
@@ -205,7 +203,7 @@ impl OperationStats {
         (self.unfinished, self.unstarted, self.skipped) = (0, 0, 0);
         self.traffic = (0, 0);
         (self.lateness, self.causes) = (Lateness::default(), Lateness::default());
-        self.spun = Duration::ZERO;
+        (self.queued, self.spun) = (Duration::ZERO, Duration::ZERO);
     }
 
     fn histograms(&mut self) -> [&mut Histogram<u64>; 7] {

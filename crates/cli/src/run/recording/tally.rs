@@ -40,7 +40,7 @@ pub(crate) struct Tally {
     pub(crate) completed: u64,
     pub(crate) unfinished: u64,
     pub(crate) unstarted: u64,
-    /// What lateness was spent on. Whether the processor was short is not judged here.
+    /// What lateness was spent on.
     pub(crate) lateness: Lateness,
     pub(crate) failures: BTreeMap<Failure, u64>,
     pub(crate) statuses: BTreeMap<u16, u64>,

@@ -79,7 +79,7 @@ impl Curve<'_> {
         if hidden(quantile) * 10 <= right {
             return Some("The curves agree to within 10 %: waiting hides little here.".to_owned());
         }
-        if self.verdict == Verdict::GeneratorBehind {
+        if matches!(self.verdict, Verdict::GeneratorBehind | Verdict::BothBehind) {
             return None;
         }
         let times = right.as_secs_f64() / reported.as_secs_f64().max(1e-9);
@@ -152,6 +152,7 @@ mod tests {
         let [uncorrected, corrected] = [&times[0], &times[1]].map(Sample::exact);
         let shown = |verdict| Curve { uncorrected, corrected, verdict }.to_string();
         let (behind, followed) = (shown(Verdict::GeneratorBehind), shown(Verdict::TargetBehind));
+        assert_eq!(shown(Verdict::BothBehind), behind);
         assert!(!behind.contains("closed-loop"), "{behind}");
         // Only the sentence and the end of its line are missing.
         assert!(followed.starts_with(behind.trim_end()), "{behind}{followed}");
@@ -161,7 +162,7 @@ mod tests {
     #[test]
     fn equal_curves_hide_nothing() {
         let times = histogram([5, 6, 7]);
-        for verdict in [Verdict::OnSchedule, Verdict::GeneratorBehind] {
+        for verdict in [Verdict::OnSchedule, Verdict::GeneratorBehind, Verdict::BothBehind] {
             let [uncorrected, corrected] = [&times; 2].map(Sample::exact);
             let curve = Curve { uncorrected, corrected, verdict };
             assert!(curve.hidden().is_some_and(|sentence| sentence.contains("agree")));

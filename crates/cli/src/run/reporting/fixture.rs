@@ -37,6 +37,8 @@ pub(crate) fn empty() -> Summary {
         processor: None,
         resolved_in: Duration::ZERO,
         verdict: Verdict::OnSchedule,
+        warnings: Vec::new(),
+        incomplete: None,
         missed: Vec::new(),
     }
 }

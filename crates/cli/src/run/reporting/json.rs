@@ -52,6 +52,8 @@ pub(crate) struct Object {
     ledger: Ledger,
     spun_ns: u64,
     verdict: Verdict,
+    warnings: Vec<String>,
+    incomplete: Option<String>,
     missed: Vec<String>,
     spectrum: Spectrum,
     machine: Machine,
@@ -191,6 +193,8 @@ impl Object {
             ledger: Ledger::new(&summary.ledger),
             spun_ns: nanos(stats.spun),
             verdict: summary.verdict,
+            warnings: summary.warnings.clone(),
+            incomplete: summary.incomplete.clone(),
             missed: summary.missed.clone(),
             spectrum: Spectrum {
                 service_time_ns: spectrum::points(&stats.service),

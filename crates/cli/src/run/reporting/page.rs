@@ -55,14 +55,18 @@ pub(crate) fn html(summary: &Summary) -> String {
 
 /// The verdict first.
 fn heading(summary: &Summary) -> Markup {
-    let sentence = summary.verdict.sentence();
-    let (short, why) = sentence.split_once(": ").unwrap_or((sentence, ""));
-    let is_good = summary.verdict == Verdict::OnSchedule && summary.missed.is_empty();
+    let sentence = summary.sentence();
+    let (short, why) = sentence.split_once(": ").unwrap_or((&sentence, ""));
+    let is_good = summary.verdict == Verdict::OnSchedule
+        && summary.missed.is_empty()
+        && summary.incomplete.is_none();
     let start = humantime::format_rfc3339_seconds(summary.title.start);
     html! {
         header {
             h1.good[is_good] { (short) }
             p.verdict { (why) }
+            @for warning in &summary.warnings { p.verdict { "Warning: " (warning) } }
+            @if let Some(why) = &summary.incomplete { p.missed { "Incomplete: " (why) } }
             @for missed in &summary.missed { p.missed { "Missed: " (missed) } }
             p.what { bdi { (summary.title.url) } " · " (start) " · " (human::time(summary.duration)) " recorded" }
             (facts::key_figures(summary))

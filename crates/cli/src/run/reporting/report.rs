@@ -34,7 +34,9 @@ impl Display for Report<'_> {
         lateness(f, summary)?;
         processor(f, summary)?;
         connections(f, summary)?;
-        writeln!(f, "verdict   {}", summary.verdict.sentence())?;
+        writeln!(f, "verdict   {}", summary.sentence())?;
+        summary.warnings.iter().try_for_each(|warning| writeln!(f, "warning   {warning}"))?;
+        summary.incomplete.iter().try_for_each(|why| writeln!(f, "load      incomplete: {why}"))?;
         summary.missed.iter().try_for_each(|missed| writeln!(f, "missed    {missed}"))
     }
 }

@@ -3,7 +3,6 @@
 use super::machine::Machine;
 use super::verdict::{Evidence, Verdict};
 use crate::gaps::Quality;
-use crate::percentiles;
 use crate::run::asked::AskedLoad;
 use crate::run::client::endpoint::Endpoint;
 use crate::run::criteria::{Criterion, Figures};
@@ -12,7 +11,7 @@ use crate::run::load::span::RunEnd;
 use crate::run::recording::over_time::OverTime;
 use crate::run::recording::stats::OperationStats;
 use nanopace::{Ledger, Nanos};
-use nanopace_console::human::float;
+use nanopace_console::human::{self, float};
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 use toml::Table;
@@ -46,6 +45,10 @@ pub(crate) struct Summary {
     pub(crate) resolved_in: Duration,
     /// Whether the run was on schedule, and what was too slow if not.
     pub(crate) verdict: Verdict,
+    /// What makes the results less certain.
+    pub(crate) warnings: Vec<String>,
+    /// Why the load was not the one that was asked for, unless it was.
+    pub(crate) incomplete: Option<String>,
     /// What was required of the run and does not hold.
     pub(crate) missed: Vec<String>,
 }
@@ -82,6 +85,9 @@ pub(crate) struct RunResults<'run> {
     pub(crate) stats: &'run OperationStats,
     /// How even the starts were, if there were enough.
     pub(crate) gaps: Option<Quality>,
+    /// How many slots were overdue when somebody ended the run before its time. None for the node of a
+    /// fleet, whose slots go to others.
+    pub(crate) overdue: Option<u64>,
     /// What the load threads had of the processor.
     pub(crate) processor: Option<ProcessorTime>,
     /// The servers.
@@ -97,14 +103,8 @@ impl Summary {
         let achieved_hz = share(started, duration.as_secs_f64(), 0.0);
         // More than was due, if policies gave up time; less, if a part of an interval is left.
         let required = asked.required(from, run_end.asked_until).max(float(stats.due()));
-        let evidence = Evidence {
-            ratio: ratio(started, required),
-            wait_p99: percentiles::at(&stats.wait, 0.99),
-            service_p99: percentiles::at(&stats.service, 0.99),
-            lateness: stats.lateness,
-            failed: share(float(stats.failed()), started, 0.0),
-            processor: results.processor.map_or(1.0, |time| given(time, duration, stats.due())),
-        };
+        let evidence = Evidence::new(stats, ratio(started, required));
+        let scarcity = results.processor.and_then(|time| scarcity(time, duration, stats));
         Summary {
             title: results.title,
             target_hz,
@@ -119,15 +119,26 @@ impl Summary {
             processor: results.processor,
             resolved_in: results.endpoints.iter().map(|endpoint| endpoint.resolved_in).sum(),
             verdict: Verdict::new(&evidence),
+            warnings: scarcity.into_iter().collect(),
+            incomplete: incompleteness(results.overdue, stats),
             missed: Vec::new(),
         }
     }
 
-    /// Notes which of the criteria are missed. If none is about errors, few of them are allowed.
+    /// The verdict in a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        self.verdict.sentence(&self.stats.lateness)
+    }
+
+    /// Notes which of the criteria are missed. If none is about errors, few of them are allowed; if one is
+    /// about how much of the load was started, it decides whether that was enough.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         let default = Criterion::default_errors();
         let is_named = self.stats.started() == 0 || criteria.iter().any(Criterion::names_errors);
         let all = criteria.iter().chain((!is_named).then_some(&default));
+        if criteria.iter().any(Criterion::names_load) {
+            self.incomplete = None;
+        }
         let figures = self.figures();
         let missed = all.filter_map(|criterion| criterion.check(&figures));
         self.missed = missed.map(|missed| missed.to_string()).collect();
@@ -162,13 +173,25 @@ fn ratio(started: f64, required: f64) -> f64 {
     share(started, required, 1.0).min(1.0)
 }
 
-/// What threads had of the processor time that they wanted; all of it, if they wanted little, or no
-/// slot was due for which they could need it.
-fn given(time: ProcessorTime, duration: Duration, due: u64) -> f64 {
-    if due == 0 || time.wanted < duration / 10 {
-        return 1.0;
+/// Says so if a run was ended with slots `overdue`, or if half of its slots never started.
+fn incompleteness(overdue: Option<u64>, stats: &OperationStats) -> Option<String> {
+    let overdue = overdue?;
+    let (due, missing) = (stats.due(), stats.skipped + stats.unstarted);
+    if overdue > 0 {
+        return Some(format!("ended early, when {overdue} slots were overdue"));
     }
-    share(time.had.as_secs_f64(), time.wanted.as_secs_f64(), 1.0)
+    let is_half = missing > 0 && missing * 2 >= due;
+    is_half.then(|| format!("{missing} of {due} slots never started"))
+}
+
+/// Says so if threads had less than half of the processor time that they wanted, unless they wanted
+/// little, and how long each answer waited for it.
+fn scarcity(time: ProcessorTime, duration: Duration, stats: &OperationStats) -> Option<String> {
+    let answers = u32::try_from(stats.completed() + stats.failed()).unwrap_or(u32::MAX);
+    let is_scarce = time.wanted >= duration / 10 && time.had < time.wanted / 2;
+    let each = human::time(stats.queued.checked_div(answers)?);
+    is_scarce
+        .then(|| format!("processor time was scarce: answers waited {each} each for the processor"))
 }
 
 /// `part` of `whole`; `otherwise` if there is nothing to have a part of.
@@ -181,13 +204,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_that_needed_little_had_it() {
+    fn a_load_is_incomplete_without_half_of_its_slots() {
+        let mut stats = OperationStats::new();
+        assert_eq!(incompleteness(Some(0), &stats), None);
+        stats.wait.record_n(1, 501).unwrap();
+        stats.unstarted = 400;
+        stats.skipped = 99;
+        assert_eq!(incompleteness(Some(0), &stats), None);
+        stats.skipped = 501;
+        let told = "901 of 1402 slots never started";
+        assert_eq!(incompleteness(Some(0), &stats).as_deref(), Some(told));
+        assert_eq!(incompleteness(None, &stats), None);
+        let told = "ended early, when 7 slots were overdue";
+        assert_eq!(incompleteness(Some(7), &stats).as_deref(), Some(told));
+    }
+
+    #[test]
+    fn scarce_processor_time_is_told_with_its_size() {
         let second = Duration::from_secs(1);
-        let starved = ProcessorTime { had: second / 8, wanted: second / 2 };
-        let little = ProcessorTime { had: Duration::ZERO, wanted: second / 20 };
-        for (time, due, part) in [(starved, 1, 0.25), (starved, 0, 1.0), (little, 1, 1.0)] {
-            let given = given(time, second, due);
-            assert!((given - part).abs() < 1e-12, "{given}, not {part}");
-        }
+        let mut stats = OperationStats::new();
+        let told = |had, wanted, stats: &OperationStats| {
+            scarcity(ProcessorTime { had, wanted }, second, stats)
+        };
+        // Without an answer nothing has waited.
+        assert_eq!(told(second / 8, second / 2, &stats), None);
+        stats.service.record_n(1_000_000, 100).unwrap();
+        stats.queued = Duration::from_millis(4);
+        let warning = "processor time was scarce: answers waited 40.0us each for the processor";
+        assert_eq!(told(second / 8, second / 2, &stats).as_deref(), Some(warning));
+        assert_eq!(told(second / 4, second / 2, &stats), None);
+        // Threads that need little have it.
+        assert_eq!(told(Duration::ZERO, second / 20, &stats), None);
     }
 }

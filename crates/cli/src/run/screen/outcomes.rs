@@ -21,7 +21,7 @@ pub(crate) struct Outcomes<'run>(pub(crate) &'run Snapshot);
 
 impl Widget for Outcomes<'_> {
     fn render(self, area: Rect, buffer: &mut Buffer) {
-        let Snapshot { tally, ledger, .. } = self.0;
+        let Snapshot { tally, ledger, lateness, .. } = self.0;
         let failed = tally.failed();
         let good = format!("started {}   completed {}   ", tally.started, tally.completed);
         let bad = Span::from(format!("failed {failed}"));
@@ -30,7 +30,7 @@ impl Widget for Outcomes<'_> {
         if ledger.skipped > 0 {
             counts.push(format!("   skipped {}", ledger.skipped).into());
         }
-        let lines = [counts.into(), Line::from(answers(tally)), lateness(&tally.lateness).into()];
+        let lines = [counts.into(), Line::from(answers(tally)), Line::from(causes(lateness))];
         for (line, area) in lines.into_iter().zip(area.rows()) {
             line.render(area, buffer);
         }
@@ -58,7 +58,7 @@ fn list(counts: Vec<(impl Display, &u64)>) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-fn lateness(lateness: &Lateness) -> String {
+fn causes(lateness: &Lateness) -> String {
     let total = lateness.total();
     if total <= 0.0 {
         return "no lateness".to_owned();

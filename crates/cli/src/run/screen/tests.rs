@@ -4,6 +4,7 @@ use super::picture::{Picture, Span};
 use super::view;
 use crate::run::headline::Headline;
 use crate::run::keys::Prompt;
+use crate::run::recording::lateness::Lateness;
 use crate::run::recording::over_time::tests::over_time;
 use crate::run::recording::over_time::{Backlog, Brief, OverTime};
 use crate::run::recording::tally::Tally;
@@ -48,6 +49,7 @@ fn snapshot() -> Snapshot {
         ledger: pacer.ledger(),
         recent,
         tally,
+        lateness: Lateness::default(),
         note: String::new(),
         fleet: None,
     }
@@ -164,7 +166,7 @@ fn odd() -> Vec<Picture> {
     (huge.elapsed, huge.planned_end) = (Duration::MAX, None);
     (huge.recent.hz, huge.recent.asked_hz, huge.is_shape) = (f64::MAX, f64::MAX, true);
     huge.recent.brief.response.record_n(u64::MAX / 2, 1_000_000).unwrap();
-    (huge.tally.started, huge.tally.lateness.target) = (u64::MAX, f64::MAX);
+    (huge.tally.started, huge.lateness.target) = (u64::MAX, f64::MAX);
     let opening = Picture::opening(&headline());
     let mut pictures = vec![opening, picture(snapshot()), picture(empty), picture(huge)];
     pictures[2].course = Span::all(&OverTime::new());

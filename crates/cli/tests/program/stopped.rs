@@ -1,0 +1,91 @@
+//! Whose fault it is when a real process is stopped, on a machine that has more and more to do.
+
+use crate::faults::{at_work, object, signal};
+use serde_json::Value;
+use std::hint;
+use std::io::Read;
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// How long somebody is stopped.
+const STOP: Duration = Duration::from_millis(1_500);
+/// Requests per second.
+const RATE: f64 = 500.0;
+
+/// A target that takes 25 ms, in a process of its own.
+struct Target {
+    process: Child,
+    url: String,
+}
+
+impl Target {
+    fn start() -> Target {
+        let (process, progress) =
+            at_work("run --rate 1/h --duration 10min --target-latency 25ms --target-body 10");
+        // Its own run says where it is.
+        let url = progress.said.split_whitespace().next().unwrap().to_owned();
+        Target { process, url }
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The results of a run whose generator or target is stopped, whoever `choose` names.
+fn results(choose: impl Fn(&Child, &Child) -> u32) -> Value {
+    let target = Target::start();
+    let line = format!("run --url {} --rate {RATE} --duration 5s -c 32 --json -", target.url);
+    let (generator, mut progress) = at_work(&line);
+    let stopped = choose(&generator, &target.process);
+    signal(stopped, "-STOP");
+    thread::sleep(STOP);
+    signal(stopped, "-CONT");
+    progress.errors.read_to_string(&mut String::new()).unwrap();
+    object(&generator.wait_with_output().unwrap())
+}
+
+/// What slots waited for during the stop alone, in seconds and summed over them: half of that, because
+/// 32 connections take some of them.
+fn least() -> f64 {
+    RATE * STOP.as_secs_f64().powi(2) / 2.0 / 2.0
+}
+
+/// Whoever was stopped has the lateness of the stop, however busy the machine is; and the verdict, unless
+/// it is so busy that the run says so.
+fn assert_blames(who: &str, results: &Value, busy_loops: u32) {
+    let seconds = results["lateness"][format!("{who}_seconds")].as_f64().unwrap();
+    assert!(seconds >= least(), "{who}, {busy_loops} busy loops: {results}");
+    let is_scarce = results["warnings"] != Value::Array(Vec::new());
+    let is_named = results["verdict"] == format!("{who}-behind");
+    assert!(is_named || is_scarce, "{who}, {busy_loops} busy loops: {results}");
+}
+
+#[test]
+fn the_verdict_names_the_process_that_was_stopped() {
+    for busy_loops in [0, 1, 4] {
+        let is_over = AtomicBool::new(false);
+        let [own, other] = thread::scope(|scope| {
+            for _ in 0..busy_loops {
+                // Relaxed: they only have to end some time.
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        hint::spin_loop();
+                    }
+                });
+            }
+            let own = scope.spawn(|| results(|generator, _| generator.id()));
+            let other = scope.spawn(|| results(|_, target| target.id()));
+            let both = [own, other].map(thread::ScopedJoinHandle::join);
+            is_over.store(true, Ordering::Relaxed);
+            both.map(Result::unwrap)
+        });
+        assert_blames("generator", &own, busy_loops);
+        assert_blames("target", &other, busy_loops);
+    }
+}
