@@ -40,7 +40,7 @@ impl Drop for Target {
 /// The results of a run whose generator or target is stopped, whoever `choose` names.
 fn results(choose: impl Fn(&Child, &Child) -> u32) -> Value {
     let target = Target::start();
-    let line = format!("run --url {} --rate {RATE} --duration 5s -c 32 --json -", target.url);
+    let line = format!("run --url {} --rate {RATE} --duration 4s -c 32 --json -", target.url);
     let (generator, mut progress) = at_work(&line);
     let stopped = choose(&generator, &target.process);
     signal(stopped, "-STOP");
