@@ -5,7 +5,7 @@ use super::tree::{fraction, part};
 use crate::count::{Count, ONE};
 
 /// The numbers of so many slots are drawn at a time.
-const BLOCK: usize = 32;
+const BLOCK: u64 = 32;
 
 #[derive(Debug)]
 pub(super) struct Jitter {
@@ -26,7 +26,7 @@ impl Jitter {
 
     fn of(part: Count, seed: u64) -> Jitter {
         let key = Key { seed, of: Use::Jitter, run: 0 };
-        Jitter { part, key, block: None, numbers: Vec::with_capacity(BLOCK) }
+        Jitter { part, key, block: None, numbers: Vec::new() }
     }
 
     pub(super) fn with_seed(&self, seed: u64) -> Jitter {
@@ -43,13 +43,35 @@ impl Jitter {
     }
 
     fn number(&mut self, slot: u64) -> u64 {
-        let block = slot / BLOCK as u64;
+        let (block, index) = place(slot);
         if self.block != Some(block) {
             let mut numbers = self.key.numbers(0, block);
             self.numbers.clear();
             self.numbers.extend((0..BLOCK).map(|_| numbers.bits()));
             self.block = Some(block);
         }
-        self.numbers[usize::try_from(slot).unwrap_or(0) % BLOCK]
+        self.numbers[index]
+    }
+}
+
+/// Which block a slot is in, and where in it.
+fn place(slot: u64) -> (u64, usize) {
+    (slot / BLOCK, usize::try_from(slot % BLOCK).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Also those whose numbers don't fit into a `usize` of 32 bits.
+    #[test]
+    fn far_slots_have_numbers_of_their_own() {
+        for first in [0, 1 << 32, (1 << 40) + 7 * BLOCK, u64::MAX - BLOCK + 1] {
+            let mut jitter = Jitter::new(1.0, 5);
+            let mut block = jitter.key.numbers(0, first / BLOCK);
+            for slot in first..=first + (BLOCK - 1) {
+                assert_eq!(jitter.number(slot), block.bits(), "{slot}");
+            }
+        }
     }
 }
