@@ -80,6 +80,9 @@ impl Engine {
     }
 
     pub(crate) fn lease(&self, from: u64, leases: &[Lease]) -> Result<(), ShardError> {
+        if !leases.is_sorted_by_key(|lease| lease.until) {
+            return Err(ShardError::Order);
+        }
         let is_leased = self.timeline.lease(&*self.clock, from, leases);
         is_leased.then_some(()).ok_or(ShardError::TooLate)
     }

@@ -431,14 +431,15 @@ impl Pacer {
     /// ```
     ///
     /// # Errors
-    /// [`ShardError::TooLate`] if a slot with that number or a higher one may have started. Nothing
-    /// is changed.
+    /// [`ShardError::TooLate`] if a slot with that number or a higher one may have started,
+    /// [`ShardError::Order`] if a lease ends before the one in front of it. Nothing is changed.
     pub fn lease(&self, from: u64, leases: &[Lease]) -> Result<(), ShardError> {
         self.0.lease(from, leases)
     }
 
     /// As [`lease`](Pacer::lease), but what may have started stays: the leases hold from `from` or from
-    /// the first slot behind that. Returns which slot that is.
+    /// the first slot behind that, and one that ends before the one in front of it is of nothing.
+    /// Returns which slot that is.
     ///
     /// ```
     /// use nanopace::{Lease, ManualClock, Pacer, Shard};

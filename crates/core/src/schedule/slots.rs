@@ -107,9 +107,11 @@ impl Slots {
         }
         self.stripes.retain(|stripe| stripe.from < from);
         let mut at = from;
-        for lease in leases.iter().filter(|lease| lease.until > from) {
-            self.go_on(at, lease.shard.clone());
-            at = lease.until;
+        for lease in leases {
+            if lease.until > at {
+                self.go_on(at, lease.shard.clone());
+                at = lease.until;
+            }
         }
         // A frontier, also if the last lease is of nothing.
         self.stripes.push(Stripe { first: self.own_before(at), from: at, shard: None });

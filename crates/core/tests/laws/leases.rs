@@ -275,3 +275,21 @@ fn a_load_that_is_corrected_to_less_goes_on_where_it_was() {
         assert_eq!((started, &starts[..]), (started_first, &[2_300, 2_600, 2_900][..]));
     }
 }
+
+/// Else a slot would have two owners or none.
+#[test]
+fn leases_lie_one_behind_the_other() {
+    let clock = ManualClock::new();
+    let pacer = leased("hold 10/s 10s", &clock);
+    let mixed =
+        [Lease::of(all(), 20), Lease::of(Shard::new(1, 2).unwrap(), 10), Lease::of(all(), 30)];
+    assert_eq!(pacer.lease(0, &mixed), Err(ShardError::Order));
+    assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)), "nothing is changed");
+    // Here nothing can be refused: the second is of no slot.
+    assert_eq!(pacer.lease_rest(0, &mixed), 0);
+    clock.set(at(10_000_000_000));
+    let starts: Vec<_> = iter::from_fn(|| start(pacer.try_acquire()).ok()).collect();
+    assert_eq!(starts, (0..30).map(|slot| slot * 100).collect::<Vec<_>>());
+    // Some that end together are in order.
+    assert_eq!(pacer.lease(30, &[Lease::of(all(), 40), Lease::nothing(40)]), Ok(()));
+}
