@@ -350,3 +350,31 @@ fn what_is_whole_is_the_shape_itself() {
         assert!(same.unwrap().is_same(&ramp));
     }
 }
+
+/// A ramp from nothing is a parabola: where it has gone on for t its chord may last so long that
+/// h^2 = 8 t + 4 h, and backwards h^2 = 8 t - 4 h.
+#[test]
+fn chords_of_ramps_last_until_a_nanosecond_is_left() {
+    let ramp = Shape::ramp(Level::ZERO, Rate::FASTEST, SECOND).unwrap();
+    let back = ramp.clone().reversed().unwrap();
+    let end = ramp.duration_ns();
+    for (t, forward, backward) in
+        [(0, 4, 1), (4, 8, 4), (12, 12, 8), (5_100, 204, 200), (50_010_000, 20_004, 20_000)]
+    {
+        let lengths = (ramp.straight_ns(t).0, back.straight_ns(end - t).0.min(end));
+        let is_near = |length: i64, wanted: i64| (wanted - 1..=wanted).contains(&length);
+        assert!(is_near(lengths.0, forward), "{t}: {lengths:?}");
+        assert!(t == 0 || is_near(lengths.1, backward), "{t} backwards: {lengths:?}");
+    }
+}
+
+/// Of some moments, so that powers of two of any part of the longest chord are among the lengths.
+#[test]
+fn chords_of_waves_are_straight() {
+    let wave = Shape::sine(Rate::per_second(1_000).unwrap(), Rate::FASTEST, SECOND).unwrap();
+    for step in 1..200 {
+        let t = wave.duration_ns() * step / 200;
+        let length = wave.straight_ns(t).0;
+        assert!(deviation(&wave, t, length, length / 2) <= 1.001, "{t}: {length}");
+    }
+}
