@@ -123,3 +123,22 @@ fn a_slot_that_came_back_goes_past_a_row() {
     world.run_to(ms(400), &mut [&mut row]);
     assert_eq!(row.done.unwrap().map(Grant::intended_start), Ok(ms(400)));
 }
+
+/// Told when the slot that it could have had is taken, and not when the deadline comes. A deadline
+/// at which a slot is due is not over before.
+#[test]
+fn a_deadline_that_no_slot_keeps_any_more_is_told_at_once() {
+    let world = World::new("10/s", |builder| builder);
+    world.pacer.acquire().unwrap();
+    let mut first = Task::new(world.line.acquire());
+    let [mut short, mut exact] =
+        [150, 200].map(|deadline| Task::new(world.line.acquire_deadline(ms(deadline))));
+    world.run_to(ms(99), &mut [&mut first, &mut short, &mut exact]);
+    assert!(first.done.is_none() && short.done.is_none());
+    world.run_to(ms(101), &mut [&mut first, &mut short, &mut exact]);
+    assert_eq!(first.done.unwrap().map(Grant::intended_start), Ok(ms(100)));
+    assert_eq!(short.done, Some(Err(Refused::NotUntil(ms(200)))));
+    world.run_to(ms(200), &mut [&mut exact]);
+    assert_eq!(exact.done.unwrap().map(Grant::intended_start), Ok(ms(200)));
+    assert!(exact.polls < 10, "{}", exact.polls);
+}
