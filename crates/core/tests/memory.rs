@@ -13,6 +13,8 @@ use std::time::Duration;
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
 const PACER_BYTES: usize = 4 << 10;
+/// With the random numbers of the slots around the next one.
+const UNEVEN_BYTES: usize = 6 << 10;
 /// Until it records something: then it has a histogram.
 const LANE_BYTES: usize = 4 << 10;
 
@@ -45,9 +47,35 @@ fn growth<T>(mut more: impl FnMut() -> T) -> usize {
     (0..5).map(|_| bytes(&mut more).1).min().expect("some tries")
 }
 
+/// A pacer of uneven slots that has started some, also some that were far away.
+fn uneven(arrivals: Arrivals, clock: &ManualClock) -> Pacer {
+    let pacer = build("1M/s", clock).arrivals(arrivals).build();
+    for step_ns in [1_000_000, 1_000_000_000_000_000, 1_000_000] {
+        clock.advance(span(step_ns));
+        black_box((0..1_000).filter(|_| pacer.try_acquire().is_ok()).count());
+        black_box(pacer.ledger());
+    }
+    pacer
+}
+
+fn pacers_of_uneven_slots_are_small() {
+    let laws: [fn() -> Arrivals; 4] = [
+        || Arrivals::poisson(1),
+        || Arrivals::gamma(0.25, 1).expect("a law"),
+        || Arrivals::exact_poisson(1_000_000, 1).expect("a law"),
+        || Arrivals::jitter(0.5, 1).expect("a law"),
+    ];
+    for law in laws {
+        let clock = ManualClock::new();
+        let taken = growth(|| uneven(law(), &clock));
+        assert!(taken < UNEVEN_BYTES, "{:?}: {taken} bytes", law());
+    }
+}
+
 #[test]
 fn a_pacer_and_a_lane_are_small_and_stay_so() {
     let _profiler = dhat::Profiler::builder().testing().build();
+    pacers_of_uneven_slots_are_small();
     let clock = ManualClock::new();
     let (pacer, built) = bytes(|| build("1M/s", &clock).build());
     assert!(built < PACER_BYTES, "{built} bytes");

@@ -21,13 +21,16 @@ const LEAF: u32 = 7;
 const IN_LEAF: u64 = (1 << LEAF) - 1;
 /// So many leaves are kept: one that slots are taken from, and one that the time has come to.
 const KEPT: usize = 2;
+/// So many nodes of the path are kept besides the root. What lies 2^16 leaves away is found from
+/// there.
+const PATH: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Tree {
     key: Key,
     shape: f64,
     gaps: u64,
-    /// From the root to a leaf.
+    /// The root, and the last nodes on the way from it to a leaf.
     path: Vec<Node>,
     /// The last one first.
     leaves: Vec<Leaf>,
@@ -42,11 +45,27 @@ struct Node {
     sum: Count,
 }
 
-/// The ends of the gaps of one leaf.
+/// The gaps of one leaf.
 #[derive(Debug)]
 struct Leaf {
     node: Node,
-    ends: Vec<Count>,
+    /// Where each but the last ends, as a part of their sum in units of 2^-64: half as large as a
+    /// count.
+    ends: Vec<u64>,
+}
+
+impl Leaf {
+    /// The last gap ends with the leaf.
+    fn end(&self, gap: usize) -> Count {
+        let sum = self.node.sum;
+        self.node.start + self.ends.get(gap).map_or(sum, |&end| part(sum, end))
+    }
+
+    /// How many gaps end at `count` or before, if the leaf does not.
+    fn ends_by(&self, count: Count) -> usize {
+        let ahead = count - self.node.start;
+        self.ends.partition_point(|&end| part(self.node.sum, end) <= ahead)
+    }
 }
 
 impl Tree {
@@ -54,13 +73,15 @@ impl Tree {
     pub(super) fn new(key: Key, shape: f64, gaps: u64, total: Count) -> Tree {
         let level = gaps.next_power_of_two().trailing_zeros().max(LEAF);
         let root = Node { level, index: 0, start: 0, sum: total };
-        Tree { key, shape, gaps, path: vec![root], leaves: Vec::new() }
+        let mut path = Vec::with_capacity(1 + PATH);
+        path.push(root);
+        Tree { key, shape, gaps, path, leaves: Vec::with_capacity(KEPT) }
     }
 
     /// Where the gap ends.
     pub(super) fn end(&mut self, gap: u64) -> Count {
         let leaf = self.leaf(|node| gap >> node.level == node.index);
-        leaf.ends[usize::try_from(gap & IN_LEAF).unwrap_or(0)]
+        leaf.end(usize::try_from(gap & IN_LEAF).unwrap_or(0))
     }
 
     /// How many gaps end at `count` or before.
@@ -69,8 +90,7 @@ impl Tree {
             return self.gaps;
         }
         let leaf = self.leaf(|node| node.start <= count && count - node.start < node.sum);
-        let in_leaf = leaf.ends.partition_point(|&end| end <= count);
-        (leaf.node.index << LEAF) + u64::try_from(in_leaf).unwrap_or(0)
+        (leaf.node.index << LEAF) + u64::try_from(leaf.ends_by(count)).unwrap_or(0)
     }
 
     /// The leaf that `holds` what is looked for, as nodes above it do.
@@ -90,6 +110,9 @@ impl Tree {
         while node.level > LEAF {
             let [left, right] = self.halves(node);
             node = if holds(&right) { right } else { left };
+            if self.path.len() > PATH {
+                self.path.remove(1);
+            }
             self.path.push(node);
         }
         self.fill(node);
@@ -125,11 +148,8 @@ impl Tree {
                 sum
             })
             .collect();
-        let end = |sum_by: f64| node.start + part(node.sum, fraction(sum_by / sum));
-        let mut ends: Vec<Count> = sums.into_iter().map(end).collect();
-        if let Some(last) = ends.last_mut() {
-            *last = node.start + node.sum;
-        }
+        let but_last = sums.len().saturating_sub(1);
+        let ends = sums[..but_last].iter().map(|sum_by| fraction(sum_by / sum)).collect();
         self.leaves.truncate(KEPT - 1);
         self.leaves.insert(0, Leaf { node, ends });
     }
