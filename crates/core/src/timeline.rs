@@ -35,8 +35,8 @@ use guarded::Locked;
 use held::Held;
 pub(crate) use held::LaneRun;
 pub(crate) use open::Pace;
+use published::Published;
 pub(crate) use published::Run;
-use published::{Published, Snapshot};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -236,10 +236,7 @@ impl Timeline {
         let mut claimed = Claimed::new(self.allocated.fetch_add(SLOT, Relaxed), 1);
         self.held.enter(&mut claimed);
         let snapshot = self.published.snapshot();
-        // If it is the last slot, tasks that wait have to know.
-        let is_known =
-            |snapshot: Snapshot| snapshot.tells(claimed.position) && snapshot.tells(claimed.end());
-        if snapshot.is_some_and(is_known) {
+        if snapshot.is_some_and(|snapshot| snapshot.tells(claimed.position)) {
             return Ok(claimed);
         }
         self.enter().confirm(claimed)

@@ -10,7 +10,7 @@
 use super::curve::Curve;
 use super::line::Line;
 use super::slots::Slots;
-use crate::position::{RANGE, SLOT, earlier, later};
+use crate::position::{RANGE, SLOT, before, earlier, later};
 
 /// Slots behind one position, up to and including another, that lie on a straight line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,13 @@ pub(crate) struct Stretch {
     pub(crate) line: Line,
     pub(crate) behind: u64,
     pub(crate) until: u64,
+}
+
+impl Stretch {
+    /// The same without its last slot. It may be left without any.
+    pub(crate) fn without_last(self) -> Stretch {
+        Stretch { until: before(self.until), ..self }
+    }
 }
 
 /// The stretch that has the slot at `first`, up to `end` at most; none if slots don't lie evenly

@@ -10,7 +10,7 @@ use super::returned::Returned;
 use super::{Claimed, Plan, Reading, Step, Timeline};
 use crate::clock::Clock;
 use crate::position::{RANGE, after, before, earlier, first_after, slots_between, ticks_between};
-use crate::schedule::{Schedule, Start};
+use crate::schedule::{Schedule, Start, Stretch};
 use crate::sleepers::Woken;
 use crate::sync::MutexGuard;
 use crate::{Ended, Refused};
@@ -439,7 +439,10 @@ impl Entry<'_> {
         {
             return;
         }
-        let stretch = locked.schedule.stretch(next).filter(|_| is_open);
+        // Behind its last slot something has to be published, or there is none, and tasks that wait
+        // have to know. So that slot is taken under the lock.
+        let stretch = locked.schedule.stretch(next).map(Stretch::without_last);
+        let stretch = stretch.filter(|_| is_open);
         locked.published = stretch.map(|_| revision);
         let state = match stretch {
             _ if locked.closed => State::Closed,

@@ -55,11 +55,6 @@ impl Timeline {
                 self.published.note(claimed.end(), now);
                 // There is time for it here, so that the start does not have to do it.
                 self.keep_up(plan.due.saturating_sub(plan.interval_ns)..plan.due, now);
-                if !snapshot.tells(claimed.end()) {
-                    // What comes next has to be published, or it was the last slot, and tasks that
-                    // wait have to know.
-                    return None;
-                }
                 return Some(Ok(Step::Hold(plan)));
             }
             self.held.leave(claimed);

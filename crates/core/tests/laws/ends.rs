@@ -296,6 +296,34 @@ fn the_end_is_told_when_the_last_slot_is_taken_ahead() {
     assert!(flag.0.load(Relaxed), "nothing is left to wait for");
 }
 
+/// A task that waits for the last slot, which is due, hears that another caller has taken it: by
+/// itself, or with slots before it that a reading of the clock has shown to be due.
+#[test]
+fn the_end_is_told_when_the_last_slot_is_taken_however_that_is() {
+    for slots in [2, 3, 5, 100] {
+        for by in ["acquire", "try_acquire", "lane", "claim"] {
+            let clock = ManualClock::new();
+            let pacer = build("1k/s", &clock).slots(slots).build();
+            clock.advance(span(SECOND));
+            let mut lane = pacer.lane();
+            let (watch, flag) = (pacer.watch(), Arc::new(Flag(AtomicBool::new(false))));
+            for slot in 0..slots {
+                watch.set(&Waker::from(Arc::clone(&flag)));
+                assert!(!flag.0.load(Relaxed), "{by}, {slot} of {slots}");
+                let is_taken = match by {
+                    "acquire" => pacer.acquire().is_ok(),
+                    "try_acquire" => pacer.try_acquire().is_ok(),
+                    "lane" => lane.acquire().is_ok(),
+                    _ => pacer.claim().expect("a slot").start().is_ok(),
+                };
+                assert!(is_taken, "{by}, {slot} of {slots}");
+                clock.advance(span(1));
+            }
+            assert!(flag.0.load(Relaxed), "{by}: nothing is left to wait for of {slots}");
+        }
+    }
+}
+
 /// A slot that came back is one more for whoever waits, until it is taken again.
 #[test]
 fn the_end_is_told_again_when_a_slot_that_came_back_is_taken() {
