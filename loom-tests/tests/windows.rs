@@ -25,8 +25,8 @@ fn behind() -> (ManualClock, Pacer) {
 ///
 /// Threads: one that tries to acquire; one that holds a claim, so that the next slot is on the new
 /// piece when it changes the rate, and then drops it, so that it is on the old one again. Edits:
-/// `window` loads the anchor, the mantissa or the shifts `Relaxed`; or does not look at the horizon
-/// again.
+/// `window` loads the version, the anchor or the mantissa `Relaxed`; or does not look at the version
+/// again; or reads while a writer is at work.
 #[test]
 fn a_window_is_read_whole() {
     explore_less(2, "a_window_is_read_whole", || {
@@ -54,7 +54,7 @@ fn a_window_is_read_whole() {
 /// starts after it and is as late as it was.
 ///
 /// Threads: one that tries to acquire, one that pauses, for a second, and resumes. Edits: `see`
-/// reports the clock `Relaxed`, or `window` loads it so; `withdraw` leaves the horizon as it is.
+/// reports the clock `Relaxed`, or `window` loads it so; or does not look at the version again.
 #[test]
 fn a_window_closes_with_a_pause() {
     explore_less(1, "a_window_closes_with_a_pause", || {

@@ -1,34 +1,42 @@
 //! What is published of the schedule, to be read without the lock: the piece that claims are on,
 //! and up to which slot it is known to be due.
 //!
-//! Written under the timeline's lock. Two kinds of readers check in two ways that they have read
-//! one state and not a mixture of two:
-//!
-//! * Cold readers take a [`Snapshot`]: the *version*, the words, the version again.
-//! * The hot path takes a [`Window`]: the *horizon*, the words, the horizon again. The lowest bits
-//!   of the horizon are the state that it belongs to, so that one cache line has everything.
+//! Written under the timeline's lock. Readers load the *version*, the words, and the version again,
+//! so that they have read one state and not a mixture of two. The cold path takes a [`Snapshot`],
+//! the hot path a [`Window`].
 //!
 //! # Orderings
 //!
-//! Both are sequence locks without fences (Boehm, "Can seqlocks get along with programming language
-//! memory models?", 2012). A writer makes the version [`BUSY`], swaps in a horizon that is marked
-//! [`ASK`], stores the words with `Release`, then the new version with `Release`, then swaps in the
-//! new horizon. A reader loads everything with `Acquire`, except for the last load.
+//! This is a sequence lock without fences (Boehm, "Can seqlocks get along with programming language
+//! memory models?", 2012). A writer makes the version [`BUSY`], stores the words with `Release`,
+//! swaps in the new *horizon*, and stores the new version, all with `Release`. A reader loads
+//! everything with `Acquire`, except for the last load.
 //!
 //! * If a word was read from a newer writer, the `Release`/`Acquire` pair of that word makes the
-//!   writer's first stores visible to the reader's last load, which then differs from the first.
+//!   writer's first store visible to the reader's last load, which then differs from the first.
 //! * If all words are older than the next writer, they are those that the `Acquire` of the first
 //!   load made visible.
 //!
-//! The horizon also moves without the lock, as long as the state stays the same. Otherwise a thread
-//! that is preempted while it holds the lock would make every other thread read the clock until it
-//! runs again. The horizon only moves forwards, by compare-and-swap, so a clock that was read in an
-//! earlier state moves nothing. The two words that say when and where the clock was read move
-//! before it. A thread that reads the new horizon, with `Acquire`, gets them or later ones, so no
-//! grant is stamped with a moment before its slot was known to be due.
+//! The version counts states in 48 bits. At half a million a second they come round after 17 years,
+//! so the two loads show the same state or different numbers, however long a thread is halted
+//! between them.
 //!
-//! The horizon has 15 bits for its state, which wrap after 32 768 changes. To do harm, a thread
-//! would have to sleep through all of them between two consecutive loads.
+//! # The horizon
+//!
+//! It also moves without the lock, as long as the state stays the same. Otherwise a thread that is
+//! preempted while it holds the lock would make every other thread read the clock until it runs
+//! again. It only moves forwards, by compare-and-swap. The two words that say when and where the
+//! clock was read move before it. A thread that reads the new horizon, with `Acquire`, gets them or
+//! later ones, so no grant is stamped with a moment before its slot was known to be due.
+//!
+//! Its lowest 16 bits are its state's, so that a clock that was read in an earlier state moves
+//! nothing: the mover looks at the horizon, then whether its state is still the current one, and
+//! then moves that very word. Those bits come round after 65 536 states. A thread that is halted
+//! before the last step for a multiple of them moves a later state's horizon, if that one is at the
+//! same slot. Chords can't be renewed so often without a slot being taken, so these states come
+//! from changes of the schedule, and what was due before a change stays due, where it was. Only a
+//! late policy takes that away, so a grant compares its slot's intended start with the reading as
+//! well: whatever the horizon says, no slot starts early.
 
 use super::{Claimed, reading};
 use crate::Grant;
@@ -39,26 +47,34 @@ use crate::schedule::{Line, Stretch};
 use crate::sync::{Acquire, AtomicU64, Relaxed, Release};
 use crossbeam_utils::CachePadded;
 
+/// The bits of a version that are the [`shifts`](Scale::shifts) of the piece's scale, each of them
+/// the lowest of a byte.
+const SHIFTS: u64 = 0x3f3f;
 /// A writer is at work.
-const BUSY: u64 = 1;
+const BUSY: u64 = 1 << 6;
+/// The piece begins a tick before its anchor.
+const WITH_ANCHOR: u64 = 1 << 7;
 /// Claims and starts are decided under the lock.
-const GUARDED: u64 = 1 << 1;
-const CLOSED: u64 = 1 << 2;
-/// The bits above the flags count the states.
-const STATE: u64 = 1 << 3;
+const GUARDED: u64 = 1 << 14;
+const CLOSED: u64 = 1 << 15;
+/// The bits above all these count the states.
+const STATE: u64 = 1 << 16;
 
-/// The bits of a horizon below a slot's: its state, and whether the lock has to decide.
+/// No slots are claimed or started without the lock.
+const CLOSED_TO_READERS: u64 = BUSY | GUARDED | CLOSED;
+
+/// The bits of a horizon below a slot's: its state.
 const TAG: u64 = SLOT - 1;
-const ASK: u64 = 1;
 
 #[derive(Debug)]
 pub(super) struct Published {
-    /// Changes with every write. A plan holds as long as it stays the same.
+    /// Changes with every write. A plan holds as long as it stays the same. It also says what is
+    /// left of the piece, so that readers load a word less.
     version: CachePadded<AtomicU64>,
     hot: CachePadded<Hot>,
 }
 
-/// All words that the hot path loads, on one cache line.
+/// What moves without the lock, and the piece, on one cache line.
 #[derive(Debug)]
 struct Hot {
     /// The first slot that is not known to be due. Below a slot's bits: [`TAG`].
@@ -67,12 +83,11 @@ struct Hot {
     seen: AtomicU64,
     /// The position up to which slots had been claimed when the clock was read.
     read_at: AtomicU64,
-    /// The piece: its anchor in clock nanoseconds (the bits of an `i64`) and as a position, the
-    /// mantissa of its scale, and the rest of it, [`pack`]ed.
+    /// The piece: its anchor in clock nanoseconds (the bits of an `i64`) and as a position, and the
+    /// mantissa of its scale.
     time: AtomicU64,
     anchor: AtomicU64,
     mantissa: AtomicU64,
-    packed: AtomicU64,
     /// The last position of the piece.
     until: AtomicU64,
 }
@@ -110,7 +125,7 @@ pub(super) struct Window {
     /// How far behind the anchor slots are due, less one tick.
     reach: u64,
     piece: Piece,
-    seen: Stamp,
+    seen: u64,
 }
 
 /// What a line's time is computed from, with everything that does not depend on the slot worked out
@@ -145,13 +160,12 @@ impl Published {
     pub(super) fn new() -> Published {
         let word = |value| AtomicU64::new(value);
         let hot = Hot {
-            horizon: word(ASK),
+            horizon: word(0),
             seen: word(0),
             read_at: word(0),
             time: word(0),
             anchor: word(0),
             mantissa: word(0),
-            packed: word(0),
             until: word(0),
         };
         Published { version: CachePadded::new(word(GUARDED)), hot: CachePadded::new(hot) }
@@ -172,13 +186,13 @@ impl Published {
 
     /// Whether slots are claimed without the lock.
     pub(super) fn is_open(&self) -> bool {
-        self.version() & (BUSY | GUARDED | CLOSED) == 0
+        self.version() & CLOSED_TO_READERS == 0
     }
 
     /// Whether this is the version, and slots are claimed without the lock.
     #[inline]
     pub(super) fn is_open_at(&self, version: u64) -> bool {
-        self.version() == version && version & (BUSY | GUARDED | CLOSED) == 0
+        self.version() == version && version & CLOSED_TO_READERS == 0
     }
 
     /// The latest reading of the clock that any thread has reported.
@@ -196,12 +210,11 @@ impl Published {
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         // Acquire, all but the last: see *Orderings* above. Model: `a_snapshot_is_read_whole`.
         let version = self.version.load(Acquire);
-        let stretch = self.hot.stretch();
+        let stretch = self.hot.stretch(version);
         // Relaxed: the Acquire of the words keeps it behind them. Partner: the stores of `write`.
         // Model: `a_snapshot_is_read_whole`.
         let is_whole = self.version.load(Relaxed) == version;
-        (version & (BUSY | GUARDED | CLOSED) == 0 && is_whole)
-            .then_some(Snapshot { version, stretch })
+        (version & CLOSED_TO_READERS == 0 && is_whole).then_some(Snapshot { version, stretch })
     }
 
     /// None while claims are decided under the lock, or a writer is at work.
@@ -210,22 +223,22 @@ impl Published {
         let hot = &*self.hot;
         // Acquire, all but the last: see *Orderings* above. Models: `a_window_is_read_whole`,
         // `a_window_closes_with_a_pause`, `last_seen_never_goes_back`.
+        let version = self.version.load(Acquire);
         let horizon = hot.horizon.load(Acquire);
         let seen = hot.seen.load(Acquire);
         let time = hot.time.load(Acquire);
         let anchor = hot.anchor.load(Acquire);
         let mantissa = hot.mantissa.load(Acquire);
-        let [pre, post, _] = unpack(hot.packed.load(Acquire));
-        // Relaxed: the Acquire of the words keeps it behind them. Partner: the swaps of `write`.
-        // Model: `a_window_is_read_whole`.
-        let again = hot.horizon.load(Relaxed);
-        if (horizon ^ again) & TAG != 0 || horizon & ASK != 0 {
+        let [pre, post] = shifts(version);
+        // Relaxed: the Acquire of the words keeps it behind them. Partner: the stores of `withdraw`
+        // and `write`. Model: `a_window_is_read_whole`.
+        if self.version.load(Relaxed) != version || version & CLOSED_TO_READERS != 0 {
             return None;
         }
         let reach = (horizon & !TAG).wrapping_sub(anchor).wrapping_sub(1);
         let piece =
             Piece { time: time.wrapping_add(1), mantissa, pre: pre.into(), post: post.into() };
-        Some(Window { anchor, reach, piece, seen: Stamp::new(seen) })
+        Some(Window { anchor, reach, piece, seen })
     }
 
     /// From here on no thread starts by the state that was published. Called under the timeline's
@@ -236,19 +249,16 @@ impl Published {
         if old & BUSY != 0 {
             return;
         }
-        // Relaxed: it only has to come before the words, and their Release sees to that. Partner:
-        // `snapshot`. Model: `a_snapshot_is_read_whole`.
+        // Relaxed: it only has to come before the words, and their Release sees to that. Partners:
+        // `snapshot`, `window`. Models: `a_snapshot_is_read_whole`, `a_window_is_read_whole`,
+        // `a_window_closes_with_a_pause`.
         self.version.store(old | BUSY, Relaxed);
-        // Relaxed: as above. A swap, because `report`'s compare-and-swap then comes before it or
-        // fails after it. Partner: `window`. Models: `a_window_is_read_whole`,
-        // `nothing_starts_while_paused`.
-        self.hot.horizon.swap(tag(old.wrapping_add(STATE)) | ASK, Relaxed);
     }
 
     /// Whether this is what is published.
     pub(super) fn shows(&self, state: &State) -> bool {
         // Relaxed: only writers store, and the lock orders them; so no model.
-        let flags = self.version.load(Relaxed) & (STATE - 1);
+        let flags = self.version.load(Relaxed) & CLOSED_TO_READERS;
         match *state {
             State::Closed => flags == CLOSED,
             State::Guarded => flags == GUARDED,
@@ -262,25 +272,25 @@ impl Published {
         self.withdraw();
         // Relaxed: only writers store, and the lock orders them; so no model.
         let old = self.version.load(Relaxed) & !(STATE - 1);
-        let flags = match *state {
-            State::Open(_) => 0,
+        let rest = match state {
+            State::Open(stretch) => pack(stretch),
             State::Guarded => GUARDED,
             State::Closed => CLOSED,
         };
-        let version = old.wrapping_add(STATE) | flags;
+        let version = old.wrapping_add(STATE) | rest;
         if let State::Open(stretch) = state {
             self.hot.store(stretch);
             self.note(next, now);
-        }
-        // Release: see *Orderings* above. Model: `a_snapshot_is_read_whole`.
-        self.version.store(version, Release);
-        if let State::Open(Stretch { line, .. }) = state {
             // Nothing is known to be due, not even what has been claimed, because that may come
             // back. Model: `a_slot_that_comes_back_is_not_due`.
-            let horizon = first_after(line.position) | tag(version);
-            // Release: for the words. A swap: as in `withdraw`. Model: `a_window_is_read_whole`.
+            let horizon = first_after(stretch.line.position) | tag(version);
+            // Release: see *Orderings* above. A swap, because `advance`'s compare-and-swap then
+            // comes before it or fails after it. Model: `a_window_is_read_whole`.
             self.hot.horizon.swap(horizon, Release);
         }
+        // Release: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
+        // `a_window_is_read_whole`.
+        self.version.store(version, Release);
     }
 
     /// Tells all threads that the clock read `now` when claims had come to the position `claimed`,
@@ -304,23 +314,27 @@ impl Published {
     }
 
     /// Lets as many slots from `claimed` on start by the reading `now` as are due, and allowed at
-    /// the pace since the reading before.
+    /// the pace since the reading before: none if that was the same reading.
     pub(super) fn advance(&self, snapshot: &Snapshot, claimed: u64, now: i64, last: LastReading) {
-        let used = slots_between(last.read_at, claimed);
-        let most = reading::allowance(used, now.saturating_sub(last.seen));
-        let due = slots_between(claimed, snapshot.first_ahead(now)).min(most);
-        if due == 0 {
-            return;
+        let elapsed_ns = now.saturating_sub(last.seen);
+        let more = reading::more(slots_between(last.read_at, claimed), elapsed_ns);
+        let due = slots_between(claimed, snapshot.first_ahead(now)).min(more);
+        if due > 0 {
+            self.move_horizon(after(claimed, due), snapshot.version);
         }
-        let hot = &*self.hot;
-        let horizon = after(claimed, due) | tag(snapshot.version);
-        // Relaxed: acted on by compare-and-swap only. Model: `nothing_starts_while_paused`.
-        let old = hot.horizon.load(Relaxed);
-        if old & TAG == horizon & TAG && ticks_between(old, horizon) > 0 {
+    }
+
+    /// The slots before `position` are known to be due, if this is still the version.
+    fn move_horizon(&self, position: u64, version: u64) {
+        let horizon = position | tag(version);
+        // Acquire: if it is a newer state's, the version shows that. Partner: the swap of `write`.
+        // No model sees that, because a grant looks at the reading once more.
+        let old = self.hot.horizon.load(Acquire);
+        if self.version() == version && ticks_between(old, horizon) > 0 {
             // Release: for what `note` has stored. A failure means that another thread has moved
             // it, which is as good; the value found is not used, so Relaxed. Model:
             // `last_seen_never_goes_back`.
-            let _ = hot.horizon.compare_exchange(old, horizon, Release, Relaxed);
+            let _ = self.hot.horizon.compare_exchange(old, horizon, Release, Relaxed);
         }
     }
 
@@ -328,7 +342,7 @@ impl Published {
     pub(super) fn is_known_due(&self, position: u64) -> bool {
         // Relaxed: a thread that moves it on meanwhile has just read the clock. No model sees that.
         let horizon = self.hot.horizon.load(Relaxed);
-        horizon & ASK == 0 && ticks_between(position, horizon & !TAG) > 0
+        self.is_open() && ticks_between(position, horizon & !TAG) > 0
     }
 
     /// Notes a reading of the clock; neither word ever goes back. Returns the latest reading before
@@ -350,55 +364,58 @@ impl Published {
 }
 
 impl Hot {
-    fn stretch(&self) -> Stretch {
+    /// The rest of it is in the version.
+    fn stretch(&self, version: u64) -> Stretch {
         // Acquire, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`, and for
         // `until` `a_chord_is_read_whole`.
         let time = self.time.load(Acquire).cast_signed();
         let position = self.anchor.load(Acquire);
         let mantissa = self.mantissa.load(Acquire);
-        let [pre, post, before] = unpack(self.packed.load(Acquire));
         let until = self.until.load(Acquire);
-        let line = Line { time, position, scale: Scale::with_shifts(mantissa, [pre, post]) };
-        Stretch { line, behind: position.wrapping_sub(before.into()), until }
+        let line = Line { time, position, scale: Scale::with_shifts(mantissa, shifts(version)) };
+        let before = u64::from(version & WITH_ANCHOR != 0);
+        Stretch { line, behind: position.wrapping_sub(before), until }
     }
 
     fn store(&self, stretch: &Stretch) {
         let Line { time, position, scale } = stretch.line;
-        let packed = pack(scale.shifts(), position.wrapping_sub(stretch.behind));
         // Release, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
         // `a_window_is_read_whole`, `a_chord_is_read_whole`.
         self.time.store(time.cast_unsigned(), Release);
         self.anchor.store(position, Release);
         self.mantissa.store(scale.mantissa, Release);
-        self.packed.store(packed, Release);
         self.until.store(stretch.until, Release);
     }
 }
 
 /// The bits of a horizon that are its state.
 fn tag(version: u64) -> u64 {
-    (version / STATE * 2) & TAG
+    (version / STATE) & TAG
 }
 
-/// A scale's shifts, and how far before the anchor the piece begins: zero or one tick.
-fn pack([pre, post]: [u8; 2], before: u64) -> u64 {
-    u64::from(pre) | u64::from(post) << 8 | before << 16
+/// What a version says of the piece. It begins at the anchor or a tick before it.
+fn pack(stretch: &Stretch) -> u64 {
+    let [pre, post] = stretch.line.scale.shifts();
+    let with_anchor = if stretch.behind == stretch.line.position { 0 } else { WITH_ANCHOR };
+    u64::from(pre) | u64::from(post) << 8 | with_anchor
 }
 
 #[inline]
-fn unpack(packed: u64) -> [u8; 3] {
-    let [pre, post, before, ..] = packed.to_le_bytes();
-    [pre, post, before]
+fn shifts(version: u64) -> [u8; 2] {
+    let [pre, post, ..] = (version & SHIFTS).to_le_bytes();
+    [pre, post]
 }
 
 impl Window {
-    /// The grant of the slot at `position`, if it is known to be due.
+    /// The grant of the slot at `position`, if it is known to be due. That it is due by the reading
+    /// is looked at once more: see *The horizon* above.
     #[inline]
     pub(super) fn grant(&self, position: u64) -> Option<Grant> {
         let ticks = position.wrapping_sub(self.anchor);
         // Unsigned, so that a slot before the anchor is far beyond the reach.
-        (ticks.wrapping_sub(1) < self.reach)
-            .then(|| Grant::new(self.piece.time_of(ticks << (self.piece.pre & 63)), self.seen))
+        let intended = self.piece.time_of(ticks << (self.piece.pre & 63));
+        (ticks.wrapping_sub(1) < self.reach && intended <= self.seen)
+            .then(|| Grant::new(intended, Stamp::new(self.seen)))
     }
 }
 
@@ -491,5 +508,54 @@ impl Run {
             Grant::new(self.piece.time_of(shifted), self.seen).wait_nanos()
         };
         (wait(slots), wait(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(time: i64, rate: &str) -> Line {
+        let scale = rate.parse::<crate::Rate>().unwrap().scale_at(1 << 32);
+        Line { time, position: 0, scale }
+    }
+
+    fn open(line: Line) -> State {
+        State::Open(Stretch {
+            line,
+            behind: line.position.wrapping_sub(1),
+            until: after(0, 1 << 40),
+        })
+    }
+
+    /// A thread that is halted between taking its snapshot and moving the horizon finds states that
+    /// have the same number in the horizon, and a horizon at the same slot.
+    #[test]
+    fn a_thread_that_slept_through_all_numbers_of_states_moves_nothing() {
+        let published = Published::new();
+        published.write(&open(line(0, "1G/s")), 0, 0);
+        let snapshot = published.snapshot().unwrap();
+        let slower = open(line(0, "1/s"));
+        for _ in 0..=TAG {
+            published.write(&slower, 0, 0);
+        }
+        assert_eq!(tag(published.version()), tag(snapshot.version));
+        published.report(&snapshot, after(0, 1), 1_000);
+        published.report(&snapshot, after(0, 1_000), 2_000);
+        assert!(!published.is_known_due(after(0, 1_001)));
+        let window = published.window().unwrap();
+        assert!((1..3_000).all(|slot| window.grant(after(0, slot)).is_none()));
+    }
+
+    /// Whatever the horizon says.
+    #[test]
+    fn no_slot_is_granted_before_its_intended_start() {
+        let published = Published::new();
+        published.write(&open(line(500, "1M/s")), 0, 500);
+        published.move_horizon(after(0, 100), published.version());
+        published.see(3_500);
+        let window = published.window().unwrap();
+        let granted = (0..200).filter(|&slot| window.grant(after(0, slot)).is_some());
+        assert_eq!(granted.collect::<Vec<_>>(), [1, 2, 3]);
     }
 }

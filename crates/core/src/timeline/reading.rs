@@ -15,11 +15,18 @@ const MOST_SLOTS: u64 = 2048;
 
 /// How many slots may be granted on a reading, if `used` slots were claimed in the `elapsed_ns`
 /// since the last one: as many as take less than [`YOUNG_NS`] at that pace, and at most twice as
-/// many as last time, because a pace measured on a few slots is not precise.
+/// many as last time, because a pace measured on a few slots is not precise. The slot that it is
+/// made for is one of them.
 pub(crate) fn allowance(used: u64, elapsed_ns: i64) -> u64 {
     let used = used.min(MOST_SLOTS);
     let at_this_pace = (used * YOUNG_NS).saturating_sub(1) / elapsed_ns.max(1).unsigned_abs();
     at_this_pace.min(2 * used).min(MOST_SLOTS)
+}
+
+/// How many slots more than the one that a reading was made for may be granted on it; none if no
+/// time has passed since the last one, because then it is the same.
+pub(crate) fn more(used: u64, elapsed_ns: i64) -> u64 {
+    if elapsed_ns > 0 { allowance(used, elapsed_ns).saturating_sub(1) } else { 0 }
 }
 
 #[cfg(test)]
@@ -43,6 +50,12 @@ mod tests {
         ] {
             assert_eq!(allowance(used, elapsed_ns), allowed, "{used} slots in {elapsed_ns} ns");
         }
+    }
+
+    #[test]
+    fn a_reading_serves_the_most_slots_with_its_own() {
+        assert_eq!((more(1 << 40, 1), more(1, 30), more(1, 9_999)), (MOST_SLOTS - 1, 1, 0));
+        assert_eq!(more(1 << 40, 0), 0, "the same reading once more");
     }
 
     proptest! {

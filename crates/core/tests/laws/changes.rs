@@ -431,7 +431,7 @@ fn what_starts_on_first_use_starts_with_a_claim_and_not_after_a_pause() {
     assert!(paused.is_paused());
 }
 
-/// The state that a reading of the clock belongs to is counted in 15 bits, which wrap.
+/// The state that a reading of the clock belongs to is counted in 16 bits, which wrap.
 #[test]
 fn after_seventy_thousand_changes_nothing_starts_early() {
     let clock = ManualClock::new();

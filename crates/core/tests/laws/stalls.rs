@@ -5,6 +5,7 @@
 
 use crate::common::{MICRO, MILLI, SECOND, at, rate, span, strictness};
 use nanopace::{Claim, Clock, Grant, Lane, ManualClock, Nanos, Pacer, PacerBuilder};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -299,6 +300,33 @@ impl Clock for CountingClock {
     fn now(&self) -> Nanos {
         self.1.fetch_add(1, Ordering::Relaxed);
         self.0.now()
+    }
+}
+
+/// Each reading is 1 ns later than the one before, however many starts come in between.
+#[derive(Debug, Default)]
+struct TickingClock(AtomicU64);
+
+impl Clock for TickingClock {
+    fn now(&self) -> Nanos {
+        at(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// The operation that the clock was read for is one of them.
+#[test]
+fn a_reading_serves_no_more_than_the_most() {
+    for by_lane in [false, true] {
+        let clock = Arc::new(TickingClock::default());
+        let pacer = Pacer::builder(rate("1G/s")).clock(clock.clone()).build();
+        clock.0.store(3_600 * SECOND, Ordering::Relaxed);
+        let mut lane = pacer.lane();
+        let mut served = HashMap::<Nanos, u64>::new();
+        for _ in 0..50_000 {
+            let grant = if by_lane { lane.acquire() } else { pacer.acquire() };
+            *served.entry(grant.expect("open").actual_start()).or_default() += 1;
+        }
+        assert_eq!(served.into_values().max(), Some(MOST), "by a lane: {by_lane}");
     }
 }
 
