@@ -187,8 +187,8 @@ fn a_deadline_out_of_reach_ends_the_sleep() {
 /// late it is.
 ///
 /// Threads: one that tries to acquire a slot that is due, and tells up to where others are; one
-/// that pauses and tries to acquire; then the schedule goes on. Edit: `window` reads what was there
-/// before the pause.
+/// that pauses and tries to acquire; then the schedule goes on. Edit: `write` forgets
+/// that the lock decides.
 #[test]
 fn nothing_starts_while_paused() {
     explore_less(1, "nothing_starts_while_paused", || {

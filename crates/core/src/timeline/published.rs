@@ -285,7 +285,8 @@ impl Published {
             // back. Model: `a_slot_that_comes_back_is_not_due`.
             let horizon = first_after(stretch.line.position) | tag(version);
             // Release: see *Orderings* above. A swap, because `advance`'s compare-and-swap then
-            // comes before it or fails after it. Model: `a_window_is_read_whole`.
+            // comes before it or fails after it. No model sees this, because a grant looks at the
+            // reading once more.
             self.hot.horizon.swap(horizon, Release);
         }
         // Release: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
