@@ -31,7 +31,7 @@ fn main() {
         "| {:>6} | {:>7} | {:>16} | {:>11} | {:>16} | {:>16} |",
         "store", "threads", "governor", "bare script", "strict", "leased"
     );
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let server = Server::start(engine).expect("a server");
         for threads in &wanted {
             measure(engine, &server, *threads);

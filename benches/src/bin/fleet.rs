@@ -73,7 +73,7 @@ fn main() -> Outcome<()> {
         return node(url, rate.parse()?, nodes.parse()?, frame_ms.parse()?);
     }
     println!("{}\n", Machine::here());
-    for engine in Engine::installed() {
+    for engine in Engine::ALL {
         let version = version(engine)?;
         println!("Store: {version}\n");
         println!(
