@@ -18,6 +18,7 @@ mod load;
 pub(crate) mod member;
 pub(crate) mod message;
 mod metrics;
+pub(crate) mod processor;
 #[cfg(feature = "otlp")]
 mod push;
 pub(crate) mod recording;

@@ -14,6 +14,7 @@
 //! other, each by a reading of its own, under the lock ([`guarded`]). That is also the way while
 //! the pacer is paused, and while slots that were given back wait to be handed out again.
 
+mod claimed;
 mod guarded;
 mod held;
 mod meter;
@@ -30,6 +31,7 @@ use crate::schedule::{Account, Schedule};
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicU64, Mutex, Relaxed};
 use crate::{Ended, Grant, Nanos, Refused, Shard};
+pub(crate) use claimed::Claimed;
 use crossbeam_utils::CachePadded;
 use guarded::Locked;
 use held::Held;
@@ -67,28 +69,6 @@ pub(crate) enum Fast {
     Claimed(Claimed),
     /// Nothing has been claimed: the lock has to decide.
     Ask,
-}
-
-/// A slot, or several in a row, that a caller has claimed and not started.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Claimed {
-    pub(crate) position: u64,
-    pub(crate) slots: u64,
-    /// Whether it stays this one, even if an earlier one comes back.
-    pub(crate) is_fixed: bool,
-    /// Whether it is among those that are known to be [`Held`].
-    pub(crate) is_entered: bool,
-}
-
-impl Claimed {
-    /// A single slot is exchanged for an earlier one that comes back; several in a row are not.
-    fn new(position: u64, slots: u64) -> Claimed {
-        Claimed { position, slots, is_fixed: slots > 1, is_entered: false }
-    }
-
-    pub(crate) fn end(&self) -> u64 {
-        after(self.position, self.slots)
-    }
 }
 
 /// What happens to a caller that wants to start.

@@ -1,6 +1,5 @@
 //! Load: threads that take slots from the pacer and send requests.
 
-pub(crate) mod processor;
 pub(crate) mod shared;
 pub(crate) mod span;
 pub(crate) mod threads;

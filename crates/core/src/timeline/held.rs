@@ -6,7 +6,7 @@
 //! known to the sleepers, and the way from a claim to the pause, or from the pause to the start, is
 //! too short to pay for it.
 
-use super::Claimed;
+use super::claimed::Claimed;
 use crate::position::{REACH, last_up_to, ticks_between};
 use crate::sync::Mutex;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! What the threads of a run share.
 
-use super::processor::LoadThreads;
 use super::span::RunSpan;
 use crate::run::client::plan::Plan;
+use crate::run::processor::LoadThreads;
 use crate::run::recording::recorder::Recorder;
 use nanopace::Pacer;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! The load threads: a runtime of its own for each, and no work that moves between them.
 
-use super::processor::ProcessorTime;
 use super::shared::RunShared;
 use super::worker::Worker;
 use crate::run::client::session::Session;
 use crate::run::message::Message;
+use crate::run::processor::ProcessorTime;
 use crate::run::recording::attention::BEAT;
 use anyhow::Context;
 use core_affinity::CoreId;

@@ -13,7 +13,7 @@
 //! Between two beats a thread that wakes may have had to wait for the processor. The system counts
 //! how long that took in all, which is shared out among the times that it woke.
 
-use crate::run::load::processor::ProcessorTime;
+use crate::run::processor::ProcessorTime;
 use nanopace::Nanos;
 use std::time::Duration;
 

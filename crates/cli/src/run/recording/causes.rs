@@ -4,7 +4,7 @@
 use super::recorder::{Flight, Recorder};
 use super::stats::OperationStats;
 use crate::run::client::session::Answer;
-use crate::run::load::processor::ProcessorTime;
+use crate::run::processor::ProcessorTime;
 use crate::run::recording::attention::BEAT;
 use crate::run::reporting::verdict::Verdict::{
     BothBehind, GeneratorBehind, OnSchedule, TargetBehind,

@@ -7,7 +7,7 @@ use super::outcome::{Ending, Outcome};
 use super::stats::OperationStats;
 use crate::run::client::connection::SetUp;
 use crate::run::client::session::Answer;
-use crate::run::load::processor::ProcessorTime;
+use crate::run::processor::ProcessorTime;
 use nanopace::{Nanos, Pacer, Strictness};
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -5,7 +5,7 @@ use super::summary::{Summary, Title};
 use super::verdict::Verdict;
 use crate::gaps::Quality;
 use crate::run::client::failure::Failure;
-use crate::run::load::processor::ProcessorTime;
+use crate::run::processor::ProcessorTime;
 use crate::run::recording::outcome::{Due, Ending, Outcome};
 use crate::run::recording::over_time::{Backlog, Brief, Interval, OverTime};
 use crate::run::recording::stats::OperationStats;
