@@ -46,6 +46,8 @@ use std::io::{self, ErrorKind, Write};
 use std::mem;
 use std::panic;
 use std::process::ExitCode;
+#[cfg(unix)]
+use std::sync::Arc;
 use std::thread;
 
 const FAILED: u8 = 1;
@@ -69,11 +71,19 @@ const STACK: usize = 8 << 20;
 /// As the program does.
 #[must_use]
 pub fn main() -> ExitCode {
+    outlive_long_files();
     let program = thread::Builder::new().name("main".to_owned()).stack_size(STACK).spawn(perform);
     match program {
         Ok(program) => program.join().unwrap_or_else(|payload| panic::resume_unwind(payload)),
         Err(error) => failure(FAILED, &anyhow::Error::from(error).context("cannot start")),
     }
+}
+
+/// Lets a file that may not get longer (`ulimit -f`) be an error of writing it: without a handler, its
+/// signal ends the process.
+fn outlive_long_files() {
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
 fn perform() -> ExitCode {
