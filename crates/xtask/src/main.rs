@@ -41,8 +41,12 @@ fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let steps = match words[..] {
-        ["test", "--without-services", ref names @ ..] => vec![tests(false, names)],
-        ["test", ref names @ ..] => vec![needed(&services::OF_TESTS, WAY_OUT), tests(true, names)],
+        ["test", "--without-services", ref names @ ..] if are_names(names) => {
+            vec![tests(false, names)]
+        }
+        ["test", ref names @ ..] if are_names(names) => {
+            vec![needed(&services::OF_TESTS, WAY_OUT), tests(true, names)]
+        }
         ["stress"] => stress("60"),
         ["stress", rounds] if rounds.parse::<u32>().is_ok() => stress(rounds),
         ["loom"] => loom("2"),
@@ -61,6 +65,11 @@ fn main() -> ExitCode {
         }
     };
     if run_all(steps) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Whether there are no options among the words: the test programs would obey them, and `--help` passes.
+fn are_names(words: &[&str]) -> bool {
+    !words.iter().any(|word| word.starts_with('-'))
 }
 
 /// What the steps behind it need.
