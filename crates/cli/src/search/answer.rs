@@ -51,7 +51,12 @@ impl Answer<'_> {
         let Some(failure) = self.results.failure else { return self.conclusion() };
         let failing = format!("The target fails even a single request: {failure}.");
         match self.results.conclusion {
-            Conclusion::Unfinished { kept: None, missed: None } => failing,
+            // Whether the rate or the target's end broke it is not known.
+            Conclusion::Unfinished { kept: None, .. } => failing,
+            // Higher rates were tried, if only to find a target that fails.
+            Conclusion::Unfinished { kept: Some(kept), missed: None } => {
+                format!("{failing} So far {} kept {}.", rate(kept), self.promise.text())
+            }
             _ => format!("{failing} {}", self.conclusion()),
         }
     }

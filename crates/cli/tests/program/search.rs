@@ -149,6 +149,8 @@ fn assert_failing(options: &[&str], told: &str) -> Value {
     assert_eq!((&results["failure"], output.status.code()), (&told.into(), Some(3)), "{results}");
     let answer = results["answer"].as_str().unwrap();
     assert!(answer.starts_with(&format!("The target fails even a single request: {told}.")));
+    // It has tried higher or lower rates, whatever came of them.
+    assert!(!answer.contains("was tried"), "{answer}");
     // Only the last step was lost on it.
     let steps = results["steps"].as_array().unwrap();
     let (last, others) = steps.split_last().unwrap();
