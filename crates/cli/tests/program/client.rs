@@ -121,6 +121,16 @@ fn method_headers_and_body_are_sent_as_given() {
 }
 
 #[test]
+fn over_http2_a_header_host_must_be_one() {
+    for host in ["a b", "", "a/b"] {
+        let output = nanopace(&["--http2", "--requests=1", "-H", &format!("Host: {host}")]);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{host}: {error}");
+        assert!(error.contains("is no host"), "{host}: {error}");
+    }
+}
+
+#[test]
 fn connections_are_kept_or_not() {
     // 12 requests and the probe; a connection may be open that was not needed.
     for (option, connections) in [("--connections=2", 1..=3), ("--disable-keepalive", 13..=30)] {

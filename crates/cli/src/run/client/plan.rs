@@ -2,7 +2,7 @@
 
 use super::args::{ClientArgs, Header};
 use super::endpoint::Endpoint;
-use super::requests::{Common, Requests};
+use super::requests::{Common, Requests, authority};
 use super::targets::{self, TargetSpec};
 use super::tls::{self, Trust};
 use anyhow::Context;
@@ -77,6 +77,13 @@ impl Draft<'_> {
             self.url = target.url.to_string();
         }
         let endpoint = self.endpoint_of(&target.url)?;
+        if self.args.http2 {
+            let own = target.headers.iter().filter(|(name, _)| name == HOST).map(|(_, host)| host);
+            for host in self.common[endpoint].given.get_all(HOST).iter().chain(own) {
+                authority(host)
+                    .with_context(|| format!("{host:?} in the header Host is no host"))?;
+            }
+        }
         self.requests.add(target, endpoint).map_err(anyhow::Error::msg)
     }
 

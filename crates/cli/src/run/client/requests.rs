@@ -4,8 +4,8 @@
 use super::targets::TargetSpec;
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use hyper::http::uri::PathAndQuery;
+use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::uri::{Authority, InvalidUri, PathAndQuery};
 use hyper::{Method, Request, Uri, Version};
 use std::collections::HashMap;
 
@@ -107,9 +107,10 @@ impl Requests {
         let path = PathAndQuery::try_from(line()).expect(CHECKED);
         let mut request = Request::new(Full::new(self.bodies[entry.body as usize].clone()));
         *request.method_mut() = method;
-        *request.uri_mut() = common.uri(path);
+        let mut headers = common.headers(own_headers(lines));
+        *request.uri_mut() = common.uri(path, &mut headers);
         *request.version_mut() = common.version;
-        *request.headers_mut() = common.headers(own_headers(lines));
+        *request.headers_mut() = headers;
         request
     }
 }
@@ -124,10 +125,15 @@ fn own_headers<'a>(mut lines: impl Iterator<Item = &'a [u8]>) -> HeaderMap {
 }
 
 impl Common {
-    fn uri(&self, path: PathAndQuery) -> Uri {
+    /// Where the whole URL is sent, it has the host that is given, and there is no header Host beside it.
+    fn uri(&self, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
         let Some(whole) = &self.whole else { return Uri::from(path) };
         let mut parts = whole.clone().into_parts();
         parts.path_and_query = Some(path);
+        if let Some(host) = headers.get_all(HOST).iter().next_back() {
+            parts.authority = Some(authority(host).expect(CHECKED));
+            headers.remove(HOST);
+        }
         Uri::from_parts(parts).expect(CHECKED)
     }
 
@@ -145,10 +151,15 @@ impl Common {
     }
 }
 
+/// The host that a header Host names.
+pub(crate) fn authority(host: &HeaderValue) -> Result<Authority, InvalidUri> {
+    Authority::try_from(host.as_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyper::header::{HOST, USER_AGENT};
+    use hyper::header::USER_AGENT;
 
     fn target(url: &str, headers: &[(&'static str, &'static str)], body: &Bytes) -> TargetSpec {
         let header = |(name, value): &(&'static str, &'static str)| {
@@ -167,7 +178,10 @@ mod tests {
         Common {
             whole: is_whole.then(|| "https://h:1/first".parse().unwrap()),
             version: Version::HTTP_11,
-            usual: [pair(HOST, "h:1"), pair(USER_AGENT, "us")].into_iter().collect(),
+            usual: [pair(USER_AGENT, "us")]
+                .into_iter()
+                .chain((!is_whole).then(|| pair(HOST, "h:1")))
+                .collect(),
             given: [pair(HeaderName::from_static("x"), "for all")].into_iter().collect(),
         }
     }
@@ -182,7 +196,7 @@ mod tests {
         let requests = requests.complete();
         assert_eq!((requests.count(), requests.server(0), requests.server(1)), (2, 0, 1));
         for (is_whole, first, second) in
-            [(false, "/a?b=c", "/"), (true, "https://h:1/a?b=c", "https://h:1/")]
+            [(false, "/a?b=c", "/"), (true, "https://h:1/a?b=c", "https://other/")]
         {
             let common = common(is_whole);
             let [one, two] = [0, 1].map(|index| requests.get(index, &common));
@@ -193,13 +207,12 @@ mod tests {
                 values.map(|value| value.to_str().unwrap().to_owned()).collect()
             };
             assert_eq!(
-                (all(&one, "host"), all(&one, "x")),
-                (vec!["h:1".into()], vec!["for all".into()])
+                (all(&one, "x"), all(&two, "user-agent")),
+                (["for all".into()].into(), ["us".into()].into())
             );
-            assert_eq!(
-                (all(&two, "host"), all(&two, "user-agent")),
-                (vec!["other".into()], vec!["us".into()])
-            );
+            // The whole URL has the host already.
+            let host = |name: &str| if is_whole { vec![] } else { vec![name.to_owned()] };
+            assert_eq!((all(&one, "host"), all(&two, "host")), (host("h:1"), host("other")));
             assert_eq!(
                 (all(&two, "x"), all(&two, "y")),
                 (vec!["for all".into(), "1".into(), String::new()], vec!["a: b".into()])
