@@ -121,6 +121,21 @@ fn method_headers_and_body_are_sent_as_given() {
 }
 
 #[test]
+fn no_body_has_a_length_where_one_is_usual() {
+    for (method, length) in
+        [("POST", Some("0")), ("PUT", Some("0")), ("PATCH", Some("0")), ("GET", None)]
+    {
+        let (address, requests) = server();
+        results(&["--url", &format!("http://{address}/"), "-X", method]);
+        for (_, text) in requests.try_iter() {
+            let text = text.to_lowercase();
+            let told = text.lines().find_map(|line| line.strip_prefix("content-length: "));
+            assert_eq!(told, length, "{text}");
+        }
+    }
+}
+
+#[test]
 fn over_http2_a_header_host_must_be_one() {
     for host in ["a b", "", "a/b"] {
         let output = nanopace(&["--http2", "--requests=1", "-H", &format!("Host: {host}")]);

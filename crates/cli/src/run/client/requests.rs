@@ -4,7 +4,7 @@
 use super::targets::TargetSpec;
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::uri::{Authority, InvalidUri, PathAndQuery};
 use hyper::{Method, Request, Uri, Version};
 use std::collections::HashMap;
@@ -105,9 +105,14 @@ impl Requests {
         let mut line = || lines.next().expect(CHECKED);
         let method = Method::from_bytes(line()).expect(CHECKED);
         let path = PathAndQuery::try_from(line()).expect(CHECKED);
-        let mut request = Request::new(Full::new(self.bodies[entry.body as usize].clone()));
-        *request.method_mut() = method;
+        let body = self.bodies[entry.body as usize].clone();
         let mut headers = common.headers(own_headers(lines));
+        // Otherwise only a body has a length, and some servers insist on it.
+        if body.is_empty() && [Method::POST, Method::PUT, Method::PATCH].contains(&method) {
+            headers.entry(CONTENT_LENGTH).or_insert(HeaderValue::from_static("0"));
+        }
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
         *request.uri_mut() = common.uri(path, &mut headers);
         *request.version_mut() = common.version;
         *request.headers_mut() = headers;
