@@ -72,6 +72,8 @@ async fn converse(
         let (desk, seat) = (Arc::clone(&desk), seat.clone());
         async move {
             seat.heard();
+            // A client that sends many requests at once has one answered, and then the others have theirs.
+            yield_now().await;
             let asked = desk.hear(request).await;
             Ok::<_, Infallible>(seat.wait_for(desk.answer(asked)).await)
         }
@@ -85,4 +87,44 @@ async fn converse(
     }
     connection.as_mut().graceful_shutdown();
     let _ = timeout(PATIENCE, connection).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::guard::Guard;
+    use super::*;
+    use std::sync::mpsc;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    const REQUEST: &str = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+    /// A client that has sent this, and whom nobody has answered yet.
+    async fn client(listener: &TcpListener, sent: &str) -> (TcpStream, TcpStream) {
+        let mut stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        (stream, listener.accept().await.unwrap().0)
+    }
+
+    /// 128 clients that asked for the metrics again and again, and read none, kept all others out.
+    #[tokio::test]
+    async fn who_asks_much_at_once_waits_for_the_others() {
+        const MANY: usize = 300;
+        let (_snapshots, seen) = watch::channel(None);
+        let guard = Guard { token: None };
+        let desk = Arc::new(Desk::new("url", "here".to_owned(), guard, seen, mpsc::channel().0));
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let (mut greedy, first) = client(&listener, &REQUEST.repeat(MANY)).await;
+        let (mut modest, second) = client(&listener, REQUEST).await;
+        let (_over, is_over) = watch::channel(false);
+        let mut seats = Seats::default();
+        for stream in [first, second] {
+            seats.give(|seat| converse(stream, Arc::clone(&desk), is_over.clone(), seat)).await;
+        }
+        let mut answer = [0; 1000];
+        assert!(modest.read(&mut answer).await.unwrap() > 0);
+        let mut answers = vec![0; 1 << 20];
+        let length = greedy.read(&mut answers).await.unwrap();
+        let count = String::from_utf8_lossy(&answers[..length]).matches("HTTP/1.1").count();
+        assert!(count < MANY / 10, "{count}");
+    }
 }
