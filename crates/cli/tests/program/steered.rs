@@ -112,8 +112,8 @@ impl Steered {
     pub(crate) fn end(mut self) -> (Value, String) {
         let output: Output = self.child.take().unwrap().wait_with_output().unwrap();
         let stderr = self.stderr.take().unwrap().join().unwrap();
-        // 3: more requests failed than a run may have.
-        assert!(matches!(output.status.code(), Some(0 | 3)), "{stderr}");
+        // 3: more requests failed than a run may have. 4: slots were overdue when it was ended.
+        assert!(matches!(output.status.code(), Some(0 | 3 | 4)), "{stderr}");
         (serde_json::from_slice(&output.stdout).unwrap(), stderr)
     }
 }
