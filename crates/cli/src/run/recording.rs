@@ -1,6 +1,7 @@
 //! Recording: what is written down about each operation, and how it is collected from all workers.
 
 pub(crate) mod attention;
+mod burst;
 #[cfg(test)]
 mod causes;
 pub(crate) mod collector;

@@ -37,10 +37,13 @@ impl Drop for Target {
     }
 }
 
-/// The results of a run whose generator or target is stopped, whoever `choose` names.
-fn results(choose: impl Fn(&Child, &Child) -> u32) -> Value {
+/// The results of a run of this strictness whose generator or target is stopped, whoever `choose` names.
+fn results(strictness: f64, choose: impl Fn(&Child, &Child) -> u32) -> Value {
     let target = Target::start();
-    let line = format!("run --url {} --rate {RATE} --duration 4s -c 32 --json -", target.url);
+    let Target { url, .. } = &target;
+    let line = format!(
+        "run --url {url} --rate {RATE} --duration 4s -c 32 --strictness {strictness} --json -"
+    );
     let (generator, mut progress) = at_work(&line);
     let stopped = choose(&generator, &target.process);
     signal(stopped, "-STOP");
@@ -79,8 +82,8 @@ fn the_verdict_names_the_process_that_was_stopped() {
                     }
                 });
             }
-            let own = scope.spawn(|| results(|generator, _| generator.id()));
-            let other = scope.spawn(|| results(|_, target| target.id()));
+            let own = scope.spawn(|| results(0.0, |generator, _| generator.id()));
+            let other = scope.spawn(|| results(0.0, |_, target| target.id()));
             let both = [own, other].map(thread::ScopedJoinHandle::join);
             is_over.store(true, Ordering::Relaxed);
             both.map(Result::unwrap)
@@ -88,4 +91,10 @@ fn the_verdict_names_the_process_that_was_stopped() {
         assert_blames("generator", &own, busy_loops);
         assert_blames("target", &other, busy_loops);
     }
+}
+
+#[test]
+fn a_burst_ratio_makes_up_for_nobodys_stop() {
+    assert_blames("generator", &results(1.1, |generator, _| generator.id()), 0);
+    assert_blames("target", &results(1.1, |_, target| target.id()), 0);
 }

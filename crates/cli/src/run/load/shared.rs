@@ -29,9 +29,8 @@ impl RunShared {
     /// What threads paced by `pacer` share: as many as there are numbers of `connections`. The
     /// schedule has not started yet.
     pub(crate) fn new(pacer: Pacer, plan: Arc<Plan>, connections: &[usize]) -> RunShared {
-        let recorder = |connections: &usize| Arc::new(Recorder::new(&pacer, *connections));
         RunShared {
-            recorders: connections.iter().map(recorder).collect(),
+            recorders: Recorder::all(&pacer, connections),
             plan,
             span: SetOnce::new(),
             give_up: watch::Sender::new(false),

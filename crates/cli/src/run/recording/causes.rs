@@ -180,12 +180,13 @@ fn stats(cause: Cause) -> OperationStats {
     let clock = ManualClock::new();
     let rate = Rate::per_second(cause.per_second).unwrap();
     let pacer = Pacer::builder(rate).clock(clock.clone()).build();
-    let recorder = Recorder::new(&pacer, cause.connections);
+    let recorders = Recorder::all(&pacer, &[cause.connections]);
+    let recorder = &recorders[0];
     let mut thread = Thread {
         cause,
         clock,
         pacer,
-        recorder: &recorder,
+        recorder,
         processor: ProcessorTime::default(),
         in_flight: Vec::new(),
         next_slot: 0,

@@ -142,8 +142,8 @@ mod tests {
         AskedLoad::constant(Nanos::ZERO, Rate::per_second(RATE).unwrap())
     }
 
-    fn recorders(pacer: &Pacer) -> [Arc<Recorder>; 2] {
-        [1, 2].map(|connections| Arc::new(Recorder::new(pacer, connections)))
+    fn recorders(pacer: &Pacer) -> Vec<Arc<Recorder>> {
+        Recorder::all(pacer, &[1, 2])
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
         let clock = ManualClock::new();
         let rate = Rate::per_second(100).unwrap();
         let pacer = Pacer::builder(rate).clock(clock.clone()).build();
-        let recorders = [Arc::new(Recorder::new(&pacer, 1))];
+        let recorders = Recorder::all(&pacer, &[1]);
         let mut collector = Collector::new(&pacer, &recorders);
         let (mut over_time, asked) = (OverTime::new(), AskedLoad::constant(Nanos::ZERO, rate));
         let at = |ms| Nanos::ZERO + Duration::from_millis(ms);

@@ -6,16 +6,19 @@
 //! given the same slots and the same service times. What a slot waits until an ideal connection is
 //! free is the target's doing, and the rest is the generator's.
 //!
-//! Under a burst ratio the schedule itself holds slots back, to make up for lost time slowly. So what
-//! a slot waits although a connection is free for it is counted apart.
+//! Under a burst ratio the schedule itself holds slots back, to make up for lost time slowly. What a slot
+//! of such a generator would wait for that is counted apart: see [`burst`](super::burst). It is late because
+//! the target was.
 //!
 //! The ideal connections follow the recursion of Kiefer and Wolfowitz for queues with several
 //! servers (*On the theory of queues with many servers*, 1955): a slot takes the connection that is
 //! free first, and keeps it for its service time.
 
+use super::burst::BurstLine;
 use nanopace::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Seconds of lateness, summed over slots.
@@ -25,7 +28,7 @@ pub(crate) struct Lateness {
     pub(crate) target: f64,
     /// Spent by this program and its machine.
     pub(crate) generator: f64,
-    /// Held back by a burst ratio, which spreads what was late before.
+    /// Held back by a burst ratio, which spreads what the target made late before.
     pub(crate) held: f64,
 }
 
@@ -52,17 +55,17 @@ impl Lateness {
 
     /// Of `seconds` that no slot has, the same parts as of this lateness.
     pub(crate) fn parts_of(&self, seconds: f64) -> Lateness {
-        let caused = self.target + self.generator;
-        let generator = if caused > 0.0 { seconds * self.generator / caused } else { 0.0 };
+        let total = self.total();
+        let generator = if total > 0.0 { seconds * self.generator / total } else { 0.0 };
         // Rounding may make it more than all.
         let generator = generator.min(seconds);
         Lateness { target: seconds - generator, generator, held: 0.0 }
     }
 
-    /// The target's share of what the two have caused, if there is any.
+    /// The target's share, if there is any lateness. What is held back is late because of it.
     pub(crate) fn target_share(&self) -> Option<f64> {
-        let caused = self.target + self.generator;
-        (caused > 0.0).then(|| self.target / caused)
+        let total = self.total();
+        (total > 0.0).then(|| (self.target + self.held) / total)
     }
 }
 
@@ -71,8 +74,8 @@ impl Lateness {
 pub(crate) struct IdealConnections {
     /// When those became free that are not in use.
     free_since: BinaryHeap<Reverse<Nanos>>,
-    /// Whether the schedule may hold slots back that are late.
-    has_burst_ratio: bool,
+    /// What holds slots back that are late, if anything does.
+    burst: Option<Arc<BurstLine>>,
     /// How much later than by the ideal generator the last slot was started.
     behind: Duration,
 }
@@ -90,16 +93,17 @@ pub(crate) struct Start {
 
 impl IdealConnections {
     /// `connections`, all free.
-    pub(crate) fn new(connections: usize, has_burst_ratio: bool) -> IdealConnections {
+    pub(crate) fn new(connections: usize, burst: Option<Arc<BurstLine>>) -> IdealConnections {
         let free_since = vec![Reverse(Nanos::ZERO); connections].into();
-        IdealConnections { free_since, has_burst_ratio, behind: Duration::ZERO }
+        IdealConnections { free_since, burst, behind: Duration::ZERO }
     }
 
     /// A slot with this intended start starts now.
     pub(crate) fn start(&mut self, intended: Nanos, now: Nanos) -> Start {
         let free = self.free_since.pop().map_or(now, |Reverse(since)| since);
         let free = intended.max(free).min(now);
-        let held = if self.has_burst_ratio { now - free } else { Duration::ZERO };
+        let held =
+            self.burst.as_ref().map_or(Duration::ZERO, |line| line.start(intended, free, now));
         let start = Start { actual: now, free, held };
         self.behind = start.by_generator();
         start
@@ -121,7 +125,8 @@ impl IdealConnections {
             return Lateness { target: all - generator, generator, held: 0.0 };
         };
         let free = intended.max(*since).min(now);
-        let held = if self.has_burst_ratio { now - free } else { Duration::ZERO };
+        let held =
+            self.burst.as_ref().map_or(Duration::ZERO, |line| line.held(intended, free, now));
         Start { actual: now, free, held }.lateness(intended)
     }
 }
@@ -144,6 +149,7 @@ impl Start {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nanopace::Strictness;
     use proptest::prelude::*;
 
     fn at(ms: u64) -> Nanos {
@@ -157,7 +163,7 @@ mod tests {
     /// Runs slots, given as (intended start, actual start, service time) in ms, over connections,
     /// each until its end before the next that needs it. Returns the sums in ms, rounded.
     fn sums(connections: usize, slots: &[(u64, u64, u64)]) -> (u64, u64) {
-        let mut ideal = IdealConnections::new(connections, false);
+        let mut ideal = IdealConnections::new(connections, None);
         let mut in_use: Vec<(u64, Start, u64)> = Vec::new();
         let mut lateness = Lateness::default();
         for &(intended, actual, service) in slots {
@@ -203,20 +209,40 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_ratio_holds_slots_back_for_nobody() {
-        let mut ideal = IdealConnections::new(1, true);
-        let start = ideal.start(at(0), at(0));
-        ideal.end(start, ms(30));
-        // Due at 10; a connection is free at 30, and gets the slot at 50.
-        let lateness = ideal.start(at(10), at(50)).lateness(at(10));
-        let ms = |seconds: f64| (seconds * 1e3).round();
-        let parts = [lateness.target, lateness.generator, lateness.held].map(ms);
-        assert_eq!(parts.map(f64::to_bits), [20.0, 0.0, 20.0].map(f64::to_bits));
+    fn a_burst_ratio_holds_back_what_the_target_made_late() {
+        let line = BurstLine::new(Strictness::new(2.0).unwrap()).map(Arc::new);
+        let mut ideal = IdealConnections::new(2, line);
+        let starts = [(0, 0), (0, 0)].map(|(due, now)| ideal.start(at(due), at(now)));
+        for start in starts {
+            ideal.end(start, ms(30));
+        }
+        let round = |seconds: f64| (seconds * 1e3).round();
+        // Connections are free at 30. What is due at 20 may start at 35, and starts at 50.
+        for (due, now, expected) in [(10, 30, [20.0, 0.0, 0.0]), (20, 50, [10.0, 15.0, 5.0])] {
+            for lateness in [
+                ideal.unstarted(at(due), at(now), at(now)),
+                ideal.start(at(due), at(now)).lateness(at(due)),
+            ] {
+                let parts = [lateness.target, lateness.generator, lateness.held].map(round);
+                assert_eq!(parts.map(f64::to_bits), expected.map(f64::to_bits), "{due}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_generator_that_was_stopped_is_not_held_back_by_a_burst_ratio() {
+        let line = BurstLine::new(Strictness::new(1.1).unwrap()).map(Arc::new);
+        let mut ideal = IdealConnections::new(10, line);
+        for due in (0..100).step_by(10) {
+            let lateness = ideal.start(at(due), at(100 + due * 10 / 11)).lateness(at(due));
+            assert_eq!((lateness.target + lateness.held).to_bits(), 0.0_f64.to_bits(), "{due}");
+            assert!(lateness.generator > 0.09, "{due}: {lateness:?}");
+        }
     }
 
     #[test]
     fn what_never_started_waits_for_whoever_was_missing() {
-        let mut ideal = IdealConnections::new(1, false);
+        let mut ideal = IdealConnections::new(1, None);
         let waiting = Lateness { generator: 0.09, ..Lateness::default() };
         assert_eq!(ideal.unstarted(at(10), at(100), at(100)), waiting);
         let start = ideal.start(at(0), at(0));
@@ -234,11 +260,12 @@ mod tests {
 
     #[test]
     fn further_lateness_is_split_as_before() {
-        let lateness = Lateness { target: 1.0, generator: 3.0, held: 5.0 };
-        let parts = Lateness { target: 2.0, generator: 6.0, held: 0.0 };
+        let lateness = Lateness { target: 1.0, generator: 3.0, held: 2.0 };
+        let parts = Lateness { target: 4.0, generator: 4.0, held: 0.0 };
         assert_eq!(lateness.parts_of(8.0), parts);
-        assert_eq!(lateness.target_share(), Some(0.25));
-        assert_eq!(Lateness { held: 1.0, ..Lateness::default() }.target_share(), None);
+        assert_eq!(lateness.target_share(), Some(0.5));
+        assert_eq!(Lateness { held: 1.0, ..Lateness::default() }.target_share(), Some(1.0));
+        assert_eq!(Lateness::default().target_share(), None);
     }
 
     proptest! {

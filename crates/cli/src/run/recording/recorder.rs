@@ -1,6 +1,7 @@
 //! What a load thread records during the run.
 
 use super::attention::{Attention, Sent};
+use super::burst::BurstLine;
 use super::lateness::{IdealConnections, Lateness, Start};
 use super::operation::Operation;
 use super::outcome::{Ending, Outcome};
@@ -8,9 +9,9 @@ use super::stats::OperationStats;
 use crate::run::client::connection::SetUp;
 use crate::run::client::session::Answer;
 use crate::run::processor::ProcessorTime;
-use nanopace::{Nanos, Pacer, Strictness};
+use nanopace::{Nanos, Pacer};
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The record of one thread. Only the collector looks at it too, once in a while.
@@ -30,14 +31,20 @@ struct Record {
 }
 
 impl Recorder {
-    /// An empty record of a thread with so many connections, with times by the clock of `pacer`.
-    pub(crate) fn new(pacer: &Pacer, connections: usize) -> Recorder {
-        let has_burst_ratio = pacer.strictness().get() > Strictness::STRICT.get();
+    /// An empty record for each thread, which have so many connections, with times by the clock of `pacer`.
+    pub(crate) fn all(pacer: &Pacer, connections: &[usize]) -> Vec<Arc<Recorder>> {
+        let burst = BurstLine::new(pacer.strictness()).map(Arc::new);
+        let connections = connections.iter();
+        let ideal = connections.map(|&count| IdealConnections::new(count, burst.clone()));
+        ideal.map(|connections| Arc::new(Recorder::new(pacer, connections))).collect()
+    }
+
+    fn new(pacer: &Pacer, connections: IdealConnections) -> Recorder {
         let record = Record {
             stats: OperationStats::new(),
             starts: Vec::new(),
             outcomes: Vec::new(),
-            connections: IdealConnections::new(connections, has_burst_ratio),
+            connections,
             attention: Attention::new(pacer.now()),
         };
         Recorder { clock: pacer.clone(), record: Mutex::new(record) }

@@ -6,7 +6,7 @@
 //! or at most a tenth of the 99th percentile of the service time.
 //!
 //! Otherwise whoever caused two thirds of the lateness was behind: the **target**, as far as slots
-//! waited for a free connection, and else the **generator**: see
+//! waited for a free connection or were held back afterwards, and else the **generator**: see
 //! [`lateness`](crate::run::recording::lateness). If neither did, **both** were.
 //!
 //! If more than 1 % of the requests failed, the **target is failing**, whatever the load was: the
@@ -156,7 +156,7 @@ mod tests {
                 ratio,
                 wait_p99: Duration::from_millis(wait_p99),
                 service_p99: Duration::from_millis(service_p99),
-                lateness: Lateness { target, generator, held: 100.0 },
+                lateness: Lateness { target, generator, held: 0.0 },
                 failed,
             };
             assert_eq!(Verdict::new(&evidence), verdict, "{evidence:?}");
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn where_both_were_behind_the_shares_are_told() {
-        let lateness = Lateness { target: 3.0, generator: 2.0, held: 100.0 };
+        let lateness = Lateness { target: 1.0, generator: 2.0, held: 2.0 };
         let sentence = BothBehind.sentence(&lateness);
         let told = "the target and the generator could not keep up: 60.0 % of the lateness is the target's, \
                     40.0 % the generator's.";
