@@ -59,9 +59,10 @@ impl<'run> Sample<'run> {
         let rank = (quantile * float(self.times.len())).ceil().max(1.0);
         let mut measured = self.times.clone();
         measured.subtract(bounds).expect("lower bounds are among the times");
-        // The middle of the rank: its end might be rounded to the next one.
-        let part = (rank - 0.5) / float(measured.len());
-        (part < 1.0).then(|| measured.value_at_quantile(part))
+        // The middle of the rank: its end might be rounded to the next one. Of a time that stands for
+        // several, 0 is the share of the least.
+        let part = if quantile > 0.0 { (rank - 0.5) / float(measured.len()) } else { 0.0 };
+        (rank <= float(measured.len())).then(|| measured.value_at_quantile(part))
     }
 
     /// The time at this share in words, with `sign` before it if it is a lower bound; none if there is

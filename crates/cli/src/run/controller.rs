@@ -18,7 +18,7 @@ use super::recording::logs::Logs;
 use super::recording::outcome::Due;
 use super::recording::over_time::{Backlog, Brief, Interval, OverTime};
 use super::recording::tally::Tally;
-use super::reporting::summary::{RunResults, Summary, Title};
+use super::reporting::summary::{Ending, RunResults, Summary, Title};
 use super::reporting::verdict::HICCUP;
 use super::snapshot::{Phase, RECENT, Recent, Snapshot};
 use nanopace::{Ledger, Nanos, Pacer, Rate, Shape, Strictness};
@@ -70,7 +70,7 @@ pub(crate) struct Controller<'run> {
     warm: Collected,
     /// The ledger at the end of the schedule.
     ended: Option<Ledger>,
-    /// Whether somebody ended it before its time, and how many slots were overdue then.
+    /// Whether somebody ended it before its time, and how many slots were overdue at its end.
     is_cut_short: bool,
     overdue: u64,
     policy: Policy,
@@ -274,8 +274,7 @@ impl<'run> Controller<'run> {
             recorder.unstarted(&left, run_end.at);
         }
         let is_overdue = |(intended, _): &&(Nanos, u64)| run_end.at - *intended > HICCUP;
-        let overdue = left.iter().filter(is_overdue).filter(|_| self.is_cut_short);
-        self.overdue = overdue.map(|(_, slots)| slots).sum();
+        self.overdue = left.iter().filter(is_overdue).map(|(_, slots)| slots).sum();
         self.pacer.close();
         run_end
     }
@@ -333,7 +332,10 @@ impl<'run> Controller<'run> {
             over_time: self.over_time,
             stats: self.collector.total(),
             gaps: self.collector.gap_quality(),
-            overdue: self.member.is_none().then_some(self.overdue),
+            ending: self
+                .member
+                .is_none()
+                .then_some(Ending { is_cut_short: self.is_cut_short, overdue: self.overdue }),
             processor: processor::sum(processor::since(&self.last.processor, &self.warm.processor)),
             endpoints: &self.shared.plan.endpoints,
         });

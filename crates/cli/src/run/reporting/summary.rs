@@ -85,13 +85,21 @@ pub(crate) struct RunResults<'run> {
     pub(crate) stats: &'run OperationStats,
     /// How even the starts were, if there were enough.
     pub(crate) gaps: Option<Quality>,
-    /// How many slots were overdue when somebody ended the run before its time. None for the node of a
-    /// fleet, whose slots go to others.
-    pub(crate) overdue: Option<u64>,
+    /// How the schedule ended. None for the node of a fleet, whose slots go to others.
+    pub(crate) ending: Option<Ending>,
     /// What the load threads had of the processor.
     pub(crate) processor: Option<ProcessorTime>,
     /// The servers.
     pub(crate) endpoints: &'run [Endpoint],
+}
+
+/// How a schedule ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ending {
+    /// Whether somebody ended it before its time.
+    pub(crate) is_cut_short: bool,
+    /// Slots that had been due for more than a hiccup, and had not started.
+    pub(crate) overdue: u64,
 }
 
 impl Summary {
@@ -120,7 +128,7 @@ impl Summary {
             resolved_in: results.endpoints.iter().map(|endpoint| endpoint.resolved_in).sum(),
             verdict: Verdict::new(&evidence),
             warnings: scarcity.into_iter().collect(),
-            incomplete: incompleteness(results.overdue, stats),
+            incomplete: incompleteness(results.ending, required, stats),
             missed: Vec::new(),
         }
     }
@@ -173,15 +181,17 @@ fn ratio(started: f64, required: f64) -> f64 {
     share(started, required, 1.0).min(1.0)
 }
 
-/// Says so if a run was ended with slots `overdue`, or if half of its slots never started.
-fn incompleteness(overdue: Option<u64>, stats: &OperationStats) -> Option<String> {
-    let overdue = overdue?;
-    let (due, missing) = (stats.due(), stats.skipped + stats.unstarted);
-    if overdue > 0 {
+/// Says so if a run was ended with slots overdue, or if half of the slots that were `required` never
+/// started. Those that fell due just before the end don't count.
+fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats) -> Option<String> {
+    let Ending { is_cut_short, overdue } = ending?;
+    if is_cut_short && overdue > 0 {
         return Some(format!("ended early, when {overdue} slots were overdue"));
     }
-    let is_half = missing > 0 && missing * 2 >= due;
-    is_half.then(|| format!("{missing} of {due} slots never started"))
+    let late = float(stats.unstarted.saturating_sub(overdue));
+    let missing = (required - float(stats.started()) - late).floor();
+    let is_half = missing >= 1.0 && missing * 2.0 >= required;
+    is_half.then(|| format!("{missing} of {} slots never started", required.floor()))
 }
 
 /// Says so if threads had less than half of the processor time that they wanted, unless they wanted
@@ -205,18 +215,27 @@ mod tests {
 
     #[test]
     fn a_load_is_incomplete_without_half_of_its_slots() {
+        let ending = |is_cut_short, overdue| Some(Ending { is_cut_short, overdue });
         let mut stats = OperationStats::new();
-        assert_eq!(incompleteness(Some(0), &stats), None);
+        assert_eq!(incompleteness(ending(false, 0), 0.0, &stats), None);
         stats.wait.record_n(1, 501).unwrap();
         stats.unstarted = 400;
         stats.skipped = 99;
-        assert_eq!(incompleteness(Some(0), &stats), None);
+        let told = |ending, required, stats: &_| incompleteness(ending, required, stats);
+        assert_eq!(told(ending(false, 400), 1_000.0, &stats), None);
+        // A policy gave up the time of ten more.
+        let half = "509 of 1010 slots never started";
+        assert_eq!(told(ending(false, 400), 1_010.9, &stats).as_deref(), Some(half));
+        assert_eq!(told(None, 1_010.9, &stats), None);
         stats.skipped = 501;
-        let told = "901 of 1402 slots never started";
-        assert_eq!(incompleteness(Some(0), &stats).as_deref(), Some(told));
-        assert_eq!(incompleteness(None, &stats), None);
-        let told = "ended early, when 7 slots were overdue";
-        assert_eq!(incompleteness(Some(7), &stats).as_deref(), Some(told));
+        let half = "901 of 1402 slots never started";
+        assert_eq!(told(ending(false, 400), 1_402.0, &stats).as_deref(), Some(half));
+        let early = "ended early, when 7 slots were overdue";
+        assert_eq!(told(ending(true, 7), 1_402.0, &stats).as_deref(), Some(early));
+        // They fell due just before the end.
+        stats.skipped = 0;
+        stats.unstarted = 600;
+        assert_eq!(told(ending(true, 0), 1_101.0, &stats), None);
     }
 
     #[test]
