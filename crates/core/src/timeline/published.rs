@@ -333,8 +333,8 @@ impl Published {
         let old = self.hot.horizon.load(Acquire);
         if self.version() == version && ticks_between(old, horizon) > 0 {
             // Release: for what `note` has stored. A failure means that another thread has moved
-            // it, which is as good; the value found is not used, so Relaxed. Model:
-            // `last_seen_never_goes_back`.
+            // it, which is as good; the value found is not used, so Relaxed. No model sees that,
+            // because a grant looks at the reading once more.
             let _ = self.hot.horizon.compare_exchange(old, horizon, Release, Relaxed);
         }
     }
