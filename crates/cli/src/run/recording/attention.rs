@@ -116,12 +116,16 @@ impl Attention {
         Sent { at: now, stopped: self.stopped }
     }
 
+    /// How long the thread was stopped since a request was sent.
+    pub(crate) fn stopped_since(&self, sent: Sent) -> Duration {
+        self.stopped.saturating_sub(sent.stopped)
+    }
+
     /// How long the target had a request to itself whose answer is found now. The rest may have been
     /// the generator's.
     pub(crate) fn busy(&self, sent: Sent, now: Nanos) -> Duration {
         let unseen = now - self.counted.max(sent.at).min(now);
-        let stopped = self.stopped.saturating_sub(sent.stopped);
-        (now - sent.at).saturating_sub(unseen + stopped + self.queued)
+        (now - sent.at).saturating_sub(unseen + self.stopped_since(sent) + self.queued)
     }
 
     /// Whether so much time has passed while the thread neither slept nor wanted the processor.

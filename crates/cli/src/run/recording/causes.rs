@@ -256,6 +256,17 @@ fn the_verdict_names_who_was_stopped() {
 }
 
 #[test]
+fn a_stop_behind_the_end_is_in_the_service_times_and_told() {
+    let slow = Cause { per_second: 50, service: 300, connections: 100, end: 1_000, ..USUAL };
+    let (found, stats) = verdict(Cause { generator_stops: &[(1_100, 2_000)], ..slow });
+    let (answers, most) = stats.stopped;
+    // Those that were sent in the last 200 ms.
+    assert!(found == OnSchedule && answers == 10, "{found:?}: {answers}");
+    assert!(ms(880) <= most && most <= ms(900), "{most:?}");
+    assert_eq!(verdict(slow).1.stopped.0, 0);
+}
+
+#[test]
 fn a_load_that_is_too_much_is_whose_time_it_takes() {
     // The target answers 400 requests per second over these connections.
     let slow = Cause { service: 40, ..USUAL };

@@ -164,6 +164,7 @@ impl Flight<'_> {
         record.connections.end(self.start, busy);
         if self.is_recorded {
             record.stats.queued += record.attention.queued();
+            record.stats.stopped(record.attention.stopped_since(self.sent));
             let (intended_start, sent) = (self.intended_start, answer.sent);
             let operation = Operation { intended_start, sent, end, answer };
             let ending = operation.outcome().map_or_else(Ending::Failed, |()| Ending::Completed);

@@ -49,6 +49,8 @@ pub(crate) struct OperationStats {
     pub(crate) causes: Lateness,
     /// How long answers have waited for the processor, about.
     pub(crate) queued: Duration,
+    /// Answers that were awaited while their thread was stopped, and for how long at most.
+    pub(crate) stopped: (u64, Duration),
     /// How long threads have spun on the clock until slots were due, warm-up included.
     pub(crate) spun: Duration,
 }
@@ -84,6 +86,7 @@ impl OperationStats {
             lateness: Lateness::default(),
             causes: Lateness::default(),
             queued: Duration::ZERO,
+            stopped: (0, Duration::ZERO),
             spun: Duration::ZERO,
         }
     }
@@ -150,6 +153,12 @@ impl OperationStats {
         self.lateness = self.lateness.plus(self.causes.parts_of(time.as_secs_f64()));
     }
 
+    /// Counts an answer that was awaited while its thread was stopped for so long.
+    pub(crate) fn stopped(&mut self, time: Duration) {
+        self.stopped.0 += u64::from(time > Duration::ZERO);
+        self.stopped.1 = self.stopped.1.max(time);
+    }
+
     /// Counts a connection that was opened.
     pub(crate) fn set_up(&mut self, set_up: SetUp) {
         let all = set_up.connect + set_up.tls.unwrap_or_default();
@@ -192,6 +201,8 @@ impl OperationStats {
         self.lateness = self.lateness.plus(other.lateness);
         self.causes = self.causes.plus(other.causes);
         self.queued += other.queued;
+        self.stopped.0 += other.stopped.0;
+        self.stopped.1 = self.stopped.1.max(other.stopped.1);
         self.spun += other.spun;
     }
 
@@ -204,6 +215,7 @@ impl OperationStats {
         self.traffic = (0, 0);
         (self.lateness, self.causes) = (Lateness::default(), Lateness::default());
         (self.queued, self.spun) = (Duration::ZERO, Duration::ZERO);
+        self.stopped = (0, Duration::ZERO);
     }
 
     fn histograms(&mut self) -> [&mut Histogram<u64>; 7] {
@@ -318,8 +330,12 @@ mod tests {
         count(&mut stats, [100, 100, 101], Ok(500));
         stats.unstarted(Duration::from_millis(8), Lateness::default(), 1);
         stats.skipped(2, Duration::from_millis(8));
+        for ms in [0, 7, 5] {
+            stats.stopped(Duration::from_millis(ms));
+        }
         let mut sum = stats.clone();
         sum.add(&stats);
+        assert_eq!(sum.stopped, (4, Duration::from_millis(7)));
         assert_eq!((sum.started(), sum.completed(), sum.failed()), (4, 2, 2));
         assert_eq!(
             (sum.due(), sum.skipped, sum.unstarted, sum.responses().at_least()),

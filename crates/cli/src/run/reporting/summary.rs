@@ -127,7 +127,7 @@ impl Summary {
             processor: results.processor,
             resolved_in: results.endpoints.iter().map(|endpoint| endpoint.resolved_in).sum(),
             verdict: Verdict::new(&evidence),
-            warnings: scarcity.into_iter().collect(),
+            warnings: scarcity.into_iter().chain(stopping(stats)).collect(),
             incomplete: incompleteness(results.ending, required, stats),
             missed: Vec::new(),
         }
@@ -204,6 +204,20 @@ fn scarcity(time: ProcessorTime, duration: Duration, stats: &OperationStats) -> 
         .then(|| format!("processor time was scarce: answers waited {each} each for the processor"))
 }
 
+/// Says so if load threads were stopped while a percent of the answers or more were awaited: these have
+/// that time in their service times, because nobody knows when they came.
+fn stopping(stats: &OperationStats) -> Option<String> {
+    let (answers, most) = stats.stopped;
+    let is_notable = answers > 0 && answers * 100 >= stats.completed() + stats.failed();
+    is_notable.then(|| {
+        let most = human::time(most);
+        format!(
+            "the generator was stopped while {answers} answers were awaited: their service times may be up to \
+             {most} too long"
+        )
+    })
+}
+
 /// `part` of `whole`; `otherwise` if there is nothing to have a part of.
 fn share(part: f64, whole: f64, otherwise: f64) -> f64 {
     if whole > 0.0 { part / whole } else { otherwise }
@@ -254,5 +268,18 @@ mod tests {
         assert_eq!(told(second / 4, second / 2, &stats), None);
         // Threads that need little have it.
         assert_eq!(told(Duration::ZERO, second / 20, &stats), None);
+    }
+
+    #[test]
+    fn a_stop_that_service_times_have_in_them_is_told_with_its_size() {
+        let mut stats = OperationStats::new();
+        assert_eq!(stopping(&stats), None);
+        stats.service.record_n(1_000_000, 200).unwrap();
+        stats.stopped(Duration::from_millis(900));
+        assert_eq!(stopping(&stats), None);
+        stats.stopped(Duration::from_millis(300));
+        let warning = "the generator was stopped while 2 answers were awaited: their service times may be up \
+                       to 900ms too long";
+        assert_eq!(stopping(&stats).as_deref(), Some(warning));
     }
 }
