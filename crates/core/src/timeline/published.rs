@@ -299,7 +299,12 @@ impl Published {
     /// are due and allowed. Returns the latest reading that was reported before.
     pub(super) fn report(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
         let last = self.last_reading();
-        self.note(claimed, now);
+        if !reading::is_the_same(
+            slots_between(last.read_at, claimed),
+            now.saturating_sub(last.seen),
+        ) {
+            self.note(claimed, now);
+        }
         self.advance(snapshot, claimed, now, last);
         last.seen
     }
@@ -315,7 +320,7 @@ impl Published {
     }
 
     /// Lets as many slots from `claimed` on start by the reading `now` as are due, and allowed at
-    /// the pace since the reading before: none if that was the same reading.
+    /// the pace since the reading before.
     pub(super) fn advance(&self, snapshot: &Snapshot, claimed: u64, now: i64, last: LastReading) {
         let elapsed_ns = now.saturating_sub(last.seen);
         let more = reading::more(slots_between(last.read_at, claimed), elapsed_ns);

@@ -23,10 +23,17 @@ pub(crate) fn allowance(used: u64, elapsed_ns: i64) -> u64 {
     at_this_pace.min(2 * used).min(MOST_SLOTS)
 }
 
-/// How many slots more than the one that a reading was made for may be granted on it; none if no
-/// time has passed since the last one, because then it is the same.
+/// How many slots more than the one that a reading was made for may be granted on it. If no time has
+/// passed since the last one, it is the same: what that one has served counts, up to all that it may
+/// serve. Then the clock is too coarse to tell starts apart, and begins anew.
 pub(crate) fn more(used: u64, elapsed_ns: i64) -> u64 {
-    if elapsed_ns > 0 { allowance(used, elapsed_ns).saturating_sub(1) } else { 0 }
+    let more = allowance(used, elapsed_ns).saturating_sub(1);
+    if is_the_same(used, elapsed_ns) { more.min(MOST_SLOTS - 1 - used) } else { more }
+}
+
+/// Whether a reading belongs to the last one, which has served `used` slots behind its own.
+pub(crate) fn is_the_same(used: u64, elapsed_ns: i64) -> bool {
+    elapsed_ns <= 0 && used < MOST_SLOTS
 }
 
 #[cfg(test)]
@@ -55,7 +62,10 @@ mod tests {
     #[test]
     fn a_reading_serves_the_most_slots_with_its_own() {
         assert_eq!((more(1 << 40, 1), more(1, 30), more(1, 9_999)), (MOST_SLOTS - 1, 1, 0));
-        assert_eq!(more(1 << 40, 0), 0, "the same reading once more");
+        // The same reading once more.
+        assert_eq!((more(1, 0), more(1_500, 0), more(2_047, 0)), (1, 547, 0));
+        // And after that a clock that stands still.
+        assert_eq!(more(2_048, 0), MOST_SLOTS - 1);
     }
 
     proptest! {
