@@ -30,13 +30,12 @@
 //! later ones, so no grant is stamped with a moment before its slot was known to be due.
 //!
 //! Its lowest 16 bits are its state's, so that a clock that was read in an earlier state moves
-//! nothing: the mover looks at the horizon, then whether its state is still the current one, and
-//! then moves that very word. Those bits come round after 65 536 states. A thread that is halted
-//! before the last step for a multiple of them moves a later state's horizon, if that one is at the
-//! same slot. Chords can't be renewed so often without a slot being taken, so these states come
-//! from changes of the schedule, and what was due before a change stays due, where it was. Only a
-//! late policy takes that away, so a grant compares its slot's intended start with the reading as
-//! well: whatever the horizon says, no slot starts early.
+//! nothing: the mover looks at the horizon, then whether its state is still the current one, by all
+//! 48 bits, and then moves that very word. Those 16 bits come round after 65 536 states. Only a thread
+//! that is halted between the last two of these steps, for a multiple of them, and finds the horizon
+//! at the very slot where it was, moves a later state's. Chords can't be renewed so often without a
+//! slot being taken, so these states would be changes of the schedule; what was due before a change
+//! stays due, where it was.
 
 use super::{Claimed, reading};
 use crate::Grant;
@@ -285,8 +284,7 @@ impl Published {
             // back. Model: `a_slot_that_comes_back_is_not_due`.
             let horizon = first_after(stretch.line.position) | tag(version);
             // Release: see *Orderings* above. A swap, because `advance`'s compare-and-swap then
-            // comes before it or fails after it. No model sees this, because a grant looks at the
-            // reading once more.
+            // comes before it or fails after it. No model sees this.
             self.hot.horizon.swap(horizon, Release);
         }
         // Release: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
@@ -334,12 +332,12 @@ impl Published {
     fn move_horizon(&self, position: u64, version: u64) {
         let horizon = position | tag(version);
         // Acquire: if it is a newer state's, the version shows that. Partner: the swap of `write`.
-        // No model sees that, because a grant looks at the reading once more.
+        // No model sees that.
         let old = self.hot.horizon.load(Acquire);
         if self.version() == version && ticks_between(old, horizon) > 0 {
             // Release: for what `note` has stored. A failure means that another thread has moved
-            // it, which is as good; the value found is not used, so Relaxed. No model sees that,
-            // because a grant looks at the reading once more.
+            // it, which is as good; the value found is not used, so Relaxed. Model:
+            // `last_seen_never_goes_back`.
             let _ = self.hot.horizon.compare_exchange(old, horizon, Release, Relaxed);
         }
     }
@@ -413,15 +411,15 @@ fn shifts(version: u64) -> [u8; 2] {
 }
 
 impl Window {
-    /// The grant of the slot at `position`, if it is known to be due. That it is due by the reading
-    /// is looked at once more: see *The horizon* above.
+    /// The grant of the slot at `position`, if it is known to be due.
     #[inline]
     pub(super) fn grant(&self, position: u64) -> Option<Grant> {
         let ticks = position.wrapping_sub(self.anchor);
         // Unsigned, so that a slot before the anchor is far beyond the reach.
-        let intended = self.piece.time_of(ticks << (self.piece.pre & 63));
-        (ticks.wrapping_sub(1) < self.reach && intended <= self.seen)
-            .then(|| Grant::new(intended, Stamp::new(self.seen)))
+        (ticks.wrapping_sub(1) < self.reach).then(|| {
+            let intended = self.piece.time_of(ticks << (self.piece.pre & 63));
+            Grant::new(intended, Stamp::new(self.seen))
+        })
     }
 }
 
@@ -551,17 +549,5 @@ mod tests {
         assert!(!published.is_known_due(after(0, 1_001)));
         let window = published.window().unwrap();
         assert!((1..3_000).all(|slot| window.grant(after(0, slot)).is_none()));
-    }
-
-    /// Whatever the horizon says.
-    #[test]
-    fn no_slot_is_granted_before_its_intended_start() {
-        let published = Published::new();
-        published.write(&open(line(500, "1M/s")), 0, 500);
-        published.move_horizon(after(0, 100), published.version());
-        published.see(3_500);
-        let window = published.window().unwrap();
-        let granted = (0..200).filter(|&slot| window.grant(after(0, slot)).is_some());
-        assert_eq!(granted.collect::<Vec<_>>(), [1, 2, 3]);
     }
 }
