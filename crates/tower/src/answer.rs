@@ -3,7 +3,7 @@
 use crate::Rejection;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderValue, Method, Response, StatusCode};
 
 /// Answers rejected requests, by a response with a body of type `R`. Every function from
 /// `(&Rejection, &Parts)` to `Response<R>` is one.
@@ -41,8 +41,8 @@ pub trait Answer<R> {
 }
 
 /// Plain text with the [status](Rejection::status) of the rejection, or for requests of gRPC what
-/// [`OnlyGrpc`] answers: the default. Those are told by their content type, `application/grpc` and
-/// what begins so.
+/// [`OnlyGrpc`] answers: the default. Those are told by their method, `POST`, and their content type:
+/// `application/grpc`, alone or with `;` or `+` behind it, in any case.
 ///
 /// The body of a response has to be made from a `String`, as that of axum is. For tonic alone, whose
 /// body isn't, there is [`LimitLayer::grpc`](crate::LimitLayer::grpc).
@@ -106,11 +106,12 @@ impl<R, F: Fn(&Rejection, &Parts) -> Response<R>> Answer<R> for F {
 
 const GRPC: &[u8] = b"application/grpc";
 
-/// The content type of a request of gRPC.
+/// The content type of a request of gRPC, which is a POST.
 fn grpc_type(request: &Parts) -> Option<HeaderValue> {
     let content_type = request.headers.get(CONTENT_TYPE)?;
-    let kind = content_type.as_bytes().get(..GRPC.len())?;
-    let is_grpc = kind.eq_ignore_ascii_case(GRPC);
+    let (kind, rest) = content_type.as_bytes().split_at_checked(GRPC.len())?;
+    let is_whole = matches!(rest, [] | [b';' | b'+', ..]);
+    let is_grpc = request.method == Method::POST && is_whole && kind.eq_ignore_ascii_case(GRPC);
     is_grpc.then(|| content_type.clone())
 }
 

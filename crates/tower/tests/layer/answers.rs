@@ -3,7 +3,7 @@
 use crate::{API_KEY, behind, by_header, call, field, from};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::request::Parts;
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use nanopace::ManualClock;
 use nanopace_tower::{
     Answer, Fields, KeyRejected, Limiter, OnlyGrpc, Rejection, TextOrGrpc, Verdict,
@@ -30,7 +30,7 @@ fn rejections() -> Vec<(Rejection, u16, u16)> {
 }
 
 fn of_type(content_type: &str) -> Parts {
-    let request = Request::get("/").header(CONTENT_TYPE, content_type);
+    let request = Request::post("/").header(CONTENT_TYPE, content_type);
     request.body(()).unwrap().into_parts().0
 }
 
@@ -70,17 +70,21 @@ fn texts_are_printable_ascii_without_percent_signs_and_all_different() {
 
 proptest! {
     #[test]
-    fn grpc_is_told_by_its_content_type(rest in "([+;-][a-z+=-]{0,12})?") {
+    fn grpc_is_told_by_its_content_type(
+        kind in "[aA][pP][pP][lL][iI][cC][aA][tT][iI][oO][nN]/[gG][rR][pP][cC]",
+        rest in "([+;][a-z+=-]{0,12})?",
+    ) {
         let (rejection, ..) = &rejections()[1];
-        let content_type = format!("application/grpc{rest}");
+        let content_type = format!("{kind}{rest}");
         let response: Response<String> = TextOrGrpc.answer(rejection, &of_type(&content_type));
         prop_assert_eq!(field(&response, "content-type"), content_type);
         prop_assert_eq!(field(&response, "grpc-status"), "8");
     }
 
     #[test]
-    fn what_is_not_grpc_is_not_answered_by_it(content_type in "[a-z]{1,12}/[a-z+]{0,12}|application/grp") {
-        prop_assume!(!content_type.starts_with("application/grpc"));
+    fn what_is_not_grpc_is_not_answered_by_it(
+        content_type in "[a-z]{1,12}/[a-z+]{0,12}|application/grp|application/grpc[a-z0-9/ -][a-z+;]{0,9}",
+    ) {
         let (rejection, ..) = &rejections()[1];
         let parts = of_type(&content_type);
         let response: Response<String> = TextOrGrpc.answer(rejection, &parts);
@@ -90,6 +94,14 @@ proptest! {
         prop_assert_eq!(field(&response, "content-type"), "application/grpc");
         prop_assert_eq!(field(&response, "grpc-status"), "8");
     }
+}
+
+#[test]
+fn no_call_of_grpc_is_a_get() {
+    let (mut parts, (rejection, ..)) = (of_type("application/grpc"), &rejections()[1]);
+    parts.method = Method::GET;
+    let response: Response<String> = TextOrGrpc.answer(rejection, &parts);
+    assert_eq!(response.status(), 429);
 }
 
 #[test]
