@@ -11,7 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Who writes into the file has the next piece written within this time.
+const STILL: Duration = Duration::from_millis(100);
 
 /// A configuration in a TOML document that any number of processes follow. People can edit it, and
 /// programs can change it, by this store in any of those processes or by
@@ -33,12 +36,14 @@ use std::time::Duration;
 ///
 /// # What is guaranteed
 ///
-/// * **How late**: a change is in force after one interval and the time that reading the file takes,
-///   in each process that follows it. In the process that makes it, it is in force at once.
+/// * **How late**: a change is in force after two intervals, or 0.1 s and one interval if that is
+///   more, and the time that reading the file takes, in each process that follows it. In the
+///   process that makes it, it is in force at once.
 /// * **Whole documents**: [`save`](ConfigSnapshot::save) and the changes of this store write a new
 ///   file aside, flush it, and move it to its place in one step. So a reader has the old document or
-///   the new one. An editor that writes into the file itself may be met half-way. What is read then
-///   counts until the next look, if it is a valid document.
+///   the new one. An editor may write into the file itself. So a document is taken over only when
+///   the file has stood still for two looks that lie 0.1 s apart or more, or when it was moved to
+///   its place. Who stops for longer in the middle of writing has written that document.
 /// * **Damage**: if the file is gone or no valid document, the last good one stays in force, and
 ///   [`trouble`](FileConfig::trouble) says what is wrong.
 /// * **Nothing lost**: changes by this store are made one after the other, whichever process makes
@@ -82,6 +87,8 @@ struct Followed {
 struct Seen {
     /// Of the document that was read last, unless it may change and keep its stamp.
     stamp: Option<Stamp>,
+    /// Of the file as the thread has found it, and since when it stands still.
+    found: Option<(Stamp, Instant)>,
     trouble: Option<Arc<ConfigError>>,
 }
 
@@ -118,7 +125,7 @@ impl FileConfig {
         Ok(FileConfig { followed, _stop: stop })
     }
 
-    /// Looks at the file now. Returns what [`trouble`](FileConfig::trouble) says then.
+    /// Reads the file now, without waiting until it stands still. Returns what [`trouble`](FileConfig::trouble) says then.
     ///
     /// # Errors
     /// As for [`follow`](FileConfig::follow). The last good document stays in force.
@@ -137,7 +144,7 @@ impl FileConfig {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn refresh(&self) -> Result<(), Arc<ConfigError>> {
-        self.followed.look();
+        self.followed.read(&mut lock(&self.followed.seen));
         self.trouble().map_or(Ok(()), Err)
     }
 
@@ -188,6 +195,13 @@ impl Followed {
 
     fn look(&self) {
         let mut seen = lock(&self.seen);
+        let is_whole = |stamp| seen.stands_still(stamp, Instant::now());
+        if Stamp::of(&self.path).is_none_or(is_whole) {
+            self.read(&mut seen);
+        }
+    }
+
+    fn read(&self, seen: &mut Seen) {
         let stamp = Stamp::of(&self.path);
         if stamp.is_some() && stamp == seen.stamp {
             return;
@@ -214,9 +228,47 @@ impl Followed {
     }
 }
 
+impl Seen {
+    /// Whether nobody is writing into the file, which has that stamp `now`.
+    fn stands_still(&mut self, stamp: Stamp, now: Instant) -> bool {
+        match &self.found {
+            Some((found, since)) if *found == stamp => now.duration_since(*since) >= STILL,
+            found => {
+                let was_moved =
+                    found.as_ref().is_some_and(|(found, _)| stamp.was_moved_over(found));
+                self.found = Some((stamp, now));
+                was_moved
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
+    /// What is written into the file counts when it has stood still, what is moved over it at once.
+    #[test]
+    fn a_document_counts_when_it_is_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("limits.toml");
+        let (mut seen, start) = (Seen::default(), Instant::now());
+        let mut stands_still = |after| seen.stands_still(Stamp::of(&path).unwrap(), start + after);
+        for (after, text) in [(0, ""), (1, "[keys]"), (2, "[keys]\nbob = '5/s'")] {
+            fs::write(&path, text).unwrap();
+            assert!(!stands_still(after * STILL), "{text} was only just found");
+            assert!(!stands_still(after * STILL + STILL / 2));
+        }
+        assert!(stands_still(3 * STILL));
+
+        let aside = directory.path().join("aside");
+        fs::write(&aside, "").unwrap();
+        fs::rename(&aside, &path).unwrap();
+        let file = fs::File::open(&path).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap(); // before it was moved
+        assert_eq!(stands_still(3 * STILL), cfg!(unix));
+    }
 
     #[test]
     fn the_thread_ends_with_the_store() {

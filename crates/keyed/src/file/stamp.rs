@@ -24,6 +24,14 @@ impl Stamp {
         Some(Stamp { modified: file.modified().ok()?, length: file.len(), place: place(&file) })
     }
 
+    /// Whether this is a file that was written elsewhere, and then moved to where `before` was.
+    pub(super) fn was_moved_over(&self, before: &Stamp) -> bool {
+        let [device, inode, seconds, nanos] = self.place;
+        let changed = SystemTime::UNIX_EPOCH
+            + Duration::new(seconds.try_into().unwrap_or(0), nanos.try_into().unwrap_or(0));
+        [device, inode] != before.place[..2] && self.modified < changed
+    }
+
     /// Whether any change from now on has another stamp. A file from the future is never settled.
     pub(super) fn is_settled(&self) -> bool {
         SystemTime::now().duration_since(self.modified).is_ok_and(|age| age > TICK)
