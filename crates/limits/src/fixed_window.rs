@@ -1,6 +1,7 @@
 //! The fixed window counter: up to `count` requests in each window of the clock.
 
 use crate::Quota;
+use crate::counts::Counts;
 use crate::window_counts::{WindowCounts, window_rule};
 use nanopace_nanos::Nanos;
 
@@ -68,6 +69,33 @@ impl FixedWindow {
         let counts = self.counts.latest(state, now);
         let fits = counts.now + n <= self.counts.limit;
         (!fits).then(|| self.counts.windows.start(counts.number + 1))
+    }
+
+    /// The largest count that a state can hold.
+    pub(crate) fn largest_count(&self) -> u64 {
+        self.counts.most()
+    }
+
+    /// The counts of the latest window that was seen.
+    pub(crate) fn seen(&self, state: u64) -> Counts {
+        self.counts.seen(state)
+    }
+
+    /// The state with these counts, if they fit.
+    pub(crate) fn state(&self, counts: Counts) -> Option<u64> {
+        let fits = counts.before == 0 && counts.now <= self.largest_count();
+        (fits && self.counts.windows.has(counts.number)).then(|| self.counts.pack(counts))
+    }
+
+    /// What still counts at `now`: the latest moment at which it may have been let in, and how much
+    /// it is.
+    pub(crate) fn let_in(&self, state: u64, now: Nanos) -> impl Iterator<Item = (Nanos, u64)> {
+        self.counts.latest(state, now).let_in(&self.counts.windows, now)
+    }
+
+    /// The state without `n` that were counted in that window.
+    pub(crate) fn without(&self, state: u64, window: u64, n: u64) -> u64 {
+        self.counts.pack(self.seen(state).without(window, n))
     }
 }
 

@@ -11,6 +11,7 @@ mod atomic;
 #[cfg(feature = "std")]
 mod builder;
 mod costs;
+mod counts;
 mod fixed_window;
 #[cfg(feature = "std")]
 mod flow;
@@ -60,6 +61,7 @@ mod try_acquire;
 mod virtual_schedule;
 #[cfg(feature = "std")]
 mod wait;
+mod wide_counter;
 mod window_counts;
 mod windows;
 

@@ -1,8 +1,10 @@
 //! One limit, of any kind, in words.
 
+use crate::counts::Counts;
+use crate::wide_counter::WideCounter;
 use crate::{
     AggregatedState, AggregatedWindow, FixedWindow, Gcra, Quota, QuotaError, Rejected,
-    RollingCount, Rule, SlidingCounter, SlidingLog, Standing,
+    RollingCount, Rule, SlidingLog, Standing,
 };
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -21,7 +23,7 @@ use thiserror::Error;
 /// | `10/s sliding-log` | no more in any second, each request remembered | [`SlidingLog`] |
 /// | `10/s sliding-log-all` | the same, and rejected requests count too | [`SlidingLog`] |
 /// | `10/s fixed-window` | no more in each second of the clock | [`FixedWindow`] |
-/// | `10/s sliding-counter` | about that in any second, in a word | [`SlidingCounter`] |
+/// | `10/s sliding-counter` | about that in any second | that of [`SlidingCounter`](crate::SlidingCounter) |
 ///
 /// ```
 /// use nanopace_limits::Limit;
@@ -42,7 +44,7 @@ pub(crate) enum Law {
     Window { rule: AggregatedWindow },
     Log { rule: SlidingLog },
     Fixed { rule: FixedWindow },
-    Counter { rule: SlidingCounter },
+    Counter { rule: WideCounter },
 }
 
 #[derive(Clone, Debug)]
@@ -53,6 +55,7 @@ pub(crate) enum LimitState {
         back: u32,
     },
     /// Boxed, so that a limit of one word takes no more memory than it needs.
+    Counts(Box<Counts>),
     Window(Box<AggregatedState>),
     Log(Box<RollingCount>),
 }
@@ -67,10 +70,13 @@ pub(crate) struct Place {
 }
 
 impl LimitState {
-    fn word(word: u64) -> LimitState {
+    pub(crate) fn word(word: u64) -> LimitState {
         LimitState::Word { word, back: 0 }
     }
 }
+
+/// The most limits at once that text may say. Each of them takes part in every decision.
+pub(crate) const MOST_AT_ONCE: usize = 64;
 
 /// Why a text is not a [`Limit`], or not [`Limits`](crate::Limits).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -90,6 +96,9 @@ pub enum LimitsError {
         "`{0}` is no kind of limit: write `burst 20`, `in 60`, `sliding-log`, `sliding-log-all`, `fixed-window` or `sliding-counter` behind the quota, or nothing"
     )]
     Kind(String),
+    /// More limits at once than there may be.
+    #[error("{0} limits at once: write {most} at most", most = MOST_AT_ONCE)]
+    TooMany(usize),
     /// A burst for a limit that has none of its own.
     #[error(
         "only a rate has a burst of its own: give it one, as in `10/s burst 20`, or leave the burst away"
@@ -106,7 +115,7 @@ macro_rules! with_law {
             (Law::Window { rule: $rule }, LimitState::Window($own)) => $answer,
             (Law::Log { rule: $rule }, LimitState::Log($own)) => $answer,
             (Law::Fixed { rule: $rule }, LimitState::Word { word: $own, .. }) => $answer,
-            (Law::Counter { rule: $rule }, LimitState::Word { word: $own, .. }) => $answer,
+            (Law::Counter { rule: $rule }, LimitState::Counts($own)) => $answer,
             _ => unreachable!("a state of another law"),
         }
     };
@@ -198,19 +207,18 @@ impl Limit {
         Limit { quota, law: Law::Fixed { rule: FixedWindow::new(quota) } }
     }
 
-    /// `quota` as a [`SlidingCounter`].
-    ///
-    /// # Errors
-    /// [`QuotaError::TooManyForAWord`] for a count that does not fit beside two windows' numbers.
+    /// `quota` by the law of a [`SlidingCounter`](crate::SlidingCounter), for any count: it takes
+    /// three words.
     ///
     /// ```
     /// use nanopace_limits::Limit;
     ///
-    /// assert_eq!(Limit::sliding_counter("10/s".parse()?)?.to_string(), "10/s sliding-counter");
+    /// assert_eq!(Limit::sliding_counter("10M/s".parse()?).to_string(), "10M/s sliding-counter");
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
-    pub fn sliding_counter(quota: Quota) -> Result<Limit, QuotaError> {
-        Ok(Limit { quota, law: Law::Counter { rule: SlidingCounter::new(quota)? } })
+    #[must_use]
+    pub fn sliding_counter(quota: Quota) -> Limit {
+        Limit { quota, law: Law::Counter { rule: WideCounter::new(quota) } }
     }
 
     /// The same rate, of which up to `burst` may get in at once.
@@ -252,7 +260,7 @@ impl Limit {
             Law::Window { rule } => LimitState::Window(Box::new(rule.fresh())),
             Law::Log { rule } => LimitState::Log(Box::new(rule.fresh())),
             Law::Fixed { rule } => LimitState::word(rule.fresh()),
-            Law::Counter { rule } => LimitState::word(rule.fresh()),
+            Law::Counter { rule } => LimitState::Counts(Box::new(rule.fresh())),
         }
     }
 
@@ -354,9 +362,9 @@ impl Limit {
     pub(crate) fn counted_at(&self, state: &LimitState) -> Place {
         let place = |at| Place { at, back: 0 };
         match (&self.law, state) {
-            (Law::Fixed { rule }, LimitState::Word { word, .. }) => place(rule.window(*word)),
-            (Law::Counter { rule }, LimitState::Word { word, .. }) => place(rule.window(*word)),
+            (Law::Fixed { rule }, LimitState::Word { word, .. }) => place(rule.seen(*word).number),
             (_, LimitState::Word { word, back }) => Place { at: *word, back: *back },
+            (_, LimitState::Counts(counts)) => place(counts.number),
             (_, LimitState::Window(state)) => place(AggregatedWindow::newest(state)),
             (_, LimitState::Log(log)) => place(log.latest().as_nanos()),
         }
@@ -375,9 +383,7 @@ impl Limit {
             (Law::Fixed { rule }, LimitState::Word { word, .. }) => {
                 *word = rule.without(*word, place.at, n);
             }
-            (Law::Counter { rule }, LimitState::Word { word, .. }) => {
-                *word = rule.without(*word, place.at, n);
-            }
+            (_, LimitState::Counts(counts)) => **counts = counts.without(place.at, n),
             (_, LimitState::Window(state)) => AggregatedWindow::take_back(state, place.at, n),
             (_, LimitState::Log(log)) => log.take_back(Nanos::from_nanos(place.at), n),
             _ => unreachable!("a state of another law"),
@@ -392,8 +398,8 @@ impl Limit {
             (Law::Fixed { rule }, LimitState::Word { word, .. }) => {
                 rule.let_in(*word, now).collect()
             }
-            (Law::Counter { rule }, LimitState::Word { word, .. }) => {
-                rule.let_in(*word, now).collect()
+            (Law::Counter { rule }, LimitState::Counts(counts)) => {
+                rule.let_in(**counts, now).collect()
             }
             (_, LimitState::Log(log)) => log.counted().collect(),
             _ => Vec::new(),

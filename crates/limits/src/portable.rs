@@ -1,9 +1,10 @@
 //! Laws and states in whole numbers, for decisions that are made elsewhere: in a store, say.
 
+use crate::counts::Counts;
 use crate::limit::{Law, LimitState};
 use crate::replaced::{Account, Replaced};
-use crate::window_counts::Counts;
 use crate::{Limit, Limits, LimitsState};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// The law of a limit whose state is a few integers, with the numbers that decide.
@@ -47,8 +48,6 @@ pub enum Arithmetic {
         period_ns: u64,
         /// The most that get in during a period, nearly.
         count: u64,
-        /// The most that can be counted, also where other limits let more in.
-        largest: u64,
     },
 }
 
@@ -105,10 +104,7 @@ impl Limit {
                 let largest = rule.largest_count();
                 Some(Arithmetic::FixedWindow { period_ns, count, largest })
             }
-            Law::Counter { rule } => {
-                let largest = rule.largest_count();
-                Some(Arithmetic::SlidingCounter { period_ns, count, largest })
-            }
+            Law::Counter { .. } => Some(Arithmetic::SlidingCounter { period_ns, count }),
             Law::Window { .. } | Law::Log { .. } => None,
         }
     }
@@ -121,7 +117,7 @@ impl Limit {
                 PortableState::Rate { owed: word, back }
             }
             (Law::Fixed { rule }, LimitState::Word { word, .. }) => windows(rule.seen(*word)),
-            (Law::Counter { rule }, LimitState::Word { word, .. }) => windows(rule.seen(*word)),
+            (_, LimitState::Counts(counts)) => windows(**counts),
             _ => return None,
         };
         Some(PortableAccount { limit: *self, state })
@@ -130,17 +126,18 @@ impl Limit {
 
 impl PortableAccount {
     fn own_state(&self) -> Option<LimitState> {
-        let (word, back) = match (&self.limit.law, self.state) {
-            (Law::Gcra { .. }, PortableState::Rate { owed, back }) => (owed, back),
+        match (&self.limit.law, self.state) {
+            (Law::Gcra { .. }, PortableState::Rate { owed, back }) => {
+                Some(LimitState::Word { word: owed, back })
+            }
             (Law::Fixed { rule }, PortableState::Windows { number, before, now }) => {
-                (rule.state(Counts { number, before, now })?, 0)
+                rule.state(Counts { number, before, now }).map(LimitState::word)
             }
-            (Law::Counter { rule }, PortableState::Windows { number, before, now }) => {
-                (rule.state(Counts { number, before, now })?, 0)
-            }
-            _ => return None,
-        };
-        Some(LimitState::Word { word, back })
+            (Law::Counter { rule }, PortableState::Windows { number, before, now }) => rule
+                .has(number)
+                .then(|| LimitState::Counts(Box::new(Counts { number, before, now }))),
+            _ => None,
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::window_counts::{WindowCounts, window_rule};
 use crate::{Quota, QuotaError};
-use core::time::Duration;
 use nanopace_nanos::Nanos;
 
 /// The sliding window counter. It counts what the current window has let in, and the part of the
@@ -36,8 +35,8 @@ use nanopace_nanos::Nanos;
 /// | 1 h | 2 097 151 |
 /// | 1 day | 8 388 607 |
 ///
-/// For more, take a [`SlottedRing`](crate::SlottedRing), or a [`SlidingLog`](crate::SlidingLog) if
-/// it has to be exact.
+/// For more, take a [`Limit`](crate::Limit), which keeps such counts in three words, a
+/// [`SlottedRing`](crate::SlottedRing), or a [`SlidingLog`](crate::SlidingLog) if it has to be exact.
 ///
 /// # Source
 ///
@@ -84,29 +83,8 @@ impl SlidingCounter {
     /// When `n` more get in, if not at once.
     #[inline]
     fn first(&self, state: u64, now: Nanos, n: u64) -> Option<Nanos> {
-        let counts = self.counts.latest(state, now);
-        let start = self.counts.windows.start(counts.number);
-        if let Some(earliest_ns) = self.earliest_ns(counts.before, counts.now, n) {
-            // May be past the last moment there is; then it is later than any `now`.
-            let earliest = start.as_nanos() + earliest_ns;
-            let is_later = earliest > now.max(start).as_nanos();
-            return is_later.then(|| Nanos::from_nanos(earliest));
-        }
-        let next = self.counts.windows.start(counts.number + 1);
-        let earliest_ns = self.earliest_ns(counts.now, 0, n).unwrap_or_default();
-        Some(next + Duration::from_nanos(earliest_ns))
-    }
-
-    /// How far into a window of `now`, after one of `before`, `n` more get in: p (T - t) + (c + n)
-    /// T <= limit T, for the least t.
-    #[inline]
-    fn earliest_ns(&self, before: u64, now: u64, n: u64) -> Option<u64> {
-        let length = u128::from(self.counts.windows.length_ns());
-        let room = u128::from(self.counts.limit.checked_sub(now + n)?);
-        let unseen = (room * length)
-            .checked_div(u128::from(before))
-            .map_or(length, |unseen| unseen.min(length));
-        u64::try_from(length - unseen).ok()
+        let WindowCounts { windows, limit, .. } = &self.counts;
+        self.counts.latest(state, now).slides_in(windows, *limit, now, n)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Quotas and limits as text: as people write them, and as header fields have them.
 
-use crate::limit::{Kind, Law};
+use crate::limit::{Kind, Law, MOST_AT_ONCE};
 use crate::standing::policy;
 use crate::{Limit, Limits, LimitsError, Quota, QuotaError};
 use std::fmt;
@@ -95,7 +95,7 @@ impl FromStr for Limit {
             "sliding-log" => Ok(Limit::sliding_log(quota)),
             "sliding-log-all" => Ok(Limit::sliding_log_counting_rejected(quota)),
             "fixed-window" => Ok(Limit::fixed_window(quota)),
-            "sliding-counter" => Ok(Limit::sliding_counter(quota)?),
+            "sliding-counter" => Ok(Limit::sliding_counter(quota)),
             other => Err(LimitsError::Kind(other.to_owned())),
         }
     }
@@ -128,8 +128,12 @@ impl FromStr for Limits {
         if text.trim().is_empty() {
             return Ok(Limits::new([]));
         }
-        let limits: Result<Vec<Limit>, LimitsError> = text.split(',').map(str::parse).collect();
-        limits.map(Limits::new)
+        match text.split(',').count() {
+            number if number > MOST_AT_ONCE => Err(LimitsError::TooMany(number)),
+            _ => {
+                text.split(',').map(str::parse).collect::<Result<Vec<Limit>, _>>().map(Limits::new)
+            }
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the rules that count in windows of the clock share: the counts in one word, and how they
 //! move on.
 
+use crate::counts::Counts;
 use crate::windows::Windows;
 use crate::{Quota, QuotaError};
 use nanopace_nanos::Nanos;
@@ -13,14 +14,6 @@ pub(crate) struct WindowCounts<const BEFORE: bool> {
     pub(crate) limit: u64,
     /// The bits of each count.
     bits: u32,
-}
-
-/// The latest window's number, what was let in during the window before it, and during itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Counts {
-    pub(crate) number: u64,
-    pub(crate) before: u64,
-    pub(crate) now: u64,
 }
 
 impl<const BEFORE: bool> WindowCounts<BEFORE> {
@@ -40,13 +33,8 @@ impl<const BEFORE: bool> WindowCounts<BEFORE> {
     /// The counts as of `now`, or as of the latest window that was seen, if that is later.
     #[inline]
     pub(crate) fn latest(&self, word: u64, now: Nanos) -> Counts {
-        let seen = self.seen(word);
-        let current = self.windows.number(now);
-        match current.checked_sub(seen.number) {
-            None | Some(0) => seen,
-            Some(1) if BEFORE => Counts { number: current, before: seen.now, now: 0 },
-            Some(_) => Counts { number: current, before: 0, now: 0 },
-        }
+        let counts = self.seen(word).in_window(self.windows.number(now));
+        Counts { before: if BEFORE { counts.before } else { 0 }, ..counts }
     }
 
     /// The counts of the latest window that was seen.
@@ -57,13 +45,11 @@ impl<const BEFORE: bool> WindowCounts<BEFORE> {
         Counts { number, before, now: counts & self.most() }
     }
 
-    /// The word with these counts, if they fit.
-    pub(crate) fn word(&self, counts: Counts) -> Option<u64> {
-        let Counts { number, before, now } = counts;
-        let fits = before.max(now) <= self.most() && (BEFORE || before == 0);
-        let is_in_time = number <= self.windows.number(Nanos::MAX);
+    /// The word with these counts, which fit.
+    #[inline]
+    pub(crate) fn pack(&self, Counts { number, before, now }: Counts) -> u64 {
         let before = if BEFORE { before << self.bits } else { 0 };
-        (fits && is_in_time).then(|| self.windows.pack(number, before | now))
+        self.windows.pack(number, before | now)
     }
 
     /// The word with `n` more in the latest window.
@@ -73,10 +59,8 @@ impl<const BEFORE: bool> WindowCounts<BEFORE> {
             return word;
         }
         let counts = self.latest(word, now);
-        let before = if BEFORE { counts.before << self.bits } else { 0 };
         // Other limits may have let in more than fits.
-        let now = counts.now.saturating_add(n).min(self.most());
-        self.windows.pack(counts.number, before | now)
+        self.pack(Counts { now: counts.now.saturating_add(n).min(self.most()), ..counts })
     }
 
     /// The largest count.
@@ -86,38 +70,8 @@ impl<const BEFORE: bool> WindowCounts<BEFORE> {
 
     /// From when on nothing that the word counts is in sight.
     pub(crate) fn empty_from(&self, word: u64) -> Nanos {
-        let (number, counts) = self.windows.unpack(word);
-        let in_sight = match counts {
-            0 => 0,
-            _ if BEFORE && counts & self.most() > 0 => 2,
-            _ => 1,
-        };
-        self.windows.start(number + in_sight)
-    }
-
-    /// What still counts at `now`, oldest first: the latest moment at which it may have been let
-    /// in, and how much it is.
-    pub(crate) fn let_in(&self, word: u64, now: Nanos) -> impl Iterator<Item = (Nanos, u64)> {
-        let counts = self.latest(word, now);
-        let before =
-            Nanos::from_nanos(self.windows.start(counts.number).as_nanos().saturating_sub(1));
-        [(before, counts.before), (now, counts.now)].into_iter().filter(|(_, count)| *count > 0)
-    }
-
-    /// The number of the word's window.
-    pub(crate) fn window(&self, word: u64) -> u64 {
-        self.windows.unpack(word).0
-    }
-
-    /// The word with `n` less in a window, if that is still in sight.
-    pub(crate) fn without(&self, word: u64, window: u64, n: u64) -> u64 {
-        let (number, counts) = self.windows.unpack(word);
-        let shift = match number.checked_sub(window) {
-            Some(0) => 0,
-            Some(1) if BEFORE => self.bits,
-            _ => return word,
-        };
-        word - ((counts >> shift & self.most()).min(n) << shift)
+        let counts = self.seen(word);
+        self.windows.start(counts.number + counts.in_sight().min(1 + u64::from(BEFORE)))
     }
 }
 
@@ -125,41 +79,6 @@ impl<const BEFORE: bool> WindowCounts<BEFORE> {
 /// `first` that says when `n` more get in, or nothing if they do at once.
 macro_rules! window_rule {
     ($rule:ty) => {
-        impl $rule {
-            /// The counts of the latest window that was seen.
-            pub(crate) fn seen(&self, state: u64) -> $crate::window_counts::Counts {
-                self.counts.seen(state)
-            }
-
-            /// The state with these counts, if they fit.
-            pub(crate) fn state(&self, counts: $crate::window_counts::Counts) -> Option<u64> {
-                self.counts.word(counts)
-            }
-
-            /// The largest count that a state can hold.
-            pub(crate) fn largest_count(&self) -> u64 {
-                self.counts.most()
-            }
-
-            pub(crate) fn let_in(
-                &self,
-                state: u64,
-                now: ::nanopace_nanos::Nanos,
-            ) -> impl Iterator<Item = (::nanopace_nanos::Nanos, u64)> {
-                self.counts.let_in(state, now)
-            }
-
-            /// Where the last request was counted.
-            pub(crate) fn window(&self, state: u64) -> u64 {
-                self.counts.window(state)
-            }
-
-            /// The state without `n` that were counted there.
-            pub(crate) fn without(&self, state: u64, window: u64, n: u64) -> u64 {
-                self.counts.without(state, window, n)
-            }
-        }
-
         impl $crate::Rule for $rule {
             /// The number of the latest window that let anything in, and beside it what was
             /// counted; 0 at first.

@@ -69,6 +69,11 @@ impl Windows {
         Nanos::from_nanos(number.saturating_mul(self.length_ns))
     }
 
+    /// Whether that window begins before the end of time.
+    pub(crate) fn has(&self, number: u64) -> bool {
+        number <= self.number(Nanos::MAX)
+    }
+
     /// The most that can be counted beside a window's number.
     fn most(&self) -> u64 {
         u64::MAX >> (u64::BITS - self.spare_bits)

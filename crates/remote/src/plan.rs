@@ -84,8 +84,8 @@ fn specification(law: &Arithmetic) -> String {
         Arithmetic::FixedWindow { period_ns, count, largest } => {
             ('f', [period_ns, count, largest].map(u128::from))
         }
-        Arithmetic::SlidingCounter { period_ns, count, largest } => {
-            ('s', [period_ns, count, largest].map(u128::from))
+        Arithmetic::SlidingCounter { period_ns, count } => {
+            ('s', [period_ns, count, u64::MAX].map(u128::from))
         }
     };
     let [a, b, c] = numbers;

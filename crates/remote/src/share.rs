@@ -50,7 +50,7 @@ fn divided(limit: &Limit, parts: u64) -> Option<Limit> {
             window(quota, count, parts).map(Limit::fixed_window)
         }
         Arithmetic::SlidingCounter { count, .. } => {
-            Limit::sliding_counter(window(quota, count, parts)?).ok()
+            window(quota, count, parts).map(Limit::sliding_counter)
         }
     }
 }

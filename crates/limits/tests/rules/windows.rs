@@ -7,8 +7,8 @@ use crate::laws::{
 };
 use nanopace::Nanos;
 use nanopace_limits::{
-    Atomic, FixedWindow, Gcra, Locked, Quota, QuotaError, Rejected, Rule, SlidingCounter,
-    SlidingLog, TryAcquire,
+    Atomic, FixedWindow, Gcra, Limit, Limits, Locked, Quota, QuotaError, Rejected, Rule,
+    SlidingCounter, SlidingLog, TryAcquire,
 };
 use proptest::prelude::*;
 
@@ -102,6 +102,33 @@ fn the_sources_weighted_window() {
     assert_eq!(rule.check(&state, seconds(75), 1), not_until(seconds(60) + span(33_333_333_334)));
     // At t = 5/9, 9 x 4/9 + 5 + 1 = 10.
     assert_eq!(rule.decide(&mut state, at(93_333_333_334), 1), Ok(()));
+}
+
+fn weighs_exactly<R: Rule>(
+    rule: &R,
+    quota: Quota,
+    arrivals: &[Arrival],
+) -> Result<(), TestCaseError> {
+    let mut state = rule.fresh();
+    let mut let_in = Vec::new();
+    for &arrival in arrivals {
+        let answer = rule.decide(&mut state, arrival.now, arrival.n);
+        prop_assert_eq!(answer.is_ok(), sliding_counter_lets_in(quota, &let_in, arrival));
+        if answer.is_ok() {
+            let_in.push(arrival);
+        }
+    }
+    crate::laws::let_in_is_bounded(&let_in, |length_ns| most_windows(quota, length_ns))
+}
+
+#[test]
+fn a_sliding_counter_in_words_has_no_bound_of_a_word() {
+    let limits: Limits = "10M/day sliding-counter".parse().unwrap();
+    let day = seconds(24 * 60 * 60);
+    let mut state = limits.fresh();
+    assert_eq!(limits.decide(&mut state, Nanos::ZERO, 10_000_000), Ok(()));
+    assert_eq!(limits.decide(&mut state, day + span(day.as_nanos() / 4), 2_500_000), Ok(()));
+    assert!(limits.decide(&mut state, day + span(day.as_nanos() / 4), 1).is_err());
 }
 
 #[test]
@@ -281,17 +308,20 @@ proptest! {
 
     #[test]
     fn a_sliding_counter_weighs_exactly((quota, arrivals) in quota_and_orderly()) {
-        let Ok(rule) = SlidingCounter::new(quota) else { return Ok(()) };
-        let mut state = rule.fresh();
-        let mut let_in = Vec::new();
-        for arrival in arrivals {
-            let answer = rule.decide(&mut state, arrival.now, arrival.n);
-            prop_assert_eq!(answer.is_ok(), sliding_counter_lets_in(quota, &let_in, arrival));
-            if answer.is_ok() {
-                let_in.push(arrival);
-            }
+        weighs_exactly(&Limits::new([Limit::sliding_counter(quota)]), quota, &arrivals)?;
+        if let Ok(rule) = SlidingCounter::new(quota) {
+            weighs_exactly(&rule, quota, &arrivals)?;
         }
-        crate::laws::let_in_is_bounded(&let_in, |length_ns| most_windows(quota, length_ns))?;
+    }
+
+    /// In a word and in three.
+    #[test]
+    fn sliding_counters_answer_alike_however_they_are_kept((quota, arrivals) in quota_and_arrivals()) {
+        let limits = Limits::new([Limit::sliding_counter(quota)]);
+        crate::laws::common(&limits, quota.count(), &arrivals)?;
+        if let Ok(rule) = SlidingCounter::new(quota) {
+            prop_assert_eq!(crate::laws::answers(&limits, &arrivals), crate::laws::answers(&rule, &arrivals));
+        }
     }
 
     /// One word and a lock answer alike.

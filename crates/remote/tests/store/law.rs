@@ -88,7 +88,7 @@ fn limit() -> impl Strategy<Value = Limit> {
         0 => Limit::gcra(quota),
         1 => Limit::gcra_with_burst(quota, burst).unwrap_or(Limit::gcra(quota)),
         2 => Limit::fixed_window(quota),
-        _ => Limit::sliding_counter(quota).unwrap_or(Limit::fixed_window(quota)),
+        _ => Limit::sliding_counter(quota),
     })
 }
 
