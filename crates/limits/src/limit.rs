@@ -213,7 +213,7 @@ impl Limit {
     /// ```
     /// use nanopace_limits::Limit;
     ///
-    /// assert_eq!(Limit::sliding_counter("10M/s".parse()?).to_string(), "10M/s sliding-counter");
+    /// assert_eq!(Limit::sliding_counter("50000/s".parse()?).to_string(), "50000/s sliding-counter");
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     #[must_use]

@@ -6,7 +6,7 @@ use crate::load::LoadPhases;
 use clap::Args;
 use nanopace::Nanos;
 use nanopace_console::human::positive_duration;
-use nanopace_limits::Quota;
+use nanopace_limits::{Limit, Limits, LimitsError, Quota};
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,6 +20,8 @@ Examples:
                                                your own requests, and the answer to each
   awk '{print $3, $1}' requests.log | nanopace limit --limit 100/min --limiter sliding-log
                                                a limit for each user: what would it have refused?
+  nanopace limit --limit '10/s burst 20, 100/min sliding-log' --phases
+                                               limits as programs write them, several at once
   nanopace limit --compare --limiter fixed-window,sliding-log --phases 0,100 --phase-duration 5s
   nanopace limit --retry 10ms                  a caller that asks again 10 ms after each refusal:
                                                how long do 100 requests take under each limiter?
@@ -38,16 +40,39 @@ one went through, `tries` is how often it asked. `never ends` is proven, not gue
 be larger than what is ever let in at once, and where refused requests count too, a caller that
 asks again too soon keeps itself out.";
 
+/// What `--limit` says.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    pub(crate) limits: Limits,
+    /// Of the first of them, which charts and tables are about.
+    pub(crate) quota: Quota,
+}
+
+impl Written {
+    fn parse(text: &str) -> Result<Written, String> {
+        let limits: Limits = text.parse().map_err(|error: LimitsError| error.to_string())?;
+        let first = limits.each().first().ok_or("there is no limit: write one, such as 10/s")?;
+        Ok(Written { quota: first.quota(), limits })
+    }
+
+    /// Whether it is a number per time and nothing else, which any limiter keeps.
+    pub(crate) fn is_plain(&self) -> bool {
+        *self.limits.each() == [Limit::gcra(self.quota)]
+    }
+}
+
 /// The options of `nanopace limit`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct LimitArgs {
-    /// The limit, as a number per time: 10/s, 3/60s, 5k/h, 1/day
-    #[arg(long, value_name = "COUNT/TIME", default_value = "10/s")]
-    pub(crate) limit: Quota,
+    /// The limit, as a number per time: 10/s, 3/60s, 5k/h, 1/day. Or as programs write limits, one
+    /// or several at once: "10/s burst 20, 5000/day sliding-log". Then they decide as they are
+    /// written, unless --limiter names another limiter, which keeps the first of them
+    #[arg(long, value_name = "LIMITS", default_value = "10/s", value_parser = Written::parse)]
+    pub(crate) limit: Written,
 
     /// The limiter that decides; with --compare or --retry several, separated by commas
-    /// [default: cooldown; with --compare or --retry all]
+    /// [default: cooldown, or the limits as written; with --compare or --retry all]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) limiter: Vec<Kind>,
 
@@ -127,17 +152,19 @@ impl LimitArgs {
     /// When generated requests begin: half a period after the clock's origin. So they show what it
     /// means when requests are counted from one boundary of a window to the next.
     pub(crate) fn start(&self) -> Nanos {
-        Nanos::ZERO + self.limit.period() / 2
+        Nanos::ZERO + self.limit.quota.period() / 2
     }
 
     /// The limiters' settings: as asked for, with defaults that suit the limit.
     pub(crate) fn settings(&self) -> Settings {
+        let quota = self.limit.quota;
         Settings {
-            limit: self.limit,
-            capacity: self.capacity.unwrap_or(self.limit.count()),
+            limit: quota,
+            limits: self.limit.limits.clone(),
+            capacity: self.capacity.unwrap_or(quota.count()),
             slots: self.slots.unwrap_or(const { NonZeroU16::new(10).unwrap() }),
             backfill: self.backfill.unwrap_or(1.25),
-            refill_every: self.refill_every.unwrap_or_else(|| Settings::usual_refill(self.limit)),
+            refill_every: self.refill_every.unwrap_or_else(|| Settings::usual_refill(quota)),
         }
     }
 }

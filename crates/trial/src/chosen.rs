@@ -41,13 +41,23 @@ impl Chosen {
 fn kinds(args: &LimitArgs) -> anyhow::Result<Vec<Kind>> {
     let side_by_side = args.compare || args.retry.is_some();
     match args.limiter[..] {
-        [] if side_by_side => Ok(Kind::value_variants().to_vec()),
+        _ if args.retry.is_some() && !args.limit.is_plain() => {
+            bail!("--retry tries limiters one by one: write --limit as a number per time")
+        }
+        [] if side_by_side => Ok(all(args)),
+        [] if !args.limit.is_plain() => Ok(vec![Kind::AsWritten]),
         [] => Ok(vec![Kind::Cooldown]),
         [_, _, ..] if !side_by_side => {
             bail!("--limiter: only one limiter decides; to see several side by side, add --compare")
         }
         _ => Ok(args.limiter.clone()),
     }
+}
+
+/// All limiters; what a plain limit says as it is written is the cooldown again.
+fn all(args: &LimitArgs) -> Vec<Kind> {
+    let is_new = |kind: &&Kind| **kind != Kind::AsWritten || !args.limit.is_plain();
+    Kind::value_variants().iter().filter(is_new).copied().collect()
 }
 
 /// Refuses settings that would change nothing: they are mistakes.

@@ -34,6 +34,8 @@ pub(crate) enum Kind {
     GuardingRing,
     /// Each request counts until its slot leaves the window; a few numbers for any period
     AggregatedWindow,
+    /// The limits as --limit writes them, several at once and each of its own kind
+    AsWritten,
 }
 
 impl Kind {
@@ -75,6 +77,7 @@ impl Kind {
             Kind::AggregatedWindow => {
                 "same promise as the guarding ring, with memory only for the slots in use"
             }
+            Kind::AsWritten => "what each of them says, for requests that all of them let in",
         }
     }
 

@@ -4,9 +4,9 @@ use crate::kind::Kind;
 use anyhow::bail;
 use nanopace::{ManualClock, Nanos};
 use nanopace_limits::{
-    AggregatedWindow, FixedWindow, Gcra, LeakyMeter, LeakyQueue, ManagedPool, Quota, QuotaError,
-    RefilledBucket, Rejected, Rule, SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
-    TryAcquire,
+    AggregatedWindow, FixedWindow, Gcra, LeakyMeter, LeakyQueue, Limits, ManagedPool, Quota,
+    QuotaError, RefilledBucket, Rejected, Rule, SlidingCounter, SlidingLog, SlottedRing,
+    TokenBucket, TryAcquire,
 };
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -20,10 +20,12 @@ const SHORTEST: Duration = Duration::from_nanos(1);
 const LONGEST: Duration = Duration::from_secs(86_400);
 
 /// The settings that limiters are made with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Settings {
     /// The limit to keep.
     pub(crate) limit: Quota,
+    /// The limits as they are written; that one is the first.
+    pub(crate) limits: Limits,
     /// The most that gets in at once, for limiters that have a capacity.
     pub(crate) capacity: u64,
     /// The slots of a period, for windows that have slots.
@@ -58,6 +60,7 @@ impl Settings {
             Kind::RollingRing => ring(limit, self.slots.get(), false)?,
             Kind::GuardingRing => ring(limit, self.slots.get(), true)?,
             Kind::AggregatedWindow => from_rule(AggregatedWindow::new(limit, self.slots)),
+            Kind::AsWritten => from_rule(self.limits.clone()),
         })
     }
 

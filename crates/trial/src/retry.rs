@@ -84,5 +84,5 @@ fn check_options(args: &LimitArgs) -> anyhow::Result<()> {
 
 /// As many requests as are let in during ten periods, and at least one.
 fn usual_requests(args: &LimitArgs) -> u64 {
-    args.limit.count().saturating_mul(10).div_ceil(args.cost)
+    args.limit.quota.count().saturating_mul(10).div_ceil(args.cost)
 }

@@ -70,7 +70,7 @@ impl Trial {
         };
         let phasing = Phasing { origin, phase_ns: phase_ns(&self.args) };
         let Chosen { settings, kinds, dropped } = &self.chosen;
-        let candidate = |&kind| Candidate::new(kind, *settings, self.args.cost, phasing);
+        let candidate = |&kind| Candidate::new(kind, settings.clone(), self.args.cost, phasing);
         let candidates = kinds.iter().map(candidate).collect();
         Results::new(settings.limit, self.args.cost, phasing, candidates, dropped.clone())
     }
@@ -176,14 +176,15 @@ fn source(args: &LimitArgs, interrupted: &Arc<AtomicBool>) -> anyhow::Result<Sou
     }
     let phases = match args.phases.clone().flatten() {
         Some(phases) => phases,
-        None => LoadPhases::around(args.limit).context("--phases has to be given at this limit")?,
+        None => LoadPhases::around(args.limit.quota)
+            .context("--phases has to be given at this limit")?,
     };
     let seed = args.poisson.then_some(args.seed);
     Ok(Source::Load(Load::new(phases, phase_ns(args), args.start(), seed)))
 }
 
 fn phase_ns(args: &LimitArgs) -> u64 {
-    let duration = args.phase_duration.unwrap_or(args.limit.period().saturating_mul(10));
+    let duration = args.phase_duration.unwrap_or(args.limit.quota.period().saturating_mul(10));
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 

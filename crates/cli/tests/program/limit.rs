@@ -177,6 +177,14 @@ fn the_aggregated_window_counts_by_slots() {
     assert_eq!(answers(line, "1.02 1.04 1.5 2.05 2.1"), "+ + 2.099999999s 2.099999999s +");
 }
 
+/// Ten at once, and four at once of those that come back every 15 s.
+#[test]
+fn limits_decide_as_programs_write_them() {
+    assert_eq!(answers("--limit 10/s,4/min", "1 1 1 1 1 16 16"), "+ + + + 16s + 31s");
+    let of = |line: &str| limiter(&results(line, b"1\n1\n1\n"), "as-written")["admitted"].clone();
+    assert_eq!(of("--limit 10/s,2/day --compare"), 2);
+}
+
 #[test]
 fn each_key_has_a_limiter_of_its_own() {
     let output = output("--limit 1/min --decisions", b"a 1\nb 1\na 2\n3\na 61\n");
@@ -246,6 +254,9 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         ("", "write one time per line, such as 1.5 or 1500ms"),
         ("--limit 0/s --phases", "--limit"),
         ("--limit 10", "--limit"),
+        ("--limit 10/s,5/brust --phases", "--limit"),
+        ("--limit , --phases", "--limit"),
+        ("--limit 10/s,5/day --retry 10ms", "write --limit as a number per time"),
         ("--limiter fast --phases", "--limiter"),
         ("--limiter cooldown,pool --phases", "--compare"),
         ("--limiter aggregated-window --capacity 3 --phases", "--capacity is only for cooldown"),

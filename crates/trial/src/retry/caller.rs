@@ -155,6 +155,7 @@ impl Caller {
 mod tests {
     use super::*;
     use clap::ValueEnum;
+    use nanopace_limits::{Limit, Limits};
     use proptest::prelude::*;
     use proptest::sample::select;
     use std::num::NonZeroU16;
@@ -199,7 +200,11 @@ mod tests {
         let boundaries = (start + took) / period - start / period;
         let spans = |span: u128| count * (took / span + 1);
         match kind {
-            Kind::Cooldown | Kind::LeakyBucket | Kind::TokenBucket | Kind::LeakyQueue => {
+            Kind::Cooldown
+            | Kind::LeakyBucket
+            | Kind::TokenBucket
+            | Kind::LeakyQueue
+            | Kind::AsWritten => {
                 // A decision may be early by less than 2 ns, as its documentation says.
                 u128::from(capacity) + (took + 2) * count / period
             }
@@ -222,12 +227,16 @@ mod tests {
         let period = prop_oneof![100..2_000_u64, Just(1_000_000_000)];
         let slots = select(vec![2, 4, 5, 8, 10_u16]);
         (1..20_u64, period, 1..30_u64, slots, 1.0..3.0, 1..100_u64).prop_map(
-            |(count, period, capacity, slots, backfill, parts)| Settings {
-                limit: Quota::new(count, Duration::from_nanos(period)).unwrap(),
-                capacity,
-                slots: NonZeroU16::new(slots).unwrap(),
-                backfill,
-                refill_every: Duration::from_nanos(period / parts),
+            |(count, period, capacity, slots, backfill, parts)| {
+                let limit = Quota::new(count, Duration::from_nanos(period)).unwrap();
+                Settings {
+                    limit,
+                    limits: Limits::new(Limit::gcra_with_burst(limit, capacity)),
+                    capacity,
+                    slots: NonZeroU16::new(slots).unwrap(),
+                    backfill,
+                    refill_every: Duration::from_nanos(period / parts),
+                }
             },
         )
     }
@@ -243,7 +252,7 @@ mod tests {
     }
 
     fn asked() -> impl Strategy<Value = (Settings, Caller)> {
-        settings().prop_flat_map(|settings| (Just(settings), caller(&settings)))
+        settings().prop_flat_map(|settings| (Just(settings.clone()), caller(&settings)))
     }
 
     fn ask(caller: &Caller, kind: Kind, settings: &Settings) -> Outcome {
@@ -254,6 +263,7 @@ mod tests {
     fn a_pool_is_asked_every_time() {
         let settings = Settings {
             limit: Quota::new(1, Duration::from_nanos(100)).unwrap(),
+            limits: Limits::new([]),
             capacity: 1,
             slots: NonZeroU16::new(2).unwrap(),
             backfill: 1.55,
