@@ -2,6 +2,7 @@
 
 mod common;
 mod config;
+mod expiry;
 mod law;
 mod leased;
 mod loss;

@@ -1,0 +1,76 @@
+//! A key is there as long as it counts: to the millisecond, by the store's own clock. Other tests set
+//! the store's time, and keep keys for longer.
+
+use crate::common::{ask, store};
+use nanopace_keyed::KeyRejected;
+use nanopace_remote::{Rejected, RemoteKeyed, RemoteRejected};
+use nanopace_services::{Engine, Server};
+
+/// When the key expires, in nanoseconds since 1970.
+fn expires(server: &Server) -> u64 {
+    ask::<u64>(server, &["PEXPIRETIME", "nanopace:{alice}"]) * 1_000_000
+}
+
+/// From when on one more gets in, by the store's clock, in nanoseconds.
+fn not_until(users: &RemoteKeyed) -> u64 {
+    match users.check("alice") {
+        Err(RemoteRejected::Key(KeyRejected::Limit(Rejected::NotUntil(moment)))) => {
+            moment.as_nanos()
+        }
+        answer => panic!("{answer:?}"),
+    }
+}
+
+/// How much later it expires than it has to.
+fn late(expires: u64, counts_until: u64, what: &str) -> u64 {
+    let late = expires.checked_sub(counts_until);
+    late.unwrap_or_else(|| panic!("{what}: {} ns early", counts_until - expires))
+}
+
+/// Of each of these limits, one request is all that counts, until the next one gets in.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_key_expires_when_nothing_of_it_counts_any_more() {
+    for engine in Engine::ALL {
+        let server = Server::start(engine).unwrap();
+        let users = store(&server).limits("1/s").build().unwrap();
+        for turn in 0..20 {
+            for limits in [
+                "1/min",
+                "7/17min burst 1", // no whole nanoseconds
+                "3/h burst 1, 1/day burst 1",
+                "1/day fixed-window",
+                "1/h fixed-window, 1/day burst 1",
+                "1/9h sliding-counter",
+            ] {
+                ask::<String>(&server, &["FLUSHALL"]);
+                users.set_limits(limits.parse().unwrap()).unwrap();
+                users.check("alice").unwrap();
+                let expires = expires(&server);
+                let what = format!("{engine}, {limits}, turn {turn}");
+                let late = late(expires, not_until(&users), &what);
+                assert!(late <= 4_000_000, "{what}: {late} ns late");
+            }
+        }
+    }
+}
+
+/// A state that is carried over to other limits is written by another script.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_replaced_limit_keeps_its_key_as_long_as_it_counts() {
+    for engine in Engine::ALL {
+        let server = Server::start(engine).unwrap();
+        let users = store(&server).limits("1/s").build().unwrap();
+        for turn in 0..20 {
+            ask::<String>(&server, &["FLUSHALL"]);
+            users.set_limits("1/day".parse().unwrap()).unwrap();
+            users.check("alice").unwrap();
+            let counts_until = not_until(&users);
+            users.set_limits("1/h".parse().unwrap()).unwrap();
+            not_until(&users);
+            let what = format!("{engine}, turn {turn}");
+            late(expires(&server), counts_until, &what);
+        }
+    }
+}
