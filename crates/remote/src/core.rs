@@ -1,7 +1,7 @@
 //! What threads and tasks share of a limiter: everything but how the store is asked.
 
 use crate::decide::{Answer, Decide};
-use crate::error::{RemoteRejected, StoreError, UnsupportedLimit};
+use crate::error::{Concerns, RemoteRejected, StoreError, UnsupportedLimit};
 use crate::lease::Leases;
 use crate::loss::OnLoss;
 use crate::names::Names;
@@ -147,8 +147,7 @@ impl<C: LimitsOf<str>> Core<C> {
                 }
                 Ok(decision)
             }
-            // The store is there, and letting the request in could be too much.
-            Err(StoreError::Contended) => Err(StoreError::Contended.into()),
+            Err(error) if error.concerns() == Concerns::Key => Err(error.into()),
             Err(error) => self.without_store(key, question, error),
         }
     }
@@ -205,4 +204,52 @@ pub(crate) struct Question {
     version: u64,
     /// Before it was asked, by this process's clock.
     sent: Nanos,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nanopace::ManualClock;
+    use nanopace_keyed::Uniform;
+    use std::io::ErrorKind;
+
+    /// What becomes of a request that the limits would let in, when the store says that.
+    fn concluded(on_loss: OnLoss, error: &StoreError) -> (Result<(), RemoteRejected>, u64) {
+        let config = Arc::new(Uniform::new("8/s".parse().unwrap()));
+        let names = Names::new("users".to_owned()).unwrap();
+        let core = Core::new(config, names, on_loss, Arc::new(ManualClock::new()), None, None);
+        let Ok(Begun::Asks(question)) = core.begin("alice", Costs::Same(1)) else {
+            unreachable!("nobody but the store knows")
+        };
+        let decision = core.conclude("alice", &question, Err(error.clone()));
+        let answer = decision.and_then(|decision| Ok(decision.answer()?));
+        (answer, core.counters.stats(0).degraded)
+    }
+
+    #[test]
+    fn only_a_store_that_is_lost_or_full_lets_requests_in() {
+        for error in [
+            StoreError::Broken,
+            StoreError::Timeout,
+            StoreError::Connection(ErrorKind::BrokenPipe),
+            StoreError::Refused("READONLY".to_owned()),
+            StoreError::Database,
+            StoreError::Permission,
+            StoreError::Full,
+        ] {
+            for on_loss in [OnLoss::Allow, OnLoss::LocalShare(4)] {
+                assert_eq!(concluded(on_loss, &error), (Ok(()), 1), "{error}");
+            }
+            assert_eq!(concluded(OnLoss::Deny, &error), (Err(error.clone().into()), 1));
+        }
+    }
+
+    #[test]
+    fn an_error_of_one_key_lets_nobody_in_and_is_no_loss() {
+        for error in [StoreError::Foreign, StoreError::Contended] {
+            for on_loss in [OnLoss::Deny, OnLoss::Allow, OnLoss::LocalShare(4)] {
+                assert_eq!(concluded(on_loss, &error), (Err(error.clone().into()), 0), "{error}");
+            }
+        }
+    }
 }

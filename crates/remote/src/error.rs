@@ -113,6 +113,10 @@ pub enum StoreError {
     /// The connection could not be made, or was lost. The store may have counted the request.
     #[error("no connection to the store ({0})")]
     Connection(io::ErrorKind),
+    /// Its memory is full, so what would be let in can't be counted. The store goes on deciding on
+    /// what it rejects: that needs no memory.
+    #[error("the store's memory is full (OOM), so it can't count what would be let in")]
+    Full,
     /// It has answered by an error, such as `READONLY`, `LOADING`, `WRONGPASS`, `NOAUTH` or `MOVED`.
     #[error("the store refuses to decide ({0})")]
     Refused(String),
@@ -126,13 +130,49 @@ pub enum StoreError {
         "the store's user has no right to do that: a limiter takes PING, EVAL, EVALSHA, TIME, GET and SET, on keys that begin with its prefix; what else leases and configurations take is in the README of nanopace-remote"
     )]
     Permission,
-    /// What is there under the key is not what this crate has written.
+    /// What is there under the key is not what this crate has written. The store is not lost, so this
+    /// is an error whatever [`OnLoss`](crate::OnLoss) says.
     #[error("what the store has under that key is no state of limits: take another prefix")]
     Foreign,
     /// The state kept being changed to other limits meanwhile. The store is not lost, so this is an
     /// error whatever [`OnLoss`](crate::OnLoss) says. If time has run out, the request may be counted.
     #[error("other processes keep changing the limits of that key")]
     Contended,
+}
+
+/// Whom an error of the store concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Concerns {
+    /// All keys: the store is lost. The breaker counts it, the connection is not used again, and
+    /// [`OnLoss`](crate::OnLoss) decides on the request.
+    Store,
+    /// All keys, but only what is let in. The store is there, and is asked for the next decision; on
+    /// this request [`OnLoss`](crate::OnLoss) decides.
+    Counting,
+    /// One key. The store is there, and letting this request in could be too much: it is rejected,
+    /// whatever [`OnLoss`](crate::OnLoss) says.
+    Key,
+}
+
+impl StoreError {
+    /// Which error is the store's, and which one key's.
+    pub(crate) fn concerns(&self) -> Concerns {
+        match self {
+            Self::Broken
+            | Self::Timeout
+            | Self::Connection(_)
+            | Self::Refused(_)
+            | Self::Database
+            | Self::Permission => Concerns::Store,
+            Self::Full => Concerns::Counting,
+            Self::Foreign | Self::Contended => Concerns::Key,
+        }
+    }
+
+    /// What there is to tell of the store.
+    pub(crate) fn trouble(&self) -> Option<Self> {
+        (self.concerns() != Concerns::Key).then(|| self.clone())
+    }
 }
 
 /// Why a request was rejected. Nothing was counted, unless a store was lost that has counted it
@@ -170,8 +210,10 @@ impl From<redis::RedisError> for StoreError {
     }
 }
 
-/// What a server has said. Scripts, and SELECT, have the code ERR for all that they don't do.
+/// What a server has said. Scripts, and SELECT, have the code ERR for all that they don't do. Before
+/// Redis 7, a script's error has the code of the command that has failed within its text.
 fn by_code(code: &str, text: &str) -> StoreError {
+    let code = inner_code(text).filter(|_| code == "ERR").unwrap_or(code);
     let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
     match code {
         "NOPERM" => StoreError::Permission,
@@ -180,8 +222,14 @@ fn by_code(code: &str, text: &str) -> StoreError {
         // The script fails on what it has found, and on no other key.
         "ERR" if says(&["user_script"]) => StoreError::Foreign,
         "WRONGTYPE" => StoreError::Foreign,
+        "OOM" => StoreError::Full,
         code => StoreError::Refused(code.to_owned()),
     }
+}
+
+fn inner_code(text: &str) -> Option<&str> {
+    let (_, said) = text.split_once("@user_script: ")?.1.split_once(": -")?;
+    said.split(' ').next()
 }
 
 /// In the words of Redis 7.0, of later versions and Valkey, and of both where it is no script.
@@ -217,7 +265,23 @@ mod tests {
         for (said, expected) in [
             ("ERR max number of clients reached", refused("ERR")),
             ("ERR unknown command 'EVALSHA', with args beginning with: ", refused("ERR")),
-            ("OOM command not allowed when used memory > 'maxmemory'.", refused("OOM")),
+            ("OOM command not allowed when used memory > 'maxmemory'.", StoreError::Full),
+            (
+                "OOM command not allowed when used memory > 'maxmemory'. script: 1, on @user_script:1.",
+                StoreError::Full,
+            ),
+            (
+                "ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -OOM command not allowed when used memory > 'maxmemory'.",
+                StoreError::Full,
+            ),
+            (
+                "ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -READONLY You can't write against a read only replica.",
+                refused("READONLY"),
+            ),
+            (
+                "ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -WRONGTYPE Operation against a key",
+                StoreError::Foreign,
+            ),
             ("MISCONF Redis is configured to save RDB snapshots", refused("MISCONF")),
             ("ERR DB index is out of range", StoreError::Database),
             ("ERR SELECT is not allowed in cluster mode", StoreError::Database),

@@ -11,6 +11,7 @@ mod keyed;
 mod lease;
 mod loss;
 mod names;
+mod patience;
 mod plan;
 mod record;
 mod remote;

@@ -1,7 +1,12 @@
 //! What becomes of requests on which the store has not decided.
 
 /// What becomes of requests on which the store has not decided: because it can't be reached, doesn't
-/// answer in time, or answers by an error.
+/// answer in time, refuses, or has no memory left to count them
+/// ([`StoreError::Full`](crate::StoreError::Full)).
+///
+/// Errors of one key are no loss of the store: [`StoreError::Foreign`](crate::StoreError::Foreign) and
+/// [`StoreError::Contended`](crate::StoreError::Contended) reject that key's requests, and no others,
+/// whatever is said here.
 ///
 /// ```
 /// use nanopace_remote::{OnLoss, Remote};

@@ -22,17 +22,22 @@ const LONGEST: Duration = Duration::from_secs(3_600);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    pub(crate) timeout: Duration,
+    /// None if it follows the round trips.
+    pub(crate) timeout: Option<Duration>,
     pub(crate) connect_timeout: Duration,
     pub(crate) connections: usize,
 }
 
 impl Settings {
     /// How long a decision may take, all in all, or a tenth longer: from 1 ms to an hour. What is not
-    /// decided then is decided without the store. 12.5 ms by default.
+    /// decided then is decided without the store.
+    ///
+    /// By default that follows the round trips to the store, by the estimate of RFC 6298: four smoothed
+    /// round trips, and four times their smoothed variation; but at least 25 ms, and at most 250 ms.
+    /// Each answer that is missed doubles it until one comes. It is 250 ms before the first answer.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout.clamp(Duration::from_millis(1), LONGEST);
+        self.timeout = Some(timeout.clamp(Duration::from_millis(1), LONGEST));
         self
     }
 
@@ -55,10 +60,6 @@ impl Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            timeout: Duration::from_micros(12_500),
-            connect_timeout: Duration::from_secs(1),
-            connections: 8,
-        }
+        Self { timeout: None, connect_timeout: Duration::from_secs(1), connections: 8 }
     }
 }

@@ -3,7 +3,8 @@
 //! No decision makes a connection itself, so none waits for names to be resolved or for a handshake.
 
 use crate::breaker::Breaker;
-use crate::error::StoreError;
+use crate::error::{Concerns, StoreError};
+use crate::patience::Patience;
 use crate::script::Call;
 use crate::settings::Settings;
 use redis::{Client, Connection, Value, cmd};
@@ -20,6 +21,7 @@ pub(crate) struct Pool {
     client: Client,
     settings: Settings,
     breaker: Breaker,
+    patience: Patience,
     state: Mutex<State>,
     /// Told when a connection is given back, is wanted, or when it is over.
     changed: Condvar,
@@ -32,7 +34,7 @@ struct State {
     connections: usize,
     /// Threads that wait for one.
     waiting: usize,
-    /// Why it was in vain, until a connection is given back.
+    /// Why it was in vain, until there is an answer that tells of no trouble.
     last_error: Option<StoreError>,
     is_over: bool,
 }
@@ -55,6 +57,7 @@ impl Pool {
             client,
             settings,
             breaker: Breaker::default(),
+            patience: Patience::new(settings.timeout),
             state: Mutex::new(State::default()),
             changed: Condvar::new(),
         });
@@ -84,7 +87,7 @@ impl Pool {
     /// Waits until there is a connection. The last error if that takes too long.
     pub(crate) fn wait_for_connection(&self) -> Result<(), StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout * 2;
-        self.give_back(self.take(deadline)?);
+        self.give_back(self.take(deadline)?, None);
         Ok(())
     }
 
@@ -100,7 +103,7 @@ impl Pool {
 
     /// By when a decision that begins now has to be made.
     pub(crate) fn deadline(&self) -> Instant {
-        Instant::now() + self.settings.timeout
+        Instant::now() + self.patience.now()
     }
 
     /// The answer to a call; `sent` is called when it is sent.
@@ -140,28 +143,36 @@ impl Pool {
         if self.is_lost() {
             return Err(StoreError::Broken);
         }
-        let asked = self.take(deadline).and_then(|mut line| {
-            let answer = ask(&mut line);
-            self.after(answer.map_err(StoreError::from), line)
-        });
+        let asked = self.take(deadline).and_then(|line| self.ask_on(line, ask));
         match &asked {
-            Ok(_) | Err(StoreError::Foreign) => self.breaker.succeeds(),
-            Err(error) => self.fails(error),
+            Err(error) if error.concerns() == Concerns::Store => self.fails(error),
+            _ => self.breaker.succeeds(),
         }
         asked
     }
 
     /// A connection on which an answer is missing must not be used again.
-    fn after(&self, answer: Result<Value, StoreError>, line: Line) -> Result<Value, StoreError> {
-        if matches!(answer, Ok(_) | Err(StoreError::Foreign)) {
-            self.give_back(line);
-        } else {
-            self.lose(line);
+    fn ask_on(
+        &self,
+        mut line: Line,
+        ask: impl FnOnce(&mut Line) -> redis::RedisResult<Value>,
+    ) -> Result<Value, StoreError> {
+        let began = Instant::now();
+        let answer = ask(&mut line).map_err(StoreError::from);
+        match &answer {
+            Err(error) if error.concerns() == Concerns::Store => self.lose(line),
+            told => {
+                self.patience.answered(began.elapsed());
+                self.give_back(line, told.as_ref().err().and_then(StoreError::trouble));
+            }
         }
         answer
     }
 
     fn fails(&self, error: &StoreError) {
+        if *error == StoreError::Timeout {
+            self.patience.missed();
+        }
         let mut state = self.lock();
         state.last_error = Some(error.clone());
         if self.breaker.fails() || matches!(error, StoreError::Connection(_)) {
@@ -192,9 +203,10 @@ impl Pool {
         }
     }
 
-    fn give_back(&self, line: Line) {
+    /// After an answer, with the trouble that it told of.
+    fn give_back(&self, line: Line, trouble: Option<StoreError>) {
         let mut state = self.lock();
-        state.last_error = None;
+        state.last_error = trouble;
         state.idle.push(line);
         if state.waiting > 0 {
             self.changed.notify_all();
@@ -244,7 +256,9 @@ impl Pool {
         let deadline = Instant::now() + self.settings.connect_timeout;
         let connection = self.client.get_connection_with_timeout(self.settings.connect_timeout)?;
         let mut line = Line { connection, patience: Duration::ZERO };
+        let began = Instant::now();
         line.query(&cmd("PING"), deadline)?;
+        self.patience.answered(began.elapsed());
         Ok(line)
     }
 

@@ -1,7 +1,8 @@
 //! A store for tasks: one connection that all of them share, made in the background.
 
 use crate::breaker::Breaker;
-use crate::error::StoreError;
+use crate::error::{Concerns, StoreError};
+use crate::patience::Patience;
 use crate::script::Call;
 use crate::settings::Settings;
 use redis::aio::MultiplexedConnection;
@@ -23,6 +24,7 @@ pub(crate) struct TaskStore {
     client: Client,
     settings: Settings,
     breaker: Breaker,
+    patience: Patience,
     state: Mutex<State>,
     connected: Notify,
     is_connecting: AtomicBool,
@@ -31,7 +33,7 @@ pub(crate) struct TaskStore {
 #[derive(Default)]
 struct State {
     connection: Option<MultiplexedConnection>,
-    /// Why it was in vain, until there is an answer.
+    /// Why it was in vain, until there is an answer that tells of no trouble.
     last_error: Option<StoreError>,
 }
 
@@ -50,6 +52,7 @@ impl TaskStore {
             client,
             settings,
             breaker: Breaker::default(),
+            patience: Patience::new(settings.timeout),
             state: Mutex::default(),
             connected: Notify::new(),
             is_connecting: AtomicBool::new(false),
@@ -58,7 +61,7 @@ impl TaskStore {
 
     /// By when a decision that begins now has to be made.
     pub(crate) fn deadline(&self) -> Instant {
-        Instant::now() + self.settings.timeout
+        Instant::now() + self.patience.now()
     }
 
     /// The answer to a call; `sent` is called when it is sent.
@@ -77,16 +80,32 @@ impl TaskStore {
         let asked = match timeout_at(deadline, self.connection()).await {
             Ok(connection) => {
                 sent();
-                timeout_at(deadline, ask(connection, call)).await
+                self.ask(connection, call, deadline).await
             }
-            Err(_) => Ok(Err(self.trouble().unwrap_or(StoreError::Timeout))),
+            Err(_) => Err(self.trouble().unwrap_or(StoreError::Timeout)),
         };
-        let asked = asked.unwrap_or(Err(StoreError::Timeout));
         match &asked {
-            Ok(_) | Err(StoreError::Foreign) => self.succeeds(),
-            Err(error) => self.fails(error),
+            Err(error) if error.concerns() == Concerns::Store => self.fails(error),
+            told => self.succeeds(told.as_ref().err().and_then(StoreError::trouble)),
         }
         asked
+    }
+
+    async fn ask(
+        &self,
+        connection: MultiplexedConnection,
+        call: &Call,
+        deadline: Instant,
+    ) -> Result<Value, StoreError> {
+        let began = Instant::now();
+        let asked = timeout_at(deadline, ask(connection, call)).await;
+        let answer = asked.unwrap_or(Err(StoreError::Timeout));
+        match &answer {
+            Err(StoreError::Timeout) => self.patience.missed(),
+            Err(error) if error.concerns() == Concerns::Store => {}
+            _ => self.patience.answered(began.elapsed()),
+        }
+        answer
     }
 
     /// The last error, if there has been no answer since.
@@ -107,8 +126,8 @@ impl TaskStore {
         }
     }
 
-    fn succeeds(&self) {
-        self.lock().last_error = None;
+    fn succeeds(&self, trouble: Option<StoreError>) {
+        self.lock().last_error = trouble;
         self.breaker.succeeds();
     }
 
@@ -134,7 +153,9 @@ impl TaskStore {
             .set_response_timeout(patience);
         let mut connection =
             self.client.get_multiplexed_async_connection_with_config(&config).await?;
+        let began = Instant::now();
         cmd("PING").query_async::<()>(&mut connection).await?;
+        self.patience.answered(began.elapsed());
         Ok(connection)
     }
 

@@ -1,0 +1,89 @@
+//! What is wrong with one key is no loss of the store: it harms no other key, and lets nobody in.
+
+use crate::common::{ask, store};
+use nanopace_remote::{OnLoss, RemoteKeyed, RemoteRejected, StoreError};
+use nanopace_services::{Engine, Server};
+
+/// Limits that let requests in when the store is lost, and a key that has used up its own.
+fn beside_a_victim(server: &Server) -> RemoteKeyed {
+    let users = store(server).limits("2/day").on_loss(OnLoss::Allow).build().unwrap();
+    users.check_n("victim", 2).unwrap();
+    users
+}
+
+fn victims_let_in(users: &RemoteKeyed, before_each: impl Fn()) -> usize {
+    let is_let_in = |_: &u32| {
+        before_each();
+        users.check("victim").is_ok()
+    };
+    (0..20).filter(is_let_in).count()
+}
+
+/// The server ends a connection on which an argument is longer than a megabyte.
+fn with_short_arguments(engine: Engine) -> Server {
+    Server::with(engine).setting("proto-max-bulk-len", "1mb").start().unwrap()
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_key_of_any_length_is_counted_and_lets_nobody_else_in() {
+    for engine in Engine::ALL {
+        let server = with_short_arguments(engine);
+        let users = beside_a_victim(&server);
+        let long = "k".repeat(1_200_000);
+        assert_eq!(victims_let_in(&users, || drop(users.check(&long))), 0, "{engine}");
+        assert!(matches!(users.check(&long), Err(RemoteRejected::Key(_))), "{engine}");
+        assert_eq!(users.degraded(), 0, "{engine}");
+    }
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn what_a_long_key_takes_in_the_store_is_bounded() {
+    for engine in Engine::ALL {
+        let server = with_short_arguments(engine);
+        let users = store(&server).limits("2/day").build().unwrap();
+        for number in 0..20 {
+            let key = format!("{number}{}", "k".repeat(1_200_000));
+            assert!(users.check_n(&key, 2).is_ok(), "{engine}: each is a key of its own");
+            assert!(users.check(&key).is_err(), "{engine}");
+        }
+        let names: Vec<String> = ask(&server, &["KEYS", "*"]);
+        assert_eq!(names.len(), 20);
+        assert!(names.iter().all(|name| name.len() < 100), "{names:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_key_with_something_else_in_it_lets_nobody_in() {
+    for engine in Engine::ALL {
+        let server = Server::start(engine).unwrap();
+        let users = beside_a_victim(&server);
+        ask::<u64>(&server, &["RPUSH", "nanopace:{list}", "1"]);
+        ask::<String>(&server, &["SET", "nanopace:{text}", "something else"]);
+        let is_foreign = |key| users.check(key) == Err(StoreError::Foreign.into());
+        let both = || assert!(is_foreign("list") && is_foreign("text"), "{engine}");
+        assert_eq!(victims_let_in(&users, both), 0, "{engine}");
+        assert_eq!((users.degraded(), users.trouble()), (0, None), "{engine}");
+    }
+}
+
+#[cfg(feature = "async")]
+#[tokio::test]
+#[ignore = "needs Redis and Valkey"]
+async fn it_is_the_same_for_tasks() {
+    for engine in Engine::ALL {
+        let server = with_short_arguments(engine);
+        let users = nanopace_remote::AsyncRemoteKeyed::new(beside_a_victim(&server));
+        ask::<u64>(&server, &["RPUSH", "nanopace:{list}", "1"]);
+        let long = "k".repeat(1_200_000);
+        for _ in 0..20 {
+            users.check(&long).await.ok();
+            assert_eq!(users.check("list").await, Err(StoreError::Foreign.into()), "{engine}");
+            assert!(users.check("victim").await.is_err(), "{engine}");
+        }
+        assert!(matches!(users.check(&long).await, Err(RemoteRejected::Key(_))), "{engine}");
+        assert_eq!((users.keyed().degraded(), users.trouble()), (0, None), "{engine}");
+    }
+}

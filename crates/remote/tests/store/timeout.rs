@@ -1,0 +1,75 @@
+//! How long answers are waited for, and what becomes of those that come too late.
+
+use crate::common::{store, until};
+use nanopace_remote::{Remote, Settings, StoreError};
+use nanopace_services::{Engine, Proxy, Server};
+use std::time::Duration;
+
+/// Without any settings, a store that is 60 ms away is used as one nearby.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_far_store_works_out_of_the_box() {
+    for engine in Engine::ALL {
+        let server = Server::start(engine).unwrap();
+        let proxy = Proxy::start(server.address()).unwrap();
+        proxy.delay(Duration::from_millis(30));
+        let users = Remote::connect(&proxy.url()).unwrap().limits("1000/day").build().unwrap();
+        until("twenty in a row are decided", || (0..20).all(|_| users.check("alice").is_ok()));
+    }
+}
+
+/// The time-out of a store that becomes slow is too short at first.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_store_that_becomes_slow_is_found_again() {
+    for engine in Engine::ALL {
+        let server = Server::start(engine).unwrap();
+        let proxy = Proxy::start(server.address()).unwrap();
+        let users = Remote::connect(&proxy.url()).unwrap().limits("100000/day").build().unwrap();
+        until("it is near", || (0..100).all(|_| users.check("alice").is_ok()));
+        proxy.delay(Duration::from_millis(30));
+        until("twenty in a row are decided", || (0..20).all(|_| users.check("alice").is_ok()));
+    }
+}
+
+#[cfg(feature = "async")]
+#[tokio::test]
+#[ignore = "needs Redis and Valkey"]
+async fn a_far_store_works_for_tasks_too() {
+    for engine in Engine::ALL {
+        let server = Server::start(engine).unwrap();
+        let proxy = Proxy::start(server.address()).unwrap();
+        proxy.delay(Duration::from_millis(30));
+        let users = Remote::lazy(&proxy.url()).unwrap().limits("1000/day").build().unwrap();
+        let users = nanopace_remote::AsyncRemoteKeyed::new(users);
+        let end = std::time::Instant::now() + Duration::from_secs(20);
+        let mut in_a_row = 0;
+        while in_a_row < 20 {
+            in_a_row = if users.check("alice").await.is_ok() { in_a_row + 1 } else { 0 };
+            assert!(std::time::Instant::now() < end, "{engine}: never");
+        }
+    }
+}
+
+/// A connection on which an answer is missing is not used again: not for the answer that comes too late,
+/// nor to wait for another one in vain.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_connection_on_which_an_answer_is_missing_is_given_up() {
+    for engine in Engine::ALL {
+        let server = Server::start(engine).unwrap();
+        let proxy = Proxy::start(server.address()).unwrap();
+        let settings = Settings::default().timeout(Duration::from_secs(3)).connections(1);
+        let there = Remote::lazy_with(&proxy.url(), settings).unwrap();
+        let (far, near) = (there.limits("2/day"), store(&server).limits("2/day"));
+        let (far, near) = (far.build().unwrap(), near.build().unwrap());
+        near.check_n("empty", 2).unwrap();
+        until("the store answers", || far.decide_costs("warm", 0).is_ok());
+        // What is sent on the connection that is open stays on the way.
+        proxy.hold_requests();
+        assert_eq!(far.check("empty"), Err(StoreError::Timeout.into()), "{engine}");
+        assert_eq!(far.decide_costs("full", 0).unwrap().remaining(), 2, "{engine}");
+        proxy.release();
+        assert_eq!(far.decide_costs("full", 0).unwrap().remaining(), 2, "{engine}");
+    }
+}
