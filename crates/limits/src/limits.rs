@@ -25,9 +25,10 @@ use smallvec::SmallVec;
 ///   windows counts each at the latest moment at which it may have been let in. A rate is exhausted
 ///   at worst, so it lets in one more after one interval at the latest.
 /// * A limit that is no longer in force keeps counting until all that it has counted is paid off or
-///   has left its window. If it comes back into force before, it has forgotten nothing of
-///   that; if a slower limit of its kind was in force meanwhile, it may let in less. So lowering a limit and raising it again lets nothing in twice. Up to eight such limits
-///   are kept: those that count for longest.
+///   has left its window. If it comes back into force before, it goes on as if
+///   it had been in force; only a window may let in less, if one of its kind with a longer period was in
+///   force meanwhile. So lowering a limit and raising it again lets nothing in twice. Up to eight such
+///   limits are kept: those that count for longest.
 ///
 /// Take rates, or windows of one kind and period, of which one always lets in more than the other.
 /// Between these, no more gets in than the highest of those that were in force lets through, in any

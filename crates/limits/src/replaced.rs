@@ -180,12 +180,10 @@ fn most_similar<'a>(limit: &Limit, others: &'a [Account]) -> Option<&'a Account>
 }
 
 /// Whether an account of `limit` counts as much as one of `other`, and for as long. Then an account
-/// that is opened later takes over at least as much, whatever the order of changes.
+/// that is opened later takes over at least as much, whatever the order of changes. None of a rate
+/// does: what a slower one owes would slow down a faster one that comes back.
 fn covers(limit: &Limit, other: &Limit) -> bool {
     match (limit.kind(), other.kind()) {
-        (Kind::Gcra { burst }, Kind::Gcra { burst: others }) => {
-            burst >= others && interval_ns(limit) >= interval_ns(other)
-        }
         (Kind::Window { .. }, Kind::Window { .. })
         | (Kind::Log, Kind::Log)
         | (Kind::LogAll, Kind::LogAll) => limit.quota().period() >= other.quota().period(),

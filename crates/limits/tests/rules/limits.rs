@@ -365,3 +365,23 @@ fn a_request_gets_in_when_it_is_told_beside_a_log_that_counts_it() {
     clock.set(moment);
     assert!(limiter.check().is_ok());
 }
+
+/// Two limits by turns, as two processes that disagree have them: what the faster one lets through gets
+/// in, although the slower one is exhausted whenever it is in force.
+#[test]
+fn a_rate_that_comes_back_goes_on_with_its_own_account() {
+    for (fast, slow) in [("100/s burst 1", "1/s"), ("100/s burst 10", "1/s burst 10")] {
+        let both: [Limits; 2] = [fast, slow].map(|text| text.parse().unwrap());
+        let mut state = both[0].fresh();
+        let mut let_in = 0;
+        for turn in 0..1_200_u64 {
+            let [old, new] = if turn % 2 == 0 { [1, 0] } else { [0, 1] };
+            let now = at(turn * 2_500_000);
+            if turn > 0 {
+                state = both[new].carry(&both[old], &state, now);
+            }
+            let_in += u32::from(both[new].decide(&mut state, now, 1).is_ok());
+        }
+        assert!((290..=310).contains(&let_in), "{fast} and {slow}: {let_in}");
+    }
+}

@@ -7,6 +7,8 @@ use nanopace_remote::{
 };
 use nanopace_services::{Engine, Server};
 use redis::Commands;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -122,6 +124,32 @@ fn limits_that_go_back_and_forth_forget_nothing() {
         };
         let total: usize = (0..100).map(|_| let_in(&high) + let_in(&low)).sum();
         assert!(total <= 101, "{engine}: {total}");
+    }
+}
+
+/// Two processes that ask by turns, every 5 ms of the store's time. What the faster limits let through
+/// gets in, however slow the others are.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn slow_limits_of_one_process_do_not_slow_another_one_down() {
+    for engine in Engine::ALL {
+        let server = Server::start(engine).unwrap();
+        for (fast, slow) in [("100/s burst 1", "1/s"), ("100/s burst 10", "1/s burst 10")] {
+            let micros = Arc::new(AtomicU64::new(1_700_000_000_000_000));
+            let [fast, slow] = [fast, slow].map(|limits| {
+                let limiter = store(&server).limits(limits).prefix(fast);
+                limiter.store_micros(Arc::clone(&micros)).build().unwrap()
+            });
+            let mut let_in = [0, 0];
+            for _ in 0..600 {
+                let_in[0] += u32::from(fast.check("alice").is_ok());
+                micros.fetch_add(2_500, Ordering::Relaxed);
+                let_in[1] += u32::from(slow.check("alice").is_ok());
+                micros.fetch_add(2_500, Ordering::Relaxed);
+            }
+            let [fast, slow] = let_in;
+            assert!(fast >= 290 && fast + slow <= 310, "{engine}: {let_in:?}");
+        }
     }
 }
 
