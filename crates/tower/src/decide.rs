@@ -1,157 +1,66 @@
 //! Who decides on a request.
 
-use crate::{KeyOf, Rejection, Verdict};
+use crate::{Rejection, Verdict};
 use http::Request;
-use nanopace_keyed::{Keyed, LimitsOf, Uniform};
 use nanopace_limits::Limiter;
-use std::borrow::{Borrow, Cow};
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::future::{Future, Ready};
 
-/// Decides on requests, at once. A [`Limiter`] does for all of them together, [`ByKey`] for each key.
+/// A request was let in, or it was rejected. None if it was let in without being counted.
+pub type Decided = Result<Option<Verdict>, Rejection>;
+
+/// A decision that is made, or one to come.
 ///
 /// ```
 /// use http::Request;
-/// use nanopace_tower::{Decide, Limiter};
+/// use nanopace_tower::{Decide, Deciding, Limiter};
 ///
 /// let limiter = Limiter::per_second(10).build()?;
-/// let verdict = limiter.decide_on(&Request::new("body"), 2)?.expect("it was counted");
+/// let Deciding::Now(Ok(Some(verdict))) = limiter.decide_on(&Request::new("body"), 2) else {
+///     panic!("limits of this process decide at once");
+/// };
 /// assert_eq!(verdict.decision().remaining(), 8);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), nanopace_tower::LimitsError>(())
 /// ```
+#[derive(Debug)]
+pub enum Deciding<F> {
+    /// It is made.
+    Now(Decided),
+    /// It is made by this future.
+    Later(F),
+}
+
+/// Decides on requests. A [`Limiter`] does for all of them together, [`ByKey`](crate::ByKey) for each
+/// key.
+///
+/// What decides at once needs no future: [`Later`](Decide::Later) is a [`Ready`] then, of which there
+/// is never one.
 pub trait Decide<B> {
-    /// Lets a request in that costs so much, and says how the limits stand. None if it was let in
-    /// without being counted.
-    ///
-    /// # Errors
-    /// [`Rejection`].
+    /// A decision to come.
+    type Later: Future<Output = Decided>;
+
+    /// Lets a request in that costs so much, and says how the limits stand.
     ///
     /// ```
     /// use http::Request;
-    /// use nanopace_tower::{Decide, Limiter, Rejection};
+    /// use nanopace_tower::{Decide, Deciding, Limiter, Rejection};
     ///
     /// let limiter = Limiter::per_second(10).build()?;
-    /// let rejection = limiter.decide_on(&Request::new("body"), 11).unwrap_err();
-    /// assert!(matches!(rejection, Rejection::Limit(_)));
+    /// let rejected = limiter.decide_on(&Request::new("body"), 11);
+    /// assert!(matches!(rejected, Deciding::Now(Err(Rejection::Limit(_)))));
     /// # Ok::<(), nanopace_tower::LimitsError>(())
     /// ```
-    fn decide_on(&self, request: &Request<B>, cost: u64) -> Result<Option<Verdict>, Rejection>;
+    fn decide_on(&self, request: &Request<B>, cost: u64) -> Deciding<Self::Later>;
 }
 
 impl<B> Decide<B> for Limiter {
-    fn decide_on(&self, _: &Request<B>, cost: u64) -> Result<Option<Verdict>, Rejection> {
-        outcome(Verdict::new(self.decide_n(cost), Some(self.limits())))
+    type Later = Ready<Decided>;
+
+    fn decide_on(&self, _: &Request<B>, cost: u64) -> Deciding<Self::Later> {
+        Deciding::Now(outcome(Verdict::new(self.decide_n(cost), Some(self.limits()))))
     }
 }
 
-/// What happens to a request that has no key.
-///
-/// ```
-/// use http::HeaderName;
-/// use nanopace_tower::{Keyed, LimitLayer, WithoutKey};
-///
-/// let users = Keyed::per_second(10).build()?;
-/// let layer = LimitLayer::by_header(HeaderName::from_static("x-api-key"), users)
-///     .without_key(WithoutKey::Common("anonymous".to_owned()));
-/// # let _ = layer;
-/// # Ok::<(), nanopace_tower::LimitsError>(())
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum WithoutKey<K> {
-    /// It is rejected: the default, because otherwise a client could leave its key out, and nobody
-    /// would notice that a server does not know its peers' addresses.
-    #[default]
-    Reject,
-    /// It is let in, and not counted.
-    LetIn,
-    /// It has this key, together with all others that have none.
-    Common(K),
-}
-
-/// Limits for each key of the requests.
-///
-/// ```
-/// use http::{HeaderName, Request};
-/// use nanopace_tower::{ByKey, Decide, Keyed};
-///
-/// let users = Keyed::per_minute(1).build()?;
-/// let by_key = ByKey::new(HeaderName::from_static("x-api-key"), users);
-/// let request = Request::get("/").header("x-api-key", "alice").body(())?;
-/// assert!(by_key.decide_on(&request, 1).is_ok());
-/// assert!(by_key.decide_on(&request, 1).is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug)]
-pub struct ByKey<F, K, C = Uniform, S = RandomState> {
-    key: F,
-    keyed: Keyed<K, C, S>,
-    without_key: WithoutKey<K>,
-}
-
-impl<F: Clone, K: Clone, C, S> Clone for ByKey<F, K, C, S> {
-    fn clone(&self) -> Self {
-        ByKey {
-            key: self.key.clone(),
-            keyed: self.keyed.clone(),
-            without_key: self.without_key.clone(),
-        }
-    }
-}
-
-impl<F, K, C, S> ByKey<F, K, C, S> {
-    /// Limits for each key that `key` finds. A request without one is rejected.
-    ///
-    /// ```
-    /// use http::HeaderName;
-    /// use nanopace_tower::{ByKey, Keyed};
-    ///
-    /// let users = Keyed::<String>::per_minute(1).build()?;
-    /// let by_key = ByKey::new(HeaderName::from_static("x-api-key"), users);
-    /// # let _ = by_key;
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
-    #[must_use]
-    pub fn new(key: F, keyed: Keyed<K, C, S>) -> Self {
-        ByKey { key, keyed, without_key: WithoutKey::default() }
-    }
-
-    /// What happens to a request that has no key.
-    ///
-    /// ```
-    /// use http::HeaderName;
-    /// use nanopace_tower::{ByKey, Keyed, WithoutKey};
-    ///
-    /// let users = Keyed::<String>::per_minute(1).build()?;
-    /// let by_key = ByKey::new(HeaderName::from_static("x-api-key"), users)
-    ///     .without_key(WithoutKey::LetIn);
-    /// # let _ = by_key;
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
-    #[must_use]
-    pub fn without_key(self, without_key: WithoutKey<K>) -> Self {
-        ByKey { without_key, ..self }
-    }
-}
-
-impl<B, F, K, C, S> Decide<B> for ByKey<F, K, C, S>
-where
-    F: KeyOf<B>,
-    F::Key: Hash + Eq + ToOwned<Owned = K>,
-    K: Hash + Eq + Borrow<F::Key>,
-    C: LimitsOf<F::Key>,
-    S: BuildHasher,
-{
-    fn decide_on(&self, request: &Request<B>, cost: u64) -> Result<Option<Verdict>, Rejection> {
-        let key = match (self.key.key_of(request), &self.without_key) {
-            (Some(key), _) => key,
-            (None, WithoutKey::Common(key)) => Cow::Borrowed(key.borrow()),
-            (None, WithoutKey::LetIn) => return Ok(None),
-            (None, WithoutKey::Reject) => return Err(Rejection::NoKey(F::MISSING)),
-        };
-        let decision = self.keyed.decide_costs(&*key, cost).map_err(Rejection::Key)?;
-        outcome(Verdict::new(decision, self.keyed.engine().config().limits_for(&key)))
-    }
-}
-
-fn outcome(verdict: Verdict) -> Result<Option<Verdict>, Rejection> {
+/// What becomes of the request.
+pub(crate) fn outcome(verdict: Verdict) -> Decided {
     if verdict.decision().is_allowed() { Ok(Some(verdict)) } else { Err(Rejection::Limit(verdict)) }
 }

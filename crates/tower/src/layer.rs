@@ -1,10 +1,11 @@
 //! The front door: which requests are limited, how, and what the rejected ones are answered.
 
-use crate::service::Rules;
-use crate::{ByKey, Fields, LimitService, One, OnlyGrpc, Rejection, TextOrGrpc, WithoutKey};
+use crate::rules::Rules;
+use crate::{
+    ByKey, Fields, LimitService, LimitsByKey, One, OnlyGrpc, Rejection, TextOrGrpc, WithoutKey,
+};
 use http::request::Parts;
 use http::{HeaderName, Request, Response};
-use nanopace_keyed::Keyed;
 use std::net::IpAddr;
 use tower_layer::Layer;
 
@@ -43,7 +44,7 @@ impl<D> LimitLayer<D> {
     }
 }
 
-impl<F, K, L, S> LimitLayer<ByKey<F, K, L, S>> {
+impl<F, K, L: LimitsByKey<K>> LimitLayer<ByKey<F, K, L>> {
     /// Limits for each key that `key` finds: any [`KeyOf`](crate::KeyOf).
     ///
     /// ```
@@ -56,8 +57,8 @@ impl<F, K, L, S> LimitLayer<ByKey<F, K, L, S>> {
     /// # Ok::<(), nanopace_tower::LimitsError>(())
     /// ```
     #[must_use]
-    pub fn by_key(key: F, keyed: Keyed<K, L, S>) -> Self {
-        LimitLayer::new(ByKey::new(key, keyed))
+    pub fn by_key(key: F, limits: L) -> Self {
+        LimitLayer::new(ByKey::new(key, limits))
     }
 
     /// Limits for each key that the function finds.
@@ -77,16 +78,16 @@ impl<F, K, L, S> LimitLayer<ByKey<F, K, L, S>> {
     /// # Ok::<(), nanopace_tower::LimitsError>(())
     /// ```
     #[must_use]
-    pub fn by_fn<B>(key: F, keyed: Keyed<K, L, S>) -> Self
+    pub fn by_fn<B>(key: F, limits: L) -> Self
     where
         F: Fn(&Request<B>) -> Option<K>,
         K: Clone,
     {
-        LimitLayer::by_key(key, keyed)
+        LimitLayer::by_key(key, limits)
     }
 }
 
-impl<L, S> LimitLayer<ByKey<HeaderName, String, L, S>> {
+impl<L: LimitsByKey<String>> LimitLayer<ByKey<HeaderName, String, L>> {
     /// Limits for each value of a header field.
     ///
     /// A client can send what it likes. So check before this layer that it may use its key, or else
@@ -103,12 +104,12 @@ impl<L, S> LimitLayer<ByKey<HeaderName, String, L, S>> {
     /// # Ok::<(), nanopace_tower::LimitsError>(())
     /// ```
     #[must_use]
-    pub fn by_header(name: HeaderName, keyed: Keyed<String, L, S>) -> Self {
-        LimitLayer::by_key(name, keyed)
+    pub fn by_header(name: HeaderName, limits: L) -> Self {
+        LimitLayer::by_key(name, limits)
     }
 }
 
-impl<F, L, S> LimitLayer<ByKey<F, IpAddr, L, S>> {
+impl<F, L: LimitsByKey<IpAddr>> LimitLayer<ByKey<F, IpAddr, L>> {
     /// Limits for each sender by its address: [`Peer`](crate::Peer) or, behind proxies,
     /// [`Forwarded`](crate::Forwarded).
     ///
@@ -122,12 +123,12 @@ impl<F, L, S> LimitLayer<ByKey<F, IpAddr, L, S>> {
     /// # Ok::<(), nanopace_tower::LimitsError>(())
     /// ```
     #[must_use]
-    pub fn by_address(address: F, keyed: Keyed<IpAddr, L, S>) -> Self {
-        LimitLayer::by_key(address, keyed)
+    pub fn by_address(address: F, limits: L) -> Self {
+        LimitLayer::by_key(address, limits)
     }
 }
 
-impl<F, K, L, S, C, A> LimitLayer<ByKey<F, K, L, S>, C, A> {
+impl<F, K, L: LimitsByKey<K>, C, A> LimitLayer<ByKey<F, K, L>, C, A> {
     /// What happens to a request that has no key. It is rejected by default.
     ///
     /// ```

@@ -24,6 +24,10 @@ pub enum Rejection {
     Limit(Verdict),
     /// Its key could not be counted.
     Key(KeyRejected),
+    /// It could not be decided by limits in a store.
+    #[cfg(feature = "remote")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "remote")))]
+    Remote(nanopace_remote::RemoteRejected),
     /// It has no key. The status says whose fault that is: the client's (4xx) or the server's (5xx).
     NoKey(StatusCode),
 }
@@ -35,6 +39,7 @@ impl Rejection {
     /// |---|---|
     /// | the limits did not let it in | 429 Too Many Requests |
     /// | there are as many keys as there may be | 503 Service Unavailable: other clients used up the room, not this one |
+    /// | the store is lost, and requests are denied then | 503 Service Unavailable |
     /// | no limits are configured for the key | 403 Forbidden |
     /// | it has no key | 400 Bad Request, or 500 if the server should have known |
     /// | anything else | 500 Internal Server Error |
@@ -51,6 +56,12 @@ impl Rejection {
             Rejection::Limit(_) => StatusCode::TOO_MANY_REQUESTS,
             Rejection::Key(KeyRejected::TooManyKeys { .. }) => StatusCode::SERVICE_UNAVAILABLE,
             Rejection::Key(KeyRejected::NoLimits) => StatusCode::FORBIDDEN,
+            #[cfg(feature = "remote")]
+            Rejection::Remote(nanopace_remote::RemoteRejected::Store(_)) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            #[cfg(feature = "remote")]
+            Rejection::Remote(_) => StatusCode::INTERNAL_SERVER_ERROR,
             Rejection::Key(_) => StatusCode::INTERNAL_SERVER_ERROR,
             Rejection::NoKey(status) => *status,
         }
@@ -102,6 +113,8 @@ impl fmt::Display for Rejection {
             }
             Rejection::Key(KeyRejected::NoLimits) => text.write_str("this client is not known"),
             Rejection::Key(_) => text.write_str("the limits could not be checked"),
+            #[cfg(feature = "remote")]
+            Rejection::Remote(_) => text.write_str("the limits could not be checked"),
             Rejection::NoKey(status) if status.is_server_error() => {
                 text.write_str("the server does not know who sent this request")
             }

@@ -1,68 +1,19 @@
 //! A service in front of which the limits are.
 
-use crate::{Answer, Cost, Decide, LimitFuture, Rejection};
-use http::header::RETRY_AFTER;
-use http::request::Parts;
-use http::{HeaderValue, Request, Response};
+use crate::rules::Rules;
+use crate::{Answer, Cost, Decide, Deciding, LimitFuture};
+use http::{Request, Response};
+use std::mem;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tower_service::Service;
-
-/// Which responses have the fields `RateLimit` and `RateLimit-Policy`
-/// (`draft-ietf-httpapi-ratelimit-headers-10`). They name each limit by its text.
-///
-/// ```
-/// use nanopace_tower::{Fields, Limiter, LimitLayer};
-///
-/// let layer = LimitLayer::new(Limiter::per_second(10).build()?).fields(Fields::Never);
-/// # let _ = layer;
-/// # Ok::<(), nanopace_tower::LimitsError>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fields {
-    /// All responses: a client sees how much it has left.
-    #[default]
-    Always,
-    /// The answers to rejected requests.
-    WhenRejected,
-    /// None. `Retry-After` is there all the same.
-    Never,
-}
-
-/// What a layer and its services share.
-#[derive(Clone, Debug)]
-pub(crate) struct Rules<D, C, A> {
-    pub(crate) decide: D,
-    pub(crate) cost: C,
-    pub(crate) answer: A,
-    pub(crate) fields: Fields,
-}
-
-impl<D, C, A> Rules<D, C, A> {
-    /// The whole response to a rejected request.
-    fn reject<R>(&self, rejection: &Rejection, request: &Parts) -> Response<R>
-    where
-        A: Answer<R>,
-    {
-        let mut response = self.answer.answer(rejection, request);
-        let headers = response.headers_mut();
-        let Some(verdict) = rejection.verdict() else { return response };
-        let retry = verdict.decision().retry_after().map(HeaderValue::try_from);
-        if let Some(Ok(seconds)) = retry {
-            headers.entry(RETRY_AFTER).or_insert(seconds);
-        }
-        if self.fields != Fields::Never {
-            verdict.write(headers);
-        }
-        response
-    }
-}
 
 /// A service in front of which the limits are: what [`LimitLayer`](crate::LimitLayer) makes of a
 /// service. Its clones share the limits.
 ///
 /// A request is decided on when it is called with, not before: it is ready when the inner service
-/// is. A rejected request never reaches the inner service.
+/// is. A rejected request never reaches the inner service. One that a store decides on waits for the
+/// decision with the inner service that was ready, and leaves a clone of it behind.
 ///
 /// ```
 /// use http::{Request, Response};
@@ -104,28 +55,30 @@ impl<S, D, C, A> LimitService<S, D, C, A> {
 
 impl<S, D, C, A, B, R> Service<Request<B>> for LimitService<S, D, C, A>
 where
-    S: Service<Request<B>, Response = Response<R>>,
+    S: Service<Request<B>, Response = Response<R>> + Clone,
     D: Decide<B>,
     C: Cost<B>,
     A: Answer<R>,
 {
     type Response = Response<R>;
     type Error = S::Error;
-    type Future = LimitFuture<S::Future, R>;
+    type Future = LimitFuture<S, D, C, A, B>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(context)
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let Rules { decide, cost, fields, .. } = &*self.rules;
+        let Rules { decide, cost, .. } = &*self.rules;
         match decide.decide_on(&request, cost.cost(&request)) {
-            Ok(verdict) => {
-                let told = verdict.filter(|_| *fields == Fields::Always);
-                LimitFuture::let_in(self.inner.call(request), told)
+            Deciding::Now(decided) => {
+                LimitFuture::decided(&self.rules, decided, &mut self.inner, request)
             }
-            Err(rejection) => {
-                LimitFuture::rejected(self.rules.reject(&rejection, &request.into_parts().0))
+            Deciding::Later(decision) => {
+                // The one that is ready waits for the decision.
+                let other = self.inner.clone();
+                let inner = mem::replace(&mut self.inner, other);
+                LimitFuture::deciding(Arc::clone(&self.rules), decision, inner, request)
             }
         }
     }

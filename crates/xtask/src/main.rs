@@ -35,7 +35,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const WAY_OUT: &str = ", or leave out the tests that need it: cargo xtask test --without-services";
 
 /// What is off by default, and tested, checked and documented with the rest.
-const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-keyed/async,nanopace-keyed/file,nanopace-keyed/metrics,nanopace-remote/async,nanopace-remote/tls";
+const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-keyed/async,nanopace-keyed/file,nanopace-keyed/metrics,nanopace-remote/async,nanopace-remote/tls,nanopace-tower/remote";
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();

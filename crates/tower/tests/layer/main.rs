@@ -7,6 +7,8 @@ mod keys;
 mod laws;
 mod passing;
 mod with_axum;
+#[cfg(feature = "remote")]
+mod with_store;
 mod with_tonic;
 
 use futures_util::FutureExt;

@@ -2,14 +2,20 @@
 
 use crate::{by_header, from};
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use futures_util::task::noop_waker_ref;
 use http::{Request, Response};
 use nanopace::ManualClock;
 use nanopace_tower::{
-    ByKey, LimitFuture, LimitLayer, LimitService, Limiter, One, OnlyGrpc, TextOrGrpc,
+    ByKey, Decide, Decided, Deciding, LimitLayer, LimitService, Limiter, One, OnlyGrpc, TextOrGrpc,
 };
+use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::future::{Ready, ready};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
+use tokio::sync::oneshot;
 use tower::{Layer, Service};
 
 type Outcome = Result<Response<String>, &'static str>;
@@ -73,19 +79,105 @@ fn errors_pass_through_and_are_counted() {
 #[test]
 fn a_slow_answer_is_awaited() {
     let (send, answer) = futures_util::future::AbortHandle::new_pair();
-    let service = |_: Request<String>| {
-        let never = futures_util::future::pending::<()>();
-        let aborted = futures_util::future::Abortable::new(never, answer);
-        aborted.map(|_| Ok::<_, ()>(Response::new(String::new())))
-    };
-    let mut service = Some(service);
-    let once = tower::service_fn(move |request| (service.take().expect("one call"))(request));
-    let mut limited = by_header("1/h", &ManualClock::new()).layer(once);
+    let never = futures_util::future::pending::<()>();
+    let answered = futures_util::future::Abortable::new(never, answer).shared();
+    let service = tower::service_fn(move |_: Request<String>| {
+        answered.clone().map(|_| Ok::<_, ()>(Response::new(String::new())))
+    });
+    let mut limited = by_header("1/h", &ManualClock::new()).layer(service);
     let mut response = std::pin::pin!(limited.call(from("a")));
     assert!(response.as_mut().now_or_never().is_none());
     send.abort();
     let response = response.now_or_never().expect("an answer").unwrap();
     assert_eq!(crate::field(&response, "ratelimit"), r#""1/h";r=0;t=3600"#);
+}
+
+/// Decides as a limiter does, but later: when the channel says so.
+#[derive(Clone)]
+struct Later(Limiter, Arc<Mutex<VecDeque<oneshot::Receiver<()>>>>);
+
+impl<B> Decide<B> for Later {
+    type Later = BoxFuture<'static, Decided>;
+
+    fn decide_on(&self, request: &Request<B>, cost: u64) -> Deciding<Self::Later> {
+        let told = self.1.lock().unwrap().pop_front().unwrap();
+        let Deciding::Now(decided) = self.0.decide_on(request, cost) else { unreachable!() };
+        Deciding::Later(told.map(|_| decided).boxed())
+    }
+}
+
+/// What was decided later fares as what was decided at once. Nothing reaches the inner service before,
+/// and that one gets the request which was ready.
+#[test]
+fn a_decision_to_come_is_awaited() {
+    let (tell, told): (Vec<_>, VecDeque<_>) = (0..2).map(|_| oneshot::channel()).unzip();
+    let limiter = Limiter::with_clock("1/h".parse().unwrap(), ManualClock::new());
+    let layer = LimitLayer::new(Later(limiter, Arc::new(Mutex::new(told))));
+    let calls = Arc::new(AtomicU32::new(0));
+    let counts = Arc::clone(&calls);
+    let mut service = layer.layer(tower::service_fn(move |_: Request<String>| {
+        counts.fetch_add(1, Ordering::Relaxed);
+        ready(Ok::<_, Infallible>(Response::new("hello".to_owned())))
+    }));
+    let expected = [(200, r#""1/h";r=0;t=3600"#, "hello"), (429, r#""1/h";r=0;t=3600"#, "")];
+    for (tell, (status, fields, body)) in tell.into_iter().zip(expected) {
+        let mut response = std::pin::pin!(service.call(from("a")));
+        assert!(response.as_mut().now_or_never().is_none());
+        tell.send(()).unwrap();
+        let response = response.now_or_never().expect("an answer").unwrap();
+        assert_eq!(response.status(), status);
+        assert_eq!(crate::field(&response, "ratelimit"), fields);
+        assert!(response.body().starts_with(body));
+        assert_eq!(response.headers().contains_key("retry-after"), status == 429);
+    }
+    assert_eq!(calls.load(Ordering::Relaxed), 1, "what is rejected does not reach it");
+}
+
+/// Says which of its clones is called: readiness is a clone's own.
+#[derive(Debug, Default)]
+struct Numbered {
+    clones: Arc<AtomicU32>,
+    number: u32,
+}
+
+impl Clone for Numbered {
+    fn clone(&self) -> Self {
+        let number = self.clones.fetch_add(1, Ordering::Relaxed) + 1;
+        Numbered { clones: Arc::clone(&self.clones), number }
+    }
+}
+
+impl Service<Request<String>> for Numbered {
+    type Response = Response<String>;
+    type Error = Infallible;
+    type Future = Ready<Result<Response<String>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request<String>) -> Self::Future {
+        ready(Ok(Response::new(self.number.to_string())))
+    }
+}
+
+#[test]
+fn the_service_that_was_ready_gets_the_request() {
+    let (tell, told) = oneshot::channel();
+    tell.send(()).unwrap();
+    let limiter = Limiter::with_clock("9/h".parse().unwrap(), ManualClock::new());
+    let later = Later(limiter.clone(), Arc::new(Mutex::new(VecDeque::from([told]))));
+    let body = |response: Option<Result<Response<String>, Infallible>>| {
+        response.expect("an answer at once").unwrap().into_body()
+    };
+    let mut service = LimitLayer::new(later).layer(Numbered::default());
+    assert_eq!(body(service.call(from("a")).now_or_never()), "0");
+
+    // What is decided at once makes no clones.
+    let mut service = LimitLayer::new(limiter).layer(Numbered::default());
+    for _ in 0..3 {
+        assert_eq!(body(service.call(from("a")).now_or_never()), "0");
+    }
 }
 
 #[test]
@@ -95,5 +187,5 @@ fn all_of_it_can_be_shared_and_sent() {
     shared::<LimitLayer<Limiter>>();
     shared::<LimitLayer<ByKey<http::HeaderName, String>, One, OnlyGrpc>>();
     shared::<Limited>();
-    sent::<LimitFuture<Ready<Outcome>, String>>();
+    sent::<<Limited as Service<Request<String>>>::Future>();
 }

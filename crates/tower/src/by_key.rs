@@ -1,0 +1,157 @@
+//! Limits for each key of the requests.
+
+use crate::decide::outcome;
+use crate::{Decide, Decided, Deciding, KeyOf, Rejection, Verdict};
+use http::Request;
+use nanopace_keyed::{Keyed, LimitsOf};
+use std::borrow::{Borrow, Cow};
+use std::future::{Future, Ready};
+use std::hash::{BuildHasher, Hash};
+
+/// What happens to a request that has no key.
+///
+/// ```
+/// use http::HeaderName;
+/// use nanopace_tower::{Keyed, LimitLayer, WithoutKey};
+///
+/// let users = Keyed::per_second(10).build()?;
+/// let layer = LimitLayer::by_header(HeaderName::from_static("x-api-key"), users)
+///     .without_key(WithoutKey::Common("anonymous".to_owned()));
+/// # let _ = layer;
+/// # Ok::<(), nanopace_tower::LimitsError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum WithoutKey<K> {
+    /// It is rejected: the default, because otherwise a client could leave its key out, and nobody
+    /// would notice that a server does not know its peers' addresses.
+    #[default]
+    Reject,
+    /// It is let in, and not counted.
+    LetIn,
+    /// It has this key, together with all others that have none.
+    Common(K),
+}
+
+/// Limits by key that a layer can have, for keys that are owned as `K`: a [`Keyed`] of this process, and
+/// with the feature `remote` an `AsyncRemoteKeyed`, which many processes share by a store.
+pub trait LimitsByKey<K> {}
+
+/// Decides on a request by its key.
+///
+/// ```
+/// use nanopace_tower::{DecideKey, Deciding, Keyed};
+///
+/// let users: Keyed = Keyed::per_minute(1).build()?;
+/// assert!(matches!(users.decide_key("alice", 1), Deciding::Now(Ok(Some(_)))));
+/// # Ok::<(), nanopace_tower::LimitsError>(())
+/// ```
+pub trait DecideKey<Q: ?Sized> {
+    /// A decision to come.
+    type Later: Future<Output = Decided>;
+
+    /// Lets a request of that key in that costs so much, and says how its limits stand.
+    ///
+    /// ```
+    /// use nanopace_tower::{DecideKey, Deciding, Keyed};
+    ///
+    /// let users: Keyed<u64> = Keyed::per_minute(1).build()?;
+    /// assert!(matches!(users.decide_key(&7, 2), Deciding::Now(Err(_))));
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    fn decide_key(&self, key: &Q, cost: u64) -> Deciding<Self::Later>;
+}
+
+impl<K, C, S> LimitsByKey<K> for Keyed<K, C, S> {}
+
+impl<K, C, S, Q> DecideKey<Q> for Keyed<K, C, S>
+where
+    K: Hash + Eq + Borrow<Q>,
+    Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    C: LimitsOf<Q>,
+    S: BuildHasher,
+{
+    type Later = Ready<Decided>;
+
+    fn decide_key(&self, key: &Q, cost: u64) -> Deciding<Self::Later> {
+        let decision = self.decide_costs(key, cost).map_err(Rejection::Key);
+        let limits = || self.engine().config().limits_for(key);
+        Deciding::Now(decision.and_then(|decision| outcome(Verdict::new(decision, limits()))))
+    }
+}
+
+/// Limits for each key of the requests.
+///
+/// ```
+/// use http::{HeaderName, Request};
+/// use nanopace_tower::{ByKey, Decide, Deciding, Keyed};
+///
+/// let users = Keyed::per_minute(1).build()?;
+/// let by_key = ByKey::new(HeaderName::from_static("x-api-key"), users);
+/// let request = Request::get("/").header("x-api-key", "alice").body(())?;
+/// assert!(matches!(by_key.decide_on(&request, 1), Deciding::Now(Ok(_))));
+/// assert!(matches!(by_key.decide_on(&request, 1), Deciding::Now(Err(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ByKey<F, K, L = Keyed<K>> {
+    key: F,
+    limits: L,
+    without_key: WithoutKey<K>,
+}
+
+impl<F, K, L: LimitsByKey<K>> ByKey<F, K, L> {
+    /// Limits for each key that `key` finds. A request without one is rejected.
+    ///
+    /// ```
+    /// use http::HeaderName;
+    /// use nanopace_tower::{ByKey, Keyed};
+    ///
+    /// let users = Keyed::<String>::per_minute(1).build()?;
+    /// let by_key = ByKey::new(HeaderName::from_static("x-api-key"), users);
+    /// # let _ = by_key;
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn new(key: F, limits: L) -> Self {
+        ByKey { key, limits, without_key: WithoutKey::default() }
+    }
+
+    /// What happens to a request that has no key.
+    ///
+    /// ```
+    /// use http::HeaderName;
+    /// use nanopace_tower::{ByKey, Keyed, WithoutKey};
+    ///
+    /// let users = Keyed::<String>::per_minute(1).build()?;
+    /// let by_key = ByKey::new(HeaderName::from_static("x-api-key"), users)
+    ///     .without_key(WithoutKey::LetIn);
+    /// # let _ = by_key;
+    /// # Ok::<(), nanopace_tower::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn without_key(self, without_key: WithoutKey<K>) -> Self {
+        ByKey { without_key, ..self }
+    }
+}
+
+impl<B, F, K, L> Decide<B> for ByKey<F, K, L>
+where
+    F: KeyOf<B>,
+    F::Key: ToOwned<Owned = K>,
+    K: Borrow<F::Key>,
+    L: DecideKey<F::Key>,
+{
+    type Later = L::Later;
+
+    fn decide_on(&self, request: &Request<B>, cost: u64) -> Deciding<Self::Later> {
+        let key = match (self.key.key_of(request), &self.without_key) {
+            (Some(key), _) => key,
+            (None, WithoutKey::Common(key)) => Cow::Borrowed(key.borrow()),
+            (None, WithoutKey::LetIn) => return Deciding::Now(Ok(None)),
+            (None, WithoutKey::Reject) => {
+                return Deciding::Now(Err(Rejection::NoKey(F::MISSING)));
+            }
+        };
+        self.limits.decide_key(&key, cost)
+    }
+}
