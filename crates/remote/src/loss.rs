@@ -34,6 +34,6 @@ pub enum OnLoss {
     /// there are processes, 1 or more. Each limit's rate and burst is divided by it; a burst, or a
     /// window's count, of less than one is one. What the store has counted before is not known there.
     /// Moments, as in `NotUntil`, are then those of this process's clock and not the store's. It keeps
-    /// at most 65 536 keys at a time, and rejects new ones beyond that.
+    /// at most 65 536 keys at a time, as they are, however long, and rejects new ones beyond that.
     LocalShare(u32),
 }

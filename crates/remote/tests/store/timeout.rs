@@ -73,3 +73,23 @@ fn a_connection_on_which_an_answer_is_missing_is_given_up() {
         assert_eq!(far.decide_costs("full", 0).unwrap().remaining(), 2, "{engine}");
     }
 }
+
+#[cfg(feature = "async")]
+#[tokio::test]
+#[ignore = "needs Redis and Valkey"]
+async fn tasks_give_such_a_connection_up_too() {
+    for engine in Engine::ALL {
+        let server = Server::start(engine).unwrap();
+        let proxy = Proxy::start(server.address()).unwrap();
+        let settings = Settings::default().timeout(Duration::from_secs(3));
+        let users = Remote::lazy_with(&proxy.url(), settings).unwrap().limits("2/day");
+        let users = nanopace_remote::AsyncRemoteKeyed::new(users.build().unwrap());
+        let end = std::time::Instant::now() + Duration::from_secs(20);
+        while users.decide_costs("warm", 0).await.is_err() {
+            assert!(std::time::Instant::now() < end, "{engine}: never");
+        }
+        proxy.hold_requests();
+        assert_eq!(users.check("held").await, Err(StoreError::Timeout.into()), "{engine}");
+        assert_eq!(users.decide_costs("full", 0).await.unwrap().remaining(), 2, "{engine}");
+    }
+}
