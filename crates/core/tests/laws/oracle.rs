@@ -409,6 +409,30 @@ fn the_pacer_does_what_the_plain_one_does() {
     assert!(cut_short.get() <= cases / 4, "{} of {cases} were cut short", cut_short.get());
 }
 
+/// Six slots come at once, and the seventh and last in the middle of a ramp. When the ramp ends and
+/// another rate follows at once, that slot is due since long.
+#[test]
+fn the_last_of_a_recording_stays_due_where_a_shape_ends() {
+    let items = vec![Item::Ramp(0, 333, 300_000_000)];
+    let setting = Setting {
+        profile: Profile::Slow,
+        rate: 0,
+        shape: Some(Outline { items, forever: false }),
+        spread: Some(Spread::Replay(vec![0, 0, 0, 0, 0, 0, 2_000_001_000])),
+        split: None,
+        strictness: 0,
+        tolerance_ns: 0,
+        sleep_threshold_ns: 0,
+        max_backlog_ns: None,
+        skip_later_than_ns: None,
+        start_paused: false,
+        slots: None,
+        until_ns: None,
+    };
+    let steps = [Step::Clock(300_000_000), Step::Rate(0), Step::Clock(4), Step::TryAcquire(6)];
+    assert_eq!(run(&setting, &steps), Ok(()));
+}
+
 /// Each slot of the lane is held back, is too late then, and makes place for one that is not. There
 /// the paying back begins anew, in a whole nanosecond, while the rate is up to 70/s. Near the end of
 /// the ramp the same part of a slot takes up to twenty times as long.

@@ -86,8 +86,10 @@ impl State {
         let course = Course::through(pace, 1.0, count, now);
         self.slack.change(&old, &course, now);
         // What was due keeps its intended start. While the rate is zero the slot at this count is
-        // not: it comes when the rate rises.
-        let last = self.slot_by(count) - if old.is_flat_at(now) { 1e-9 } else { 0.0 };
+        // not: it comes when the rate rises. Behind the last slot there is none at any count.
+        let last = self.slot_by(count);
+        let is_waiting = old.is_flat_at(now) && self.count_of(last) > count - 1e-9;
+        let last = last - if is_waiting { 1e-9 } else { 0.0 };
         let from = last.max(self.pieces[self.pieces.len() - 1].from);
         self.pieces.push(Piece { from, since: now, course, is_forfeit: false });
     }
