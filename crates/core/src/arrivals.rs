@@ -272,8 +272,8 @@ impl Arrivals {
         })
     }
 
-    /// How many slots are due at `count` or before. A replay may have more, 2^20 behind the highest
-    /// slot that [`count_of`](Arrivals::count_of) was asked for.
+    /// How many slots are due at `count` or before. A replay may have more, 2^20 behind the slot that
+    /// it is [read ahead](Arrivals::read_ahead) of.
     pub(crate) fn slots_by(&self, count: Count) -> u64 {
         let slots = match &mut *self.process.borrow_mut() {
             Process::Even => u64::try_from(count / ONE).unwrap_or(u64::MAX).saturating_add(1),
@@ -283,6 +283,23 @@ impl Arrivals {
             Process::Replay(replay) => replay.slots_by(count),
         };
         slots.min(MOST)
+    }
+
+    /// Whether all slots up to `count` are known: a replay may have more of them.
+    pub(crate) fn is_known_until(&self, count: Count) -> bool {
+        match &mut *self.process.borrow_mut() {
+            Process::Replay(replay) => replay.is_known_until(count),
+            _ => true,
+        }
+    }
+
+    /// A replay is read ahead of this slot from now on. False if that is not worth a new look at how
+    /// many slots there are.
+    pub(crate) fn read_ahead(&self, slot: u64) -> bool {
+        match &mut *self.process.borrow_mut() {
+            Process::Replay(replay) => replay.read_ahead(slot),
+            _ => false,
+        }
     }
 
     /// Whether it is time to [`forget`](Arrivals::forget_before) slots before this one.

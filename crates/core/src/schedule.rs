@@ -166,7 +166,11 @@ impl Schedule {
 
     /// Whether the schedule ends before the slot at `position`.
     pub(crate) fn is_over(&self, position: u64) -> bool {
-        let is_behind_end = self.end().is_some_and(|end| ticks_between(end, position) >= 0);
+        let is_behind_end = match self.end() {
+            Some(end) => ticks_between(end, position) >= 0,
+            // It lies farther ahead than slots are known.
+            None => self.end.is_by_time() && self.end.is_past(self.intended(position)),
+        };
         is_behind_end || !self.history.slots().has(position)
     }
 
@@ -449,11 +453,20 @@ impl Schedule {
         self.forget(next.wrapping_add_signed(-RANGE));
     }
 
-    /// Forgets recorded arrivals that are over, if there are many. `next` is the next position to be
-    /// claimed, `first` tells the earliest slot that somebody holds or will get again.
-    pub(crate) fn forget_arrivals(&self, next: u64, now: i64, first: impl FnOnce() -> Option<u64>) {
+    /// Forgets recorded arrivals that are over, if there are many, and goes on reading ahead. `next`
+    /// is the next position to be claimed, `first` tells the earliest slot that somebody holds or will
+    /// get again.
+    pub(crate) fn follow_arrivals(
+        &mut self,
+        next: u64,
+        now: i64,
+        first: impl FnOnce() -> Option<u64>,
+    ) {
         let slots = self.history.slots();
         if slots.remembers_many_before(next) {
+            if slots.read_ahead(next) {
+                self.end.look_again();
+            }
             let next = earlier(next, self.reached(now));
             let first = first().map_or(next, |first| earlier(first, next));
             // A position between two slots lies at a count between theirs.

@@ -33,8 +33,7 @@ impl Arrivals {
         })
     }
 
-    /// How many of those starts come before `elapsed`. A replay says it only up to 2^20 slots
-    /// behind those it was asked for.
+    /// How many of those starts come before `elapsed`. A replay says it only up to 2^20 slots.
     ///
     /// ```
     /// use nanopace::{Arrivals, Rate, Shape, Shard};

@@ -6,11 +6,14 @@ use std::fmt;
 use std::iter::Fuse;
 use std::time::Duration;
 
-/// So many arrivals are read ahead, behind the last one that was asked for by number.
+/// So many arrivals are read ahead, to tell how many are due.
 const AHEAD: u64 = 1 << 20;
 
 /// So many that are over are not worth the search for who still needs them.
 const FEW: u64 = 1 << 10;
+
+/// Room for so many is not given back.
+const ROOM: usize = 1 << 12;
 
 type Offsets = Box<dyn Iterator<Item = Duration> + Send>;
 
@@ -21,7 +24,7 @@ pub(super) struct Replay {
     known: VecDeque<Count>,
     /// The latest arrival that was read.
     latest: Count,
-    /// How many arrivals may have been read.
+    /// How many arrivals are read to tell how many are due.
     limit: u64,
 }
 
@@ -35,7 +38,6 @@ impl Replay {
     /// What is forgotten counts as the first that is not, or as the last that was read: as later than
     /// it was.
     pub(super) fn count_of(&mut self, slot: u64) -> Option<Count> {
-        self.limit = self.limit.max(slot.saturating_add(AHEAD));
         while self.read() <= slot {
             self.read_one()?;
         }
@@ -46,7 +48,20 @@ impl Replay {
     pub(super) fn slots_by(&mut self, count: Count) -> u64 {
         while self.latest <= count && self.read() < self.limit && self.read_one().is_some() {}
         let known = self.known.partition_point(|&at| at <= count);
-        self.first + u64::try_from(known).unwrap_or(0)
+        (self.first + u64::try_from(known).unwrap_or(0)).min(self.limit)
+    }
+
+    /// Whether [`slots_by`](Replay::slots_by) has not come to its limit there.
+    pub(super) fn is_known_until(&mut self, count: Count) -> bool {
+        self.slots_by(count) < self.limit
+    }
+
+    /// From now on arrivals are read ahead of this slot. False if that is not worth a new look.
+    pub(super) fn read_ahead(&mut self, slot: u64) -> bool {
+        let limit = slot.saturating_add(AHEAD);
+        let is_more = limit.saturating_sub(self.limit) > FEW;
+        self.limit = if is_more { limit } else { self.limit };
+        is_more
     }
 
     /// Whether it is time to forget those before this slot that are over.
@@ -58,6 +73,10 @@ impl Replay {
         let known = self.known.len();
         let over = usize::try_from(slot.saturating_sub(self.first)).map_or(known, |n| n.min(known));
         self.known.drain(..over);
+        let left = self.known.len();
+        if self.known.capacity() > ROOM.max(4 * left) {
+            self.known.shrink_to(ROOM.max(2 * left));
+        }
         self.first += u64::try_from(over).unwrap_or(0);
     }
 
@@ -173,11 +192,31 @@ mod tests {
     fn no_more_is_read_ahead_than_it_says() {
         let (mut replay, read) = endless();
         assert_eq!(replay.slots_by(Count::MAX), AHEAD);
+        assert_eq!(replay.count_of(AHEAD - 1), Some(ONE * Count::from(AHEAD - 1)));
         assert_eq!(replay.slots_by(Count::MAX), AHEAD);
         assert_eq!(read.load(SeqCst), AHEAD);
-        assert_eq!(replay.count_of(1_000), Some(ONE * 1_000));
-        assert_eq!(replay.slots_by(Count::MAX), AHEAD + 1_000);
-        assert_eq!(read.load(SeqCst), AHEAD + 1_000);
+        assert!(replay.count_of(AHEAD + 9).is_some());
+        assert_eq!(replay.slots_by(Count::MAX), AHEAD);
+        assert!(!replay.is_known_until(ONE * Count::from(AHEAD - 1)));
+        assert!(replay.is_known_until(ONE * Count::from(AHEAD - 2)));
+        assert!(!replay.read_ahead(FEW));
+        assert!(replay.read_ahead(2 * FEW));
+        assert_eq!(replay.slots_by(Count::MAX), AHEAD + 2 * FEW);
+        assert_eq!(read.load(SeqCst), AHEAD + 2 * FEW);
+        assert!(replay.is_known_until(ONE * Count::from(AHEAD)));
+    }
+
+    #[test]
+    fn the_end_of_a_recording_is_known() {
+        assert!(replay(&[1_000]).is_known_until(Count::MAX));
+    }
+
+    #[test]
+    fn what_is_forgotten_takes_no_room() {
+        let (mut replay, _) = endless();
+        assert_eq!(replay.slots_by(Count::MAX), AHEAD);
+        replay.forget_before(AHEAD);
+        assert!(replay.known.capacity() <= 2 * ROOM, "{}", replay.known.capacity());
     }
 
     #[test]

@@ -54,6 +54,11 @@ impl End {
         self.revision += 1;
     }
 
+    /// More may be known by now of the slots before the end.
+    pub(super) fn look_again(&mut self) {
+        self.revision += 1;
+    }
+
     /// Grows with everything that moves the end.
     pub(super) fn revision(&self) -> u64 {
         self.revision
@@ -70,7 +75,7 @@ impl End {
     }
 
     /// The first position at which there is no slot any more; none if it is nowhere in range, or
-    /// slots before it may still be leased. The last slot of a shape may start in the shape's very
+    /// slots before it may still be leased or are still to be read. The last slot of a shape may start in the shape's very
     /// last nanosecond.
     pub(super) fn position(&self, history: &History) -> Option<u64> {
         let is_known = |time: i64| time < i64::MAX && history.is_known_until(time);
@@ -79,6 +84,17 @@ impl End {
             .into_iter()
             .flatten()
             .reduce(earlier)
+    }
+
+    /// Whether it is at a moment.
+    pub(super) fn is_by_time(&self) -> bool {
+        self.by_time() < i64::MAX
+    }
+
+    /// Whether a slot that is intended to start at `moment` comes behind that; not if it is not known
+    /// when it starts.
+    pub(super) fn is_past(&self, moment: i64) -> bool {
+        moment < i64::MAX && (moment >= self.time || moment > self.shape)
     }
 
     /// The moment, or that of the end if that comes before it and is known.

@@ -136,7 +136,8 @@ impl Slots {
     /// Whether it is known which slots up to `count` are this process's.
     pub(crate) fn is_known_until(&self, count: Count) -> bool {
         let frontier = self.stripes.last().filter(|stripe| stripe.shard.is_none());
-        frontier.is_none_or(|frontier| self.slots_by(count) <= frontier.from)
+        let is_read = self.arrivals.as_ref().is_none_or(|arrivals| arrivals.is_known_until(count));
+        is_read && frontier.is_none_or(|frontier| self.slots_by(count) <= frontier.from)
     }
 
     /// Whether there is a slot at `position`, or may be: a replay has as many as were recorded, and
@@ -190,6 +191,13 @@ impl Slots {
     pub(crate) fn remembers_many_before(&self, position: u64) -> bool {
         let arrivals = self.arrivals.as_ref().zip(self.known_global(position));
         arrivals.is_some_and(|(arrivals, number)| arrivals.remembers_many_before(number))
+    }
+
+    /// Recorded arrivals are read ahead of `position` from now on. False if that is not worth a new
+    /// look at how many slots there are.
+    pub(crate) fn read_ahead(&self, position: u64) -> bool {
+        let arrivals = self.arrivals.as_ref().zip(self.known_global(position));
+        arrivals.is_some_and(|(arrivals, number)| arrivals.read_ahead(number))
     }
 
     /// Slots before `position` are not asked for again.

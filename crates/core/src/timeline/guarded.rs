@@ -283,6 +283,7 @@ impl Entry<'_> {
             if self.timeline.exchange(next, target) {
                 self.locked.skipped += slots_between(next, target);
                 self.locked.schedule.skipped_to(target, now);
+                self.follow_arrivals(target, now);
                 self.wake_moved();
             }
         }
@@ -395,8 +396,14 @@ impl Entry<'_> {
         let is_held =
             |from, to| held.has(from, to) || returned.has(from, to) || sleepers.have(from, to);
         schedule.tidy(next, returned.first().unwrap_or(next), now, is_held);
+        self.follow_arrivals(next, now);
+    }
+
+    fn follow_arrivals(&mut self, next: u64, now: i64) {
+        let Locked { schedule, returned, .. } = &mut *self.locked;
+        let held = &self.timeline.held;
         let first = || held.first().into_iter().chain(returned.first()).reduce(earlier);
-        schedule.forget_arrivals(next, now, first);
+        schedule.follow_arrivals(next, now, first);
     }
 
     pub(super) fn keep_up(&mut self, now: i64) {

@@ -3,7 +3,9 @@
 use crate::common::{
     HOUR, MILLI, SECOND, assert_balanced, at, build, drain, rate, span, strictness,
 };
-use nanopace::{Arrivals, ManualClock, Pacer};
+use nanopace::{Arrivals, Grant, ManualClock, Pacer};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 fn assert_achieved(pacer: &Pacer, wanted: f64) {
@@ -102,6 +104,29 @@ fn a_change_behind_the_last_slot_makes_no_time_idle() {
     assert_eq!(drain(&pacer).len(), 2);
     let ledger = pacer.ledger();
     assert_eq!((ledger.idle, ledger.allocated), (Duration::ZERO, ledger.elapsed), "{ledger:?}");
+}
+
+/// Of a recording 2^20 arrivals are read ahead of the slots that are in use, however often somebody
+/// looks at what is due, and those that are skipped are forgotten.
+#[test]
+fn a_backlog_of_a_recording_is_not_read_at_once() {
+    let read = Arc::new(AtomicU64::new(0));
+    let reader = Arc::clone(&read);
+    let offsets = (0..5_000_000).map(Duration::from_micros).inspect(move |_| {
+        reader.fetch_add(1, Ordering::Relaxed);
+    });
+    let clock = ManualClock::new();
+    let pacer = build("1/s", &clock).arrivals(Arrivals::replay(offsets)).build();
+    clock.advance(Duration::from_secs(4));
+    for _ in 0..10 {
+        assert!(pacer.try_acquire().is_ok());
+        assert_eq!(pacer.ledger().backlog_slots + pacer.ledger().granted, 1 << 20);
+    }
+    assert!(read.load(Ordering::Relaxed) < (1 << 20) + 9);
+    pacer.set_skip_later_than(Some(Duration::from_millis(500)));
+    assert_eq!(pacer.try_acquire().map(Grant::wait_time), Ok(Duration::from_millis(500)));
+    assert_eq!(pacer.ledger().skipped, 3_500_000 - 10);
+    assert_eq!(pacer.ledger().backlog_slots, 500_000);
 }
 
 /// A slot is due from the beginning of its tick on, and what comes within that tick changes nothing

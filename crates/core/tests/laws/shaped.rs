@@ -386,6 +386,29 @@ fn the_first_end_counts() {
     }
 }
 
+/// It ends long behind those of its arrivals that are read ahead.
+#[test]
+fn a_recording_of_millions_ends_where_the_load_does() {
+    const SLOTS: u32 = 1_500_000;
+    let offsets = || Arrivals::replay((0..2 * SLOTS).map(|n| n * Duration::from_micros(1)));
+    let until = || Pacer::builder("1/s".parse().unwrap()).until(SLOTS * Duration::from_micros(1));
+    for (builder, row) in [
+        (until(), SLOTS),
+        (until(), SLOTS / 10),
+        (until().skip_later_than(Duration::from_secs(9)), SLOTS / 10),
+        (Pacer::shaped(shape("hold 1/s 1.5s")), SLOTS / 10),
+    ] {
+        let pacer = builder.arrivals(offsets()).clock(ManualClock::jumping()).build();
+        for _ in 0..SLOTS / row {
+            assert!(pacer.acquire_many(row).is_ok(), "after {:?}", pacer.ledger());
+        }
+        assert_eq!(pacer.acquire(), Err(Ended::Finished));
+        assert_eq!(pacer.ledger().granted, u64::from(SLOTS));
+    }
+    let pacer = until().arrivals(offsets()).clock(ManualClock::jumping()).build();
+    assert_eq!(pacer.claim_many(SLOTS + 1).map(drop), Err(Refused::Finished));
+}
+
 /// A recording on a shape is played at a speed that follows it.
 #[test]
 fn a_replay_on_a_ramp_gets_faster() {
