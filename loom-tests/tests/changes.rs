@@ -6,35 +6,48 @@ use loom_tests::{
     MICRO, MILLI, SECOND, Watched, assert_balanced, at, drain, explore, explore_less, intended_ns,
     manual, rate, slots, span, spawn, wait_ns,
 };
-use nanopace::{Ended, Pacer, Refused};
+use nanopace::{Ended, Nanos, Pacer, Refused};
 
 /// A reader without the lock sees the old piece of schedule or the new one, never a mixture.
 ///
 /// Threads: one that asks twice when a slot is due, one that changes the rate. The two rates differ
 /// in mantissa and shift, and their pieces in their anchors. Edits: any of the loads of
 /// `Hot::stretch` `Relaxed`, or of the stores of `Hot::store`, or the version's; `withdraw` without
-/// `BUSY`; `write` without a new number; `snapshot` without the second look at the version, or
-/// without asking who writes.
+/// `BUSY`; `snapshot` without the second look at the version, or without asking who writes.
 #[test]
 fn a_snapshot_is_read_whole() {
-    explore("a_snapshot_is_read_whole", || {
-        let (clock, builder) = manual("1/s");
-        let pacer = builder.build();
-        clock.advance(span(SECOND / 2));
-        let [_first, _second, third] = [(); 3].map(|()| pacer.claim().unwrap().into_owned());
-        let other = spawn(move || {
-            let seen = [(); 2].map(|()| third.due().unwrap());
-            (third, seen)
-        });
-        clock.advance(span(SECOND));
-        pacer.set_rate(rate("3/s"));
-        let (third, seen) = other.join().unwrap();
-        // Slot 2: at 2 s; or, of the interval from 1 s to 2 s, the half that is left at 1.5 s takes
-        // a sixth of a second.
-        let (old, new) = (at(2 * SECOND), at(1_666_666_667));
-        assert!([[old, old], [old, new], [new, new]].contains(&seen), "{seen:?}");
-        assert_eq!(third.due(), Ok(new));
+    // Of the interval from 1 s to 2 s, the half that is left at 1.5 s takes a sixth of a second.
+    let new = at(1_666_666_667);
+    explore("a_snapshot_is_read_whole", move || snapshot_is_read_whole("3/s", new));
+}
+
+/// So it does where only their numbers tell two states apart.
+///
+/// Threads: the same. The two rates differ in mantissa, and have one shift. Edit: `write` without a
+/// new number.
+#[test]
+fn a_snapshot_of_like_rates_is_read_whole() {
+    let new = at(1_833_333_334);
+    let model = move || snapshot_is_read_whole("90/min", new);
+    explore("a_snapshot_of_like_rates_is_read_whole", model);
+}
+
+/// From 1/s to the `other` rate, at which slot 2 is due at `new`, and no more at 2 s.
+fn snapshot_is_read_whole(other: &str, new: Nanos) {
+    let (clock, builder) = manual("1/s");
+    let pacer = builder.build();
+    clock.advance(span(SECOND / 2));
+    let [_first, _second, third] = [(); 3].map(|()| pacer.claim().unwrap().into_owned());
+    let reader = spawn(move || {
+        let seen = [(); 2].map(|()| third.due().unwrap());
+        (third, seen)
     });
+    clock.advance(span(SECOND));
+    pacer.set_rate(rate(other));
+    let (third, seen) = reader.join().unwrap();
+    let old = at(2 * SECOND);
+    assert!([[old, old], [old, new], [new, new]].contains(&seen), "{seen:?}");
+    assert_eq!(third.due(), Ok(new));
 }
 
 /// A change of the rate among claimers hands out what was due before it, each slot once, and

@@ -72,7 +72,8 @@ impl Grant {
     /// How late the operation starts: actual start minus intended start, never negative.
     ///
     /// It is never more than the truth. It is exact if a late policy is set: a strictness other
-    /// than 0, a maximum backlog, or a limit beyond which slots are skipped.
+    /// than 0, a maximum backlog, or a limit beyond which slots are skipped; but not for a slot of a
+    /// backlog over more than 1024 changes of the rate.
     ///
     /// Otherwise slots that are due may be granted on a reading of the clock that was made for an
     /// earlier slot. One reading serves as many slots as callers take within 10 us at the pace at
