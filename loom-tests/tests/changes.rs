@@ -18,24 +18,26 @@ use nanopace::{Ended, Nanos, Pacer, Refused};
 fn a_snapshot_is_read_whole() {
     // Of the interval from 1 s to 2 s, the half that is left at 1.5 s takes a sixth of a second.
     let new = at(1_666_666_667);
-    explore("a_snapshot_is_read_whole", move || snapshot_is_read_whole("3/s", new));
+    explore("a_snapshot_is_read_whole", move || snapshot_is_read_whole("1/s", "3/s", new));
 }
 
 /// So it does where only their numbers tell two states apart.
 ///
-/// Threads: the same. The two rates differ in mantissa, and have one shift. Edit: `write` without a
-/// new number.
+/// Threads: the same. The two rates differ in mantissa, and have one shift; neither piece is the
+/// first, which has a flag of its own. Edit: `write` without a new number.
 #[test]
 fn a_snapshot_of_like_rates_is_read_whole() {
     let new = at(1_833_333_334);
-    let model = move || snapshot_is_read_whole("90/min", new);
+    let model = move || snapshot_is_read_whole("2/s", "90/min", new);
     explore("a_snapshot_of_like_rates_is_read_whole", model);
 }
 
-/// From 1/s to the `other` rate, at which slot 2 is due at `new`, and no more at 2 s.
-fn snapshot_is_read_whole(other: &str, new: Nanos) {
-    let (clock, builder) = manual("1/s");
+/// From 1/s to the `other` rate, at which slot 2 is due at `new`, and no more at 2 s. At the `first`
+/// rate nothing lies but slot 0.
+fn snapshot_is_read_whole(first: &str, other: &str, new: Nanos) {
+    let (clock, builder) = manual(first);
     let pacer = builder.build();
+    pacer.set_rate(rate("1/s"));
     clock.advance(span(SECOND / 2));
     let [_first, _second, third] = [(); 3].map(|()| pacer.claim().unwrap().into_owned());
     let reader = spawn(move || {
