@@ -251,7 +251,9 @@ fn cores() -> anyhow::Result<Vec<CoreId>> {
 /// works, and the run will count such failures.
 fn probe(plan: &Arc<Plan>) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    match runtime.block_on(send_alone(plan))? {
+    let outcome = runtime.block_on(send_alone(plan))?;
+    plan.begin();
+    match outcome {
         Ok(()) | Err(Failure::Status(_)) => Ok(()),
         Err(failure) => bail!("{failure}{}", advice(failure)),
     }

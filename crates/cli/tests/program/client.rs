@@ -166,6 +166,40 @@ fn names_are_resolved_as_told() {
     assert!(text.contains(&format!("host: example.invalid:{port}\r\n")), "{text}");
 }
 
+/// The request before the run is not taken from them.
+#[test]
+fn a_run_begins_with_the_first_target() {
+    let path = scratch("first.txt");
+    let (address, requests) = server();
+    let targets = ["a", "b", "c"].map(|name| format!("GET http://{address}/{name}\n\n")).concat();
+    fs::write(&path, targets).unwrap();
+    results(&["--targets", path.to_str().unwrap(), "-c", "1"]);
+    let paths: Vec<_> = requests.try_iter().map(|(_, text)| text.as_bytes()[5]).collect();
+    assert_eq!(paths, b"aabcabcabcabc");
+}
+
+/// The server would wait for the rest, or take it for the next request.
+#[test]
+fn a_length_that_is_not_that_of_the_body_is_refused() {
+    let (address, requests) = server();
+    let url = format!("http://{address}/");
+    let path = scratch("length.txt");
+    fs::write(&path, format!("GET {url}\nContent-Length: 3\n\n")).unwrap();
+    for args in [
+        &["--url", &url, "-d", "body", "-H", "Content-Length: 5"][..],
+        &["--url", &url, "-H", "Content-Length: 5"],
+        &["--url", &url, "-d", "body", "-H", "Content-Length: 4", "-H", "content-length: four"],
+        &["--targets", path.to_str().unwrap()],
+    ] {
+        let output = nanopace(args);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(told.contains("the header Content-Length says"), "{args:?}: {told}");
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+    }
+    assert_eq!(requests.try_iter().count(), 0);
+    results(&["--url", &url, "-d", "body", "-H", "Content-Length: 4"]);
+}
+
 #[test]
 fn a_file_of_targets_is_sent_round_and_round() {
     let ((one, first), (two, second)) = (server(), server());

@@ -5,10 +5,10 @@ use super::endpoint::Endpoint;
 use super::requests::{Common, Requests, authority};
 use super::targets::{self, TargetSpec};
 use super::tls::{self, Trust};
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderValue, USER_AGENT};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, USER_AGENT};
 use hyper::{Request, Uri, Version};
 use rustls::ClientConfig;
 use std::collections::HashMap;
@@ -84,6 +84,11 @@ impl Draft<'_> {
                     .with_context(|| format!("{host:?} in the header Host is no host"))?;
             }
         }
+        let given = self.common[endpoint].given.get_all(CONTENT_LENGTH).iter();
+        let own = target.headers.iter().filter(|(name, _)| name == CONTENT_LENGTH);
+        for length in given.chain(own.map(|(_, length)| length)) {
+            check_length(length, target.body.len())?;
+        }
         self.requests.add(target, endpoint).map_err(anyhow::Error::msg)
     }
 
@@ -121,6 +126,12 @@ impl Draft<'_> {
 }
 
 impl Plan {
+    /// The next request is the first one again.
+    pub(crate) fn begin(&self) {
+        // Relaxed: as in `next`; nobody else sends anything then.
+        self.next.store(0, Ordering::Relaxed);
+    }
+
     /// The next request.
     pub(crate) fn next(&self) -> Prepared<'_> {
         let index = if self.only.is_some() {
@@ -139,6 +150,14 @@ impl Prepared<'_> {
         let Plan { requests, common, only, .. } = self.plan;
         only.clone().unwrap_or_else(|| requests.get(self.index, &common[self.endpoint]))
     }
+}
+
+/// Refuses a length that is not that of the body: the server would wait for what never comes, or take what
+/// is left for the next request.
+fn check_length(given: &HeaderValue, body: usize) -> anyhow::Result<()> {
+    let is_right = given.to_str().ok().and_then(|given| given.parse().ok()) == Some(body);
+    ensure!(is_right, "the header Content-Length says {given:?}, but the body has {body} bytes");
+    Ok(())
 }
 
 /// What requests to the server of `url` have in common.
