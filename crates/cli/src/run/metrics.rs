@@ -230,7 +230,7 @@ fn kind(failure: Failure) -> &'static str {
         Failure::Reset(_) => "reset",
         Failure::Refused => "refused",
         Failure::TooLarge => "too-large",
-        Failure::Protocol => "protocol",
+        Failure::Unreadable | Failure::Protocol => "protocol",
     }
 }
 

@@ -113,6 +113,27 @@ fn a_server_that_ends_the_connection_has_hung_up() {
     }
 }
 
+/// It is not said to be something else than HTTP.
+#[test]
+fn an_answer_whose_head_is_too_long_is_said_to_be_that() {
+    let serve = |served: &mut Served| {
+        served.answer_by(|stream, turn| {
+            if turn == 0 {
+                return vec![answer(stream)];
+            }
+            let header = [&b"\x40\x01x\x7f\x81\x7c"[..], &[b'y'; 16_000]].concat();
+            let more = frame(CONTINUATION, 0, stream, &header);
+            let mut frames = vec![frame(HEADERS, END_STREAM, stream, STATUS_200)];
+            frames.extend(std::iter::repeat_n(more, 27));
+            frames.push(frame(CONTINUATION, END_HEADERS, stream, &header));
+            frames
+        })
+    };
+    let results = results(serve);
+    let told = "not a valid HTTP/2 answer, or its head is longer than 400 kB";
+    assert!(results["failures"][told].as_u64() > Some(0), "{results}");
+}
+
 /// As over HTTP/1.1.
 #[test]
 fn an_answer_may_have_long_headers() {

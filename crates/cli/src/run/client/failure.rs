@@ -26,8 +26,10 @@ pub(crate) enum Failure {
     Reset(u8),
     /// The server gave up this request alone, and has certainly not processed it.
     Refused,
-    /// The answer has too many headers over HTTP/1.1, or too long ones.
+    /// The answer has too many headers, or too long ones.
     TooLarge,
+    /// The answer is not HTTP/2, or its head is longer than it may be: HTTP/2 tells no difference.
+    Unreadable,
     /// The answer is not HTTP.
     Protocol,
 }
@@ -86,6 +88,15 @@ impl Failure {
         matches!(self, Failure::Reset(_) | Failure::Refused)
     }
 
+    /// What is wrong with the frames of the server.
+    fn found_here(error: &h2::Error) -> Failure {
+        match (error.is_reset(), error.reason()) {
+            (true, Some(Reason::PROTOCOL_ERROR)) => Failure::Unreadable,
+            (false, Some(Reason::ENHANCE_YOUR_CALM)) => Failure::TooLarge,
+            _ => Failure::Protocol,
+        }
+    }
+
     /// What a frame of the server says: `RST_STREAM` or `GOAWAY` (RFC 9113, sections 6.4, 6.8 and 8.7).
     fn told_by_server(error: &h2::Error) -> Failure {
         match (error.is_reset(), error.reason()) {
@@ -118,6 +129,9 @@ impl fmt::Display for Failure {
             }
             Failure::Refused => f.write_str("the server refused the stream"),
             Failure::TooLarge => f.write_str("the answer has too many headers, or too long ones"),
+            Failure::Unreadable => {
+                f.write_str("not a valid HTTP/2 answer, or its head is longer than 400 kB")
+            }
             Failure::Protocol => f.write_str("not a valid HTTP answer"),
         }
     }
@@ -142,7 +156,8 @@ impl From<&hyper::Error> for Failure {
             None if error.is_parse_too_large() => Failure::TooLarge,
             None => match http2 {
                 Some(error) if error.is_remote() => Failure::told_by_server(error),
-                _ => Failure::Protocol,
+                Some(error) => Failure::found_here(error),
+                None => Failure::Protocol,
             },
         }
     }
