@@ -5,7 +5,7 @@ use crate::place::{self, is_stdout};
 use crate::result_file::clear;
 use anyhow::Context;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::path::Path;
 
 /// Where a log goes.
@@ -42,6 +42,20 @@ impl LogFile {
     /// If it cannot be written.
     pub fn begin(&self) -> io::Result<()> {
         if let Place::File(file) = &self.0 { clear(file) } else { Ok(()) }
+    }
+
+    /// Adds lines. A file has all of them then, or none: half a line would be no log.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be written.
+    pub fn append(&mut self, lines: &[u8]) -> io::Result<()> {
+        let Place::File(file) = &mut self.0 else {
+            return self.write_all(lines).and_then(|()| self.flush());
+        };
+        let end = file.stream_position()?;
+        // What can't be taken back stays.
+        file.write_all(lines).inspect_err(|_| drop(file.set_len(end)))
     }
 }
 

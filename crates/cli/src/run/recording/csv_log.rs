@@ -7,7 +7,6 @@ use anyhow::Context;
 use hdrhistogram::Histogram;
 use nanopace_console::LogFile;
 use std::fmt::Write as _;
-use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -58,7 +57,7 @@ impl CsvLog {
     }
 
     fn write_line(&mut self, line: &str) -> anyhow::Result<()> {
-        self.0.write_all(line.as_bytes()).context(CANNOT_WRITE)
+        self.0.append(line.as_bytes()).context(CANNOT_WRITE)
     }
 }
 

@@ -5,7 +5,7 @@ use anyhow::Context;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use nanopace_console::LogFile;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -21,17 +21,18 @@ const CANNOT_WRITE: &str = "cannot write the interval log";
 
 /// A log being written, second by second: what is there is kept, however the run ends.
 #[derive(Debug)]
-pub(crate) struct HdrLog(BufWriter<LogFile>);
+pub(crate) struct HdrLog(LogFile);
 
 impl HdrLog {
     /// Opens the file.
     pub(crate) fn create(path: &Path) -> anyhow::Result<HdrLog> {
-        Ok(HdrLog(BufWriter::new(LogFile::create(path)?)))
+        LogFile::create(path).map(HdrLog)
     }
 
     /// Writes the head of the log. The schedule starts at `start`.
     pub(crate) fn begin(&mut self, start: SystemTime) -> anyhow::Result<()> {
-        self.0.get_ref().begin().context(CANNOT_WRITE)?;
+        self.0.begin().context(CANNOT_WRITE)?;
+        let mut lines = Vec::new();
         IntervalLogWriterBuilder::new()
             .add_comment(FORMAT)
             .add_comment(
@@ -41,10 +42,10 @@ impl HdrLog {
             .with_start_time(start)
             .with_base_time(start)
             .with_max_value_divisor(NANOS_PER_MILLI)
-            .begin_log_with(&mut self.0, &mut V2DeflateSerializer::new())
+            .begin_log_with(&mut lines, &mut V2DeflateSerializer::new())
             .map(drop)
-            .and_then(|()| writeln!(self.0, "{LEGEND}"))
-            .and_then(|()| self.0.flush())
+            .and_then(|()| writeln!(lines, "{LEGEND}"))
+            .and_then(|()| self.0.append(&lines))
             .context(CANNOT_WRITE)
     }
 
@@ -56,17 +57,17 @@ impl HdrLog {
         stats: &OperationStats,
     ) -> anyhow::Result<()> {
         let mut serializer = V2DeflateSerializer::new();
-        // A new writer for each interval, without a head: a writer that is kept would borrow the
-        // file for good.
+        let mut lines = Vec::new();
+        // A new writer for each interval, without a head.
         let mut log = IntervalLogWriterBuilder::new()
             .with_max_value_divisor(NANOS_PER_MILLI)
-            .begin_log_with(&mut self.0, &mut serializer)
+            .begin_log_with(&mut lines, &mut serializer)
             .context(CANNOT_WRITE)?;
         for (tag, times) in
             [("wait", &stats.wait), ("service", &stats.service), ("response", &stats.response)]
         {
             log.write_histogram(times, start, duration, Tag::new(tag)).context(CANNOT_WRITE)?;
         }
-        self.0.flush().context(CANNOT_WRITE)
+        self.0.append(&lines).context(CANNOT_WRITE)
     }
 }
