@@ -33,6 +33,9 @@ const EVEN: [u32; 2] = [7, 8];
 /// As many standard deviations are allowed: a normal distribution is beyond them in one of 16 000.
 const DEVIATIONS: f64 = 4.0;
 
+/// How often a machine that is too busy is given another chance.
+const TRIES: u32 = 3;
+
 /// What several runs have measured, in seconds.
 #[derive(Debug, Default)]
 struct Queue {
@@ -46,12 +49,13 @@ struct Queue {
     generator: f64,
     service: f64,
     service_squared: f64,
+    /// Whether the machine was so busy that services were longer, and others than were drawn.
+    is_starved: bool,
 }
 
 impl Queue {
-    /// What runs with these seeds measure, all at the same time. None if the machine was so busy
-    /// that this says nothing about queues.
-    fn measure(arrivals: &str, seeds: &[u32]) -> Option<Queue> {
+    /// What runs with these seeds measure, all at the same time.
+    fn measure(arrivals: &str, seeds: &[u32]) -> Queue {
         let folder = TempDir::new().unwrap();
         let run = |seed: u32| {
             let log = folder.path().join(seed.to_string());
@@ -65,8 +69,8 @@ impl Queue {
         for (results, log) in &runs {
             queue.add(results, log);
         }
-        let starved = runs.iter().any(|(results, _)| lacked_processor(results));
-        (!starved && queue.is_steady()).then_some(queue)
+        queue.is_starved = runs.iter().any(|(results, _)| lacked_processor(results));
+        queue
     }
 
     fn add(&mut self, results: &Value, log: &[u8]) {
@@ -82,6 +86,11 @@ impl Queue {
         self.response += sum(log, "response", 1);
         self.service += sum(log, "service", 1);
         self.service_squared += sum(log, "service", 2);
+    }
+
+    /// Whether it says anything about how long waits may be.
+    fn is_calm(&self) -> bool {
+        !self.is_starved && self.is_steady()
     }
 
     /// Whether the queue did not grow all the time, and services varied no more than exponential
@@ -201,9 +210,15 @@ fn assert_is_m_g_1(queue: &Queue) {
         "{theory} +- {tolerance}: {queue:?}"
     );
     // Services are those that were drawn, and what it takes to send, which does not vary as much.
-    let (least, most) = (queue.m_m_1(DRAWN), queue.m_m_1(service));
-    assert!(queue.wait() >= least - queue.tolerance(DRAWN), "{least}: {queue:?}");
+    let most = queue.m_m_1(service);
     assert!(queue.queueing() <= most + tolerance, "{most} +- {tolerance}: {queue:?}");
+}
+
+/// Whatever the machine does, services are not shorter than those that were drawn, and so waits are not
+/// either.
+fn assert_waits_for_what_was_drawn(queue: &Queue) {
+    let least = queue.m_m_1(DRAWN);
+    assert!(queue.wait() >= least - queue.tolerance(DRAWN), "{least}: {queue:?}");
 }
 
 /// Nothing is answered sooner than was drawn. The variance of `S^2` is `20 m^4`.
@@ -223,15 +238,25 @@ fn lacked_processor(results: &Value) -> bool {
     wanted >= results["duration_seconds"].as_f64().unwrap() * 1e8 && had * 2.0 < wanted
 }
 
-#[test]
-fn waits_are_those_of_queues_with_one_server() {
+/// Random and even arrivals. What holds on any machine is asserted each time.
+fn measured() -> (Queue, Queue) {
     let (random, even) = thread::scope(|scope| {
         let even = scope.spawn(|| Queue::measure("even", &EVEN));
         (Queue::measure("poisson", &RANDOM), even.join().unwrap())
     });
-    let (Some(random), Some(even)) = (random, even) else { return };
     assert_is_exponential(&random);
     assert_is_exponential(&even);
+    assert_waits_for_what_was_drawn(&random);
+    (random, even)
+}
+
+#[test]
+fn waits_are_those_of_queues_with_one_server() {
+    let is_calm = |(random, even): &(Queue, Queue)| random.is_calm() && even.is_calm();
+    let Some((random, even)) = (0..TRIES).map(|_| measured()).find(is_calm) else {
+        eprintln!("other programs had the machine: only lower bounds of the waits are judged");
+        return;
+    };
     assert_is_m_g_1(&random);
     // The mean of D/M/1 is below Kingman's bound by six and more of the standard deviations that
     // simulations of as many requests have, at up to 60 % utilisation, and by three at 70 %.
