@@ -154,8 +154,8 @@ pub(crate) fn perform(
     messages: &Receiver<Message>,
 ) -> anyhow::Result<Ran> {
     let connections = setup.connections();
-    let shared =
-        Arc::new(RunShared::new(setup.pacer(member)?, Arc::clone(&setup.plan), &connections));
+    let (pacer, plan) = (setup.pacer(member)?, Arc::clone(&setup.plan));
+    let shared = Arc::new(RunShared::new(pacer, plan, &connections, setup.gives_up()));
     let threads = Threads::start(&shared, &connections, &setup.cores, sender)?;
     let is_wanted = wait_until_ready(messages, &threads);
     let span = start_schedule(setup, member, &shared, sender.clone())?;

@@ -480,6 +480,7 @@ impl<'run> Controller<'run> {
         } else {
             self.pacer.resume();
         }
+        self.shared.recorders.iter().for_each(|recorder| recorder.pause(is_paused));
         self.collector.change(&self.asked);
         self.asked.pause(self.pacer.now(), is_paused);
     }

@@ -9,6 +9,7 @@ pub(crate) mod csv_log;
 pub(crate) mod hdr_log;
 pub(crate) mod lateness;
 pub(crate) mod logs;
+mod moved;
 pub(crate) mod operation;
 pub(crate) mod outcome;
 pub(crate) mod over_time;

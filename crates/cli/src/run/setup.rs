@@ -158,6 +158,14 @@ impl Setup {
         Ok(builder.build())
     }
 
+    /// Whether slots that are late may be given up, and others take their places.
+    pub(crate) fn gives_up(&self) -> bool {
+        let args = &self.args;
+        args.skip_later_than.is_some()
+            || args.max_backlog.is_some()
+            || args.strictness == Strictness::STRICT
+    }
+
     /// The load that is asked for, from this start on.
     pub(crate) fn asked(&self, start: Nanos, member: Option<&Member>) -> anyhow::Result<AskedLoad> {
         match member {

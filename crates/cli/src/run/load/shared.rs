@@ -27,10 +27,15 @@ pub(crate) struct RunShared {
 
 impl RunShared {
     /// What threads paced by `pacer` share: as many as there are numbers of `connections`. The
-    /// schedule has not started yet.
-    pub(crate) fn new(pacer: Pacer, plan: Arc<Plan>, connections: &[usize]) -> RunShared {
+    /// schedule has not started yet. A policy of it may give slots up, or none does.
+    pub(crate) fn new(
+        pacer: Pacer,
+        plan: Arc<Plan>,
+        connections: &[usize],
+        gives_up: bool,
+    ) -> RunShared {
         RunShared {
-            recorders: Recorder::all(&pacer, connections),
+            recorders: Recorder::all(&pacer, connections, gives_up),
             plan,
             span: SetOnce::new(),
             give_up: watch::Sender::new(false),

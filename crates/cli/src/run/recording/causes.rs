@@ -180,7 +180,7 @@ fn stats(cause: Cause) -> OperationStats {
     let clock = ManualClock::new();
     let rate = Rate::per_second(cause.per_second).unwrap();
     let pacer = Pacer::builder(rate).clock(clock.clone()).build();
-    let recorders = Recorder::all(&pacer, &[cause.connections]);
+    let recorders = Recorder::all(&pacer, &[cause.connections], false);
     let recorder = &recorders[0];
     let mut thread = Thread {
         cause,

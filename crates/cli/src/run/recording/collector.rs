@@ -143,7 +143,7 @@ mod tests {
     }
 
     fn recorders(pacer: &Pacer) -> Vec<Arc<Recorder>> {
-        Recorder::all(pacer, &[1, 2])
+        Recorder::all(pacer, &[1, 2], false)
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
         let clock = ManualClock::new();
         let rate = Rate::per_second(100).unwrap();
         let pacer = Pacer::builder(rate).clock(clock.clone()).build();
-        let recorders = Recorder::all(&pacer, &[1]);
+        let recorders = Recorder::all(&pacer, &[1], false);
         let mut collector = Collector::new(&pacer, &recorders);
         let (mut over_time, asked) = (OverTime::new(), AskedLoad::constant(Nanos::ZERO, rate));
         let at = |ms| Nanos::ZERO + Duration::from_millis(ms);

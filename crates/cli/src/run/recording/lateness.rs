@@ -10,6 +10,10 @@
 //! of such a generator would wait for that is counted apart: see [`burst`](super::burst). It is late because
 //! the target was.
 //!
+//! A schedule that stood still, or that gave slots up, is [moved](super::moved), and the ideal connections
+//! with it: the backlog that there was then is still there. A generator without delays gives up fewer
+//! slots, or none, so it is moved by less: never so far that it would be behind the real one.
+//!
 //! The ideal connections follow the recursion of Kiefer and Wolfowitz for queues with several
 //! servers (*On the theory of queues with many servers*, 1955): a slot takes the connection that is
 //! free first, and keeps it for its service time.
@@ -72,8 +76,10 @@ impl Lateness {
 /// The connections of a generator without delays.
 #[derive(Debug)]
 pub(crate) struct IdealConnections {
-    /// When those became free that are not in use.
+    /// When those became free that are not in use, on a schedule that was never moved.
     free_since: BinaryHeap<Reverse<Nanos>>,
+    /// Of what has moved the schedule, what such a generator would have had to give up too.
+    given_up: Duration,
     /// What holds slots back that are late, if anything does.
     burst: Option<Arc<BurstLine>>,
     /// How much later than by the ideal generator the last slot was started.
@@ -89,34 +95,48 @@ pub(crate) struct Start {
     pub(crate) free: Nanos,
     /// How long the schedule held it back from then on.
     pub(crate) held: Duration,
+    /// How far the ideal connections were moved.
+    pub(crate) moved: Duration,
 }
 
 impl IdealConnections {
     /// `connections`, all free.
     pub(crate) fn new(connections: usize, burst: Option<Arc<BurstLine>>) -> IdealConnections {
         let free_since = vec![Reverse(Nanos::ZERO); connections].into();
-        IdealConnections { free_since, burst, behind: Duration::ZERO }
+        IdealConnections { free_since, given_up: Duration::ZERO, burst, behind: Duration::ZERO }
     }
 
-    /// A slot with this intended start starts now.
-    pub(crate) fn start(&mut self, intended: Nanos, now: Nanos) -> Start {
-        let free = self.free_since.pop().map_or(now, |Reverse(since)| since);
-        let free = intended.max(free).min(now);
+    /// A slot with this intended start starts now. The schedule was moved so far until then.
+    pub(crate) fn start(&mut self, intended: Nanos, now: Nanos, moved: Duration) -> Start {
+        let since = self.free_since.pop().map_or(now, |Reverse(since)| since + self.ahead(moved));
+        self.given_up = (self.given_up + (since - now)).min(moved);
+        let free = intended.max(since).min(now);
         let held =
             self.burst.as_ref().map_or(Duration::ZERO, |line| line.start(intended, free, now));
-        let start = Start { actual: now, free, held };
+        let start = Start { actual: now, free, held, moved: self.ahead(moved) };
         self.behind = start.by_generator();
         start
     }
 
-    /// What was started at `start` is done after `busy`.
+    /// What was started at `start` is done after `busy`, in which the schedule has not stood still.
     pub(crate) fn end(&mut self, start: Start, busy: Duration) {
-        self.free_since.push(Reverse(start.free + busy));
+        self.free_since.push(Reverse(start.free + busy - start.moved));
+    }
+
+    /// How far the ideal connections are moved where the schedule is by `moved`.
+    fn ahead(&self, moved: Duration) -> Duration {
+        moved.saturating_sub(self.given_up)
     }
 
     /// The lateness, at `now`, of a slot that has not been started. Answers were looked for until
-    /// `looked`.
-    pub(crate) fn unstarted(&self, intended: Nanos, now: Nanos, looked: Nanos) -> Lateness {
+    /// `looked`, and the schedule was moved so far.
+    pub(crate) fn unstarted(
+        &self,
+        intended: Nanos,
+        now: Nanos,
+        looked: Nanos,
+        moved: Duration,
+    ) -> Lateness {
         let Some(Reverse(since)) = self.free_since.peek() else {
             // All connections are in use. A generator without delays would be ahead by so much.
             let all = (now - intended).as_secs_f64();
@@ -124,10 +144,10 @@ impl IdealConnections {
             let generator = (self.behind + unseen).as_secs_f64().min(all);
             return Lateness { target: all - generator, generator, held: 0.0 };
         };
-        let free = intended.max(*since).min(now);
+        let free = intended.max(*since + self.ahead(moved)).min(now);
         let held =
             self.burst.as_ref().map_or(Duration::ZERO, |line| line.held(intended, free, now));
-        Start { actual: now, free, held }.lateness(intended)
+        Start { actual: now, free, held, moved }.lateness(intended)
     }
 }
 
@@ -174,7 +194,7 @@ mod tests {
                 }
                 !ended
             });
-            let start = ideal.start(at(intended), at(actual));
+            let start = ideal.start(at(intended), at(actual), Duration::ZERO);
             lateness = lateness.plus(start.lateness(at(intended)));
             in_use.push((actual + service, start, service));
         }
@@ -212,7 +232,8 @@ mod tests {
     fn a_burst_ratio_holds_back_what_the_target_made_late() {
         let line = BurstLine::new(Strictness::new(2.0).unwrap()).map(Arc::new);
         let mut ideal = IdealConnections::new(2, line);
-        let starts = [(0, 0), (0, 0)].map(|(due, now)| ideal.start(at(due), at(now)));
+        let starts =
+            [(0, 0), (0, 0)].map(|(due, now)| ideal.start(at(due), at(now), Duration::ZERO));
         for start in starts {
             ideal.end(start, ms(30));
         }
@@ -220,8 +241,8 @@ mod tests {
         // Connections are free at 30. What is due at 20 may start at 35, and starts at 50.
         for (due, now, expected) in [(10, 30, [20.0, 0.0, 0.0]), (20, 50, [10.0, 15.0, 5.0])] {
             for lateness in [
-                ideal.unstarted(at(due), at(now), at(now)),
-                ideal.start(at(due), at(now)).lateness(at(due)),
+                ideal.unstarted(at(due), at(now), at(now), Duration::ZERO),
+                ideal.start(at(due), at(now), Duration::ZERO).lateness(at(due)),
             ] {
                 let parts = [lateness.target, lateness.generator, lateness.held].map(round);
                 assert_eq!(parts.map(f64::to_bits), expected.map(f64::to_bits), "{due}");
@@ -234,7 +255,8 @@ mod tests {
         let line = BurstLine::new(Strictness::new(1.1).unwrap()).map(Arc::new);
         let mut ideal = IdealConnections::new(10, line);
         for due in (0..100).step_by(10) {
-            let lateness = ideal.start(at(due), at(100 + due * 10 / 11)).lateness(at(due));
+            let now = at(100 + due * 10 / 11);
+            let lateness = ideal.start(at(due), now, Duration::ZERO).lateness(at(due));
             assert_eq!((lateness.target + lateness.held).to_bits(), 0.0_f64.to_bits(), "{due}");
             assert!(lateness.generator > 0.09, "{due}: {lateness:?}");
         }
@@ -243,18 +265,21 @@ mod tests {
     #[test]
     fn what_never_started_waits_for_whoever_was_missing() {
         let mut ideal = IdealConnections::new(1, None);
+        let unstarted = |ideal: &IdealConnections, looked| {
+            ideal.unstarted(at(10), at(100), at(looked), Duration::ZERO)
+        };
         let waiting = Lateness { generator: 0.09, ..Lateness::default() };
-        assert_eq!(ideal.unstarted(at(10), at(100), at(100)), waiting);
-        let start = ideal.start(at(0), at(0));
+        assert_eq!(unstarted(&ideal, 100), waiting);
+        let start = ideal.start(at(0), at(0), Duration::ZERO);
         let waiting = Lateness { target: 0.09, ..Lateness::default() };
-        assert_eq!(ideal.unstarted(at(10), at(100), at(100)), waiting);
+        assert_eq!(unstarted(&ideal, 100), waiting);
         // The answer may have come while nobody looked for it.
         for (looked, target_ms) in [(0, 0.0), (10, 0.0), (40, 30.0), (100, 90.0)] {
-            let lateness = ideal.unstarted(at(10), at(100), at(looked));
+            let lateness = unstarted(&ideal, looked);
             assert!((lateness.target * 1e3 - target_ms).abs() < 1e-9, "{looked}: {lateness:?}");
         }
         ideal.end(start, ms(70));
-        let lateness = ideal.unstarted(at(10), at(100), at(100));
+        let lateness = unstarted(&ideal, 100);
         assert!((lateness.target - 0.06).abs() < 1e-12, "{lateness:?}");
     }
 

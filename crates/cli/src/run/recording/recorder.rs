@@ -3,6 +3,7 @@
 use super::attention::{Attention, Sent};
 use super::burst::BurstLine;
 use super::lateness::{IdealConnections, Lateness, Start};
+use super::moved::Moved;
 use super::operation::Operation;
 use super::outcome::{Ending, Outcome};
 use super::stats::OperationStats;
@@ -27,24 +28,27 @@ struct Record {
     starts: Vec<Nanos>,
     outcomes: Vec<Outcome>,
     connections: IdealConnections,
+    moved: Moved,
     attention: Attention,
 }
 
 impl Recorder {
-    /// An empty record for each thread, which have so many connections, with times by the clock of `pacer`.
-    pub(crate) fn all(pacer: &Pacer, connections: &[usize]) -> Vec<Arc<Recorder>> {
+    /// An empty record for each thread, which have so many connections, with times by the clock of
+    /// `pacer`. A policy of it may give slots up, or none does.
+    pub(crate) fn all(pacer: &Pacer, connections: &[usize], gives_up: bool) -> Vec<Arc<Recorder>> {
         let burst = BurstLine::new(pacer.strictness()).map(Arc::new);
         let connections = connections.iter();
         let ideal = connections.map(|&count| IdealConnections::new(count, burst.clone()));
-        ideal.map(|connections| Arc::new(Recorder::new(pacer, connections))).collect()
+        ideal.map(|connections| Arc::new(Recorder::new(pacer, connections, gives_up))).collect()
     }
 
-    fn new(pacer: &Pacer, connections: IdealConnections) -> Recorder {
+    fn new(pacer: &Pacer, connections: IdealConnections, gives_up: bool) -> Recorder {
         let record = Record {
             stats: OperationStats::new(),
             starts: Vec::new(),
             outcomes: Vec::new(),
             connections,
+            moved: Moved::new(pacer, gives_up),
             attention: Attention::new(pacer.now()),
         };
         Recorder { clock: pacer.clone(), record: Mutex::new(record) }
@@ -53,17 +57,31 @@ impl Recorder {
     /// An operation starts now. During the warm-up nothing is counted of it, but who was late is
     /// remembered: a policy may make others pay for it later.
     pub(crate) fn start(&self, intended_start: Nanos, is_recorded: bool) -> Flight<'_> {
-        let mut record = self.record();
+        let record = &mut *self.record();
         // Read under the lock: a collector that reads the clock first and takes the starts then has
         // all starts up to its reading.
-        let start = record.connections.start(intended_start, self.clock.now());
+        let now = self.clock.now();
+        let start = record.connections.start(intended_start, now, record.moved.by(now));
         record.stats.cause(start.lateness(intended_start));
         if is_recorded {
             record.starts.push(start.actual);
             record.stats.start(intended_start, start);
         }
-        let sent = record.attention.send(start.actual);
-        Flight { recorder: self, intended_start, start, sent, is_recorded, has_ended: false }
+        let (sent, paused) = (record.attention.send(now), record.moved.paused(now));
+        Flight {
+            recorder: self,
+            intended_start,
+            start,
+            sent,
+            paused,
+            is_recorded,
+            has_ended: false,
+        }
+    }
+
+    /// The schedule is paused now, or goes on.
+    pub(crate) fn pause(&self, is_paused: bool) {
+        self.record().moved.pause(self.clock.now(), is_paused);
     }
 
     /// The thread goes to sleep until something happens. It says what it has had of the processor, if
@@ -86,11 +104,13 @@ impl Recorder {
     /// Slots were due and had not been started when the schedule ended at `end`. They are given as
     /// intended starts, and how many slots have about that one.
     pub(crate) fn unstarted(&self, left: &[(Nanos, u64)], end: Nanos) {
-        let Record { stats, connections, outcomes, attention, .. } = &mut *self.record();
-        let looked = attention.looked_until(self.clock.now());
+        let Record { stats, connections, moved, outcomes, attention, .. } = &mut *self.record();
+        let now = self.clock.now();
+        let (looked, moved) = (attention.looked_until(now), moved.by(now));
         for &(intended_start, slots) in left {
             let age = end - intended_start;
-            stats.unstarted(age, connections.unstarted(intended_start, end, looked), slots);
+            let lateness = connections.unstarted(intended_start, end, looked, moved);
+            stats.unstarted(age, lateness, slots);
             let ending = Ending::Unstarted;
             let outcome =
                 Outcome { intended_start, wait_time: None, response_time: age, ending, slots };
@@ -100,10 +120,10 @@ impl Recorder {
 
     /// The lateness so far of a slot that waits now and has this age.
     pub(crate) fn waiting(&self, age: Duration) -> Lateness {
-        let Record { connections, attention, .. } = &*self.record();
+        let Record { connections, moved, attention, .. } = &mut *self.record();
         let now = self.clock.now();
         let intended = Nanos::ZERO + (now - Nanos::ZERO).saturating_sub(age);
-        connections.unstarted(intended, now, attention.looked_until(now))
+        connections.unstarted(intended, now, attention.looked_until(now), moved.by(now))
     }
 
     /// A connection was opened before the schedule started.
@@ -145,6 +165,8 @@ pub(crate) struct Flight<'run> {
     intended_start: Nanos,
     start: Start,
     sent: Sent,
+    /// How long the schedule had been paused until then.
+    paused: Duration,
     is_recorded: bool,
     has_ended: bool,
 }
@@ -161,7 +183,8 @@ impl Flight<'_> {
         let record = &mut *self.recorder.record();
         let end = self.recorder.clock.now();
         let busy = record.attention.busy(self.sent, end);
-        record.connections.end(self.start, busy);
+        let paused = record.moved.paused(end).saturating_sub(self.paused);
+        record.connections.end(self.start, busy.saturating_sub(paused));
         if self.is_recorded {
             record.stats.queued += record.attention.queued();
             record.stats.stopped(record.attention.stopped_since(self.sent));

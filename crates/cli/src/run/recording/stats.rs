@@ -263,6 +263,11 @@ mod tests {
     use crate::run::client::session::Answer;
     use hyper::StatusCode;
 
+    fn started(ms: u64) -> Start {
+        let (held, moved) = (Duration::ZERO, Duration::ZERO);
+        Start { actual: at(ms), free: at(100), held, moved }
+    }
+
     fn at(ms: u64) -> Nanos {
         Nanos::from_nanos(ms * 1_000_000)
     }
@@ -280,7 +285,7 @@ mod tests {
             set_up: None,
             traffic: (10, 20),
         };
-        stats.start(at(100), Start { actual: at(start), free: at(100), held: Duration::ZERO });
+        stats.start(at(100), started(start));
         let operation = Operation { intended_start: at(100), sent: at(sent), end: at(end), answer };
         stats.end(&operation);
     }
@@ -313,7 +318,7 @@ mod tests {
     fn every_slot_that_was_due_has_a_response_time() {
         let mut stats = OperationStats::new();
         count(&mut stats, [100, 100, 101], Ok(200));
-        stats.start(at(100), Start { actual: at(110), free: at(100), held: Duration::ZERO });
+        stats.start(at(100), started(110));
         assert_eq!((stats.due(), stats.started(), stats.response.len()), (2, 2, 1));
         stats.unfinished(Duration::from_millis(7));
         stats.unstarted(Duration::from_millis(8), Lateness::default(), 1);
