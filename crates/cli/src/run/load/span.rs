@@ -40,8 +40,8 @@ pub(crate) struct RunEnd {
     pub(crate) at: Nanos,
     /// What is due from here on was not asked for: the last slot may have started late.
     pub(crate) asked_until: Nanos,
-    /// The pacer's ledger when the end was noticed: usually a few ms after `at`, or up to an
-    /// interval before it if the last recorded slot was admitted.
+    /// The pacer's ledger when the end was noticed, without what was due behind it: up to an interval
+    /// before it if the last recorded slot was admitted.
     pub(crate) ledger: Ledger,
 }
 
@@ -222,12 +222,22 @@ impl RunSpan {
 
     fn end_at(&self, at: Nanos, asked_until: Nanos) -> RunEnd {
         let planned = self.planned_end();
+        let at = at.min(planned);
         *self.ended.get_or_init(|| RunEnd {
-            at: at.min(planned),
+            at,
             asked_until: asked_until.min(planned),
-            ledger: self.pacer.ledger(),
+            ledger: until(at - self.start, self.pacer.ledger()),
         })
     }
+}
+
+/// The ledger without what has fallen due since the end, after so much time.
+fn until(end: Duration, ledger: Ledger) -> Ledger {
+    let mut ended = ledger;
+    let behind = ledger.elapsed.saturating_sub(end).min(ledger.backlog);
+    ended.elapsed -= behind;
+    ended.backlog -= behind;
+    ended
 }
 
 #[cfg(test)]
@@ -332,6 +342,17 @@ mod tests {
         );
         pacer.acquire().unwrap();
         assert_eq!(span.not_started(), 2);
+    }
+
+    #[test]
+    fn the_ledger_ends_with_the_schedule_however_late_that_is_noticed() {
+        let (span, _messages) = span(0, 10, None);
+        span.pacer.acquire_many(3).unwrap();
+        let ledger = span.end_run(span.pacer.now()).ledger;
+        assert_eq!(
+            (ledger.elapsed, ledger.allocated, ledger.backlog),
+            (secs(10), secs(3), secs(7))
+        );
     }
 
     #[test]
