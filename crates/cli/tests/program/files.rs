@@ -120,19 +120,25 @@ fn the_interval_log_is_there_while_the_run_goes_on() {
 /// A file that may get no longer ends in the middle of what is written then.
 #[test]
 fn a_log_that_cannot_go_on_ends_with_a_whole_line() {
-    // In 512 bytes.
-    for (log, limit) in [("csv", 1), ("hdr", 8)] {
-        let folder = TempDir::new().unwrap();
-        let program = env!("CARGO_BIN_EXE_nanopace");
-        let line = format!("run --rate 200 --duration 4s --{log} log");
-        let line = format!("ulimit -f {limit} && exec '{program}' {line}");
-        let mut shell = Command::new("sh");
-        let output = shell.args(["-c", &line]).current_dir(&folder).stdin(Stdio::null()).output();
-        assert_eq!(output.unwrap().status.code(), Some(1), "{log}");
-        let text = fs::read_to_string(folder.path().join("log")).unwrap();
-        assert!(text.ends_with('\n') && text.len() <= 512 * limit, "{log}: {text}");
-        assert!(log == "csv" || !histograms(text.as_bytes(), "response").is_empty(), "{text}");
-    }
+    thread::scope(|scope| {
+        for (log, blocks) in [("csv", 1), ("hdr", 8)] {
+            scope.spawn(move || assert_is_whole(log, blocks));
+        }
+    });
+}
+
+/// A log in a file of so many times 512 bytes at most.
+fn assert_is_whole(log: &str, blocks: usize) {
+    let folder = TempDir::new().unwrap();
+    let program = env!("CARGO_BIN_EXE_nanopace");
+    let line = format!("run --rate 200 --duration 4s --{log} log");
+    let line = format!("ulimit -f {blocks} && exec '{program}' {line}");
+    let mut shell = Command::new("sh");
+    let output = shell.args(["-c", &line]).current_dir(&folder).stdin(Stdio::null()).output();
+    assert_eq!(output.unwrap().status.code(), Some(1), "{log}");
+    let text = fs::read_to_string(folder.path().join("log")).unwrap();
+    assert!(text.ends_with('\n') && text.len() <= 512 * blocks, "{log}: {text}");
+    assert!(log == "csv" || !histograms(text.as_bytes(), "response").is_empty(), "{text}");
 }
 
 #[cfg(feature = "otlp")]
