@@ -1,10 +1,14 @@
-//! Models of the line of those who wait for a limit: no call is lost.
+//! Models of the line of those who wait for a limit: no call is lost, and nobody is overtaken.
 
 #![cfg(loom)]
 
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use loom_tests::{explore, explore_less, spawn};
 use nanopace::ManualClock;
-use nanopace_limits::Limiter;
+use nanopace_limits::{Limiter, Step, Wait};
+use std::task::Waker;
+use std::time::Duration;
 
 /// Two a day, both of them gone; and who has them.
 fn exhausted() -> (Limiter, nanopace_limits::Reservation) {
@@ -47,5 +51,53 @@ fn the_next_in_line_is_called() {
             .collect();
         drop(reservation);
         assert!(waiting.into_iter().all(|waiting| waiting.join().unwrap()));
+    });
+}
+
+/// Whoever asks after somebody who waits has looked gives way to it, or stands behind it: there is one
+/// left, and the first waits for two.
+///
+/// Threads: one that asks for one, if it knows that the other one has looked; one that waits for two.
+/// Edit: the count of those who stand is loaded before the lock is taken.
+#[test]
+fn nobody_overtakes_who_waits_for_a_limit() {
+    explore("nobody_overtakes_who_waits_for_a_limit", || {
+        let (limiter, reservation) = exhausted();
+        reservation.commit_costs(1);
+        let has_looked = Arc::new(AtomicBool::new(false));
+        let asking = spawn({
+            let (limiter, has_looked) = (limiter.clone(), Arc::clone(&has_looked));
+            move || {
+                // Relaxed: the limiter itself has to see to it.
+                if has_looked.load(Relaxed) {
+                    assert!(limiter.check().is_err());
+                    assert!(limiter.wait(Wait::new(1).timeout(Duration::ZERO)).is_err());
+                }
+            }
+        });
+        let mut waiter = limiter.waiter(Wait::new(2));
+        assert!(matches!(waiter.step(Waker::noop()), Step::Until(_)));
+        has_looked.store(true, Relaxed);
+        asking.join().unwrap();
+    });
+}
+
+/// A timeout behind somebody who gets in meanwhile is not judged as if that one had still to get in.
+///
+/// Threads: one that comes with a timeout when there is room for both, one that waits. Edit: who was
+/// let in costs what it did until it has left the line.
+#[test]
+fn a_timeout_is_judged_by_those_who_still_wait() {
+    explore("a_timeout_is_judged_by_those_who_still_wait", || {
+        let (limiter, reservation) = exhausted();
+        let mut waiter = limiter.waiter(Wait::new(1));
+        assert!(matches!(waiter.step(Waker::noop()), Step::Until(_)));
+        drop(reservation);
+        let coming = spawn({
+            let limiter = limiter.clone();
+            move || limiter.wait(Wait::new(1).timeout(Duration::from_secs(3_600))).is_ok()
+        });
+        assert!(matches!(waiter.step(Waker::noop()), Step::Done(Ok(_))));
+        assert!(coming.join().unwrap());
     });
 }

@@ -2,7 +2,9 @@
 
 use crate::{DecisionEngine, KeyRejected, LimitsOf, Uniform};
 use nanopace::{Clock, Nanos, TscClock};
-use nanopace_limits::{Costs, Decision, Limits, LimitsState, Line, Meter, Receipt, Rule, Standing};
+use nanopace_limits::{
+    Costs, Decision, Limits, LimitsState, Line, Meter, Receipt, Rejected, Rule, Standing,
+};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
@@ -29,10 +31,16 @@ pub(crate) const MAX_KEYS: usize = 1 << 20;
 ///
 /// The clock is read under the lock under which a decision is made, so the decisions on a key are in
 /// the order of their moments. Whatever threads do, a limit holds in every span of the clock.
+///
+/// # Who waits
+///
+/// Those who [wait](Keyed::wait) for a key stand in a line, and get in in the order in which they
+/// came. Whoever does not wait gives way to them, unless it says otherwise: [`fair`](Keyed::fair).
 #[derive(Debug)]
 pub struct Keyed<K = String, C = Uniform, S = RandomState> {
     inner: Arc<Inner<K, C, S>>,
     meter: Meter,
+    is_fair: bool,
 }
 
 #[derive(Debug)]
@@ -44,7 +52,8 @@ struct Inner<K, C, S> {
 
 impl<K, C, S> Clone for Keyed<K, C, S> {
     fn clone(&self) -> Self {
-        Keyed { inner: Arc::clone(&self.inner), meter: self.meter.clone() }
+        let Keyed { inner, meter, is_fair } = self;
+        Keyed { inner: Arc::clone(inner), meter: meter.clone(), is_fair: *is_fair }
     }
 }
 
@@ -143,12 +152,34 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.with_meter(Meter::named(name))
     }
 
+    /// The same limits. If `fair` is false, requests that do not wait overtake those who wait for the
+    /// same key, as [`Limiter::fair`](nanopace_limits::Limiter::fair) says. Other clones stay as they
+    /// are.
+    ///
+    /// ```
+    /// use nanopace_keyed::{Keyed, Wait};
+    /// use std::task::Waker;
+    ///
+    /// let users: Keyed = Keyed::per_minute(10).build()?;
+    /// users.check_n("alice", 8)?;
+    /// let mut waiter = users.waiter("alice", Wait::new(5));
+    /// let _ = waiter.step(Waker::noop());
+    /// assert!(users.check("alice").is_err(), "somebody waits");
+    /// assert!(users.check("bob").is_ok());
+    /// assert!(users.clone().fair(false).check("alice").is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn fair(self, fair: bool) -> Keyed<K, C, S> {
+        Keyed { is_fair: fair, ..self }
+    }
+
     pub(crate) fn from_parts(
         engine: DecisionEngine<C, K, S>,
         clock: Box<dyn Clock>,
     ) -> Keyed<K, C, S> {
         let inner = Arc::new(Inner { engine, clock, line: Line::new() });
-        Keyed { inner, meter: Meter::default() }
+        Keyed { inner, meter: Meter::default(), is_fair: true }
     }
 
     pub(crate) fn with_meter(self, meter: Meter) -> Keyed<K, C, S> {
@@ -240,7 +271,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        self.answer(key, |limits, state, at| Ok(limits.decide(state, at, n)?))
+        self.answer(key, Costs::Same(n), |limits, state, at| Ok(limits.decide(state, at, n)?))
     }
 
     /// Lets one request in for `key` now that costs each limit something of its own: one cost for
@@ -270,7 +301,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         C: LimitsOf<Q>,
     {
         let costs = costs.into();
-        self.answer(key, |limits, state, at| Ok(limits.decide_costs(state, at, costs)?))
+        self.answer(key, costs, |limits, state, at| Ok(limits.decide_costs(state, at, costs)?))
     }
 
     /// Lets one request in for `key` now or not, and says how the key's limits stand.
@@ -320,42 +351,14 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         C: LimitsOf<Q>,
     {
         let costs = costs.into();
-        let decision =
-            self.step(key, |limits, state, at| Ok(limits.decision_costs(state, at, costs)?));
+        let decision = self.step(key, |limits, state, at| {
+            match self.give_way(key, limits, state, at, costs) {
+                Ok(()) => Ok(limits.decision_costs(state, at, costs)?),
+                Err(rejected) => Ok(limits.gave_way(state, at, rejected)),
+            }
+        });
         self.meter.answered(decision.as_ref().is_ok_and(Decision::is_allowed));
         decision
-    }
-
-    /// Counts a request for `key` now, and takes it back when the [`KeyReservation`] is dropped
-    /// without a commit. It costs each limit the same, or something of its own: `1`, or
-    /// `&[1, 4_000]`.
-    ///
-    /// # Errors
-    /// As for [`check_costs`](Keyed::check_costs).
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_minute(10).build()?;
-    /// users.reserve("alice", 8)?.commit_costs(3);
-    /// drop(users.reserve("alice", 7)?);
-    /// assert!(users.check_n("alice", 7).is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn reserve<'a, Q>(
-        &self,
-        key: &Q,
-        costs: impl Into<Costs<'a>>,
-    ) -> Result<KeyReservation<K, C, S>, KeyRejected>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
-        C: LimitsOf<Q>,
-    {
-        let costs = costs.into();
-        let receipt =
-            self.answer(key, |limits, state, at| Ok(limits.reserve(state, at, costs)?))?;
-        Ok(KeyReservation { keyed: self.clone(), request: Some((key.to_owned(), receipt)) })
     }
 
     /// How that limit of the key stands now that has the least left. Counts nothing.
@@ -380,10 +383,11 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.inner.engine.look(key, || self.clock().now(), look).map(|(standing, _)| standing)
     }
 
-    /// The answer to a request, which is counted when the lock is let go.
-    fn answer<Q, T>(
+    /// The answer to a request that does not wait, which is counted when the lock is let go.
+    pub(crate) fn answer<Q, T>(
         &self,
         key: &Q,
+        costs: Costs<'_>,
         step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, KeyRejected>,
     ) -> Result<T, KeyRejected>
     where
@@ -391,9 +395,32 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        let answer = self.step(key, step);
+        let answer = self.step(key, |limits, state, at| {
+            self.give_way(key, limits, state, at, costs)?;
+            step(limits, state, at)
+        });
         self.meter.answered(answer.is_ok());
         answer
+    }
+
+    /// Refuses a request while others wait for the key.
+    #[inline]
+    fn give_way<Q>(
+        &self,
+        key: &Q,
+        limits: &Limits,
+        state: &mut LimitsState,
+        now: Nanos,
+        costs: Costs<'_>,
+    ) -> Result<(), Rejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        if !self.is_fair {
+            return Ok(());
+        }
+        self.inner.line.give_way(key, limits, state, now, costs)
     }
 
     pub(crate) fn step<Q, T>(
@@ -408,71 +435,13 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     {
         self.inner.engine.step(key, || self.clock().now(), step)
     }
-}
 
-/// A request that a [`Keyed`] has counted for a key before it is known whether it will be made, or
-/// what it will cost. Dropping it takes it back, as a
-/// [`Reservation`](nanopace_limits::Reservation) does.
-///
-/// ```
-/// use nanopace_keyed::Keyed;
-///
-/// let users: Keyed = Keyed::per_minute(1).build()?;
-/// drop(users.reserve("alice", 1)?);
-/// users.reserve("alice", 1)?.commit();
-/// assert!(users.check("alice").is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug)]
-#[must_use = "dropping it takes the request back"]
-pub struct KeyReservation<K: Hash + Eq, C, S: BuildHasher = RandomState> {
-    keyed: Keyed<K, C, S>,
-    /// None once it is settled.
-    request: Option<(K, Receipt)>,
-}
-
-impl<K: Hash + Eq, C, S: BuildHasher> KeyReservation<K, C, S> {
-    /// Leaves the request counted.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_minute(1).build()?;
-    /// users.reserve("alice", 1)?.commit();
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn commit(mut self) {
-        self.request = None;
-    }
-
-    /// Counts what the request has really cost, as
-    /// [`Reservation::commit_costs`](nanopace_limits::Reservation::commit_costs) does.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_minute(10).build()?;
-    /// users.reserve("alice", 8)?.commit_costs(3);
-    /// assert_eq!(users.standing("alice")?.remaining, 7);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn commit_costs<'a>(mut self, actual: impl Into<Costs<'a>>) {
-        self.settle(actual.into());
-    }
-
-    fn settle(&mut self, actual: Costs<'_>) {
-        if let Some((key, receipt)) = self.request.take() {
-            let Inner { engine, clock, line } = &*self.keyed.inner;
-            // A key that is new to the store had nothing to give back.
-            if let Some(key) = engine.settle(key, || clock.now(), &receipt, actual) {
-                line.call(&key);
-            }
+    /// Counts what a request has really cost, and calls who waits for the key.
+    pub(crate) fn settle(&self, key: K, receipt: &Receipt, actual: Costs<'_>) {
+        let Inner { engine, clock, line } = &*self.inner;
+        // A key that is new to the store had nothing to give back.
+        if let Some(key) = engine.settle(key, || clock.now(), receipt, actual) {
+            line.call(&key);
         }
-    }
-}
-
-impl<K: Hash + Eq, C, S: BuildHasher> Drop for KeyReservation<K, C, S> {
-    fn drop(&mut self) {
-        self.settle(Costs::Same(0));
     }
 }

@@ -14,6 +14,7 @@ mod keyed;
 mod limits_of;
 mod rejected;
 mod requests;
+mod reservation;
 mod sync;
 #[cfg(feature = "async")]
 mod tasks;
@@ -28,13 +29,15 @@ pub use engine::{DecisionEngine, PerKey, Tally};
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
 pub use file::FileConfig;
-pub use keyed::{KeyReservation, Keyed};
+pub use keyed::Keyed;
 pub use limits_of::{LimitsOf, Uniform};
 pub use nanopace_limits::{
     Costs, Decision, Limit, Limits, LimitsError, LimitsState, Rejected, Standing, Wait, WaitError,
 };
 pub use rejected::KeyRejected;
 pub use requests::{RequestStore, WhenFull};
+pub use reservation::KeyReservation;
 #[cfg(feature = "async")]
 #[cfg_attr(docsrs, doc(cfg(feature = "async")))]
 pub use tasks::AsyncKeyed;
+pub use waiting::KeyGate;

@@ -117,11 +117,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        let keyed = &self.keyed;
-        let waiter = keyed.waiter(key, wait);
-        let admit = || keyed.admit(key, wait.costs());
-        let end = wait_in_task(waiter, keyed.clock(), &self.alarms, admit).await;
-        keyed.meter().waited(&end);
+        let end = wait_in_task(self.keyed.waiter(key, wait), &self.alarms).await;
+        self.keyed.meter().waited(&end);
         end
     }
 

@@ -1,10 +1,14 @@
 //! Waiting until a key's limits let a request in.
 
 use crate::{KeyRejected, Keyed, LimitsOf};
-use nanopace::Nanos;
-use nanopace_limits::{Costs, Refusal, Wait, WaitError, Waiter};
+use nanopace::{Clock, Nanos};
+use nanopace_limits::{
+    Costs, CostsRejected, Gate, Limits, LimitsState, Line, Receipt, Refusal, Wait, WaitError,
+    Waiter,
+};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
 use std::time::Duration;
 
 impl Refusal for KeyRejected {
@@ -18,8 +22,7 @@ impl Refusal for KeyRejected {
 
 impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// Waits in this thread until one request gets in for `key`, and returns how long that took. For
-    /// each key, threads and tasks get in in the order in which they came; only those who do not
-    /// wait may come between.
+    /// each key, threads and tasks get in in the order in which they came.
     ///
     /// # Errors
     /// [`WaitError::Rejected`] if waiting does not help.
@@ -63,27 +66,73 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        let admit = || self.admit(key, wait.costs());
-        let end = self.waiter(key, wait).block(self.clock(), admit);
+        let end = self.waiter(key, wait).block();
         self.meter().waited(&end);
         end
     }
 
-    pub(crate) fn waiter<'l, Q>(&'l self, key: &'l Q, wait: Wait<'_>) -> Waiter<'l, K, Q>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
-    {
-        Waiter::new(self.line(), key, wait, self.clock().now())
-    }
-
-    /// Lets a request in if it fits now, and counts nothing otherwise.
-    pub(crate) fn admit<Q>(&self, key: &Q, costs: Costs<'_>) -> Result<(), KeyRejected>
+    /// One who waits for `key` as `wait` says, to be driven by hand. It is not in line yet.
+    ///
+    /// ```
+    /// use nanopace_keyed::{Keyed, Wait};
+    ///
+    /// let users: Keyed = Keyed::per_second(10).build()?;
+    /// assert!(users.waiter("alice", Wait::new(5)).block().is_ok());
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn waiter<'a, 'l, Q>(
+        &'l self,
+        key: &'l Q,
+        wait: Wait<'a>,
+    ) -> Waiter<'a, KeyGate<'l, K, C, S, Q>>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        self.step(key, |limits, state, at| Ok(limits.admit(state, at, costs)?))
+        Waiter::new(KeyGate { keyed: self, key }, wait)
+    }
+}
+
+/// What a [`Waiter`] waits for: a key of a [`Keyed`].
+#[derive(Debug)]
+pub struct KeyGate<'l, K, C, S, Q: ?Sized> {
+    keyed: &'l Keyed<K, C, S>,
+    key: &'l Q,
+}
+
+impl<K, C, S, Q> Gate for KeyGate<'_, K, C, S, Q>
+where
+    K: Hash + Eq + Borrow<Q>,
+    Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    C: LimitsOf<Q>,
+    S: BuildHasher,
+{
+    type Key = K;
+    type Asked = Q;
+    type Refusal = KeyRejected;
+
+    fn key(&self) -> &Q {
+        self.key
+    }
+
+    fn line(&self) -> &Line<K> {
+        self.keyed.line()
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        self.keyed.clock()
+    }
+
+    fn step<T>(
+        &self,
+        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, CostsRejected>,
+    ) -> Result<T, KeyRejected> {
+        self.keyed.step(self.key, |limits, state, at| Ok(step(limits, state, at)?))
+    }
+
+    fn take_back(&self, receipt: &Receipt) {
+        self.keyed.settle(self.key.to_owned(), receipt, Costs::Same(0));
     }
 }

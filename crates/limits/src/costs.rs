@@ -1,6 +1,8 @@
 //! What a request costs each of several limits.
 
 use crate::CostsRejected;
+#[cfg(feature = "std")]
+use alloc::sync::Arc;
 
 /// How much of each limit a request costs.
 ///
@@ -53,6 +55,34 @@ impl Costs<'_> {
                 Err(CostsRejected::Number { limits, costs: costs.len() })
             }
             _ => Ok(()),
+        }
+    }
+}
+
+/// Costs that somebody keeps.
+#[cfg(feature = "std")]
+#[derive(Clone, Debug)]
+pub(crate) enum KeptCosts {
+    Same(u64),
+    Each(Arc<[u64]>),
+}
+
+#[cfg(feature = "std")]
+impl Costs<'_> {
+    pub(crate) fn kept(self) -> KeptCosts {
+        match self {
+            Costs::Same(n) => KeptCosts::Same(n),
+            Costs::Each(costs) => KeptCosts::Each(costs.into()),
+        }
+    }
+}
+
+#[cfg(feature = "std")]
+impl KeptCosts {
+    pub(crate) fn as_costs(&self) -> Costs<'_> {
+        match self {
+            KeptCosts::Same(n) => Costs::Same(*n),
+            KeptCosts::Each(costs) => Costs::Each(costs),
         }
     }
 }

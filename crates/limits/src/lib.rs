@@ -15,6 +15,8 @@ mod counts;
 mod fixed_window;
 #[cfg(feature = "std")]
 mod flow;
+#[cfg(feature = "std")]
+mod foresight;
 mod gcra;
 mod leaky_meter;
 mod leaky_queue;
@@ -39,6 +41,8 @@ mod refill_thread;
 mod refilled_bucket;
 mod rejected;
 mod replaced;
+#[cfg(feature = "std")]
+mod reservation;
 mod ring_count;
 mod rolling_count;
 mod rule;
@@ -58,9 +62,14 @@ mod token_bucket;
 #[cfg(feature = "std")]
 mod token_pool;
 mod try_acquire;
+mod turns;
 mod virtual_schedule;
 #[cfg(feature = "std")]
 mod wait;
+#[cfg(feature = "std")]
+mod waiter;
+#[cfg(feature = "std")]
+mod waiting;
 mod wide_counter;
 mod window_counts;
 mod windows;
@@ -76,11 +85,11 @@ pub use leaky_meter::LeakyMeter;
 pub use leaky_queue::LeakyQueue;
 pub use limit::{Limit, LimitsError};
 #[cfg(feature = "std")]
-pub use limiter::{Limiter, Reservation};
+pub use limiter::Limiter;
 pub use limits::{Limits, Receipt};
 pub use limits_state::LimitsState;
 #[cfg(feature = "std")]
-pub use line::{Line, Ticket};
+pub use line::Line;
 #[cfg(feature = "std")]
 pub use managed_pool::ManagedPool;
 #[cfg(feature = "std")]
@@ -92,6 +101,8 @@ pub use quota::{Quota, QuotaError};
 #[cfg(feature = "std")]
 pub use refilled_bucket::RefilledBucket;
 pub use rejected::{CostsRejected, Rejected};
+#[cfg(feature = "std")]
+pub use reservation::Reservation;
 pub use ring_count::{RingCount, SlottedRing};
 pub use rolling_count::RollingCount;
 pub use rule::Rule;
@@ -108,4 +119,6 @@ pub use token_bucket::TokenBucket;
 pub use token_pool::TokenPool;
 pub use try_acquire::TryAcquire;
 #[cfg(feature = "std")]
-pub use wait::{Refusal, Step, Wait, WaitError, Waiter};
+pub use wait::{Refusal, Wait, WaitError};
+#[cfg(feature = "std")]
+pub use waiter::{Gate, Step, Waiter};

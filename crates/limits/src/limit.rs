@@ -304,6 +304,19 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.check(own, now, n))
     }
 
+    /// The same for a request that is not counted where it is rejected.
+    pub(crate) fn check_uncounted(
+        &self,
+        state: &LimitState,
+        now: Nanos,
+        n: u64,
+    ) -> Result<(), Rejected> {
+        match (&self.law, state) {
+            (Law::Log { rule }, LimitState::Log(log)) => rule.check_uncounted(log, now, n),
+            _ => self.check(state, now, n),
+        }
+    }
+
     pub(crate) fn debit(&self, state: &mut LimitState, now: Nanos, n: u64) {
         with_law!(self, state, |rule, own| rule.debit(own, now, n));
     }

@@ -3,12 +3,12 @@
 use crate::sync::{Mutex, lock};
 use crate::{
     Costs, CostsRejected, Decision, Limits, LimitsState, Line, Meter, Receipt, Rejected, Rule,
-    Standing, Wait, WaitError, Waiter,
+    Standing,
 };
 use crossbeam_utils::CachePadded;
 use nanopace::{Clock, Nanos};
+use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Limits for all of a program: it has its own clock, and its clones share what was let in.
 ///
@@ -34,10 +34,16 @@ use std::time::Duration;
 ///
 /// The clock is read under the lock under which the decision is made, so decisions are in the
 /// order of their moments. Whatever threads do, a limit holds in every span of the clock.
+///
+/// # Who waits
+///
+/// Those who [wait](Limiter::wait) stand in a line, and get in in the order in which they came. Whoever
+/// does not wait gives way to them, unless it says otherwise: [`fair`](Limiter::fair).
 #[derive(Clone, Debug)]
 pub struct Limiter {
     inner: Arc<Inner>,
     meter: Meter,
+    is_fair: bool,
 }
 
 #[derive(Debug)]
@@ -90,7 +96,7 @@ impl Limiter {
         let shared = Mutex::new(Shared { limits: Arc::new(limits), state });
         let (shared, clock) = (CachePadded::new(shared), Box::new(clock));
         let inner = Arc::new(Inner { shared, clock, line: Line::new() });
-        Limiter { inner, meter: Meter::default() }
+        Limiter { inner, meter: Meter::default(), is_fair: true }
     }
 
     /// The same limiter, whose answers are counted under that name from now on: [`Meter`] says what
@@ -113,6 +119,32 @@ impl Limiter {
 
     pub(crate) fn with_meter(self, meter: Meter) -> Limiter {
         Limiter { meter, ..self }
+    }
+
+    /// The same limiter. If `fair` is false, requests that do not wait overtake those who do: they
+    /// take whatever is there, and then nobody who waits may ever get in. Other clones stay as they
+    /// are.
+    ///
+    /// By default a request gives way while others wait: it is refused, if it costs something, until
+    /// they have got in. It is told the moment of the first of them, or a later one. So whoever asks
+    /// often, or for little, takes nothing from those who wait. Limits that count rejected requests
+    /// (`sliding-log-all`) count these too, so whoever asks them too often keeps all out, as ever.
+    ///
+    /// ```
+    /// use nanopace_limits::{Limiter, Step, Wait};
+    /// use std::task::Waker;
+    ///
+    /// let limiter = Limiter::per_day(10).build()?;
+    /// limiter.check_n(8)?;
+    /// let mut waiter = limiter.waiter(Wait::new(5));
+    /// assert!(matches!(waiter.step(Waker::noop()), Step::Until(_)));
+    /// assert!(limiter.check_n(2).is_err(), "somebody waits");
+    /// assert!(limiter.clone().fair(false).check_n(2).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn fair(self, fair: bool) -> Limiter {
+        Limiter { is_fair: fair, ..self }
     }
 
     /// Lets one request in now, or says why not.
@@ -146,7 +178,7 @@ impl Limiter {
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     pub fn check_n(&self, n: u64) -> Result<(), Rejected> {
-        self.answer(|limits, state, now| limits.decide(state, now, n))
+        self.answer(Costs::Same(n), |limits, state, now| limits.decide(state, now, n))
     }
 
     /// Lets one request in now that costs each limit something of its own: one cost for each limit,
@@ -167,7 +199,7 @@ impl Limiter {
     /// ```
     pub fn check_costs<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<(), CostsRejected> {
         let costs = costs.into();
-        self.answer(|limits, state, now| limits.decide_costs(state, now, costs))
+        self.answer(costs, |limits, state, now| limits.decide_costs(state, now, costs))
     }
 
     /// Lets one request in now or not, and says how the limits stand.
@@ -199,8 +231,10 @@ impl Limiter {
     /// ```
     #[must_use]
     pub fn decide_n(&self, n: u64) -> Decision {
-        let decision = self.with(|limits, state, now| limits.decision(state, now, n));
-        self.meter.answered(decision.is_allowed());
+        let costs = Costs::Same(n);
+        let Ok(decision) = self.decision(costs, |limits, state, now| {
+            Ok::<_, Infallible>(limits.decision(state, now, n))
+        });
         decision
     }
 
@@ -218,34 +252,7 @@ impl Limiter {
     /// ```
     pub fn decide_costs<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<Decision, CostsRejected> {
         let costs = costs.into();
-        let decision = self.with(|limits, state, now| limits.decision_costs(state, now, costs));
-        self.meter.answered(decision.as_ref().is_ok_and(Decision::is_allowed));
-        decision
-    }
-
-    /// Counts a request now, and takes it back when the [`Reservation`] is dropped without a commit.
-    /// It costs each limit the same, or something of its own: `1`, or `&[1, 4_000]`.
-    ///
-    /// # Errors
-    /// As for [`check_costs`](Limiter::check_costs).
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// // Requests, and tokens of a language model.
-    /// let limiter = Limiter::new("100/min, 10k/min".parse()?);
-    /// let reservation = limiter.reserve(&[1, 4_000])?; // at most
-    /// // ... the request ...
-    /// reservation.commit_costs(&[1, 1_500]);
-    /// assert!(limiter.check_costs(&[1, 8_500]).is_ok());
-    ///
-    /// drop(limiter.reserve(&[1, 0])?); // not made after all
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn reserve<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<Reservation, CostsRejected> {
-        let costs = costs.into();
-        let receipt = self.answer(|limits, state, now| limits.reserve(state, now, costs))?;
-        Ok(Reservation::new(self, receipt))
+        self.decision(costs, |limits, state, now| limits.decision_costs(state, now, costs))
     }
 
     /// How the limit stands now that has the least left. Counts nothing.
@@ -299,155 +306,79 @@ impl Limiter {
         self.inner.line.call(&());
     }
 
-    /// Waits in this thread until one request gets in, and returns how long that took. Threads and
-    /// tasks get in in the order in which they came; only those who do not wait may come between.
-    ///
-    /// # Errors
-    /// [`WaitError::Rejected`] if nothing ever gets in.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    /// use std::time::Duration;
-    ///
-    /// let limiter = Limiter::per_second(1_000).burst(1).build()?;
-    /// limiter.until_ready()?;
-    /// assert!(limiter.until_ready()? > Duration::ZERO);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn until_ready(&self) -> Result<Duration, WaitError<CostsRejected>> {
-        self.wait(Wait::default())
-    }
-
-    /// Waits in this thread, as `wait` says, and returns how long that took.
-    ///
-    /// # Errors
-    /// [`WaitError`].
-    ///
-    /// ```
-    /// use nanopace_limits::{Limiter, Wait};
-    /// use std::time::Duration;
-    ///
-    /// let limiter = Limiter::per_second(1_000).build()?;
-    /// limiter.wait(Wait::new(10).timeout(Duration::from_secs(1)))?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn wait(&self, wait: Wait<'_>) -> Result<Duration, WaitError<CostsRejected>> {
-        let end = self.waiter(wait).block(self.clock(), || self.admit(wait.costs()));
-        self.meter.waited(&end);
-        end
-    }
-
-    pub(crate) fn waiter(&self, wait: Wait<'_>) -> Waiter<'_, (), ()> {
-        Waiter::new(&self.inner.line, &(), wait, self.inner.clock.now())
-    }
-
-    /// Lets a request in if it fits now, and counts nothing otherwise.
-    pub(crate) fn admit(&self, costs: Costs<'_>) -> Result<(), CostsRejected> {
-        self.with(|limits, state, now| limits.admit(state, now, costs))
-    }
-
     /// The clock that it decides by.
     pub(crate) fn clock(&self) -> &dyn Clock {
         &*self.inner.clock
     }
 
+    /// Those who wait.
+    pub(crate) fn line(&self) -> &Line<()> {
+        &self.inner.line
+    }
+
     /// What counts the answers.
-    #[cfg(feature = "async")]
     pub(crate) fn meter(&self) -> &Meter {
         &self.meter
     }
 
+    /// Counts what a request has really cost, and calls who waits.
     pub(crate) fn settle(&self, receipt: &Receipt, actual: Costs<'_>) {
         self.with(|limits, state, now| limits.settle(state, now, receipt, actual));
         self.inner.line.call(&());
     }
 
-    /// The answer to a request, which is counted when the lock is let go.
-    fn answer<T, E>(
+    /// The answer to a request that does not wait, which is counted when the lock is let go.
+    pub(crate) fn answer<T, E: From<Rejected>>(
         &self,
+        costs: Costs<'_>,
         step: impl FnOnce(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, E>,
     ) -> Result<T, E> {
-        let answer = self.with(step);
+        let answer = self.with(|limits, state, now| {
+            self.give_way(limits, state, now, costs)?;
+            step(limits, state, now)
+        });
         self.meter.answered(answer.is_ok());
         answer
     }
 
-    fn with<T>(&self, step: impl FnOnce(&Arc<Limits>, &mut LimitsState, Nanos) -> T) -> T {
+    /// The same, with what there is to say about it.
+    fn decision<E>(
+        &self,
+        costs: Costs<'_>,
+        step: impl FnOnce(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<Decision, E>,
+    ) -> Result<Decision, E> {
+        let decision =
+            self.with(|limits, state, now| match self.give_way(limits, state, now, costs) {
+                Ok(()) => step(limits, state, now),
+                Err(rejected) => Ok(limits.gave_way(state, now, rejected)),
+            });
+        self.meter.answered(decision.as_ref().is_ok_and(Decision::is_allowed));
+        decision
+    }
+
+    /// Refuses a request while others wait.
+    #[inline]
+    fn give_way(
+        &self,
+        limits: &Limits,
+        state: &mut LimitsState,
+        now: Nanos,
+        costs: Costs<'_>,
+    ) -> Result<(), Rejected> {
+        if !self.is_fair {
+            return Ok(());
+        }
+        self.inner.line.give_way(&(), limits, state, now, costs)
+    }
+
+    /// A step under the lock.
+    pub(crate) fn with<T>(
+        &self,
+        step: impl FnOnce(&Arc<Limits>, &mut LimitsState, Nanos) -> T,
+    ) -> T {
         let mut shared = lock(&self.inner.shared);
         let now = self.inner.clock.now();
         let Shared { limits, state } = &mut *shared;
         step(limits, state, now)
-    }
-}
-
-/// A request that a [`Limiter`] has counted before it is known whether it will be made, or what it
-/// will cost. Dropping it takes it back.
-///
-/// What is taken back is what would not be counted now if the request had never been made, or less:
-/// what time has paid off since, or what has left its window, can't come back. Limits that have
-/// changed since take nothing back.
-///
-/// ```
-/// use nanopace_limits::Limiter;
-///
-/// let limiter = Limiter::per_day(1).build()?;
-/// drop(limiter.reserve(1)?);
-/// limiter.reserve(1)?.commit();
-/// assert!(limiter.reserve(1).is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug)]
-#[must_use = "dropping it takes the request back"]
-pub struct Reservation {
-    limiter: Limiter,
-    /// None once it is settled.
-    receipt: Option<Receipt>,
-}
-
-impl Reservation {
-    pub(crate) fn new(limiter: &Limiter, receipt: Receipt) -> Reservation {
-        Reservation { limiter: limiter.clone(), receipt: Some(receipt) }
-    }
-
-    /// Leaves the request counted.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// let limiter = Limiter::per_day(1).build()?;
-    /// limiter.reserve(1)?.commit();
-    /// assert!(limiter.check().is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn commit(mut self) {
-        self.receipt = None;
-    }
-
-    /// Counts what the request has really cost. What was reserved beyond that is taken back. What it
-    /// cost beyond what was reserved is counted, even if it does not fit: the limit is then exceeded
-    /// by that, and keeps others out for so much longer. Costs that are missing stay as they were
-    /// reserved.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// let limiter = Limiter::new("100/day".parse()?);
-    /// limiter.reserve(60)?.commit_costs(10);
-    /// limiter.reserve(60)?.commit_costs(80);
-    /// assert_eq!(limiter.standing().remaining, 10);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn commit_costs<'a>(mut self, actual: impl Into<Costs<'a>>) {
-        if let Some(receipt) = self.receipt.take() {
-            self.limiter.settle(&receipt, actual.into());
-        }
-    }
-}
-
-impl Drop for Reservation {
-    fn drop(&mut self) {
-        if let Some(receipt) = self.receipt.take() {
-            self.limiter.settle(&receipt, Costs::Same(0));
-        }
     }
 }

@@ -136,7 +136,8 @@ impl Limits {
         standings.enumerate().min_by_key(|(_, standing)| order(standing)).unwrap_or((0, ENDLESS))
     }
 
-    fn each_with<'a>(
+    /// Each of them, and its state.
+    pub(crate) fn each_with<'a>(
         &'a self,
         state: &'a LimitsState,
     ) -> impl Iterator<Item = (&'a Limit, &'a LimitState)> {
@@ -196,37 +197,6 @@ impl Limits {
         Ok(self.decision_each(state, now, costs))
     }
 
-    /// Lets a request in if it fits. Otherwise nothing is counted, not even by limits that count
-    /// rejected requests: for those who look again and again.
-    ///
-    /// # Errors
-    /// As for [`decide_costs`](Limits::decide_costs).
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Limits, Rule};
-    ///
-    /// let limits: Limits = "1/s sliding-log-all".parse()?;
-    /// let mut state = limits.fresh();
-    /// let second = Nanos::from_nanos(1_000_000_000);
-    /// assert!(limits.admit(&mut state, Nanos::ZERO, 1).is_ok());
-    /// assert!(limits.admit(&mut state, Nanos::ZERO, 1).is_err());
-    /// assert!(limits.admit(&mut state, second, 1).is_ok());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
-    pub fn admit<'a>(
-        &self,
-        state: &mut LimitsState,
-        now: Nanos,
-        costs: impl Into<Costs<'a>>,
-    ) -> Result<(), CostsRejected> {
-        let costs = costs.into();
-        costs.fit(self.0.len())?;
-        self.check_each(state, now, costs)?;
-        self.count_each(state, now, costs);
-        Ok(())
-    }
-
     /// Lets in a request that can be taken back, or says why not.
     ///
     /// # Errors
@@ -253,11 +223,16 @@ impl Limits {
     ) -> Result<Receipt, CostsRejected> {
         let costs = costs.into();
         self.decide_costs(state, now, costs)?;
-        Ok(Receipt {
+        Ok(self.receipt(state, costs))
+    }
+
+    /// Where the last request was counted, which had these costs.
+    pub(crate) fn receipt(self: &Arc<Limits>, state: &LimitsState, costs: Costs<'_>) -> Receipt {
+        Receipt {
             limits: Arc::clone(self),
             costs: (0..self.0.len()).map(|limit| costs.of(limit)).collect(),
             places: self.each_with(state).map(|(limit, state)| limit.counted_at(state)).collect(),
-        })
+        }
     }
 
     /// The whole decision, and how that limit stands after it which has rejected the request for
@@ -295,7 +270,7 @@ impl Limits {
     }
 
     /// Counts what may be let in. A request for nothing does not count as an arrival.
-    fn count_each(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) {
+    pub(crate) fn count_each(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) {
         if costs.largest() > 0 {
             self.advance(state, now);
             self.debit_costs(state, now, costs);
@@ -303,7 +278,7 @@ impl Limits {
     }
 
     /// If several limits reject the request, the answer is the one with the longest wait.
-    fn check_each(
+    pub(crate) fn check_each(
         &self,
         state: &LimitsState,
         now: Nanos,
@@ -322,7 +297,12 @@ impl Limits {
     }
 
     /// When all limits that count rejected requests let one in that is rejected now.
-    fn retry_elsewhere(&self, state: &LimitsState, now: Nanos, costs: Costs<'_>) -> Nanos {
+    pub(crate) fn retry_elsewhere(
+        &self,
+        state: &LimitsState,
+        now: Nanos,
+        costs: Costs<'_>,
+    ) -> Nanos {
         let retry = |(place, (limit, state)): (usize, (&Limit, &LimitState))| {
             limit.retry_elsewhere(state, now, costs.of(place))
         };
@@ -338,7 +318,8 @@ impl Limits {
         }
     }
 
-    fn refuse_costs(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) {
+    /// Tells those that count rejected requests.
+    pub(crate) fn refuse_costs(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) {
         for (place, (limit, state)) in self.0.iter().zip(state.in_force_mut()).enumerate() {
             limit.refuse(state, now, costs.of(place));
         }

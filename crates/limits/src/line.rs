@@ -6,97 +6,264 @@
 //! takes one wake-up, whatever the length of the line, and nobody is overtaken by somebody who
 //! waits.
 //!
-//! Nobody in line holds anything, so nothing has to be given back when somebody gives up.
+//! **Nor by somebody who does not wait**: while a line stands, a request that costs something and
+//! asks at once *gives way*, which means that it is refused. The first in line leaves in its place
+//! from when on it gets in, and whoever gives way is told no earlier moment. A first that does not
+//! look again does not keep others out for ever: they give way until a second after it should have
+//! looked. One that has become first, and has not looked yet, should look when a request first gives
+//! way to it.
+//!
+//! Those who stand, in all lines together, are counted. Where there are none, a request that asks
+//! at once learns it by one load. It loads the count under the lock under which it is decided. Whoever
+//! waits stands in line, and then looks under that lock. So whoever asks after the look gives way.
+//! Model: `nobody_overtakes_who_waits_for_a_limit`.
+//!
+//! **Nobody in line holds anything**, so nothing has to be given back when somebody gives up. Time
+//! that passes by chance (jitter) passes behind the line: who is let in leaves, and sleeps then.
+//! Whoever is dropped meanwhile gives back what it took.
+//!
+//! **What is hopeless is said at once.** The line keeps what each of those in it costs. So whoever
+//! comes with a deadline can be told when it gets in behind the others, if all of them stay
+//! ([`Foresight`](crate::foresight::Foresight)).
 //!
 //! When a limit changes, or a reservation is taken back, the first of the line is called to look
 //! again. It stands in line before it looks, so no such call is lost: what it has not seen comes
 //! after, and calls it. Models: `a_refund_reaches_who_waits`, `the_next_in_line_is_called`.
 
-use crate::sync::{Mutex, lock};
+use crate::costs::KeptCosts;
+use crate::foresight::MOST_IN_FRONT;
+use crate::sync::{AtomicU64, Mutex, Relaxed, lock};
+use crate::{Costs, Limits, LimitsState, Rejected};
+use nanopace::Nanos;
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::hash::Hash;
+use std::mem;
 use std::task::Waker;
+use std::time::Duration;
+
+/// How long after it should have looked the first in line keeps its place before those who do not
+/// wait.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// Lines of threads and tasks, one for each key: the fair part of waiting, beneath
-/// [`Limiter::wait`](crate::Limiter::wait) and `Keyed::wait`.
-///
-/// ```
-/// use nanopace_limits::Line;
-/// use std::task::Waker;
-///
-/// let line: Line<String> = Line::new();
-/// let (mut one, mut other) = (None, None);
-/// assert!(line.stand("alice", &mut one, Waker::noop()));
-/// assert!(!line.stand("alice", &mut other, Waker::noop()));
-/// line.leave("alice", &mut one); // calls the other one
-/// assert!(line.stand("alice", &mut other, Waker::noop()));
-/// line.leave("alice", &mut other);
-/// assert!(line.is_empty("alice"));
-/// ```
-pub struct Line<K>(Mutex<Lines<K>>);
+/// [`Limiter::wait`](crate::Limiter::wait) and `Keyed::wait`. A [`Waiter`](crate::Waiter) stands in
+/// one.
+pub struct Line<K> {
+    /// Those who stand, for whatever key. Written with the lines locked.
+    standing: AtomicU64,
+    lines: Mutex<Lines<K>>,
+}
 
 struct Lines<K> {
-    keys: HashMap<K, BTreeMap<u64, Waker>>,
+    keys: HashMap<K, OfKey>,
     last: u64,
 }
 
+#[derive(Default)]
+struct OfKey {
+    places: BTreeMap<u64, Place>,
+    /// What the first one has left; none before it has looked.
+    looked: Option<Looked>,
+}
+
+struct Place {
+    costs: KeptCosts,
+    waker: Waker,
+}
+
+/// What somebody who has looked, and was not let in, leaves in the first place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Looked {
+    /// From when on it gets in.
+    pub(crate) gets_in: Nanos,
+    /// When it looks again at the latest.
+    pub(crate) again: Nanos,
+}
+
 /// A place in a [`Line`].
-#[derive(Debug, PartialEq, Eq)]
-pub struct Ticket(u64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ticket(u64);
+
+impl OfKey {
+    fn is_first(&self, Ticket(number): Ticket) -> bool {
+        self.places.keys().next() == Some(&number)
+    }
+
+    fn first(&self) -> Option<Waker> {
+        self.places.values().next().map(|place| place.waker.clone())
+    }
+}
 
 impl<K: Hash + Eq> Line<K> {
     /// Nobody waits.
     #[must_use]
     pub fn new() -> Line<K> {
-        Line(Mutex::new(Lines { keys: HashMap::new(), last: 0 }))
+        let lines = Mutex::new(Lines { keys: HashMap::new(), last: 0 });
+        Line { standing: AtomicU64::new(0), lines }
     }
 
-    /// Whether nobody waits for that key.
-    #[must_use]
-    pub fn is_empty<Q>(&self, key: &Q) -> bool
+    /// Whether nobody waits for any key. Whoever asks holds the lock under which requests for the
+    /// key are decided.
+    #[inline]
+    fn is_empty(&self) -> bool {
+        // Relaxed: whoever has stood in line before it looked has looked under the lock that the
+        // caller holds, so its count is seen. Model: `nobody_overtakes_who_waits_for_a_limit`.
+        self.standing.load(Relaxed) == 0
+    }
+
+    /// Whether nobody waits for that key, asked under the lock under which requests for it are
+    /// decided.
+    pub(crate) fn is_empty_for<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        !lock(&self.0).keys.contains_key(key)
+        self.is_empty() || !lock(&self.lines).keys.contains_key(key)
+    }
+
+    /// Refuses a request that does not wait while others wait for the key, unless it costs nothing.
+    /// Asked under the lock under which requests for the key are decided. A request that gets in at
+    /// no time does not give way: the limits say so.
+    ///
+    /// # Errors
+    /// [`Rejected::NotUntil`], not before the moment of the first in line. Limits that count
+    /// rejected requests have counted it.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Costs, Limits, Line, Rule};
+    ///
+    /// let (line, limits): (Line<String>, Limits) = (Line::new(), "10/s".parse()?);
+    /// let (mut state, now) = (limits.fresh(), Nanos::ZERO);
+    /// line.give_way("alice", &limits, &mut state, now, Costs::Same(1))?; // nobody waits
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn give_way<Q>(
+        &self,
+        key: &Q,
+        limits: &Limits,
+        state: &mut LimitsState,
+        now: Nanos,
+        costs: Costs<'_>,
+    ) -> Result<(), Rejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        if self.is_empty() {
+            return Ok(());
+        }
+        match self.gets_in(key, now) {
+            Some(first) => limits.give_way(state, now, costs, first),
+            None => Ok(()),
+        }
+    }
+
+    /// From when on the first one for that key gets in, as far as it has said so; none if nobody
+    /// waits, or if it does not look again.
+    #[cold]
+    fn gets_in<Q>(&self, key: &Q, now: Nanos) -> Option<Nanos>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let mut lines = lock(&self.lines);
+        let looked = &mut lines.keys.get_mut(key)?.looked;
+        let Looked { gets_in, again } = *looked.get_or_insert(Looked { gets_in: now, again: now });
+        (now <= again + GRACE).then_some(gets_in)
     }
 
     /// Stands in line, or stays there, and says whether that is the first place. `waker` is woken
     /// when it has become so, or when the first one is to look again.
-    pub fn stand<Q>(&self, key: &Q, ticket: &mut Option<Ticket>, waker: &Waker) -> bool
+    pub(crate) fn stand<Q>(
+        &self,
+        key: &Q,
+        ticket: &mut Option<Ticket>,
+        costs: Costs<'_>,
+        waker: &Waker,
+    ) -> bool
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        let mut lines = lock(&self.0);
-        lines.last += u64::from(ticket.is_none());
-        let Ticket(number) = *ticket.get_or_insert(Ticket(lines.last));
+        let mut guard = lock(&self.lines);
+        let lines = &mut *guard;
         let line = match lines.keys.get_mut(key) {
             Some(line) => line,
             None => lines.keys.entry(key.to_owned()).or_default(),
         };
-        let before = line.insert(number, waker.clone());
-        let is_first = line.keys().next() == Some(&number);
-        drop(lines);
+        let ticket = *ticket.get_or_insert_with(|| {
+            lines.last += 1;
+            // Relaxed: as in `is_empty`.
+            self.standing.fetch_add(1, Relaxed);
+            let place = Place { costs: costs.kept(), waker: Waker::noop().clone() };
+            line.places.insert(lines.last, place);
+            Ticket(lines.last)
+        });
+        let place = line.places.get_mut(&ticket.0).expect("it has a ticket");
+        let before = mem::replace(&mut place.waker, waker.clone());
+        let is_first = line.is_first(ticket);
+        drop(guard);
         drop(before);
         is_first
     }
 
-    /// Leaves the line, and calls the next one if it was the first place.
-    pub fn leave<Q>(&self, key: &Q, ticket: &mut Option<Ticket>)
+    /// The first one has looked, and was not let in: it leaves in its place what it was told.
+    pub(crate) fn stays<Q>(&self, key: &Q, looked: Looked)
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let Some(Ticket(number)) = ticket.take() else { return };
-        let mut lines = lock(&self.0);
+        if let Some(line) = lock(&self.lines).keys.get_mut(key) {
+            line.looked = Some(looked);
+        }
+    }
+
+    /// It was let in, and is about to leave: what it costs is counted already.
+    pub(crate) fn gets_nothing_more<Q>(&self, key: &Q, Ticket(number): Ticket)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let mut lines = lock(&self.lines);
+        let place = lines.keys.get_mut(key).and_then(|line| line.places.get_mut(&number));
+        if let Some(place) = place {
+            place.costs = KeptCosts::Same(0);
+        }
+    }
+
+    /// What those in front cost, the first of them first.
+    pub(crate) fn in_front<Q>(&self, key: &Q, Ticket(number): Ticket) -> Vec<KeptCosts>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let lines = lock(&self.lines);
+        let in_front = lines.keys.get(key).into_iter().flat_map(|line| line.places.range(..number));
+        in_front.take(MOST_IN_FRONT).map(|(_, place)| place.costs.clone()).collect()
+    }
+
+    /// Leaves the line, and calls the next one if it was the first place.
+    pub(crate) fn leave<Q>(&self, key: &Q, ticket: &mut Option<Ticket>)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let Some(ticket) = ticket.take() else { return };
+        let mut lines = lock(&self.lines);
         let Some(line) = lines.keys.get_mut(key) else { return };
-        let was_first = line.keys().next() == Some(&number);
-        let left = line.remove(&number);
-        let next = line.values().next().filter(|_| was_first).cloned();
-        if line.is_empty() {
+        let was_first = line.is_first(ticket);
+        let left = line.places.remove(&ticket.0);
+        // Relaxed: as in `is_empty`.
+        self.standing.fetch_sub(1, Relaxed);
+        let next = line.first().filter(|_| was_first);
+        if was_first {
+            line.looked = None;
+        }
+        if line.places.is_empty() {
             lines.keys.remove(key);
         }
         drop(lines);
@@ -105,20 +272,33 @@ impl<K: Hash + Eq> Line<K> {
     }
 
     /// Calls the first one, to look again.
+    ///
+    /// ```
+    /// use nanopace_limits::Line;
+    ///
+    /// let line: Line<String> = Line::new();
+    /// line.call("alice"); // after what was counted for her has become less
+    /// ```
     pub fn call<Q>(&self, key: &Q)
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let first = lock(&self.0).keys.get(key).and_then(|line| line.values().next().cloned());
+        let first = lock(&self.lines).keys.get(key).and_then(OfKey::first);
         first.into_iter().for_each(Waker::wake);
     }
 
     /// Calls the first one of each key.
+    ///
+    /// ```
+    /// use nanopace_limits::Line;
+    ///
+    /// let line: Line<String> = Line::new();
+    /// line.call_all(); // after all limits have changed
+    /// ```
     pub fn call_all(&self) {
-        let lines = lock(&self.0);
-        let first = |line: &BTreeMap<u64, Waker>| line.values().next().cloned();
-        let called: Vec<Waker> = lines.keys.values().filter_map(first).collect();
+        let lines = lock(&self.lines);
+        let called: Vec<Waker> = lines.keys.values().filter_map(OfKey::first).collect();
         drop(lines);
         called.into_iter().for_each(Waker::wake);
     }
@@ -132,6 +312,7 @@ impl<K: Hash + Eq> Default for Line<K> {
 
 impl<K> fmt::Debug for Line<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Line").field("keys", &lock(&self.0).keys.len()).finish()
+        let keys = lock(&self.lines).keys.len();
+        f.debug_struct("Line").field("keys", &keys).finish_non_exhaustive()
     }
 }

@@ -96,6 +96,16 @@ impl SlidingLog {
         (counts && !fits).then(|| with_this_one(state, now, others))
     }
 
+    /// Whether a request gets in, and otherwise from when on if it is not counted until then.
+    pub(crate) fn check_uncounted(
+        &self,
+        state: &RollingCount,
+        now: Nanos,
+        n: u64,
+    ) -> Result<(), Rejected> {
+        SlidingLog::new(self.quota).check(state, now, n)
+    }
+
     pub(crate) fn counts_rejected(&self) -> bool {
         self.counts_rejected
     }

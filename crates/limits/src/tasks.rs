@@ -1,13 +1,10 @@
 //! Waiting in tasks, on the timer of `nanopace-async`.
 
-use crate::{CostsRejected, Limiter, Refusal, Step, Wait, WaitError, Waiter};
-use nanopace::Clock;
+use crate::{CostsRejected, Gate, Limiter, Step, Wait, WaitError, Waiter};
 use nanopace_async::Timer;
 use nanopace_async::timer::{self, Alarms};
-use std::borrow::Borrow;
 use std::cell::Cell;
 use std::future::poll_fn;
-use std::hash::Hash;
 use std::io;
 use std::task::Poll;
 use std::time::Duration;
@@ -24,10 +21,12 @@ std::thread_local! {
 /// in.
 ///
 /// Tasks and threads that wait for the same limiter stand in one line, and get in in the order in
-/// which they came. Whoever does not wait may come between ([`Limiter::check`]).
+/// which they came. Whoever does not wait gives way to them ([`Limiter::fair`]).
 ///
-/// Cancelling is safe: a task that waits holds nothing, and a future that is dropped leaves the line.
-/// A future that is polled once, and then kept without being polled, holds up those behind it.
+/// Cancelling is safe: a task that waits holds nothing, a future that is dropped leaves the line, and
+/// one that is dropped while it lets its [jitter](Wait::jitter) pass gives back what it took. A
+/// future that is polled once, and then kept without being polled, holds up those behind it. Those
+/// who do not wait give way to it for two seconds at most.
 ///
 /// ```
 /// use nanopace_limits::{AsyncLimiter, Limiter};
@@ -121,11 +120,8 @@ impl AsyncLimiter {
     /// # }
     /// ```
     pub async fn wait(&self, wait: Wait<'_>) -> Result<Duration, WaitError<CostsRejected>> {
-        let limiter = &self.limiter;
-        let waiter = limiter.waiter(wait);
-        let admit = || limiter.admit(wait.costs());
-        let end = wait_in_task(waiter, limiter.clock(), &self.alarms, admit).await;
-        limiter.meter().waited(&end);
+        let end = wait_in_task(self.limiter.waiter(wait), &self.alarms).await;
+        self.limiter.meter().waited(&end);
         end
     }
 
@@ -150,28 +146,20 @@ impl AsyncLimiter {
 /// [`WaitError`].
 ///
 /// ```
-/// use nanopace::{Clock, ManualClock};
 /// use nanopace_async::timer::{Alarms, best};
-/// use nanopace_limits::{Line, Rejected, Wait, Waiter, wait_in_task};
+/// use nanopace_limits::{Limiter, Wait, wait_in_task};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let (line, clock) = (Line::<String>::new(), ManualClock::new());
-/// let waiter = Waiter::new(&line, "alice", Wait::default(), clock.now());
-/// wait_in_task(waiter, &clock, &Alarms::new(best()?), || Ok::<_, Rejected>(())).await?;
+/// let limiter = Limiter::per_second(10).build()?;
+/// wait_in_task(limiter.waiter(Wait::default()), &Alarms::new(best()?)).await?;
 /// # Ok(())
 /// # }
 /// ```
-pub async fn wait_in_task<K, Q, E: Refusal>(
-    mut waiter: Waiter<'_, K, Q>,
-    clock: &dyn Clock,
+pub async fn wait_in_task<G: Gate>(
+    mut waiter: Waiter<'_, G>,
     alarms: &Alarms,
-    mut attempt: impl FnMut() -> Result<(), E>,
-) -> Result<Duration, WaitError<E>>
-where
-    K: Hash + Eq + Borrow<Q>,
-    Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
-{
+) -> Result<Duration, WaitError<G::Refusal>> {
     let mut alarm = alarms.alarm();
     poll_fn(|context| {
         if HAD.replace(HAD.get() + 1) >= IN_A_ROW {
@@ -179,12 +167,11 @@ where
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let now = clock.now();
-        match waiter.step(now, context.waker(), &mut attempt) {
+        match waiter.step(context.waker()) {
             Step::Done(done) => Poll::Ready(done),
             Step::Until(moment) => {
                 HAD.set(0);
-                alarm.set(moment - now, context.waker());
+                alarm.set(moment - waiter.clock().now(), context.waker());
                 Poll::Pending
             }
         }

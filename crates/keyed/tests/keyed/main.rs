@@ -14,6 +14,7 @@ mod laws;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod requests;
+mod waiting;
 
 use nanopace::Nanos;
 use nanopace_limits::Quota;

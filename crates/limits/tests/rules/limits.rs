@@ -49,6 +49,23 @@ fn any_requests() -> impl Strategy<Value = Vec<(u64, u64)>> {
     prop::collection::vec((pause, n), 1..80)
 }
 
+#[test]
+fn of_limits_with_nothing_left_the_last_to_recover_is_the_tightest() {
+    for (text, slowest) in [("1/min, 1/s, 1/h", 2), ("1/h, 1/min, 1/s", 0), ("1/min, 1/h, 1/s", 1)]
+    {
+        let limits: Limits = text.parse().unwrap();
+        let mut state = limits.fresh();
+        limits.decide(&mut state, at(0), 1).unwrap();
+        let (which, standing) = limits.tightest(&state, at(0));
+        assert_eq!((which, standing.reset), (slowest, Duration::from_secs(3_600)), "{text}");
+    }
+    // Of those with as much left, the first.
+    let limits: Limits = "2/min, 2/h".parse().unwrap();
+    let mut state = limits.fresh();
+    limits.decide(&mut state, at(0), 1).unwrap();
+    assert_eq!(limits.tightest(&state, at(0)).0, 0);
+}
+
 proptest! {
     #[test]
     fn text_is_read_as_it_is_written(limits in any_limits()) {

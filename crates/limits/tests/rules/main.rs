@@ -4,12 +4,16 @@ mod aggregated_window;
 mod buckets;
 mod common;
 mod gcra;
+mod jitter;
 mod late_stamps;
 mod laws;
 mod limits;
+mod places;
 mod quota;
 mod refilled_bucket;
 mod rolling;
+#[cfg(feature = "async")]
+mod tasks;
 mod threads;
 mod token_pool;
 mod waiting;

@@ -1,185 +1,111 @@
 //! Who waits gets in, in the order in which they came, and nobody is forgotten.
 
+use crate::common::crowd::{Crowd, limiter};
 use nanopace::{Clock, ManualClock, Nanos};
-use nanopace_limits::{
-    CostsRejected, Limiter, Limits, Line, Rejected, Rule, Step, Wait, WaitError, Waiter,
-};
+use nanopace_limits::{CostsRejected, Limiter, Rejected, Step, Wait, WaitError};
 use proptest::prelude::*;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Wake, Waker};
+use std::task::Waker;
 use std::thread;
 use std::time::Duration;
 
-/// Whether somebody was woken.
-#[derive(Default)]
-struct Bell(AtomicBool);
+const MS: Duration = Duration::from_millis(1);
 
-impl Wake for Bell {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// One who waits, and is looked after by nobody but its bell and its alarm.
-struct Guest<'l> {
-    waiter: Waiter<'l, String, str>,
-    bell: Arc<Bell>,
-    alarm: Nanos,
-    n: u64,
-    came: usize,
-    key: &'static str,
-}
-
-const KEYS: [&str; 2] = ["alice", "bob"];
-
-/// What happens, and how much time passes before it.
+/// What happens.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    Comes { key: usize, n: u64, timeout: Option<u64> },
+    Comes { n: u64, timeout: Option<u64>, jitter: u64 },
     GivesUp { which: usize },
-    BargesIn { key: usize },
-    TakesBack { key: usize },
+    Asks { is_fair: bool },
+    TakesBack,
 }
 
-fn any_event() -> impl Strategy<Value = (u64, Event)> {
+/// Events, and how many microseconds pass before each.
+fn any_events(jitter: u64) -> impl Strategy<Value = Vec<(u64, Event)>> {
     let timeout = prop::option::weighted(0.3, 0..3_000_u64);
     let event = prop_oneof![
-        5 => (0..2_usize, 1..4_u64, timeout).prop_map(|(key, n, timeout)| Event::Comes { key, n, timeout }),
+        5 => (1..4_u64, timeout, 0..=jitter).prop_map(|(n, timeout, jitter)| Event::Comes { n, timeout, jitter }),
         1 => (0..8_usize).prop_map(|which| Event::GivesUp { which }),
-        1 => (0..2_usize).prop_map(|key| Event::BargesIn { key }),
-        1 => (0..2_usize).prop_map(|key| Event::TakesBack { key }),
+        1 => any::<bool>().prop_map(|is_fair| Event::Asks { is_fair }),
+        1 => Just(Event::TakesBack),
     ];
-    (0..400_u64, event)
+    prop::collection::vec((0..400_u64, event), 1..60)
 }
 
-fn at(micros: u64) -> Nanos {
-    Nanos::from_nanos(micros * 1_000)
-}
-
-/// The limits of two keys, those who wait for them, and the moment.
-struct World<'l> {
-    limits: Arc<Limits>,
-    states: [<Limits as Rule>::State; 2],
-    line: &'l Line<String>,
-    guests: Vec<Guest<'l>>,
-    /// Who got in, for each key.
-    let_in: [Vec<usize>; 2],
-    came: usize,
-    now: Nanos,
-}
-
-impl<'l> World<'l> {
-    fn new(limits: Limits, line: &'l Line<String>) -> World<'l> {
-        let states = [limits.fresh(), limits.fresh()];
-        let (guests, let_in) = (Vec::new(), [Vec::new(), Vec::new()]);
-        World { limits: Arc::new(limits), states, line, guests, let_in, came: 0, now: at(1_000) }
-    }
-
-    fn happens(&mut self, event: Event) {
+/// What `events` cost that were let in without waiting.
+fn happen(crowd: &mut Crowd<'_>, limiter: &Limiter, events: &[(u64, Event)]) -> u64 {
+    let micros = Duration::from_micros;
+    let mut asked = 0;
+    for &(pause, event) in events {
+        crowd.wait_for(micros(pause));
         match event {
-            Event::Comes { key, n, timeout } => {
-                let wait = timeout
-                    .map_or(Wait::new(n), |t| Wait::new(n).timeout(Duration::from_micros(t)));
-                let waiter = Waiter::new(self.line, KEYS[key], wait, self.now);
-                let bell = Arc::new(Bell(AtomicBool::new(true)));
-                self.came += 1;
-                let came = self.came;
-                self.guests.push(Guest {
-                    waiter,
-                    bell,
-                    alarm: Nanos::MAX,
-                    n,
-                    came,
-                    key: KEYS[key],
-                });
+            Event::Comes { n, timeout, jitter } => {
+                let wait = Wait::new(n).jitter(micros(jitter));
+                crowd.comes(timeout.map_or(wait, |timeout| wait.timeout(micros(timeout))));
             }
-            Event::GivesUp { which } if which < self.guests.len() => {
-                drop(self.guests.remove(which));
+            Event::GivesUp { which } => crowd.gives_up(which),
+            Event::Asks { is_fair } => {
+                asked += u64::from(limiter.clone().fair(is_fair).check().is_ok());
             }
-            Event::GivesUp { .. } => (),
-            Event::BargesIn { key } => {
-                let _ = self.limits.decide(&mut self.states[key], self.now, 1);
-            }
-            Event::TakesBack { key } => {
-                let state = &mut self.states[key];
-                if let Ok(receipt) = self.limits.reserve(state, self.now, 1) {
-                    self.limits.settle(state, self.now, &receipt, 0);
-                    self.line.call(KEYS[key]);
-                }
-            }
+            Event::TakesBack => drop(limiter.clone().fair(false).reserve(1)),
         }
+        crowd.settle();
     }
-
-    /// Lets those look whose bell or alarm has rung, until none is left.
-    fn settle(&mut self) {
-        let rung = |guest: &Guest<'_>, now| {
-            guest.bell.0.swap(false, Ordering::Relaxed) || guest.alarm <= now
-        };
-        while let Some(place) = self.guests.iter().position(|guest| rung(guest, self.now)) {
-            let guest = &mut self.guests[place];
-            let key = usize::from(guest.key == KEYS[1]);
-            let waker = Waker::from(Arc::clone(&guest.bell));
-            let (limits, state, now, n) = (&self.limits, &mut self.states[key], self.now, guest.n);
-            match guest.waiter.step(now, &waker, || limits.admit(state, now, n)) {
-                Step::Until(alarm) => guest.alarm = alarm,
-                Step::Done(done) => {
-                    if done.is_ok() {
-                        self.let_in[key].push(guest.came);
-                    }
-                    drop(self.guests.remove(place));
-                }
-            }
-        }
-    }
+    asked
 }
 
 proptest! {
     #[test]
     fn who_waits_gets_in_in_order_and_nobody_is_forgotten(
         text in prop::sample::select(vec!["1/ms", "3/ms burst 4", "5/2ms in 4", "4/3ms sliding-log", "3/ms sliding-log-all"]),
-        events in prop::collection::vec(any_event(), 1..60),
+        events in any_events(0),
     ) {
-        let line = Line::new();
-        let mut world = World::new(text.parse().unwrap(), &line);
-        for (pause, event) in events {
-            // Time passes from alarm to alarm.
-            let until = world.now + Duration::from_micros(pause);
-            while let Some(next) = world.guests.iter().map(|guest| guest.alarm).min().filter(|next| *next <= until) {
-                world.now = world.now.max(next);
-                world.settle();
-            }
-            world.now = until;
-            world.happens(event);
-            world.settle();
-        }
-        for _ in 0..10_000 {
-            let Some(next) = world.guests.iter().map(|guest| guest.alarm).min() else { break };
-            prop_assert!(next < Nanos::MAX, "all of {} wait to be called", world.guests.len());
-            world.now = world.now.max(next);
-            world.settle();
-        }
-        prop_assert!(world.guests.is_empty());
-        prop_assert!(KEYS.iter().all(|key| line.is_empty(*key)));
-        for let_in in &world.let_in {
-            prop_assert!(let_in.is_sorted(), "{:?}", let_in);
-        }
+        let (clock, limiter) = limiter(text);
+        let mut crowd = Crowd::new(&limiter, &clock);
+        happen(&mut crowd, &limiter, &events);
+        crowd.wait_for_all();
+        let let_in = crowd.gone.iter().filter(|(_, end)| end.is_ok()).map(|(number, _)| number);
+        prop_assert!(let_in.is_sorted(), "{:?}", crowd.gone);
+    }
+
+    /// Whether it left in line, or while it let time pass by chance.
+    #[test]
+    fn nothing_is_taken_by_who_left(events in any_events(2_000)) {
+        let (clock, limiter) = limiter("1/ms burst 2, 1000/h sliding-log");
+        let mut crowd = Crowd::new(&limiter, &clock);
+        let asked = happen(&mut crowd, &limiter, &events);
+        crowd.wait_for_all();
+        let costs: Vec<_> = events.iter().filter_map(|(_, event)| match event {
+            Event::Comes { n, .. } => Some(*n),
+            _ => None,
+        }).collect();
+        let waited: u64 = crowd.gone.iter().filter(|(_, end)| end.is_ok()).map(|(number, _)| costs[*number]).sum();
+        clock.advance(1_000 * MS);
+        prop_assert_eq!(limiter.decide_costs(&[0, 0]).unwrap().remaining(), 2);
+        // The rate owes nothing any more, so a thousand at a time is the log's answer.
+        let counted = (0..=1_000).find(|n| limiter.decide_costs(&[0, 1_000 - n]).unwrap().is_allowed());
+        prop_assert_eq!(counted, Some(asked + waited));
     }
 }
 
 #[test]
 fn what_never_gets_in_does_not_wait() {
-    let limiter = Limiter::with_clock("5/s, 1k/s".parse().unwrap(), ManualClock::new());
+    let (clock, limiter) = limiter("5/s, 1k/s");
     let never = CostsRejected::Limit(Rejected::ExceedsCapacity { capacity: 5 });
-    assert_eq!(limiter.wait(Wait::new(6)), Err(WaitError::Rejected(never)));
     let number = CostsRejected::Number { limits: 2, costs: 1 };
-    assert_eq!(limiter.wait(Wait::new(&[1])), Err(WaitError::Rejected(number)));
+    let is_told = || {
+        assert_eq!(limiter.wait(Wait::new(6)), Err(WaitError::Rejected(never)));
+        assert_eq!(limiter.wait(Wait::new(&[1])), Err(WaitError::Rejected(number)));
+    };
+    is_told();
+    limiter.check_n(5).unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    crowd.comes(Wait::new(1));
+    is_told();
 }
 
 #[test]
 fn a_timeout_that_is_too_short_is_told_at_once() {
-    let clock = ManualClock::new();
-    let limiter = Limiter::with_clock("1/s".parse().unwrap(), clock.clone());
+    let (clock, limiter) = limiter("1/s");
     limiter.until_ready().unwrap();
     let waited = limiter.wait(Wait::new(1).timeout(Duration::from_millis(999)));
     assert_eq!(waited, Err(WaitError::TooLate { retry: Duration::from_secs(1) }));
@@ -187,27 +113,14 @@ fn a_timeout_that_is_too_short_is_told_at_once() {
     assert_eq!(limiter.wait(Wait::new(1).timeout(Duration::ZERO)), Ok(Duration::ZERO));
 }
 
-/// However long the wait: whoever looks in between does not come sooner.
+/// Whoever does not know that anybody waits may change a limit.
 #[test]
-fn jitter_comes_after_the_moment() {
-    let moment = Nanos::from_nanos(2_500_000_000);
-    let not_yet = || Err(Rejected::NotUntil(moment));
-    let looks = |_| {
-        let line: Line<String> = Line::new();
-        let wait = Wait::new(1).jitter(Duration::from_secs(100));
-        let mut waiter = Waiter::new(&line, "alice", wait, Nanos::ZERO);
-        let mut now = Nanos::ZERO;
-        while now < moment {
-            let Step::Until(next) = waiter.step(now, Waker::noop(), not_yet) else {
-                panic!("done")
-            };
-            now = next;
-        }
-        now - moment
-    };
-    let late: Vec<_> = (0..64).map(looks).collect();
-    assert!(late.iter().any(|late| *late > Duration::from_secs(1)), "{late:?}");
-    assert!(late.iter().all(|late| *late <= Duration::from_secs(100)));
+fn the_first_looks_every_second() {
+    let (_, limiter) = limiter("1/day");
+    limiter.check().unwrap();
+    let mut waiter = limiter.waiter(Wait::default());
+    let second = Nanos::from_nanos(1_000_000_000);
+    assert_eq!(waiter.step(Waker::noop()), Step::Until(second));
 }
 
 #[test]
@@ -221,8 +134,7 @@ fn a_thread_that_waits_gets_in_when_its_moment_comes() {
 
 #[test]
 fn a_raise_and_a_reservation_taken_back_reach_a_thread_that_waits() {
-    let clock = ManualClock::new();
-    let limiter = Limiter::with_clock("1/day".parse().unwrap(), clock);
+    let (_, limiter) = limiter("1/day");
     let reservation = limiter.reserve(1).unwrap();
     thread::scope(|scope| {
         let first = scope.spawn(|| limiter.until_ready());
@@ -233,4 +145,31 @@ fn a_raise_and_a_reservation_taken_back_reach_a_thread_that_waits() {
         assert!(second.join().unwrap().is_ok());
     });
     assert!(limiter.check().is_err());
+}
+
+/// No time passes, so nobody looks again by itself.
+#[test]
+fn a_raise_wakes_who_waits() {
+    let (clock, limiter) = limiter("1/day");
+    limiter.check().unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    let guest = crowd.comes(Wait::default());
+    limiter.set_limits("2/day".parse().unwrap());
+    crowd.settle();
+    assert_eq!(crowd.end_of(guest), Some(Ok(Duration::ZERO)));
+}
+
+#[test]
+fn a_reservation_taken_back_wakes_who_waits() {
+    let (clock, limiter) = limiter("10/day");
+    let reservations = [limiter.reserve(5).unwrap(), limiter.reserve(5).unwrap()];
+    let mut crowd = Crowd::new(&limiter, &clock);
+    let guests = [crowd.comes(Wait::new(5)), crowd.comes(Wait::new(4))];
+    let [one, other] = reservations;
+    drop(one);
+    crowd.settle();
+    assert_eq!(guests.map(|guest| crowd.end_of(guest)), [Some(Ok(Duration::ZERO)), None]);
+    other.commit_costs(1);
+    crowd.settle();
+    assert_eq!(crowd.end_of(guests[1]), Some(Ok(Duration::ZERO)));
 }

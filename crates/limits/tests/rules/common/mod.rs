@@ -1,4 +1,6 @@
-//! What the tests with threads share.
+//! What tests share.
+
+pub(crate) mod crowd;
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,0 +1,107 @@
+//! A request for a key that is counted, and may be taken back.
+
+use crate::{KeyRejected, Keyed, LimitsOf};
+use nanopace_limits::{Costs, Receipt};
+use std::borrow::Borrow;
+use std::hash::{BuildHasher, Hash, RandomState};
+
+impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
+    /// Counts a request for `key` now, and takes it back when the [`KeyReservation`] is dropped
+    /// without a commit. It costs each limit the same, or something of its own: `1`, or
+    /// `&[1, 4_000]`.
+    ///
+    /// # Errors
+    /// As for [`check_costs`](Keyed::check_costs).
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_minute(10).build()?;
+    /// users.reserve("alice", 8)?.commit_costs(3);
+    /// drop(users.reserve("alice", 7)?);
+    /// assert!(users.check_n("alice", 7).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reserve<'a, Q>(
+        &self,
+        key: &Q,
+        costs: impl Into<Costs<'a>>,
+    ) -> Result<KeyReservation<K, C, S>, KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        let costs = costs.into();
+        let receipt =
+            self.answer(key, costs, |limits, state, at| Ok(limits.reserve(state, at, costs)?))?;
+        Ok(KeyReservation::new(self, key.to_owned(), receipt))
+    }
+}
+
+/// A request that a [`Keyed`] has counted for a key before it is known whether it will be made, or
+/// what it will cost. Dropping it takes it back, as a
+/// [`Reservation`](nanopace_limits::Reservation) does.
+///
+/// ```
+/// use nanopace_keyed::Keyed;
+///
+/// let users: Keyed = Keyed::per_minute(1).build()?;
+/// drop(users.reserve("alice", 1)?);
+/// users.reserve("alice", 1)?.commit();
+/// assert!(users.check("alice").is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "dropping it takes the request back"]
+pub struct KeyReservation<K: Hash + Eq, C, S: BuildHasher = RandomState> {
+    keyed: Keyed<K, C, S>,
+    /// None once it is settled.
+    request: Option<(K, Receipt)>,
+}
+
+impl<K: Hash + Eq, C, S: BuildHasher> KeyReservation<K, C, S> {
+    pub(crate) fn new(keyed: &Keyed<K, C, S>, key: K, receipt: Receipt) -> Self {
+        KeyReservation { keyed: keyed.clone(), request: Some((key, receipt)) }
+    }
+
+    /// Leaves the request counted.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_minute(1).build()?;
+    /// users.reserve("alice", 1)?.commit();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn commit(mut self) {
+        self.request = None;
+    }
+
+    /// Counts what the request has really cost, as
+    /// [`Reservation::commit_costs`](nanopace_limits::Reservation::commit_costs) does.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    ///
+    /// let users: Keyed = Keyed::per_minute(10).build()?;
+    /// users.reserve("alice", 8)?.commit_costs(3);
+    /// assert_eq!(users.standing("alice")?.remaining, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn commit_costs<'a>(mut self, actual: impl Into<Costs<'a>>) {
+        self.settle(actual.into());
+    }
+
+    fn settle(&mut self, actual: Costs<'_>) {
+        if let Some((key, receipt)) = self.request.take() {
+            self.keyed.settle(key, &receipt, actual);
+        }
+    }
+}
+
+impl<K: Hash + Eq, C, S: BuildHasher> Drop for KeyReservation<K, C, S> {
+    fn drop(&mut self) {
+        self.settle(Costs::Same(0));
+    }
+}

@@ -1,0 +1,157 @@
+//! Those who wait for a key: each key has a line of its own. Time does not pass by itself, so nobody
+//! looks again unless it is woken.
+
+use nanopace::{Clock, ManualClock, Nanos};
+use nanopace_keyed::{KeyGate, KeyRejected, Keyed, Rejected, Uniform, Wait, WaitError};
+use nanopace_limits::{Step, Waiter};
+use std::hash::RandomState;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+type Users = Keyed<String, Uniform>;
+type Guest<'l> = Waiter<'l, KeyGate<'l, String, Uniform, RandomState, str>>;
+type End = Result<Duration, WaitError<KeyRejected>>;
+
+const DAY: Duration = Duration::from_secs(24 * 3_600);
+
+/// Ten a day for each, of which alice has none left.
+fn users() -> (ManualClock, Users) {
+    let clock = ManualClock::new();
+    let users: Users = Keyed::per(10, DAY).clock(clock.clone()).build().unwrap();
+    users.check_n("alice", 10).unwrap();
+    (clock, users)
+}
+
+#[derive(Default)]
+struct Bell(AtomicBool);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Bell {
+    fn has_rung(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+
+    /// Comes to look, and has to wait.
+    fn waits(self: &Arc<Bell>, guest: &mut Guest<'_>) {
+        assert!(matches!(guest.step(&Waker::from(Arc::clone(self))), Step::Until(_)));
+    }
+}
+
+fn end(guest: &mut Guest<'_>) -> End {
+    match guest.step(Waker::noop()) {
+        Step::Done(end) => end,
+        Step::Until(moment) => panic!("not before {moment:?}"),
+    }
+}
+
+#[test]
+fn a_raise_wakes_who_waits_for_whatever_key() {
+    let (_, users) = users();
+    users.check_n("bob", 10).unwrap();
+    let guests = ["alice", "bob"].map(|key| (users.waiter(key, Wait::new(2)), Arc::default()));
+    let mut guests: [(Guest<'_>, Arc<Bell>); 2] = guests;
+    for (guest, bell) in &mut guests {
+        bell.waits(guest);
+    }
+    users.set_limits("12/day".parse().unwrap());
+    for (guest, bell) in &mut guests {
+        assert!(bell.has_rung());
+        assert_eq!(end(guest), Ok(Duration::ZERO));
+    }
+}
+
+#[test]
+fn a_reservation_taken_back_wakes_who_waits_for_the_key() {
+    let (_, users) = users();
+    let of_bob = users.reserve("bob", 10).unwrap();
+    let of_carol = users.reserve("carol", 10).unwrap();
+    let (bell, mut guest) = (Arc::<Bell>::default(), users.waiter("bob", Wait::new(2)));
+    bell.waits(&mut guest);
+    of_carol.commit_costs(5);
+    assert!(!bell.has_rung(), "somebody else's");
+    of_bob.commit_costs(8);
+    assert!(bell.has_rung());
+    assert_eq!(end(&mut guest), Ok(Duration::ZERO));
+}
+
+#[test]
+fn who_asks_gives_way_to_who_waits_for_the_same_key() {
+    let (clock, users) = users();
+    let (bell, mut first) = (Arc::<Bell>::default(), users.waiter("alice", Wait::new(5)));
+    let mut second = users.waiter("alice", Wait::new(1));
+    bell.waits(&mut first);
+    bell.waits(&mut second);
+    clock.advance(DAY / 10);
+    bell.waits(&mut first);
+    let moment = Nanos::ZERO + DAY / 2;
+    let not_until = KeyRejected::Limit(Rejected::NotUntil(moment));
+    assert_eq!(users.check("alice"), Err(not_until));
+    assert_eq!(users.check_costs("alice", 1), Err(not_until));
+    assert_eq!(users.reserve("alice", 1).map(drop), Err(not_until));
+    let decision = users.decide("alice").unwrap();
+    assert_eq!(decision.answer(), Err(Rejected::NotUntil(moment)));
+    assert_eq!(decision.remaining(), 0);
+    assert_eq!(users.check_n("alice", 0), Ok(()));
+    let never = KeyRejected::Limit(Rejected::ExceedsCapacity { capacity: 10 });
+    assert_eq!(users.check_n("alice", 11), Err(never));
+    assert_eq!(users.check_n("bob", 10), Ok(()), "nobody waits for bob");
+    clock.set(moment);
+    assert_eq!(end(&mut first), Ok(moment - Nanos::ZERO));
+    assert!(bell.has_rung(), "the second one is called");
+    assert!(users.check("alice").is_err(), "it is the first now");
+    assert!(users.clone().fair(false).check("alice").is_err(), "nothing is left");
+    drop(second);
+    clock.advance(DAY / 10);
+    assert_eq!(users.check("alice"), Ok(()));
+}
+
+#[test]
+fn who_leaves_while_its_jitter_passes_gives_back_what_it_took() {
+    let (clock, users) = users();
+    let (bell, wait) = (Arc::<Bell>::default(), Wait::new(10).jitter(DAY));
+    let mut first = users.waiter("alice", wait);
+    let mut second = users.waiter("alice", Wait::new(3));
+    bell.waits(&mut first);
+    bell.waits(&mut second);
+    clock.advance(DAY);
+    bell.waits(&mut first);
+    assert!(bell.has_rung(), "it has left the line");
+    bell.waits(&mut second);
+    drop(first);
+    assert!(bell.has_rung(), "it has given back what it took");
+    assert_eq!(end(&mut second), Ok(DAY));
+    assert_eq!(users.standing("alice").unwrap().remaining, 7);
+}
+
+#[test]
+fn a_hopeless_timeout_behind_others_is_told_at_once() {
+    let (_, users) = users();
+    let (bell, mut first) = (Arc::<Bell>::default(), users.waiter("alice", Wait::new(5)));
+    bell.waits(&mut first);
+    let mut late = users.waiter("alice", Wait::new(1).timeout(DAY / 2));
+    assert_eq!(end(&mut late), Err(WaitError::TooLate { retry: DAY / 10 * 6 }));
+    let mut in_time = users.waiter("alice", Wait::new(1).timeout(DAY / 10 * 6));
+    bell.waits(&mut in_time);
+    let mut never = users.waiter("alice", Wait::new(11));
+    let capacity = KeyRejected::Limit(Rejected::ExceedsCapacity { capacity: 10 });
+    assert_eq!(end(&mut never), Err(WaitError::Rejected(capacity)));
+}
+
+/// A new key finds no room for itself behind the line of another one.
+#[test]
+fn a_key_without_room_does_not_wait() {
+    let clock = ManualClock::new();
+    let users: Users = Keyed::per(1, DAY).max_keys(1).clock(clock.clone()).build().unwrap();
+    users.check("alice").unwrap();
+    let mut guest = users.waiter("bob", Wait::default());
+    let no_room = WaitError::Rejected(KeyRejected::TooManyKeys { max: 1 });
+    assert_eq!(end(&mut guest), Err(no_room));
+    assert_eq!(clock.now(), Nanos::ZERO);
+}

@@ -1,0 +1,319 @@
+//! One who waits: what threads and tasks have in common.
+
+use crate::foresight::Foresight;
+use crate::line::{Looked, Ticket};
+use crate::{CostsRejected, Limits, LimitsState, Line, Receipt, Refusal, Wait, WaitError};
+use nanopace::clock::{Parker, Unparker};
+use nanopace::{Clock, Nanos};
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+/// How long after it has looked the first in line looks again at the latest, in case a limit was
+/// changed by somebody who does not know that anybody waits.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// The limits of one key, and the line in front of them: what a [`Waiter`] needs of a
+/// [`Limiter`](crate::Limiter) or a `Keyed`.
+pub trait Gate {
+    /// What keys are kept as.
+    type Key: Hash + Eq + Borrow<Self::Asked>;
+    /// What they are asked by.
+    type Asked: Hash + Eq + ToOwned<Owned = Self::Key> + ?Sized;
+    /// Why a request is not let in.
+    type Refusal: Refusal + From<CostsRejected>;
+
+    /// Whom to wait for.
+    fn key(&self) -> &Self::Asked;
+
+    /// Where others wait.
+    fn line(&self) -> &Line<Self::Key>;
+
+    /// The clock of the limits.
+    fn clock(&self) -> &dyn Clock;
+
+    /// A step on the limits and what they have counted, under the lock under which requests for the
+    /// key are decided. If it is made twice, nothing is left of the first time.
+    ///
+    /// # Errors
+    /// Those of the step, and whatever else keeps a request for the key out.
+    fn step<T>(
+        &self,
+        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, CostsRejected>,
+    ) -> Result<T, Self::Refusal>;
+
+    /// Takes a request back that was counted, and calls who waits.
+    fn take_back(&self, receipt: &Receipt);
+}
+
+/// What there is to do for one who waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<T> {
+    /// It is over.
+    Done(T),
+    /// Look again at this moment, or when the waker is woken.
+    Until(Nanos),
+}
+
+/// One who waits, asleep or not. Dropping it leaves the line; what it has taken is given back.
+///
+/// [`Limiter::wait`](crate::Limiter::wait) and `AsyncLimiter` drive one. Another event loop may do so
+/// by itself:
+///
+/// ```
+/// use nanopace::{Clock, ManualClock};
+/// use nanopace_limits::{Limiter, Step, Wait};
+/// use std::task::Waker;
+/// use std::time::Duration;
+///
+/// let clock = ManualClock::new();
+/// let limiter = Limiter::with_clock("1/s".parse()?, clock.clone());
+/// assert!(limiter.check().is_ok());
+///
+/// let mut waiter = limiter.waiter(Wait::default());
+/// let Step::Until(moment) = waiter.step(Waker::noop()) else { panic!("too early") };
+/// clock.set(moment);
+/// assert_eq!(waiter.step(Waker::noop()), Step::Done(Ok(Duration::from_secs(1))));
+/// # Ok::<(), nanopace_limits::LimitsError>(())
+/// ```
+pub struct Waiter<'a, G: Gate> {
+    gate: G,
+    wait: Wait<'a>,
+    came: Nanos,
+    deadline: Nanos,
+    ticket: Option<Ticket>,
+    /// Behind the line: what it has taken, and when it goes on.
+    goes_on: Option<(Receipt, Nanos)>,
+}
+
+/// How it ends.
+type End<G> = Result<Duration, WaitError<<G as Gate>::Refusal>>;
+
+impl<'a, G: Gate> Waiter<'a, G> {
+    /// Comes now, and is not in line yet.
+    ///
+    /// ```
+    /// use nanopace_limits::{Limiter, Wait, Waiter};
+    ///
+    /// let limiter = Limiter::per_second(10).build()?;
+    /// assert!(Waiter::new(&limiter, Wait::default()).block().is_ok());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn new(gate: G, wait: Wait<'a>) -> Waiter<'a, G> {
+        let came = gate.clock().now();
+        let deadline = wait.timeout.map_or(Nanos::MAX, |timeout| came + timeout);
+        Waiter { gate, wait, came, deadline, ticket: None, goes_on: None }
+    }
+
+    /// Tries to get in where that is its turn. What comes out at the end is how long it has waited.
+    ///
+    /// ```
+    /// use nanopace_limits::{Limiter, Step, Wait};
+    /// use std::task::Waker;
+    ///
+    /// let limiter = Limiter::per_second(10).build()?;
+    /// let step = limiter.waiter(Wait::default()).step(Waker::noop());
+    /// assert!(matches!(step, Step::Done(Ok(_))));
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn step(&mut self, waker: &Waker) -> Step<End<G>> {
+        let now = self.gate.clock().now();
+        if let Some((_, moment)) = self.goes_on {
+            return self.go_on(now, moment);
+        }
+        let comes = self.ticket.is_none();
+        if comes && let Some(end) = self.come(now) {
+            return Step::Done(end);
+        }
+        let Wait { costs, .. } = self.wait;
+        let (line, key) = (self.gate.line(), self.gate.key());
+        if line.stand(key, &mut self.ticket, costs, waker) {
+            self.look(now)
+        } else {
+            self.stay_behind(now, comes)
+        }
+    }
+
+    /// Gets in where nobody waits, without standing in line, or hears that it is in vain. None if it
+    /// has to stand there.
+    fn come(&self, now: Nanos) -> Option<End<G>> {
+        let Wait { costs, .. } = self.wait;
+        let is_let_in = self.gate.step(|limits, state, at| {
+            let nobody_waits = self.gate.line().is_empty_for(self.gate.key());
+            match limits.would_admit(state, at, costs) {
+                Err(rejected) if nobody_waits || rejected.not_until().is_none() => Err(rejected),
+                Ok(()) if nobody_waits => limits.admit(state, at, costs).map(|()| true),
+                _ => Ok(false),
+            }
+        });
+        match is_let_in {
+            Ok(is_let_in) => is_let_in.then(|| Ok(now - self.came)),
+            Err(refusal) => self.in_vain(now, refusal).map(Err),
+        }
+    }
+
+    /// What is said to one who is refused and need not wait: because it never gets in, or too late.
+    fn in_vain(&self, now: Nanos, refusal: G::Refusal) -> Option<WaitError<G::Refusal>> {
+        match refusal.not_until() {
+            None => Some(WaitError::Rejected(refusal)),
+            Some(moment) if moment > self.deadline => {
+                Some(WaitError::TooLate { retry: moment - now })
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// The first one looks at the limits.
+    fn look(&mut self, now: Nanos) -> Step<End<G>> {
+        match self.try_to_get_in() {
+            Ok(receipt) => {
+                self.leave();
+                self.has_got_in(now, receipt)
+            }
+            Err(refusal) => {
+                let moment = refusal.not_until().unwrap_or(Nanos::MAX);
+                match self.in_vain(now, refusal) {
+                    Some(error) => self.leave_with(error),
+                    None => Step::Until(next_look(now, moment)),
+                }
+            }
+        }
+    }
+
+    /// What the others in line, and those who give way, have to know of it is told under the lock.
+    fn try_to_get_in(&self) -> Result<Option<Receipt>, G::Refusal> {
+        let Wait { costs, jitter, .. } = self.wait;
+        let (line, key) = (self.gate.line(), self.gate.key());
+        self.gate.step(|limits, state, at| {
+            let is_let_in = if jitter.is_zero() {
+                limits.admit(state, at, costs).map(|()| None)
+            } else {
+                limits.admit_for_now(state, at, costs).map(Some)
+            };
+            match (&is_let_in, self.ticket) {
+                (Ok(_), Some(ticket)) => line.gets_nothing_more(key, ticket),
+                (Err(rejected), _) => {
+                    if let Some(gets_in) = rejected.not_until() {
+                        line.stays(key, Looked { gets_in, again: next_look(at, gets_in) });
+                    }
+                }
+                (Ok(_), None) => (),
+            }
+            is_let_in
+        })
+    }
+
+    /// With a receipt it lets some time pass by chance.
+    fn has_got_in(&mut self, now: Nanos, receipt: Option<Receipt>) -> Step<End<G>> {
+        let late = self.wait.jitter.mul_f64(fastrand::f64());
+        let moment = (now + late).min(self.deadline);
+        self.goes_on = receipt.map(|receipt| (receipt, moment));
+        self.go_on(now, moment)
+    }
+
+    fn go_on(&mut self, now: Nanos, moment: Nanos) -> Step<End<G>> {
+        if now < moment {
+            return Step::Until(moment);
+        }
+        self.goes_on = None;
+        Step::Done(Ok(now - self.came))
+    }
+
+    /// One who `comes` hears at once if it would get in too late; later it hears so when its time is
+    /// up.
+    fn stay_behind(&mut self, now: Nanos, comes: bool) -> Step<End<G>> {
+        let is_over = now >= self.deadline;
+        if self.deadline < Nanos::MAX && (comes || is_over) {
+            match self.gets_in() {
+                Err(refusal) => return self.leave_with(WaitError::Rejected(refusal)),
+                Ok(moment) if is_over || moment > self.deadline => {
+                    return self.leave_with(WaitError::TooLate { retry: moment - now });
+                }
+                Ok(_) => (),
+            }
+        }
+        Step::Until(self.deadline)
+    }
+
+    /// When it gets in if nothing changes.
+    fn gets_in(&self) -> Result<Nanos, G::Refusal> {
+        let (line, key) = (self.gate.line(), self.gate.key());
+        let foresight = self.gate.step(|limits, state, at| {
+            let in_front = self.ticket.map(|ticket| line.in_front(key, ticket));
+            Ok(Foresight::new(limits, state, at, in_front.unwrap_or_default()))
+        })?;
+        Ok(foresight.gets_in(self.wait.costs)?)
+    }
+
+    fn leave_with(&mut self, error: WaitError<G::Refusal>) -> Step<End<G>> {
+        self.leave();
+        Step::Done(Err(error))
+    }
+
+    fn leave(&mut self) {
+        self.gate.line().leave(self.gate.key(), &mut self.ticket);
+    }
+
+    /// The clock by which it waits.
+    #[cfg(feature = "async")]
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        self.gate.clock()
+    }
+
+    /// Waits in this thread.
+    ///
+    /// # Errors
+    /// [`WaitError`].
+    ///
+    /// ```
+    /// use nanopace_limits::{Limiter, Wait};
+    ///
+    /// let limiter = Limiter::per_second(10).build()?;
+    /// assert!(limiter.waiter(Wait::new(5)).block().is_ok());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn block(mut self) -> Result<Duration, WaitError<G::Refusal>> {
+        let parker = Parker::new();
+        let waker = Waker::from(Arc::new(Unpark(parker.unparker().clone())));
+        loop {
+            match self.step(&waker) {
+                Step::Done(end) => return end,
+                Step::Until(moment) => self.gate.clock().park(&parker, moment),
+            }
+        }
+    }
+}
+
+/// Far ahead of its moment, the first one looks again in between.
+fn next_look(now: Nanos, moment: Nanos) -> Nanos {
+    moment.min(now + LOOK_AGAIN)
+}
+
+impl<G: Gate> Drop for Waiter<'_, G> {
+    fn drop(&mut self) {
+        self.leave();
+        if let Some((receipt, _)) = self.goes_on.take() {
+            self.gate.take_back(&receipt);
+        }
+    }
+}
+
+impl<G: Gate> fmt::Debug for Waiter<'_, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("Waiter");
+        fields.field("wait", &self.wait).field("came", &self.came);
+        fields.field("ticket", &self.ticket).finish_non_exhaustive()
+    }
+}
+
+struct Unpark(Unparker);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}

@@ -1,0 +1,92 @@
+//! Waiting until a limiter lets a request in.
+
+use crate::{
+    Costs, CostsRejected, Gate, Limiter, Limits, LimitsState, Line, Receipt, Wait, WaitError,
+    Waiter,
+};
+use nanopace::{Clock, Nanos};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Limiter {
+    /// Waits in this thread until one request gets in, and returns how long that took. Threads and
+    /// tasks get in in the order in which they came.
+    ///
+    /// # Errors
+    /// [`WaitError::Rejected`] if nothing ever gets in.
+    ///
+    /// ```
+    /// use nanopace_limits::Limiter;
+    /// use std::time::Duration;
+    ///
+    /// let limiter = Limiter::per_second(1_000).burst(1).build()?;
+    /// limiter.until_ready()?;
+    /// assert!(limiter.until_ready()? > Duration::ZERO);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn until_ready(&self) -> Result<Duration, WaitError<CostsRejected>> {
+        self.wait(Wait::default())
+    }
+
+    /// Waits in this thread, as `wait` says, and returns how long that took.
+    ///
+    /// # Errors
+    /// [`WaitError`].
+    ///
+    /// ```
+    /// use nanopace_limits::{Limiter, Wait};
+    /// use std::time::Duration;
+    ///
+    /// let limiter = Limiter::per_second(1_000).build()?;
+    /// limiter.wait(Wait::new(10).timeout(Duration::from_secs(1)))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn wait(&self, wait: Wait<'_>) -> Result<Duration, WaitError<CostsRejected>> {
+        let end = self.waiter(wait).block();
+        self.meter().waited(&end);
+        end
+    }
+
+    /// One who waits as `wait` says, to be driven by hand. It is not in line yet.
+    ///
+    /// ```
+    /// use nanopace_limits::{Limiter, Wait};
+    ///
+    /// let limiter = Limiter::per_second(10).build()?;
+    /// assert!(limiter.waiter(Wait::new(5)).block().is_ok());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn waiter<'a>(&self, wait: Wait<'a>) -> Waiter<'a, &Limiter> {
+        Waiter::new(self, wait)
+    }
+}
+
+impl Gate for &Limiter {
+    type Key = ();
+    type Asked = ();
+    type Refusal = CostsRejected;
+
+    fn key(&self) -> &() {
+        &()
+    }
+
+    fn line(&self) -> &Line<()> {
+        Limiter::line(self)
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        Limiter::clock(self)
+    }
+
+    fn step<T>(
+        &self,
+        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, CostsRejected>,
+    ) -> Result<T, CostsRejected> {
+        self.with(step)
+    }
+
+    fn take_back(&self, receipt: &Receipt) {
+        self.settle(receipt, Costs::Same(0));
+    }
+}

@@ -1,0 +1,111 @@
+//! Time that passes by chance takes nothing from anybody.
+
+use crate::common::crowd::{Crowd, limiter};
+use nanopace::Nanos;
+use nanopace_limits::{Step, Wait, WaitError};
+use proptest::prelude::*;
+use std::task::Waker;
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
+
+/// How many a crowd gets in within two seconds whose guests come back.
+fn got_in(guests: usize, jitter: Duration) -> usize {
+    let (clock, limiter) = limiter("1k/s burst 1");
+    let mut crowd = Crowd::new(&limiter, &clock);
+    let wait = Wait::new(1).jitter(jitter);
+    for _ in 0..20_000 {
+        while crowd.waiting() < guests {
+            crowd.comes(wait);
+        }
+        crowd.wait_for(MS / 10);
+    }
+    crowd.gone.len()
+}
+
+#[test]
+fn it_takes_nothing_of_the_throughput() {
+    for guests in [20, 50] {
+        let (with, without) = (got_in(guests, 10 * MS), got_in(guests, Duration::ZERO));
+        assert!(with * 100 >= without * 95, "{with} of {without} with {guests} guests");
+    }
+}
+
+proptest! {
+    /// Who waits goes on between its moment and its moment plus the jitter, and not after its time is
+    /// up. Who need not wait does not.
+    #[test]
+    fn it_passes_after_the_moment(jitter_ms in 0..5_000_u32, timeout_ms in 1_000..4_000_u32) {
+        let (clock, limiter) = limiter("1/s");
+        let mut crowd = Crowd::new(&limiter, &clock);
+        let (jitter, timeout) = (jitter_ms * MS, timeout_ms * MS);
+        let wait = Wait::new(1).jitter(jitter).timeout(timeout);
+        let guests = [crowd.comes(wait), crowd.comes(wait)];
+        prop_assert_eq!(crowd.end_of(guests[0]), Some(Ok(Duration::ZERO)));
+        crowd.wait_for_all();
+        let waited = crowd.end_of(guests[1]).unwrap().unwrap();
+        prop_assert!(waited >= 1_000 * MS && waited <= timeout.min(1_000 * MS + jitter), "{:?}", waited);
+    }
+}
+
+#[test]
+fn it_is_not_always_the_same() {
+    let waited = |_| {
+        let (clock, limiter) = limiter("1/s");
+        limiter.check().unwrap();
+        let mut crowd = Crowd::new(&limiter, &clock);
+        let guest = crowd.comes(Wait::new(1).jitter(100_000 * MS));
+        crowd.wait_for_all();
+        crowd.end_of(guest).unwrap().unwrap()
+    };
+    let waited: Vec<_> = (0..64).map(waited).collect();
+    assert!(waited.iter().any(|waited| *waited > 2_000 * MS), "{waited:?}");
+}
+
+/// Who is dropped meanwhile gives back what it took, and the next one hears of it.
+#[test]
+fn who_leaves_meanwhile_gives_back_what_it_took() {
+    let (clock, limiter) = limiter("10/day");
+    limiter.check_n(10).unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    let day = Nanos::from_nanos(24 * 3_600_000_000_000);
+    crowd.comes(Wait::new(10).jitter(1_000 * MS));
+    let next = crowd.comes(Wait::new(5));
+    let half_a_day = Duration::from_secs(12 * 3_600);
+    clock.set(day - half_a_day);
+    crowd.settle();
+    crowd.wait_until(day);
+    assert_eq!((crowd.waiting(), crowd.end_of(next)), (2, None));
+    crowd.gives_up(0);
+    assert_eq!(crowd.end_of(next), Some(Ok(day - Nanos::ZERO)));
+    assert_eq!(limiter.standing().remaining, 5);
+}
+
+/// The waker rings before it goes on, and it was told the truth about how long it took.
+#[test]
+fn a_call_does_not_shorten_it() {
+    let (clock, limiter) = limiter("1/s");
+    limiter.check().unwrap();
+    let mut waiter = limiter.waiter(Wait::new(1).jitter(1_000 * MS));
+    let Step::Until(moment) = waiter.step(Waker::noop()) else { panic!("too early") };
+    clock.set(moment);
+    let Step::Until(later) = waiter.step(Waker::noop()) else { return };
+    assert_eq!(waiter.step(Waker::noop()), Step::Until(later));
+    clock.set(later);
+    assert_eq!(waiter.step(Waker::noop()), Step::Done(Ok(later - Nanos::ZERO)));
+}
+
+/// Whoever waits with jitter is let in at its moment, so the timeouts behind it are judged by that.
+#[test]
+fn who_stands_behind_does_not_wait_for_it() {
+    let (clock, limiter) = limiter("1/s");
+    limiter.check().unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    crowd.comes(Wait::new(1).jitter(100_000 * MS));
+    let in_time = crowd.comes(Wait::new(1).timeout(2_000 * MS));
+    let late = crowd.comes(Wait::new(1).timeout(2_999 * MS));
+    let too_late = WaitError::TooLate { retry: 3_000 * MS };
+    assert_eq!(crowd.end_of(late), Some(Err(too_late)));
+    crowd.wait_until(Nanos::from_nanos(2_000_000_000));
+    assert_eq!(crowd.end_of(in_time), Some(Ok(2_000 * MS)));
+}

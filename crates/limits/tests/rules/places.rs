@@ -1,0 +1,246 @@
+//! Who waits has a place: whoever does not wait takes nothing of what the first in line waits for.
+
+use crate::common::crowd::{Crowd, End, limiter};
+use nanopace::Nanos;
+use nanopace_limits::{CostsRejected, Rejected, Step, Wait, WaitError};
+use proptest::prelude::*;
+use std::task::Waker;
+use std::time::Duration;
+
+const KINDS: [&str; 8] = [
+    "1/ms",
+    "3/ms burst 4",
+    "5/2ms in 4",
+    "4/3ms sliding-log",
+    "4/3ms fixed-window",
+    "4/3ms sliding-counter",
+    "700/s burst 4, 8/5ms in 5",
+    "4/3ms sliding-log, 6/7ms fixed-window",
+];
+
+fn at(nanos: u64) -> Nanos {
+    Nanos::from_nanos(nanos)
+}
+
+fn not_until(nanos: u64) -> Result<(), Rejected> {
+    Err(Rejected::NotUntil(at(nanos)))
+}
+
+/// How long each of those was waiting who came, if somebody asks so often who does not wait.
+fn waited(text: &str, came: &[(u64, u64)], asks_every: Option<u64>) -> Vec<Option<Duration>> {
+    let micros = Duration::from_micros;
+    let (clock, limiter) = limiter(text);
+    limiter.check_n(4).unwrap_or_else(|_| limiter.check().unwrap());
+    let mut crowd = Crowd::new(&limiter, &clock);
+    let comes = |&(pause, n): &(u64, u64)| {
+        crowd.wait_for(micros(pause));
+        crowd.comes(Wait::new(n))
+    };
+    let guests: Vec<_> = came.iter().map(comes).collect();
+    while crowd.waiting() > 0 {
+        assert!(asks_every.is_none() || limiter.check().is_err(), "somebody waits");
+        crowd.wait_for(micros(asks_every.unwrap_or(10)));
+    }
+    guests.into_iter().map(|guest| crowd.end_of(guest).and_then(Result::ok)).collect()
+}
+
+proptest! {
+    /// They get in at the very moments at which they would if nobody asked. (With the exception of
+    /// limits that count rejected requests: there, whoever asks too often keeps all out.)
+    #[test]
+    fn who_asks_takes_nothing_from_who_waits(
+        text in prop::sample::select(KINDS.to_vec()),
+        came in prop::collection::vec((0..50_u64, 1..=4_u64), 1..8),
+        asks_every in 20..500_u64,
+    ) {
+        prop_assert_eq!(waited(text, &came, Some(asks_every)), waited(text, &came, None));
+    }
+}
+
+/// Two wait, for 3 and for 1, at 100/s, and the burst of 10 is gone.
+#[test]
+fn who_gives_way_is_told_the_moment_of_the_first() {
+    let (clock, limiter) = limiter("100/s burst 10");
+    let ms = |n: u64| n * 1_000_000;
+    limiter.check_n(10).unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    let guests = [crowd.comes(Wait::new(3)), crowd.comes(Wait::new(1))];
+    clock.set(at(ms(25)));
+    assert_eq!(limiter.check(), not_until(ms(30)), "one is there, which the first will take");
+    assert_eq!(limiter.check_n(9), not_until(ms(90)), "by itself");
+    assert_eq!(limiter.check_n(0), Ok(()));
+    let never = Rejected::ExceedsCapacity { capacity: 10 };
+    assert_eq!(limiter.check_n(11), Err(never));
+    assert_eq!(limiter.check_costs(1), not_until(ms(30)).map_err(CostsRejected::from));
+    let number = CostsRejected::Number { limits: 1, costs: 2 };
+    assert_eq!(limiter.check_costs(&[1, 1]), Err(number));
+    assert_eq!(limiter.reserve(1).map(drop), not_until(ms(30)).map_err(CostsRejected::from));
+    crowd.wait_until(at(ms(35)));
+    assert_eq!(crowd.end_of(guests[0]), Some(Ok(Duration::from_millis(30))));
+    assert_eq!(limiter.check(), not_until(ms(40)), "the other one is the first now");
+    crowd.wait_until(at(ms(55)));
+    assert_eq!(limiter.check(), Ok(()), "nobody waits");
+}
+
+#[test]
+fn a_decision_that_gives_way_has_nothing_left() {
+    let (clock, limiter) = limiter("100/s burst 10");
+    limiter.check_n(10).unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    crowd.comes(Wait::new(5));
+    clock.advance(Duration::from_millis(20));
+    for decision in [limiter.decide(), limiter.decide_costs(1).unwrap()] {
+        assert_eq!(decision.answer(), not_until(50_000_000));
+        assert_eq!((decision.remaining(), decision.limit()), (0, 10));
+        assert_eq!(decision.retry(), Some(Duration::from_millis(30)));
+    }
+    assert!(limiter.decide_n(0).is_allowed());
+    assert_eq!(limiter.standing().remaining, 2, "they took nothing");
+}
+
+#[test]
+fn who_does_not_want_to_be_fair_overtakes() {
+    let (clock, limiter) = limiter("100/s burst 10");
+    let unfair = limiter.clone().fair(false);
+    limiter.check_n(10).unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    let guest = crowd.comes(Wait::new(2));
+    for _ in 0..100 {
+        crowd.wait_for(Duration::from_millis(10));
+        assert!(limiter.check().is_err());
+        assert!(unfair.check().is_ok());
+    }
+    assert_eq!(crowd.end_of(guest), None);
+    assert!(unfair.fair(true).check().is_err());
+}
+
+/// A refused request is a refused request.
+#[test]
+fn who_gives_way_counts_where_rejected_requests_count() {
+    let (clock, limiter) = limiter("4/s sliding-log-all");
+    limiter.check_n(2).unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    crowd.comes(Wait::new(3));
+    clock.advance(Duration::from_millis(900));
+    assert_eq!(limiter.check(), not_until(1_000_000_000));
+    crowd.wait_until(at(1_000_000_000));
+    assert_eq!(limiter.standing().remaining, 0, "3, and the one that gave way");
+}
+
+/// As a future does that is polled once, and then kept.
+#[test]
+fn a_place_is_not_kept_for_ever() {
+    let (clock, limiter) = limiter("10/day");
+    limiter.check_n(9).unwrap();
+    let mut first = limiter.waiter(Wait::new(2));
+    let mut second = limiter.waiter(Wait::new(2));
+    assert!(matches!(first.step(Waker::noop()), Step::Until(_)));
+    assert!(matches!(second.step(Waker::noop()), Step::Until(_)));
+    clock.advance(Duration::from_secs(2));
+    assert!(limiter.check().is_err(), "it should have looked after one second");
+    clock.advance(Duration::from_nanos(1));
+    assert!(limiter.check_n(0).is_ok());
+    limiter.reserve(1).expect("a second later still").commit_costs(0);
+    drop(first);
+    // Whoever gives way first says when the second should have looked.
+    assert!(limiter.check().is_err());
+    clock.advance(Duration::from_secs(1));
+    assert!(limiter.check().is_err());
+    clock.advance(Duration::from_nanos(1));
+    assert!(limiter.check().is_ok());
+    drop(second);
+}
+
+/// The moments are said, and then the same crowd waits for them.
+fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<End>, End) {
+    let micros = Duration::from_micros;
+    let (clock, limiter) = limiter(text);
+    limiter.check_n(4).unwrap_or_else(|_| limiter.check().unwrap());
+    let mut crowd = Crowd::new(&limiter, &clock);
+    let (last, others) = came.split_last().unwrap();
+    for (pause, n) in others {
+        crowd.wait_for(micros(*pause));
+        crowd.comes(Wait::new(*n));
+    }
+    crowd.wait_for(micros(last.0));
+    let wait = Wait::new(last.1);
+    let last =
+        crowd.comes(timeout.map_or(wait, |timeout| wait.timeout(Duration::from_nanos(timeout))));
+    let at_once = crowd.end_of(last);
+    crowd.wait_for_all();
+    (at_once, crowd.end_of(last).unwrap())
+}
+
+proptest! {
+    /// Where all stay and nobody comes between: who is told at once that it is too late would have
+    /// got in too late, at the moment that it was told, and everybody else gets in in time.
+    #[test]
+    fn what_is_said_of_a_timeout_is_true(
+        text in prop::sample::select([&KINDS[..], &["3/ms sliding-log-all"]].concat()),
+        came in prop::collection::vec((0..400_u64, 1..=3_u64), 1..30),
+        timeout in prop_oneof![Just(0), 0..40_000_000_u64],
+    ) {
+        let (_, without) = foretold(text, &came, None);
+        let (at_once, end) = foretold(text, &came, Some(timeout));
+        let Ok(needs) = without else {
+            prop_assert_eq!(at_once, Some(without), "it never gets in");
+            return Ok(());
+        };
+        if needs > Duration::from_nanos(timeout) {
+            prop_assert_eq!(at_once, Some(Err(WaitError::TooLate { retry: needs })));
+        } else {
+            prop_assert_eq!(end, Ok(needs));
+        }
+    }
+}
+
+/// The limit is lowered while it stands there.
+#[test]
+fn a_timeout_that_passes_behind_others_tells_a_true_moment() {
+    let (clock, limiter) = limiter("10/s burst 1");
+    limiter.check().unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    let ms = Duration::from_millis;
+    for _ in 0..3 {
+        crowd.comes(Wait::new(1));
+    }
+    let late = crowd.comes(Wait::new(1).timeout(ms(450)));
+    crowd.wait_for(ms(150));
+    limiter.set_limits("1/s burst 1".parse().unwrap());
+    crowd.settle();
+    crowd.wait_for(ms(300));
+    let Some(Err(WaitError::TooLate { retry })) = crowd.end_of(late) else {
+        panic!("{:?}", crowd.end_of(late))
+    };
+    assert!(retry > ms(1_000), "two are still in front: {retry:?}");
+    let patient = crowd.comes(Wait::new(1));
+    crowd.wait_for_all();
+    assert_eq!(crowd.end_of(patient), Some(Ok(retry)));
+}
+
+#[test]
+fn a_timeout_of_nothing_does_not_stand_behind_others() {
+    let (clock, limiter) = limiter("10/s burst 2");
+    limiter.check_n(2).unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    crowd.comes(Wait::new(1));
+    let hasty = crowd.comes(Wait::new(1).timeout(Duration::ZERO));
+    let too_late = WaitError::TooLate { retry: Duration::from_millis(200) };
+    assert_eq!(crowd.end_of(hasty), Some(Err(too_late)));
+}
+
+/// Only the first thousand in front are looked at, so a later one is told an earlier moment.
+#[test]
+fn a_long_line_is_not_looked_at_to_its_end() {
+    let (clock, limiter) = limiter("1k/s burst 1");
+    limiter.check().unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    for _ in 0..1_100 {
+        crowd.comes(Wait::new(1));
+    }
+    let late = crowd.comes(Wait::new(1).timeout(Duration::from_secs(1)));
+    let too_late = WaitError::TooLate { retry: Duration::from_millis(1_001) };
+    assert_eq!(crowd.end_of(late), Some(Err(too_late)));
+    let hopeful = crowd.comes(Wait::new(1).timeout(Duration::from_millis(1_001)));
+    assert_eq!(crowd.end_of(hopeful), None);
+}
