@@ -1,0 +1,225 @@
+//! How many requests get in that wait, with jitter beside without?
+//!
+//! ```text
+//! cargo bench -p nanopace-benches --features rivals --bench waiting -- [--record] [tasks] [threads]
+//! ```
+//!
+//! `--record` puts the figures into `benches/results/figures.json` and the table of
+//! docs/PERFORMANCE.md.
+//!
+//! Some requests are always waiting, for one limit or for one of several keys. A start counts when
+//! it goes on, so after its jitter. governor has nothing that waits in a thread; there a thread asks,
+//! and sleeps as long as it is told, with a part of the jitter on top.
+
+use governor::clock::{Clock, DefaultClock};
+use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Jitter, Quota, RateLimiter};
+use nanopace_benches::figure::{Figure, Sense, head};
+use nanopace_benches::float;
+use nanopace_benches::machine::Machine;
+use nanopace_benches::record::Record;
+use nanopace_benches::rounds::alternate;
+use nanopace_keyed::{AsyncKeyed, Keyed};
+use nanopace_limits::{AsyncLimiter, Limiter, Wait};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use std::{io, thread};
+use tokio::runtime::{Builder, Runtime};
+
+const ROUNDS: usize = 5;
+const WARM_UP: Duration = Duration::from_millis(200);
+const SPAN: Duration = Duration::from_millis(500);
+const JITTER: Duration = Duration::from_millis(10);
+/// All keys together are asked for as much as the one limit.
+const RATE: u32 = 1_000;
+const KEYS: u32 = 10;
+const BURST: u32 = 5;
+const TASKS: usize = 50;
+const THREADS: usize = 20;
+/// What the throughput with jitter must be beside that without.
+const BOUND: f64 = 0.95;
+
+fn main() -> io::Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let wanted: Vec<&String> = words.iter().filter(|word| !word.starts_with('-')).collect();
+    let parts: [(&str, fn() -> Vec<Figure>); 2] = [("tasks", tasks), ("threads", threads)];
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| *word == name);
+    println!("{}\n\n{}", Machine::here(), head());
+    let figures: Vec<Figure> =
+        parts.iter().filter(|(name, _)| is_wanted(name)).flat_map(|(_, part)| part()).collect();
+    if words.iter().any(|word| word == "--record") {
+        let mut record = Record::read()?;
+        record.add(&figures, &Machine::here());
+        record.write()?;
+    }
+    Ok(())
+}
+
+/// A round of what waits with that jitter, in starts per second.
+type Round = fn(Duration) -> f64;
+
+/// Starts per second with jitter beside those without. The first two ways are ours.
+fn compare(what: &str, ways: [(&str, Round); 4]) -> Vec<Figure> {
+    let figure = |(index, (name, round)): (usize, (&str, Round))| {
+        let samples =
+            alternate(ROUNDS, &mut [&mut || round(Duration::ZERO), &mut || round(JITTER)]);
+        let name = format!("starts of {what} that wait for {name}, with jitter, beside without");
+        let figure = Figure::of_rounds(&name, "/s", &samples[1], &samples[0]);
+        let figure = if index < 2 { figure.bound(Sense::AtLeast, BOUND) } else { figure };
+        println!("{figure}");
+        figure
+    };
+    ways.into_iter().enumerate().map(figure).collect()
+}
+
+fn tasks() -> Vec<Figure> {
+    compare(
+        &format!("{TASKS} tasks"),
+        [
+            ("a `Limiter`", |jitter| {
+                in_tasks(|| {
+                    let limiter = AsyncLimiter::new(limiter()).expect("a timer");
+                    move |_| {
+                        let limiter = limiter.clone();
+                        async move { limiter.wait(wait(jitter)).await.map(drop).expect("it fits") }
+                    }
+                })
+            }),
+            ("10 keys of a `Keyed`", |jitter| {
+                in_tasks(|| {
+                    let keyed = AsyncKeyed::new(keyed()).expect("a timer");
+                    move |key| {
+                        let keyed = keyed.clone();
+                        async move { keyed.wait(&key, wait(jitter)).await.map(drop).expect("it fits") }
+                    }
+                })
+            }),
+            ("governor's limiter", |jitter| {
+                in_tasks(|| {
+                    let limiter = Arc::new(RateLimiter::direct(quota(RATE)));
+                    move |_| {
+                        let limiter = Arc::clone(&limiter);
+                        async move { limiter.until_ready_with_jitter(Jitter::up_to(jitter)).await }
+                    }
+                })
+            }),
+            ("10 keys of governor's", |jitter| {
+                in_tasks(|| {
+                    let limiter = Arc::new(RateLimiter::keyed(quota(RATE / KEYS)));
+                    move |key| {
+                        let limiter = Arc::clone(&limiter);
+                        async move {
+                            limiter.until_key_ready_with_jitter(&key, Jitter::up_to(jitter)).await;
+                        }
+                    }
+                })
+            }),
+        ],
+    )
+}
+
+fn threads() -> Vec<Figure> {
+    compare(
+        &format!("{THREADS} threads"),
+        [
+            ("a `Limiter`", |jitter| {
+                let limiter = limiter();
+                in_threads(|_| limiter.wait(wait(jitter)).map(drop).expect("it fits"))
+            }),
+            ("10 keys of a `Keyed`", |jitter| {
+                let keyed = keyed();
+                in_threads(|key| keyed.wait(&key, wait(jitter)).map(drop).expect("it fits"))
+            }),
+            ("governor's limiter", |jitter| {
+                let limiter: DefaultDirectRateLimiter = RateLimiter::direct(quota(RATE));
+                let clock = DefaultClock::default();
+                in_threads(|_| {
+                    while let Err(not_until) = limiter.check() {
+                        thread::sleep(
+                            Jitter::up_to(jitter) + not_until.wait_time_from(clock.now()),
+                        );
+                    }
+                })
+            }),
+            ("10 keys of governor's", |jitter| {
+                let limiter: DefaultKeyedRateLimiter<u32> = RateLimiter::keyed(quota(RATE / KEYS));
+                let clock = DefaultClock::default();
+                in_threads(|key| {
+                    while let Err(not_until) = limiter.check_key(&key) {
+                        thread::sleep(
+                            Jitter::up_to(jitter) + not_until.wait_time_from(clock.now()),
+                        );
+                    }
+                })
+            }),
+        ],
+    )
+}
+
+fn wait(jitter: Duration) -> Wait<'static> {
+    Wait::new(1).jitter(jitter)
+}
+
+fn limiter() -> Limiter {
+    Limiter::per_second(RATE.into()).burst(BURST.into()).build().expect("limits")
+}
+
+fn keyed() -> Keyed<u32> {
+    Keyed::per_second((RATE / KEYS).into()).burst(BURST.into()).build().expect("limits")
+}
+
+fn quota(rate: u32) -> Quota {
+    let number = |n| NonZeroU32::new(n).expect("some");
+    Quota::per_second(number(rate)).allow_burst(number(BURST))
+}
+
+/// Starts per second, counted by those who start, after the burst is gone.
+fn per_second(starts: &AtomicU64) -> f64 {
+    thread::sleep(WARM_UP);
+    // Relaxed: a figure, nobody acts on it.
+    let (before, began) = (starts.load(Relaxed), Instant::now());
+    thread::sleep(SPAN);
+    float(starts.load(Relaxed) - before) / began.elapsed().as_secs_f64()
+}
+
+/// Tasks that wait again and again, each for a key.
+fn in_tasks<A, F>(make: impl FnOnce() -> A) -> f64
+where
+    A: Fn(u32) -> F + Clone + Send + 'static,
+    F: Future<Output = ()> + Send,
+{
+    let runtime: Runtime =
+        Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    let _context = runtime.enter();
+    let (ask, starts) = (make(), Arc::new(AtomicU64::new(0)));
+    for key in (0..KEYS).cycle().take(TASKS) {
+        let (ask, starts) = (ask.clone(), Arc::clone(&starts));
+        runtime.spawn(async move {
+            loop {
+                ask(key).await;
+                starts.fetch_add(1, Relaxed);
+            }
+        });
+    }
+    per_second(&starts)
+}
+
+/// Threads that do so.
+fn in_threads(ask: impl Fn(u32) + Sync) -> f64 {
+    let (starts, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        for key in (0..KEYS).cycle().take(THREADS) {
+            let (ask, starts, is_over) = (&ask, &starts, &is_over);
+            scope.spawn(move || {
+                while !is_over.load(Relaxed) {
+                    ask(key);
+                    starts.fetch_add(1, Relaxed);
+                }
+            });
+        }
+        let per_second = per_second(&starts);
+        is_over.store(true, Relaxed);
+        per_second
+    })
+}
