@@ -43,11 +43,15 @@ const BOUND: f64 = 0.95;
 fn main() -> io::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let wanted: Vec<&String> = words.iter().filter(|word| !word.starts_with('-')).collect();
-    let parts: [(&str, fn() -> Vec<Figure>); 2] = [("tasks", tasks), ("threads", threads)];
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| *word == name);
     println!("{}\n\n{}", Machine::here(), head());
-    let figures: Vec<Figure> =
-        parts.iter().filter(|(name, _)| is_wanted(name)).flat_map(|(_, part)| part()).collect();
+    let mut figures = Vec::new();
+    if is_wanted("tasks") {
+        figures.extend(tasks());
+    }
+    if is_wanted("threads") {
+        figures.extend(threads());
+    }
     if words.iter().any(|word| word == "--record") {
         let mut record = Record::read()?;
         record.add(&figures, &Machine::here());

@@ -4,6 +4,7 @@
 
 extern crate alloc;
 
+mod admit;
 mod aggregated_window;
 #[cfg(feature = "serde")]
 mod as_text;
@@ -62,6 +63,7 @@ mod token_bucket;
 #[cfg(feature = "std")]
 mod token_pool;
 mod try_acquire;
+#[cfg(feature = "std")]
 mod turns;
 mod virtual_schedule;
 #[cfg(feature = "std")]

@@ -2,58 +2,11 @@
 
 use crate::costs::Costs;
 use crate::{CostsRejected, Decision, Limits, LimitsState, Receipt, Rejected, Rule, Standing};
-use alloc::sync::Arc;
 use nanopace_nanos::Nanos;
+use std::sync::Arc;
 
 impl Limits {
-    /// Lets a request in if it fits. Otherwise nothing is counted, not even by limits that count
-    /// rejected requests: for those who look again and again.
-    ///
-    /// # Errors
-    /// As for [`decide_costs`](Limits::decide_costs). The moment is that of a request that is not
-    /// counted until then.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Limits, Rule};
-    ///
-    /// let limits: Limits = "1/s sliding-log-all".parse()?;
-    /// let mut state = limits.fresh();
-    /// let second = Nanos::from_nanos(1_000_000_000);
-    /// assert!(limits.admit(&mut state, Nanos::ZERO, 1).is_ok());
-    /// assert!(limits.admit(&mut state, Nanos::ZERO, 1).is_err());
-    /// assert!(limits.admit(&mut state, second, 1).is_ok());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
-    pub fn admit<'a>(
-        &self,
-        state: &mut LimitsState,
-        now: Nanos,
-        costs: impl Into<Costs<'a>>,
-    ) -> Result<(), CostsRejected> {
-        let costs = costs.into();
-        self.would_admit(state, now, costs)?;
-        self.count_each(state, now, costs);
-        Ok(())
-    }
-
-    /// Whether [`admit`](Limits::admit) would let the request in.
-    pub(crate) fn would_admit(
-        &self,
-        state: &LimitsState,
-        now: Nanos,
-        costs: Costs<'_>,
-    ) -> Result<(), CostsRejected> {
-        costs.fit(self.each().len())?;
-        let check = |(place, (limit, state)): (usize, (&crate::Limit, &_))| {
-            limit.check_uncounted(state, now, costs.of(place)).err()
-        };
-        let longest = self.each_with(state).enumerate().filter_map(check).max();
-        longest.map_or(Ok(()), |rejected| Err(rejected.into()))
-    }
-
     /// As [`admit`](Limits::admit), for a request that may be taken back.
-    #[cfg(feature = "std")]
     pub(crate) fn admit_for_now(
         self: &Arc<Limits>,
         state: &mut LimitsState,
@@ -66,7 +19,6 @@ impl Limits {
 
     /// Refuses a request that costs something, because another one waits that gets in from `first`
     /// on. Leaves it to the decision to say that a request gets in at no time.
-    #[cfg(feature = "std")]
     pub(crate) fn give_way(
         &self,
         state: &mut LimitsState,

@@ -1,0 +1,53 @@
+//! How requests get in that look again and again.
+
+use crate::costs::Costs;
+use crate::{CostsRejected, Limits, LimitsState};
+use nanopace_nanos::Nanos;
+
+impl Limits {
+    /// Lets a request in if it fits. Otherwise nothing is counted, not even by limits that count
+    /// rejected requests: for those who look again and again.
+    ///
+    /// # Errors
+    /// As for [`decide_costs`](Limits::decide_costs). The moment is that of a request that is not
+    /// counted until then.
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Limits, Rule};
+    ///
+    /// let limits: Limits = "1/s sliding-log-all".parse()?;
+    /// let mut state = limits.fresh();
+    /// let second = Nanos::from_nanos(1_000_000_000);
+    /// assert!(limits.admit(&mut state, Nanos::ZERO, 1).is_ok());
+    /// assert!(limits.admit(&mut state, Nanos::ZERO, 1).is_err());
+    /// assert!(limits.admit(&mut state, second, 1).is_ok());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn admit<'a>(
+        &self,
+        state: &mut LimitsState,
+        now: Nanos,
+        costs: impl Into<Costs<'a>>,
+    ) -> Result<(), CostsRejected> {
+        let costs = costs.into();
+        self.would_admit(state, now, costs)?;
+        self.count_each(state, now, costs);
+        Ok(())
+    }
+
+    /// Whether [`admit`](Limits::admit) would let the request in.
+    pub(crate) fn would_admit(
+        &self,
+        state: &LimitsState,
+        now: Nanos,
+        costs: Costs<'_>,
+    ) -> Result<(), CostsRejected> {
+        costs.fit(self.each().len())?;
+        let check = |(place, (limit, state)): (usize, (&crate::Limit, &_))| {
+            limit.check_uncounted(state, now, costs.of(place)).err()
+        };
+        let longest = self.each_with(state).enumerate().filter_map(check).max();
+        longest.map_or(Ok(()), |rejected| Err(rejected.into()))
+    }
+}
