@@ -5,7 +5,7 @@
 mod common;
 
 use common::{build, rate, span, strictness};
-use nanopace::{Arrivals, ManualClock, Pacer};
+use nanopace::{Arrivals, ManualClock, Pacer, Shape};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -15,6 +15,8 @@ static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 const PACER_BYTES: usize = 4 << 10;
 /// With the random numbers of the slots around the next one.
 const UNEVEN_BYTES: usize = 6 << 10;
+/// The same on a shape, and with a caller that has waited.
+const SHAPED_BYTES: usize = 7 << 10;
 /// Until it records something: then it has a histogram.
 const LANE_BYTES: usize = 4 << 10;
 
@@ -58,6 +60,16 @@ fn uneven(arrivals: Arrivals, clock: &ManualClock) -> Pacer {
     pacer
 }
 
+/// The same on a shape, of which it has also waited for one.
+fn shaped(arrivals: Arrivals, clock: &ManualClock) -> Pacer {
+    let shape: Shape = "ramp 1k/s..1M/s 1h, hold 1M/s 1h".parse().expect("a shape");
+    let pacer = Pacer::shaped(shape).arrivals(arrivals).clock(clock.clone()).build();
+    clock.advance(span(1_000_000_000));
+    black_box((0..1_000).filter(|_| pacer.try_acquire().is_ok()).count());
+    black_box(pacer.acquire_timeout(span(1)).is_ok());
+    pacer
+}
+
 fn pacers_of_uneven_slots_are_small() {
     let laws: [fn() -> Arrivals; 4] = [
         || Arrivals::poisson(1),
@@ -69,6 +81,9 @@ fn pacers_of_uneven_slots_are_small() {
         let clock = ManualClock::new();
         let taken = growth(|| uneven(law(), &clock));
         assert!(taken < UNEVEN_BYTES, "{:?}: {taken} bytes", law());
+        let clock = ManualClock::new();
+        let taken = growth(|| shaped(law(), &clock));
+        assert!(taken < SHAPED_BYTES, "{:?} on a shape: {taken} bytes", law());
     }
 }
 

@@ -20,7 +20,7 @@ Examples:
                                                your own requests, and the answer to each
   awk '{print $3, $1}' requests.log | nanopace limit --limit 100/min --limiter sliding-log
                                                a limit for each user: what would it have refused?
-  nanopace limit --limit '10/s burst 20, 100/min sliding-log' --phases
+  nanopace limit --limit \"10/s burst 20, 100/min sliding-log\" --phases
                                                limits as programs write them, several at once
   nanopace limit --compare --limiter fixed-window,sliding-log --phases 0,100 --phase-duration 5s
   nanopace limit --retry 10ms                  a caller that asks again 10 ms after each refusal:
