@@ -54,11 +54,7 @@ impl Course {
         match (self, pace) {
             (Course::Line(line), &Pace::Scale(scale)) => Course::Line(line.continued(now, scale)),
             (Course::Curve(curve), &Pace::Scale(scale)) => {
-                let count = curve.count_at(now);
-                // A load that was corrected to less has not come to its anchor.
-                let is_reached = slots.count_of(position) <= count;
-                let position = if is_reached { position } else { slots.position_by(count) };
-                let ahead = count - slots.count_of(position);
+                let ahead = curve.count_at(now) - slots.count_of(position);
                 Course::Line(Line::through(position, ahead, now, scale))
             }
             (_, Pace::Shape { shape, origin, ratio_q32 }) => {

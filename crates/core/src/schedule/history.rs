@@ -155,20 +155,15 @@ impl History {
 
     /// The first slot whose intended start is at `time` or later.
     pub(crate) fn first_from(&self, time: i64) -> u64 {
-        let index = self.index_before(time);
+        let index = self.pieces.iter().rposition(|piece| piece.since < time).unwrap_or(0);
         let late = self.pieces[index].course.position_at(time.saturating_sub(1), &self.slots);
         // Behind its end a piece says nothing: the next one begins at that time or later.
         first_after(earlier(late, self.end_of(index)))
     }
 
-    /// The piece in force just before `time`.
-    fn index_before(&self, time: i64) -> usize {
-        self.pieces.iter().rposition(|piece| piece.since < time).unwrap_or(0)
-    }
-
     /// Whether it is known which slots before `time` are this process's.
     pub(crate) fn is_known_until(&self, time: i64) -> bool {
-        match &self.pieces[self.index_before(time)].course {
+        match self.current() {
             Course::Line(_) => true,
             Course::Curve(curve) => curve.is_known_until(time.saturating_sub(1), &self.slots),
         }

@@ -246,38 +246,6 @@ fn a_corrected_load_is_the_new_one_from_now_on() {
     }
 }
 
-/// At a rate of zero it goes on just as it does at another one: slot 11 comes when the load has come
-/// to it.
-#[test]
-fn a_load_that_is_corrected_to_less_goes_on_from_zero() {
-    for new in ["hold 1/s 1s, hold 0/s 1h", "hold 1/s 1s"] {
-        let clock = ManualClock::new();
-        let pacer = Pacer::builder(rate("10/s")).clock(clock.clone()).build();
-        clock.set(at(1_000_000_000));
-        assert!(pacer.acquire_many(11).is_ok());
-        pacer.correct_shape(new.parse().unwrap());
-        clock.set(at(1_500_000_000));
-        pacer.set_rate(rate("10/s"));
-        assert_eq!(pacer.next_due(), Ok(at(2_500_000_000)), "{new}");
-    }
-}
-
-/// A schedule that ended is not continued by a change, nor by what is leased behind its end.
-#[test]
-fn what_is_leased_behind_the_end_does_not_start() {
-    let clock = ManualClock::new();
-    let builder = Pacer::builder(rate("1k/s")).until(Duration::from_millis(10));
-    let pacer = builder.leased().clock(clock.clone()).build();
-    pacer.lease(0, &[Lease::of(all(), 10)]).unwrap();
-    clock.set(at(1_000_000_000));
-    assert_eq!(iter::from_fn(|| pacer.try_acquire().ok()).count(), 10);
-    pacer.set_rate(rate("2k/s"));
-    let _ = pacer.lease_rest(10, &[Lease::of(all(), 100)]);
-    clock.set(at(2_000_000_000));
-    assert_eq!(pacer.ledger().backlog_slots, 0);
-    assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
-}
-
 /// What has started by the old load is not leased again, and what is leased behind it starts as the
 /// new one says.
 #[test]
