@@ -54,7 +54,11 @@ impl Course {
         match (self, pace) {
             (Course::Line(line), &Pace::Scale(scale)) => Course::Line(line.continued(now, scale)),
             (Course::Curve(curve), &Pace::Scale(scale)) => {
-                let ahead = curve.count_at(now) - slots.count_of(position);
+                let count = curve.count_at(now);
+                // A load that was corrected to less has not come to its anchor.
+                let is_reached = slots.count_of(position) <= count;
+                let position = if is_reached { position } else { slots.position_by(count) };
+                let ahead = count - slots.count_of(position);
                 Course::Line(Line::through(position, ahead, now, scale))
             }
             (_, Pace::Shape { shape, origin, ratio_q32 }) => {
@@ -65,6 +69,17 @@ impl Course {
                 let curve = Curve::new(shape, *origin, now, position, count);
                 Course::Curve(curve.times(*ratio_q32).into())
             }
+        }
+    }
+
+    /// The same course, for slots behind `position` at most.
+    pub(crate) fn behind(self, position: u64) -> Course {
+        if ticks_between(self.anchor(), position) <= 0 {
+            return self;
+        }
+        match self {
+            Course::Line(line) => Course::Line(line.anchored(position)),
+            Course::Curve(curve) => Course::Curve(curve.behind(position).into()),
         }
     }
 

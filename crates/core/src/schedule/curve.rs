@@ -17,14 +17,14 @@ pub(crate) struct Curve {
     pub(crate) shape: Shape,
     /// The moment at which the shape begins, in nanoseconds of the clock.
     pub(crate) origin: i64,
-    /// The piece holds behind this position,
+    /// The piece holds behind this position.
     pub(crate) position: u64,
-    /// which lies at this count,
+    /// This count lies there, or before it if a load was corrected to less,
     count: Count,
-    /// which is reached at this moment: the shape may be too slow for its counts to tell moments
+    /// and is reached at this moment: the shape may be too slow for its counts to tell moments
     /// apart,
     pub(crate) since: i64,
-    /// and which the piece reaches when the shape has made this count.
+    /// which is when the shape has made this count.
     made: Count,
     /// How many slots there are for one of the shape's, in units of 2^-32.
     pub(crate) ratio_q32: u64,
@@ -63,6 +63,11 @@ impl Curve {
     /// The same, but so many times as fast.
     pub(crate) fn times(self, ratio_q32: u64) -> Curve {
         Curve { ratio_q32, ..self }
+    }
+
+    /// The same, but behind another position.
+    pub(crate) fn behind(self, position: u64) -> Curve {
+        Curve { position, ..self }
     }
 
     pub(crate) fn time_of(&self, position: u64, slots: &Slots) -> i64 {

@@ -199,6 +199,8 @@ impl History {
     fn go_on(&mut self, course: Course, now: i64) {
         let last = self.last();
         let since = now.max(last.since);
+        // A load that was corrected to less has not come to the slots that were due before.
+        let course = course.behind(last.course.anchor());
         // Two changes at one moment become one.
         if last.since >= now
             && has_no_slot(last.course.anchor(), course.anchor())

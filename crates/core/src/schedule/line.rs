@@ -44,6 +44,11 @@ impl Line {
         self.position.wrapping_add_signed(ticks)
     }
 
+    /// The same line, to the nanosecond, from another position on.
+    pub(crate) fn anchored(&self, position: u64) -> Line {
+        Line { time: self.time_of(position), position, scale: self.scale }
+    }
+
     /// Whether the position `ticks` behind the anchor has been reached by `time`.
     pub(crate) fn has_come(&self, ticks: i64, time: i64) -> bool {
         self.time_of(self.position.wrapping_add_signed(ticks)) <= time

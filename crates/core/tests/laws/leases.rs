@@ -246,6 +246,48 @@ fn a_corrected_load_is_the_new_one_from_now_on() {
     }
 }
 
+/// At a rate of zero it goes on just as it does at another one: slot 11 comes when the load has come
+/// to it.
+#[test]
+fn a_load_that_is_corrected_to_less_goes_on_from_zero() {
+    for new in ["hold 1/s 1s, hold 0/s 1h", "hold 1/s 1s"] {
+        let clock = ManualClock::new();
+        let pacer = Pacer::builder(rate("10/s")).clock(clock.clone()).build();
+        clock.set(at(1_000_000_000));
+        assert!(pacer.acquire_many(11).is_ok());
+        pacer.correct_shape(new.parse().unwrap());
+        clock.set(at(1_500_000_000));
+        pacer.set_rate(rate("10/s"));
+        assert_eq!(pacer.next_due(), Ok(at(2_500_000_000)), "{new}");
+    }
+}
+
+/// What was due before a correction to less stays so, whatever changes next.
+#[test]
+fn what_was_due_before_a_correction_stays_due_through_the_next_change() {
+    type Change = fn(&Pacer);
+    let changes: [Change; 4] = [
+        |pacer| pacer.set_rate(rate("10/s")),
+        |pacer| pacer.set_shape("hold 10/s 1h".parse().unwrap()),
+        |pacer| pacer.go_on_with_shape("hold 1/s 2h".parse().unwrap()),
+        |pacer| pacer.set_rate(rate("20/s")),
+    ];
+    for new in ["hold 1/s 1h", "hold 1/s 1s, hold 0/s 1h", "hold 1/s 1s"] {
+        for (index, change) in changes.iter().enumerate() {
+            let clock = ManualClock::new();
+            let pacer = Pacer::builder(rate("10/s")).clock(clock.clone()).build();
+            clock.set(at(1_000_000_000));
+            pacer.correct_shape(new.parse().unwrap());
+            clock.set(at(1_500_000_000));
+            change(&pacer);
+            clock.set(at(1_600_000_000));
+            pacer.set_rate(rate("5/s"));
+            let starts: Vec<_> = iter::from_fn(|| start(pacer.try_acquire()).ok()).collect();
+            assert_eq!(starts, (0..11).map(|slot| slot * 100).collect::<Vec<_>>(), "{new} {index}");
+        }
+    }
+}
+
 /// What has started by the old load is not leased again, and what is leased behind it starts as the
 /// new one says.
 #[test]
