@@ -557,9 +557,10 @@ impl PacerBuilder {
     ///
     /// The time counts from slot 0, and pauses don't count. A slot that is late starts even after
     /// that time, if it is intended before. In an open loop nothing that was due is left out. A late
-    /// policy that gives up time moves slots behind the end, and a slower rate does too. With
-    /// [`slots`](PacerBuilder::slots), a shape or a recording that ends as well, the end that comes
-    /// first counts.
+    /// policy that gives up time moves slots behind the end, and a slower rate does too. A change of
+    /// the rate behind the end does not continue the schedule: what has not been
+    /// [leased](PacerBuilder::leased) by then has no slot. With [`slots`](PacerBuilder::slots), a
+    /// shape or a recording that ends as well, the end that comes first counts.
     ///
     /// ```
     /// use nanopace::{Ended, ManualClock, Pacer};

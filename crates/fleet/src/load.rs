@@ -202,6 +202,8 @@ pub(crate) fn head_frames() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nanopace::{ManualClock, Nanos, Pacer, Refused};
+    use std::iter;
 
     fn load(shape: &str) -> Load {
         let frames = Frames { frame_ns: 20_000_000, tracks: 16 };
@@ -225,5 +227,31 @@ mod tests {
         for shape in ["hold 1k/s 1s", "hold 1k/s 1s forever"] {
             assert_eq!(load(shape).followed().unwrap().duration(), None, "{shape}");
         }
+    }
+
+    /// What comes after the load's end, because the node was cut off, starts late; and a load that was
+    /// corrected then goes on. It ends with its last lease.
+    #[test]
+    fn a_pacer_that_follows_a_load_starts_all_that_is_leased_after_its_end() {
+        let (mut short, mut long) = (load("hold 1k/s 1s"), load("hold 1k/s 1s, hold 500/s 1s"));
+        let clock = ManualClock::new();
+        let builder = Pacer::shaped(short.followed().unwrap()).arrivals(short.arrivals().unwrap());
+        let pacer = builder.leased().clock(clock.clone()).build();
+        let tracks: Tracks = (0..16).collect();
+        let started = || iter::from_fn(|| pacer.try_acquire().ok()).count();
+        pacer.lease(0, &[short.lease(HEAD + 9, &tracks)]).unwrap();
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(started(), 200);
+        clock.advance(Duration::from_secs(9));
+        assert_eq!(pacer.lease_rest(200, &[short.lease(HEAD + 49, &tracks)]), 200);
+        assert_eq!(started(), 800);
+        assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)));
+        assert_eq!(pacer.lease_rest(1_000, &[]), 1_000);
+        pacer.correct_shape(long.followed().unwrap());
+        assert_eq!(pacer.lease_rest(1_000, &[long.lease(HEAD + 99, &tracks)]), 1_000);
+        assert_eq!(started(), 500);
+        assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)));
+        assert_eq!(pacer.lease_rest(1_500, &[Lease::nothing(u64::MAX)]), 1_500);
+        assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
     }
 }

@@ -75,8 +75,8 @@ impl End {
     }
 
     /// The first position at which there is no slot any more; none if it is nowhere in range, or
-    /// slots before it may still be leased or are still to be read. The last slot of a shape may start in the shape's very
-    /// last nanosecond.
+    /// slots before it may still be leased or are still to be read. The last slot of a shape may start
+    /// in the shape's very last nanosecond.
     pub(super) fn position(&self, history: &History) -> Option<u64> {
         let is_known = |time: i64| time < i64::MAX && history.is_known_until(time);
         let first_from = |time: i64| is_known(time).then(|| history.first_from(time));

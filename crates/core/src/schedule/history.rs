@@ -155,17 +155,25 @@ impl History {
 
     /// The first slot whose intended start is at `time` or later.
     pub(crate) fn first_from(&self, time: i64) -> u64 {
-        let index = self.pieces.iter().rposition(|piece| piece.since < time).unwrap_or(0);
+        let index = self.index_before(time);
         let late = self.pieces[index].course.position_at(time.saturating_sub(1), &self.slots);
         // Behind its end a piece says nothing: the next one begins at that time or later.
         first_after(earlier(late, self.end_of(index)))
     }
 
-    /// Whether it is known which slots before `time` are this process's.
+    /// The piece in force just before `time`.
+    fn index_before(&self, time: i64) -> usize {
+        self.pieces.iter().rposition(|piece| piece.since < time).unwrap_or(0)
+    }
+
+    /// Whether it is known which slots before `time` are this process's. What gets known after a
+    /// change lies on the piece of that change, and so not before it.
     pub(crate) fn is_known_until(&self, time: i64) -> bool {
-        match self.current() {
-            Course::Line(_) => true,
-            Course::Curve(curve) => curve.is_known_until(time.saturating_sub(1), &self.slots),
+        match &self.pieces[self.index_before(time)..] {
+            [Piece { course: Course::Curve(curve), .. }] => {
+                curve.is_known_until(time.saturating_sub(1), &self.slots)
+            }
+            _ => true,
         }
     }
 

@@ -262,6 +262,111 @@ fn a_load_that_is_corrected_to_less_goes_on_from_zero() {
     }
 }
 
+/// A schedule that ended is not continued by a change, nor by what is leased behind its end.
+#[test]
+fn what_is_leased_behind_the_end_does_not_start() {
+    let clock = ManualClock::new();
+    let builder = Pacer::builder(rate("1k/s")).until(Duration::from_millis(10));
+    let pacer = builder.leased().clock(clock.clone()).build();
+    pacer.lease(0, &[Lease::of(all(), 10)]).unwrap();
+    clock.set(at(1_000_000_000));
+    assert_eq!(iter::from_fn(|| pacer.try_acquire().ok()).count(), 10);
+    pacer.set_rate(rate("2k/s"));
+    let _ = pacer.lease_rest(10, &[Lease::of(all(), 100)]);
+    clock.set(at(2_000_000_000));
+    assert_eq!(pacer.ledger().backlog_slots, 0);
+    assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
+}
+
+/// Nor by what was to be leased before its end, and comes after the change.
+#[test]
+fn what_is_leased_after_a_change_behind_the_end_does_not_start() {
+    type Change = fn(&Pacer);
+    let changes: [Change; 4] = [
+        |pacer| pacer.set_rate(rate("2k/s")),
+        |pacer| pacer.set_shape("hold 2k/s 1h".parse().unwrap()),
+        |pacer| pacer.go_on_with_shape("hold 2k/s 1h".parse().unwrap()),
+        |pacer| pacer.correct_shape("hold 2k/s 1h".parse().unwrap()),
+    ];
+    for (index, change) in changes.iter().enumerate() {
+        for until in [5, 10, 100, 1_000, u64::MAX] {
+            let clock = ManualClock::new();
+            let builder = Pacer::builder(rate("1k/s")).until(Duration::from_millis(600));
+            let pacer = builder.leased().clock(clock.clone()).build();
+            pacer.lease(0, &[Lease::of(all(), 5)]).unwrap();
+            clock.set(at(1_000_000_000));
+            let mut held: Vec<_> = (0..6).map(|_| pacer.claim().unwrap()).collect();
+            change(&pacer);
+            let _ = pacer.lease_rest(5, &[Lease::of(all(), until)]);
+            clock.set(at(2_000_000_000));
+            let starts: Vec<_> = held.iter_mut().map(|claim| start(claim.start())).collect();
+            let ended = Refused::Finished;
+            let expected = [Ok(0), Ok(1), Ok(2), Ok(3), Ok(4), Err(ended)];
+            assert_eq!(starts, expected, "change {index}, leased until {until}");
+            assert_eq!(pacer.try_acquire(), Err(ended), "change {index}, leased until {until}");
+            assert_eq!(pacer.ledger().backlog_slots, 0, "change {index}, leased until {until}");
+        }
+    }
+}
+
+fn take(step: (u8, u64, u64), pacer: &Pacer, clock: &ManualClock) {
+    let (kind, a, b) = step;
+    match kind {
+        0 => drop(pacer.lease(a, &[Lease::of(all(), a + b)])),
+        1 => drop(pacer.set_shard(Shard::new(0, 3).unwrap(), a)),
+        2 => pacer.set_rate(rate(if b % 2 == 0 { "500/s" } else { "2k/s" })),
+        3 => (0..b).for_each(|_| _ = pacer.try_acquire()),
+        _ => clock.advance(Duration::from_millis(a)),
+    }
+}
+
+proptest! {
+    /// Whatever is leased, changed and started, in whatever order.
+    #[test]
+    fn nothing_is_due_when_the_schedule_has_ended(
+        steps in prop::collection::vec((0_u8..6, 0_u64..16, 0_u64..16), 1..10)
+    ) {
+        let clock = ManualClock::new();
+        let builder = Pacer::builder(rate("1k/s")).until(Duration::from_millis(10));
+        let pacer = builder.leased().clock(clock.clone()).build();
+        for step in steps {
+            take(step, &pacer, &clock);
+            prop_assert!(!pacer.is_finished() || pacer.ledger().backlog_slots == 0, "{step:?}");
+        }
+    }
+}
+
+/// What is leased before another shard begins has no slot either.
+#[test]
+fn nothing_is_due_behind_an_end_by_time_for_another_shard() {
+    let clock = ManualClock::new();
+    let builder = Pacer::builder(rate("1k/s")).until(Duration::from_millis(10));
+    let pacer = builder.leased().clock(clock.clone()).build();
+    clock.set(at(11_000_000));
+    pacer.set_rate(rate("2k/s"));
+    pacer.set_shard(Shard::new(0, 3).unwrap(), 10).unwrap();
+    pacer.lease(6, &[Lease::of(all(), 10)]).unwrap();
+    assert!(pacer.is_finished());
+    assert_eq!(pacer.ledger().backlog_slots, 0);
+}
+
+/// A change before the end leaves the slots behind it to be leased.
+#[test]
+fn an_end_by_time_waits_for_leases_after_a_change_before_it() {
+    let clock = ManualClock::new();
+    let builder = Pacer::builder(rate("1k/s")).until(Duration::from_millis(20));
+    let pacer = builder.leased().clock(clock.clone()).build();
+    pacer.lease(0, &[Lease::of(all(), 5)]).unwrap();
+    clock.set(at(10_000_000));
+    pacer.set_rate(rate("2k/s"));
+    clock.set(at(1_000_000_000));
+    assert_eq!(iter::from_fn(|| pacer.try_acquire().ok()).count(), 5);
+    assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)));
+    assert_eq!(pacer.lease_rest(5, &[Lease::of(all(), 100)]), 5);
+    assert_eq!(iter::from_fn(|| pacer.try_acquire().ok()).count(), 25);
+    assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
+}
+
 /// What was due before a correction to less stays so, whatever changes next.
 #[test]
 fn what_was_due_before_a_correction_stays_due_through_the_next_change() {
