@@ -342,7 +342,7 @@ impl Pacer {
     /// As [`go_on_with_shape`](Pacer::go_on_with_shape), but slots are those of a load that has
     /// followed the new shape from its beginning: slot n of it starts when the shape says. For what
     /// hears late of a change of a load that others follow too. Slots that were due by the old shape
-    /// stay as they are.
+    /// stay as they are, and what a late policy had given up is [`idle`](Ledger::idle) no more.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

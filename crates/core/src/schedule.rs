@@ -254,6 +254,8 @@ impl Schedule {
         let now = self.schedule_time(now);
         self.drop_paid(now);
         self.history.correct(&shape, self.origin, now);
+        // Slots are where the load has them, whatever time was given up.
+        self.idle = 0;
         // A rate, too: only a curve can begin before its anchor.
         self.load = Load::Shape(Box::new(shape));
         self.end = self.end.with_shape(self.load.end(self.origin).max(now));

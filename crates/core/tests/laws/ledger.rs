@@ -3,7 +3,7 @@
 use crate::common::{
     HOUR, MILLI, SECOND, assert_balanced, at, build, drain, rate, span, strictness,
 };
-use nanopace::{Arrivals, Grant, ManualClock, Pacer};
+use nanopace::{Arrivals, Grant, ManualClock, Pacer, PacerBuilder, Strictness};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -140,4 +140,30 @@ fn a_change_within_a_tick_of_a_slot_leaves_the_slot_its_time() {
     let ledger = pacer.ledger();
     assert_eq!((ledger.backlog_slots, ledger.backlog), (1, span(10 * MILLI)), "{ledger:?}");
     assert_eq!(drain(&pacer).len(), 1);
+}
+
+/// The new load has its slots where it says, also in time that was given up by the old one.
+#[test]
+fn what_was_given_up_before_a_correction_is_idle_no_more() {
+    let policies: [fn(PacerBuilder) -> PacerBuilder; 2] = [
+        |builder| builder.strictness(Strictness::STRICT),
+        |builder| builder.max_backlog(span(2 * MILLI)),
+    ];
+    for policy in policies {
+        for load in ["hold 2k/s 1h", "hold 500/s 1h", "hold 1k/s 5ms, hold 0/s 1h"] {
+            let clock = ManualClock::new();
+            let pacer = policy(build("1k/s", &clock)).build();
+            clock.set(at(8 * MILLI));
+            pacer.acquire().expect("due");
+            assert!(pacer.ledger().idle > Duration::ZERO);
+            pacer.correct_shape(load.parse().unwrap());
+            assert_eq!(pacer.ledger().idle, Duration::ZERO, "{load}");
+            for now in 8..20 {
+                clock.set(at(now * MILLI));
+                assert_balanced(&pacer);
+                let _ = pacer.try_acquire();
+                assert_balanced(&pacer);
+            }
+        }
+    }
 }
