@@ -73,6 +73,10 @@ field *tools:
     cargo run --release --manifest-path benches/field/Cargo.toml --target-dir "{{ target }}/field/target" -- "{{ target }}/field" \
         --json benches/results/field.json --plot docs/figures/field.svg {{ tools }}
 
+# governor's own tests with nanopace-governor in its place, and those of a published tool; some minutes. Fails unless all is as the table in its README says.
+governor-tests:
+    crates/governor-compat/tests/theirs "{{ target }}/governor-tests"
+
 # `nanopace run` beside wrk and oha, against one nginx: requests/s and processor time (needs nginx and wrk).
 clients rounds="3": (needs "/usr/sbin/nginx" "nginx-light") (needs "/usr/bin/wrk" "wrk")
     cargo build --release
