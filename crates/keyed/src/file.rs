@@ -144,7 +144,7 @@ impl FileConfig {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn refresh(&self) -> Result<(), Arc<ConfigError>> {
-        self.followed.read(&mut lock(&self.followed.seen));
+        self.followed.refresh();
         self.trouble().map_or(Ok(()), Err)
     }
 
@@ -193,16 +193,21 @@ impl Followed {
         }
     }
 
+    fn refresh(&self) {
+        let mut seen = lock(&self.seen);
+        self.read(&mut seen, Stamp::of(&self.path));
+    }
+
     fn look(&self) {
         let mut seen = lock(&self.seen);
-        let is_whole = |stamp| seen.stands_still(stamp, Instant::now());
-        if Stamp::of(&self.path).is_none_or(is_whole) {
-            self.read(&mut seen);
+        let stamp = Stamp::of(&self.path);
+        if stamp.as_ref().is_none_or(|stamp| seen.stands_still(stamp, Instant::now())) {
+            self.read(&mut seen, stamp);
         }
     }
 
-    fn read(&self, seen: &mut Seen) {
-        let stamp = Stamp::of(&self.path);
+    /// Reads the file, whose stamp was taken before, unless it is the document that was read last.
+    fn read(&self, seen: &mut Seen, stamp: Option<Stamp>) {
         if stamp.is_some() && stamp == seen.stamp {
             return;
         }
@@ -230,13 +235,13 @@ impl Followed {
 
 impl Seen {
     /// Whether nobody is writing into the file, which has that stamp `now`.
-    fn stands_still(&mut self, stamp: Stamp, now: Instant) -> bool {
+    fn stands_still(&mut self, stamp: &Stamp, now: Instant) -> bool {
         match &self.found {
-            Some((found, since)) if *found == stamp => now.duration_since(*since) >= STILL,
+            Some((found, since)) if found == stamp => now.duration_since(*since) >= STILL,
             found => {
                 let was_moved =
                     found.as_ref().is_some_and(|(found, _)| stamp.was_moved_over(found));
-                self.found = Some((stamp, now));
+                self.found = Some((stamp.clone(), now));
                 was_moved
             }
         }
@@ -246,7 +251,9 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Scope;
     use std::fs;
+    use std::time::SystemTime;
 
     /// What is written into the file counts when it has stood still, what is moved over it at once.
     #[test]
@@ -254,7 +261,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("limits.toml");
         let (mut seen, start) = (Seen::default(), Instant::now());
-        let mut stands_still = |after| seen.stands_still(Stamp::of(&path).unwrap(), start + after);
+        let mut stands_still = |after| seen.stands_still(&Stamp::of(&path).unwrap(), start + after);
         for (after, text) in [(0, ""), (1, "[keys]"), (2, "[keys]\nbob = '5/s'")] {
             fs::write(&path, text).unwrap();
             assert!(!stands_still(after * STILL), "{text} was only just found");
@@ -266,16 +273,55 @@ mod tests {
         fs::write(&aside, "").unwrap();
         fs::rename(&aside, &path).unwrap();
         let file = fs::File::open(&path).unwrap();
-        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap(); // before it was moved
+        file.set_modified(SystemTime::UNIX_EPOCH).unwrap(); // before it was moved
         assert_eq!(stands_still(3 * STILL), cfg!(unix));
     }
 
-    #[test]
-    fn the_thread_ends_with_the_store() {
+    /// A file of limits that nobody looks at by itself.
+    fn followed() -> (tempfile::TempDir, PathBuf, FileConfig) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("limits.toml");
         ConfigSnapshot::default().save(&path).unwrap();
         let config = FileConfig::follow(&path, Duration::from_secs(86_400)).unwrap();
+        (directory, path, config)
+    }
+
+    /// What is in memory alone is gone when the file has been read.
+    #[test]
+    fn a_document_is_read_again_only_if_it_may_be_another() {
+        let (_directory, path, config) = followed();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        for (age, is_read_again) in [(60, false), (0, true)] {
+            file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
+            config.refresh().unwrap();
+            config.followed.config.set(Scope::Key("bob"), "5/s".parse().unwrap()).unwrap();
+            config.refresh().unwrap();
+            assert_eq!(config.limits_of("bob").is_none(), is_read_again, "{age} s old");
+        }
+    }
+
+    #[test]
+    fn a_change_leaves_nothing_of_what_was_seen_before() {
+        let (_directory, path, config) = followed();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        config.refresh().unwrap();
+        let stamp = || lock(&config.followed.seen).stamp.clone();
+        assert_eq!(stamp(), Stamp::of(&path));
+        config.set(Scope::Key("bob"), "5/s".parse().unwrap()).unwrap();
+        assert_eq!(stamp(), None, "an old file that comes back would not be read");
+
+        let good = fs::read(&path).unwrap();
+        fs::write(&path, "[keys]\nbob = 'much'").unwrap();
+        config.refresh().unwrap_err();
+        fs::write(&path, good).unwrap();
+        config.set(Scope::Key("bob"), "6/s".parse().unwrap()).unwrap();
+        assert!(config.trouble().is_none());
+    }
+
+    #[test]
+    fn the_thread_ends_with_the_store() {
+        let (_directory, _, config) = followed();
         let shared = Arc::downgrade(&config.followed);
         drop(config);
         while shared.strong_count() > 0 {

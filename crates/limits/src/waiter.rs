@@ -146,7 +146,10 @@ impl<'a, G: Gate> Waiter<'a, G> {
             let nobody_waits = self.gate.line().is_empty_for(self.gate.key());
             match limits.would_admit(state, at, costs) {
                 Err(rejected) if nobody_waits || rejected.not_until().is_none() => Err(rejected),
-                Ok(()) if nobody_waits => limits.admit(state, at, costs).map(|()| true),
+                Ok(()) if nobody_waits => {
+                    limits.count_each(state, at, costs);
+                    Ok(true)
+                }
                 _ => Ok(false),
             }
         });

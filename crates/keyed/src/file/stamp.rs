@@ -10,7 +10,7 @@ const TICK: Duration = Duration::from_secs(3);
 
 /// What a file system says of a file. Another document has another stamp, except within a tick of
 /// the file system's clock.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     modified: SystemTime,
     length: u64,
