@@ -6,6 +6,7 @@ use nanopace_keyed::{
 };
 use nanopace_limits::Rejected;
 use proptest::prelude::*;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
@@ -254,4 +255,30 @@ fn what_a_request_cost_beyond_its_reservation_counts_for_a_key_that_was_removed(
         drop(keyed.reserve("bob", 1).unwrap());
         assert_eq!(keyed.standing("bob").unwrap().remaining, 10, "{text}");
     }
+}
+
+/// Has all keys in one shard.
+#[derive(Default)]
+struct SameHash;
+
+impl Hasher for SameHash {
+    fn finish(&self) -> u64 {
+        0
+    }
+
+    fn write(&mut self, _: &[u8]) {}
+}
+
+#[test]
+fn what_a_request_cost_beyond_its_reservation_takes_the_place_of_an_idle_key() {
+    let (clock, hasher) = (nanopace::ManualClock::new(), BuildHasherDefault::<SameHash>::new());
+    let uniform = nanopace_keyed::Uniform::new(limits("10/s"));
+    let engine: DecisionEngine<_, String, _> = DecisionEngine::with_hasher(uniform, 1, hasher);
+    let keyed = nanopace_keyed::Keyed::with_engine(engine, clock.clone());
+    let reservation = keyed.reserve("alice", 1).unwrap();
+    clock.set(at(10 * SECOND));
+    keyed.check("bob").unwrap(); // alice is removed for it
+    clock.set(at(20 * SECOND));
+    reservation.commit_costs(500);
+    assert_eq!(keyed.standing("alice").unwrap().remaining, 0);
 }

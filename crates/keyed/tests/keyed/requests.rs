@@ -152,6 +152,18 @@ fn a_start_from_before_the_removal_counts_as_at_the_removal() {
     assert_eq!(swept.try_acquire_n_at(&1, 1, at(15 * SECOND)), Err(rejected));
 }
 
+/// A bucket that begins with one token at 0, so that it matters when somebody asks it first.
+#[test]
+fn a_look_from_before_the_removal_counts_as_at_the_removal_too() {
+    let bucket = TokenBucket::new(quota("1/s"), 7).unwrap().initially(1, at(0)).unwrap();
+    let store = store(bucket, 10, Duration::ZERO);
+    store.try_acquire_n_at(&1, 1, at(10 * SECOND)).unwrap();
+    assert_eq!(store.sweep(at(20 * SECOND), usize::MAX), 1);
+    // At 3 s there were four tokens. The key that is gone had seven again at 11 s.
+    assert_eq!(store.peek_n_at(&1, 7, at(3 * SECOND)), Ok(()));
+    assert_eq!(store.try_acquire_n_at(&1, 7, at(3 * SECOND)), Ok(()));
+}
+
 #[test]
 fn what_is_rejected_at_first_takes_no_memory() {
     let store = store(Gcra::new(quota("3/s")), 10, Duration::ZERO);

@@ -402,3 +402,16 @@ fn a_rate_that_comes_back_goes_on_with_its_own_account() {
         assert!((290..=310).contains(&let_in), "{fast} and {slow}: {let_in}");
     }
 }
+
+/// RFC 9651, section 3.3.3: printable ASCII, with a backslash before quotes and backslashes.
+#[test]
+fn the_name_of_a_policy_is_a_string_of_a_structured_field() {
+    let limits: Limits = "100/h".parse().unwrap();
+    let decision = limits.decision(&mut limits.fresh(), at(0), 100);
+    for (name, quoted) in
+        [("a b", r#""a b""#), (r#"a"b"#, r#""a\"b""#), (r"a\b", r#""a\\b""#), ("a\nbü", r#""ab""#)]
+    {
+        assert_eq!(decision.rate_limit(name), format!("{quoted};r=0;t=3600"));
+        assert_eq!(decision.rate_limit_policy(name), format!("{quoted};q=100"));
+    }
+}

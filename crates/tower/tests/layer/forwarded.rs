@@ -145,6 +145,8 @@ fn separators_in_quotes_separate_nothing() {
         r#"for="7.7.7.8";host="a\",for=8.8.9.1""#,
         r#"for="8.8.9.1, for=7.7.7.8;host="a,b""#,
         r#"host="\\";for=7.7.7.8"#,
+        r#"for=7.7.7.8;host="a,for=8.8.9.1\\""#,
+        r#"for=7.7.7.8;host="a\\\",for=8.8.9.1""#,
     ] {
         assert_eq!(key(&forwarded, &FORWARDED, &[line]), "7.7.7.8".parse().ok(), "{line}");
     }
