@@ -36,6 +36,7 @@ mod meter;
 mod pool_state;
 mod portable;
 mod quota;
+mod receipt;
 #[cfg(feature = "std")]
 mod refill_thread;
 #[cfg(feature = "std")]
@@ -88,7 +89,7 @@ pub use leaky_queue::LeakyQueue;
 pub use limit::{Limit, LimitsError};
 #[cfg(feature = "std")]
 pub use limiter::Limiter;
-pub use limits::{Limits, Receipt};
+pub use limits::Limits;
 pub use limits_state::LimitsState;
 #[cfg(feature = "std")]
 pub use line::Line;
@@ -100,6 +101,7 @@ pub use meter::Meter;
 pub use pool_state::AcquireError;
 pub use portable::{Arithmetic, PortableAccount, PortableState};
 pub use quota::{Quota, QuotaError};
+pub use receipt::Receipt;
 #[cfg(feature = "std")]
 pub use refilled_bucket::RefilledBucket;
 pub use rejected::{CostsRejected, Rejected};

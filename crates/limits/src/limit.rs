@@ -60,15 +60,6 @@ pub(crate) enum LimitState {
     Log(Box<RollingCount>),
 }
 
-/// Where a request was counted, so that it can be taken back.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    /// A rate's debt with it, or the number or the moment of its window.
-    at: u64,
-    /// By how many requests a rate's debt had gone back then.
-    back: u32,
-}
-
 impl LimitState {
     pub(crate) fn word(word: u64) -> LimitState {
         LimitState::Word { word, back: 0 }
@@ -371,38 +362,6 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.remaining(own, now))
     }
 
-    /// Where the last request was counted.
-    pub(crate) fn counted_at(&self, state: &LimitState) -> Place {
-        let place = |at| Place { at, back: 0 };
-        match (&self.law, state) {
-            (Law::Fixed { rule }, LimitState::Word { word, .. }) => place(rule.seen(*word).number),
-            (_, LimitState::Word { word, back }) => Place { at: *word, back: *back },
-            (_, LimitState::Counts(counts)) => place(counts.number),
-            (_, LimitState::Window(state)) => place(AggregatedWindow::newest(state)),
-            (_, LimitState::Log(log)) => place(log.latest().as_nanos()),
-        }
-    }
-
-    /// Takes back `n` that were counted there. Nothing gets in afterwards that would not get in
-    /// without them.
-    pub(crate) fn take_back(&self, state: &mut LimitState, place: Place, now: Nanos, n: u64) {
-        match (&self.law, state) {
-            (Law::Gcra { rule, .. }, LimitState::Word { word, back }) => {
-                let since = back.wrapping_sub(place.back);
-                let (owed, less) = rule.schedule().without(*word, place.at, since, now, n);
-                *word = owed;
-                go_back(back, less);
-            }
-            (Law::Fixed { rule }, LimitState::Word { word, .. }) => {
-                *word = rule.without(*word, place.at, n);
-            }
-            (_, LimitState::Counts(counts)) => **counts = counts.without(place.at, n),
-            (_, LimitState::Window(state)) => AggregatedWindow::take_back(state, place.at, n),
-            (_, LimitState::Log(log)) => log.take_back(Nanos::from_nanos(place.at), n),
-            _ => unreachable!("a state of another law"),
-        }
-    }
-
     /// What still counts at `now`, oldest first: the latest moment at which it may have been let
     /// in, and how much it is. Nothing of a GCRA limit, which knows only what it is owed.
     pub(crate) fn let_in(&self, state: &LimitState, now: Nanos) -> Vec<(Nanos, u64)> {
@@ -453,7 +412,7 @@ impl Limit {
 }
 
 /// A circle of numbers, of which 0 means never.
-fn go_back(back: &mut u32, less: u32) {
+pub(crate) fn go_back(back: &mut u32, less: u32) {
     if less > 0 {
         *back = back.wrapping_add(less).max(1);
     }

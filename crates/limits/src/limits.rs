@@ -1,10 +1,9 @@
 //! Several limits at once, in words, which may give way to others.
 
 use crate::costs::Costs;
-use crate::limit::{LimitState, Place};
+use crate::limit::LimitState;
 use crate::replaced::{Account, Replaced};
 use crate::{CostsRejected, Decision, Limit, LimitsState, Rejected, Rule, Standing};
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::time::Duration;
@@ -197,44 +196,6 @@ impl Limits {
         Ok(self.decision_each(state, now, costs))
     }
 
-    /// Lets in a request that can be taken back, or says why not.
-    ///
-    /// # Errors
-    /// As for [`decide_costs`](Limits::decide_costs).
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Costs, Limits, Rule};
-    /// use std::sync::Arc;
-    ///
-    /// let limits: Arc<Limits> = Arc::new("5/day".parse()?);
-    /// let mut state = limits.fresh();
-    /// let receipt = limits.reserve(&mut state, Nanos::ZERO, 5)?;
-    /// assert_eq!(limits.remaining(&state, Nanos::ZERO), 0);
-    /// limits.settle(&mut state, Nanos::ZERO, &receipt, Costs::Same(2));
-    /// assert_eq!(limits.remaining(&state, Nanos::ZERO), 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn reserve<'a>(
-        self: &Arc<Limits>,
-        state: &mut LimitsState,
-        now: Nanos,
-        costs: impl Into<Costs<'a>>,
-    ) -> Result<Receipt, CostsRejected> {
-        let costs = costs.into();
-        self.decide_costs(state, now, costs)?;
-        Ok(self.receipt(state, costs))
-    }
-
-    /// Where the last request was counted, which had these costs.
-    pub(crate) fn receipt(self: &Arc<Limits>, state: &LimitsState, costs: Costs<'_>) -> Receipt {
-        Receipt {
-            limits: Arc::clone(self),
-            costs: (0..self.0.len()).map(|limit| costs.of(limit)).collect(),
-            places: self.each_with(state).map(|(limit, state)| limit.counted_at(state)).collect(),
-        }
-    }
-
     /// The whole decision, and how that limit stands after it which has rejected the request for
     /// the longest time, or else the tightest one.
     fn decision_each(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) -> Decision {
@@ -322,113 +283,6 @@ impl Limits {
     pub(crate) fn refuse_costs(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) {
         for (place, (limit, state)) in self.0.iter().zip(state.in_force_mut()).enumerate() {
             limit.refuse(state, now, costs.of(place));
-        }
-    }
-
-    /// Counts `actual` for a request that has been counted, instead of what its receipt says. What is
-    /// less is taken back, of limits that have stayed the same since; but nothing that time has paid
-    /// off, or that has left its window. What is more is counted even if it does not fit: by limits
-    /// that have changed since too, of which there may be another number now, and which then count the
-    /// largest of the costs. Costs that are missing count as they were.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Limits, Rule};
-    /// use std::sync::Arc;
-    ///
-    /// let limits: Arc<Limits> = Arc::new("100/min, 10k/min".parse()?);
-    /// let mut state = limits.fresh();
-    /// let receipt = limits.reserve(&mut state, Nanos::ZERO, &[1, 4_000])?;
-    /// limits.settle(&mut state, Nanos::ZERO, &receipt, &[1, 1_500]);
-    /// assert!(limits.decide_costs(&mut state, Nanos::ZERO, &[1, 8_500]).is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn settle<'a>(
-        &self,
-        state: &mut LimitsState,
-        now: Nanos,
-        receipt: &Receipt,
-        actual: impl Into<Costs<'a>>,
-    ) {
-        let actual = actual.into();
-        let excess = |then: usize| {
-            actual.given(then).map_or(0, |actual| actual.saturating_sub(receipt.costs[then]))
-        };
-        let most = (0..receipt.costs.len()).map(excess).max().unwrap_or(0);
-        let more = |limit: &Limit, state: &mut LimitState, n: u64| {
-            if n > 0 {
-                limit.debit_beyond(state, now, n);
-            }
-        };
-        for (number, (limit, state)) in self.0.iter().zip(state.in_force_mut()).enumerate() {
-            if let Some(then) = receipt.number_of(number, limit) {
-                let counted = receipt.costs[then];
-                let back = counted.saturating_sub(actual.given(then).unwrap_or(counted));
-                limit.take_back(state, receipt.places[then], now, back);
-                more(limit, state, excess(then));
-            } else if receipt.costs.len() == self.0.len() {
-                more(limit, state, excess(number));
-            } else {
-                more(limit, state, most);
-            }
-        }
-        if let Some(replaced) = state.replaced_mut().filter(|_| most > 0) {
-            replaced.debit(now, most);
-        }
-    }
-}
-
-/// What says where a request was counted, and how much, so that it can be taken back:
-/// [`Limits::settle`].
-#[derive(Clone, Debug)]
-#[must_use = "without it the request stays counted"]
-pub struct Receipt {
-    limits: Arc<Limits>,
-    costs: SmallVec<[u64; 2]>,
-    places: SmallVec<[Place; 2]>,
-}
-
-impl Receipt {
-    /// The limits that have counted it.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Limits, Rule};
-    /// use std::sync::Arc;
-    ///
-    /// let limits: Arc<Limits> = Arc::new("100/min".parse()?);
-    /// let receipt = limits.reserve(&mut limits.fresh(), Nanos::ZERO, 1)?;
-    /// assert_eq!(receipt.limits(), &limits);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn limits(&self) -> &Arc<Limits> {
-        &self.limits
-    }
-
-    /// What was counted, by each limit.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Limits, Rule};
-    /// use std::sync::Arc;
-    ///
-    /// let limits: Arc<Limits> = Arc::new("100/min, 10k/min".parse()?);
-    /// let receipt = limits.reserve(&mut limits.fresh(), Nanos::ZERO, &[1, 4_000])?;
-    /// assert_eq!(receipt.costs(), [1, 4_000]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn costs(&self) -> &[u64] {
-        &self.costs
-    }
-
-    /// Which of the limits of then is the one that is `number` now, and has stayed the same.
-    fn number_of(&self, number: usize, limit: &Limit) -> Option<usize> {
-        let then = self.limits.each();
-        match then.get(number) {
-            Some(other) if other == limit => Some(number),
-            _ => then.iter().position(|other| other == limit),
         }
     }
 }
