@@ -6,11 +6,12 @@ mod common;
 
 use common::{build, rate, span, strictness};
 use nanopace::{Arrivals, ManualClock, Pacer, Shape};
+use peak_alloc::PeakAlloc;
 use std::hint::black_box;
 use std::time::Duration;
 
 #[global_allocator]
-static ALLOCATOR: dhat::Alloc = dhat::Alloc;
+static ALLOCATOR: PeakAlloc = PeakAlloc;
 
 const PACER_BYTES: usize = 4 << 10;
 /// With the random numbers of the slots around the next one.
@@ -22,9 +23,9 @@ const LANE_BYTES: usize = 4 << 10;
 
 /// What `make` leaves allocated for as long as its value lives, and the value itself.
 fn bytes<T>(make: impl FnOnce() -> T) -> (T, usize) {
-    let before = dhat::HeapStats::get().curr_bytes;
+    let before = ALLOCATOR.current_usage();
     let value = make();
-    (value, dhat::HeapStats::get().curr_bytes.saturating_sub(before))
+    (value, ALLOCATOR.current_usage().saturating_sub(before))
 }
 
 /// Everything that is remembered: hundreds of rates and pauses, forfeited gaps, slots given back,
@@ -89,7 +90,6 @@ fn pacers_of_uneven_slots_are_small() {
 
 #[test]
 fn a_pacer_and_a_lane_are_small_and_stay_so() {
-    let _profiler = dhat::Profiler::builder().testing().build();
     pacers_of_uneven_slots_are_small();
     let clock = ManualClock::new();
     let (pacer, built) = bytes(|| build("1M/s", &clock).build());
