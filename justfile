@@ -49,7 +49,7 @@ properties cases="100000":
 
 # The benchmarks; each prints our figure beside the bare baseline.
 bench *options:
-    cargo bench -p nanopace-benches {{ options }}
+    cargo bench -p nanopace-benches --features criterion {{ options }}
 
 # The figures that the project holds itself to, beside their baselines and bounds; a few minutes. Writes benches/results/figures.json and the tables that quote it.
 figures *options:

@@ -133,8 +133,8 @@ fn lint() -> Vec<Step> {
         Step::new("format", || cargo(&["fmt", "--all", "--check"], &[])),
         structure(),
         Step::new("clippy", || {
-            let rivals = "--features=nanopace-benches/rivals";
-            let options = ["clippy", "--workspace", "--all-targets", FEATURES, rivals];
+            let benchmarks = "--features=nanopace-benches/criterion,nanopace-benches/rivals";
+            let options = ["clippy", "--workspace", "--all-targets", FEATURES, benchmarks];
             cargo(&[&options[..], &["--", "--deny", "warnings"]].concat(), &[])
         }),
         Step::new("rules without std", || {
