@@ -1,5 +1,6 @@
 //! Servers whose answers never end: each request is given up when its time is over.
 
+use crate::beside::side_by_side;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -37,9 +38,10 @@ fn results(head: &'static [u8], part: &'static [u8]) -> Value {
 #[test]
 fn an_answer_that_never_ends_is_given_up() {
     let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-    for (head, part) in [(&chunked[..], &b"1\r\nx\r\n"[..]), (b"", b"HTTP/1.1 102 P\r\n\r\n")] {
+    let answers = [(&chunked[..], &b"1\r\nx\r\n"[..]), (b"", b"HTTP/1.1 102 P\r\n\r\n")];
+    side_by_side(answers, |(head, part)| {
         let results = results(head, part);
         assert_eq!((&results["completed"], &results["failed"]), (&0.into(), &4.into()));
         assert_eq!(results["failures"]["timeout"], 4, "{results}");
-    }
+    });
 }

@@ -3,6 +3,7 @@
 
 #![cfg(unix)]
 
+use crate::beside::side_by_side;
 use crate::sums::assert_adds_up;
 use serde_json::Value;
 use std::fs;
@@ -128,13 +129,14 @@ fn two_signals_give_up_the_answers() {
 /// fault, whatever the schedule does about it.
 #[test]
 fn a_stopped_generator_blames_itself() {
-    for policy in [
+    let policies = [
         "--skip-later-than 50ms",
         "--max-backlog 50ms",
         "--strictness 1",
         "--strictness 1.5",
         "--strictness 0",
-    ] {
+    ];
+    side_by_side(policies, |policy| {
         let line = format!("run --rate 500 --duration 4s --json - {policy}");
         let (child, mut progress) = at_work(&line);
         signal(child.id(), "-STOP");
@@ -148,7 +150,7 @@ fn a_stopped_generator_blames_itself() {
         assert_eq!(output.status.code(), Some(status), "{policy}: {output:?}, {said}");
         assert_adds_up(&results);
         assert_eq!(results["verdict"], "generator-behind", "{policy}: {results}");
-    }
+    });
 }
 
 /// A server that hangs up on everybody after so many answers, and is then gone.

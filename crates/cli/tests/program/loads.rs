@@ -1,6 +1,7 @@
 //! Runs of shapes, random arrivals, shards and recordings. What is due does not depend on how fast
 //! the machine is: it is what a plan of the same load lists.
 
+use crate::beside::side_by_side;
 use crate::sums::assert_adds_up;
 use serde_json::Value;
 use std::fs;
@@ -86,7 +87,7 @@ fn file(folder: &TempDir, name: &str, text: &str) -> String {
 #[test]
 fn a_recording_ends_with_the_start_of_its_last_request() {
     let folder = TempDir::new().unwrap();
-    for (times, options, due) in [
+    let recordings = [
         ("0\n0.2\n0.5\n0.5\n0.5\n", "", 5),
         ("0\n0.2\n0.5\n0.5\n0.5\n", "--requests 5", 5),
         ("0\n0.2\n0.5\n0.5\n0.5\n", "--requests 9", 5),
@@ -97,13 +98,15 @@ fn a_recording_ends_with_the_start_of_its_last_request() {
         ("0\n0.2\n0.5\n0.5\n0.5\n", "--shape \"hold 2/s 150ms\"", 2),
         ("0.3\n", "", 1),
         ("0\n0\n0\n", "", 3),
-    ] {
-        let load = format!("--arrivals replay:{} {options}", file(&folder, "starts", times));
+    ];
+    side_by_side(recordings.into_iter().enumerate(), |(case, (times, options, due))| {
+        let file = file(&folder, &format!("starts-{case}"), times);
+        let load = format!("--arrivals replay:{file} {options}");
         let results = results(&load);
         assert_adds_up(&results);
         assert_eq!((&results["due"], &results["started"]), (&due.into(), &due.into()), "{load}");
         assert_eq!(results["ratio"], 1.0, "{load}: {results}");
-    }
+    });
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 #![cfg(feature = "otlp")]
 
+use crate::beside::side_by_side;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::metrics::v1::{
     ExportMetricsPartialSuccess, ExportMetricsServiceResponse,
@@ -189,13 +190,14 @@ fn a_collector_that_takes_nothing_is_told_of_once_and_fails_nothing() {
         error_message: "no\x1b[31mroom".to_owned(),
     };
     let partial = ExportMetricsServiceResponse { partial_success: Some(partial) }.encode_to_vec();
-    for (answer, told) in [
+    let answers = [
         (answer("503 Service Unavailable", b"later"), "status 503"),
         (answer("302 Found", b""), "status 302"),
         (answer("200 OK", &partial), "3 points were rejected: no [31mroom"),
         (b"nonsense\r\n\r\n".to_vec(), "has not taken the metrics"),
         (Vec::new(), "has not taken the metrics"),
-    ] {
+    ];
+    side_by_side(answers, |(answer, told)| {
         let collector = Collector::start(answer, None);
         let url = format!("http://{}/?key=secret", collector.address);
         let options = ["--otlp-interval", "250ms", "--duration", "1500ms"];
@@ -206,7 +208,7 @@ fn a_collector_that_takes_nothing_is_told_of_once_and_fails_nothing() {
         assert!(first.contains(told) && first.ends_with("; trying again every 250ms"), "{stderr}");
         assert!(last.contains(" pushes failed, the last: ") && last.contains(told), "{stderr}");
         assert!(!stderr.contains("secret"), "{stderr}");
-    }
+    });
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The program as its users see it: exit status, standard output, files. No test asserts a measured
 //! time.
 
+use crate::beside::side_by_side;
 use crate::intervals::{decode, histograms};
 use crate::sums::assert_adds_up;
 use hdrhistogram::Histogram;
@@ -262,7 +263,7 @@ fn a_failing_target_is_status_3() {
 
 #[test]
 fn every_slot_that_was_due_is_counted_once() {
-    for (line, due) in [
+    let runs = [
         ("run --rate 1k/s --duration 400ms", 400),
         ("run --rate 200k/s --duration 400ms", 80_000),
         ("run --rate 1k/s --duration 400ms --target-latency 5ms -c 2", 400),
@@ -270,11 +271,12 @@ fn every_slot_that_was_due_is_counted_once() {
         ("run --rate 1k/s --duration 400ms --warmup 200ms --target-latency 5ms -c 2", 400),
         ("run --rate 1k/s --duration 400ms --target-stall 300ms@300ms -c 64", 400),
         ("run --rate 250/s --duration 1600ms --timeout 400ms --target-stall 4s@800ms -c 4", 400),
-    ] {
+    ];
+    side_by_side(runs, |(line, due)| {
         let results = results(line);
         assert_adds_up(&results);
         assert_eq!(results["due"], due, "{line}: {results}");
-    }
+    });
 }
 
 /// The stall spans the end of the warm-up: what it takes from the warm-up is not the run's.
@@ -295,7 +297,7 @@ fn slots_of_the_warm_up_are_not_counted_as_skipped() {
 /// as well, but not by as much, or the run warns of it.
 #[test]
 fn a_stall_of_the_target_is_not_put_down_to_the_generator() {
-    for policy in [
+    let policies = [
         "--strictness 0",
         "--strictness 1 --requests 500",
         "--strictness 1 --warmup 500ms",
@@ -303,7 +305,8 @@ fn a_stall_of_the_target_is_not_put_down_to_the_generator() {
         "--strictness 2",
         "--max-backlog 50ms",
         "--skip-later-than 50ms",
-    ] {
+    ];
+    side_by_side(policies, |policy| {
         let line = "run --rate 500 --duration 2s -c 4 --target-stall 1s@400ms";
         let results = results(&format!("{line} {policy}"));
         let part = |name: &str| results["lateness"][name].as_f64().unwrap();
@@ -311,7 +314,7 @@ fn a_stall_of_the_target_is_not_put_down_to_the_generator() {
         let is_named = part("target_seconds") > part("generator_seconds");
         let is_scarce = results["warnings"] != Value::Array(Vec::new());
         assert!(is_named || is_scarce, "{policy}: {results}");
-    }
+    });
 }
 
 #[test]
@@ -423,10 +426,10 @@ fn the_interval_log_has_its_maxima_in_milliseconds() {
 fn a_report_does_not_hide_a_stall() {
     const STALL_MS: u64 = 300;
     const WORKERS: u64 = 4;
-    for (rate, policy) in
-        [20, 1_000, 20_000].into_iter().flat_map(|rate| ["0", "2"].map(|policy| (rate, policy)))
-    {
-        let path = scratch("stall.hlog");
+    let loads =
+        [20, 1_000, 20_000].into_iter().flat_map(|rate| ["0", "2"].map(|policy| (rate, policy)));
+    side_by_side(loads, |(rate, policy)| {
+        let path = scratch(&format!("stall-{rate}-{policy}.hlog"));
         let line = format!(
             "run --rate {rate} --requests {} --strictness {policy} --workers {WORKERS} --target-stall {STALL_MS}ms@100ms --hdr",
             rate * 6 / 10
@@ -447,7 +450,7 @@ fn a_report_does_not_hide_a_stall() {
                 );
             }
         }
-    }
+    });
 }
 
 #[cfg(unix)]

@@ -2,6 +2,7 @@
 //! longer costs that file and not the run.
 #![cfg(target_os = "linux")]
 
+use crate::beside::side_by_side;
 use std::fs;
 use std::process::{Command, Output};
 use tempfile::TempDir;
@@ -23,8 +24,8 @@ fn a_small_limit_of_the_stack_is_enough() {
 #[test]
 fn a_file_that_may_not_get_longer_costs_only_that_file() {
     let folder = TempDir::new().unwrap();
-    let path = folder.path().join("results");
-    for option in ["--json", "--csv"] {
+    side_by_side(["--json", "--csv"], |option| {
+        let path = folder.path().join(option);
         fs::write(&path, "old").unwrap();
         // Shorter than one kB, the log's heading included, is neither.
         let line = format!("run --requests 3000 --rate 1k {option} '{}'", path.display());
@@ -37,5 +38,5 @@ fn a_file_that_may_not_get_longer_costs_only_that_file() {
         if option == "--json" {
             assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         }
-    }
+    });
 }

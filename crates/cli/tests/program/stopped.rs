@@ -1,5 +1,6 @@
 //! Whose fault it is when a real process is stopped, on a machine that has more and more to do.
 
+use crate::beside::side_by_side;
 use crate::faults::{at_work, object, signal};
 use serde_json::Value;
 use std::hint;
@@ -95,6 +96,11 @@ fn the_verdict_names_the_process_that_was_stopped() {
 
 #[test]
 fn a_burst_ratio_makes_up_for_nobodys_stop() {
-    assert_blames("generator", &results(1.1, |generator, _| generator.id()), 0);
-    assert_blames("target", &results(1.1, |_, target| target.id()), 0);
+    side_by_side(["generator", "target"], |stopped| {
+        let choose = |generator: &Child, target: &Child| match stopped {
+            "generator" => generator.id(),
+            _ => target.id(),
+        };
+        assert_blames(stopped, &results(1.1, choose), 0);
+    });
 }
