@@ -1,22 +1,23 @@
 //! The store, behind which there is Redis or Valkey.
 
 #[cfg(test)]
-mod agreement;
+mod golden;
 #[cfg(any(test, feature = "simulation"))]
-mod model;
+mod played;
 mod reading;
 mod redis;
+mod scripts;
 mod writing;
 
 #[cfg(any(test, feature = "simulation"))]
-pub(crate) use self::model::Model;
+pub(crate) use self::played::{At, Played};
 pub(crate) use self::redis::RedisStore;
 
 use crate::error::FleetError;
 use crate::message::{Reply, Request};
 
 /// Decides requests, one at a time.
-pub(crate) trait Store: Send {
+pub(crate) trait Store {
     fn call(&mut self, request: &Request) -> Result<Reply, FleetError>;
 }
 

@@ -1,8 +1,8 @@
-//! The store: the model, behind a queue in front of one worker.
+//! The store: its scripts, behind a queue in front of one worker.
 
 use super::setup::Setup;
-use crate::message::{Reply, Request};
-use crate::store::Model;
+use crate::message::{Reply, Request, Run};
+use crate::store::Played;
 use std::time::Duration;
 
 /// The store's clock at the beginning of the simulation, in microseconds.
@@ -10,7 +10,7 @@ const EPOCH_US: i64 = 1_700_000_000_000_000;
 
 #[derive(Debug)]
 pub(super) struct Queue {
-    pub(super) model: Model,
+    pub(super) store: Played,
     per_request_ns: u64,
     per_frame_ns: u64,
     /// How far its clock has been set.
@@ -29,7 +29,7 @@ fn nanos(time: Duration) -> u64 {
 impl Queue {
     pub(super) fn new(setup: &Setup) -> Queue {
         Queue {
-            model: Model::default(),
+            store: Played::new(),
             per_request_ns: nanos(setup.per_request),
             per_frame_ns: nanos(setup.per_frame),
             set_us: 0,
@@ -63,7 +63,12 @@ impl Queue {
         self.waited_ns += begins - at_ns;
         self.worked_ns += work;
         self.free_ns = begins + work;
-        (self.model.call(request, self.clock_us(begins)), self.free_ns)
+        (self.store.call(request, self.clock_us(begins)), self.free_ns)
+    }
+
+    /// The run, if there is one.
+    pub(super) fn run(&self, at_ns: u64) -> Option<Run> {
+        self.store.run(self.clock_us(at_ns))
     }
 
     /// What was before does not count.

@@ -13,7 +13,7 @@ use crate::frames::{FRAME, Frames};
 use crate::load::{Load, head_frames};
 use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State};
 use crate::progress::Progress;
-use crate::store::{Model, Store};
+use crate::store::At;
 use std::time::Duration;
 
 /// A thread of a node looks around at least this often; a node that waits for others, too.
@@ -259,16 +259,15 @@ impl<'a> World<'a> {
             Fault::Join => self.join(at_ns),
             &Fault::FreezeStore(time) => self.queue.freeze(at_ns, time),
             &Fault::SetClock(by_us) => self.queue.set_clock(by_us),
-            Fault::Lose => self.queue.model = Model::default(),
+            Fault::Lose => self.queue.store.lose(),
             Fault::Change(shape) => self.change(at_ns, shape),
         }
     }
 
     /// As `Control` does it.
     fn change(&mut self, at_ns: u64, shape: &str) {
-        let (Some(begun), Some(run)) = (&mut self.begun, self.queue.model.run().cloned()) else {
-            return;
-        };
+        let Some(run) = self.queue.run(at_ns) else { return };
+        let Some(begun) = &mut self.begun else { return };
         let elapsed_us = u64::try_from(self.queue.clock_us(at_ns) - run.origin_us).unwrap_or(0);
         let from = run.frames.first_unopened(1_000 * elapsed_us) + 1;
         let shape = shape.parse().expect("a shape");
@@ -298,14 +297,14 @@ impl<'a> World<'a> {
                 node.set(ends_ns + TURN_NS);
                 let Some(request) = node.turn() else { break };
                 node.sends(&request);
-                node.answered(self.queue.model.call(&request, now_us).answer, now_us);
+                node.answered(self.queue.store.call(&request, now_us).answer, now_us);
             }
             let progress = node.progress().map(Progress::text);
             let Phase::Running(core) = &node.phase else { continue };
             let (id, node) = (core.run().id.clone(), core.node());
             let progress = progress.unwrap_or_default();
             let request = Request::Finish { id, node, progress, results: Vec::new() };
-            self.queue.model.call(&request, now_us);
+            self.queue.store.call(&request, now_us);
         }
     }
 
@@ -352,18 +351,9 @@ impl<'a> World<'a> {
 
     fn account(&mut self, at_ns: u64) -> Result<Account, FleetError> {
         let now_us = self.queue.clock_us(at_ns);
-        let run = self.queue.model.run().cloned().ok_or(FleetError::NoRun)?;
+        let run = self.queue.run(at_ns).ok_or(FleetError::NoRun)?;
         let begun = self.begun.as_mut().ok_or(FleetError::NoRun)?;
         let until = begun.load.end().unwrap_or(0);
-        account(&mut At(&mut self.queue.model, now_us), &run, &mut begun.load, until)
-    }
-}
-
-/// The store at a moment.
-struct At<'a>(&'a mut Model, i64);
-
-impl Store for At<'_> {
-    fn call(&mut self, request: &Request) -> Result<Reply, FleetError> {
-        Ok(self.0.call(request, self.1))
+        account(&mut At(&self.queue.store, now_us), &run, &mut begun.load, until)
     }
 }

@@ -1,7 +1,6 @@
-//! A store in Redis or Valkey: two scripts, which are loaded again whenever the server has lost them.
-//! Scripts and not a library of functions, because servers that forbid functions take them too.
+//! A store in Redis or Valkey. The scripts are loaded again whenever the server has lost them.
 
-use super::{Store, reading, writing};
+use super::{Store, reading, scripts, writing};
 use crate::error::FleetError;
 use crate::message::{Reply, Request};
 use redis::{
@@ -51,8 +50,7 @@ impl RedisStore {
         let settings = address.redis_settings().clone().set_skip_set_lib_name();
         let client = Client::open(address.set_redis_settings(settings));
         let client = client.map_err(|_| FleetError::Address)?;
-        let claim = Script::new(concat!(include_str!("common.lua"), include_str!("claim.lua")));
-        let rest = Script::new(concat!(include_str!("common.lua"), include_str!("rest.lua")));
+        let (claim, rest) = (Script::new(&scripts::claim()), Script::new(&scripts::rest()));
         let run = run.to_owned();
         Ok(RedisStore { client, claim, rest, run, timeout: PATIENCE, keep: KEEP, connection: None })
     }

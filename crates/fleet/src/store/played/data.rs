@@ -1,0 +1,167 @@
+//! What the scripts keep, and the commands by which they do.
+
+use redis::Value;
+use std::collections::BTreeMap;
+
+type Bytes = Vec<u8>;
+
+/// The keys of a store.
+#[derive(Debug, Default)]
+pub(super) struct Data {
+    now_us: i64,
+    keys: BTreeMap<Bytes, Kept>,
+    /// When keys expire, in microseconds.
+    expires: BTreeMap<Bytes, i64>,
+}
+
+#[derive(Debug)]
+enum Kept {
+    Hash(BTreeMap<Bytes, Bytes>),
+    List(Vec<Bytes>),
+    Text(Bytes),
+}
+
+impl Data {
+    /// The time is this now. What has expired is gone.
+    pub(super) fn set(&mut self, now_us: i64) {
+        self.now_us = now_us;
+        self.keys.retain(|key, _| self.expires.get(key).is_none_or(|&moment| now_us < moment));
+    }
+
+    /// Does a command.
+    ///
+    /// # Panics
+    /// If the store would refuse it, or no script uses it.
+    pub(super) fn call(&mut self, words: &[Bytes]) -> Value {
+        let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+        match (words[0], &words[1..]) {
+            (b"TIME", []) => {
+                let (seconds, rest) = (self.now_us / 1_000_000, self.now_us % 1_000_000);
+                Value::Array(vec![text(seconds), text(rest)])
+            }
+            (b"DEL", keys) => {
+                let gone = keys.iter().filter(|key| self.keys.remove(**key).is_some());
+                count(gone.count())
+            }
+            (b"PEXPIRE", [key, time]) => {
+                let is_there = self.keys.contains_key(*key);
+                if is_there {
+                    self.expires.insert(key.to_vec(), self.now_us + 1_000 * number(time));
+                }
+                count(usize::from(is_there))
+            }
+            (
+                b"HGET" | b"HMGET" | b"HGETALL" | b"HEXISTS" | b"HSET" | b"HINCRBY",
+                [key, rest @ ..],
+            ) => of_hash(self.hash(key), words[0], rest),
+            (b"RPUSH" | b"LRANGE" | b"LINDEX", [key, rest @ ..]) => {
+                of_list(self.list(key), words[0], rest)
+            }
+            (b"GET" | b"GETRANGE" | b"SETRANGE", [key, rest @ ..]) => {
+                of_text(self.text(key), words[0], rest)
+            }
+            _ => panic!("{:?} is played by nobody", String::from_utf8_lossy(words[0])),
+        }
+    }
+
+    fn kept(&mut self, key: &[u8], empty: Kept) -> &mut Kept {
+        if !self.keys.contains_key(key) {
+            self.expires.remove(key);
+        }
+        self.keys.entry(key.to_vec()).or_insert(empty)
+    }
+
+    fn hash(&mut self, key: &[u8]) -> &mut BTreeMap<Bytes, Bytes> {
+        match self.kept(key, Kept::Hash(BTreeMap::new())) {
+            Kept::Hash(hash) => hash,
+            other => panic!("{other:?} is no hash"),
+        }
+    }
+
+    fn list(&mut self, key: &[u8]) -> &mut Vec<Bytes> {
+        match self.kept(key, Kept::List(Vec::new())) {
+            Kept::List(list) => list,
+            other => panic!("{other:?} is no list"),
+        }
+    }
+
+    fn text(&mut self, key: &[u8]) -> &mut Bytes {
+        match self.kept(key, Kept::Text(Vec::new())) {
+            Kept::Text(text) => text,
+            other => panic!("{other:?} is no text"),
+        }
+    }
+}
+
+fn of_hash(hash: &mut BTreeMap<Bytes, Bytes>, command: &[u8], rest: &[&[u8]]) -> Value {
+    let get = |field: &[u8]| hash.get(field).cloned().map_or(Value::Nil, Value::BulkString);
+    match (command, rest) {
+        (b"HGET", [field]) => get(field),
+        (b"HMGET", fields) => Value::Array(fields.iter().map(|field| get(field)).collect()),
+        (b"HEXISTS", [field]) => count(usize::from(hash.contains_key(*field))),
+        (b"HGETALL", []) => {
+            let pairs = hash.iter().flat_map(|(field, value)| [field.clone(), value.clone()]);
+            Value::Array(pairs.map(Value::BulkString).collect())
+        }
+        (b"HINCRBY", [field, by]) => {
+            let sum = hash.get(*field).map_or(0, |value| number(value)) + number(by);
+            hash.insert(field.to_vec(), sum.to_string().into_bytes());
+            Value::Int(sum)
+        }
+        (b"HSET", pairs) if pairs.len() % 2 == 0 => {
+            let set = |pair: &&[&[u8]]| hash.insert(pair[0].to_vec(), pair[1].to_vec()).is_none();
+            count(pairs.chunks_exact(2).filter(set).count())
+        }
+        _ => panic!("a hash is not asked like that"),
+    }
+}
+
+fn of_list(list: &mut Vec<Bytes>, command: &[u8], rest: &[&[u8]]) -> Value {
+    let item = |item: &Bytes| Value::BulkString(item.clone());
+    match (command, rest) {
+        (b"RPUSH", items) => {
+            list.extend(items.iter().map(|item| item.to_vec()));
+            count(list.len())
+        }
+        (b"LRANGE", [from, b"-1"]) => {
+            Value::Array(list.iter().skip(index(from)).map(item).collect())
+        }
+        (b"LINDEX", [at]) => list.get(index(at)).map_or(Value::Nil, item),
+        _ => panic!("a list is not asked like that"),
+    }
+}
+
+fn of_text(text: &mut Bytes, command: &[u8], rest: &[&[u8]]) -> Value {
+    match (command, rest) {
+        (b"GET", []) if text.is_empty() => Value::Nil,
+        (b"GET", []) => Value::BulkString(text.clone()),
+        (b"GETRANGE", [from, to]) => {
+            let end = (index(to) + 1).min(text.len());
+            Value::BulkString(text.get(index(from)..end).unwrap_or_default().to_vec())
+        }
+        (b"SETRANGE", [from, value]) => {
+            let (from, end) = (index(from), index(from) + value.len());
+            text.resize(text.len().max(end), 0);
+            text[from..end].copy_from_slice(value);
+            count(text.len())
+        }
+        _ => panic!("a text is not asked like that"),
+    }
+}
+
+fn number(text: &[u8]) -> i64 {
+    let number = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+    number.unwrap_or_else(|| panic!("{:?} is no number", String::from_utf8_lossy(text)))
+}
+
+fn index(text: &[u8]) -> usize {
+    usize::try_from(number(text)).expect("counted from the beginning")
+}
+
+fn text(number: i64) -> Value {
+    Value::BulkString(number.to_string().into_bytes())
+}
+
+fn count(number: usize) -> Value {
+    Value::Int(number.cast_signed() as i64)
+}
