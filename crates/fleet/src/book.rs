@@ -132,6 +132,13 @@ impl Book {
         }
     }
 
+    /// The first frame from which on the pacer has nothing.
+    pub(crate) fn unleased(&self) -> u64 {
+        let has = |entry: &&Entry| entry.leased.is_some();
+        let first = self.entries.front().map_or(self.next, |entry| entry.frame);
+        self.entries.iter().rfind(has).map_or(first, |entry| entry.frame + 1)
+    }
+
     /// What the pacer had in frames from `from` on, which counts as run no more. It has nothing in
     /// those before `until`, and is to be told again of those behind.
     pub(crate) fn take_back(&mut self, from: u64, until: u64) -> Vec<Piece> {

@@ -2,6 +2,7 @@
 
 use crossbeam_utils::atomic::AtomicCell;
 use nanopace::{Clock, Nanos, TscClock};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The moments of a run, in nanoseconds since it began. It never goes back and makes no steps: it
@@ -61,8 +62,12 @@ impl<C: Clock> RunClock<C> {
         self.0.line.load().at(self.base_ns())
     }
 
-    /// It goes on from here: at this moment of the machine's clock, the run was at `run_ns`.
-    pub(crate) fn start(&self, base_ns: u64, run_ns: u64) {
+    /// It goes on from here, by a round trip that may lie before the run's beginning.
+    pub(crate) fn start(&self, sample: &Sample, origin_us: i64) {
+        let (at_ns, run_ns) = sample.run_at(origin_us);
+        let before_ns = u64::try_from(-run_ns).unwrap_or(0);
+        let run_ns = u64::try_from(run_ns).unwrap_or(0);
+        let base_ns = at_ns + before_ns;
         self.0.line.store(Line { base_ns, run_ns, faster_ppb: 0 });
     }
 
@@ -98,7 +103,7 @@ impl Sample {
     }
 
     /// At this moment of the machine's clock, the run was so far.
-    pub(crate) fn run_at(&self, origin_us: i64) -> (u64, i64) {
+    fn run_at(&self, origin_us: i64) -> (u64, i64) {
         (self.middle_ns(), (self.store_us - origin_us).saturating_mul(1_000))
     }
 
@@ -118,6 +123,36 @@ impl Sample {
     ) -> bool {
         let most_ns = frame_ns + self.round_trip_ns() / 2;
         self.ahead_ns(clock, origin_us).unsigned_abs() > most_ns
+    }
+}
+
+/// So many round trips are made before a node joins, to know how long one takes, and what time it is.
+/// While it waits for others it makes more, and goes by as many of the last ones.
+const SAMPLES: usize = 8;
+
+/// The last round trips before a node begins.
+#[derive(Debug, Default)]
+pub(crate) struct Samples(VecDeque<Sample>);
+
+impl Samples {
+    pub(crate) fn add(&mut self, sample: Sample) {
+        if self.are_enough() {
+            self.0.pop_front();
+        }
+        self.0.push_back(sample);
+    }
+
+    pub(crate) fn are_enough(&self) -> bool {
+        self.0.len() >= SAMPLES
+    }
+
+    /// The one that took the least time.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub(crate) fn best(&self) -> Sample {
+        let best = self.0.iter().min_by_key(|sample| sample.round_trip_ns());
+        *best.expect("they are enough")
     }
 }
 

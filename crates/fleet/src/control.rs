@@ -196,7 +196,7 @@ impl Control {
             }
             let latest = run.versions.last().map_or(0, |latest| latest.from);
             // A frame more, because the answer takes its time.
-            let from = (run.frames.first_unopened(elapsed_ns) + 1).max(latest + 1);
+            let from = (run.first_unopened(elapsed_ns) + 1).max(latest + 1);
             let version = edit(&load, from)?;
             let known = run.versions.len() as u64;
             match self.store().call(&Request::Change { id: run.id, known, version })?.answer {

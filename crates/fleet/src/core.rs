@@ -9,18 +9,18 @@ use crate::load::Load;
 use crate::message::{Piece, Request, Run};
 use crate::owners::NodeId;
 use crate::tracks::Tracks;
+use crate::trips::Trips;
 use nanopace::Lease;
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 mod answers;
 mod asks;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use answers::RETRY_NS;
-
-/// A node that was frozen asks for frames that it has missed, but not for more than so many.
-const MISSED: u64 = 256;
+/// A node that has not looked around for so long, and half a frame, was not run.
+const STALL_NS: u64 = 30_000_000;
 
 /// A node that has come too far by an old load sits out for so many frames at most: months.
 const SITS_OUT: u64 = 1 << 30;
@@ -51,7 +51,14 @@ pub(crate) struct Core {
     /// Nothing is asked before this moment.
     asks_from: u64,
     asked_at: u64,
+    /// Since when it waits for an answer.
+    waits: Option<u64>,
     heard: Heard,
+    trips: Trips,
+    /// When it looked around last.
+    looked: u64,
+    /// When it looked around for the first time after it was not run for a while.
+    woke: u64,
     /// Frames that it has run without knowing who owns what.
     blind_frames: u64,
     /// It has started slots of a load that was not in force any more, and its pacer has come to this
@@ -102,7 +109,12 @@ pub(crate) struct Cut {
 
 impl Core {
     /// A node that begins at a moment of the run.
-    pub(crate) fn new(node: NodeId, run: Run, blind: Blind, now: u64) -> Result<Core, FleetError> {
+    pub(crate) fn new(
+        node: NodeId,
+        run: Run,
+        (blind, trips): (Blind, Trips),
+        now: u64,
+    ) -> Result<Core, FleetError> {
         let latest = run.versions.last().ok_or(FleetError::Damaged)?;
         let load = Load::new(run.frames, &run.arrivals, run.seed, latest)?;
         let first = run.frames.at(now) + 1;
@@ -121,7 +133,11 @@ impl Core {
             strays: 0,
             asks_from: 0,
             asked_at: 0,
+            waits: None,
             heard: Heard::Answer,
+            trips,
+            looked: now,
+            woke: 0,
             blind_frames: 0,
             came_to: 0,
             resumes: 0,
@@ -191,39 +207,39 @@ impl Core {
         self.frames().own(frame, rank, nodes)
     }
 
-    /// It runs these tracks of a frame, and the store does not know it.
-    fn runs_blind(&mut self, frame: u64, tracks: Tracks, stage: Stage) {
+    /// It runs these tracks of a frame, and the store does not know it. It asks for no more: others may
+    /// be blind too.
+    fn runs_blind(&mut self, frame: u64, tracks: Tracks) {
         self.blind_frames += 1;
         if !tracks.is_empty() {
             self.unmarked.push_front(Piece { frame, tracks: tracks.clone() });
         }
         if let Some(entry) = self.book.entry(frame) {
-            (entry.tracks, entry.stage, entry.is_told) = (Some(tracks), stage, true);
+            (entry.tracks, entry.stage, entry.is_told) = (Some(tracks), Stage::Done, true);
         }
     }
 
-    /// Decides what becomes of frames that begin soon and that no answer has come for. The next
-    /// request takes up to `patience_ns` if the store does not answer. A node whose store answers
-    /// has not asked in time, because it was frozen or its thread not run: it still can.
-    pub(crate) fn settle(&mut self, now: u64, patience_ns: u64) {
+    /// Decides what becomes of frames that begin soon and that no answer has come for. A node whose
+    /// store answers has not asked in time, because it was frozen or its thread not run: it still can,
+    /// and so it leaves them open.
+    pub(crate) fn settle(&mut self, now: u64) {
         let frames = self.frames();
-        let is_unanswered = self.heard != Heard::Answer;
-        let latest = if is_unanswered { now + patience_ns } else { now };
-        let oldest = frames.at(now).saturating_sub(MISSED);
+        if now > self.looked + STALL_NS + frames.frame_ns / 2 {
+            self.woke = now;
+        }
+        self.looked = now;
+        if now < self.despairs() {
+            return;
+        }
+        // A node that has become blind just now, or is blind already, may be a little late.
+        let grace = frames.begins(self.blind.since().map_or(1, |_| LEAD));
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
-        let closed = unknown
-            .map(|entry| entry.frame)
-            .filter(|&frame| frames.closes(frame) <= latest && (is_unanswered || frame < oldest));
+        let closed = unknown.map(|entry| entry.frame).filter(|&frame| frames.closes(frame) <= now);
         for frame in closed.collect::<Vec<u64>>() {
-            // Others have claimed what was free in frames that have begun. But one that is blind
-            // already may be a little late.
             let begins = frames.begins(frame);
-            let grace = self.blind.since().map_or(0, |_| frames.begins(LEAD));
-            let is_blind = now < begins + grace && self.blind.goes_on(begins);
-            if is_blind {
-                // If the store is back in time, there may be more.
+            if now < begins + grace && self.blind.goes_on(begins) {
                 let tracks = self.partition(frame);
-                self.runs_blind(frame, tracks, Stage::Share);
+                self.runs_blind(frame, tracks);
             } else if let Some(entry) = self.book.entry(frame) {
                 (entry.tracks, entry.stage) = (Some(Tracks::default()), Stage::Done);
             }
@@ -231,6 +247,31 @@ impl Core {
         if self.blind.stops(now) {
             self.over.get_or_insert(FleetError::Lost);
         }
+    }
+
+    /// From when on it goes without an answer: after an error at once, and otherwise when one is
+    /// overdue. A node that was not run gives the answer that may be there the time to be heard.
+    fn despairs(&self) -> u64 {
+        let long = self.trips.long_ns() + self.frames().frame_ns / 8;
+        match self.heard {
+            Heard::Answer => self.waits.map_or(u64::MAX, |since| since.max(self.woke) + long),
+            Heard::Nothing | Heard::Refused => self.woke + long,
+        }
+    }
+
+    /// A request was sent.
+    pub(crate) fn sent(&mut self, now: u64) {
+        self.waits = Some(now);
+    }
+
+    /// Whether it waits for an answer.
+    pub(crate) fn waits(&self) -> bool {
+        self.waits.is_some()
+    }
+
+    /// How long an answer to a claim is waited for. Meanwhile it may be of use, although it comes late.
+    pub(crate) fn patience(&self) -> Duration {
+        self.trips.patience((LEAD + 1) * self.frames().frame_ns)
     }
 
     /// What the pacer has to give up before it is told of another load.

@@ -3,94 +3,159 @@
 use crate::clock::{Leader, RunClock, Sample};
 use crate::core::{Change, Core};
 use crate::error::FleetError;
+use crate::link::{Exchange, Link};
 use crate::message::{Answer, Request};
 use crate::node::{Command, Shared};
 use crate::progress::Progress;
-use crate::store::Store;
 use nanopace::{Clock, Pacer};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
 
 /// It looks around at least this often.
 const TURN_NS: u64 = 20_000_000;
 
-pub(crate) struct Driver<S> {
+/// What the thread hears.
+#[derive(Debug)]
+pub(crate) enum Word {
+    Command(Command),
+    Exchange(Box<Exchange>),
+}
+
+pub(crate) struct Driver {
     pub(crate) core: Core,
-    pub(crate) store: S,
+    pub(crate) link: Link,
     pub(crate) clock: RunClock,
     pub(crate) leader: Leader,
     pub(crate) pacer: Pacer,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) commands: Receiver<Command>,
+    pub(crate) words: Receiver<Word>,
+    /// Commands that came while it waited for an answer.
+    pub(crate) later: VecDeque<Command>,
     /// Slots that were granted and not started.
     pub(crate) not_started: u64,
-    /// A request to a store that does not answer takes so long.
-    pub(crate) patience_ns: u64,
 }
 
-impl<S: Store> Driver<S> {
+impl Driver {
     /// Until the node is told to end.
     pub(crate) fn run(mut self) {
         loop {
             self.turn();
-            let now = self.clock.now_ns();
-            let wait = self.core.due(now).saturating_sub(now).min(TURN_NS);
-            match self.commands.recv_timeout(Duration::from_nanos(wait)) {
-                Ok(Command::Leave(reply)) => {
+            let command = match self.later.pop_front() {
+                Some(command) => Some(command),
+                None => self.listen(),
+            };
+            match command {
+                Some(Command::Leave(reply)) => {
                     let _ = reply.send(self.leave());
                 }
-                Ok(Command::NotStarted(slots, reply)) => {
+                Some(Command::NotStarted(slots, reply)) => {
                     self.not_started += slots;
                     let _ = reply.send(Ok(()));
                 }
-                Ok(Command::Finish(results, reply)) => {
+                Some(Command::Finish(results, reply)) => {
                     let _ = reply.send(self.finish(&results));
                     return;
                 }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
+                Some(Command::Drop) => {
                     // The last word of a node that was dropped.
                     let progress = self.progress(self.clock.now_ns()).text();
                     let sign = self.core.sign(&progress);
                     let _ = self.exchange(&sign);
                     return;
                 }
+                None => {}
             }
         }
     }
 
-    fn turn(&mut self) {
-        let now = self.clock.now_ns();
-        self.core.settle(now, self.patience_ns);
-        self.tell();
-        let progress = self.progress(now);
-        let is_late = progress.late_ns > self.core.run().frames.frame_ns;
-        if let Some(request) = self.core.request(now, is_late, &progress.text()) {
-            let _ = self.exchange(&request);
+    /// Waits until something is to be done. An answer is taken in at once.
+    fn listen(&mut self) -> Option<Command> {
+        match self.word()? {
+            Word::Command(command) => Some(command),
+            Word::Exchange(exchange) => {
+                let _ = self.take_in(*exchange);
+                None
+            }
         }
+    }
+
+    fn word(&self) -> Option<Word> {
+        let now = self.clock.now_ns();
+        let wait = self.core.due(now).saturating_sub(now).min(TURN_NS);
+        match self.words.recv_timeout(Duration::from_nanos(wait)) {
+            Ok(word) => Some(word),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Word::Command(Command::Drop)),
+        }
+    }
+
+    fn turn(&mut self) {
+        let progress = self.decide();
+        let is_late = progress.late_ns > self.core.run().frames.frame_ns;
+        let now = self.clock.now_ns();
+        if let Some(request) = self.core.request(now, is_late, &progress.text()) {
+            self.send(request, self.core.patience());
+        }
+    }
+
+    /// What has to be decided by now is, whether the store has answered or not.
+    fn decide(&mut self) -> Progress {
+        let now = self.clock.now_ns();
+        self.core.settle(now);
         self.tell();
         if self.core.over().is_some() {
             self.pacer.close();
         }
+        let progress = self.progress(now);
         self.shared.set(&self.core, &progress);
+        progress
     }
 
-    /// One round trip, and what follows from its answer. Whether this node is the last that is done.
+    fn send(&mut self, request: Request, patience: Duration) {
+        self.core.sent(self.clock.now_ns());
+        self.link.send(request, patience, self.core.load().shape().duration());
+    }
+
+    /// A round trip that is waited for, and what follows from its answer. Whether this node is the last
+    /// that is done.
     fn exchange(&mut self, request: &Request) -> Result<bool, FleetError> {
-        let sent_ns = self.clock.base_ns();
-        let reply = self.store.call(request);
-        let received_ns = self.clock.base_ns();
+        if self.core.waits() {
+            let before = self.heard();
+            let _ = self.take_in(before);
+        }
+        self.send(request.clone(), PATIENCE);
+        let exchange = self.heard();
+        self.take_in(exchange)
+    }
+
+    /// The answer to what was asked.
+    fn heard(&mut self) -> Exchange {
+        loop {
+            match self.word() {
+                Some(Word::Exchange(exchange)) => return *exchange,
+                Some(Word::Command(command)) => self.later.push_back(command),
+                None => drop(self.decide()),
+            }
+        }
+    }
+
+    /// What follows from an answer. Whether this node is the last that is done.
+    fn take_in(&mut self, exchange: Exchange) -> Result<bool, FleetError> {
+        let Exchange { request, reply, sent_ns, received_ns } = exchange;
         let now = self.clock.now_ns();
         let reply = reply.inspect_err(|_| self.core.failed(now))?;
         let sample = Sample { sent_ns, received_ns, store_us: reply.now_us };
         let is_last = matches!(reply.answer, Answer::Finished { is_last: true });
-        take_in(&mut self.core, &mut self.leader, &self.clock, request, reply.answer, sample)?;
+        take_in(&mut self.core, &mut self.leader, &self.clock, &request, reply.answer, sample)?;
         if let Some(cut) = self.core.cut() {
             let slot = self.pacer.lease_rest(cut.slot, &[]);
             self.core.came_to(cut, slot);
             self.pacer.correct_shape(self.core.load().followed()?);
         }
+        self.tell();
         Ok(is_last)
     }
 
@@ -141,7 +206,7 @@ impl<S: Store> Driver<S> {
             }
         };
         let request = self.core.leave(&last);
-        self.retried(&request).map(drop)
+        self.retried(&request)
     }
 
     /// Tells the store what became of its slots, and the user's results. A store that has lost the
@@ -156,7 +221,7 @@ impl<S: Store> Driver<S> {
                 Err(error) if tries == TRIES => return Err(error),
                 Err(_) => {
                     tries += 1;
-                    std::thread::sleep(RETRY);
+                    thread::sleep(RETRY);
                 }
                 Ok(_) if matches!(self.core.over(), Some(FleetError::Replaced)) => {
                     return Err(FleetError::Replaced);
@@ -181,16 +246,18 @@ impl<S: Store> Driver<S> {
         self.core.repair().unwrap_or(finish)
     }
 
-    fn retried(&mut self, request: &Request) -> Result<Answer, FleetError> {
+    fn retried(&mut self, request: &Request) -> Result<(), FleetError> {
         let mut tries = 1;
         loop {
-            match self.store.call(request).map(|reply| reply.answer) {
-                Ok(Answer::Gone | Answer::Other) => return Err(FleetError::Replaced),
-                Ok(answer) => return Ok(answer),
+            match self.exchange(request) {
+                Ok(_) if matches!(self.core.over(), Some(FleetError::Replaced)) => {
+                    return Err(FleetError::Replaced);
+                }
+                Ok(_) => return Ok(()),
                 Err(error) if tries == TRIES => return Err(error),
                 Err(_) => tries += 1,
             }
-            std::thread::sleep(RETRY);
+            thread::sleep(RETRY);
         }
     }
 }
@@ -211,7 +278,7 @@ pub(crate) fn take_in<C: Clock>(
         Answer::Claimed(claimed) if sample.is_off(clock, claimed.origin_us, frame_ns) => {
             core.refused(&claimed, now);
         }
-        answer => core.answered(request, answer, now)?,
+        answer => core.answered(request, answer, sample.round_trip_ns(), now)?,
     }
     let origin_us = core.run().origin_us;
     if let Some(step_us) = leader.take(clock, sample, origin_us, frame_ns) {
@@ -219,6 +286,9 @@ pub(crate) fn take_in<C: Clock>(
     }
     Ok(())
 }
+
+/// An answer to what ends a node may take so long: it can't be made up for.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What ends a node is tried so often, this far apart: for some seconds in all.
 const TRIES: u32 = 60;

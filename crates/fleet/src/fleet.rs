@@ -1,26 +1,26 @@
 //! How a node joins a run.
 
 use crate::blind::{Blind, WhenBlind};
-use crate::clock::{Leader, RunClock, Sample};
-use crate::core::{Core, RETRY_NS};
+use crate::clock::{Leader, RunClock, Sample, Samples};
+use crate::core::Core;
 use crate::driver::Driver;
 use crate::error::FleetError;
 use crate::frames::{FRAME, Frames};
+use crate::link::Link;
 use crate::load::{Load, head_frames};
 use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State, Version};
 use crate::node::{Node, Shared};
 use crate::owners::NodeId;
 use crate::store::{RedisStore, Store};
+use crate::trips::Trips;
 use nanopace::{Pacer, PacerBuilder, Rate, Shape};
+use std::collections::VecDeque;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
-
-/// So many round trips are made before a node joins, to know how long one takes.
-const TRIPS: usize = 8;
 
 /// A node that waits for others looks this often.
 const LOOK: Duration = Duration::from_millis(20);
@@ -178,8 +178,11 @@ impl Fleet {
     ) -> Result<Node, FleetError> {
         let mut store = RedisStore::new(&self.url, &self.run)?;
         let clock = RunClock::standing();
-        let trip = round_trip(&mut store, &clock)?;
-        let (id, mut run) = self.enter(&mut store, trip)?;
+        let mut samples = Samples::default();
+        while !samples.are_enough() {
+            samples.add(trip(&mut store, &clock, None)?.1);
+        }
+        let (id, mut run) = self.enter(&mut store, samples.best().round_trip_ns())?;
         while run.state == State::Waiting {
             let here = u32::try_from(run.roster.nodes.len()).unwrap_or(u32::MAX);
             if watch(here, run.awaited).is_break() {
@@ -192,18 +195,27 @@ impl Fleet {
                 return Err(FleetError::Waiting(here, run.awaited));
             }
             thread::sleep(LOOK);
-            run = look(&mut store, Some(id), run)?;
+            match trip(&mut store, &clock, Some(id)) {
+                Ok((Answer::Run(news), sample)) if news.id == run.id => {
+                    samples.add(sample);
+                    run = *news;
+                }
+                Ok(_) => return Err(FleetError::Replaced),
+                // One answer that is late does not matter yet.
+                Err(FleetError::Store(_)) => {}
+                Err(error) => return Err(error),
+            }
         }
-        self.start(store, clock, id, run)
+        self.start(store, clock, id, run, samples.best())
     }
 
-    fn enter(&self, store: &mut RedisStore, trip: Duration) -> Result<(NodeId, Run), FleetError> {
+    fn enter(&self, store: &mut RedisStore, trip_ns: u64) -> Result<(NodeId, Run), FleetError> {
         let load = self.shape.as_ref().map(|shape| LoadText {
             shape: shape.to_string(),
             arrivals: self.arrivals.0.clone(),
             seed: self.arrivals.1,
         });
-        let frames = Frames::sized(self.frame, trip, self.nodes);
+        let frames = Frames::sized(self.frame, Duration::from_nanos(trip_ns), self.nodes);
         if let Some(LoadText { shape, arrivals, seed }) = &load {
             // What can't be read must not become a run.
             let version = Version { from: 0, shape: shape.clone(), rest: None };
@@ -214,6 +226,7 @@ impl Fleet {
             id: format!("{:016x}", fastrand::u64(..)),
             awaited: self.nodes,
             frames,
+            lead: frames.lead(2 * trip_ns),
             load,
         };
         match store.call(&Request::Join(join))?.answer {
@@ -229,82 +242,46 @@ impl Fleet {
 
     fn start(
         self,
-        mut store: RedisStore,
+        store: RedisStore,
         clock: RunClock,
         id: NodeId,
         run: Run,
+        sample: Sample,
     ) -> Result<Node, FleetError> {
-        let sample = best_sample(&mut store, &clock, id)?;
-        // What comes from here on can be asked again.
-        store.set_timeout(run.frames.timeout());
-        let patience_ns = u64::try_from(store.patience().as_nanos()).unwrap_or(u64::MAX) + RETRY_NS;
-        let (base_ns, run_ns) = sample.run_at(run.origin_us);
-        let run_ns = u64::try_from(run_ns).unwrap_or(0);
-        let blind = Blind::new(self.blind.0, self.blind.1);
-        let now = run_ns + (clock.base_ns() - base_ns);
-        let core = Core::new(id, run, blind, now)?;
-        let builder = Pacer::shaped(core.load().followed()?).arrivals(core.load().arrivals()?);
+        let latest = run.versions.last().ok_or(FleetError::Damaged)?;
+        let load = Load::new(run.frames, &run.arrivals, run.seed, latest)?;
+        // Its schedule begins with the run: the clock stands there still.
+        let builder = Pacer::shaped(load.followed()?).arrivals(load.arrivals()?);
         let pacer = (self.build)(builder).leased().clock(clock.clone()).build();
-        store.keep_for(core.load().shape().duration());
-        clock.start(base_ns, run_ns);
-        let (commands, receiver) = channel();
+        clock.start(&sample, run.origin_us);
+        let blind = Blind::new(self.blind.0, self.blind.1);
+        let trips = Trips::new(sample.round_trip_ns());
+        let core = Core::new(id, run, (blind, trips), clock.now_ns())?;
+        let (sender, words) = channel();
         let shared = Arc::new(Shared::new(core.run()));
         let head = Duration::from_nanos(core.run().frames.begins(head_frames()));
         let driver = Driver {
             core,
-            store,
+            link: Link::start(store, clock.clone(), sender.clone())?,
             clock,
             leader: Leader::default(),
             pacer: pacer.clone(),
             shared: Arc::clone(&shared),
-            commands: receiver,
+            words,
+            later: VecDeque::new(),
             not_started: 0,
-            patience_ns,
         };
         let thread = thread::Builder::new().name("nanopace fleet".into()).spawn(|| driver.run())?;
-        Ok(Node { pacer, shared, commands: Some(commands), thread: Some(thread), id, head })
+        Ok(Node { pacer, shared, words: Some(sender), thread: Some(thread), id, head })
     }
-}
-
-fn look(store: &mut impl Store, node: Option<NodeId>, run: Run) -> Result<Run, FleetError> {
-    match store.call(&Request::Look { node }).map(|reply| reply.answer) {
-        Ok(Answer::Run(news)) if news.id == run.id => Ok(*news),
-        Ok(_) => Err(FleetError::Replaced),
-        // One answer that is late does not matter yet.
-        Err(FleetError::Store(_)) => Ok(run),
-        Err(error) => Err(error),
-    }
-}
-
-/// The round trip that takes the least time.
-fn round_trip(store: &mut impl Store, clock: &RunClock) -> Result<Duration, FleetError> {
-    let mut best = Duration::MAX;
-    for _ in 0..TRIPS {
-        let (_, sample) = trip(store, clock, None)?;
-        best = best.min(Duration::from_nanos(sample.round_trip_ns()));
-    }
-    Ok(best)
-}
-
-fn best_sample(store: &mut impl Store, clock: &RunClock, id: NodeId) -> Result<Sample, FleetError> {
-    let mut best: Option<Sample> = None;
-    for _ in 0..TRIPS {
-        // Some may take too long.
-        let Ok((_, sample)) = trip(store, clock, Some(id)) else { continue };
-        if best.is_none_or(|best| sample.round_trip_ns() < best.round_trip_ns()) {
-            best = Some(sample);
-        }
-    }
-    best.map_or_else(|| trip(store, clock, Some(id)).map(|(_, sample)| sample), Ok)
 }
 
 fn trip(
     store: &mut impl Store,
     clock: &RunClock,
     node: Option<NodeId>,
-) -> Result<(Reply, Sample), FleetError> {
+) -> Result<(Answer, Sample), FleetError> {
     let sent_ns = clock.base_ns();
-    let reply = store.call(&Request::Look { node })?;
-    let sample = Sample { sent_ns, received_ns: clock.base_ns(), store_us: reply.now_us };
-    Ok((reply, sample))
+    let Reply { now_us, answer } = store.call(&Request::Look { node })?;
+    Ok((answer, Sample { sent_ns, received_ns: clock.base_ns(), store_us: now_us }))
 }

@@ -3,8 +3,11 @@
 use crate::tracks::Tracks;
 use std::time::Duration;
 
-/// A frame can be claimed from so many frames before it begins.
+/// A node asks for a frame so many frames before it begins, and earlier by what its round trips take.
 pub(crate) const LEAD: u64 = 3;
+
+/// The store takes claims for a frame from at most so many frames before it begins.
+const MOST_LEAD: u64 = 64;
 
 /// The frames and tracks of a run. Moments are those of the run, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +18,7 @@ pub(crate) struct Frames {
 }
 
 /// The shortest frame, unless it is set.
-pub(crate) const FRAME: Duration = Duration::from_millis(20);
+pub(crate) const FRAME: Duration = Duration::from_millis(100);
 
 /// A frame is at least as long as this times the nodes: then the store has no more than 5000 claims per second.
 const FRAME_OF_A_NODE: Duration = Duration::from_micros(200);
@@ -27,15 +30,16 @@ impl Frames {
     /// What suits a store that takes a round trip to ask, and so many nodes. `least`: a frame is not
     /// shorter than that.
     pub(crate) fn sized(least: Duration, trip: Duration, nodes: u32) -> Frames {
-        let frame = least.max(4 * trip).max(nodes * FRAME_OF_A_NODE).min(LONGEST);
+        let frame = least.max(trip).max(nodes * FRAME_OF_A_NODE).min(LONGEST);
         let frame = frame.as_micros().next_multiple_of(1_000);
         let frame_ns = u64::try_from(frame).unwrap_or(u64::MAX).saturating_mul(1_000);
         Frames { frame_ns, tracks: nodes.next_power_of_two().max(16) }
     }
 
-    /// How long an answer of the store may take.
-    pub(crate) fn timeout(&self) -> Duration {
-        Duration::from_nanos(self.frame_ns).mul_f64(0.75)
+    /// From so many frames before it begins the store has to take claims for a frame, so that a node
+    /// which asks so much earlier than [`LEAD`] is not too early.
+    pub(crate) fn lead(&self, ahead_ns: u64) -> u64 {
+        (LEAD + 1 + ahead_ns / self.frame_ns).min(MOST_LEAD)
     }
 
     pub(crate) fn begins(&self, frame: u64) -> u64 {
@@ -50,11 +54,6 @@ impl Frames {
     /// Until this moment the store takes claims for a frame, and a node waits for its answer.
     pub(crate) fn closes(&self, frame: u64) -> u64 {
         self.begins(frame).saturating_sub(self.frame_ns / 4)
-    }
-
-    /// The first frame that nobody can have claimed by a moment.
-    pub(crate) fn first_unopened(&self, moment_ns: u64) -> u64 {
-        self.at(moment_ns) + LEAD + 1
     }
 
     /// The tracks that belong to number `rank` of `nodes` nodes in a frame.

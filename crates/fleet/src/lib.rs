@@ -10,6 +10,7 @@ mod driver;
 mod error;
 mod fleet;
 mod frames;
+mod link;
 mod load;
 mod message;
 mod node;
@@ -19,6 +20,7 @@ mod progress;
 pub mod simulation;
 mod store;
 mod tracks;
+mod trips;
 
 pub use account::{Account, NodeAccount};
 pub use blind::WhenBlind;

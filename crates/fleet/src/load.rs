@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// So many frames at the beginning of a run have no slots: meanwhile all nodes hear of the start, and
 /// claim.
-const HEAD: u64 = 15;
+const HEAD: u64 = 8;
 
 /// A load, cut into frames.
 #[derive(Debug)]

@@ -84,6 +84,8 @@ pub(crate) struct Join {
     pub(crate) awaited: u32,
     /// The frame that the round trip of this node needs.
     pub(crate) frames: Frames,
+    /// As in a [`Claim`].
+    pub(crate) lead: u64,
     /// What the load consists of; none: whatever the run's is.
     pub(crate) load: Option<LoadText>,
 }
@@ -108,6 +110,10 @@ pub(crate) struct Claim {
     pub(crate) answered: u64,
     /// The last epoch that the node has heard of.
     pub(crate) epoch: u64,
+    /// How many frames ahead it has to ask, because its round trips take so long.
+    pub(crate) lead: u64,
+    /// What comes to the store behind this moment of the run takes nothing: it is not waited for.
+    pub(crate) until_us: u64,
     /// How many versions of the load the node knows.
     pub(crate) versions: u64,
     /// The version of the roster that it knows.
@@ -153,6 +159,8 @@ pub(crate) struct Run {
     pub(crate) state: State,
     pub(crate) awaited: u32,
     pub(crate) frames: Frames,
+    /// Frames can be claimed from so many frames before they begin.
+    pub(crate) lead: u64,
     /// When the run began, in microseconds of the store's clock.
     pub(crate) origin_us: i64,
     /// Nothing is claimed in frames before this one.
@@ -184,6 +192,13 @@ pub(crate) struct Version {
 pub(crate) struct Roster {
     pub(crate) version: u64,
     pub(crate) nodes: Vec<NodeId>,
+}
+
+impl Run {
+    /// The first frame that nobody can have claimed by a moment of the run.
+    pub(crate) fn first_unopened(&self, moment_ns: u64) -> u64 {
+        self.frames.at(moment_ns) + self.lead + 1
+    }
 }
 
 impl Roster {
@@ -248,6 +263,7 @@ pub(crate) struct Claimed {
     pub(crate) origin_us: i64,
     pub(crate) floor: u64,
     pub(crate) epoch: u64,
+    pub(crate) lead: u64,
     /// How many versions there are.
     pub(crate) known: u64,
     /// The versions that the node did not know.

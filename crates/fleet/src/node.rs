@@ -1,6 +1,7 @@
 //! A node that takes part in a run.
 
 use crate::core::Core;
+use crate::driver::Word;
 use crate::error::FleetError;
 use crate::message::Run;
 use crate::progress::Progress;
@@ -18,7 +19,7 @@ use std::time::Duration;
 pub struct Node {
     pub(crate) pacer: Pacer,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) commands: Option<Sender<Command>>,
+    pub(crate) words: Option<Sender<Word>>,
     pub(crate) thread: Option<JoinHandle<()>>,
     pub(crate) id: u16,
     /// When the first slot of the run can start, on the pacer's clock.
@@ -31,6 +32,8 @@ pub(crate) enum Command {
     Leave(Sender<Result<(), FleetError>>),
     NotStarted(u64, Sender<Result<(), FleetError>>),
     Finish(Vec<u8>, Sender<Result<bool, FleetError>>),
+    /// Nobody has the node any more.
+    Drop,
 }
 
 /// What a node's thread tells.
@@ -160,7 +163,7 @@ impl Node {
     /// [`FleetError::Store`] if the store can't be told.
     pub fn finish(mut self, results: Vec<u8>) -> Result<bool, FleetError> {
         let end = self.tell(|reply| Command::Finish(results, reply));
-        self.commands = None;
+        self.words = None;
         end
     }
 
@@ -169,16 +172,18 @@ impl Node {
         command: impl FnOnce(Sender<Result<T, FleetError>>) -> Command,
     ) -> Result<T, FleetError> {
         let (reply, answer) = channel();
-        let commands = self.commands.as_ref().ok_or(FleetError::Over)?;
-        commands.send(command(reply)).map_err(|_| FleetError::Over)?;
+        let words = self.words.as_ref().ok_or(FleetError::Over)?;
+        words.send(Word::Command(command(reply))).map_err(|_| FleetError::Over)?;
         answer.recv().map_err(|_| FleetError::Over)?
     }
 }
 
 impl Drop for Node {
     fn drop(&mut self) {
-        if let Some(commands) = self.commands.take() {
-            let _ = commands.send(Command::Leave(channel().0));
+        if let Some(words) = self.words.take() {
+            for last in [Command::Leave(channel().0), Command::Drop] {
+                let _ = words.send(Word::Command(last));
+            }
         }
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -126,13 +126,14 @@ fn a_rate_of_almost_nothing_does_not_end_the_run() -> Result<()> {
 fn many_change_a_run_at_once() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
-        let trial = begin(&server, "hold 500/s 2s", 3)?;
+        // Each change takes half a second.
+        let trial = begin(&server, "hold 500/s 10s", 3)?;
         trial.until(200);
         thread::scope(|scope| {
             for caller in 0..4 {
                 let control = Control::open(&server.url(), trial.name());
                 scope.spawn(move || {
-                    for change in 0..4 {
+                    for change in 0..2 {
                         let rate = format!("{}/s", 400 + 100 * caller + 10 * change);
                         let changed = control.as_ref().unwrap().set_rate(rate.parse().unwrap());
                         let is_right = matches!(changed, Ok(()) | Err(FleetError::Contended));

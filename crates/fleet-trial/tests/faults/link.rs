@@ -1,6 +1,6 @@
 //! Nodes that can't reach the store, for a while, and answers and requests that come late or never.
 
-use crate::{all_started, end, one_engine, program};
+use crate::{all_started, begin, end, one_engine, program};
 use anyhow::Result;
 use nanopace_fleet_trial::Trial;
 use nanopace_services::{NewConnections, Proxy, Server};
@@ -91,6 +91,49 @@ fn old_requests_arrive_late() -> Result<()> {
             proxies.iter().for_each(Proxy::release);
             wait(100);
         }
+        Ok(())
+    })
+}
+
+/// From the middle of the run to its end, one way.
+const SLOW_MS: [u64; 3] = [12, 25, 75];
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn one_link_becomes_slow_and_stays_so() -> Result<()> {
+    for slow in SLOW_MS {
+        tried(4, |proxies| {
+            proxies[1].delay(Duration::from_millis(slow));
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn all_links_become_slow_and_stay_so() -> Result<()> {
+    for slow in SLOW_MS {
+        tried(3, |proxies| {
+            proxies.iter().for_each(|proxy| proxy.delay(Duration::from_millis(slow)));
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_node_joins_from_far_away() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let far = Proxy::start(server.address())?;
+        far.delay(Duration::from_millis(75));
+        let mut trial = begin(&server, "hold 1k/s 2s", 3)?;
+        trial.add(&far.url(), &[])?.joined()?;
+        let outcome = end(trial)?;
+        all_started(&outcome, 0);
+        assert!(!outcome.nodes[3].2.is_empty(), "it takes part");
         Ok(())
     })
 }

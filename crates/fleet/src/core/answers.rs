@@ -10,11 +10,13 @@ use crate::tracks::Tracks;
 use std::mem;
 
 /// After an error a node asks again so much later.
-pub(crate) const RETRY_NS: u64 = 5_000_000;
+const RETRY_NS: u64 = 5_000_000;
 
 impl Core {
     /// The store has not answered.
     pub(crate) fn failed(&mut self, now: u64) {
+        self.waits = None;
+        self.trips.failed();
         self.asks_from = now + RETRY_NS;
         if self.heard == Heard::Answer {
             self.heard = Heard::Nothing;
@@ -27,6 +29,7 @@ impl Core {
         if self.run.origin_us != claimed.origin_us {
             (self.run.origin_us, self.run.epoch) = (claimed.origin_us, claimed.epoch);
         }
+        self.waits = None;
         self.heard = Heard::Refused;
         self.asks_from = now + self.frames().frame_ns;
     }
@@ -36,9 +39,11 @@ impl Core {
         &mut self,
         request: &Request,
         answer: Answer,
+        trip_ns: u64,
         now: u64,
     ) -> Result<(), FleetError> {
-        self.asks_from = 0;
+        (self.asks_from, self.waits) = (0, None);
+        self.trips.took(trip_ns);
         // From a mark it does not know who owns what, and its next claim may come too late.
         let is_mark = matches!(request, Request::Mark { .. });
         if self.heard == Heard::Nothing && !is_mark {
@@ -89,6 +94,7 @@ impl Core {
         self.run.origin_us = claimed.origin_us;
         self.run.state = claimed.state;
         self.run.floor = claimed.floor;
+        self.run.lead = claimed.lead;
         self.run.epoch = self.run.epoch.max(claimed.epoch);
         if is_repaired {
             self.mark_all();
@@ -124,7 +130,7 @@ impl Core {
         if is_below && entry.tracks.is_none() {
             // Nobody can claim it, so each node has its own.
             let tracks: Tracks = partition.iter().chain(own.iter()).collect();
-            return self.runs_blind(ask.frame, tracks, Stage::Done);
+            return self.runs_blind(ask.frame, tracks);
         }
         if entry.tracks.is_none() && own.is_empty() && is_closed && ask.take != Take::Missed {
             // It may have come too late.
@@ -147,8 +153,10 @@ impl Core {
     fn change_load(&mut self, versions: Vec<Version>, now: u64) -> Result<(), FleetError> {
         let (Some(first), Some(last)) = (versions.first(), versions.last()) else { return Ok(()) };
         let (from, run) = (first.from, &self.run);
-        let next = self.frames().at(now + self.frames().frame_ns / 2) + 1;
-        let slot = self.load.first(from).max(self.load.slot_at(now));
+        // What the pacer does not have it has not started, however late that is.
+        let unleased = self.book.unleased().max(from);
+        let next = (self.frames().at(now + self.frames().frame_ns / 2) + 1).min(unleased);
+        let slot = self.load.first(from).max(self.load.slot_at(now).min(self.load.first(unleased)));
         let new = Load::new(run.frames, &run.arrivals, run.seed, last)?;
         let old = mem::replace(&mut self.load, new);
         self.cut = Some(Cut { slot, pieces: self.book.take_back(from, next), old, next });

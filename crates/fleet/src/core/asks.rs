@@ -12,12 +12,16 @@ const SIGN_FRAMES: u64 = 5;
 /// At most so many pieces are marked in one request.
 const MARKED: usize = 64;
 
+/// At most so many frames are asked for in one request.
+const ASKED: usize = 64;
+
 impl Core {
     /// What is to be asked now. `is_late`: its oldest slot is more than a frame late.
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.is_late = is_late;
         self.turn(now);
-        if now < self.asks_from || matches!(self.over, Some(FleetError::Replaced)) {
+        let is_replaced = matches!(self.over, Some(FleetError::Replaced));
+        if self.waits.is_some() || now < self.asks_from || is_replaced {
             return None;
         }
         if self.urgent.is_some() || self.over.is_some() {
@@ -58,6 +62,12 @@ impl Core {
         Some(self.claim(asks, progress))
     }
 
+    /// What is asked now, and comes to the store later than this, has most likely been given up.
+    fn given_up(&self, now: u64) -> u64 {
+        let patience = u64::try_from(self.patience().as_nanos()).unwrap_or(u64::MAX);
+        now + patience - patience / 4
+    }
+
     fn claim(&mut self, asks: Vec<Ask>, progress: &str) -> Request {
         self.sequence += 1;
         Request::Claim(Claim {
@@ -66,6 +76,8 @@ impl Core {
             sequence: self.sequence,
             answered: self.answered,
             epoch: self.run.epoch,
+            lead: self.frames().lead(self.ahead()),
+            until_us: self.given_up(self.looked) / 1_000,
             versions: self.run.versions.len() as u64,
             roster: self.run.roster.version,
             progress: progress.to_owned(),
@@ -102,13 +114,20 @@ impl Core {
     /// The first frame that it does not ask for yet. Nodes ask one after the other, a little behind
     /// the moment at which a frame opens, because clocks differ.
     fn opened(&self, now: u64) -> u64 {
-        self.frames().at(now.saturating_sub(self.delay())) + LEAD + 1
+        let now = now.saturating_sub(self.delay());
+        self.run.first_unopened(now).min(self.frames().at(now + self.ahead()) + LEAD + 1)
+    }
+
+    /// So much earlier than the lead it asks: the request before may have to be answered first. Half a
+    /// frame is for trips that become longer.
+    fn ahead(&self) -> u64 {
+        2 * self.trips.long_ns() + self.frames().frame_ns / 2
     }
 
     fn delay(&self) -> u64 {
         let (rank, nodes) = self.run.roster.rank(self.node);
-        let eighth = self.frames().frame_ns / 8;
-        eighth + 3 * eighth * u64::from(rank) / u64::from(nodes)
+        let sixteenth = self.frames().frame_ns / 16;
+        sixteenth + 2 * sixteenth * u64::from(rank) / u64::from(nodes)
     }
 
     pub(super) fn asks(&self, now: u64) -> Vec<Ask> {
@@ -119,25 +138,28 @@ impl Core {
         };
         let entries = self.book.entries().filter(|entry| is_open(entry) || is_missed(entry));
         let due = entries.filter(|entry| self.due_at(entry.frame, entry.stage) <= now);
-        due.map(|entry| Ask {
-            frame: entry.frame,
-            take: match self.take(entry.frame, entry.stage) {
-                Take::Own { .. } | Take::Share { .. } if !is_open(&entry) => Take::Missed,
-                take => take,
-            },
-        })
-        .collect()
+        due.take(ASKED)
+            .map(|entry| Ask {
+                frame: entry.frame,
+                take: match self.take(entry.frame, entry.stage) {
+                    Take::Own { .. } | Take::Share { .. } if !is_open(&entry) => Take::Missed,
+                    take => take,
+                },
+            })
+            .collect()
     }
 
     /// When a frame's stage is due; [`u64::MAX`] is never. A node that is late leaves what is not its
     /// own to others, as long as there is time.
     pub(super) fn due_at(&self, frame: u64, stage: Stage) -> u64 {
-        let frames_before = |frames: u64| self.frames().begins(frame.saturating_sub(frames));
-        let eighth = self.frames().frame_ns / 8;
+        let begins = |frames: u64| self.frames().begins(frame.saturating_sub(frames));
+        let frames_before =
+            |frames: u64| begins(frames).saturating_sub(self.ahead()).max(begins(self.run.lead));
+        let late = begins(1).saturating_sub(2 * self.trips.long_ns());
         match stage {
             Stage::Own => frames_before(LEAD) + self.delay(),
-            Stage::Share if self.is_late => frames_before(1) + self.delay(),
-            Stage::Rest if self.is_late => frames_before(1) + 5 * eighth,
+            Stage::Share if self.is_late => late + self.delay(),
+            Stage::Rest if self.is_late => late + self.frames().frame_ns / 2,
             Stage::Share => frames_before(LEAD - 1) + self.delay(),
             Stage::Rest => frames_before(LEAD - 2) + self.delay(),
             Stage::Done => u64::MAX,
@@ -169,19 +191,17 @@ impl Core {
 
     /// When something is to be done next.
     pub(crate) fn due(&self, now: u64) -> u64 {
-        let opens = self
-            .frames()
-            .begins((self.opened(now) - LEAD).max(self.book.next().saturating_sub(LEAD)))
-            + self.delay();
-        let opens = if self.book.next() < self.end() { opens } else { u64::MAX };
+        let next = self.opened(now).max(self.book.next());
+        let opens = if next < self.end() { self.due_at(next, Stage::Own) } else { u64::MAX };
         let sign = self.asked_at + SIGN_FRAMES * self.frames().frame_ns;
         let marks = if self.unmarked.is_empty() && self.urgent.is_none() { u64::MAX } else { now };
         let entries = self.book.entries().filter(|entry| now < self.frames().closes(entry.frame));
         let stages = entries.map(|entry| self.due_at(entry.frame, entry.stage));
         let asks = stages.chain([opens, sign, marks]).min().unwrap_or(u64::MAX);
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
-        let closes = unknown.map(|entry| self.frames().closes(entry.frame));
+        let closes = unknown.map(|entry| self.frames().closes(entry.frame).max(self.despairs()));
         let closes = closes.filter(|&closes| closes > now).min();
-        asks.max(self.asks_from).min(closes.unwrap_or(u64::MAX))
+        let asks = if self.waits.is_some() { u64::MAX } else { asks.max(self.asks_from) };
+        asks.min(closes.unwrap_or(u64::MAX))
     }
 }

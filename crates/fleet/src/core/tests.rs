@@ -16,6 +16,7 @@ fn core() -> Core {
         state: State::Running,
         awaited: 2,
         frames: Frames { frame_ns: FRAME_NS, tracks: 16 },
+        lead: 4,
         origin_us: 0,
         floor: 0,
         epoch: 0,
@@ -27,7 +28,19 @@ fn core() -> Core {
         left: 0,
     };
     let blind = Blind::new(Duration::from_secs(10), WhenBlind::Hold);
-    Core::new(1, run, blind, FRAME_NS).unwrap()
+    Core::new(1, run, (blind, Trips::new(0)), FRAME_NS).unwrap()
+}
+
+/// Looks around, as a node that is run does, up to a moment.
+fn settle(core: &mut Core, now: u64) {
+    let looks = (core.looked..now).step_by(usize::try_from(FRAME_NS / 2).unwrap());
+    looks.for_each(|at| core.settle(at));
+    core.settle(now);
+}
+
+/// A round trip took no time.
+fn answered(core: &mut Core, request: &Request, answer: Answer, now: u64) {
+    core.answered(request, answer, 0, now).unwrap();
 }
 
 #[test]
@@ -35,30 +48,52 @@ fn a_node_that_has_not_asked_in_time_asks_late_and_is_not_blind() {
     for is_unanswered in [false, true] {
         let mut core = core();
         let asked = 20 * FRAME_NS;
+        core.book = Book::new(23);
+        core.looked = asked;
         assert!(core.request(asked, false, "").is_some());
         if is_unanswered {
             core.failed(asked);
         }
         let last = core.book.next() - 1;
         let now = last * FRAME_NS - 1;
-        core.settle(now, 0);
+        settle(&mut core, now);
         let known = core.book.entry(last).unwrap().tracks.clone();
         assert_eq!(known.map(|tracks| tracks.len()), is_unanswered.then_some(8));
         assert_eq!(core.blind_frames(), u64::from(is_unanswered));
         let missed = Ask { frame: last, take: Take::Missed };
-        assert!(core.asks(now).contains(&missed));
+        assert_eq!(core.asks(now).contains(&missed), !is_unanswered);
     }
 }
 
-/// A request takes longer than a frame stays undecided. So it is decided before the request.
+/// The answer may come later, and be of use then.
 #[test]
-fn a_blind_node_decides_before_it_asks_again() {
+fn a_node_decides_while_it_waits_for_an_answer() {
     let mut core = core();
     core.request(20 * FRAME_NS, false, "");
-    core.failed(20 * FRAME_NS);
+    core.sent(20 * FRAME_NS);
     let last = core.book.next() - 1;
-    core.settle((last - 1) * FRAME_NS, FRAME_NS);
+    let closes = core.frames().closes(last);
+    settle(&mut core, closes - 1);
+    assert_eq!(core.book.entry(last).unwrap().tracks, None);
+    assert!(core.due(closes - 1) <= closes);
+    core.settle(closes);
     assert_eq!(core.book.entry(last).unwrap().tracks.as_ref().map(Tracks::len), Some(8));
+    assert!(core.request(closes, false, "").is_none(), "one request at a time");
+}
+
+/// The answer is there, but the thread that reads it was not run either.
+#[test]
+fn a_node_that_was_frozen_gives_an_answer_the_time_to_be_heard() {
+    let mut core = core();
+    core.request(20 * FRAME_NS, false, "");
+    core.sent(20 * FRAME_NS);
+    core.settle(60 * FRAME_NS);
+    assert_eq!(core.blind_frames(), 0);
+    let frame = core.book.next() - 1;
+    assert_eq!(core.book.entry(frame).unwrap().tracks, None, "it can still be asked for");
+    // It is not: nobody may have it.
+    settle(&mut core, 61 * FRAME_NS);
+    assert_eq!(core.book.entry(frame).unwrap().tracks, Some(Tracks::default()));
 }
 
 /// Late nodes leave nothing.
@@ -86,6 +121,7 @@ fn claimed(core: &Core) -> Claimed {
         origin_us: 0,
         floor: 0,
         epoch: core.run.epoch,
+        lead: 4,
         known: core.run.versions.len() as u64,
         versions: Vec::new(),
         roster: None,
@@ -99,7 +135,7 @@ fn blind_until(frame: u64) -> Core {
     for at in 2..frame {
         core.failed(at * FRAME_NS);
         core.turn(at * FRAME_NS);
-        core.settle(at * FRAME_NS, FRAME_NS);
+        core.settle(at * FRAME_NS);
         core.change().into_iter().for_each(|change| core.told(&change, true));
     }
     core
@@ -111,7 +147,7 @@ fn all_is_told_again_when_others_have_repaired_the_store() {
     let request = core.sign("");
     core.unmarked.clear();
     let answer = Claimed { epoch: core.run.epoch + 1, ..claimed(&core) };
-    core.answered(&request, Answer::Claimed(answer), 40 * FRAME_NS).unwrap();
+    answered(&mut core, &request, Answer::Claimed(answer), 40 * FRAME_NS);
     assert!(core.unmarked.len() > 30 && core.urgent.is_none());
 }
 
@@ -120,7 +156,7 @@ fn a_store_that_knows_less_versions_is_told_them() {
     let mut core = core();
     let request = core.sign("");
     let answer = Claimed { known: 0, ..claimed(&core) };
-    core.answered(&request, Answer::Claimed(answer), FRAME_NS).unwrap();
+    answered(&mut core, &request, Answer::Claimed(answer), FRAME_NS);
     assert!(matches!(core.urgent, Some(Request::Restore { .. })));
 }
 
@@ -132,7 +168,7 @@ fn what_was_started_by_an_old_load_is_counted() {
     let shape = "hold 1k/s 100ms, hold 10/s 9s".to_owned();
     let versions = vec![Version { from: 20, shape, rest: None }];
     let answer = Claimed { known: 2, versions, ..claimed(&core) };
-    core.answered(&request, Answer::Claimed(answer), 30 * FRAME_NS).unwrap();
+    answered(&mut core, &request, Answer::Claimed(answer), 30 * FRAME_NS);
     let cut = core.cut().unwrap();
     core.came_to_a_frame(cut);
     // Eight of 16 tracks in up to eleven frames, each of 20 slots.
@@ -160,7 +196,8 @@ fn only_what_the_pacer_had_was_started_twice() {
         core.request(30 * FRAME_NS, false, "");
         core.failed(30 * FRAME_NS);
         let frame = core.book.next() - 1;
-        core.settle(core.frames().closes(frame), FRAME_NS);
+        let closes = core.frames().closes(frame);
+        settle(&mut core, closes);
         while let Some(change) = core.change() {
             core.told(&change, is_taken);
         }
@@ -176,7 +213,7 @@ fn hears_of(core: &mut Core, from: u64, shape: &str, now: u64) -> Cut {
     let versions = vec![Version { from, shape: shape.to_owned(), rest: None }];
     let known = core.run.versions.len() as u64 + 1;
     let answer = Claimed { known, versions, ..claimed(core) };
-    core.answered(&request, Answer::Claimed(answer), now).unwrap();
+    answered(core, &request, Answer::Claimed(answer), now);
     core.cut().unwrap()
 }
 
@@ -233,7 +270,7 @@ fn what_was_run_by_an_old_load_is_not_told() {
     let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
     core.came_to_a_frame(cut);
     let request = core.sign("");
-    core.answered(&request, Answer::Gone, 31 * FRAME_NS).unwrap();
+    answered(&mut core, &request, Answer::Gone, 31 * FRAME_NS);
     assert!(core.unmarked.iter().any(|piece| piece.frame < 20));
     assert!(core.unmarked.iter().all(|piece| !(20..31).contains(&piece.frame)));
 }
@@ -245,7 +282,8 @@ fn a_node_that_sits_out_runs_and_claims_nothing() {
     core.request(20 * FRAME_NS, false, "");
     core.failed(20 * FRAME_NS);
     let last = core.book.next() - 1;
-    core.settle(core.frames().closes(last), FRAME_NS);
+    let closes = core.frames().closes(last);
+    settle(&mut core, closes);
     assert_eq!(core.book.entry(last).unwrap().tracks, Some(Tracks::default()));
     assert!(core.unmarked.is_empty());
     for stage in [Stage::Own, Stage::Share, Stage::Rest] {
@@ -267,8 +305,10 @@ fn a_node_that_sits_out_can_leave() {
 #[test]
 fn a_node_that_leaves_has_nothing_behind_its_last_frame() {
     let mut core = blind_until(30);
-    core.settle(29 * FRAME_NS, 4 * FRAME_NS);
     let last = core.last_change(28 * FRAME_NS);
+    core.turn(29 * FRAME_NS);
+    let tracks = core.partition(last.frame);
+    core.runs_blind(last.frame, tracks);
     assert!(core.unmarked.iter().any(|piece| piece.frame >= last.frame));
     core.leave(&last);
     assert_eq!(core.book.next(), last.frame);
@@ -283,7 +323,7 @@ fn a_blind_node_that_is_late_still_runs_its_own() {
     let mut core = blind_until(30);
     core.turn(31 * FRAME_NS);
     let last = core.book.next() - 1;
-    core.settle((last + 2) * FRAME_NS, 0);
+    settle(&mut core, (last + 2) * FRAME_NS);
     assert_eq!(core.book.entry(last).unwrap().tracks.as_ref().map(Tracks::len), Some(8));
 }
 
@@ -353,7 +393,7 @@ fn what_the_store_does_not_know_any_more_is_told_once() {
         let Request::Claim(claim) = core.sign("") else { panic!("a sign is a claim of nothing") };
         let request = Request::Claim(Claim { asks: vec![ask], ..claim });
         let answer = Claimed { owners: vec![Owners::default()], ..claimed(&core) };
-        core.answered(&request, Answer::Claimed(answer), 30 * FRAME_NS).unwrap();
+        answered(&mut core, &request, Answer::Claimed(answer), 30 * FRAME_NS);
         assert_eq!(core.unmarked, [Piece { frame, tracks: (0..8).collect() }]);
     }
 }
@@ -375,7 +415,7 @@ fn a_node_is_blind_until_a_claim_is_answered() {
     assert!(core.blind_since().is_some());
     let request = core.sign("");
     let answer = Answer::Claimed(claimed(&core));
-    core.answered(&request, answer, 40 * FRAME_NS).unwrap();
+    answered(&mut core, &request, answer, 40 * FRAME_NS);
     assert_eq!(core.blind_since(), None);
 }
 

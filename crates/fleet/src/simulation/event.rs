@@ -7,8 +7,8 @@ use std::collections::BinaryHeap;
 /// Something that happens at one moment. Tickets tell answers of a node's last request from others.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// A node looks around.
-    Turn { machine: usize },
+    /// A node looks around. Only the last one that was put in counts.
+    Turn { machine: usize, number: u64 },
     /// A request arrives at the store.
     Request { machine: usize, ticket: u64, request: Box<Request> },
     /// An answer arrives at the node.

@@ -3,25 +3,30 @@
 use super::pacer::Pacer;
 use super::tally::Tally;
 use crate::blind::{Blind, WhenBlind};
-use crate::clock::{Leader, RunClock, Sample};
+use crate::clock::{Leader, RunClock, Sample, Samples};
 use crate::core::Core;
 use crate::driver::take_in;
 use crate::load::Load;
-use crate::message::{Answer, Request, Run};
+use crate::message::{Answer, Request, Run, State};
 use crate::owners::NodeId;
 use crate::progress::Progress;
+use crate::trips::Trips;
 use nanopace::{ManualClock, Nanos};
+use std::mem;
 use std::time::Duration;
+
+/// An answer for a node that has not begun may take so long.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How far a node is with joining.
 #[derive(Debug)]
 pub(super) enum Phase {
-    Entering,
-    /// It looks whether the run has begun, and what the store's clock says.
+    /// It looks how far the store is, and what time it is there.
+    Entering(Samples),
+    /// It looks whether the run has begun.
     Looking {
         node: NodeId,
-        best: Option<Sample>,
-        trips: u32,
+        samples: Samples,
     },
     Running(Box<Core>),
     Gone,
@@ -42,6 +47,9 @@ pub(super) struct Machine {
     pub(super) is_connected: bool,
     pub(super) frozen_until: u64,
     pub(super) cut_off_until: u64,
+    pub(super) trip: Duration,
+    /// The number of the last turn that was put in.
+    pub(super) turns: u64,
     /// It has stood still since this moment of the run.
     late_since: Option<u64>,
     /// When it was looked at last, and the moment of the run that it took that for.
@@ -49,14 +57,14 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn new(drift: f64) -> Machine {
+    pub(super) fn new(drift: f64, trip: Duration) -> Machine {
         let base = ManualClock::new();
         Machine {
             clock: RunClock::over(base.clone()),
             base,
             drift,
             leader: Leader::default(),
-            phase: Phase::Entering,
+            phase: Phase::Entering(Samples::default()),
             pacer: Pacer::default(),
             request: None,
             ticket: 0,
@@ -64,6 +72,8 @@ impl Machine {
             is_connected: true,
             frozen_until: 0,
             cut_off_until: 0,
+            trip,
+            turns: 0,
             late_since: None,
             before: None,
         }
@@ -85,28 +95,52 @@ impl Machine {
         self.request = Some(request.clone());
         self.ticket += 1;
         self.sent_ns = self.clock.base_ns();
+        let now = self.clock.now_ns();
+        if let Phase::Running(core) = &mut self.phase {
+            core.sent(now);
+        }
+    }
+
+    /// How long it waits for the answer.
+    pub(super) fn patience(&self) -> Duration {
+        match &self.phase {
+            Phase::Running(core) => core.patience(),
+            _ => PATIENCE,
+        }
     }
 
     fn sample(&self, store_us: i64) -> Sample {
         Sample { sent_ns: self.sent_ns, received_ns: self.clock.base_ns(), store_us }
     }
 
-    /// Takes a round trip into account before it takes part. It has begun as soon as enough are made.
+    /// A round trip before it joins.
+    pub(super) fn sampled(&mut self, store_us: i64) {
+        let sample = self.sample(store_us);
+        if let Phase::Entering(samples) = &mut self.phase {
+            samples.add(sample);
+        }
+    }
+
+    /// It has joined.
+    pub(super) fn joined(&mut self, node: NodeId) {
+        if let Phase::Entering(samples) = &mut self.phase {
+            self.phase = Phase::Looking { node, samples: mem::take(samples) };
+        }
+    }
+
+    /// Takes a round trip into account before it takes part, which it does when the run has begun.
     pub(super) fn look(&mut self, run: &Run, store_us: i64, blind: Duration) {
         let sample = self.sample(store_us);
-        let Phase::Looking { node, best, trips } = &mut self.phase else { return };
-        if best.is_none_or(|best| sample.round_trip_ns() < best.round_trip_ns()) {
-            *best = Some(sample);
-        }
-        *trips += 1;
-        let (node, sample) = (*node, best.unwrap_or(sample));
-        if *trips < 8 {
+        let Phase::Looking { node, samples } = &mut self.phase else { return };
+        samples.add(sample);
+        if run.state != State::Running {
             return;
         }
-        let (base_ns, run_ns) = sample.run_at(run.origin_us);
-        self.clock.start(base_ns, u64::try_from(run_ns).unwrap_or(0));
+        let (node, sample) = (*node, samples.best());
+        self.clock.start(&sample, run.origin_us);
         let blind = Blind::new(blind, WhenBlind::Hold);
-        let core = Core::new(node, run.clone(), blind, self.clock.now_ns());
+        let trips = Trips::new(sample.round_trip_ns());
+        let core = Core::new(node, run.clone(), (blind, trips), self.clock.now_ns());
         self.phase = Phase::Running(Box::new(core.expect("the run's load can be read")));
     }
 
@@ -143,8 +177,7 @@ impl Machine {
         let progress = self.progress()?;
         let now = self.clock.now_ns();
         let Phase::Running(core) = &mut self.phase else { return None };
-        let patience = core.run().frames.timeout();
-        core.settle(now, u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX));
+        core.settle(now);
         let is_late = progress.late_ns > core.run().frames.frame_ns;
         self.late_since = None;
         core.request(now, is_late, &progress.text())

@@ -1,11 +1,11 @@
 //! How long messages take, and which are lost.
 
 use super::setup::Setup;
+use std::time::Duration;
 
 #[derive(Debug)]
 pub(super) struct Network {
     random: fastrand::Rng,
-    way_ns: f64,
     jitter: f64,
     loss: f64,
     again: f64,
@@ -15,7 +15,6 @@ impl Network {
     pub(super) fn new(setup: &Setup) -> Network {
         Network {
             random: fastrand::Rng::with_seed(setup.seed),
-            way_ns: setup.round_trip.as_secs_f64() * 1e9 / 2.0,
             jitter: setup.jitter,
             loss: setup.loss,
             again: setup.again,
@@ -24,14 +23,14 @@ impl Network {
 
     /// How long a message takes that arrives.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some nanoseconds")]
-    pub(super) fn way_ns(&mut self) -> u64 {
+    pub(super) fn way_ns(&mut self, trip: Duration) -> u64 {
         let late = (-self.random.f64().max(1e-9).ln()).min(8.0);
-        (self.way_ns * (1.0 + self.jitter * late)) as u64
+        (trip.as_secs_f64() * 1e9 / 2.0 * (1.0 + self.jitter * late)) as u64
     }
 
     /// How long so many messages in a row take; none if one of them is lost.
-    pub(super) fn ways_ns(&mut self, messages: u32) -> Option<u64> {
-        (0..messages).map(|_| (self.random.f64() >= self.loss).then(|| self.way_ns())).sum()
+    pub(super) fn ways_ns(&mut self, trip: Duration, messages: u32) -> Option<u64> {
+        (0..messages).map(|_| (self.random.f64() >= self.loss).then(|| self.way_ns(trip))).sum()
     }
 
     /// After how long a request arrives again, if it does.

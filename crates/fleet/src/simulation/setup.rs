@@ -1,5 +1,6 @@
 //! What is simulated.
 
+use crate::frames::FRAME;
 use std::time::Duration;
 
 /// A run, and what happens meanwhile.
@@ -13,8 +14,12 @@ pub struct Setup {
     pub shape: String,
     /// How its slots arrive, as text.
     pub arrivals: String,
+    /// How long a frame is at least.
+    pub frame: Duration,
     /// Of an empty network: half of it each way.
     pub round_trip: Duration,
+    /// That of the first nodes, if it is another one.
+    pub round_trips: Vec<Duration>,
     /// Each way takes longer by a random part of this on average, exponentially distributed; at most
     /// eight times as much.
     pub jitter: f64,
@@ -43,6 +48,8 @@ pub enum Fault {
     Freeze(usize, Duration),
     /// No message of a node arrives, and none of the store's at it.
     CutOff(usize, Duration),
+    /// The round trip of a node is this from now on.
+    Link(usize, Duration),
     /// A node joins.
     Join,
     /// The store answers nothing, and answers all requests afterwards.
@@ -62,7 +69,9 @@ impl Default for Setup {
             nodes: 4,
             shape: "hold 10k/s 3s".to_owned(),
             arrivals: "even".to_owned(),
+            frame: FRAME,
             round_trip: Duration::from_micros(200),
+            round_trips: Vec::new(),
             jitter: 0.1,
             loss: 0.0,
             again: 0.0,

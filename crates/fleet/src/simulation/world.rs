@@ -9,7 +9,7 @@ use super::setup::{Fault, Setup};
 use super::tally::Tally;
 use crate::account::{Account, account};
 use crate::error::FleetError;
-use crate::frames::{FRAME, Frames};
+use crate::frames::Frames;
 use crate::load::{Load, head_frames};
 use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State};
 use crate::progress::Progress;
@@ -21,9 +21,6 @@ const TURN_NS: u64 = 20_000_000;
 
 /// A run goes on for so long after its load.
 const AFTER_NS: u64 = 1_000_000_000;
-
-/// An answer for a node that has not begun may take so long.
-const PATIENCE_NS: u64 = 3_000_000_000;
 
 pub(super) struct World<'a> {
     setup: &'a Setup,
@@ -44,7 +41,8 @@ struct Begun {
 
 impl<'a> World<'a> {
     pub(super) fn new(setup: &'a Setup) -> World<'a> {
-        let frames = Frames::sized(FRAME, setup.round_trip, setup.nodes);
+        let longest = setup.round_trips.iter().max().unwrap_or(&setup.round_trip);
+        let frames = Frames::sized(setup.frame, setup.round_trip.max(*longest), setup.nodes);
         let mut world = World {
             setup,
             frames,
@@ -70,8 +68,10 @@ impl<'a> World<'a> {
 
     fn join(&mut self, at_ns: u64) {
         let drift = self.network.either_way(self.setup.drift_ppm * 1e-6);
-        self.machines.push(Machine::new(drift));
-        self.events.push(at_ns, Event::Turn { machine: self.machines.len() - 1 });
+        let machine = self.machines.len();
+        let trip = self.setup.round_trips.get(machine).unwrap_or(&self.setup.round_trip);
+        self.machines.push(Machine::new(drift, *trip));
+        self.events.push(at_ns, Event::Turn { machine, number: 0 });
     }
 
     pub(super) fn run(mut self) -> Outcome {
@@ -92,7 +92,7 @@ impl<'a> World<'a> {
 
     fn happens(&mut self, at_ns: u64, event: Event) {
         let machine = match &event {
-            Event::Turn { machine }
+            Event::Turn { machine, .. }
             | Event::Reply { machine, .. }
             | Event::TimedOut { machine, .. } => *machine,
             Event::Request { machine, .. } => {
@@ -109,7 +109,7 @@ impl<'a> World<'a> {
         let node = &self.machines[machine];
         let is_current = |ticket: u64| node.ticket == ticket && node.request.is_some();
         match event {
-            Event::Turn { .. } => self.turn(at_ns, machine),
+            Event::Turn { number, .. } if number == node.turns => self.turn(at_ns, machine),
             Event::Reply { ticket, reply, .. } if is_current(ticket) => {
                 self.answered(at_ns, machine, *reply);
             }
@@ -133,18 +133,20 @@ impl<'a> World<'a> {
 
     fn turn(&mut self, at_ns: u64, machine: usize) {
         let request = match &self.machines[machine].phase {
-            Phase::Entering => Some(self.entry()),
+            Phase::Entering(samples) if !samples.are_enough() => Some(Request::Look { node: None }),
+            Phase::Entering(_) => Some(self.entry(self.machines[machine].trip)),
             Phase::Looking { node, .. } => Some(Request::Look { node: Some(*node) }),
             Phase::Running(_) => self.machines[machine].turn(),
             Phase::Gone => return,
         };
-        match request {
-            Some(request) => self.send(at_ns, machine, request),
-            None => self.rest(at_ns, machine),
+        if let Some(request) = request {
+            self.send(at_ns, machine, request);
         }
+        self.rest(at_ns, machine);
     }
 
-    fn entry(&self) -> Request {
+    fn entry(&self, trip: Duration) -> Request {
+        let trip_ns = u64::try_from(trip.as_nanos()).unwrap_or(u64::MAX);
         let Setup { shape, arrivals, nodes, .. } = self.setup;
         let load = LoadText { shape: shape.clone(), arrivals: arrivals.clone(), seed: 1 };
         Request::Join(Join {
@@ -152,6 +154,7 @@ impl<'a> World<'a> {
             id: "simulated".to_owned(),
             awaited: *nodes,
             frames: self.frames,
+            lead: self.frames.lead(2 * trip_ns),
             load: Some(load),
         })
     }
@@ -164,9 +167,9 @@ impl<'a> World<'a> {
         // A new connection is a round trip more. Nodes join while the network is well.
         let ways = if node.is_connected { 1 } else { 3 };
         let way = if is_running {
-            self.network.ways_ns(ways).filter(|_| at_ns >= node.cut_off_until)
+            self.network.ways_ns(node.trip, ways).filter(|_| at_ns >= node.cut_off_until)
         } else {
-            Some(self.network.way_ns())
+            Some(self.network.way_ns(node.trip))
         };
         if let Some(way) = way {
             let event = |request| Event::Request { machine, ticket, request: Box::new(request) };
@@ -175,8 +178,7 @@ impl<'a> World<'a> {
             }
             self.events.push(at_ns + way, event(request));
         }
-        let timeout = u64::try_from(self.frames.timeout().as_nanos()).unwrap_or(u64::MAX);
-        let timeout = if is_running { timeout } else { PATIENCE_NS };
+        let timeout = u64::try_from(node.patience().as_nanos()).unwrap_or(u64::MAX);
         self.events.push(at_ns + timeout, Event::TimedOut { machine, ticket });
     }
 
@@ -185,8 +187,10 @@ impl<'a> World<'a> {
         let (reply, leaves_ns) = self.queue.take(&request, at_ns);
         let node = &self.machines[machine];
         let way = match node.phase {
-            Phase::Running(_) => self.network.ways_ns(1).filter(|_| at_ns >= node.cut_off_until),
-            _ => Some(self.network.way_ns()),
+            Phase::Running(_) => {
+                self.network.ways_ns(node.trip, 1).filter(|_| at_ns >= node.cut_off_until)
+            }
+            _ => Some(self.network.way_ns(node.trip)),
         };
         if let Some(way) = way {
             let reply = Box::new(reply);
@@ -198,12 +202,13 @@ impl<'a> World<'a> {
         let node = &mut self.machines[machine];
         node.is_connected = true;
         match (&node.phase, reply.answer) {
-            (Phase::Entering, Answer::Joined(id, _)) => {
-                node.phase = Phase::Looking { node: id, best: None, trips: 0 };
-            }
-            (Phase::Looking { .. }, Answer::Run(run)) if run.state == State::Running => {
+            (Phase::Entering(_), Answer::Joined(id, _)) => node.joined(id),
+            (Phase::Entering(_), _) => node.sampled(reply.now_us),
+            (Phase::Looking { .. }, Answer::Run(run)) => {
                 node.look(&run, reply.now_us, self.setup.blind);
-                self.begin(&run);
+                if run.state == State::Running {
+                    self.begin(&run);
+                }
             }
             (Phase::Running(_), answer) => node.answered(answer, reply.now_us),
             _ => {}
@@ -234,12 +239,13 @@ impl<'a> World<'a> {
         let node = &mut self.machines[machine];
         let wait = match node.phase {
             Phase::Running(_) => node.tell().clamp(1_000, TURN_NS),
-            // Its clock is read several times in a row.
-            Phase::Looking { trips: 1.., .. } | Phase::Entering => 0,
+            _ if node.request.is_some() => return,
             Phase::Looking { .. } => TURN_NS,
+            Phase::Entering(_) => 0,
             Phase::Gone => return,
         };
-        self.events.push(at_ns + wait, Event::Turn { machine });
+        node.turns += 1;
+        self.events.push(at_ns + wait, Event::Turn { machine, number: node.turns });
     }
 
     fn fault(&mut self, at_ns: u64, number: usize) {
@@ -256,6 +262,7 @@ impl<'a> World<'a> {
                 self.machines[machine].freeze(until(time));
             }
             &Fault::CutOff(machine, time) => self.machines[machine].cut_off_until = until(time),
+            &Fault::Link(machine, trip) => self.machines[machine].trip = trip,
             Fault::Join => self.join(at_ns),
             &Fault::FreezeStore(time) => self.queue.freeze(at_ns, time),
             &Fault::SetClock(by_us) => self.queue.set_clock(by_us),
@@ -269,7 +276,7 @@ impl<'a> World<'a> {
         let Some(run) = self.queue.run(at_ns) else { return };
         let Some(begun) = &mut self.begun else { return };
         let elapsed_us = u64::try_from(self.queue.clock_us(at_ns) - run.origin_us).unwrap_or(0);
-        let from = run.frames.first_unopened(1_000 * elapsed_us) + 1;
+        let from = run.first_unopened(1_000 * elapsed_us) + 1;
         let shape = shape.parse().expect("a shape");
         let version = begun.load.then(from, shape, None).expect("a load");
         let known = run.versions.len() as u64;

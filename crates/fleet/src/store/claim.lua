@@ -5,7 +5,7 @@ local function is_open(run, frame, versions, take)
   local knows = versions == run.version or (versions == run.version - 1 and frame < run.from)
   local is_closed = now >= begins(run, frame) - run.frame_us / 4
   return knows and run.state == 1 and frame >= run.floor
-    and now >= begins(run, frame - LEAD) and is_closed == (take == 'missed')
+    and now >= begins(run, frame - run.lead) and is_closed == (take == 'missed')
 end
 
 -- The tracks without an owner. Most often there are none, and looking at each would take long.
@@ -41,13 +41,15 @@ local function ask(run, node, key, frame, take, a, b, most)
   return own(key, known, first, free, node)
 end
 
--- node, sequence, versions, roster, progress, answered, epoch, then for each ask: key, frame, take, a, b, most
+-- node, sequence, versions, roster, progress, answered, epoch, lead, until_us, then for each ask: key, frame, take, a, b, most
 local function claim(run)
   local node, sequence, versions = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
   local last = redis.call('HMGET', NODES, 'q' .. node, 'f' .. node)
   local known = tonumber(last[1] or 0)
   local is_fresh = sequence > known
   compare(run, known, tonumber(ARGV[9]), tonumber(ARGV[10]))
+  raise(run, tonumber(ARGV[11]))
+  local is_stale = now - run.origin_us > tonumber(ARGV[12])
   -- A node that has left tells what it starts until it gives its results.
   if is_fresh and not (last[2] and redis.call('HEXISTS', KEYS[4], node) == 1) then
     hear(run, node, 'q' .. node, ARGV[5], 'p' .. node, ARGV[8])
@@ -60,10 +62,11 @@ local function claim(run)
   if run.roster_version ~= tonumber(ARGV[7]) then
     roster = {run.roster_version, run.roster}
   end
-  local answer = {'claimed', now, run.state, run.origin_us, run.floor, run.epoch, run.version, news, roster}
-  for i = 11, #ARGV, 6 do
+  local answer = {'claimed', now, run.state, run.origin_us, run.floor, run.epoch, run.lead, run.version,
+    news, roster}
+  for i = 13, #ARGV, 6 do
     local key, frame, take = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1]), ARGV[i + 2]
-    if not is_fresh or last[2] or not is_open(run, frame, versions, take) then
+    if not is_fresh or is_stale or last[2] or not is_open(run, frame, versions, take) then
       take = 'nothing'
     end
     answer[#answer + 1] = ask(run, tonumber(node), key, frame, take,

@@ -5,7 +5,7 @@
 
 local RUN, NODES, VERSIONS = KEYS[1], KEYS[2], KEYS[3]
 local KEEP = ARGV[1]
-local LEAD, CHUNK = 3, 64
+local CHUNK = 64
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -16,13 +16,13 @@ end
 
 local function read()
   local all = redis.call('HMGET', RUN, 'id', 'state', 'frame_us', 'tracks', 'origin_us', 'floor', 'version', 'from',
-    'tended', 'epoch', 'roster', 'roster_version', 'awaited', 'arrivals', 'seed', 'joined', 'left')
+    'tended', 'epoch', 'roster', 'roster_version', 'awaited', 'arrivals', 'seed', 'joined', 'left', 'lead')
   return all[1] and {
     id = all[1], state = tonumber(all[2]), frame_us = tonumber(all[3]), tracks = tonumber(all[4]),
     origin_us = tonumber(all[5]), floor = tonumber(all[6]), version = tonumber(all[7]), from = tonumber(all[8]),
     tended = tonumber(all[9]), epoch = tonumber(all[10]), roster = all[11], roster_version = tonumber(all[12]),
     awaited = tonumber(all[13]), arrivals = all[14], seed = all[15],
-    joined = tonumber(all[16]), left = tonumber(all[17] or 0)
+    joined = tonumber(all[16]), left = tonumber(all[17] or 0), lead = tonumber(all[18])
   }
 end
 
@@ -82,7 +82,7 @@ local function tend(run)
     end
   end
   if #kept < #list then
-    left_by(run, math.floor((now - run.origin_us) / run.frame_us) + LEAD + 1)
+    left_by(run, math.floor((now - run.origin_us) / run.frame_us) + run.lead + 1)
     set_roster(run, kept)
   end
 end
@@ -137,9 +137,17 @@ local function own(key, known, first, tracks, node)
   return owned
 end
 
+-- Frames can be claimed from so many frames before they begin. It is never less again.
+local function raise(run, lead)
+  if lead > run.lead then
+    run.lead = lead
+    redis.call('HSET', RUN, 'lead', text(lead))
+  end
+end
+
 -- A new epoch: nodes tell what they have, and nothing is claimed in frames that may have been open.
 local function repaired(run, epoch)
-  run.floor = math.max(0, math.floor((now - run.origin_us) / run.frame_us) + LEAD + 1)
+  run.floor = math.max(0, math.floor((now - run.origin_us) / run.frame_us) + run.lead + 1)
   run.epoch = math.max(run.epoch, epoch) + 1
   redis.call('HSET', RUN, 'floor', text(run.floor), 'epoch', text(run.epoch))
 end

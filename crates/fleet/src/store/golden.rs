@@ -29,7 +29,7 @@ impl Both {
             LoadText { shape: shape.to_owned(), arrivals: "even".to_owned(), seed: u64::MAX };
         let frames = Frames { frame_ns: 20_000_000, tracks: 5 };
         let (name, id) = ("a node".to_owned(), format!("{:016x}", self.sequence));
-        let join = Join { name, id, awaited: 2, frames, load: Some(load) };
+        let join = Join { name, id, awaited: 2, frames, lead: 4, load: Some(load) };
         match self.ask(&Request::Join(join)) {
             Answer::Joined(node, run) => (node, *run),
             other => panic!("{other:?}"),
@@ -55,6 +55,8 @@ impl Both {
             sequence: self.sequence,
             answered: 0,
             epoch: run.epoch,
+            lead: 5,
+            until_us: if self.sequence.is_multiple_of(7) { 0 } else { 1_000_000_000 },
             versions: run.versions.len() as u64,
             roster: run.roster.version,
             progress: format!("{} 0 0 0 0", self.sequence),

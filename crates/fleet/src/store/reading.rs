@@ -59,6 +59,7 @@ fn run(values: &mut impl Iterator<Item = Value>) -> Option<(Option<NodeId>, Run)
             frame_ns: number("frame_us")?.checked_mul(1_000).filter(|&frame_ns| frame_ns > 0)?,
             tracks: number("tracks")?.try_into().ok().filter(|&tracks| tracks > 0)?,
         },
+        lead: number("lead")?,
         origin_us: fields.get("origin_us")?.parse().ok()?,
         floor: number("floor")?,
         epoch: number("epoch")?,
@@ -88,6 +89,7 @@ fn roster(version: u64, text: &str) -> Option<Roster> {
 fn claimed(values: &mut impl Iterator<Item = Value>) -> Option<Claimed> {
     let (running, origin_us, floor, epoch) =
         (next(values)?, next(values)?, next(values)?, next(values)?);
+    let lead = next(values)?;
     let known_versions = next(values)?;
     let versions: Vec<String> = next(values)?;
     let known: Vec<Value> = next(values)?;
@@ -101,6 +103,7 @@ fn claimed(values: &mut impl Iterator<Item = Value>) -> Option<Claimed> {
         origin_us,
         floor,
         epoch,
+        lead,
         known: known_versions,
         versions: versions.iter().map(|text| version(text)).collect::<Option<_>>()?,
         roster: news,

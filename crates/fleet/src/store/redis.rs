@@ -58,7 +58,6 @@ impl RedisStore {
     /// From now on an answer may take so long, and so may a new connection.
     pub(crate) fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout;
-        self.connection = None;
     }
 
     /// The run's load is so long. What is known of its beginning is needed until its end.
@@ -66,24 +65,13 @@ impl RedisStore {
         self.keep = KEEP + load.unwrap_or(ENDLESS).min(52 * ENDLESS);
     }
 
-    /// How long a request may take: a new connection, the password, and the answer, each a little
-    /// longer than asked for, as systems are.
-    pub(crate) fn patience(&self) -> Duration {
-        2 * self.timeout + Duration::from_millis(8)
-    }
-
-    fn connect(&self) -> RedisResult<Connection> {
-        let connection = self.client.get_connection_with_timeout(self.timeout)?;
-        connection.set_read_timeout(Some(self.timeout))?;
-        connection.set_write_timeout(Some(self.timeout))?;
-        Ok(connection)
-    }
-
     fn invoke(&mut self, request: &Request) -> RedisResult<Value> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => self.connect()?,
+            None => self.client.get_connection_with_timeout(self.timeout)?,
         };
+        connection.set_read_timeout(Some(self.timeout))?;
+        connection.set_write_timeout(Some(self.timeout))?;
         let is_claim = matches!(request, Request::Claim(_));
         let script = if is_claim { &self.claim } else { &self.rest };
         let mut invocation = script.prepare_invoke();

@@ -26,10 +26,10 @@ local function is_deserted(run)
   return run.joined > 0 and now - heard > 30000000
 end
 
--- name, id, awaited, frame_us, tracks, head_us, has_load, shape, arrivals, seed
+-- name, id, awaited, frame_us, tracks, has_load, shape, arrivals, seed, lead
 function ops.join(run)
   local name, id, awaited, frame_us, tracks = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7]
-  local version, arrivals, seed = ARGV[9], ARGV[10], ARGV[11]
+  local version, arrivals, seed, lead = ARGV[9], ARGV[10], ARGV[11], tonumber(ARGV[12])
   if run then
     tend(run)
   end
@@ -41,7 +41,7 @@ function ops.join(run)
     redis.call('DEL', RUN, NODES, VERSIONS, RESULTS)
     redis.call('HSET', RUN, 'id', id, 'state', 0, 'awaited', awaited, 'frame_us', frame_us, 'tracks', tracks,
       'origin_us', 0, 'floor', 0, 'epoch', 0, 'version', 1, 'from', 0, 'arrivals', arrivals, 'seed', seed,
-      'roster', '', 'roster_version', 0, 'joined', 0, 'tended', text(now))
+      'roster', '', 'roster_version', 0, 'joined', 0, 'tended', text(now), 'lead', lead)
     redis.call('RPUSH', VERSIONS, version)
     run = read()
   elseif ARGV[8] == '1' then
@@ -54,6 +54,7 @@ function ops.join(run)
     run.frame_us = frame_us
     redis.call('HSET', RUN, 'frame_us', frame_us)
   end
+  raise(run, lead)
   local node = redis.call('HINCRBY', RUN, 'joined', 1)
   hear(run, text(node), 'n' .. node, name)
   if run.state == 0 and #members(run) >= run.awaited then
@@ -160,7 +161,7 @@ end
 -- known, from, version
 function ops.change(run)
   local from = tonumber(ARGV[5])
-  if run.state ~= 1 or run.version ~= tonumber(ARGV[4]) or from <= run.from or now >= begins(run, from - LEAD) then
+  if run.state ~= 1 or run.version ~= tonumber(ARGV[4]) or from <= run.from or now >= begins(run, from - run.lead) then
     return {'late', now}
   end
   redis.call('RPUSH', VERSIONS, ARGV[6])

@@ -73,6 +73,7 @@ impl Text {
             ("awaited", run.awaited.to_string()),
             ("frame_us", (run.frames.frame_ns / 1_000).to_string()),
             ("tracks", run.frames.tracks.to_string()),
+            ("lead", run.lead.to_string()),
             ("origin_us", run.origin_us.to_string()),
             ("floor", run.floor.to_string()),
             ("epoch", run.epoch.to_string()),
@@ -124,6 +125,7 @@ pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
             text.arg("join").arg(&join.name).arg(&join.id).arg(join.awaited);
             text.arg(join.frames.frame_ns / 1_000).arg(join.frames.tracks);
             text.load(join.load.as_ref());
+            text.arg(join.lead);
         }
         Request::Look { node } => {
             text.arg("look").arg(node.unwrap_or(0));
@@ -138,7 +140,8 @@ pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
         Request::Claim(claim) => {
             text.arg("claim").arg(&claim.id).arg(claim.node).arg(claim.sequence);
             text.arg(claim.versions).arg(claim.roster).arg(&claim.progress);
-            text.arg(claim.answered).arg(claim.epoch);
+            text.arg(claim.answered).arg(claim.epoch).arg(claim.lead);
+            text.arg(claim.until_us);
             claim.asks.iter().for_each(|ask| text.ask((run, &claim.id), ask));
         }
         Request::Mark { id, node, sequence, answered, epoch, pieces } => {

@@ -1,0 +1,83 @@
+//! How long the store takes to answer: a round trip is estimated, and its variation, as TCP does it for
+//! its timer (RFC 6298, sections 2.2, 2.3 and 5.5).
+
+use std::time::Duration;
+
+/// An answer is waited for so long at most.
+const MOST: Duration = Duration::from_secs(3);
+
+/// Round trips to the store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trips {
+    smooth_ns: u64,
+    varies_ns: u64,
+    /// Requests in a row that had no answer.
+    failures: u32,
+}
+
+impl Trips {
+    /// After the first one.
+    pub(crate) fn new(trip_ns: u64) -> Trips {
+        Trips { smooth_ns: trip_ns, varies_ns: trip_ns / 2, failures: 0 }
+    }
+
+    /// One more.
+    pub(crate) fn took(&mut self, trip_ns: u64) {
+        let off_ns = self.smooth_ns.abs_diff(trip_ns);
+        self.varies_ns = self.varies_ns - self.varies_ns / 4 + off_ns / 4;
+        self.smooth_ns = self.smooth_ns - self.smooth_ns / 8 + trip_ns / 8;
+        self.failures = 0;
+    }
+
+    /// A request had no answer.
+    pub(crate) fn failed(&mut self) {
+        self.failures = self.failures.saturating_add(1);
+    }
+
+    /// Answers seldom take longer.
+    pub(crate) fn long_ns(&self) -> u64 {
+        self.smooth_ns + 4 * self.varies_ns
+    }
+
+    /// How long an answer is waited for: four long trips, twice as long after each failure, and
+    /// `least_ns` at least.
+    pub(crate) fn patience(&self, least_ns: u64) -> Duration {
+        let trips_ns = (4 * self.long_ns()).saturating_mul(1 << self.failures.min(10));
+        Duration::from_nanos(trips_ns.max(least_ns)).min(MOST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn a_long_trip_is_known_at_once_and_forgotten_slowly() {
+        let mut trips = Trips::new(MS);
+        trips.took(150 * MS);
+        assert!(trips.long_ns() >= 150 * MS);
+        for _ in 0..80 {
+            trips.took(150 * MS);
+        }
+        assert!((150 * MS..152 * MS).contains(&trips.long_ns()), "{trips:?}");
+        for _ in 0..80 {
+            trips.took(MS);
+        }
+        assert!((MS..2 * MS).contains(&trips.long_ns()), "{trips:?}");
+    }
+
+    #[test]
+    fn each_failure_doubles_the_patience_up_to_a_bound() {
+        let mut trips = Trips::new(10 * MS);
+        assert_eq!(trips.patience(200 * MS), Duration::from_millis(200));
+        trips.failed();
+        trips.failed();
+        assert_eq!(trips.patience(200 * MS), Duration::from_millis(480));
+        (0..100).for_each(|_| trips.failed());
+        assert_eq!(trips.patience(200 * MS), MOST);
+        trips.took(10 * MS);
+        assert_eq!(trips.patience(200 * MS), Duration::from_millis(200));
+    }
+}
