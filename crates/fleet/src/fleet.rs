@@ -131,13 +131,12 @@ impl Fleet {
         Fleet { name: name.to_owned(), ..self }
     }
 
-    /// How long a frame is at least, from 1 ms to 10 s; 20 ms by default. It is longer than that if
-    /// the store is far away: four times the round trip; and if more than 100 nodes are awaited:
-    /// 0.2 ms for each. All nodes of a run have the longest that any
-    /// of them asked for before it started.
+    /// How long a frame is at least, from 1 ms to 10 s; 100 ms by default. It is longer than that if
+    /// a round trip to the store is, and if more than 500 nodes are awaited: 0.2 ms for each. All
+    /// nodes of a run have the longest that any of them asked for before it started.
     ///
     /// A node may stand still for two frames, and the store too, and nobody notices. A node that dies
-    /// loses its share of up to four frames. An answer of the store may take three quarters of one.
+    /// loses its share of up to four and a half frames.
     #[must_use]
     pub fn frame(self, frame: Duration) -> Fleet {
         Fleet { frame: frame.max(Duration::from_millis(1)), ..self }

@@ -132,7 +132,7 @@ pub(crate) struct FleetArgs {
     pub(crate) nodes: Option<u32>,
 
     /// Nodes claim slots by frames of this time at least, from 1ms to 10s: long ones cost the store
-    /// less and hide its freezes, but a node that dies loses more [default: 20ms]
+    /// less and hide its freezes, but a node that dies loses more [default: 100ms]
     #[arg(long, value_name = "TIME", requires = "run_name", value_parser = frame)]
     pub(crate) frame: Option<Duration>,
 

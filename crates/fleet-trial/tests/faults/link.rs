@@ -115,7 +115,9 @@ fn one_link_becomes_slow_and_stays_so() -> Result<()> {
 fn all_links_become_slow_and_stay_so() -> Result<()> {
     for slow in SLOW_MS {
         tried(3, |proxies| {
-            proxies.iter().for_each(|proxy| proxy.delay(Duration::from_millis(slow)));
+            for proxy in proxies {
+                proxy.delay(Duration::from_millis(slow));
+            }
             Ok(())
         })?;
     }

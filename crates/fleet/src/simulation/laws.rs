@@ -247,6 +247,34 @@ fn a_link_that_becomes_slow_costs_next_to_nothing() {
     }
 }
 
+/// The machines stand still, all of them, and so the slots start late.
+#[test]
+fn when_all_nodes_stand_still_nothing_is_lost() {
+    for still in [800, 60_000] {
+        let setup = |seed| Setup {
+            shape: format!("hold 100/s {}ms", still + 3_000),
+            faults: (0..4).map(|node| (ms(500 + seed), Fault::Freeze(node, ms(still)))).collect(),
+            ..Setup::default()
+        };
+        each(setup, |outcome| {
+            assert_eq!([outcome.lost, outcome.twice], [0, 0], "{still} ms");
+            assert!(outcome.most_asked <= 64, "one request asked for {}", outcome.most_asked);
+        });
+    }
+}
+
+#[test]
+fn a_change_while_all_nodes_stand_still_loses_nothing() {
+    let setup = |seed: u32| Setup {
+        faults: (0..4)
+            .map(|node| (ms(500 + seed), Fault::Freeze(node, ms(800))))
+            .chain([(ms(700 + 10 * seed), Fault::Change("hold 4k/s 1s".to_owned()))])
+            .collect(),
+        ..Setup::default()
+    };
+    each(setup, |outcome| assert_eq!([outcome.lost, outcome.twice], [0, 0]));
+}
+
 #[test]
 fn the_same_setup_has_the_same_outcome() {
     let setup = Setup {

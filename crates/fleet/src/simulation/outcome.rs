@@ -40,6 +40,8 @@ pub struct Outcome {
     pub largest_share: f64,
     /// The end of the last frame with a lost slot, counted from when the load began.
     pub last_lost: Option<Duration>,
+    /// The most frames that one request asked for.
+    pub most_asked: usize,
     /// The nodes that were there at the end.
     pub alive: usize,
 }

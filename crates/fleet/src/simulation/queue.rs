@@ -18,6 +18,8 @@ pub(super) struct Queue {
     /// When it is done with all requests so far.
     free_ns: u64,
     pub(super) requests: u64,
+    /// The most frames in one claim.
+    pub(super) most_asked: usize,
     pub(super) worked_ns: u64,
     pub(super) waited_ns: u64,
 }
@@ -35,6 +37,7 @@ impl Queue {
             set_us: 0,
             free_ns: 0,
             requests: 0,
+            most_asked: 0,
             worked_ns: 0,
             waited_ns: 0,
         }
@@ -58,6 +61,7 @@ impl Queue {
             Request::Mark { pieces, .. } | Request::Leave { pieces, .. } => pieces.len(),
             _ => 0,
         };
+        self.most_asked = self.most_asked.max(frames);
         let work = self.per_request_ns + frames as u64 * self.per_frame_ns;
         self.requests += 1;
         self.waited_ns += begins - at_ns;

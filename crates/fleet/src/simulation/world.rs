@@ -352,6 +352,7 @@ impl<'a> World<'a> {
             most_start_error: Duration::from_nanos(most_error as u64),
             largest_share: self.tally.largest_part() * f64::from(self.setup.nodes),
             last_lost: last_lost.map(Duration::from_nanos),
+            most_asked: self.queue.most_asked,
             alive: running.count(),
         }
     }
