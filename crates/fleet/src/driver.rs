@@ -3,10 +3,11 @@
 use crate::clock::{Leader, RunClock, Sample};
 use crate::core::{Change, Core};
 use crate::error::FleetError;
-use crate::link::{Exchange, Link};
+use crate::link::Link;
 use crate::message::{Answer, Request};
-use crate::node::{Command, Shared};
+use crate::node::Shared;
 use crate::progress::Progress;
+use crate::word::{Command, Exchange, Word};
 use nanopace::{Clock, Pacer};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,13 +17,6 @@ use std::time::Duration;
 
 /// It looks around at least this often.
 const TURN_NS: u64 = 20_000_000;
-
-/// What the thread hears.
-#[derive(Debug)]
-pub(crate) enum Word {
-    Command(Command),
-    Exchange(Box<Exchange>),
-}
 
 pub(crate) struct Driver {
     pub(crate) core: Core,

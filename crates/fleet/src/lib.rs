@@ -21,6 +21,7 @@ pub mod simulation;
 mod store;
 mod tracks;
 mod trips;
+mod word;
 
 pub use account::{Account, NodeAccount};
 pub use blind::WhenBlind;

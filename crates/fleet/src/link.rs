@@ -1,10 +1,9 @@
 //! The thread that waits for the store, so that a node can decide meanwhile.
 
 use crate::clock::RunClock;
-use crate::driver::Word;
-use crate::error::FleetError;
-use crate::message::{Reply, Request};
+use crate::message::Request;
 use crate::store::{RedisStore, Store};
+use crate::word::{Exchange, Word};
 use std::io;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -19,15 +18,6 @@ struct Order {
     request: Request,
     patience: Duration,
     load: Option<Duration>,
-}
-
-/// A request and its answer, and when they went and came by the machine's clock.
-#[derive(Debug)]
-pub(crate) struct Exchange {
-    pub(crate) request: Request,
-    pub(crate) reply: Result<Reply, FleetError>,
-    pub(crate) sent_ns: u64,
-    pub(crate) received_ns: u64,
 }
 
 impl Link {

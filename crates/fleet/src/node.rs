@@ -1,10 +1,10 @@
 //! A node that takes part in a run.
 
 use crate::core::Core;
-use crate::driver::Word;
 use crate::error::FleetError;
 use crate::message::Run;
 use crate::progress::Progress;
+use crate::word::{Command, Word};
 use nanopace::Pacer;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,16 +24,6 @@ pub struct Node {
     pub(crate) id: u16,
     /// When the first slot of the run can start, on the pacer's clock.
     pub(crate) head: Duration,
-}
-
-/// What a node's thread is told.
-#[derive(Debug)]
-pub(crate) enum Command {
-    Leave(Sender<Result<(), FleetError>>),
-    NotStarted(u64, Sender<Result<(), FleetError>>),
-    Finish(Vec<u8>, Sender<Result<bool, FleetError>>),
-    /// Nobody has the node any more.
-    Drop,
 }
 
 /// What a node's thread tells.
