@@ -20,6 +20,22 @@ pub enum FleetError {
         "the store's password is wrong, missing or not asked for: write redis://:PASSWORD@HOST:PORT/, with USER before the colon if there is one"
     )]
     Password,
+    /// The store's user lacks rights.
+    #[error(
+        "the store's user may not do what a fleet does: give it the rights that docs/FLEET.md lists, on keys ~nanopace:*"
+    )]
+    Permission,
+    /// The server is a replica.
+    #[error("the store is a replica, which takes no changes: write the address of its primary")]
+    Replica,
+    /// The server's memory is full.
+    #[error(
+        "the store's memory is full: give it more, and set its maxmemory-policy to noeviction, or it forgets parts of the run"
+    )]
+    Full,
+    /// The server belongs to a cluster, in which another one has the run.
+    #[error("the store is one of a cluster, and the run belongs to another: write redis://{0}/")]
+    Cluster(String),
     /// The store can't be reached, or does not answer.
     #[error("the store does not answer: {0}")]
     Store(String),

@@ -6,6 +6,7 @@ mod golden;
 mod played;
 mod reading;
 mod redis;
+mod refusal;
 mod scripts;
 mod writing;
 

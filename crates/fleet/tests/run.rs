@@ -1,7 +1,7 @@
 //! Runs of some nodes at real servers.
 
 use nanopace::Nanos;
-use nanopace_fleet::{Control, Fleet, Node};
+use nanopace_fleet::{Control, Fleet, FleetError, Node};
 use nanopace_services::{Engine, Server};
 use std::thread;
 use std::time::Duration;
@@ -116,5 +116,62 @@ fn when_all_nodes_have_left_nothing_more_is_expected() {
         assert_eq!(status.repairs, 0, "nodes that leave are no reason to repair the store");
         assert!(account.closes() && (6..300).contains(&account.lost()), "{account:?}");
         assert!((300..30_000).contains(&account.expected), "{account:?}");
+    }
+}
+
+/// What the page lists.
+fn rights() -> Vec<&'static str> {
+    let page = include_str!("../../../docs/FLEET.md");
+    let lines = page.lines().filter(|line| line.starts_with('+'));
+    lines.flat_map(str::split_whitespace).collect()
+}
+
+/// The address for a user that may do only that.
+fn with_rights(server: &Server, keys: &str, rights: &[&str]) -> String {
+    let client = redis::Client::open(server.url()).unwrap();
+    let mut connection = client.get_connection().unwrap();
+    let mut user = redis::cmd("ACL");
+    user.arg(&["SETUSER", "bob", "reset", "on", ">unspeakable", keys]).arg(rights);
+    user.exec(&mut connection).unwrap();
+    redis::cmd("SCRIPT").arg("FLUSH").exec(&mut connection).unwrap();
+    server.url().replace("redis://", "redis://bob:unspeakable@")
+}
+
+fn run_once(url: &str) -> Result<(), FleetError> {
+    let node = fleet(url, "rights").shape("hold 100/s 100ms".parse().unwrap()).join()?;
+    drain(&node);
+    node.leave()?;
+    node.finish(Vec::new())?;
+    assert_eq!(Control::open(url, "rights")?.account()?.expected, 10);
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn the_rights_that_are_listed_are_enough_and_what_is_missing_is_said() {
+    for engine in Engine::ALL {
+        let server = Server::start(engine).unwrap();
+        run_once(&with_rights(&server, "~nanopace:*", &rights())).unwrap();
+        for missing in ["+evalsha", "+hset", "+rpush"] {
+            let rights: Vec<&str> = rights().into_iter().filter(|&one| one != missing).collect();
+            let error = run_once(&with_rights(&server, "~nanopace:*", &rights)).unwrap_err();
+            assert!(matches!(error, FleetError::Permission), "{engine} {missing} {error:?}");
+        }
+        let error = run_once(&with_rights(&server, "~others:*", &rights())).unwrap_err();
+        assert!(matches!(error, FleetError::Permission), "{engine} {error:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_store_that_refuses_says_what_to_do() {
+    for engine in Engine::ALL {
+        let full = Server::with(engine).setting("maxmemory", "1").start().unwrap();
+        assert!(matches!(run_once(&full.url()), Err(FleetError::Full)), "{engine}");
+        let primary = Server::start(engine).unwrap();
+        let (host, port) = (primary.address().ip().to_string(), primary.address().port());
+        let replica =
+            Server::with(engine).setting("replicaof", format!("{host} {port}")).start().unwrap();
+        assert!(matches!(run_once(&replica.url()), Err(FleetError::Replica)), "{engine}");
     }
 }

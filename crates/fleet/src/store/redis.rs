@@ -1,6 +1,6 @@
 //! A store in Redis or Valkey. The scripts are loaded again whenever the server has lost them.
 
-use super::{Store, reading, scripts, writing};
+use super::{Store, reading, refusal, scripts, writing};
 use crate::error::FleetError;
 use crate::message::{Reply, Request};
 use redis::{
@@ -90,12 +90,14 @@ impl RedisStore {
 
 impl Store for RedisStore {
     fn call(&mut self, request: &Request) -> Result<Reply, FleetError> {
-        let value = self.invoke(request).map_err(|error| match (error.kind(), error.code()) {
-            (_, Some("WRONGTYPE")) => FleetError::Damaged,
-            (ErrorKind::AuthenticationFailed, _) | (_, Some("NOAUTH" | "WRONGPASS")) => {
-                FleetError::Password
+        let value = self.invoke(request).map_err(|error| {
+            if error.kind() == ErrorKind::AuthenticationFailed {
+                return FleetError::Password;
             }
-            _ => FleetError::Store(described(&error)),
+            let refused = error
+                .code()
+                .and_then(|code| refusal::refused(code, error.detail().unwrap_or_default()));
+            refused.unwrap_or_else(|| FleetError::Store(described(&error)))
         })?;
         reading::read(value).ok_or(FleetError::Damaged)
     }
