@@ -33,8 +33,9 @@ impl Limiter {
 /// will cost. Dropping it takes it back.
 ///
 /// What is taken back is what would not be counted now if the request had never been made, or less:
-/// what time has paid off since, or what has left its window, can't come back. Limits that have
-/// changed since take nothing back.
+/// what time has paid off since, or what has left its window, can't come back. Of several that are
+/// open at a time, a rate takes each back whole in the order in which they were made, or in reverse;
+/// in another order perhaps less. Limits that have changed since take nothing back.
 ///
 /// ```
 /// use nanopace_limits::Limiter;

@@ -138,8 +138,9 @@ impl VirtualSchedule {
     }
 
     /// The debt without `n` requests, after which `paid` was owed, and by how many requests it has
-    /// gone back, rounded up. What time has paid off of them stays paid. `gone_back` is by how many it
-    /// has gone back since they were counted: so much earlier they are paid.
+    /// gone back, rounded up: none if nothing was counted after them, which would be paid earlier now.
+    /// What time has paid off of them stays paid. `gone_back` is by how many it has gone back since
+    /// they were counted: so much earlier they are paid.
     pub(crate) fn without(
         &self,
         owed: u64,
@@ -149,10 +150,10 @@ impl VirtualSchedule {
         n: u64,
     ) -> (u64, u32) {
         let earlier = u64::from(gone_back).saturating_mul(self.cost_units);
-        let paid = paid.saturating_sub(earlier).min(owed);
-        let unpaid = paid.saturating_sub(self.units.round_up(now));
+        let paid = paid.saturating_sub(earlier);
+        let unpaid = paid.min(owed).saturating_sub(self.units.round_up(now));
         let back = unpaid.min(n.saturating_mul(self.cost_units));
-        (owed - back, self.in_requests(back))
+        (owed - back, if paid == owed { 0 } else { self.in_requests(back) })
     }
 
     /// By how many requests a debt exceeds another, rounded up.

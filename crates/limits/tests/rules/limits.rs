@@ -277,6 +277,19 @@ fn what_a_request_cost_beyond_its_reservation_keeps_others_out() {
 }
 
 #[test]
+fn reservations_are_taken_back_whole_in_the_order_they_were_made_and_in_reverse() {
+    for (text, is_reversed) in [("10/s", false), ("10/s", true), ("10/s sliding-log", true)] {
+        let limiter = Limiter::with_clock(text.parse().unwrap(), ManualClock::new());
+        let mut open: Vec<_> = [1, 4, 2, 3].map(|n| limiter.reserve(n).unwrap()).into();
+        if is_reversed {
+            open.reverse();
+        }
+        open.into_iter().for_each(drop);
+        assert_eq!(limiter.standing().remaining, 10, "{text}, reversed: {is_reversed}");
+    }
+}
+
+#[test]
 fn a_reservation_outlives_a_change_of_other_limits() {
     let clock = ManualClock::new();
     let limiter = Limiter::with_clock("10/min, 5/day".parse().unwrap(), clock);
