@@ -138,15 +138,15 @@ impl<'a, G: Gate> Waiter<'a, G> {
         }
     }
 
-    /// Gets in where nobody waits, without standing in line, or hears that it is in vain. None if it
-    /// has to stand there.
+    /// Gets in where nobody waits, or for nothing, without standing in line, or hears that it is in
+    /// vain. None if it has to stand there.
     fn come(&self, now: Nanos) -> Option<End<G>> {
         let Wait { costs, .. } = self.wait;
         let is_let_in = self.gate.step(|limits, state, at| {
-            let nobody_waits = self.gate.line().is_empty_for(self.gate.key());
+            let may_go_on = costs.largest() == 0 || self.gate.line().is_empty_for(self.gate.key());
             match limits.would_admit(state, at, costs) {
-                Err(rejected) if nobody_waits || rejected.not_until().is_none() => Err(rejected),
-                Ok(()) if nobody_waits => {
+                Err(rejected) if may_go_on || rejected.not_until().is_none() => Err(rejected),
+                Ok(()) if may_go_on => {
                     limits.count_each(state, at, costs);
                     Ok(true)
                 }

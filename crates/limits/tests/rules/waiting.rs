@@ -173,3 +173,17 @@ fn a_reservation_taken_back_wakes_who_waits() {
     crowd.settle();
     assert_eq!(crowd.end_of(guests[1]), Some(Ok(Duration::ZERO)));
 }
+
+#[test]
+fn a_request_for_nothing_goes_past_those_who_wait() {
+    let limiter = Limiter::with_clock("1/day, 2/day".parse().unwrap(), ManualClock::new());
+    limiter.check().unwrap();
+    let mut waiter = limiter.waiter(Wait::new(1));
+    assert!(matches!(waiter.step(Waker::noop()), Step::Until(_)));
+
+    let at_once = Wait::new(0).timeout(Duration::ZERO);
+    assert_eq!(limiter.wait(at_once), Ok(Duration::ZERO));
+    assert_eq!(limiter.wait(Wait::new(&[0, 0])), Ok(Duration::ZERO));
+    let too_many = limiter.wait(Wait::new(&[0, 0, 0]));
+    assert!(matches!(too_many, Err(WaitError::Rejected(CostsRejected::Number { .. }))));
+}
