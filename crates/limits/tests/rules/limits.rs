@@ -290,6 +290,42 @@ fn reservations_are_taken_back_whole_in_the_order_they_were_made_and_in_reverse(
 }
 
 #[test]
+fn what_would_be_paid_earlier_without_another_is_not_taken_back_late() {
+    let clock = ManualClock::new();
+    let limiter = Limiter::with_clock("10/s".parse().unwrap(), clock.clone());
+    let (first, second) = (limiter.reserve(4).unwrap(), limiter.reserve(4).unwrap());
+    drop(first); // the second one is paid after 0.4 s now
+    clock.set(at(600_000_000));
+    limiter.check_n(4).unwrap();
+    drop(second);
+    assert_eq!(limiter.standing().remaining, 6);
+}
+
+#[test]
+fn what_a_request_cost_beyond_its_reservation_counts_by_another_number_of_limits() {
+    let limiter = Limiter::with_clock("100/day".parse().unwrap(), ManualClock::new());
+    let reservation = limiter.reserve(1).unwrap();
+    limiter.set_limits("50/h sliding-log, 60/min".parse().unwrap());
+    reservation.commit_costs(21);
+    assert_eq!(
+        limiter.check_costs(&[30, 0]),
+        Err(Rejected::NotUntil(at(3_600_000_000_000)).into())
+    );
+    assert!(limiter.check_costs(&[29, 0]).is_ok());
+    assert!(limiter.check_costs(&[0, 40]).is_err());
+
+    limiter.set_limits("100/day".parse().unwrap());
+    assert!(limiter.standing().remaining <= 79, "the limit that was away has counted it too");
+}
+
+#[test]
+fn of_two_limits_alike_each_takes_back_its_own_cost() {
+    let limiter = Limiter::with_clock("10/s, 10/s".parse().unwrap(), ManualClock::new());
+    drop(limiter.reserve(&[1, 4]).unwrap());
+    assert!(limiter.check_costs(&[10, 10]).is_ok());
+}
+
+#[test]
 fn a_reservation_outlives_a_change_of_other_limits() {
     let clock = ManualClock::new();
     let limiter = Limiter::with_clock("10/min, 5/day".parse().unwrap(), clock);

@@ -1,10 +1,12 @@
 //! Who waits has a place: whoever does not wait takes nothing of what the first in line waits for.
 
 use crate::common::crowd::{Crowd, End, limiter};
-use nanopace::Nanos;
-use nanopace_limits::{CostsRejected, Rejected, Step, Wait, WaitError};
+use nanopace::{Clock, ManualClock, Nanos};
+use nanopace_limits::{CostsRejected, Limiter, Rejected, Step, Wait, WaitError};
 use proptest::prelude::*;
-use std::task::Waker;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::task::{Wake, Waker};
 use std::time::Duration;
 
 const KINDS: [&str; 8] = [
@@ -243,4 +245,84 @@ fn a_long_line_is_not_looked_at_to_its_end() {
     assert_eq!(crowd.end_of(late), Some(Err(too_late)));
     let hopeful = crowd.comes(Wait::new(1).timeout(Duration::from_millis(1_001)));
     assert_eq!(crowd.end_of(hopeful), None);
+}
+
+#[test]
+fn who_stands_behind_sleeps_until_its_deadline_and_hears_when_it_never_gets_in() {
+    let clock = ManualClock::new();
+    let limiter = Limiter::with_clock("5/day".parse().unwrap(), clock.clone());
+    limiter.check_n(5).unwrap();
+    let mut first = limiter.waiter(Wait::new(1));
+    assert!(matches!(first.step(Waker::noop()), Step::Until(_)));
+    let mut patient = limiter.waiter(Wait::new(1));
+    assert_eq!(patient.step(Waker::noop()), Step::Until(Nanos::MAX));
+
+    let days = Duration::from_secs(3 * 86_400);
+    let mut large = limiter.waiter(Wait::new(4).timeout(days));
+    assert_eq!(large.step(Waker::noop()), Step::Until(Nanos::ZERO + days));
+    limiter.set_limits("1/day".parse().unwrap());
+    clock.advance(days);
+    let never = CostsRejected::Limit(Rejected::ExceedsCapacity { capacity: 1 });
+    assert_eq!(large.step(Waker::noop()), Step::Done(Err(WaitError::Rejected(never))));
+}
+
+#[test]
+fn who_leaves_from_behind_calls_nobody() {
+    struct Calls(AtomicU64);
+    impl Wake for Calls {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+    let limiter = Limiter::with_clock("1/day".parse().unwrap(), ManualClock::new());
+    limiter.check().unwrap();
+    let calls = Arc::new(Calls(AtomicU64::new(0)));
+    let waker = Waker::from(Arc::clone(&calls));
+    let mut waiters = [(); 3].map(|()| limiter.waiter(Wait::new(1)));
+    for waiter in &mut waiters {
+        assert!(matches!(waiter.step(&waker), Step::Until(_)));
+    }
+    let [first, second, third] = waiters;
+    drop(second);
+    assert_eq!(calls.0.load(Relaxed), 0);
+    drop(first);
+    assert_eq!(calls.0.load(Relaxed), 1);
+    drop(third);
+}
+
+#[test]
+fn who_looks_again_and_again_keeps_its_place() {
+    let clock = ManualClock::new();
+    let limiter = Limiter::with_clock("1/min burst 2".parse().unwrap(), clock.clone());
+    limiter.check().unwrap();
+    let mut waiter = limiter.waiter(Wait::new(2));
+    while let Step::Until(moment) = waiter.step(Waker::noop()) {
+        assert!(limiter.check().is_err());
+        clock.set(moment);
+    }
+    assert_eq!(clock.now(), Nanos::ZERO + Duration::from_secs(60));
+}
+
+#[test]
+fn who_gives_way_is_told_what_it_has_added_to_those_that_count_it() {
+    let limits = "2/200ms, 3/s sliding-log-all".parse().unwrap();
+    let limiter = Limiter::with_clock(limits, ManualClock::new());
+    limiter.check().unwrap();
+    let mut waiter = limiter.waiter(Wait::new(2));
+    assert!(matches!(waiter.step(Waker::noop()), Step::Until(_)));
+    limiter.check().unwrap_err();
+    let Err(Rejected::NotUntil(moment)) = limiter.check() else { panic!("it does not give way") };
+    assert_eq!(moment, Nanos::ZERO + Duration::from_secs(1), "three are counted");
+}
+
+#[test]
+fn of_several_limits_the_longest_wait_says_whether_it_is_hopeless() {
+    for text in ["1/s, 1/min", "1/min, 1/s"] {
+        let limiter = Limiter::with_clock(text.parse().unwrap(), ManualClock::new());
+        limiter.check().unwrap();
+        let mut waiter = limiter.waiter(Wait::new(1).timeout(Duration::from_secs(10)));
+        let retry = Duration::from_secs(60);
+        let hopeless = Step::Done(Err(WaitError::TooLate { retry }));
+        assert_eq!(waiter.step(Waker::noop()), hopeless, "{text}");
+    }
 }
