@@ -113,6 +113,22 @@ fn who_asks_gives_way_to_who_waits_for_the_same_key() {
 }
 
 #[test]
+fn a_line_that_is_empty_again_holds_nobody_up_while_others_wait_for_another_key() {
+    let (clock, users) = users();
+    users.check_n("bob", 10).unwrap();
+    let mut bob = users.waiter("bob", Wait::new(10));
+    let mut alice = users.waiter("alice", Wait::new(1));
+    let bell = Arc::<Bell>::default();
+    bell.waits(&mut bob);
+    bell.waits(&mut alice);
+    drop(alice);
+    clock.advance(DAY / 10);
+    bell.waits(&mut bob);
+    assert_eq!(users.check("alice"), Ok(()));
+    assert!(users.check("bob").is_err());
+}
+
+#[test]
 fn who_leaves_while_its_jitter_passes_gives_back_what_it_took() {
     let (clock, users) = users();
     let (bell, wait) = (Arc::<Bell>::default(), Wait::new(10).jitter(DAY));
