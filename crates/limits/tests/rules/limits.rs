@@ -261,85 +261,6 @@ fn of_two_windows_alike_each_goes_on_with_its_own_count() {
 }
 
 #[test]
-fn what_a_request_cost_beyond_its_reservation_keeps_others_out() {
-    for (text, wait) in [
-        ("10/s", 1_500_000_000),
-        ("10/s in 10", 1_099_999_999),
-        ("10/s sliding-log", 1_000_000_000),
-    ] {
-        let clock = ManualClock::new();
-        clock.set(seconds(5));
-        let limiter = Limiter::with_clock(text.parse().unwrap(), clock.clone());
-        limiter.reserve(5).unwrap().commit_costs(24);
-        let Err(Rejected::NotUntil(moment)) = limiter.check() else { panic!("{text} lets in") };
-        assert_eq!(moment - seconds(5), Duration::from_nanos(wait), "{text}");
-    }
-}
-
-#[test]
-fn reservations_are_taken_back_whole_in_the_order_they_were_made_and_in_reverse() {
-    for (text, is_reversed) in [("10/s", false), ("10/s", true), ("10/s sliding-log", true)] {
-        let limiter = Limiter::with_clock(text.parse().unwrap(), ManualClock::new());
-        let mut open: Vec<_> = [1, 4, 2, 3].map(|n| limiter.reserve(n).unwrap()).into();
-        if is_reversed {
-            open.reverse();
-        }
-        open.into_iter().for_each(drop);
-        assert_eq!(limiter.standing().remaining, 10, "{text}, reversed: {is_reversed}");
-    }
-}
-
-#[test]
-fn what_would_be_paid_earlier_without_another_is_not_taken_back_late() {
-    let clock = ManualClock::new();
-    let limiter = Limiter::with_clock("10/s".parse().unwrap(), clock.clone());
-    let (first, second) = (limiter.reserve(4).unwrap(), limiter.reserve(4).unwrap());
-    drop(first); // the second one is paid after 0.4 s now
-    clock.set(at(600_000_000));
-    limiter.check_n(4).unwrap();
-    drop(second);
-    assert_eq!(limiter.standing().remaining, 6);
-}
-
-#[test]
-fn what_a_request_cost_beyond_its_reservation_counts_by_another_number_of_limits() {
-    let clock = ManualClock::new();
-    let limiter = Limiter::with_clock("100/day sliding-log".parse().unwrap(), clock.clone());
-    let reservation = limiter.reserve(1).unwrap();
-    limiter.set_limits("50/h sliding-log, 60/min".parse().unwrap());
-    reservation.commit_costs(21);
-    assert_eq!(
-        limiter.check_costs(&[30, 0]),
-        Err(Rejected::NotUntil(at(3_600_000_000_000)).into())
-    );
-    assert!(limiter.check_costs(&[29, 0]).is_ok());
-    assert!(limiter.check_costs(&[0, 40]).is_err());
-
-    clock.advance(Duration::from_secs(2 * 3_600));
-    limiter.set_limits("100/day sliding-log".parse().unwrap());
-    assert_eq!(limiter.standing().remaining, 50, "the limit that was away has counted it too");
-}
-
-#[test]
-fn of_two_limits_alike_each_takes_back_its_own_cost() {
-    let limiter = Limiter::with_clock("10/s, 10/s".parse().unwrap(), ManualClock::new());
-    drop(limiter.reserve(&[1, 4]).unwrap());
-    assert!(limiter.check_costs(&[10, 10]).is_ok());
-}
-
-#[test]
-fn a_reservation_outlives_a_change_of_other_limits() {
-    let clock = ManualClock::new();
-    let limiter = Limiter::with_clock("10/min, 5/day".parse().unwrap(), clock);
-    let reservation = limiter.reserve(4).unwrap();
-    limiter.set_limits("3/s, 10/min".parse().unwrap());
-    drop(reservation);
-    assert_eq!(limiter.limits().each().len(), 2);
-    limiter.set_limits("10/min".parse().unwrap());
-    assert_eq!(limiter.standing().remaining, 10, "the limit that stayed has taken it back");
-}
-
-#[test]
 fn what_is_wrong_is_said() {
     for (text, error) in [
         ("10/s brust 5", "`brust 5` is no kind of limit: write `burst 20`"),
@@ -384,31 +305,6 @@ fn windows_of_the_clock_that_are_not_aligned_forget_nothing() {
         clock.advance(Duration::from_secs(1));
         limiter.set_limits("100/60s fixed-window".parse().unwrap());
         assert!(limiter.check().is_err(), "after {period}: {limiter:?}");
-    }
-}
-
-#[test]
-fn a_reservation_is_not_taken_back_from_what_came_while_its_limit_was_away() {
-    let clock = ManualClock::new();
-    let limiter = Limiter::with_clock("1/s burst 10".parse().unwrap(), clock);
-    let reservation = limiter.reserve(10).unwrap();
-    limiter.set_limits("100/min sliding-log".parse().unwrap());
-    assert!(limiter.check_n(10).is_ok());
-    limiter.set_limits("1/s burst 10".parse().unwrap());
-    drop(reservation);
-    assert_eq!(limiter.standing().remaining, 0);
-}
-
-#[test]
-fn what_a_request_cost_beyond_its_reservation_counts_by_new_limits_too() {
-    for kind in ["", " sliding-log", " in 6"] {
-        let limiter =
-            Limiter::with_clock(format!("10/min{kind}").parse().unwrap(), ManualClock::new());
-        let reservation = limiter.reserve(1).unwrap();
-        limiter.set_limits(format!("20/min{kind}").parse().unwrap());
-        reservation.commit_costs(8);
-        let left = limiter.standing().remaining;
-        assert!((11..=12).contains(&left), "{left} of 20/min{kind}");
     }
 }
 

@@ -11,6 +11,7 @@ mod limits;
 mod places;
 mod quota;
 mod refilled_bucket;
+mod reservations;
 mod rolling;
 #[cfg(feature = "async")]
 mod tasks;
