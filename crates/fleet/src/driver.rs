@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// It looks around at least this often.
 const TURN_NS: u64 = 20_000_000;
@@ -190,7 +190,6 @@ impl Driver {
         let progress = self.progress(now).text();
         if let Some(claim) = self.core.last_claim(now, &progress) {
             let _ = self.exchange(&claim);
-            self.tell();
         }
         let last = loop {
             let last = self.core.last_change(self.clock.now_ns());
@@ -207,16 +206,13 @@ impl Driver {
     /// run is filled again first.
     fn finish(&mut self, results: &[u8]) -> Result<bool, FleetError> {
         self.core.stop_claiming(self.clock.now_ns());
-        let (mut tries, mut has_heard) = (0, false);
+        let (ends, mut has_heard) = (Instant::now() + ENDS_IN, false);
         loop {
             let request = self.last_request(results, has_heard);
             let is_finish = matches!(request, Request::Finish { .. });
             match self.exchange(&request) {
-                Err(error) if tries == TRIES => return Err(error),
-                Err(_) => {
-                    tries += 1;
-                    thread::sleep(RETRY);
-                }
+                Err(error) if Instant::now() > ends => return Err(error),
+                Err(_) => thread::sleep(RETRY),
                 Ok(_) if matches!(self.core.over(), Some(FleetError::Replaced)) => {
                     return Err(FleetError::Replaced);
                 }
@@ -241,17 +237,16 @@ impl Driver {
     }
 
     fn retried(&mut self, request: &Request) -> Result<(), FleetError> {
-        let mut tries = 1;
+        let ends = Instant::now() + ENDS_IN;
         loop {
             match self.exchange(request) {
                 Ok(_) if matches!(self.core.over(), Some(FleetError::Replaced)) => {
                     return Err(FleetError::Replaced);
                 }
                 Ok(_) => return Ok(()),
-                Err(error) if tries == TRIES => return Err(error),
-                Err(_) => tries += 1,
+                Err(error) if Instant::now() > ends => return Err(error),
+                Err(_) => thread::sleep(RETRY),
             }
-            thread::sleep(RETRY);
         }
     }
 }
@@ -284,6 +279,6 @@ pub(crate) fn take_in<C: Clock>(
 /// An answer to what ends a node may take so long: it can't be made up for.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What ends a node is tried so often, this far apart: for some seconds in all.
-const TRIES: u32 = 60;
+/// What ends a node is tried again for so long, this far apart.
+const ENDS_IN: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_millis(50);

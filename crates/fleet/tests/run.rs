@@ -4,7 +4,7 @@ use nanopace::Nanos;
 use nanopace_fleet::{Control, Fleet, FleetError, Node};
 use nanopace_services::{Engine, Server};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// With frames that are long, because machines that run tests are busy.
 fn fleet(url: &str, name: &str) -> Fleet {
@@ -174,4 +174,16 @@ fn a_store_that_refuses_says_what_to_do() {
             Server::with(engine).setting("replicaof", format!("{host} {port}")).start().unwrap();
         assert!(matches!(run_once(&replica.url()), Err(FleetError::Replica)), "{engine}");
     }
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_node_whose_store_hangs_ends_after_some_seconds() {
+    let server = Server::start(Engine::Redis).unwrap();
+    let node = fleet(&server.url(), "hangs").rate("1/s".parse().unwrap()).join().unwrap();
+    server.stop().unwrap();
+    let began = Instant::now();
+    assert!(node.finish(Vec::new()).is_err());
+    // A dozen seconds at most, on a machine that has the time.
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
 }

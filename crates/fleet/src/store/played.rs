@@ -35,8 +35,8 @@ impl Played {
         });
         let redis = lua.create_table_from([("call", call.expect("a function"))]);
         lua.globals().set("redis", redis.expect("a table")).expect("room");
-        let load = |script: String| lua.load(script).into_function().expect("a script");
-        let (claim, rest) = (load(scripts::claim()), load(scripts::rest()));
+        let load = |script: &str| lua.load(script).into_function().expect("a script");
+        let (claim, rest) = (load(scripts::CLAIM), load(scripts::REST));
         Played { lua, data, claim, rest }
     }
 

@@ -50,7 +50,7 @@ impl RedisStore {
         let settings = address.redis_settings().clone().set_skip_set_lib_name();
         let client = Client::open(address.set_redis_settings(settings));
         let client = client.map_err(|_| FleetError::Address)?;
-        let (claim, rest) = (Script::new(&scripts::claim()), Script::new(&scripts::rest()));
+        let (claim, rest) = (Script::new(scripts::CLAIM), Script::new(scripts::REST));
         let run = run.to_owned();
         Ok(RedisStore { client, claim, rest, run, timeout: PATIENCE, keep: KEEP, connection: None })
     }

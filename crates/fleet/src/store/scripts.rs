@@ -1,13 +1,8 @@
-//! The two scripts that the store runs. Claims have one of their own, because they are run more often
-//! than all else. Scripts and not a library of functions, because servers that forbid functions take
-//! them too.
+//! The two scripts that the store runs. Scripts and not a library of functions, because servers that
+//! forbid functions take them too.
 
-/// Claims in several frames.
-pub(super) fn claim() -> String {
-    concat!(include_str!("common.lua"), include_str!("claim.lua")).to_owned()
-}
+/// Claims in several frames, which are asked for more often than all else.
+pub(super) const CLAIM: &str = concat!(include_str!("common.lua"), include_str!("claim.lua"));
 
 /// Everything but claims.
-pub(super) fn rest() -> String {
-    concat!(include_str!("common.lua"), include_str!("rest.lua")).to_owned()
-}
+pub(super) const REST: &str = concat!(include_str!("common.lua"), include_str!("rest.lua"));
