@@ -7,6 +7,8 @@ mod played;
 mod reading;
 mod redis;
 mod refusal;
+#[cfg(test)]
+mod rules;
 mod scripts;
 mod writing;
 

@@ -317,6 +317,48 @@ fn a_node_that_leaves_has_nothing_behind_its_last_frame() {
     assert_eq!(core.due_slots((last.frame + 4) * FRAME_NS), due);
 }
 
+/// What it puts off is not lost, and a node that comes back in small steps does not become late again.
+#[test]
+fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
+    let mut core = core();
+    core.turn(20 * FRAME_NS);
+    core.is_late = true;
+    core.turn(21 * FRAME_NS);
+    core.is_late = false;
+    let own = |core: &Core| match core.take(30, Stage::Own) {
+        Take::Own { most, .. } => most,
+        other => panic!("{other:?}"),
+    };
+    let mut most = vec![own(&core)];
+    for frame in 22..32 {
+        core.turn(frame * FRAME_NS);
+        most.push(own(&core));
+    }
+    assert_eq!(
+        most,
+        [4, 5, 5, 6, 6, 7, 7, 8, 8, 8, 8],
+        "half, and then half a track more per frame"
+    );
+}
+
+/// Otherwise what it started twice would count for each time that it is told.
+#[test]
+fn what_was_run_without_the_store_is_told_once() {
+    let mut core = core();
+    let request = core.request(30 * FRAME_NS, false, "").unwrap();
+    core.failed(30 * FRAME_NS);
+    let frame = core.book.next() - 1;
+    let closes = core.frames().closes(frame);
+    settle(&mut core, closes);
+    assert!(core.unmarked.iter().any(|piece| piece.frame == frame));
+    core.unmarked.clear();
+    let Request::Claim(claim) = &request else { panic!("it claims") };
+    let owners = claim.asks.iter().map(|_| Owners([0, 2].repeat(16))).collect();
+    let answer = Claimed { owners, ..claimed(&core) };
+    answered(&mut core, &request, Answer::Claimed(answer), closes + 1);
+    assert_eq!(core.unmarked, []);
+}
+
 /// Without the store it may be a little late itself.
 #[test]
 fn a_blind_node_that_is_late_still_runs_its_own() {

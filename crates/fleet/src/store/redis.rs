@@ -135,4 +135,14 @@ mod tests {
         let error = io::Error::from(io::ErrorKind::TimedOut);
         assert_eq!(described(&RedisError::from(error)), "it takes too long");
     }
+
+    #[test]
+    fn keys_are_kept_for_a_day_behind_the_load() {
+        let mut store = RedisStore::new("redis://127.0.0.1/", "kept").unwrap();
+        let hours = |hours: u64| Duration::from_secs(3_600 * hours);
+        for (load, kept) in [(Some(hours(0)), 24), (Some(hours(40)), 64), (None, 8 * 24)] {
+            store.keep_for(load);
+            assert_eq!(store.keep, hours(kept), "{load:?}");
+        }
+    }
 }

@@ -1,0 +1,100 @@
+//! Tests: what the scripts decide, at moments of the tests' own.
+
+use super::Played;
+use crate::frames::Frames;
+use crate::message::{Answer, Ask, Claim, Join, LoadText, Request, Run, Take};
+use crate::owners::NodeId;
+
+const FRAME_US: i64 = 20_000;
+const TRACKS: u32 = 8;
+
+/// When the first node joins.
+const BEGIN_US: i64 = 1_000_000_000_000;
+
+fn join(store: &Played, shape: &str, now_us: i64) -> Answer {
+    let shape = shape.to_owned();
+    let join = Join {
+        name: "a node".to_owned(),
+        id: format!("{now_us:016x}"),
+        awaited: 1,
+        frames: Frames { frame_ns: 20_000_000, tracks: TRACKS },
+        lead: 4,
+        load: Some(LoadText { shape, arrivals: "even".to_owned(), seed: 0 }),
+    };
+    store.call(&Request::Join(join), now_us).answer
+}
+
+fn joined(store: &Played, shape: &str, now_us: i64) -> (NodeId, Run) {
+    match join(store, shape, now_us) {
+        Answer::Joined(node, run) => (node, *run),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// How many tracks of a frame a node has, after it has asked for some two frames before that begins.
+fn claim(store: &Played, run: &Run, (node, sequence): (NodeId, u64), ask: Ask) -> usize {
+    let claim = Claim {
+        id: run.id.clone(),
+        node,
+        sequence,
+        answered: 0,
+        epoch: 0,
+        lead: 4,
+        until_us: u64::MAX >> 1,
+        versions: 1,
+        roster: 1,
+        progress: String::new(),
+        asks: vec![ask],
+    };
+    let now_us = run.origin_us + (ask.frame.cast_signed() - 2) * FRAME_US;
+    match store.call(&Request::Claim(claim), now_us).answer {
+        Answer::Claimed(claimed) => claimed.owners[0].of(node).len(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn share(frame: u64, nodes: u32) -> Ask {
+    Ask { frame, take: Take::Share { nodes } }
+}
+
+#[test]
+fn a_share_of_what_is_left_is_rounded_up() {
+    let store = Played::new();
+    let (node, run) = joined(&store, "hold 1k/s 10s", BEGIN_US);
+    for (sequence, nodes) in (1..).zip(1..=TRACKS + 1) {
+        let frame = 10 + u64::from(nodes);
+        let taken = claim(&store, &run, (node, sequence), share(frame, nodes));
+        assert_eq!(taken, TRACKS.div_ceil(nodes) as usize, "one of {nodes}");
+    }
+}
+
+#[test]
+fn a_request_takes_nothing_when_it_comes_again() {
+    let store = Played::new();
+    let (node, run) = joined(&store, "hold 1k/s 10s", BEGIN_US);
+    for _ in 0..3 {
+        assert_eq!(claim(&store, &run, (node, 7), share(10, 4)), 2);
+    }
+    assert_eq!(claim(&store, &run, (node, 6), share(10, 4)), 2, "an older one");
+    assert_eq!(claim(&store, &run, (node, 8), share(10, 4)), 4);
+}
+
+/// Two nodes with one number would start each other's slots.
+#[test]
+fn numbers_of_nodes_are_given_once_although_the_run_is_filled_again_from_an_older_copy() {
+    let store = Played::new();
+    let (node, run) = joined(&store, "hold 1k/s 10s", BEGIN_US);
+    let another = |later| joined(&store, "hold 1k/s 10s", BEGIN_US + later).0;
+    let last = (1..=100).map(another).max().unwrap();
+    store.call(&Request::Restore { node, run: Box::new(run) }, BEGIN_US + FRAME_US);
+    assert!(another(2 * FRAME_US) > last);
+}
+
+#[test]
+fn a_run_whose_nodes_are_silent_is_replaced_after_half_a_minute() {
+    let store = Played::new();
+    joined(&store, "hold 1k/s 99s", BEGIN_US);
+    let heard = |seconds: i64| join(&store, "hold 2k/s 99s", BEGIN_US + seconds * 1_000_000);
+    assert!(matches!(heard(29), Answer::Differs(_)));
+    assert!(matches!(heard(31), Answer::Joined(1, _)));
+}
