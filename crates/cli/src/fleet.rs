@@ -29,7 +29,7 @@ pub(crate) fn perform(command: &FleetCommand) -> anyhow::Result<Shown> {
         }
         FleetCommand::Report { run, json } => {
             let whole = ask(run, |control, at| Whole::read(control, &at.name))?;
-            Ok((show(json, &whole, || WholeObject::new(&whole))?, whole.account.closes()))
+            Ok((show(json, &whole, || WholeObject::new(&whole))?, whole.account.is_exact()))
         }
         FleetCommand::Rate { run, rate } => change(run, |control| control.set_rate(*rate)),
         FleetCommand::Shape { run, shape } => {

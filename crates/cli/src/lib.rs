@@ -136,8 +136,8 @@ fn run(args: RunArgs) -> Done {
     written.map_err(|error| (FAILED, error.into()))?;
     ran.logged.map_err(|error| (FAILED, error))?;
     let whole = finished.map_err(|error| (FAILED, error))?;
-    let closes = whole.is_none_or(|whole| whole.account.closes());
-    let is_as_required = ran.summary.missed.is_empty() && closes;
+    let is_exact = whole.is_none_or(|whole| whole.account.is_exact());
+    let is_as_required = ran.summary.missed.is_empty() && is_exact;
     Ok(match ran.summary.incomplete {
         _ if !is_as_required => ExitCode::from(MISSED),
         Some(_) => ExitCode::from(INCOMPLETE),
@@ -184,18 +184,20 @@ fn fleet(command: &FleetCommand) -> Done {
 }
 
 /// Writes the results to all places. What one does not take, the others still get. Then tells the
-/// store of a fleet; the last node also writes what all have done.
+/// store of a fleet, waits for its other nodes, and also writes what all have done.
 fn publish(
     setup: &Setup,
     ran: &Ran,
     member: Option<Member>,
 ) -> (io::Result<()>, anyhow::Result<Option<Whole>>) {
     let text = setup.output.write_text(&Report(&ran.summary));
-    let node = member.as_ref().map(Member::title);
+    let node = member.as_ref().map(ToString::to_string);
     let finished =
         member.map_or(Ok(None), |member| member.finish(&ran.summary.stats, ran.not_started));
     let text = text.and(match (&finished, node) {
-        (Ok(Some(whole)), _) => setup.output.write_text(&format!("\n{whole}")),
+        (Ok(Some(whole)), Some(node)) => {
+            setup.output.write_text(&format!("fleet     {node} is done\n\n{whole}"))
+        }
         (Ok(None), Some(node)) => setup.output.write_text(&format!(
             "fleet     {node} is done; nanopace fleet report shows all of them together\n"
         )),

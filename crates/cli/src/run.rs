@@ -53,6 +53,7 @@ use setup::Setup;
 use snapshot::Snapshot;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::watch;
 
@@ -90,6 +91,7 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Opti
     // The receiver is gone only when the run has ended.
     let interrupts = INTERRUPTS + setup.invitation.as_ref().map_or(0, |_| LEAVES);
     let interrupt = Interrupt::on_signals(interrupts, move || drop(stop.send(Message::Stop)))?;
+    let interrupted = interrupt.flag();
     // Dropped at the end of this function, so the report is printed on an ordinary terminal.
     let keyboard = Keyboard::listen(sender.clone(), interrupt);
     let (watch, snapshots) = watch::channel(None);
@@ -108,7 +110,7 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Opti
     let push = push.transpose()?;
     let member = match &setup.invitation {
         None => None,
-        Some(invitation) => match join(invitation, &messages).context(NotJoined)? {
+        Some(invitation) => match join(invitation, &messages, interrupted).context(NotJoined)? {
             None => return Ok(None),
             member => member,
         },
@@ -123,7 +125,11 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Opti
 }
 
 /// Joins a fleet, and waits for the others. None if the run should end already.
-fn join(invitation: &Invitation, messages: &Receiver<Message>) -> anyhow::Result<Option<Member>> {
+fn join(
+    invitation: &Invitation,
+    messages: &Receiver<Message>,
+    interrupted: Arc<AtomicBool>,
+) -> anyhow::Result<Option<Member>> {
     let progress = Progress::of_a_job();
     let mut shown = None;
     let member = invitation.join(|here, awaited| {
@@ -135,9 +141,14 @@ fn join(invitation: &Invitation, messages: &Receiver<Message>) -> anyhow::Result
         }
         ControlFlow::Continue(())
     });
+    let member = member.map(|node| {
+        node.map(|(node, control)| Member::new(invitation.at().clone(), node, control, interrupted))
+    });
     progress.end();
-    if let Ok(None) = &member {
-        progress.add_line("left before the run started");
+    match &member {
+        Ok(None) => progress.add_line("left before the run started"),
+        Ok(Some(member)) if member.is_late() => progress.add_line(&member.to_string()),
+        _ => {}
     }
     member
 }

@@ -109,7 +109,7 @@ pub fn run(options: &Options) -> Result<()> {
             wrong[0]
         );
     }
-    println!("{runs} runs in {seconds} s: each account closes and is true");
+    println!("{runs} runs in {seconds} s: each account is true");
     Ok(())
 }
 

@@ -184,13 +184,12 @@ impl Trial {
         Ok(Outcome { account, truth, repairs: status.repairs, nodes })
     }
 
-    /// Waits until the load is over.
+    /// Waits until no node is awaited any more.
     fn over(&self, deadline: Instant) -> Result<RunStatus> {
         loop {
             let status = retried(deadline, || self.control.status())?;
-            // The time does not go on when nobody is there.
-            let is_over = status.duration.is_some_and(|duration| status.elapsed >= duration);
-            if is_over || status.nodes == 0 {
+            // A node that was killed is waited for until it counts as dead.
+            if status.has_ended || status.nodes == 0 {
                 // The last frame may not be over.
                 thread::sleep(2 * status.frame);
                 return Ok(status);

@@ -1,10 +1,11 @@
-//! The account of a run: what became of each slot.
+//! The account of a run: what became of each slot, and what of it nobody has told.
 
 use crate::error::FleetError;
 use crate::load::{Load, head_frames};
 use crate::message::{Answer, NodeText, Request, Run};
 use crate::owners::{NodeId, Owners};
 use crate::progress::Progress;
+use crate::silence::Silence;
 use crate::store::{CHUNK, Store};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,6 +17,11 @@ const CHUNKS: u64 = 64;
 /// `expected = fired + shed + lost - twice`, for each node and in total, where what a node was
 /// expected to start is what the store knows it to own.
 ///
+/// A node that was killed, or stays cut off, has not told all. Then the account does not close either, and
+/// has bounds: [`fired`](Account::fired) to [`fired_at_most`](Account::fired_at_most),
+/// [`lost_at_least`](Account::lost_at_least) to [`lost`](Account::lost), and
+/// [`twice`](Account::twice) to [`twice_at_most`](Account::twice_at_most).
+///
 /// While the run goes on, slots of the last frames count as lost, because nodes tell what they have
 /// started a few times per second.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +31,9 @@ pub struct Account {
     pub expected: u64,
     /// Slots that no node owns. They count as lost.
     pub unclaimed: u64,
+    /// Nodes of which the store has forgotten all, because it was emptied after they had died or left.
+    /// Slots that no node owns may be theirs.
+    pub forgotten: u64,
     /// In the order in which they have joined.
     pub nodes: Vec<NodeAccount>,
 }
@@ -48,6 +57,11 @@ pub struct NodeAccount {
     /// Slots that it owned and never started; negative if it has started more than it had, and then
     /// the account does not close.
     pub lost: i64,
+    /// So many of those it may have started after all: it is silent, and has left no results.
+    pub untold: u64,
+    /// So many slots it may have started besides, while they were another's: it is silent, and may have
+    /// gone on without the store. It goes on for a bounded time, and with its part of the load.
+    pub perhaps_twice: u64,
     /// How late its oldest slot was when it was heard of last.
     pub late: Duration,
     /// For how long it had been without the store then.
@@ -83,12 +97,49 @@ impl Account {
         self.unclaimed.cast_signed() + self.nodes.iter().map(|node| node.lost).sum::<i64>()
     }
 
-    /// Whether `expected = fired + shed + lost - twice`, and no node has started more than it had.
+    /// As [`fired`](Account::fired), if silent nodes have started all that they may have.
+    #[must_use]
+    pub fn fired_at_most(&self) -> u64 {
+        let unclaimed = if self.forgotten > 0 { self.unclaimed } else { 0 };
+        let more = |node: &NodeAccount| node.untold + node.perhaps_twice;
+        self.fired() + unclaimed + self.nodes.iter().map(more).sum::<u64>()
+    }
+
+    /// As [`lost`](Account::lost), if silent nodes have started all that they owned.
+    #[must_use]
+    pub fn lost_at_least(&self) -> i64 {
+        let unclaimed = if self.forgotten > 0 { self.unclaimed } else { 0 };
+        let untold: u64 = self.nodes.iter().map(|node| node.untold).sum();
+        self.lost() - (unclaimed + untold).cast_signed()
+    }
+
+    /// As [`twice`](Account::twice), if silent nodes have gone on without the store for as long as they
+    /// do. What [forgotten](Account::forgotten) nodes did is not in it.
+    #[must_use]
+    pub fn twice_at_most(&self) -> u64 {
+        self.twice() + self.nodes.iter().map(|node| node.perhaps_twice).sum::<u64>()
+    }
+
+    /// Whether all nodes have told what they did.
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        self.forgotten == 0 && self.nodes.iter().all(|node| node.untold + node.perhaps_twice == 0)
+    }
+
+    /// Whether all slots were started once by their owners, or skipped by a late policy.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.closes() && (self.lost(), self.twice()) == (0, 0)
+    }
+
+    /// Whether all is told, `expected = fired + shed + lost - twice`, and no node has started more than
+    /// it had.
     #[must_use]
     pub fn closes(&self) -> bool {
         let claimed: u64 = self.nodes.iter().map(|node| node.claimed).sum();
         let fates = (self.fired() + self.shed()).cast_signed() + self.lost();
-        self.nodes.iter().all(|node| node.lost >= 0)
+        self.is_told()
+            && self.nodes.iter().all(|node| node.lost >= 0)
             && self.expected == claimed + self.unclaimed
             && self.expected.cast_signed() == fates - self.twice().cast_signed()
     }
@@ -116,11 +167,14 @@ pub(crate) fn account(
         chunk += CHUNKS;
     }
     let claimed = |node| owned.get(&Some(node)).copied().unwrap_or(0);
-    let nodes = texts.into_iter().map(|text| of_node(&text, claimed(text.node), now_us));
+    let is_known = |node: &&NodeId| texts.iter().any(|text| text.node == **node);
+    let forgotten = run.heard.len() - run.heard.iter().filter(is_known).count();
+    let node = |text: &NodeText| of_node(text, claimed(text.node), (run, load, until), now_us);
     Ok(Account {
+        nodes: texts.iter().map(node).collect(),
         expected: load.first(until),
         unclaimed: owned.get(&None).copied().unwrap_or(0),
-        nodes: nodes.collect(),
+        forgotten: forgotten as u64,
     })
 }
 
@@ -142,10 +196,20 @@ fn add(
     }
 }
 
-fn of_node(text: &NodeText, claimed: u64, now_us: i64) -> NodeAccount {
+fn of_node(
+    text: &NodeText,
+    claimed: u64,
+    (run, load, until): (&Run, &mut Load, u64),
+    now_us: i64,
+) -> NodeAccount {
     let progress = Progress::read(&text.progress).unwrap_or_default();
-    let Progress { fired, shed, twice, late_ns, blind_ns } = progress;
+    let Progress { fired, shed, twice, late_ns, blind_ns, .. } = progress;
     let silent_us = u64::try_from(now_us - text.seen_us).unwrap_or(0);
+    let silence = Silence::of(text, run, silent_us);
+    // What a silent node has started without owning it and not told is more than it had.
+    let more = (fired + shed).saturating_sub(claimed);
+    let twice = if silence.is_some() { twice.max(more) } else { twice };
+    let lost = (claimed + twice).cast_signed() - (fired + shed).cast_signed();
     NodeAccount {
         number: text.node,
         name: text.name.clone(),
@@ -153,7 +217,9 @@ fn of_node(text: &NodeText, claimed: u64, now_us: i64) -> NodeAccount {
         fired,
         shed,
         twice,
-        lost: (claimed + twice).cast_signed() - (fired + shed).cast_signed(),
+        lost,
+        untold: silence.map_or(0, |_| lost.unsigned_abs()),
+        perhaps_twice: silence.map_or(0, |silence| silence.perhaps_twice(run.frames, load, until)),
         late: Duration::from_nanos(late_ns),
         blind: Duration::from_nanos(blind_ns),
         silent: Duration::from_micros(silent_us),

@@ -26,6 +26,10 @@ impl Blind {
         Blind { limit_ns, then, since: None }
     }
 
+    pub(crate) fn limit_ns(&self) -> u64 {
+        self.limit_ns
+    }
+
     pub(crate) fn since(&self) -> Option<u64> {
         self.since
     }

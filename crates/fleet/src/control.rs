@@ -33,6 +33,8 @@ pub struct Control(Mutex<RedisStore>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunStatus {
+    /// A number of its own: the name may be another run's later.
+    pub id: String,
     /// Whether it has started.
     pub has_started: bool,
     /// Whether all its nodes are done.
@@ -87,6 +89,7 @@ impl Control {
         let elapsed = Duration::from_nanos(elapsed_ns.saturating_sub(head_ns));
         let duration = duration.map(|time| time.saturating_sub(Duration::from_nanos(head_ns)));
         Ok(RunStatus {
+            id: run.id,
             has_started: run.state != State::Waiting,
             has_ended: run.state == State::Ended,
             is_paused: load.is_paused(),
@@ -199,7 +202,8 @@ impl Control {
             let from = (run.first_unopened(elapsed_ns) + 1).max(latest + 1);
             let version = edit(&load, from)?;
             let known = run.versions.len() as u64;
-            match self.store().call(&Request::Change { id: run.id, known, version })?.answer {
+            let ends = Load::new(run.frames, &run.arrivals, run.seed, &version)?.end();
+            match self.store().call(&Request::Change { id: run.id, known, version, ends })?.answer {
                 Answer::Done => return Ok(()),
                 Answer::TooLate => {}
                 _ => return Err(FleetError::Replaced),

@@ -8,6 +8,7 @@ use crate::frames::{Frames, LEAD};
 use crate::load::Load;
 use crate::message::{Piece, Request, Run};
 use crate::owners::NodeId;
+use crate::progress::Progress;
 use crate::tracks::Tracks;
 use crate::trips::Trips;
 use nanopace::Lease;
@@ -44,6 +45,8 @@ pub(crate) struct Core {
     urgent: Option<Request>,
     /// Pieces that it has run and that the store may not know of.
     unmarked: VecDeque<Piece>,
+    /// Slots that it runs without the store, which has not said yet whose they are, by frame.
+    unsaid: BTreeMap<u64, u64>,
     /// Slots that were started and belong to another node, by frame.
     clashes: BTreeMap<u64, u64>,
     /// Slots that were started by a load that was not in force any more.
@@ -129,6 +132,7 @@ impl Core {
             appetite: 1.0,
             urgent: None,
             unmarked: VecDeque::new(),
+            unsaid: BTreeMap::new(),
             clashes: BTreeMap::new(),
             strays: 0,
             asks_from: 0,
@@ -163,6 +167,18 @@ impl Core {
 
     fn frames(&self) -> Frames {
         self.run.frames
+    }
+
+    /// What it tells of itself, besides what its pacer has done.
+    pub(crate) fn progress(&self, now: u64) -> Progress {
+        Progress {
+            twice: self.twice(),
+            blind_ns: self.blind.since().map_or(0, |since| now.saturating_sub(since)),
+            unmarked: self.unsaid.values().sum(),
+            limit_ns: self.blind.limit_ns(),
+            members: self.run.roster.rank(self.node).1,
+            ..Progress::default()
+        }
     }
 
     /// Since when the node runs without the store.
@@ -212,6 +228,7 @@ impl Core {
     fn runs_blind(&mut self, frame: u64, tracks: Tracks) {
         self.blind_frames += 1;
         if !tracks.is_empty() {
+            self.unsaid.insert(frame, self.load.slots(frame, &tracks));
             self.unmarked.push_front(Piece { frame, tracks: tracks.clone() });
         }
         if let Some(entry) = self.book.entry(frame) {

@@ -54,10 +54,8 @@ impl Driver {
                     return;
                 }
                 Some(Command::Drop) => {
-                    // The last word of a node that was dropped.
-                    let progress = self.progress(self.clock.now_ns()).text();
-                    let sign = self.core.sign(&progress);
-                    let _ = self.exchange(&sign);
+                    // Otherwise nobody knew what it has done.
+                    let _ = self.finish(&[]);
                     return;
                 }
                 None => {}
@@ -178,9 +176,8 @@ impl Driver {
             // Slots that callers hold and that are not due have not started.
             fired: ledger.granted.min(due).saturating_sub(self.not_started),
             shed: ledger.skipped,
-            twice: self.core.twice(),
             late_ns: now - oldest,
-            blind_ns: self.core.blind_since().map_or(0, |since| now.saturating_sub(since)),
+            ..self.core.progress(now)
         }
     }
 

@@ -158,7 +158,9 @@ impl Fleet {
         Fleet { build: Box::new(build), ..self }
     }
 
-    /// Joins, and waits until the run starts.
+    /// Joins, and waits until the run starts. If the load of a run with this name is over, and not all of
+    /// its nodes are done, it first waits until they are, or are not heard of any more, and for two seconds in
+    /// which they can look at the account.
     ///
     /// # Errors
     /// [`FleetError`].
@@ -181,7 +183,16 @@ impl Fleet {
         while !samples.are_enough() {
             samples.add(trip(&mut store, &clock, None)?.1);
         }
-        let (id, mut run) = self.enter(&mut store, samples.best().round_trip_ns())?;
+        let trip_ns = samples.best().round_trip_ns();
+        let (id, mut run) = loop {
+            match self.enter(&mut store, trip_ns)? {
+                Some(entered) => break entered,
+                None if watch(0, self.nodes).is_break() => {
+                    return Err(FleetError::Waiting(0, self.nodes));
+                }
+                None => thread::sleep(LOOK),
+            }
+        };
         while run.state == State::Waiting {
             let here = u32::try_from(run.roster.nodes.len()).unwrap_or(u32::MAX);
             if watch(here, run.awaited).is_break() {
@@ -208,28 +219,32 @@ impl Fleet {
         self.start(store, clock, id, run, samples.best())
     }
 
-    fn enter(&self, store: &mut RedisStore, trip_ns: u64) -> Result<(NodeId, Run), FleetError> {
-        let load = self.shape.as_ref().map(|shape| LoadText {
-            shape: shape.to_string(),
-            arrivals: self.arrivals.0.clone(),
-            seed: self.arrivals.1,
-        });
+    /// What can't be read must not become a run.
+    fn load(&self, frames: Frames, shape: &Shape) -> Result<LoadText, FleetError> {
+        let (arrivals, seed) = self.arrivals.clone();
+        let version = Version { from: 0, shape: shape.to_string(), rest: None };
+        let ends = Load::new(frames, &arrivals, seed, &version)?.end();
+        Ok(LoadText { shape: version.shape, arrivals, seed, ends })
+    }
+
+    /// None while a run of this name is ending.
+    fn enter(
+        &self,
+        store: &mut RedisStore,
+        trip_ns: u64,
+    ) -> Result<Option<(NodeId, Run)>, FleetError> {
         let frames = Frames::sized(self.frame, Duration::from_nanos(trip_ns), self.nodes);
-        if let Some(LoadText { shape, arrivals, seed }) = &load {
-            // What can't be read must not become a run.
-            let version = Version { from: 0, shape: shape.clone(), rest: None };
-            Load::new(frames, arrivals, *seed, &version)?;
-        }
         let join = Join {
             name: self.name.clone(),
             id: format!("{:016x}", fastrand::u64(..)),
             awaited: self.nodes,
             frames,
             lead: frames.lead(2 * trip_ns),
-            load,
+            load: self.shape.as_ref().map(|shape| self.load(frames, shape)).transpose()?,
         };
         match store.call(&Request::Join(join))?.answer {
-            Answer::Joined(id, run) => Ok((id, *run)),
+            Answer::Joined(id, run) => Ok(Some((id, *run))),
+            Answer::Ending => Ok(None),
             Answer::Gone => Err(FleetError::NoRun),
             Answer::Differs(run) => {
                 let first = run.versions.first().map(|first| first.shape.clone());

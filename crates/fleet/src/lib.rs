@@ -16,6 +16,7 @@ mod message;
 mod node;
 mod owners;
 mod progress;
+mod silence;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
 mod store;

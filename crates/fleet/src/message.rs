@@ -4,6 +4,7 @@
 use crate::frames::Frames;
 use crate::owners::{NodeId, Owners};
 use crate::tracks::Tracks;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A request about a run.
@@ -50,6 +51,8 @@ pub(crate) enum Request {
         id: String,
         known: u64,
         version: Version,
+        /// As in a [`Run`].
+        ends: Option<u64>,
     },
     /// The node takes no part from a frame on, and gives these pieces back.
     Leave {
@@ -96,6 +99,8 @@ pub(crate) struct LoadText {
     pub(crate) shape: String,
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
+    /// As in a [`Run`].
+    pub(crate) ends: Option<u64>,
 }
 
 /// Claims in several frames.
@@ -169,11 +174,15 @@ pub(crate) struct Run {
     pub(crate) epoch: u64,
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
+    /// The first frame behind the load; none if it never ends.
+    pub(crate) ends: Option<u64>,
     /// The first is what it began with.
     pub(crate) versions: Vec<Version>,
     pub(crate) roster: Roster,
     /// How many nodes have joined so far.
     pub(crate) joined: u64,
+    /// The nodes that there were at any time, as far as is known. The store may have forgotten some.
+    pub(crate) heard: BTreeSet<NodeId>,
     /// No node that has left or died has started anything from this frame on.
     pub(crate) left: u64,
 }
@@ -195,6 +204,12 @@ pub(crate) struct Roster {
 }
 
 impl Run {
+    /// Whether a node has not been heard of for so long that it is dead, or cut off. The store's script
+    /// has the same rule for the roster.
+    pub(crate) fn is_absent(&self, silent_us: u64) -> bool {
+        silent_us > (25 * self.frames.frame_ns / 1_000).max(500_000)
+    }
+
     /// The first frame that nobody can have claimed by a moment of the run.
     pub(crate) fn first_unopened(&self, moment_ns: u64) -> u64 {
         self.frames.at(moment_ns) + self.lead + 1
@@ -227,6 +242,8 @@ pub(crate) enum Answer {
     /// The load is not the one that was asked for.
     Differs(Box<Run>),
     Joined(NodeId, Box<Run>),
+    /// The load is over, and not all nodes are done, or all of them have been done just now.
+    Ending,
     Run(Box<Run>),
     Nodes(Vec<NodeText>),
     /// The owners of one chunk after the other.
@@ -251,6 +268,8 @@ pub(crate) struct NodeText {
     /// When it was heard of last, in microseconds of the store's clock.
     pub(crate) seen_us: i64,
     pub(crate) progress: String,
+    /// How many nodes there were in the roster that it was told last, if that was not the one before.
+    pub(crate) members: Option<u32>,
     /// It has left, or is done.
     pub(crate) is_finished: bool,
     /// None before it is done.

@@ -103,6 +103,12 @@ impl Node {
         self.id
     }
 
+    /// The run's own number, as in [`RunStatus::id`](crate::RunStatus::id).
+    #[must_use]
+    pub fn run_id(&self) -> String {
+        self.shared.lock().1.id.clone()
+    }
+
     /// When the load begins, on the pacer's clock: a run begins a little ahead of it.
     #[must_use]
     pub fn begins(&self) -> Duration {

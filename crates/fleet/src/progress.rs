@@ -13,11 +13,18 @@ pub(crate) struct Progress {
     pub(crate) late_ns: u64,
     /// It runs without the store for so many nanoseconds, or did so before it told this.
     pub(crate) blind_ns: u64,
+    /// Started without the store, which does not know of it yet. They may be another's.
+    pub(crate) unmarked: u64,
+    /// It goes on without the store for so many nanoseconds,
+    pub(crate) limit_ns: u64,
+    /// with its part of a load that so many nodes share.
+    pub(crate) members: u32,
 }
 
 impl Progress {
     pub(crate) fn text(self) -> String {
-        format!("{} {} {} {} {}", self.fired, self.shed, self.twice, self.late_ns, self.blind_ns)
+        let Progress { fired, shed, twice, late_ns, blind_ns, unmarked, limit_ns, members } = self;
+        format!("{fired} {shed} {twice} {late_ns} {blind_ns} {unmarked} {limit_ns} {members}")
     }
 
     /// None if it is not of this form.
@@ -30,6 +37,9 @@ impl Progress {
             twice: next()?,
             late_ns: next()?,
             blind_ns: next()?,
+            unmarked: next()?,
+            limit_ns: next()?,
+            members: next()?.try_into().ok()?,
         })
     }
 }

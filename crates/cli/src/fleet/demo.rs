@@ -14,7 +14,7 @@ use crate::interrupt::Interrupt;
 use anyhow::{Context, ensure};
 use chart::Chart;
 use nanopace_console::{ResultFile, chart as console};
-use nanopace_fleet::{Account, Control, FleetError};
+use nanopace_fleet::{Account, Control, FleetError, NodeAccount};
 use nanopace_services::{Engine, Server};
 use node::NODES;
 use nodes::Nodes;
@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long all of it may take at most.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Shows it. Whether the account closes.
+/// Shows it. Whether all nodes but the killed one have told what they did.
 pub(crate) fn perform(args: &DemoArgs) -> anyhow::Result<(io::Result<()>, bool)> {
     let svg = args.svg.as_deref().map(ResultFile::create).transpose()?;
     let engine = Engine::ALL.into_iter().find(|engine| engine.is_installed());
@@ -72,7 +72,9 @@ pub(crate) fn perform(args: &DemoArgs) -> anyhow::Result<(io::Result<()>, bool)>
         let picture = plot::svg(&record, &account, args.rate.as_hz()).map_err(io::Error::other)?;
         svg.write_text(&picture)
     });
-    Ok((written.and(drawn), account.closes()))
+    let is_told =
+        |node: &NodeAccount| node.number == KILLED || node.untold + node.perhaps_twice == 0;
+    Ok((written.and(drawn), account.nodes.iter().all(is_told)))
 }
 
 /// For how long the load goes on; zero before it has begun.

@@ -80,7 +80,11 @@ pub(crate) struct AccountText<'run>(pub(crate) &'run Account);
 impl Display for AccountText<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let account = self.0;
-        let outcome = if account.closes() { "the account closes" } else { "IT DOES NOT CLOSE" };
+        let outcome = match (account.closes(), account.is_told()) {
+            (true, _) => "the account closes",
+            (_, false) => "it does not close, because not all is told",
+            (_, true) => "IT DOES NOT CLOSE",
+        };
         writeln!(
             f,
             "account   {} expected = {} fired + {} shed + {} lost - {} twice: {outcome}",
@@ -90,6 +94,7 @@ impl Display for AccountText<'_> {
             account.lost(),
             account.twice()
         )?;
+        write!(f, "{}", Bounds(account))?;
         writeln!(
             f,
             "\n{:>6} {:>10} {:>10} {:>8} {:>8} {:>8}  name",
@@ -109,6 +114,43 @@ impl Display for AccountText<'_> {
     }
 }
 
+/// What is known although not all nodes have told what they did.
+struct Bounds<'run>(&'run Account);
+
+impl Display for Bounds<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let account = self.0;
+        if account.is_told() {
+            return Ok(());
+        }
+        let is_silent = |node: &&NodeAccount| node.untold + node.perhaps_twice > 0;
+        let silent = account.nodes.iter().filter(is_silent);
+        let silent: Vec<String> = silent.map(|node| node.number.to_string()).collect();
+        if !silent.is_empty() {
+            let nodes = if silent.len() == 1 { "node" } else { "nodes" };
+            writeln!(
+                f,
+                "          {nodes} {} died or was cut off, and has not told all",
+                silent.join(", ")
+            )?;
+        }
+        if account.forgotten > 0 {
+            writeln!(
+                f,
+                "          the store was emptied: of {} nodes nothing is known",
+                account.forgotten
+            )?;
+        }
+        let (fired, twice) = (account.fired(), account.twice());
+        let (most, more) = (account.fired_at_most(), account.twice_at_most());
+        let (least, lost) = (account.lost_at_least().max(0), account.lost());
+        writeln!(
+            f,
+            "          between {fired} and {most} fired, {least} and {lost} lost, {twice} and {more} twice"
+        )
+    }
+}
+
 /// The account as it is written to JSON.
 #[derive(Debug, Serialize)]
 pub(crate) struct AccountObject {
@@ -117,7 +159,11 @@ pub(crate) struct AccountObject {
     shed: u64,
     lost: i64,
     twice: u64,
+    fired_at_most: u64,
+    lost_at_least: i64,
+    twice_at_most: u64,
     unclaimed: u64,
+    forgotten_nodes: u64,
     closes: bool,
     nodes: Vec<NodeObject>,
 }
@@ -131,6 +177,8 @@ struct NodeObject {
     shed: u64,
     lost: i64,
     twice: u64,
+    untold: u64,
+    perhaps_twice: u64,
     late_seconds: f64,
     blind_seconds: f64,
     silent_seconds: f64,
@@ -145,7 +193,11 @@ impl AccountObject {
             shed: account.shed(),
             lost: account.lost(),
             twice: account.twice(),
+            fired_at_most: account.fired_at_most(),
+            lost_at_least: account.lost_at_least(),
+            twice_at_most: account.twice_at_most(),
             unclaimed: account.unclaimed,
+            forgotten_nodes: account.forgotten,
             closes: account.closes(),
             nodes: account.nodes.iter().map(NodeObject::new).collect(),
         }
@@ -162,6 +214,8 @@ impl NodeObject {
             shed: node.shed,
             lost: node.lost,
             twice: node.twice,
+            untold: node.untold,
+            perhaps_twice: node.perhaps_twice,
             late_seconds: node.late.as_secs_f64(),
             blind_seconds: node.blind.as_secs_f64(),
             silent_seconds: node.silent.as_secs_f64(),

@@ -1,13 +1,12 @@
 //! A fleet that a run is to take part in: what can't be done there, and how to join.
 
 use super::args::RunArgs;
-use super::member::Member;
 use crate::fleet::address::RunAddress;
 use crate::fleet::args::FleetArgs;
 use crate::schedule::args::ScheduleArgs;
 use anyhow::{bail, ensure};
 use nanopace::{Shape, Strictness};
-use nanopace_fleet::{Control, Fleet, FleetError, WhenBlind};
+use nanopace_fleet::{Control, Fleet, FleetError, Node, WhenBlind};
 use std::ops::ControlFlow;
 use std::process;
 use std::time::Duration;
@@ -56,6 +55,10 @@ impl Invitation {
         Ok(Some(invitation))
     }
 
+    pub(crate) fn at(&self) -> &RunAddress {
+        &self.at
+    }
+
     fn fleet(&self) -> Result<Fleet, FleetError> {
         let (process, seed) = &self.arrivals;
         let fleet = Fleet::new(self.at.url(), &self.at.name)?.nodes(self.nodes)?;
@@ -81,14 +84,14 @@ impl Invitation {
     pub(crate) fn join(
         &self,
         watch: impl FnMut(u32, u32) -> ControlFlow<()>,
-    ) -> anyhow::Result<Option<Member>> {
+    ) -> anyhow::Result<Option<(Node, Control)>> {
         let joined = self.fleet().and_then(|fleet| {
             let node = match fleet.join_with(watch) {
                 Err(FleetError::Waiting(..)) => return Ok(None),
                 node => node?,
             };
             let control = Control::open(self.at.url(), &self.at.name)?;
-            Ok(Some(Member::new(self.at.clone(), node, control)))
+            Ok(Some((node, control)))
         });
         joined.map_err(|error| self.at.told(error))
     }

@@ -7,10 +7,14 @@ use super::recording::stats::OperationStats;
 use crate::fleet::address::RunAddress;
 use crate::fleet::results::{Counts, Results};
 use crate::fleet::whole::Whole;
-use nanopace::{Nanos, Pacer, Rate};
-use nanopace_console::human;
+use nanopace::{Nanos, Pacer, Rate, Shape};
+use nanopace_console::{Progress, human};
 use nanopace_fleet::{Control, FleetError, Node};
+use std::cell::Cell;
 use std::fmt::{self, Display, Formatter};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 /// A node of a fleet.
@@ -21,7 +25,13 @@ pub(crate) struct Member {
     control: Control,
     /// When it joined.
     joined: Nanos,
+    /// Whether somebody wants it to end.
+    interrupted: Arc<AtomicBool>,
+    has_left: Cell<bool>,
 }
+
+/// Who waits for other nodes looks this often.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// How a node is in its fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,9 +65,19 @@ impl Display for Standing {
 
 impl Member {
     /// A node that has just joined the run at this address.
-    pub(crate) fn new(at: RunAddress, node: Node, control: Control) -> Member {
+    pub(crate) fn new(
+        at: RunAddress,
+        node: Node,
+        control: Control,
+        interrupted: Arc<AtomicBool>,
+    ) -> Member {
         let joined = node.pacer().now();
-        Member { at, node, control, joined }
+        Member { at, node, control, joined, interrupted, has_left: Cell::new(false) }
+    }
+
+    /// Whether the load had begun when it joined.
+    pub(crate) fn is_late(&self) -> bool {
+        self.joined > self.begins()
     }
 
     /// Where its part of the load starts: whoever joins later has no part in what was before.
@@ -144,6 +164,7 @@ impl Member {
 
     /// Takes no more slots: the others get them.
     pub(crate) fn leave(&self) -> Result<(), FleetError> {
+        self.has_left.set(true);
         self.node.leave()
     }
 
@@ -153,19 +174,40 @@ impl Member {
     }
 
     /// Tells the store that this node is done, and what it has recorded; so many of the slots that it
-    /// was granted were not started. Returns what all nodes have done, if this one was the last.
+    /// was granted were not started. Behind the load's end it waits for the others. Returns what all
+    /// nodes have done, unless the fleet goes on.
     pub(crate) fn finish(
         self,
         stats: &OperationStats,
         not_started: u64,
     ) -> anyhow::Result<Option<Whole>> {
         let results = results(stats).to_bytes()?;
-        let Member { at, node, control, .. } = self;
+        let Member { at, node, control, interrupted, has_left, .. } = self;
+        let id = node.run_id();
         let whole = node.not_started(not_started).and_then(|()| {
             let is_last = node.finish(results)?;
-            is_last.then(|| Whole::read(&control, &at.name)).transpose()
+            let goes_on = has_left.get() || interrupted.load(Ordering::Relaxed);
+            let has_ended = is_last || !goes_on && wait_for_all(&control, &id, &interrupted)?;
+            has_ended.then(|| Whole::read(&control, &at.name)).transpose()
         });
         whole.map_err(|error| at.told(error))
+    }
+}
+
+/// Waits until no node of the run is awaited any more. False if somebody has no time for that.
+fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result<bool, FleetError> {
+    let progress = Progress::of_a_job();
+    loop {
+        let status = control.status()?;
+        let has_ended = status.has_ended && status.id == id;
+        // Relaxed: nothing is published through the flag. No model: one flag, set once.
+        if has_ended || status.id != id || interrupted.load(Ordering::Relaxed) {
+            progress.end();
+            return Ok(has_ended);
+        }
+        progress
+            .show(&format!("{} more nodes have to be done; Ctrl-C does not wait", status.nodes));
+        thread::sleep(LOOK);
     }
 }
 
@@ -183,6 +225,19 @@ fn results(stats: &OperationStats) -> Results {
         service: stats.service.clone(),
         response: stats.response.clone(),
         bounds: stats.bounds.clone(),
+    }
+}
+
+/// Which node of which run it is, and when it came if it was late.
+impl Display for Member {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.title())?;
+        if !self.is_late() {
+            return Ok(());
+        }
+        write!(f, " joined at {}", human::time(self.joined - self.begins()))?;
+        let duration = self.load().parse::<Shape>().ok().and_then(|shape| shape.duration());
+        duration.map_or(Ok(()), |duration| write!(f, " of {}", human::time(duration)))
     }
 }
 

@@ -1,5 +1,5 @@
 //! A fleet's nodes, its store and the way between fail in every way that a test can make them fail:
-//! the account closes, and it is true.
+//! the account is true.
 //!
 //! Times are asserted generously, because machines are busy, and numbers of slots exactly.
 

@@ -16,6 +16,7 @@ fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
         trial.members[1].kill()?;
         let died = trial.elapsed();
         let outcome = end(trial)?;
+        assert!(!outcome.account.closes(), "nobody knows all that it did: {}", outcome.summary());
         // All that was never started was the dead node's, and soon after its death all is started.
         if outcome.had_time(0) {
             // Two slots may have been in the hands of its threads.

@@ -58,6 +58,7 @@ impl Core {
             (Request::Mark { pieces, sequence, .. }, Answer::Pieces(clashes)) => {
                 self.answered = *sequence;
                 self.unmarked.drain(..pieces.len().min(self.unmarked.len()));
+                self.unsaid.retain(|frame, _| pieces.iter().all(|piece| piece.frame != *frame));
                 for clash in clashes {
                     self.clash(&clash, now);
                 }
@@ -113,6 +114,7 @@ impl Core {
             }
         }
         if let Some(roster) = claimed.roster {
+            self.run.heard.extend(&roster.nodes);
             self.run.roster = roster;
         }
         self.change_load(claimed.versions, now)?;
@@ -161,8 +163,10 @@ impl Core {
         let old = mem::replace(&mut self.load, new);
         self.cut = Some(Cut { slot, pieces: self.book.take_back(from, next), old, next });
         self.clashes.retain(|&frame, _| frame < from);
+        self.unsaid.retain(|&frame, _| frame < from);
         self.unmarked.retain(|piece| !(from..next).contains(&piece.frame));
         self.run.versions.extend(versions);
+        self.run.ends = self.load.end();
         self.is_told_of_end = false;
         self.book.cut(self.end());
         Ok(())

@@ -22,9 +22,11 @@ fn core() -> Core {
         epoch: 0,
         arrivals: "even".to_owned(),
         seed: 0,
+        ends: None,
         versions: vec![version],
         roster: Roster { version: 1, nodes: vec![1, 2] },
         joined: 2,
+        heard: [1, 2].into(),
         left: 0,
     };
     let blind = Blind::new(Duration::from_secs(10), WhenBlind::Hold);

@@ -13,9 +13,21 @@ fn each(setup: impl Fn(u32) -> Setup, law: impl Fn(&Outcome)) {
     for seed in 1..=SEEDS {
         let outcome = simulate(&Setup { seed: seed.into(), ..setup(seed) });
         println!("seed {seed}: {outcome:?}");
-        assert!(outcome.closes, "seed {seed}: {outcome:?}");
+        is_within_bounds(&outcome);
+        let is_told = outcome.killed == 0;
+        assert_eq!((outcome.is_told, outcome.closes), (is_told, is_told), "seed {seed}");
         law(&outcome);
     }
+}
+
+/// Whatever happens, the truth is what the account says, or lies between what it says.
+fn is_within_bounds(outcome: &Outcome) {
+    let ((fired, lost, twice), (most, least, more)) = (outcome.account, outcome.account_at_most);
+    assert!((fired..=most).contains(&outcome.fired), "{outcome:?}");
+    let never = outcome.lost.cast_signed();
+    // What its owner never started, and another node did, is lost once and twice once.
+    assert!((least - more.cast_signed()..=lost).contains(&never), "{outcome:?}");
+    assert!(outcome.twice <= more && twice <= more, "{outcome:?}");
 }
 
 /// What its owner never started, and another node did, is lost once and twice once.
@@ -78,6 +90,74 @@ fn a_node_that_dies_loses_what_it_had_claimed() {
         let over = outcome.last_lost.unwrap().saturating_sub(kill);
         assert!(over <= 5 * outcome.frame, "{over:?}");
     });
+}
+
+/// What the store has not heard of it is not known, and the bounds are not far apart: a lead and a frame of
+/// its part that it may have started, and its part for as long as it goes on without the store.
+#[test]
+fn what_a_node_that_is_killed_has_done_lies_between_bounds() {
+    let limit = ms(500);
+    for at in [300, 1_500, 2_900, 2_999] {
+        let setup = |seed| Setup {
+            blind: limit,
+            faults: vec![(ms(at + seed), Fault::Kill(0))],
+            ..Setup::default()
+        };
+        each(setup, |outcome| {
+            let ((fired, lost, twice), (most, least, more)) =
+                (outcome.account, outcome.account_at_most);
+            // A quarter of the load: four tracks, with at most 63 slots each in a frame.
+            assert!(lost - least <= 6 * 252, "{outcome:?}");
+            assert!(most - fired <= 13 * 252 && more - twice <= 7 * 252, "{outcome:?}");
+        });
+    }
+}
+
+/// Others have started its part meanwhile. Nobody ever hears how much of it was started twice.
+#[test]
+fn a_node_that_is_cut_off_and_then_killed_may_have_doubled_its_part() {
+    for (limit, blind) in [(10_000, 700), (300, 700), (0, 700), (10_000, 2_200)] {
+        let setup = |seed| Setup {
+            nodes: 2 + seed % 4,
+            blind: ms(limit),
+            faults: vec![
+                (ms(500 + seed), Fault::CutOff(0, ms(60_000))),
+                (ms(500 + seed + blind), Fault::Kill(0)),
+            ],
+            ..Setup::default()
+        };
+        each(setup, |outcome| {
+            assert!(limit == 0 || outcome.twice > 0, "it was started twice");
+            assert_eq!(outcome.account.2, 0, "and nobody has heard of it");
+        });
+    }
+}
+
+/// It did what it did when it could last, and that is not long ago.
+#[test]
+fn a_node_that_is_killed_after_it_was_frozen_or_just_before_it_tells_lies_between_bounds() {
+    for still in [200, 2_000] {
+        let setup = |seed| Setup {
+            faults: vec![
+                (ms(400), Fault::CutOff(0, ms(300))),
+                (ms(700 + 3 * seed), Fault::Kill(0)),
+                (ms(500), Fault::Freeze(1, ms(still))),
+                (ms(500 + still + 7 * seed), Fault::Kill(1)),
+            ],
+            ..Setup::default()
+        };
+        each(setup, |_| {});
+    }
+}
+
+/// Of the first one nothing is known any more, its number excepted.
+#[test]
+fn a_store_that_was_emptied_does_not_answer_for_the_dead() {
+    let setup = |seed| Setup {
+        faults: vec![(ms(500 + seed), Fault::Kill(0)), (ms(1_500), Fault::Lose)],
+        ..Setup::default()
+    };
+    each(setup, |outcome| assert!(outcome.account_at_most.0 > outcome.account.0));
 }
 
 #[test]

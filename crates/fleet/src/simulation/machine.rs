@@ -189,10 +189,8 @@ impl Machine {
         let Phase::Running(core) = &mut self.phase else { return None };
         Some(Progress {
             fired: self.pacer.fired().min(core.due_slots(now)),
-            shed: 0,
-            twice: core.twice(),
             late_ns: now - self.late_since.unwrap_or(now),
-            blind_ns: core.blind_since().map_or(0, |since| now.saturating_sub(since)),
+            ..core.progress(now)
         })
     }
 

@@ -20,6 +20,10 @@ pub struct Outcome {
     pub twice: u64,
     /// What the account of the run has: fired, lost and twice.
     pub account: (u64, i64, u64),
+    /// The same, if nodes that are silent have started all that they may have.
+    pub account_at_most: (u64, i64, u64),
+    /// Whether all nodes have told what they did.
+    pub is_told: bool,
     /// Whether the account closes.
     pub closes: bool,
     /// Frames that nodes ran without knowing who owned what.
@@ -42,6 +46,8 @@ pub struct Outcome {
     pub last_lost: Option<Duration>,
     /// The most frames that one request asked for.
     pub most_asked: usize,
+    /// The nodes that were killed.
+    pub killed: usize,
     /// The nodes that were there at the end.
     pub alive: usize,
 }

@@ -22,6 +22,9 @@ const TURN_NS: u64 = 20_000_000;
 /// A run goes on for so long after its load.
 const AFTER_NS: u64 = 1_000_000_000;
 
+/// The account is asked for so long after that. By then nobody waits for nodes that are silent.
+const ABSENCE_NS: u64 = 1_000_000_000_000;
+
 pub(super) struct World<'a> {
     setup: &'a Setup,
     frames: Frames,
@@ -148,7 +151,8 @@ impl<'a> World<'a> {
     fn entry(&self, trip: Duration) -> Request {
         let trip_ns = u64::try_from(trip.as_nanos()).unwrap_or(u64::MAX);
         let Setup { shape, arrivals, nodes, .. } = self.setup;
-        let load = LoadText { shape: shape.clone(), arrivals: arrivals.clone(), seed: 1 };
+        let (shape, arrivals) = (shape.clone(), arrivals.clone());
+        let load = LoadText { shape, arrivals, seed: 1, ends: None };
         Request::Join(Join {
             name: String::new(),
             id: "simulated".to_owned(),
@@ -280,11 +284,11 @@ impl<'a> World<'a> {
         let shape = shape.parse().expect("a shape");
         let version = begun.load.then(from, shape, None).expect("a load");
         let known = run.versions.len() as u64;
-        let request = Request::Change { id: run.id, known, version: version.clone() };
+        let load = Load::new(run.frames, &run.arrivals, run.seed, &version).expect("a load");
+        let request = Request::Change { id: run.id, known, version, ends: load.end() };
         let (reply, _) = self.queue.take(&request, at_ns);
         assert_eq!(reply.answer, Answer::Done, "the change was taken");
-        let load = Load::new(run.frames, &run.arrivals, run.seed, &version);
-        begun.load = load.expect("a load");
+        begun.load = load;
     }
 
     /// All nodes that are there say that they are done, over a network that is well.
@@ -318,7 +322,7 @@ impl<'a> World<'a> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "nanoseconds")]
     fn outcome(mut self) -> Outcome {
         let ends_ns = self.ends_ns();
-        let account = self.account(ends_ns);
+        let account = self.account(ends_ns + ABSENCE_NS).expect("there is a run");
         let Begun { origin_ns, mut load } = self.begun.expect("the run has begun");
         let until = load.end().expect("the load ends");
         let fates = self.tally.fates(&mut load, until);
@@ -338,10 +342,14 @@ impl<'a> World<'a> {
             fired: fates.fired,
             lost: fates.lost,
             twice: fates.twice,
-            account: account
-                .as_ref()
-                .map_or((0, 0, 0), |all| (all.fired(), all.lost(), all.twice())),
-            closes: account.is_ok_and(|account| account.closes()),
+            account: (account.fired(), account.lost(), account.twice()),
+            account_at_most: (
+                account.fired_at_most(),
+                account.lost_at_least(),
+                account.twice_at_most(),
+            ),
+            is_told: account.is_told(),
+            closes: account.closes(),
             blind_frames: running.clone().map(|core| core.blind_frames()).sum(),
             gave_up: running.clone().filter(|core| core.over().is_some()).count(),
             requests_per_second: f64::from(u32::try_from(self.queue.requests).unwrap_or(u32::MAX))
@@ -353,6 +361,7 @@ impl<'a> World<'a> {
             largest_share: self.tally.largest_part() * f64::from(self.setup.nodes),
             last_lost: last_lost.map(Duration::from_nanos),
             most_asked: self.queue.most_asked,
+            killed: self.machines.iter().filter(|node| matches!(node.phase, Phase::Gone)).count(),
             alive: running.count(),
         }
     }

@@ -61,6 +61,7 @@ local function claim(run)
   local roster = {}
   if run.roster_version ~= tonumber(ARGV[7]) then
     roster = {run.roster_version, run.roster}
+    redis.call('HSET', NODES, 'k' .. node, #members(run))
   end
   local answer = {'claimed', now, run.state, run.origin_us, run.floor, run.epoch, run.lead, run.version,
     news, roster}

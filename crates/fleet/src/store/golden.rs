@@ -25,8 +25,8 @@ impl Both {
     }
 
     fn join(&mut self, shape: &str) -> (u16, Run) {
-        let load =
-            LoadText { shape: shape.to_owned(), arrivals: "even".to_owned(), seed: u64::MAX };
+        let (shape, arrivals) = (shape.to_owned(), "even".to_owned());
+        let load = LoadText { shape, arrivals, seed: u64::MAX, ends: Some(58) };
         let frames = Frames { frame_ns: 20_000_000, tracks: 5 };
         let (name, id) = ("a node".to_owned(), format!("{:016x}", self.sequence));
         let join = Join { name, id, awaited: 2, frames, lead: 4, load: Some(load) };
@@ -87,7 +87,8 @@ fn played_scripts_decide_as_those_of_a_server() {
         let mut both = Both { server: real, played: Played::new(), sequence: 2 };
         assert_eq!(both.ask(&Request::Nodes), Answer::Gone);
         a_run(&mut both);
-        // The last run is over, so another one may have its name.
+        // The last run is over, so another one may have its name, two seconds later.
+        thread::sleep(Duration::from_secs(2));
         a_run(&mut both);
     }
 }
@@ -113,7 +114,8 @@ fn a_run(both: &mut Both) {
     assert!(matches!(both.ask(&mark), Answer::Pieces(others) if !others.is_empty()));
     let version = |from| Version { from, shape: "hold 2/s 1s".to_owned(), rest: None };
     for from in [frame, frame + 9] {
-        both.ask(&Request::Change { id: id.clone(), known: 1, version: version(from) });
+        let (id, version) = (id.clone(), version(from));
+        both.ask(&Request::Change { id, known: 1, version, ends: None });
     }
     let known = both.now();
     assert_eq!(known.versions.len(), 2);

@@ -17,6 +17,7 @@ pub(super) fn read(value: Value) -> Option<Reply> {
         "gone" => Answer::Gone,
         "other" => Answer::Other,
         "done" => Answer::Done,
+        "ending" => Answer::Ending,
         "late" => Answer::TooLate,
         "finished" => Answer::Finished { is_last: next::<u64>(&mut values)? == 1 },
         "differs" => Answer::Differs(run(&mut values)?.1.into()),
@@ -51,6 +52,12 @@ fn run(values: &mut impl Iterator<Item = Value>) -> Option<(Option<NodeId>, Run)
     let fields: Fields = next(values)?;
     let versions: Vec<String> = next(values)?;
     let number = |name: &str| fields.get(name)?.parse::<u64>().ok();
+    let (joined, roster) =
+        (number("joined")?, roster(number("roster_version")?, fields.get("roster")?)?);
+    let heard = match fields.get("heard") {
+        Some(heard) => list(heard)?,
+        None => (1..=joined.try_into().ok()?).collect(),
+    };
     let run = Run {
         id: fields.get("id")?.clone(),
         state: state(number("state")?),
@@ -65,9 +72,11 @@ fn run(values: &mut impl Iterator<Item = Value>) -> Option<(Option<NodeId>, Run)
         epoch: number("epoch")?,
         arrivals: fields.get("arrivals")?.clone(),
         seed: number("seed")?,
+        ends: number("ends"),
         versions: versions.iter().map(|text| version(text)).collect::<Option<_>>()?,
-        roster: roster(number("roster_version")?, fields.get("roster")?)?,
-        joined: number("joined")?,
+        joined,
+        heard: heard.into_iter().chain(roster.nodes.iter().copied()).collect(),
+        roster,
         left: number("left").unwrap_or(0),
     };
     Some((node, run))
@@ -82,8 +91,11 @@ fn version(text: &str) -> Option<Version> {
 }
 
 fn roster(version: u64, text: &str) -> Option<Roster> {
-    let nodes = text.split(',').filter(|node| !node.is_empty());
-    Some(Roster { version, nodes: nodes.map(|node| node.parse().ok()).collect::<Option<_>>()? })
+    Some(Roster { version, nodes: list(text)? })
+}
+
+fn list(text: &str) -> Option<Vec<NodeId>> {
+    text.split(',').filter(|node| !node.is_empty()).map(|node| node.parse().ok()).collect()
 }
 
 fn claimed(values: &mut impl Iterator<Item = Value>) -> Option<Claimed> {
@@ -129,6 +141,7 @@ fn nodes(values: &mut impl Iterator<Item = Value>) -> Option<Vec<NodeText>> {
             b'n' => text.name = value,
             b's' => text.seen_us = value.parse().ok()?,
             b'p' => text.progress = value,
+            b'k' => text.members = value.parse().ok(),
             b'f' => text.is_finished = true,
             _ => {}
         }

@@ -26,12 +26,45 @@ local function is_deserted(run)
   return run.joined > 0 and now - heard > 30000000
 end
 
--- name, id, awaited, frame_us, tracks, has_load, shape, arrivals, seed, lead
+-- Whether nobody will give results any more: all are done, or are not heard of.
+local function is_complete(run)
+  local is_awaited = run.roster ~= ''
+  for node = 1, run.joined do
+    local has_results = redis.call('HEXISTS', RESULTS, node) == 1
+    local seen = tonumber(redis.call('HGET', NODES, 's' .. node) or 0)
+    is_awaited = is_awaited or (not has_results and now - seen <= absent_us(run))
+  end
+  return not is_awaited
+end
+
+-- It is kept for a while, so that all its nodes can look at what has become of it.
+local function over(run)
+  run.state, run.ended_us = 2, now
+  redis.call('HSET', RUN, 'state', 2, 'ended_us', text(now))
+end
+
+local function is_past(run)
+  return run.state == 1 and run.ends and now >= begins(run, run.ends)
+end
+
+-- Behind its load's end a run is over as soon as nobody will give results any more.
+local function close(run)
+  if is_past(run) and is_complete(run) then
+    over(run)
+  end
+end
+
+-- name, id, awaited, frame_us, tracks, has_load, shape, arrivals, seed, ends, lead
 function ops.join(run)
   local name, id, awaited, frame_us, tracks = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7]
-  local version, arrivals, seed, lead = ARGV[9], ARGV[10], ARGV[11], tonumber(ARGV[12])
+  local version, arrivals, seed, ends, lead = ARGV[9], ARGV[10], ARGV[11], ARGV[12], tonumber(ARGV[13])
   if run then
     tend(run)
+    close(run)
+  end
+  local is_kept = run and run.state == 2 and run.joined > 1 and now - run.ended_us < 2000000
+  if is_kept then
+    return {'ending', now}
   end
   local is_over = run and (run.state == 2 or is_deserted(run))
   if not run or is_over then
@@ -41,9 +74,11 @@ function ops.join(run)
     redis.call('DEL', RUN, NODES, VERSIONS, RESULTS)
     redis.call('HSET', RUN, 'id', id, 'state', 0, 'awaited', awaited, 'frame_us', frame_us, 'tracks', tracks,
       'origin_us', 0, 'floor', 0, 'epoch', 0, 'version', 1, 'from', 0, 'arrivals', arrivals, 'seed', seed,
-      'roster', '', 'roster_version', 0, 'joined', 0, 'tended', text(now), 'lead', lead)
+      'roster', '', 'roster_version', 0, 'joined', 0, 'tended', text(now), 'lead', lead, 'ends', ends)
     redis.call('RPUSH', VERSIONS, version)
     run = read()
+  elseif is_past(run) then
+    return {'ending', now}
   elseif ARGV[8] == '1' then
     local first = redis.call('LINDEX', VERSIONS, 0)
     if first ~= version or run.arrivals ~= arrivals or run.seed ~= seed then
@@ -52,7 +87,7 @@ function ops.join(run)
   end
   if run.state == 0 and frame_us > run.frame_us then
     run.frame_us = frame_us
-    redis.call('HSET', RUN, 'frame_us', frame_us)
+    redis.call('HSET', RUN, 'frame_us', frame_us, 'ends', ends)
   end
   raise(run, lead)
   local node = redis.call('HINCRBY', RUN, 'joined', 1)
@@ -70,6 +105,7 @@ function ops.look(run)
   else
     tend(run)
   end
+  close(run)
   return info('run')
 end
 
@@ -142,7 +178,7 @@ function ops.restore(run)
   if not run or run.version < #versions then
     redis.call('DEL', VERSIONS)
     redis.call('RPUSH', VERSIONS, unpack(versions))
-    redis.call('HSET', RUN, 'version', #versions, 'from', given.from)
+    redis.call('HSET', RUN, 'version', #versions, 'from', given.from, 'ends', given.ends)
   end
   repaired(read(), epoch)
   keep()
@@ -158,14 +194,14 @@ function ops.rebase(run)
   return {'done', now}
 end
 
--- known, from, version
+-- known, from, version, ends
 function ops.change(run)
   local from = tonumber(ARGV[5])
   if run.state ~= 1 or run.version ~= tonumber(ARGV[4]) or from <= run.from or now >= begins(run, from - run.lead) then
     return {'late', now}
   end
   redis.call('RPUSH', VERSIONS, ARGV[6])
-  redis.call('HSET', RUN, 'version', run.version + 1, 'from', ARGV[5])
+  redis.call('HSET', RUN, 'version', run.version + 1, 'from', ARGV[5], 'ends', ARGV[7])
   keep()
   return {'done', now}
 end
@@ -179,17 +215,6 @@ local function part(run, node)
   end
   redis.call('HSET', NODES, 'f' .. node, 1)
   set_roster(run, kept)
-end
-
--- Whether nobody will give results any more: all are done, or are not heard of.
-local function is_complete(run)
-  local is_awaited = run.roster ~= ''
-  for node = 1, run.joined do
-    local has_results = redis.call('HEXISTS', RESULTS, node) == 1
-    local seen = tonumber(redis.call('HGET', NODES, 's' .. node) or 0)
-    is_awaited = is_awaited or (not has_results and now - seen <= absent_us(run))
-  end
-  return not is_awaited
 end
 
 -- node, the first frame that it takes no part in, then for each piece: key, frame, tracks
@@ -223,7 +248,7 @@ function ops.finish(run)
   part(run, ARGV[4])
   local is_last = is_complete(run)
   if is_last then
-    redis.call('HSET', RUN, 'state', 2)
+    over(run)
   end
   keep()
   return {'finished', now, is_last and 1 or 0}

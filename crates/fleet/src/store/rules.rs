@@ -2,11 +2,14 @@
 
 use super::Played;
 use crate::frames::Frames;
-use crate::message::{Answer, Ask, Claim, Join, LoadText, Request, Run, Take};
+use crate::message::{Answer, Ask, Claim, Join, LoadText, Request, Run, State, Take};
 use crate::owners::NodeId;
 
 const FRAME_US: i64 = 20_000;
 const TRACKS: u32 = 8;
+
+/// The first frame behind the load.
+const ENDS: u64 = 5_000;
 
 /// When the first node joins.
 const BEGIN_US: i64 = 1_000_000_000_000;
@@ -19,7 +22,7 @@ fn join(store: &Played, shape: &str, now_us: i64) -> Answer {
         awaited: 1,
         frames: Frames { frame_ns: 20_000_000, tracks: TRACKS },
         lead: 4,
-        load: Some(LoadText { shape, arrivals: "even".to_owned(), seed: 0 }),
+        load: Some(LoadText { shape, arrivals: "even".to_owned(), seed: 0, ends: Some(ENDS) }),
     };
     store.call(&Request::Join(join), now_us).answer
 }
@@ -97,4 +100,34 @@ fn a_run_whose_nodes_are_silent_is_replaced_after_half_a_minute() {
     let heard = |seconds: i64| join(&store, "hold 2k/s 99s", BEGIN_US + seconds * 1_000_000);
     assert!(matches!(heard(29), Answer::Differs(_)));
     assert!(matches!(heard(31), Answer::Joined(1, _)));
+}
+
+/// One node has died, and the other is done or still has to say so.
+#[test]
+fn a_run_past_its_end_is_over_when_nobody_is_awaited_any_more() {
+    let (end_us, absence_us) = (BEGIN_US + ENDS.cast_signed() * FRAME_US, 500_000);
+    for is_done in [false, true] {
+        let store = Played::new();
+        let (_, run) = joined(&store, "hold 1k/s 99s", BEGIN_US);
+        joined(&store, "hold 1k/s 99s", BEGIN_US);
+        for node in [1, 2] {
+            store.call(&Request::Look { node: Some(node) }, end_us - 1);
+        }
+        assert!(matches!(join(&store, "hold 2k/s 99s", end_us - 1), Answer::Differs(_)));
+        if is_done {
+            let (id, progress) = (run.id, String::new());
+            let done = Request::Finish { id, node: 1, progress, results: vec![1] };
+            let last = store.call(&done, end_us).answer;
+            assert_eq!(last, Answer::Finished { is_last: false });
+        }
+        let state = |now_us| store.run(now_us).unwrap().state;
+        assert_eq!(join(&store, "hold 2k/s 99s", end_us + 1), Answer::Ending);
+        assert_eq!(state(end_us + absence_us - 2), State::Running);
+        assert_eq!(state(end_us + absence_us * 9 / 8), State::Ended);
+        let ended_us = end_us + absence_us * 9 / 8;
+        let just_before = join(&store, "hold 2k/s 99s", ended_us + 1_999_999);
+        assert_eq!(just_before, Answer::Ending, "its nodes look at the account");
+        let again = join(&store, "hold 2k/s 99s", ended_us + 2_000_000);
+        assert!(matches!(again, Answer::Joined(1, _)), "{again:?}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::CHUNK;
 use crate::message::{Ask, LoadText, Piece, Request, Run, State, Take, Version};
+use crate::owners::NodeId;
 use std::time::Duration;
 
 /// Keys and arguments.
@@ -50,15 +51,15 @@ impl Text {
 
     fn load(&mut self, load: Option<&LoadText>) {
         let Some(load) = load else {
-            self.arg(0).arg("").arg("").arg("");
+            self.arg(0).arg("").arg("").arg("").arg("");
             return;
         };
         let version = Version { from: 0, shape: load.shape.clone(), rest: None };
         self.arg(1).arg(version_text(&version)).arg(&load.arrivals).arg(load.seed);
+        self.arg(or_nothing(load.ends));
     }
 
     fn run(&mut self, run: &Run) {
-        let nodes: Vec<String> = run.roster.nodes.iter().map(ToString::to_string).collect();
         let state = match run.state {
             State::Waiting => 0,
             State::Running => 1,
@@ -81,10 +82,12 @@ impl Text {
             ("from", from.to_string()),
             ("arrivals", run.arrivals.clone()),
             ("seed", run.seed.to_string()),
-            ("roster", nodes.join(",")),
+            ("ends", or_nothing(run.ends)),
+            ("roster", list(&run.roster.nodes)),
             // Another one than any node can know.
             ("roster_version", (run.roster.version + 1_000).to_string()),
             ("joined", joined.to_string()),
+            ("heard", list(&run.heard)),
             ("left", run.left.to_string()),
         ];
         for (field, value) in fields {
@@ -95,6 +98,14 @@ impl Text {
             self.arg(version_text(version));
         }
     }
+}
+
+fn list<'a>(nodes: impl IntoIterator<Item = &'a NodeId>) -> String {
+    nodes.into_iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn or_nothing(number: Option<u64>) -> String {
+    number.map_or_else(String::new, |number| number.to_string())
 }
 
 /// The name of a run and its id: a later run of the same name has other owners.
@@ -157,8 +168,9 @@ pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
         Request::Rebase { id, from_us, to_us } => {
             text.arg("rebase").arg(id).arg(from_us).arg(to_us);
         }
-        Request::Change { id, known, version } => {
+        Request::Change { id, known, version, ends } => {
             text.arg("change").arg(id).arg(known).arg(version.from).arg(version_text(version));
+            text.arg(or_nothing(*ends));
         }
         Request::Finish { id, node, progress, results } => {
             text.arg("finish").arg(id).arg(node).arg(progress).arguments.push(results.clone());
