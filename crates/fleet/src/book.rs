@@ -1,11 +1,12 @@
 //! What a node knows of the frames around now, and what it has run.
 
+use crate::frames::Frames;
 use crate::load::Load;
 use crate::message::Piece;
+use crate::past::Past;
 use crate::tracks::Tracks;
 use nanopace::Lease;
 use std::collections::VecDeque;
-use std::ops::Range;
 
 /// What is to be asked for a frame next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,27 +33,20 @@ pub(crate) struct Entry {
     leased: Option<Tracks>,
 }
 
-/// Frames in a row that were run on the same tracks.
-#[derive(Clone, Debug)]
-pub(crate) struct Ran {
-    pub(crate) frames: Range<u64>,
-    pub(crate) tracks: Tracks,
-}
-
 #[derive(Debug)]
 pub(crate) struct Book {
     /// One for each frame from some frame on.
     entries: VecDeque<Entry>,
     /// The first frame behind the entries.
     next: u64,
-    past: Vec<Ran>,
+    past: Past,
     /// Slots in the frames of the past, by the load as it was when they were run.
     slots: u64,
 }
 
 impl Book {
-    pub(crate) fn new(first: u64) -> Book {
-        Book { entries: VecDeque::new(), next: first, past: Vec::new(), slots: 0 }
+    pub(crate) fn new(first: u64, frames: Frames) -> Book {
+        Book { entries: VecDeque::new(), next: first, past: Past::new(frames), slots: 0 }
     }
 
     /// The first frame that it has no entry for.
@@ -84,26 +78,25 @@ impl Book {
         self.next = self.next.min(until);
     }
 
-    /// Puts frames before `now` away that are over.
-    pub(crate) fn pass(&mut self, now: u64, load: &mut Load) {
+    /// Puts frames before `now` away that are over. `part`: the node's place, and how many nodes there are.
+    pub(crate) fn pass(&mut self, now: u64, load: &mut Load, part: (u32, u32)) {
         let is_over = |entry: &&Entry| entry.frame < now && entry.tracks.is_some();
         let over = self.entries.iter().take_while(is_over).count();
         for entry in self.entries.drain(..over) {
             let tracks = entry.leased.unwrap_or_default();
             self.slots += load.slots(entry.frame, &tracks);
-            put(&mut self.past, entry.frame, tracks);
+            self.past.put(entry.frame, tracks, part);
         }
     }
 
-    pub(crate) fn past(&self) -> &[Ran] {
+    pub(crate) fn past(&self) -> &Past {
         &self.past
     }
 
     /// The tracks that the pacer had in a frame.
-    pub(crate) fn ran(&self, frame: u64) -> Option<&Tracks> {
-        let of_past = self.past.iter().rfind(|ran| ran.frames.contains(&frame));
-        let entry = || self.entries.iter().find(|entry| entry.frame == frame)?.leased.as_ref();
-        of_past.map(|ran| &ran.tracks).or_else(entry)
+    pub(crate) fn ran(&self, frame: u64) -> Option<Tracks> {
+        let entry = || self.entries.iter().find(|entry| entry.frame == frame)?.leased.clone();
+        self.past.tracks(frame).or_else(entry)
     }
 
     /// The first frame whose tracks are known and not those of the pacer.
@@ -142,12 +135,7 @@ impl Book {
     /// What the pacer had in frames from `from` on, which counts as run no more. It has nothing in
     /// those before `until`, and is to be told again of those behind.
     pub(crate) fn take_back(&mut self, from: u64, until: u64) -> Vec<Piece> {
-        let mut taken = Vec::new();
-        for ran in &mut self.past {
-            let frames = from.max(ran.frames.start)..ran.frames.end;
-            taken.extend(frames.map(|frame| Piece { frame, tracks: ran.tracks.clone() }));
-            ran.frames.end = ran.frames.end.min(from.max(ran.frames.start));
-        }
+        let mut taken = self.past.take_back(from);
         for entry in self.entries.iter_mut().filter(|entry| entry.frame >= from) {
             let tracks = entry.leased.take().unwrap_or_default();
             taken.push(Piece { frame: entry.frame, tracks });
@@ -191,12 +179,5 @@ impl Book {
             if at < frame { load.slots(at, tracks) } else { load.slots_by(now_ns, tracks) }
         });
         self.slots + due.sum::<u64>()
-    }
-}
-
-fn put(past: &mut Vec<Ran>, frame: u64, tracks: Tracks) {
-    match past.last_mut() {
-        Some(last) if last.frames.end == frame && last.tracks == tracks => last.frames.end += 1,
-        _ => past.push(Ran { frames: frame..frame + 1, tracks }),
     }
 }

@@ -124,7 +124,7 @@ impl Core {
         Ok(Core {
             node,
             load,
-            book: Book::new(first),
+            book: Book::new(first, run.frames),
             blind,
             sequence: 0,
             answered: 0,
@@ -330,6 +330,12 @@ impl Core {
             if self.load.first(middle) < self.came_to { low = middle + 1 } else { high = middle }
         }
         self.resumes = high;
+    }
+
+    /// How many rows of frames it remembers.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(crate) fn rows(&self) -> usize {
+        self.book.past().rows()
     }
 
     /// What the pacer has to be told, if anything.

@@ -15,6 +15,7 @@ mod load;
 mod message;
 mod node;
 mod owners;
+mod past;
 mod progress;
 mod silence;
 #[cfg(any(test, feature = "simulation"))]

@@ -55,6 +55,28 @@ fn nodes_are_cut_off_up_to_the_end() -> Result<()> {
     tried(3, |proxies| cut_off(&proxies[..2], NewConnections::Refused, 2000))
 }
 
+/// It goes on without the store, and others start its part. How much of that it did, nobody hears.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_node_that_is_cut_off_and_then_killed_lies_between_bounds() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let proxy = Proxy::start(server.address())?;
+        let (far, near) = (proxy.url(), server.url());
+        let urls = [&far[..], &near, &near];
+        let mut trial = Trial::begin_at(program(), &near, "hold 1k/s 2s", &urls, &[])?;
+        trial.until(400);
+        proxy.cut(NewConnections::Hang);
+        trial.until(1_500);
+        trial.members[0].kill()?;
+        let outcome = end(trial)?;
+        assert!(!outcome.account.closes(), "{}", outcome.summary());
+        let (repeated, most) = (outcome.truth.repeated(), outcome.account.twice_at_most());
+        assert!(repeated > outcome.account.twice() && repeated <= most, "{}", outcome.summary());
+        Ok(())
+    })
+}
+
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_link_flaps() -> Result<()> {

@@ -77,7 +77,7 @@ impl Core {
                 *tracks = tracks.iter().filter(|&track| !clash.tracks.contains(track)).collect();
             }
             _ => {
-                let ran = self.book.ran(clash.frame).cloned().unwrap_or_default();
+                let ran = self.book.ran(clash.frame).unwrap_or_default();
                 let both = ran.iter().filter(|&track| clash.tracks.contains(track)).collect();
                 let slots = self.load.slots(clash.frame, &both);
                 *self.clashes.entry(clash.frame).or_default() += slots;
@@ -183,11 +183,7 @@ impl Core {
         self.unmarked.clear();
         self.clashes.clear();
         self.book.tell_known();
-        for ran in self.book.past() {
-            for frame in ran.frames.clone().filter(|_| !ran.tracks.is_empty()) {
-                self.unmarked.push_back(Piece { frame, tracks: ran.tracks.clone() });
-            }
-        }
+        self.unmarked.extend(self.book.past().pieces());
         self.unmarked.extend(self.book.pieces(0));
     }
 

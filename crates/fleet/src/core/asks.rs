@@ -108,7 +108,8 @@ impl Core {
             };
         }
         self.book.open(open);
-        self.book.pass(self.frames().at(now), &mut self.load);
+        let part = self.run.roster.rank(self.node);
+        self.book.pass(self.frames().at(now), &mut self.load, part);
     }
 
     /// The first frame that it does not ask for yet. Nodes ask one after the other, a little behind

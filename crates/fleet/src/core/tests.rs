@@ -50,7 +50,7 @@ fn a_node_that_has_not_asked_in_time_asks_late_and_is_not_blind() {
     for is_unanswered in [false, true] {
         let mut core = core();
         let asked = 20 * FRAME_NS;
-        core.book = Book::new(23);
+        core.book = Book::new(23, core.frames());
         core.looked = asked;
         assert!(core.request(asked, false, "").is_some());
         if is_unanswered {

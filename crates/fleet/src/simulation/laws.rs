@@ -47,6 +47,19 @@ fn without_faults_each_slot_starts_once() {
     });
 }
 
+/// What a node remembers does not grow with time, but with what happens.
+#[test]
+fn hours_take_no_more_memory_of_a_node_than_minutes() {
+    let outcome = simulate(&Setup {
+        nodes: 3,
+        shape: "hold 1/s 6h".to_owned(),
+        frame: Duration::from_secs(10),
+        ..Setup::default()
+    });
+    assert!(outcome.closes && outcome.fired == 6 * 3_600, "{outcome:?}");
+    assert!(outcome.rows <= 4, "{outcome:?}");
+}
+
 #[test]
 fn a_load_that_jitters_on_a_far_store_starts_once() {
     let setup = |seed| Setup {

@@ -46,6 +46,8 @@ pub struct Outcome {
     pub last_lost: Option<Duration>,
     /// The most frames that one request asked for.
     pub most_asked: usize,
+    /// How many rows of frames a node remembers at the end, at most.
+    pub rows: usize,
     /// The nodes that were killed.
     pub killed: usize,
     /// The nodes that were there at the end.

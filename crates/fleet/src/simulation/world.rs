@@ -19,6 +19,9 @@ use std::time::Duration;
 /// A thread of a node looks around at least this often; a node that waits for others, too.
 const TURN_NS: u64 = 20_000_000;
 
+/// With long frames it is enough to do so as often in each.
+const TURNS: u64 = 4;
+
 /// A run goes on for so long after its load.
 const AFTER_NS: u64 = 1_000_000_000;
 
@@ -242,7 +245,9 @@ impl<'a> World<'a> {
     fn rest(&mut self, at_ns: u64, machine: usize) {
         let node = &mut self.machines[machine];
         let wait = match node.phase {
-            Phase::Running(_) => node.tell().clamp(1_000, TURN_NS),
+            Phase::Running(_) => {
+                node.tell().clamp(1_000, TURN_NS.max(self.frames.frame_ns / TURNS))
+            }
             _ if node.request.is_some() => return,
             Phase::Looking { .. } => TURN_NS,
             Phase::Entering(_) => 0,
@@ -361,6 +366,7 @@ impl<'a> World<'a> {
             largest_share: self.tally.largest_part() * f64::from(self.setup.nodes),
             last_lost: last_lost.map(Duration::from_nanos),
             most_asked: self.queue.most_asked,
+            rows: running.clone().map(|core| core.rows()).max().unwrap_or(0),
             killed: self.machines.iter().filter(|node| matches!(node.phase, Phase::Gone)).count(),
             alive: running.count(),
         }

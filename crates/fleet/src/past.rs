@@ -1,0 +1,144 @@
+//! What a node has run, for as long as the run goes on: frames in a row take as much memory as one, if each
+//! was run on the node's part of the tracks by the same roster.
+
+use crate::frames::Frames;
+use crate::message::Piece;
+use crate::tracks::Tracks;
+use std::ops::Range;
+
+#[derive(Debug)]
+pub(crate) struct Past {
+    frames: Frames,
+    /// In order.
+    ran: Vec<Ran>,
+}
+
+/// Frames in a row.
+#[derive(Debug)]
+struct Ran {
+    frames: Range<u64>,
+    which: Which,
+}
+
+#[derive(Debug)]
+enum Which {
+    /// Those of number `rank` of `nodes` nodes.
+    Part {
+        rank: u32,
+        nodes: u32,
+    },
+    These(Tracks),
+}
+
+impl Which {
+    fn tracks(&self, frames: Frames, frame: u64) -> Tracks {
+        match self {
+            Which::Part { rank, nodes } => frames.own(frame, *rank, *nodes),
+            Which::These(tracks) => tracks.clone(),
+        }
+    }
+}
+
+impl Past {
+    pub(crate) fn new(frames: Frames) -> Past {
+        Past { frames, ran: Vec::new() }
+    }
+
+    /// Adds a frame behind the others. The node was number `rank` of `nodes` nodes.
+    pub(crate) fn put(&mut self, frame: u64, tracks: Tracks, (rank, nodes): (u32, u32)) {
+        if let Some(last) = self.ran.last_mut()
+            && last.frames.end == frame
+            && last.which.tracks(self.frames, frame) == tracks
+        {
+            last.frames.end += 1;
+            return;
+        }
+        let is_part = self.frames.own(frame, rank, nodes) == tracks;
+        let which = if is_part { Which::Part { rank, nodes } } else { Which::These(tracks) };
+        self.ran.push(Ran { frames: frame..frame + 1, which });
+    }
+
+    /// What was run in a frame, if it is there.
+    pub(crate) fn tracks(&self, frame: u64) -> Option<Tracks> {
+        let behind = self.ran.partition_point(|ran| ran.frames.start <= frame);
+        let ran = self.ran.get(behind.checked_sub(1)?)?;
+        ran.frames.contains(&frame).then(|| ran.which.tracks(self.frames, frame))
+    }
+
+    /// All that was run.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece> {
+        self.ran.iter().flat_map(|ran| self.pieces_of(ran, ran.frames.clone()))
+    }
+
+    fn pieces_of(&self, ran: &Ran, frames: Range<u64>) -> impl Iterator<Item = Piece> {
+        let piece = move |frame| Piece { frame, tracks: ran.which.tracks(self.frames, frame) };
+        frames.map(piece).filter(|piece| !piece.tracks.is_empty())
+    }
+
+    /// Takes out what was run from a frame on.
+    pub(crate) fn take_back(&mut self, from: u64) -> Vec<Piece> {
+        let later = |ran: &Ran| from.max(ran.frames.start)..ran.frames.end;
+        let taken = self.ran.iter().flat_map(|ran| self.pieces_of(ran, later(ran))).collect();
+        self.ran.retain(|ran| ran.frames.start < from);
+        if let Some(last) = self.ran.last_mut() {
+            last.frames.end = last.frames.end.min(from);
+        }
+        taken
+    }
+
+    /// How many rows of frames it keeps.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(crate) fn rows(&self) -> usize {
+        self.ran.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    const FRAMES: Frames = Frames { frame_ns: 1_000, tracks: 16 };
+
+    #[test]
+    fn a_week_of_one_roster_takes_as_much_as_a_frame() {
+        for nodes in [1, 3, 7, 40] {
+            let mut past = Past::new(FRAMES);
+            for frame in 0..100_000 {
+                past.put(frame, FRAMES.own(frame, nodes - 1, nodes), (nodes - 1, nodes));
+            }
+            assert_eq!(past.rows(), 1, "{nodes} nodes");
+        }
+    }
+
+    proptest! {
+        /// Against a map.
+        #[test]
+        fn all_that_was_run_is_there(
+            ran in vec((1_u32..5, 0_u8..4, any::<bool>(), 0_u64..3), 1..60),
+            from in 0_u64..80,
+        ) {
+            let (mut past, mut known, mut frame) = (Past::new(FRAMES), BTreeMap::new(), 0);
+            for (nodes, track, is_part, gap) in ran {
+                frame += gap;
+                let own = FRAMES.own(frame, 0, nodes);
+                let tracks = if is_part { own } else { std::iter::once(track.into()).collect() };
+                past.put(frame, tracks.clone(), (0, nodes));
+                known.insert(frame, tracks);
+                frame += 1;
+            }
+            for frame in 0..frame + 2 {
+                prop_assert_eq!(past.tracks(frame), known.get(&frame).cloned());
+            }
+            let pieces = |known: BTreeMap<u64, Tracks>| {
+                let piece = |(frame, tracks)| Piece { frame, tracks };
+                known.into_iter().map(piece).filter(|it| !it.tracks.is_empty()).collect::<Vec<_>>()
+            };
+            let behind = known.split_off(&from);
+            prop_assert_eq!(past.take_back(from), pieces(behind));
+            prop_assert_eq!(past.pieces().collect::<Vec<_>>(), pieces(known));
+        }
+    }
+}
