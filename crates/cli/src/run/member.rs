@@ -186,8 +186,8 @@ impl Member {
         let id = node.run_id();
         let whole = node.not_started(not_started).and_then(|()| {
             let is_last = node.finish(results)?;
-            let goes_on = has_left.get() || interrupted.load(Ordering::Relaxed);
-            let has_ended = is_last || !goes_on && wait_for_all(&control, &id, &interrupted)?;
+            let waits = !is_last && !has_left.get();
+            let has_ended = is_last || waits && wait_for_all(&control, &id, &interrupted)?;
             has_ended.then(|| Whole::read(&control, &at.name)).transpose()
         });
         whole.map_err(|error| at.told(error))
@@ -205,8 +205,8 @@ fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result
             progress.end();
             return Ok(has_ended);
         }
-        progress
-            .show(&format!("{} more nodes have to be done; Ctrl-C does not wait", status.nodes));
+        let plural = if status.nodes == 1 { " is" } else { "s are" };
+        progress.show(&format!("{} node{plural} not done yet; Ctrl-C does not wait", status.nodes));
         thread::sleep(LOOK);
     }
 }

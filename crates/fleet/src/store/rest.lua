@@ -37,7 +37,6 @@ local function is_complete(run)
   return not is_awaited
 end
 
--- It is kept for a while, so that all its nodes can look at what has become of it.
 local function over(run)
   run.state, run.ended_us = 2, now
   redis.call('HSET', RUN, 'state', 2, 'ended_us', text(now))
@@ -62,8 +61,8 @@ function ops.join(run)
     tend(run)
     close(run)
   end
-  local is_kept = run and run.state == 2 and run.joined > 1 and now - run.ended_us < 2000000
-  if is_kept then
+  -- Its nodes look at what has become of it.
+  if run and run.state == 2 and run.joined > 1 and now - run.ended_us < 2000000 then
     return {'ending', now}
   end
   local is_over = run and (run.state == 2 or is_deserted(run))
