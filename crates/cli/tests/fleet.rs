@@ -211,6 +211,11 @@ fn a_node_that_comes_late_says_so() {
     let server = Server::start(ONE_ENGINE).unwrap();
     let first = node(&server, "--rate 100/s --duration 4s");
     wait_until(&server, |state| state["elapsed_seconds"].as_f64().unwrap_or(0.0) > 1.0);
+    let report =
+        nanopace("fleet report test --json -").env("NANOPACE_STORE", server.url()).output();
+    let report: Value = serde_json::from_slice(&report.unwrap().stdout).unwrap();
+    let target = report["target_rate"].as_f64().unwrap();
+    assert!((target - 100.0).abs() < 1e-6, "its frames have whole slots: {report}");
     let (output, _) = ended(node(&server, "--rate 100/s --duration 4s"));
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("node 2 of test joined at ") && told.contains(" of 4.00s"), "{told}");

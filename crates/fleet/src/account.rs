@@ -27,7 +27,9 @@ const CHUNKS: u64 = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Account {
-    /// Slots of the load up to then.
+    /// The time of the load that it covers. While the run goes on, it ends with a frame.
+    pub span: Duration,
+    /// Slots of the load in that time.
     pub expected: u64,
     /// Slots that no node owns. They count as lost.
     pub unclaimed: u64,
@@ -172,10 +174,18 @@ pub(crate) fn account(
     let node = |text: &NodeText| of_node(text, claimed(text.node), (run, load, until), now_us);
     Ok(Account {
         nodes: texts.iter().map(node).collect(),
+        span: span(run, load, until),
         expected: load.first(until),
         unclaimed: owned.get(&None).copied().unwrap_or(0),
         forgotten: forgotten as u64,
     })
+}
+
+/// The time of the load before a frame.
+fn span(run: &Run, load: &Load, until: u64) -> Duration {
+    let begins = |frame| Duration::from_nanos(run.frames.begins(frame));
+    let ends = load.shape().duration().unwrap_or(Duration::MAX);
+    begins(until).min(ends).saturating_sub(begins(head_frames()))
 }
 
 /// Adds the slots of a chunk to those of their owners.

@@ -47,7 +47,7 @@ fn nodes_share_a_load() {
         println!("{account:#?} {:?}", control.status());
         assert!(account.closes());
         assert_eq!(account.lost(), 0);
-        assert_eq!(account.expected, 10_000);
+        assert_eq!((account.expected, account.span), (10_000, Duration::from_secs(1)));
         assert_eq!(starts.len(), 10_000);
         let gaps: Vec<_> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(gaps.iter().all(|gap| gap.abs_diff(Duration::from_micros(100)).as_nanos() <= 2));
@@ -116,6 +116,7 @@ fn when_all_nodes_have_left_nothing_more_is_expected() {
         assert_eq!(status.repairs, 0, "nodes that leave are no reason to repair the store");
         assert!(account.closes() && (6..300).contains(&account.lost()), "{account:?}");
         assert!((300..30_000).contains(&account.expected), "{account:?}");
+        assert_eq!(u128::from(account.expected), account.span.as_millis(), "{account:?}");
     }
 }
 

@@ -44,7 +44,7 @@ impl Whole {
     }
 
     fn per_second(&self, slots: u64) -> f64 {
-        let seconds = self.status.elapsed.as_secs_f64();
+        let seconds = self.account.span.as_secs_f64();
         if seconds > 0.0 { float(slots) / seconds } else { 0.0 }
     }
 }
@@ -58,8 +58,8 @@ impl Display for Whole {
             writeln!(f, "          {} results can't be read: another version", self.unreadable)?;
         }
         let [asked, achieved] = [self.asked_hz(), self.achieved_hz()].map(human::hz);
-        let elapsed = human::time(self.status.elapsed);
-        writeln!(f, "rate      target {asked}, achieved {achieved} over {elapsed}")?;
+        let span = human::time(self.account.span);
+        writeln!(f, "rate      target {asked}, achieved {achieved} over {span}")?;
         write!(f, "{}", AccountText(&self.account))?;
         let Some((results, _)) = &self.results else { return Ok(()) };
         let counts = &results.counts;
