@@ -184,15 +184,7 @@ impl Fleet {
             samples.add(trip(&mut store, &clock, None)?.1);
         }
         let trip_ns = samples.best().round_trip_ns();
-        let (id, mut run) = loop {
-            match self.enter(&mut store, trip_ns)? {
-                Some(entered) => break entered,
-                None if watch(0, self.nodes).is_break() => {
-                    return Err(FleetError::Waiting(0, self.nodes));
-                }
-                None => thread::sleep(LOOK),
-            }
-        };
+        let (mut id, mut run) = self.enter(&mut store, trip_ns, &mut watch)?;
         while run.state == State::Waiting {
             let here = u32::try_from(run.roster.nodes.len()).unwrap_or(u32::MAX);
             if watch(here, run.awaited).is_break() {
@@ -210,7 +202,8 @@ impl Fleet {
                     samples.add(sample);
                     run = *news;
                 }
-                Ok(_) => return Err(FleetError::Replaced),
+                // The store was emptied, and others may have made the run again.
+                Ok(_) => (id, run) = self.enter(&mut store, trip_ns, &mut watch)?,
                 // One answer that is late does not matter yet.
                 Err(FleetError::Store(_)) => {}
                 Err(error) => return Err(error),
@@ -227,8 +220,26 @@ impl Fleet {
         Ok(LoadText { shape: version.shape, arrivals, seed, ends })
     }
 
-    /// None while a run of this name is ending.
+    /// As soon as no run of this name is ending.
     fn enter(
+        &self,
+        store: &mut RedisStore,
+        trip_ns: u64,
+        watch: &mut impl FnMut(u32, u32) -> ControlFlow<()>,
+    ) -> Result<(NodeId, Run), FleetError> {
+        loop {
+            if let Some(entered) = self.try_enter(store, trip_ns)? {
+                return Ok(entered);
+            }
+            if watch(0, self.nodes).is_break() {
+                return Err(FleetError::Waiting(0, self.nodes));
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
+    /// None while a run of this name is ending.
+    fn try_enter(
         &self,
         store: &mut RedisStore,
         trip_ns: u64,

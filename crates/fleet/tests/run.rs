@@ -3,6 +3,10 @@
 use nanopace::Nanos;
 use nanopace_fleet::{Control, Fleet, FleetError, Node};
 use nanopace_services::{Engine, Server};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::ops::ControlFlow;
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -187,4 +191,31 @@ fn a_node_whose_store_hangs_ends_after_some_seconds() {
     assert!(node.finish(Vec::new()).is_err());
     // A dozen seconds at most, on a machine that has the time.
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn nodes_that_wait_while_the_store_is_emptied_join_again() {
+    let server = Server::start(Engine::Redis).unwrap();
+    let url = server.url();
+    let joined = |watch: &mut dyn FnMut(u32)| {
+        let (shape, began) = ("hold 1k/s 100ms".parse().unwrap(), Instant::now());
+        fleet(&url, "emptied").shape(shape).nodes(2).unwrap().join_with(|here, _| {
+            watch(here);
+            let is_long = began.elapsed() > Duration::from_secs(60);
+            if is_long { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+    };
+    let (waits, is_waiting) = channel();
+    thread::scope(|scope| {
+        let first = scope.spawn(|| joined(&mut |here| waits.send(here).unwrap()));
+        assert_eq!(is_waiting.recv().unwrap(), 1);
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.write_all(b"FLUSHALL\r\n").unwrap();
+        assert_eq!(stream.read(&mut [0; 16]).unwrap(), "+OK\r\n".len());
+        let second = joined(&mut |_| {}).unwrap();
+        let first = first.join().unwrap().unwrap();
+        assert_ne!(first.number(), second.number());
+        assert_eq!(first.run_id(), second.run_id());
+    });
 }
