@@ -2,12 +2,11 @@
 
 use crate::error::FleetError;
 use crate::load::{Load, head_frames};
-use crate::message::{Answer, NodeText, Request, Run};
+use crate::message::{Answer, Counted, NodeText, Request, Run};
 use crate::owners::{NodeId, Owners};
 use crate::progress::Progress;
 use crate::silence::Silence;
 use crate::store::{CHUNK, Store};
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// So many chunks of owners are read at once.
@@ -31,7 +30,7 @@ pub struct Account {
     pub span: Duration,
     /// Slots of the load in that time.
     pub expected: u64,
-    /// Slots that no node owns. They count as lost.
+    /// Slots that no node owns, or one that was [forgotten](Account::forgotten). They count as lost.
     pub unclaimed: u64,
     /// Nodes of which the store has forgotten all, because it was emptied after they had died or left.
     /// Slots that no node owns may be theirs.
@@ -147,38 +146,42 @@ impl Account {
     }
 }
 
-/// The account of a run up to a frame.
+/// The account of a run up to a frame. None if frames have been counted since the run was looked at.
 pub(crate) fn account(
     store: &mut impl Store,
     run: &Run,
     load: &mut Load,
     until: u64,
-) -> Result<Account, FleetError> {
+) -> Result<Option<Account>, FleetError> {
     let (texts, now_us) = nodes(store)?;
-    let mut owned = BTreeMap::<Option<NodeId>, u64>::new();
-    let mut chunk = head_frames() / CHUNK;
-    while chunk * CHUNK < until {
+    let mut owned = run.counted.clone();
+    while owned.until < until {
+        let chunk = owned.until / CHUNK;
         let chunks = chunk..(chunk + CHUNKS).min(until.div_ceil(CHUNK));
         let request = Request::Owners { id: run.id.clone(), chunks };
-        let Answer::Owners(all) = store.call(&request)?.answer else {
+        let Answer::Owners(counted, all) = store.call(&request)?.answer else {
             return Err(FleetError::Replaced);
         };
-        for (chunk, owners) in (chunk..).zip(all) {
-            add(chunk, &owners, load, run.frames.tracks, until, &mut owned);
+        if counted > run.counted.until {
+            return Ok(None);
         }
-        chunk += CHUNKS;
+        for owners in all {
+            add(&owners, load, run.frames.tracks, until, &mut owned);
+        }
     }
-    let claimed = |node| owned.get(&Some(node)).copied().unwrap_or(0);
-    let is_known = |node: &&NodeId| texts.iter().any(|text| text.node == **node);
-    let forgotten = run.heard.len() - run.heard.iter().filter(is_known).count();
+    let claimed = |node| owned.slots.get(&Some(node)).copied().unwrap_or(0);
+    let is_known = |node: NodeId| texts.iter().any(|text| text.node == node);
+    let forgotten = run.heard.iter().filter(|&&node| !is_known(node)).count();
+    let is_unclaimed = |node: Option<NodeId>| node.is_none_or(|node| !is_known(node));
+    let unclaimed = owned.slots.iter().filter(|(node, _)| is_unclaimed(**node));
     let node = |text: &NodeText| of_node(text, claimed(text.node), (run, load, until), now_us);
-    Ok(Account {
+    Ok(Some(Account {
         nodes: texts.iter().map(node).collect(),
         span: span(run, load, until),
         expected: load.first(until),
-        unclaimed: owned.get(&None).copied().unwrap_or(0),
+        unclaimed: unclaimed.map(|(_, slots)| slots).sum(),
         forgotten: forgotten as u64,
-    })
+    }))
 }
 
 /// The time of the load before a frame.
@@ -188,22 +191,18 @@ fn span(run: &Run, load: &Load, until: u64) -> Duration {
     begins(until).min(ends).saturating_sub(begins(head_frames()))
 }
 
-/// Adds the slots of a chunk to those of their owners.
-fn add(
-    chunk: u64,
-    owners: &Owners,
-    load: &mut Load,
-    tracks: u32,
-    until: u64,
-    slots: &mut BTreeMap<Option<NodeId>, u64>,
-) {
-    let mut whose = owners.iter();
-    for frame in chunk * CHUNK..((chunk + 1) * CHUNK).min(until) {
+/// Adds what is left of a chunk.
+fn add(owners: &Owners, load: &mut Load, tracks: u32, until: u64, owned: &mut Counted) {
+    let (from, ends) = (owned.until, (owned.until / CHUNK + 1) * CHUNK);
+    let known = usize::try_from(from % CHUNK * u64::from(tracks)).unwrap_or(usize::MAX);
+    let mut whose = owners.iter().skip(known);
+    for frame in from..ends.min(until) {
         for track in 0..tracks {
-            let owner = whose.next().flatten();
-            *slots.entry(owner).or_default() += load.slots_on(frame, track);
+            let node = whose.next().flatten();
+            *owned.slots.entry(node).or_default() += load.slots_on(frame, track);
         }
     }
+    owned.until = ends;
 }
 
 fn of_node(

@@ -49,6 +49,11 @@ impl Book {
         Book { entries: VecDeque::new(), next: first, past: Past::new(frames), slots: 0 }
     }
 
+    /// The first frame that is not put away.
+    pub(crate) fn first(&self) -> u64 {
+        self.entries.front().map_or(self.next, |entry| entry.frame)
+    }
+
     /// The first frame that it has no entry for.
     pub(crate) fn next(&self) -> u64 {
         self.next
@@ -93,6 +98,11 @@ impl Book {
         &self.past
     }
 
+    /// Nobody asks for what was run before a frame any more.
+    pub(crate) fn forget(&mut self, until: u64) {
+        self.past.forget(until);
+    }
+
     /// The tracks that the pacer had in a frame.
     pub(crate) fn ran(&self, frame: u64) -> Option<Tracks> {
         let entry = || self.entries.iter().find(|entry| entry.frame == frame)?.leased.clone();
@@ -128,8 +138,7 @@ impl Book {
     /// The first frame from which on the pacer has nothing.
     pub(crate) fn unleased(&self) -> u64 {
         let has = |entry: &&Entry| entry.leased.is_some();
-        let first = self.entries.front().map_or(self.next, |entry| entry.frame);
-        self.entries.iter().rfind(has).map_or(first, |entry| entry.frame + 1)
+        self.entries.iter().rfind(has).map_or(self.first(), |entry| entry.frame + 1)
     }
 
     /// What the pacer had in frames from `from` on, which counts as run no more. It has nothing in

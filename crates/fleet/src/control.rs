@@ -110,11 +110,16 @@ impl Control {
     /// # Errors
     /// [`FleetError::NoRun`], [`FleetError::Waiting`] and [`FleetError::Store`].
     pub fn account(&self) -> Result<Account, FleetError> {
-        let Now { run, mut load, elapsed_ns } = self.started()?;
-        // Of the frame that runs now, some slots may have started, and nodes may be a little ahead.
-        let now = run.frames.at(elapsed_ns + run.frames.frame_ns / 4) + 1;
-        let until = load.end().unwrap_or(u64::MAX).min(left(&run).unwrap_or(now));
-        account(&mut *self.store(), &run, &mut load, until)
+        for _ in 0..TRIES {
+            let Now { run, mut load, elapsed_ns } = self.started()?;
+            // Of the frame that runs now, some slots may have started, and nodes may be a little ahead.
+            let now = run.frames.at(elapsed_ns + run.frames.frame_ns / 4) + 1;
+            let until = load.end().unwrap_or(u64::MAX).min(left(&run).unwrap_or(now));
+            if let Some(account) = account(&mut *self.store(), &run, &mut load, until)? {
+                return Ok(account);
+            }
+        }
+        Err(FleetError::Contended)
     }
 
     /// The results that nodes have given when they were done, with their numbers.

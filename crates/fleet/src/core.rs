@@ -17,6 +17,7 @@ use std::time::Duration;
 
 mod answers;
 mod asks;
+mod counts;
 #[cfg(test)]
 mod tests;
 
@@ -49,7 +50,8 @@ pub(crate) struct Core {
     unsaid: BTreeMap<u64, u64>,
     /// Slots that were started and belong to another node, by frame.
     clashes: BTreeMap<u64, u64>,
-    /// Slots that were started by a load that was not in force any more.
+    /// Slots that were started by a load that was not in force any more, or belong to another node, as far
+    /// as their frames have been counted.
     strays: u64,
     /// Nothing is asked before this moment.
     asks_from: u64,
@@ -62,6 +64,8 @@ pub(crate) struct Core {
     looked: u64,
     /// When it looked around for the first time after it was not run for a while.
     woke: u64,
+    /// When something was not in order last.
+    disturbed: u64,
     /// Frames that it has run without knowing who owns what.
     blind_frames: u64,
     /// It has started slots of a load that was not in force any more, and its pacer has come to this
@@ -142,6 +146,7 @@ impl Core {
             trips,
             looked: now,
             woke: 0,
+            disturbed: now,
             blind_frames: 0,
             came_to: 0,
             resumes: 0,

@@ -4,7 +4,7 @@
 use crate::frames::Frames;
 use crate::owners::{NodeId, Owners};
 use crate::tracks::Tracks;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// A request about a run.
@@ -53,6 +53,13 @@ pub(crate) enum Request {
         version: Version,
         /// As in a [`Run`].
         ends: Option<u64>,
+    },
+    /// The slots of some frames in a row are counted for their owners, and whose each was is forgotten.
+    Count {
+        id: String,
+        from: u64,
+        /// The first slot of each frame, and of the one behind them.
+        firsts: Vec<u64>,
     },
     /// The node takes no part from a frame on, and gives these pieces back.
     Leave {
@@ -123,6 +130,8 @@ pub(crate) struct Claim {
     pub(crate) versions: u64,
     /// The version of the roster that it knows.
     pub(crate) roster: u64,
+    /// Up to which frame slots have been counted, as far as it knows.
+    pub(crate) counted: u64,
     /// How far the node is, for those who look.
     pub(crate) progress: String,
     pub(crate) asks: Vec<Ask>,
@@ -185,6 +194,16 @@ pub(crate) struct Run {
     pub(crate) heard: BTreeSet<NodeId>,
     /// No node that has left or died has started anything from this frame on.
     pub(crate) left: u64,
+    pub(crate) counted: Counted,
+}
+
+/// Frames whose slots have been counted for their owners, who are forgotten.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    /// The first frame behind them.
+    pub(crate) until: u64,
+    /// Slots of each node; none: those that nobody owned.
+    pub(crate) slots: BTreeMap<Option<NodeId>, u64>,
 }
 
 /// The load from a frame on. Its shape is that of the whole load, what was before included.
@@ -246,12 +265,14 @@ pub(crate) enum Answer {
     Ending,
     Run(Box<Run>),
     Nodes(Vec<NodeText>),
-    /// The owners of one chunk after the other.
-    Owners(Vec<Owners>),
+    /// The owners of one chunk after the other, and up to which frame they have been forgotten.
+    Owners(u64, Vec<Owners>),
     Claimed(Claimed),
-    /// Pieces that belong to others, for a mark; those that were given back, for a leave.
-    Pieces(Vec<Piece>),
+    /// Pieces that belong to others, for a mark; those that were given back, for a leave. Of frames before
+    /// this one nobody knows whose they are.
+    Pieces(u64, Vec<Piece>),
     Done,
+    Counted(Counted),
     /// Of a node that is done: whether all others are.
     Finished {
         is_last: bool,
@@ -289,6 +310,8 @@ pub(crate) struct Claimed {
     pub(crate) versions: Vec<Version>,
     /// The roster, if the node did not know it.
     pub(crate) roster: Option<Roster>,
+    /// What has been counted, if that is a chunk more than the node knew, or less.
+    pub(crate) counted: Option<Counted>,
     /// For each ask.
     pub(crate) owners: Vec<Owners>,
 }

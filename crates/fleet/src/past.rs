@@ -1,5 +1,5 @@
-//! What a node has run, for as long as the run goes on: frames in a row take as much memory as one, if each
-//! was run on the node's part of the tracks by the same roster.
+//! What a node has run in frames that have not been counted yet: frames in a row take as much memory as one,
+//! if each was run on the node's part of the tracks by the same roster.
 
 use crate::frames::Frames;
 use crate::message::Piece;
@@ -86,6 +86,14 @@ impl Past {
         taken
     }
 
+    /// Nobody asks for what comes before a frame any more.
+    pub(crate) fn forget(&mut self, until: u64) {
+        self.ran.retain(|ran| ran.frames.end > until);
+        if let Some(first) = self.ran.first_mut() {
+            first.frames.start = first.frames.start.max(until);
+        }
+    }
+
     /// How many rows of frames it keeps.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn rows(&self) -> usize {
@@ -119,6 +127,7 @@ mod tests {
         fn all_that_was_run_is_there(
             ran in vec((1_u32..5, 0_u8..4, any::<bool>(), 0_u64..3), 1..60),
             from in 0_u64..80,
+            until in 0_u64..80,
         ) {
             let (mut past, mut known, mut frame) = (Past::new(FRAMES), BTreeMap::new(), 0);
             for (nodes, track, is_part, gap) in ran {
@@ -138,7 +147,9 @@ mod tests {
             };
             let behind = known.split_off(&from);
             prop_assert_eq!(past.take_back(from), pieces(behind));
-            prop_assert_eq!(past.pieces().collect::<Vec<_>>(), pieces(known));
+            prop_assert_eq!(past.pieces().collect::<Vec<_>>(), pieces(known.clone()));
+            past.forget(until);
+            prop_assert_eq!(past.pieces().collect::<Vec<_>>(), pieces(known.split_off(&until)));
         }
     }
 }

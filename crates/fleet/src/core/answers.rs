@@ -55,13 +55,19 @@ impl Core {
             (Request::Claim(claim), Answer::Claimed(claimed)) => {
                 self.claimed(claim, claimed, now)?;
             }
-            (Request::Mark { pieces, sequence, .. }, Answer::Pieces(clashes)) => {
+            (Request::Mark { pieces, sequence, .. }, Answer::Pieces(counted, clashes)) => {
                 self.answered = *sequence;
                 self.unmarked.drain(..pieces.len().min(self.unmarked.len()));
-                self.unsaid.retain(|frame, _| pieces.iter().all(|piece| piece.frame != *frame));
+                for Piece { frame, .. } in pieces {
+                    let slots = self.unsaid.remove(frame).filter(|_| *frame < counted);
+                    self.strays += slots.unwrap_or(0);
+                }
                 for clash in clashes {
                     self.clash(&clash, now);
                 }
+            }
+            (Request::Count { .. }, Answer::Counted(counted)) => {
+                self.take_counted(&counted);
             }
             (Request::Restore { .. } | Request::Rebase { .. }, _) => self.urgent = None,
             _ => {}
@@ -86,7 +92,8 @@ impl Core {
     }
 
     fn claimed(&mut self, claim: &Claim, claimed: Claimed, now: u64) -> Result<(), FleetError> {
-        let knows_less = claimed.known < self.run.versions.len() as u64;
+        let has_counted = claimed.counted.as_ref().is_none_or(|counted| self.take_counted(counted));
+        let knows_less = claimed.known < self.run.versions.len() as u64 || !has_counted;
         // A new epoch without another origin: somebody has filled the store again.
         let is_refilled = claimed.epoch > self.run.epoch && claimed.origin_us == self.run.origin_us;
         let is_repaired = is_refilled && !knows_less;
@@ -179,7 +186,7 @@ impl Core {
     }
 
     /// The store is told all that this node has, because it may not know it any more.
-    fn mark_all(&mut self) {
+    pub(super) fn mark_all(&mut self) {
         self.unmarked.clear();
         self.clashes.clear();
         self.book.tell_known();

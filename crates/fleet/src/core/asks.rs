@@ -20,6 +20,7 @@ impl Core {
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.is_late = is_late;
         self.turn(now);
+        self.look_for_disturbance(now);
         let is_replaced = matches!(self.over, Some(FleetError::Replaced));
         if self.waits.is_some() || now < self.asks_from || is_replaced {
             return None;
@@ -36,7 +37,7 @@ impl Core {
         let asks = if is_refused { Vec::new() } else { self.asks(now) };
         let sign = self.asked_at + SIGN_FRAMES * self.frames().frame_ns;
         if asks.is_empty() && !is_refused && now < sign {
-            return self.repair();
+            return self.repair().or_else(|| self.count(now));
         }
         self.asked_at = now;
         Some(self.claim(asks, progress))
@@ -80,6 +81,7 @@ impl Core {
             until_us: self.given_up(self.looked) / 1_000,
             versions: self.run.versions.len() as u64,
             roster: self.run.roster.version,
+            counted: self.run.counted.until,
             progress: progress.to_owned(),
             asks,
         })

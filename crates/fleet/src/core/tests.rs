@@ -2,14 +2,14 @@
 
 use super::*;
 use crate::blind::WhenBlind;
-use crate::message::{Answer, Ask, Claim, Claimed, Roster, State, Take, Version};
+use crate::message::{Answer, Ask, Claim, Claimed, Counted, Roster, State, Take, Version};
 use crate::owners::Owners;
 use std::time::Duration;
 
 const FRAME_NS: u64 = 20_000_000;
 
 /// The first of two nodes, one frame after the run began.
-fn core() -> Core {
+pub(super) fn core() -> Core {
     let version = Version { from: 0, shape: "hold 1k/s 10s".to_owned(), rest: None };
     let run = Run {
         id: "run".to_owned(),
@@ -28,6 +28,7 @@ fn core() -> Core {
         joined: 2,
         heard: [1, 2].into(),
         left: 0,
+        counted: Counted::default(),
     };
     let blind = Blind::new(Duration::from_secs(10), WhenBlind::Hold);
     Core::new(1, run, (blind, Trips::new(0)), FRAME_NS).unwrap()
@@ -41,7 +42,7 @@ fn settle(core: &mut Core, now: u64) {
 }
 
 /// A round trip took no time.
-fn answered(core: &mut Core, request: &Request, answer: Answer, now: u64) {
+pub(super) fn answered(core: &mut Core, request: &Request, answer: Answer, now: u64) {
     core.answered(request, answer, 0, now).unwrap();
 }
 
@@ -117,7 +118,7 @@ fn what_a_node_that_leaves_gives_back_can_still_be_claimed() {
     }
 }
 
-fn claimed(core: &Core) -> Claimed {
+pub(super) fn claimed(core: &Core) -> Claimed {
     Claimed {
         state: State::Running,
         origin_us: 0,
@@ -127,12 +128,13 @@ fn claimed(core: &Core) -> Claimed {
         known: core.run.versions.len() as u64,
         versions: Vec::new(),
         roster: None,
+        counted: None,
         owners: Vec::new(),
     }
 }
 
 /// A core that has run all its tracks without the store up to this frame.
-fn blind_until(frame: u64) -> Core {
+pub(super) fn blind_until(frame: u64) -> Core {
     let mut core = core();
     for at in 2..frame {
         core.failed(at * FRAME_NS);

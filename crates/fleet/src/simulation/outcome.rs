@@ -48,6 +48,10 @@ pub struct Outcome {
     pub most_asked: usize,
     /// How many rows of frames a node remembers at the end, at most.
     pub rows: usize,
+    /// Frames whose owners the store has counted and forgotten.
+    pub counted: u64,
+    /// What the store keeps at the end, in bytes.
+    pub store_bytes: usize,
     /// The nodes that were killed.
     pub killed: usize,
     /// The nodes that were there at the end.

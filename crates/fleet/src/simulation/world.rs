@@ -328,6 +328,7 @@ impl<'a> World<'a> {
     fn outcome(mut self) -> Outcome {
         let ends_ns = self.ends_ns();
         let account = self.account(ends_ns + ABSENCE_NS).expect("there is a run");
+        let counted = self.queue.run(ends_ns).map_or(0, |run| run.counted.until);
         let Begun { origin_ns, mut load } = self.begun.expect("the run has begun");
         let until = load.end().expect("the load ends");
         let fates = self.tally.fates(&mut load, until);
@@ -367,6 +368,8 @@ impl<'a> World<'a> {
             last_lost: last_lost.map(Duration::from_nanos),
             most_asked: self.queue.most_asked,
             rows: running.clone().map(|core| core.rows()).max().unwrap_or(0),
+            counted,
+            store_bytes: self.queue.store.bytes(),
             killed: self.machines.iter().filter(|node| matches!(node.phase, Phase::Gone)).count(),
             alive: running.count(),
         }
@@ -377,6 +380,7 @@ impl<'a> World<'a> {
         let run = self.queue.run(at_ns).ok_or(FleetError::NoRun)?;
         let begun = self.begun.as_mut().ok_or(FleetError::NoRun)?;
         let until = begun.load.end().unwrap_or(0);
-        account(&mut At(&self.queue.store, now_us), &run, &mut begun.load, until)
+        let account = account(&mut At(&self.queue.store, now_us), &run, &mut begun.load, until)?;
+        account.ok_or(FleetError::Contended)
     }
 }

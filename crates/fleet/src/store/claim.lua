@@ -4,7 +4,7 @@
 local function is_open(run, frame, versions, take)
   local knows = versions == run.version or (versions == run.version - 1 and frame < run.from)
   local is_closed = now >= begins(run, frame) - run.frame_us / 4
-  return knows and run.state == 1 and frame >= run.floor
+  return knows and run.state == 1 and frame >= run.floor and frame >= run.counted
     and now >= begins(run, frame - run.lead) and is_closed == (take == 'missed')
 end
 
@@ -41,7 +41,7 @@ local function ask(run, node, key, frame, take, a, b, most)
   return own(key, known, first, free, node)
 end
 
--- node, sequence, versions, roster, progress, answered, epoch, lead, until_us, then for each ask: key, frame, take, a, b, most
+-- node, sequence, versions, roster, progress, answered, epoch, lead, until_us, counted, then for each ask: key, frame, take, a, b, most
 local function claim(run)
   local node, sequence, versions = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
   local last = redis.call('HMGET', NODES, 'q' .. node, 'f' .. node)
@@ -63,9 +63,13 @@ local function claim(run)
     roster = {run.roster_version, run.roster}
     redis.call('HSET', NODES, 'k' .. node, #members(run))
   end
+  local counted, knows = {}, tonumber(ARGV[13])
+  if run.counted >= knows + CHUNK or run.counted < knows then
+    counted = {run.counted, redis.call('HGET', RUN, 'counts')}
+  end
   local answer = {'claimed', now, run.state, run.origin_us, run.floor, run.epoch, run.lead, run.version,
-    news, roster}
-  for i = 13, #ARGV, 6 do
+    news, roster, counted}
+  for i = 14, #ARGV, 6 do
     local key, frame, take = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1]), ARGV[i + 2]
     if not is_fresh or is_stale or last[2] or not is_open(run, frame, versions, take) then
       take = 'nothing'

@@ -59,6 +59,7 @@ impl Both {
             until_us: if self.sequence.is_multiple_of(7) { 0 } else { 1_000_000_000 },
             versions: run.versions.len() as u64,
             roster: run.roster.version,
+            counted: 0,
             progress: format!("{} 0 0 0 0", self.sequence),
             asks,
         }
@@ -111,7 +112,7 @@ fn a_run(both: &mut Both) {
     let answered = sequence + 5;
     let mark =
         Request::Mark { id: id.clone(), node, sequence, answered, epoch, pieces: pieces.clone() };
-    assert!(matches!(both.ask(&mark), Answer::Pieces(others) if !others.is_empty()));
+    assert!(matches!(both.ask(&mark), Answer::Pieces(_, others) if !others.is_empty()));
     let version = |from| Version { from, shape: "hold 2/s 1s".to_owned(), rest: None };
     for from in [frame, frame + 9] {
         let (id, version) = (id.clone(), version(from));
@@ -125,9 +126,14 @@ fn a_run(both: &mut Both) {
     let (from_us, to_us) = (now.origin_us, now.origin_us + 5_000);
     both.ask(&Request::Rebase { id: id.clone(), from_us, to_us });
     assert!(
-        matches!(both.ask(&Request::Owners { id: id.clone(), chunks: 0..3 }), Answer::Owners(all)
+        matches!(both.ask(&Request::Owners { id: id.clone(), chunks: 0..3 }), Answer::Owners(_, all)
             if all.iter().any(|owners| !owners.of(node).is_empty()))
     );
+    let firsts = vec![0, 3, 10, 10, 15];
+    for from in [0, 0, 4] {
+        both.ask(&Request::Count { id: id.clone(), from, firsts: firsts.clone() });
+    }
+    both.claims(&now, &takes);
     both.ask(&Request::Leave { id: id.clone(), node, from: frame + 9, pieces });
     for node in [1, 2] {
         let (progress, results) = ("1 2 3 4 5".to_owned(), vec![0, 255, 10]);

@@ -66,6 +66,11 @@ impl Played {
         }
     }
 
+    /// How much it keeps.
+    pub(crate) fn bytes(&self) -> usize {
+        self.data.borrow().bytes()
+    }
+
     /// It loses all that it has.
     pub(crate) fn lose(&self) {
         *self.data.borrow_mut() = Data::default();

@@ -1,7 +1,9 @@
 //! Answers of the script.
 
 use crate::frames::Frames;
-use crate::message::{Answer, Claimed, NodeText, Piece, Reply, Roster, Run, State, Version};
+use crate::message::{
+    Answer, Claimed, Counted, NodeText, Piece, Reply, Roster, Run, State, Version,
+};
 use crate::owners::{NodeId, Owners};
 use redis::{FromRedisValue, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -27,9 +29,13 @@ pub(super) fn read(value: Value) -> Option<Reply> {
             Answer::Joined(node?, run.into())
         }
         "nodes" => Answer::Nodes(nodes(&mut values)?),
-        "owners" => Answer::Owners(owners(values)?),
+        "owners" => Answer::Owners(next(&mut values)?, owners(values)?),
+        "counted" => {
+            let until = next(&mut values)?;
+            Answer::Counted(counted(until, &next::<String>(&mut values)?)?)
+        }
         "claimed" => Answer::Claimed(claimed(&mut values)?),
-        "pieces" => Answer::Pieces(pieces(values)?),
+        "pieces" => Answer::Pieces(next(&mut values)?, pieces(values)?),
         _ => return None,
     };
     Some(Reply { now_us, answer })
@@ -78,6 +84,7 @@ fn run(values: &mut impl Iterator<Item = Value>) -> Option<(Option<NodeId>, Run)
         heard: heard.into_iter().chain(roster.nodes.iter().copied()).collect(),
         roster,
         left: number("left").unwrap_or(0),
+        counted: counted(number("counted")?, fields.get("counts")?)?,
     };
     Some((node, run))
 }
@@ -88,6 +95,15 @@ fn version(text: &str) -> Option<Version> {
     let shape = lines.next()?.to_owned();
     let rest = lines.next().filter(|rest| !rest.is_empty()).map(str::to_owned);
     Some(Version { from, shape, rest })
+}
+
+fn counted(until: u64, counts: &str) -> Option<Counted> {
+    let count = |count: &str| {
+        let (node, slots) = count.split_once(':')?;
+        Some((Some(node.parse().ok()?).filter(|&node| node > 0), slots.parse().ok()?))
+    };
+    let slots = counts.split_ascii_whitespace().map(count).collect::<Option<_>>()?;
+    Some(Counted { until, slots })
 }
 
 fn roster(version: u64, text: &str) -> Option<Roster> {
@@ -104,12 +120,7 @@ fn claimed(values: &mut impl Iterator<Item = Value>) -> Option<Claimed> {
     let lead = next(values)?;
     let known_versions = next(values)?;
     let versions: Vec<String> = next(values)?;
-    let known: Vec<Value> = next(values)?;
-    let mut known = known.into_iter();
-    let news = match next::<u64>(&mut known) {
-        Some(version) => Some(roster(version, &next::<String>(&mut known)?)?),
-        None => None,
-    };
+    let (mut roster, mut counted) = (news(values, roster)?, news(values, counted)?);
     Some(Claimed {
         state: state(running),
         origin_us,
@@ -118,9 +129,19 @@ fn claimed(values: &mut impl Iterator<Item = Value>) -> Option<Claimed> {
         lead,
         known: known_versions,
         versions: versions.iter().map(|text| version(text)).collect::<Option<_>>()?,
-        roster: news,
+        roster: roster.pop(),
+        counted: counted.pop(),
         owners: owners(values)?,
     })
+}
+
+/// A number and a text, if they are there.
+fn news<T>(
+    values: &mut impl Iterator<Item = Value>,
+    read: impl Fn(u64, &str) -> Option<T>,
+) -> Option<Vec<T>> {
+    let news: Vec<(u64, String)> = next(values)?;
+    news.into_iter().map(|(number, text)| read(number, &text)).collect()
 }
 
 fn owners(values: impl Iterator<Item = Value>) -> Option<Vec<Owners>> {

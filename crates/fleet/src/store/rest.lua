@@ -73,7 +73,8 @@ function ops.join(run)
     redis.call('DEL', RUN, NODES, VERSIONS, RESULTS)
     redis.call('HSET', RUN, 'id', id, 'state', 0, 'awaited', awaited, 'frame_us', frame_us, 'tracks', tracks,
       'origin_us', 0, 'floor', 0, 'epoch', 0, 'version', 1, 'from', 0, 'arrivals', arrivals, 'seed', seed,
-      'roster', '', 'roster_version', 0, 'joined', 0, 'tended', text(now), 'lead', lead, 'ends', ends)
+      'roster', '', 'roster_version', 0, 'joined', 0, 'tended', text(now), 'lead', lead, 'ends', ends,
+      'counted', 0, 'counts', '')
     redis.call('RPUSH', VERSIONS, version)
     run = read()
   elseif is_past(run) then
@@ -114,8 +115,8 @@ function ops.nodes()
 end
 
 -- The keys with owners.
-function ops.owners()
-  local answer = {'owners', now}
+function ops.owners(run)
+  local answer = {'owners', now, run.counted}
   for i = 5, #KEYS do
     answer[#answer + 1] = redis.call('GET', KEYS[i]) or ''
   end
@@ -124,7 +125,7 @@ end
 
 -- node, sequence, answered, epoch, then for each piece: key, frame, tracks
 function ops.mark(run)
-  local node, pieces = tonumber(ARGV[4]), {'pieces', now}
+  local node, pieces = tonumber(ARGV[4]), {'pieces', now, run.counted}
   local known = tonumber(redis.call('HGET', NODES, 'q' .. ARGV[4]) or 0)
   compare(run, known, tonumber(ARGV[6]), tonumber(ARGV[7]))
   if tonumber(ARGV[5]) > known then
@@ -134,7 +135,7 @@ function ops.mark(run)
     local key, frame = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1])
     local known, first = owners(run, key, frame)
     local free = {}
-    for _, track in ipairs(list(ARGV[i + 2])) do
+    for _, track in ipairs(frame >= run.counted and list(ARGV[i + 2]) or {}) do
       local whose = owner(known, track)
       if whose == 0 then
         free[#free + 1] = track
@@ -146,6 +147,36 @@ function ops.mark(run)
     own(key, known, first, free, node)
   end
   return pieces
+end
+
+-- from, then the first slot of each frame, and of the one behind them
+function ops.count(run)
+  local from, behind, key, slots = tonumber(ARGV[4]), ARGV[4] + #ARGV - 5, KEYS[5], {}
+  local known = redis.call('HGET', RUN, 'counts')
+  if from ~= run.counted then
+    return {'counted', now, run.counted, known}
+  end
+  for node, count in known:gmatch('(%d+):(%d+)') do
+    slots[tonumber(node)] = tonumber(count)
+  end
+  for i = 5, #ARGV - 1 do
+    local known, first, last = owners(run, key, from + i - 5), tonumber(ARGV[i]), tonumber(ARGV[i + 1])
+    for track = 0, run.tracks - 1 do
+      local node = owner(known, track)
+      local count = math.ceil((last - track) / run.tracks) - math.ceil((first - track) / run.tracks)
+      slots[node] = (slots[node] or 0) + count
+    end
+  end
+  local counts = {}
+  for node, count in pairs(slots) do
+    counts[#counts + 1] = node .. ':' .. text(count)
+  end
+  counts = table.concat(counts, ' ')
+  redis.call('HSET', RUN, 'counted', text(behind), 'counts', counts)
+  if behind % CHUNK == 0 then
+    redis.call('DEL', key)
+  end
+  return {'counted', now, behind, counts}
 end
 
 -- node, epoch, then fields and values of the run, and its versions behind an empty one
@@ -164,8 +195,14 @@ function ops.restore(run)
   end
   redis.call('HSET', NODES, 's' .. ARGV[4], text(now))
   local is_repaired = run and run.epoch > epoch
-  if is_repaired and run.version >= #versions then
+  local has_counted = run and run.counted >= tonumber(given.counted)
+  if is_repaired and run.version >= #versions and has_counted then
     return {'done', now}
+  end
+  if has_counted then
+    given.counted, given.counts = nil, nil
+  else
+    redis.call('HSET', RUN, 'counted', given.counted, 'counts', given.counts)
   end
   if not is_repaired then
     given.joined = math.max(tonumber(given.joined), run and run.joined or 0)
@@ -218,7 +255,7 @@ end
 
 -- node, the first frame that it takes no part in, then for each piece: key, frame, tracks
 function ops.leave(run)
-  local node, pieces = tonumber(ARGV[4]), {'pieces', now}
+  local node, pieces = tonumber(ARGV[4]), {'pieces', now, run.counted}
   for i = 6, #ARGV, 3 do
     local key, frame = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1])
     local known, first = owners(run, key, frame)

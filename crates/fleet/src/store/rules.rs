@@ -2,7 +2,9 @@
 
 use super::Played;
 use crate::frames::Frames;
-use crate::message::{Answer, Ask, Claim, Join, LoadText, Request, Run, State, Take};
+use crate::message::{
+    Answer, Ask, Claim, Counted, Join, LoadText, Piece, Request, Run, State, Take,
+};
 use crate::owners::NodeId;
 
 const FRAME_US: i64 = 20_000;
@@ -46,6 +48,7 @@ fn claim(store: &Played, run: &Run, (node, sequence): (NodeId, u64), ask: Ask) -
         until_us: u64::MAX >> 1,
         versions: 1,
         roster: 1,
+        counted: 0,
         progress: String::new(),
         asks: vec![ask],
     };
@@ -129,5 +132,65 @@ fn a_run_past_its_end_is_over_when_nobody_is_awaited_any_more() {
         assert_eq!(just_before, Answer::Ending, "its nodes look at the account");
         let again = join(&store, "hold 2k/s 99s", ended_us + 2_000_000);
         assert!(matches!(again, Answer::Joined(1, _)), "{again:?}");
+    }
+}
+
+/// Counts chunks one after the other, up to a frame. What is counted then.
+fn count(store: &Played, run: &Run, from: u64, until: u64) -> Counted {
+    // Each frame has as many slots as tracks, and each track one.
+    let firsts = (from..=until).map(|frame| frame * u64::from(TRACKS)).collect();
+    let count = Request::Count { id: run.id.clone(), from, firsts };
+    match store.call(&count, BEGIN_US + 1_000 * FRAME_US).answer {
+        Answer::Counted(counted) => counted,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn counts(until: u64, nobody: u64, node: u64) -> Counted {
+    Counted { until, slots: [(None, nobody), (Some(1), node)].into() }
+}
+
+#[test]
+fn each_slot_is_counted_once_for_its_owner() {
+    let store = Played::new();
+    let (node, run) = joined(&store, "hold 1k/s 99s", BEGIN_US);
+    assert_eq!(claim(&store, &run, (node, 1), share(10, 4)), 2);
+    assert_eq!(claim(&store, &run, (node, 2), share(70, 1)), 8);
+    let known = store.bytes();
+    for _ in 0..2 {
+        assert_eq!(count(&store, &run, 0, 64), counts(64, 510, 2));
+    }
+    assert!(store.bytes() < known, "{} of {known} bytes", store.bytes());
+    assert_eq!(count(&store, &run, 64, 74), counts(74, 510 + 72, 10));
+    assert_eq!(claim(&store, &run, (node, 3), share(73, 1)), 0, "it is counted as nobody's");
+    assert_eq!(claim(&store, &run, (node, 4), share(74, 1)), 8);
+    let pieces = [73, 75].map(|frame| Piece { frame, tracks: [1].into_iter().collect() }).to_vec();
+    let (id, sequence) = (run.id.clone(), 5);
+    let mark = Request::Mark { id, node, sequence, answered: 0, epoch: 0, pieces };
+    let marked = store.call(&mark, BEGIN_US + 1_000 * FRAME_US).answer;
+    assert_eq!(marked, Answer::Pieces(74, Vec::new()));
+    assert_eq!(count(&store, &run, 74, 76), counts(76, 582 + 7, 10 + 8 + 1));
+}
+
+/// By nodes that have heard of more, or less, in any order.
+#[test]
+fn what_was_counted_is_not_lost_when_the_run_is_filled_again() {
+    for order in [[0, 64, 128], [64, 0, 128], [128, 64, 0], [0, 128, 64]] {
+        for is_emptied in [false, true] {
+            let store = Played::new();
+            let (node, run) = joined(&store, "hold 1k/s 99s", BEGIN_US);
+            let all = [0, 64].map(|from| count(&store, &run, from, from + 64));
+            if is_emptied {
+                store.lose();
+            }
+            for until in order {
+                let counted = all.iter().find(|counted| counted.until == until).cloned();
+                let run = Run { counted: counted.unwrap_or_default(), ..run.clone() };
+                let restore = Request::Restore { node, run: Box::new(run) };
+                store.call(&restore, BEGIN_US + 1_000 * FRAME_US);
+            }
+            let known = store.run(BEGIN_US + 1_000 * FRAME_US).unwrap().counted;
+            assert_eq!(known, all[1], "{order:?}");
+        }
     }
 }

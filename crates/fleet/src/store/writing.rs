@@ -1,7 +1,7 @@
 //! Requests as keys and arguments of the script.
 
 use super::CHUNK;
-use crate::message::{Ask, LoadText, Piece, Request, Run, State, Take, Version};
+use crate::message::{Ask, Counted, LoadText, Piece, Request, Run, State, Take, Version};
 use crate::owners::NodeId;
 use std::time::Duration;
 
@@ -89,6 +89,8 @@ impl Text {
             ("joined", joined.to_string()),
             ("heard", list(&run.heard)),
             ("left", run.left.to_string()),
+            ("counted", run.counted.until.to_string()),
+            ("counts", counts(&run.counted)),
         ];
         for (field, value) in fields {
             self.arg(field).arg(value);
@@ -102,6 +104,15 @@ impl Text {
 
 fn list<'a>(nodes: impl IntoIterator<Item = &'a NodeId>) -> String {
     nodes.into_iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// A node's number and its slots; 0 is nobody.
+fn counts(counted: &Counted) -> String {
+    let slots = counted.slots.iter();
+    slots
+        .map(|(node, slots)| format!("{}:{slots}", node.unwrap_or(0)))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn or_nothing(number: Option<u64>) -> String {
@@ -152,12 +163,19 @@ pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
             text.arg("claim").arg(&claim.id).arg(claim.node).arg(claim.sequence);
             text.arg(claim.versions).arg(claim.roster).arg(&claim.progress);
             text.arg(claim.answered).arg(claim.epoch).arg(claim.lead);
-            text.arg(claim.until_us);
+            text.arg(claim.until_us).arg(claim.counted);
             claim.asks.iter().for_each(|ask| text.ask((run, &claim.id), ask));
         }
         Request::Mark { id, node, sequence, answered, epoch, pieces } => {
             text.arg("mark").arg(id).arg(node).arg(sequence).arg(answered).arg(epoch);
             text.pieces((run, id), pieces);
+        }
+        Request::Count { id, from, firsts } => {
+            text.arg("count").arg(id).arg(from);
+            text.keys.push(owners_key((run, id), from / CHUNK));
+            for first in firsts {
+                text.arg(first);
+            }
         }
         Request::Leave { id, node, from, pieces } => {
             text.arg("leave").arg(id).arg(node).arg(from).pieces((run, id), pieces);

@@ -64,6 +64,16 @@ impl Data {
         }
     }
 
+    /// How long all keys and values are.
+    pub(super) fn bytes(&self) -> usize {
+        let of = |kept: &Kept| match kept {
+            Kept::Hash(hash) => hash.iter().map(|(field, value)| field.len() + value.len()).sum(),
+            Kept::List(items) => items.iter().map(Vec::len).sum(),
+            Kept::Text(text) => text.len(),
+        };
+        self.keys.iter().map(|(key, kept)| key.len() + of(kept)).sum()
+    }
+
     fn kept(&mut self, key: &[u8], empty: Kept) -> &mut Kept {
         if !self.keys.contains_key(key) {
             self.expires.remove(key);

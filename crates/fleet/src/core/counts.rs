@@ -1,0 +1,144 @@
+//! Old frames: their slots are counted for their owners, who are forgotten then, here and in the store.
+
+use super::{Core, Heard};
+use crate::message::{Counted, Request};
+use crate::store::CHUNK;
+use std::mem;
+
+/// Frames are counted when they are so old, and nothing was out of order for so long: then nobody has anything
+/// to tell of them.
+const AGE_NS: u64 = 60_000_000_000;
+
+/// At most so many pieces are counted in one request, or a frame.
+const PIECES: u64 = 1_024;
+
+impl Core {
+    /// Something is out of order as long as the store does not answer, or is to be told what it should know.
+    pub(super) fn look_for_disturbance(&mut self, now: u64) {
+        if !self.is_marked() || self.heard != Heard::Answer {
+            self.disturbed = now;
+        }
+    }
+
+    /// What is counted next. The first node of the roster does it.
+    pub(super) fn count(&mut self, now: u64) -> Option<Request> {
+        let from = self.run.counted.until;
+        let most = PIECES.div_ceil(self.frames().tracks.into());
+        let until = (from + most).min((from / CHUNK + 1) * CHUNK);
+        let last = self.disturbed.max(self.woke).max(self.frames().begins(until));
+        if now < last + AGE_NS || self.book.first() < until || self.run.roster.rank(self.node).0 > 0
+        {
+            return None;
+        }
+        let firsts = (from..=until).map(|frame| self.load.first(frame)).collect();
+        Some(Request::Count { id: self.run.id.clone(), from, firsts })
+    }
+
+    /// Whether the store has counted as much as this node knows, at least.
+    pub(super) fn take_counted(&mut self, counted: &Counted) -> bool {
+        if counted.until < self.run.counted.until {
+            return false;
+        }
+        self.run.counted = counted.clone();
+        self.book.forget(counted.until);
+        let kept = self.clashes.split_off(&counted.until);
+        self.strays += mem::replace(&mut self.clashes, kept).values().sum::<u64>();
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::book::Book;
+    use crate::core::tests::{answered, blind_until, claimed, core};
+    use crate::message::{Answer, Claimed, Piece, Roster};
+    use crate::tracks::Tracks;
+
+    fn counted(until: u64) -> Counted {
+        Counted { until, ..Counted::default() }
+    }
+
+    /// An answer to a claim by which so much has been counted.
+    fn hears_of(core: &mut Core, until: u64) {
+        let request = core.sign("");
+        let answer = Claimed { counted: Some(counted(until)), ..claimed(core) };
+        answered(core, &request, Answer::Claimed(answer), core.looked);
+    }
+
+    #[test]
+    fn what_was_started_twice_stays_so_when_it_is_counted() {
+        let mut core = blind_until(40);
+        let tracks: Tracks = (0..16).collect();
+        core.clash(&Piece { frame: 20, tracks }, core.looked);
+        let twice = core.twice();
+        hears_of(&mut core, 30);
+        assert!(twice > 0 && core.twice() == twice && core.clashes.is_empty());
+        assert_eq!(core.book.past().tracks(20), None);
+        assert!(core.book.past().tracks(30).is_some());
+    }
+
+    /// Nobody can say whose it was. What it has told before is not told again.
+    #[test]
+    fn what_is_told_too_late_was_started_twice() {
+        let mut core = blind_until(40);
+        let (now, unsaid) = (core.looked, core.unsaid.clone());
+        let request = core.repair().unwrap();
+        answered(&mut core, &request, Answer::Pieces(20, Vec::new()), now);
+        let slots = unsaid.range(..20).map(|(_, slots)| slots).sum();
+        assert_eq!(core.twice(), slots);
+        assert_eq!(core.progress(core.looked).unmarked, 0);
+        core.mark_all();
+        let request = core.repair().unwrap();
+        answered(&mut core, &request, Answer::Pieces(20, Vec::new()), now);
+        assert_eq!(core.twice(), slots);
+    }
+
+    #[test]
+    fn a_store_that_has_counted_less_is_told() {
+        let mut core = core();
+        hears_of(&mut core, 64);
+        assert!(core.urgent.is_none());
+        hears_of(&mut core, 0);
+        let Some(Request::Restore { run, .. }) = &core.urgent else { panic!("it is told") };
+        assert_eq!(run.counted.until, 64);
+    }
+
+    #[test]
+    fn the_first_node_counts_old_frames_when_all_is_in_order_for_long() {
+        let begun = |core: &mut Core| {
+            let frame_ns = core.frames().frame_ns;
+            core.book = Book::new(200, core.frames());
+            (core.disturbed, core.woke) = (64 * frame_ns, 64 * frame_ns);
+            64 * frame_ns + AGE_NS
+        };
+        let mut core = core();
+        let now = begun(&mut core);
+        assert!(core.count(now - 1).is_none(), "it is too young");
+        let Some(Request::Count { from: 0, firsts, .. }) = core.count(now) else {
+            panic!("it counts")
+        };
+        assert_eq!((firsts.len(), firsts[0], firsts[64]), (65, 0, 56 * 20));
+        core.woke += 1;
+        assert!(core.count(now).is_none(), "it was not run");
+        begun(&mut core);
+        core.disturbed += 1;
+        assert!(core.count(now).is_none(), "it was disturbed");
+        begun(&mut core);
+        core.book = Book::new(63, core.frames());
+        assert!(core.count(now).is_none(), "it may claim a frame");
+        begun(&mut core);
+        core.run.roster = Roster { version: 2, nodes: vec![2, 1] };
+        assert!(core.count(now).is_none(), "it is not the first");
+    }
+
+    #[test]
+    fn a_node_that_the_store_does_not_answer_is_disturbed() {
+        let mut core = core();
+        core.request(70_000_000_000, false, "");
+        assert!(core.disturbed < 70_000_000_000);
+        core.failed(71_000_000_000);
+        core.request(72_000_000_000, false, "");
+        assert_eq!(core.disturbed, 72_000_000_000);
+    }
+}
