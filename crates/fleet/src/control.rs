@@ -6,7 +6,7 @@ use crate::fleet::checked_name;
 use crate::load::{Load, head_frames};
 use crate::message::{Answer, Request, Run, State, Version};
 use crate::store::{RedisStore, Store};
-use nanopace::{Rate, Shape};
+use nanopace::{Level, Rate, Shape};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -97,7 +97,7 @@ impl Control {
             awaited: run.awaited,
             elapsed: duration.map_or(elapsed, |duration| elapsed.min(duration)),
             duration,
-            shape: run.versions.last().map_or_else(String::new, |latest| latest.shape.clone()),
+            shape: load.text(),
             arrivals: run.arrivals,
             frame: Duration::from_nanos(run.frames.frame_ns),
             repairs: run.epoch,
@@ -140,9 +140,11 @@ impl Control {
             Some(time) => Shape::hold(rate, time),
             None => Ok(Shape::constant(rate)),
         };
-        self.change(|load, from| match load.rest() {
-            Some(rest) => load.then(from, Shape::constant(nanopace::Level::ZERO), Some(at(rest)?)),
-            None => load.then(from, at(&load.behind(from).ok_or(FleetError::Over)?)?, None),
+        self.change(|load, from| {
+            Ok(match load.rest() {
+                Some(rest) => Version::new(from, &paused(), Some(&at(rest)?)),
+                None => Version::new(from, &at(&load.behind(from).ok_or(FleetError::Over)?)?, None),
+            })
         })
     }
 
@@ -153,7 +155,7 @@ impl Control {
     pub fn set_shape(&self, shape: &Shape) -> Result<(), FleetError> {
         self.change(|load, from| {
             load.behind(from).ok_or(FleetError::Over)?;
-            load.then(from, shape.clone(), None)
+            Ok(Version::new(from, shape, None))
         })
     }
 
@@ -167,7 +169,7 @@ impl Control {
                 return Err(FleetError::Paused("paused already"));
             }
             let rest = load.behind(from).ok_or(FleetError::Over)?;
-            load.then(from, Shape::constant(nanopace::Level::ZERO), Some(rest))
+            Ok(Version::new(from, &paused(), Some(&rest)))
         })
     }
 
@@ -178,7 +180,7 @@ impl Control {
     pub fn resume(&self) -> Result<(), FleetError> {
         self.change(|load, from| {
             let rest = load.rest().ok_or(FleetError::Paused("not paused"))?;
-            load.then(from, rest.clone(), None)
+            Ok(Version::new(from, rest, None))
         })
     }
 
@@ -189,7 +191,7 @@ impl Control {
     pub fn stop(&self) -> Result<(), FleetError> {
         self.change(|load, from| {
             load.behind(from).ok_or(FleetError::Over)?;
-            load.until(from)
+            Ok(Version { from, shape: None, rest: None })
         })
     }
 
@@ -207,7 +209,7 @@ impl Control {
             let from = (run.first_unopened(elapsed_ns) + 1).max(latest + 1);
             let version = edit(&load, from)?;
             let known = run.versions.len() as u64;
-            let ends = Load::new(run.frames, &run.arrivals, run.seed, &version)?.end();
+            let ends = load.changed(&version)?.end();
             match self.store().call(&Request::Change { id: run.id, known, version, ends })?.answer {
                 Answer::Done => return Ok(()),
                 Answer::TooLate => {}
@@ -233,8 +235,7 @@ impl Control {
             Answer::Gone => return Err(FleetError::NoRun),
             _ => return Err(FleetError::Damaged),
         };
-        let latest = run.versions.last().ok_or(FleetError::Damaged)?;
-        let load = Load::new(run.frames, &run.arrivals, run.seed, latest)?;
+        let load = Load::of(&run)?;
         let elapsed_us = reply.now_us - run.origin_us;
         let has_started = run.state != State::Waiting;
         let elapsed_us = if has_started { u64::try_from(elapsed_us).unwrap_or(0) } else { 0 };
@@ -244,6 +245,11 @@ impl Control {
     fn store(&self) -> std::sync::MutexGuard<'_, RedisStore> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Nothing starts until the load is changed.
+fn paused() -> Shape {
+    Shape::constant(Level::ZERO)
 }
 
 /// The frame from which on nothing is asked for, if all nodes have left.

@@ -122,8 +122,7 @@ impl Core {
         (blind, trips): (Blind, Trips),
         now: u64,
     ) -> Result<Core, FleetError> {
-        let latest = run.versions.last().ok_or(FleetError::Damaged)?;
-        let load = Load::new(run.frames, &run.arrivals, run.seed, latest)?;
+        let load = Load::of(&run)?;
         let first = run.frames.at(now) + 1;
         Ok(Core {
             node,

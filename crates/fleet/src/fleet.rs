@@ -8,7 +8,7 @@ use crate::error::FleetError;
 use crate::frames::{FRAME, Frames};
 use crate::link::Link;
 use crate::load::{Load, head_frames};
-use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State, Version};
+use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State};
 use crate::node::{Node, Shared};
 use crate::owners::NodeId;
 use crate::store::{RedisStore, Store};
@@ -215,9 +215,9 @@ impl Fleet {
     /// What can't be read must not become a run.
     fn load(&self, frames: Frames, shape: &Shape) -> Result<LoadText, FleetError> {
         let (arrivals, seed) = self.arrivals.clone();
-        let version = Version { from: 0, shape: shape.to_string(), rest: None };
-        let ends = Load::new(frames, &arrivals, seed, &version)?.end();
-        Ok(LoadText { shape: version.shape, arrivals, seed, ends })
+        let shape = shape.to_string();
+        let ends = Load::new(frames, &arrivals, seed, &shape)?.end();
+        Ok(LoadText { shape, arrivals, seed, ends })
     }
 
     /// As soon as no run of this name is ending.
@@ -258,7 +258,7 @@ impl Fleet {
             Answer::Ending => Ok(None),
             Answer::Gone => Err(FleetError::NoRun),
             Answer::Differs(run) => {
-                let first = run.versions.first().map(|first| first.shape.clone());
+                let first = run.versions.into_iter().next().and_then(|first| first.shape);
                 Err(FleetError::Differs(first.unwrap_or_default()))
             }
             _ => Err(FleetError::Damaged),
@@ -273,8 +273,7 @@ impl Fleet {
         run: Run,
         sample: Sample,
     ) -> Result<Node, FleetError> {
-        let latest = run.versions.last().ok_or(FleetError::Damaged)?;
-        let load = Load::new(run.frames, &run.arrivals, run.seed, latest)?;
+        let load = Load::of(&run)?;
         // Its schedule begins with the run: the clock stands there still.
         let builder = Pacer::shaped(load.followed()?).arrivals(load.arrivals()?);
         let pacer = (self.build)(builder).leased().clock(clock.clone()).build();

@@ -2,7 +2,7 @@
 
 use crate::error::FleetError;
 use crate::frames::Frames;
-use crate::message::Version;
+use crate::message::{Run, Version};
 use crate::tracks::Tracks;
 use nanopace::{Arrivals, Lease, Level, Shape, Shard};
 use std::time::Duration;
@@ -17,7 +17,9 @@ pub(crate) struct Load {
     frames: Frames,
     arrivals: (String, u64),
     process: Arrivals,
-    /// With the frames at the beginning that have no slots.
+    /// Without the frames at the beginning that have no slots.
+    body: Shape,
+    /// With them.
     shape: Shape,
     rest: Option<Shape>,
     /// The first slot of some frame, which is asked for several times in a row.
@@ -25,20 +27,50 @@ pub(crate) struct Load {
 }
 
 impl Load {
+    /// A load that has not been changed yet.
     pub(crate) fn new(
         frames: Frames,
         arrivals: &str,
         seed: u64,
-        version: &Version,
+        shape: &str,
     ) -> Result<Load, FleetError> {
-        Ok(Load {
-            frames,
-            arrivals: (arrivals.to_owned(), seed),
-            process: process(arrivals, seed)?,
-            shape: with_head(frames, &version.shape)?,
-            rest: version.rest.as_deref().map(parse).transpose()?,
-            known: Vec::new(),
-        })
+        Load::with(frames, (arrivals.to_owned(), seed), parse(shape)?, None)
+    }
+
+    /// That of a run, with all its changes.
+    pub(crate) fn of(run: &Run) -> Result<Load, FleetError> {
+        let (first, changes) = run.versions.split_first().ok_or(FleetError::Damaged)?;
+        let shape = first.shape.as_deref().ok_or(FleetError::Damaged)?;
+        let first = Load::new(run.frames, &run.arrivals, run.seed, shape)?;
+        changes.iter().try_fold(first, |load, change| load.changed(change))
+    }
+
+    fn with(
+        frames: Frames,
+        arrivals: (String, u64),
+        body: Shape,
+        rest: Option<Shape>,
+    ) -> Result<Load, FleetError> {
+        let process = process(&arrivals.0, arrivals.1)?;
+        let shape = nothing(Duration::from_nanos(frames.begins(HEAD)))?.then(body.clone())?;
+        Ok(Load { frames, arrivals, process, body, shape, rest, known: Vec::new() })
+    }
+
+    /// What it is with a change.
+    pub(crate) fn changed(&self, change: &Version) -> Result<Load, FleetError> {
+        let next = change.shape.as_deref().map(parse).transpose()?;
+        let body = match (self.up_to(change.from)?, next) {
+            (Some(before), Some(next)) => before.then(next)?,
+            (Some(body), None) | (None, Some(body)) => body,
+            (None, None) => nothing(Duration::from_nanos(self.frames.frame_ns))?,
+        };
+        let rest = change.rest.as_deref().map(parse).transpose()?;
+        Load::with(self.frames, self.arrivals.clone(), body, rest)
+    }
+
+    /// Its shape as text.
+    pub(crate) fn text(&self) -> String {
+        self.body.to_string()
     }
 
     pub(crate) fn shape(&self) -> &Shape {
@@ -130,30 +162,6 @@ impl Load {
         shard.map_or(Lease::nothing(until), |shard| Lease::of(shard, until))
     }
 
-    /// The version that is this load up to a frame, and then another shape.
-    pub(crate) fn then(
-        &self,
-        from: u64,
-        next: Shape,
-        rest: Option<Shape>,
-    ) -> Result<Version, FleetError> {
-        let shape = match self.up_to(from)? {
-            Some(before) => before.then(next)?,
-            None => next,
-        };
-        Ok(Version { from, shape: shape.to_string(), rest: rest.map(|rest| rest.to_string()) })
-    }
-
-    /// The version that is this load up to a frame, and no more.
-    pub(crate) fn until(&self, from: u64) -> Result<Version, FleetError> {
-        let before = self.up_to(from)?.map_or_else(|| nothing(self.frame()), Ok)?;
-        Ok(Version { from, shape: before.to_string(), rest: None })
-    }
-
-    fn frame(&self) -> Duration {
-        Duration::from_nanos(self.frames.frame_ns)
-    }
-
     /// What is left of it from a frame on; none if it is over.
     pub(crate) fn behind(&self, from: u64) -> Option<Shape> {
         self.shape.clone().skip(Duration::from_nanos(self.frames.begins(from))).ok()
@@ -161,12 +169,11 @@ impl Load {
 
     /// The part before a frame, without the head; none if it is empty.
     fn up_to(&self, from: u64) -> Result<Option<Shape>, FleetError> {
-        let head = Duration::from_nanos(self.frames.begins(HEAD));
-        let time = Duration::from_nanos(self.frames.begins(from)).saturating_sub(head);
+        let time = Duration::from_nanos(self.frames.begins(from.saturating_sub(HEAD)));
         if time.is_zero() {
             return Ok(None);
         }
-        let shape = self.shape.clone().skip(head)?.take(time)?;
+        let shape = self.body.clone().take(time)?;
         let missing = time.saturating_sub(shape.duration().unwrap_or(time));
         Ok(Some(if missing.is_zero() { shape } else { shape.then(nothing(missing)?)? }))
     }
@@ -183,11 +190,6 @@ fn all() -> Shard {
 
 fn parse(shape: &str) -> Result<Shape, FleetError> {
     Ok(shape.parse::<Shape>()?)
-}
-
-fn with_head(frames: Frames, shape: &str) -> Result<Shape, FleetError> {
-    let head = nothing(Duration::from_nanos(frames.begins(HEAD)))?;
-    Ok(head.then(parse(shape)?)?)
 }
 
 fn process(arrivals: &str, seed: u64) -> Result<Arrivals, FleetError> {
@@ -207,16 +209,15 @@ mod tests {
 
     fn load(shape: &str) -> Load {
         let frames = Frames { frame_ns: 20_000_000, tracks: 16 };
-        let version = Version { from: 0, shape: shape.to_owned(), rest: None };
-        Load::new(frames, "even", 0, &version).unwrap()
+        Load::new(frames, "even", 0, shape).unwrap()
     }
 
     /// Between the end of the load before and what follows, nothing starts.
     #[test]
     fn what_follows_begins_at_its_frame_if_the_load_was_over_before() {
-        let next = parse("hold 1k/s 1s").unwrap();
-        let next = load("hold 1k/s 100ms").then(HEAD + 15, next, None).unwrap();
-        let mut load = load(&next.shape);
+        let shape = Some("hold 1k/s 1s".to_owned());
+        let change = Version { from: HEAD + 15, shape, rest: None };
+        let mut load = load("hold 1k/s 100ms").changed(&change).unwrap();
         let firsts = [5, 14, 15, 16].map(|frame| load.first(HEAD + frame));
         assert_eq!(firsts, [100, 100, 100, 120]);
     }

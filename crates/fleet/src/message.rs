@@ -4,6 +4,7 @@
 use crate::frames::Frames;
 use crate::owners::{NodeId, Owners};
 use crate::tracks::Tracks;
+use nanopace::Shape;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -206,13 +207,20 @@ pub(crate) struct Counted {
     pub(crate) slots: BTreeMap<Option<NodeId>, u64>,
 }
 
-/// The load from a frame on. Its shape is that of the whole load, what was before included.
+/// What the load is from a frame on. The load up to there is what it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
     pub(crate) from: u64,
-    pub(crate) shape: String,
+    /// None: it is over there.
+    pub(crate) shape: Option<String>,
     /// What goes on after a pause, while there is one.
     pub(crate) rest: Option<String>,
+}
+
+impl Version {
+    pub(crate) fn new(from: u64, shape: &Shape, rest: Option<&Shape>) -> Version {
+        Version { from, shape: Some(shape.to_string()), rest: rest.map(Shape::to_string) }
+    }
 }
 
 /// The nodes that are there, in the order in which they have joined.

@@ -2,6 +2,7 @@
 
 use crate::core::Core;
 use crate::error::FleetError;
+use crate::load::Load;
 use crate::message::Run;
 use crate::progress::Progress;
 use crate::word::{Command, Word};
@@ -124,7 +125,8 @@ impl Node {
     /// The shape of the whole load as text, with all changes so far.
     #[must_use]
     pub fn shape(&self) -> String {
-        self.shared.lock().1.versions.last().map_or_else(String::new, |latest| latest.shape.clone())
+        let run = self.shared.lock().1.clone();
+        Load::of(&run).map_or_else(|_| String::new(), |load| load.text())
     }
 
     /// Takes part no more: the slots of frames that others still ask for go back, and other nodes get

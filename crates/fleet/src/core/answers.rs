@@ -3,7 +3,6 @@
 use super::{Core, Cut, Heard};
 use crate::book::Stage;
 use crate::error::FleetError;
-use crate::load::Load;
 use crate::message::{Answer, Ask, Claim, Claimed, Piece, Request, Take, Version};
 use crate::owners::Owners;
 use crate::tracks::Tracks;
@@ -160,13 +159,14 @@ impl Core {
 
     /// The load has other versions, the first of them from a frame on.
     fn change_load(&mut self, versions: Vec<Version>, now: u64) -> Result<(), FleetError> {
-        let (Some(first), Some(last)) = (versions.first(), versions.last()) else { return Ok(()) };
-        let (from, run) = (first.from, &self.run);
+        let Some((first, later)) = versions.split_first() else { return Ok(()) };
+        let from = first.from;
         // What the pacer does not have it has not started, however late that is.
         let unleased = self.book.unleased().max(from);
         let next = (self.frames().at(now + self.frames().frame_ns / 2) + 1).min(unleased);
         let slot = self.load.first(from).max(self.load.slot_at(now).min(self.load.first(unleased)));
-        let new = Load::new(run.frames, &run.arrivals, run.seed, last)?;
+        let new = self.load.changed(first)?;
+        let new = later.iter().try_fold(new, |load, change| load.changed(change))?;
         let old = mem::replace(&mut self.load, new);
         self.cut = Some(Cut { slot, pieces: self.book.take_back(from, next), old, next });
         self.clashes.retain(|&frame, _| frame < from);

@@ -302,6 +302,21 @@ fn nodes_that_join_take_their_share_and_nothing_else_changes() {
     });
 }
 
+/// It does not bring with it what was before.
+#[test]
+fn a_change_of_the_load_takes_as_much_memory_as_it_says() {
+    let after = |changes: u32| {
+        let change = |number| (ms(100 * number), Fault::Change("hold 1k/s 1s".to_owned()));
+        let faults = (1..=changes).map(change).collect();
+        simulate(&Setup { shape: "hold 1k/s 1s".to_owned(), faults, ..Setup::default() })
+    };
+    let (some, more) = (after(20), after(60));
+    assert!(some.closes && more.closes && more.expected > some.expected, "{more:?}");
+    let owners = 2 * more.tracks as usize * (40 + 1);
+    let bytes = more.store_bytes - some.store_bytes;
+    assert!(bytes < owners + 40 * 32, "{bytes} bytes");
+}
+
 #[test]
 fn a_change_of_the_load_loses_nothing() {
     let setup = |seed| Setup {

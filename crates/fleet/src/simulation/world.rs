@@ -11,7 +11,7 @@ use crate::account::{Account, account};
 use crate::error::FleetError;
 use crate::frames::Frames;
 use crate::load::{Load, head_frames};
-use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State};
+use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State, Version};
 use crate::progress::Progress;
 use crate::store::At;
 use std::time::Duration;
@@ -230,9 +230,8 @@ impl<'a> World<'a> {
             return;
         }
         let origin_ns = self.queue.when_ns(run.origin_us);
-        let latest = run.versions.last().expect("a run has a load");
-        let load = Load::new(run.frames, &run.arrivals, run.seed, latest);
-        self.begun = Some(Begun { origin_ns, load: load.expect("the load can be read") });
+        let load = Load::of(run).expect("the load can be read");
+        self.begun = Some(Begun { origin_ns, load });
         let head_ns = self.frames.begins(head_frames());
         for (number, (at, _)) in self.setup.faults.iter().enumerate() {
             let at_ns = origin_ns + head_ns + u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
@@ -286,10 +285,9 @@ impl<'a> World<'a> {
         let Some(begun) = &mut self.begun else { return };
         let elapsed_us = u64::try_from(self.queue.clock_us(at_ns) - run.origin_us).unwrap_or(0);
         let from = run.first_unopened(1_000 * elapsed_us) + 1;
-        let shape = shape.parse().expect("a shape");
-        let version = begun.load.then(from, shape, None).expect("a load");
+        let version = Version::new(from, &shape.parse().expect("a shape"), None);
         let known = run.versions.len() as u64;
-        let load = Load::new(run.frames, &run.arrivals, run.seed, &version).expect("a load");
+        let load = begun.load.changed(&version).expect("a load");
         let request = Request::Change { id: run.id, known, version, ends: load.end() };
         let (reply, _) = self.queue.take(&request, at_ns);
         assert_eq!(reply.answer, Answer::Done, "the change was taken");

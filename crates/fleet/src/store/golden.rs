@@ -113,7 +113,7 @@ fn a_run(both: &mut Both) {
     let mark =
         Request::Mark { id: id.clone(), node, sequence, answered, epoch, pieces: pieces.clone() };
     assert!(matches!(both.ask(&mark), Answer::Pieces(_, others) if !others.is_empty()));
-    let version = |from| Version { from, shape: "hold 2/s 1s".to_owned(), rest: None };
+    let version = |from| Version { from, shape: Some("hold 2/s 1s".to_owned()), rest: None };
     for from in [frame, frame + 9] {
         let (id, version) = (id.clone(), version(from));
         both.ask(&Request::Change { id, known: 1, version, ends: None });

@@ -92,9 +92,8 @@ fn run(values: &mut impl Iterator<Item = Value>) -> Option<(Option<NodeId>, Run)
 fn version(text: &str) -> Option<Version> {
     let mut lines = text.splitn(3, '\n');
     let from = lines.next()?.parse().ok()?;
-    let shape = lines.next()?.to_owned();
-    let rest = lines.next().filter(|rest| !rest.is_empty()).map(str::to_owned);
-    Some(Version { from, shape, rest })
+    let mut shape = || lines.next().filter(|shape| !shape.is_empty()).map(str::to_owned);
+    Some(Version { from, shape: shape(), rest: shape() })
 }
 
 fn counted(until: u64, counts: &str) -> Option<Counted> {

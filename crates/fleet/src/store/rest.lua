@@ -213,7 +213,9 @@ function ops.restore(run)
   end
   if not run or run.version < #versions then
     redis.call('DEL', VERSIONS)
-    redis.call('RPUSH', VERSIONS, unpack(versions))
+    for _, version in ipairs(versions) do
+      redis.call('RPUSH', VERSIONS, version)
+    end
     redis.call('HSET', RUN, 'version', #versions, 'from', given.from, 'ends', given.ends)
   end
   repaired(read(), epoch)

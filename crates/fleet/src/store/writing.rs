@@ -54,7 +54,7 @@ impl Text {
             self.arg(0).arg("").arg("").arg("").arg("");
             return;
         };
-        let version = Version { from: 0, shape: load.shape.clone(), rest: None };
+        let version = Version { from: 0, shape: Some(load.shape.clone()), rest: None };
         self.arg(1).arg(version_text(&version)).arg(&load.arrivals).arg(load.seed);
         self.arg(or_nothing(load.ends));
     }
@@ -132,9 +132,9 @@ pub(super) fn key(run: &str, part: &str) -> String {
 }
 
 /// The frame, the shape, and what goes on after a pause.
-fn version_text(version: &Version) -> String {
-    let rest = version.rest.as_deref().unwrap_or_default();
-    format!("{}\n{}\n{rest}", version.from, version.shape)
+fn version_text(Version { from, shape, rest }: &Version) -> String {
+    let [shape, rest] = [shape, rest].map(|shape| shape.as_deref().unwrap_or_default());
+    format!("{from}\n{shape}\n{rest}")
 }
 
 /// A request about the run of this name, whose keys are kept for so long after it was heard of last.
