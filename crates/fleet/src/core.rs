@@ -64,7 +64,9 @@ pub(crate) struct Core {
     looked: u64,
     /// When it looked around for the first time after it was not run for a while.
     woke: u64,
-    /// When something was not in order last.
+    /// When a claim was answered last,
+    heard_at: u64,
+    /// and when that was for the first time after long, or the store was filled again.
     disturbed: u64,
     /// Frames that it has run without knowing who owns what.
     blind_frames: u64,
@@ -145,6 +147,7 @@ impl Core {
             trips,
             looked: now,
             woke: 0,
+            heard_at: now,
             disturbed: now,
             blind_frames: 0,
             came_to: 0,

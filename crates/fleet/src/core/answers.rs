@@ -91,6 +91,7 @@ impl Core {
     }
 
     fn claimed(&mut self, claim: &Claim, claimed: Claimed, now: u64) -> Result<(), FleetError> {
+        self.look_for_disturbance(claimed.epoch, now);
         let has_counted = claimed.counted.as_ref().is_none_or(|counted| self.take_counted(counted));
         let knows_less = claimed.known < self.run.versions.len() as u64 || !has_counted;
         // A new epoch without another origin: somebody has filled the store again.

@@ -20,7 +20,6 @@ impl Core {
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.is_late = is_late;
         self.turn(now);
-        self.look_for_disturbance(now);
         let is_replaced = matches!(self.over, Some(FleetError::Replaced));
         if self.waits.is_some() || now < self.asks_from || is_replaced {
             return None;

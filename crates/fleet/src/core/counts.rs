@@ -1,23 +1,24 @@
 //! Old frames: their slots are counted for their owners, who are forgotten then, here and in the store.
 
-use super::{Core, Heard};
+use super::Core;
 use crate::message::{Counted, Request};
 use crate::store::CHUNK;
 use std::mem;
 
-/// Frames are counted when they are so old, and nothing was out of order for so long: then nobody has anything
-/// to tell of them.
+/// Frames are counted when they are so old, and the store was there for so long: then nobody has anything to
+/// tell of them.
 const AGE_NS: u64 = 60_000_000_000;
 
 /// At most so many pieces are counted in one request, or a frame.
 const PIECES: u64 = 1_024;
 
 impl Core {
-    /// Something is out of order as long as the store does not answer, or is to be told what it should know.
-    pub(super) fn look_for_disturbance(&mut self, now: u64) {
-        if !self.is_marked() || self.heard != Heard::Answer {
+    /// After the store was away for long, or was filled again, nodes have something to tell.
+    pub(super) fn look_for_disturbance(&mut self, epoch: u64, now: u64) {
+        if now > self.heard_at + AGE_NS / 2 || epoch != self.run.epoch {
             self.disturbed = now;
         }
+        self.heard_at = now;
     }
 
     /// What is counted next. The first node of the roster does it.
@@ -25,7 +26,7 @@ impl Core {
         let from = self.run.counted.until;
         let most = PIECES.div_ceil(self.frames().tracks.into());
         let until = (from + most).min((from / CHUNK + 1) * CHUNK);
-        let last = self.disturbed.max(self.woke).max(self.frames().begins(until));
+        let last = self.disturbed.max(self.frames().begins(until));
         if now < last + AGE_NS || self.book.first() < until || self.run.roster.rank(self.node).0 > 0
         {
             return None;
@@ -109,7 +110,7 @@ mod tests {
         let begun = |core: &mut Core| {
             let frame_ns = core.frames().frame_ns;
             core.book = Book::new(200, core.frames());
-            (core.disturbed, core.woke) = (64 * frame_ns, 64 * frame_ns);
+            core.disturbed = 64 * frame_ns;
             64 * frame_ns + AGE_NS
         };
         let mut core = core();
@@ -119,9 +120,6 @@ mod tests {
             panic!("it counts")
         };
         assert_eq!((firsts.len(), firsts[0], firsts[64]), (65, 0, 56 * 20));
-        core.woke += 1;
-        assert!(core.count(now).is_none(), "it was not run");
-        begun(&mut core);
         core.disturbed += 1;
         assert!(core.count(now).is_none(), "it was disturbed");
         begun(&mut core);
@@ -133,12 +131,20 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_the_store_does_not_answer_is_disturbed() {
+    fn a_store_that_is_filled_again_or_was_away_for_long_is_a_disturbance() {
         let mut core = core();
-        core.request(70_000_000_000, false, "");
-        assert!(core.disturbed < 70_000_000_000);
-        core.failed(71_000_000_000);
-        core.request(72_000_000_000, false, "");
-        assert_eq!(core.disturbed, 72_000_000_000);
+        let first = core.heard_at;
+        let mut heard = |later, epoch| {
+            let (request, now) = (core.sign(""), core.heard_at + later);
+            let answer = Claimed { epoch, ..claimed(&core) };
+            answered(&mut core, &request, Answer::Claimed(answer), now);
+            (core.disturbed, now)
+        };
+        assert_eq!(heard(AGE_NS / 2, 0).0, first);
+        assert_eq!(heard(AGE_NS / 2, 0).0, first);
+        for (later, epoch) in [(AGE_NS / 2 + 1, 0), (1, 1)] {
+            let (disturbed, now) = heard(later, epoch);
+            assert_eq!(disturbed, now);
+        }
     }
 }
