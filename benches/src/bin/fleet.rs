@@ -128,7 +128,7 @@ impl Trial {
         for node in &mut nodes {
             node.wait()?;
         }
-        let seen = control.results()?.into_iter().map(|(_, seen)| serde_json::from_slice(&seen));
+        let seen = control.results()?.into_iter().map(|of| serde_json::from_slice(&of.bytes));
         let seen = seen.collect::<Result<Vec<Seen>, _>>()?;
         let spent = Cost {
             calls: after.calls - before.calls,

@@ -2,10 +2,11 @@
 
 use crate::calibrate::args::{self as calibrate_args, CalibrateArgs};
 use crate::config;
-use crate::fleet::address::without_password;
-use crate::fleet::args::{self as fleet_args, FleetCommand, LOAD};
+use crate::fleet::args::{self as fleet_args, FleetCommand};
 use crate::plan::args::{self as plan_args, PlanArgs};
 use crate::run::args::RunArgs;
+use crate::run::member::address::without_password;
+use crate::run::member::args::LOAD;
 use crate::schedule::help::GRAMMAR;
 use crate::search::args::{self as search_args, SearchArgs};
 use clap::error::Result;

@@ -1,21 +1,22 @@
 //! Fleets: many machines that issue one load. What the program does besides being a node.
 
-pub(crate) mod address;
+mod account;
 pub(crate) mod args;
 mod demo;
-pub(crate) mod results;
+mod page;
+mod report;
 mod status;
+mod watch;
 pub(crate) mod whole;
 
-use address::RunAddress;
-use args::{FleetCommand, Json, RunAt};
+use crate::run::member::address::RunAddress;
+use args::{FleetCommand, RunAt};
 use nanopace_console::Output;
 use nanopace_fleet::{Control, FleetError};
-use serde::Serialize;
+use report::Places;
 use status::{Status, StatusObject};
-use std::fmt::Display;
 use std::io;
-use whole::{Whole, WholeObject};
+use whole::Whole;
 
 /// What a command has come to: what it shows has been written or not, and whether all is well.
 pub(crate) type Shown = (io::Result<()>, bool);
@@ -23,13 +24,22 @@ pub(crate) type Shown = (io::Result<()>, bool);
 /// Does what a command asks for.
 pub(crate) fn perform(command: &FleetCommand) -> anyhow::Result<Shown> {
     match command {
-        FleetCommand::Status { run, json } => {
-            let status = ask(run, |control, at| Status::read(control, &at.name))?;
-            Ok((show(json, &status, || StatusObject::new(&status))?, true))
+        FleetCommand::Status { run, watch: true, .. } => {
+            let at = run.address()?;
+            let control = Control::open(at.url(), &at.name).map_err(|error| at.told(error))?;
+            Ok((watch::watch(&control, &at)?, true))
         }
-        FleetCommand::Report { run, json } => {
-            let whole = ask(run, |control, at| Whole::read(control, &at.name))?;
-            Ok((show(json, &whole, || WholeObject::new(&whole))?, whole.account.is_exact()))
+        FleetCommand::Status { run, json, .. } => {
+            let output = Output::create(json.json.as_deref())?;
+            let status = ask(run, |control, at| Status::read(control, &at.name))?;
+            let written = output.write_json(|| StatusObject::new(&status));
+            Ok((written.and(output.write_text(&status)), true))
+        }
+        FleetCommand::Report(args) => {
+            let places = Places::new(args)?;
+            let mut whole = ask(&args.run, |control, at| Whole::read(control, &at.name))?;
+            whole.require(&args.fail_if);
+            Ok((places.write(&whole), whole.is_well()))
         }
         FleetCommand::Rate { run, rate } => change(run, |control| control.set_rate(*rate)),
         FleetCommand::Shape { run, shape } => {
@@ -63,13 +73,4 @@ fn change(
 ) -> anyhow::Result<Shown> {
     ask(run, |control, _| change(control))?;
     Ok((Ok(()), true))
-}
-
-fn show<T: Serialize>(
-    json: &Json,
-    text: &impl Display,
-    object: impl FnOnce() -> T,
-) -> anyhow::Result<io::Result<()>> {
-    let output = Output::create(json.json.as_deref())?;
-    Ok(output.write_json(object).and(output.write_text(text)))
 }

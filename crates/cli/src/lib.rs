@@ -26,7 +26,7 @@ use args::{Cli, Command};
 use calibrate::Calibration;
 use calibrate::args::CalibrateArgs;
 use fleet::args::FleetCommand;
-use fleet::whole::Whole;
+use fleet::whole::{Whole, WholeObject};
 use interrupt::Interrupt;
 use nanopace_trial::LimitArgs;
 use plan::Plan;
@@ -35,7 +35,7 @@ use run::args::RunArgs;
 use run::member::Member;
 use run::reporting::json;
 use run::reporting::page;
-use run::reporting::report::Report;
+use run::reporting::report::{MissedLines, Report};
 use run::reporting::summary::Summary;
 use run::setup::Setup;
 use run::{NotJoined, Ran};
@@ -131,13 +131,13 @@ fn run(args: RunArgs) -> Done {
     let logs = mem::take(&mut setup.logs);
     let status = |error: &anyhow::Error| if error.is::<NotJoined>() { REFUSED } else { FAILED };
     let ran = run::run(&setup, logs).map_err(|error| (status(&error), error))?;
-    let Some((ran, member)) = ran else { return Ok(ExitCode::from(interrupt::INTERRUPTED)) };
-    let (written, finished) = publish(&setup, &ran, member);
+    let Some((mut ran, member)) = ran else { return Ok(ExitCode::from(interrupt::INTERRUPTED)) };
+    let (written, finished) = publish(&setup, &mut ran, member);
     written.map_err(|error| (FAILED, error.into()))?;
     ran.logged.map_err(|error| (FAILED, error))?;
     let whole = finished.map_err(|error| (FAILED, error))?;
-    let is_exact = whole.is_none_or(|whole| whole.account.is_exact());
-    let is_as_required = ran.summary.missed.is_empty() && is_exact;
+    let is_well = whole.is_none_or(|whole| whole.is_well());
+    let is_as_required = ran.summary.missed.is_empty() && is_well;
     Ok(match ran.summary.incomplete {
         _ if !is_as_required => ExitCode::from(MISSED),
         Some(_) => ExitCode::from(INCOMPLETE),
@@ -184,27 +184,40 @@ fn fleet(command: &FleetCommand) -> Done {
 }
 
 /// Writes the results to all places. What one does not take, the others still get. Then tells the
-/// store of a fleet, waits for its other nodes, and also writes what all have done.
+/// store of a fleet, waits for its other nodes, and also writes what all have done. What is required of a node
+/// is required of all together, unless it leaves before.
 fn publish(
     setup: &Setup,
-    ran: &Ran,
+    ran: &mut Ran,
     member: Option<Member>,
 ) -> (io::Result<()>, anyhow::Result<Option<Whole>>) {
     let text = setup.output.write_text(&Report(&ran.summary));
     let node = member.as_ref().map(ToString::to_string);
-    let finished =
-        member.map_or(Ok(None), |member| member.finish(&ran.summary.stats, ran.not_started));
+    let finished = member.map_or(Ok(None), |member| finish(setup, ran, member));
     let text = text.and(match (&finished, node) {
         (Ok(Some(whole)), Some(node)) => {
             setup.output.write_text(&format!("fleet     {node} is done\n\n{whole}"))
         }
         (Ok(None), Some(node)) => setup.output.write_text(&format!(
-            "fleet     {node} is done; nanopace fleet report shows all of them together\n"
+            "fleet     {node} is done; nanopace fleet report shows all of them together\n{}",
+            MissedLines(&ran.summary.missed)
         )),
         _ => Ok(()),
     });
     let whole = finished.as_ref().ok().and_then(Option::as_ref);
     (written(setup, &ran.summary, text, whole), finished)
+}
+
+/// Tells the fleet what this node has done. What all have done, unless the fleet goes on.
+fn finish(setup: &Setup, ran: &mut Ran, member: Member) -> anyhow::Result<Option<Whole>> {
+    let criteria = setup.args.criteria();
+    let Some((at, control)) = member.finish(&ran.summary.stats, ran.not_started)? else {
+        ran.summary.require(&criteria);
+        return Ok(None);
+    };
+    let mut whole = Whole::read(&control, &at.name).map_err(|error| at.told(error))?;
+    whole.require(&criteria);
+    Ok(Some(whole))
 }
 
 fn written(
@@ -214,7 +227,7 @@ fn written(
     whole: Option<&Whole>,
 ) -> io::Result<()> {
     let page = setup.html.as_ref().map(|file| file.write_text(&page::html(summary)));
-    let json = setup.output.write_json(|| json::Object::new(summary, whole));
+    let json = setup.output.write_json(|| json::Object::new(summary, whole.map(WholeObject::new)));
     page.unwrap_or(Ok(()))
         .map_err(|error| io::Error::other(format!("cannot write --html: {error}")))?;
     json.map_err(|error| io::Error::other(format!("cannot write --json: {error}")))?;

@@ -57,6 +57,12 @@ fn asked(server: &Server, line: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// The report of the run `test`.
+fn report(server: &Server, options: &[&str]) -> Output {
+    let mut command = nanopace("fleet report test");
+    command.args(options).env("NANOPACE_STORE", server.url()).output().unwrap()
+}
+
 /// Waits until a state is as it should be.
 fn wait_until(server: &Server, is_so: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();
@@ -162,7 +168,7 @@ fn a_node_that_is_killed_is_accounted_for() {
     let server = Server::start(ONE_ENGINE).unwrap();
     let options = "--nodes 2 --rate 200/s --duration 4s";
     let [mut killed, other] = [(); 2].map(|()| node(&server, options));
-    let _progress = read_until(&mut killed, "backlog ");
+    wait_until(&server, |state| state["elapsed_seconds"].as_f64().unwrap_or(0.0) > 2.5);
     killed.kill().unwrap();
     killed.wait().unwrap();
     let (output, results) = ended(other);
@@ -170,14 +176,127 @@ fn a_node_that_is_killed_is_accounted_for() {
     let account = &results["fleet"]["account"];
     assert_eq!((&account["expected"], &account["closes"]), (&800.into(), &false.into()));
     assert_eq!(results["fleet"]["nodes_with_results"], 1);
+    // What it did up to its last second is there.
+    let so_far = &results["fleet"]["nodes_with_results_so_far"][0];
+    assert!(so_far["until_seconds"].as_f64().unwrap() > 1.0, "{results}");
+    let [all, own] = [&results["fleet"]["started"], &results["started"]].map(Value::as_u64);
+    assert!(all > own.map(|own| own + 100), "{results}");
     let [fired, most] = ["fired", "fired_at_most"].map(|name| account[name].as_u64().unwrap());
     assert!(fired > 600 && most > fired, "{account}");
-    let report =
-        nanopace("fleet report test").env("NANOPACE_STORE", server.url()).output().unwrap();
+    let report = report(&server, &["--fail-if", "completed > 100000"]);
     let text = String::from_utf8_lossy(&report.stdout);
     assert_eq!(report.status.code(), Some(3), "{text}");
+    assert!(text.contains("\nmissed    completed is "), "{text}");
+    written_everywhere(&server);
     assert!(text.contains("because not all is told") && text.contains("was cut off"), "{text}");
     assert!(text.contains(&format!("between {fired} and {most} fired")), "{text}");
+}
+
+/// What is required is required of the whole fleet: neither node alone has so many requests.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn requirements_are_about_the_whole_fleet() {
+    let _alone = alone();
+    let server = Server::start(ONE_ENGINE).unwrap();
+    let options = "--nodes 2 --rate 200/s --duration 2s --fail-if completed>300 --fail-below 0.5";
+    let nodes = [(); 2].map(|()| node(&server, options)).map(ended);
+    assert_eq!(whole(&nodes)["missed"], Value::Array(Vec::new()));
+    for (requirement, missed) in [
+        ("due = 400", None),
+        ("due = 200", Some("due is 400, wanted = 200")),
+        ("min response < 1ns", Some("min response is ")),
+        ("errors < 0%", Some("errors are 0.00%, wanted < 0%")),
+    ] {
+        let output = report(&server, &["--fail-if", requirement]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        let told = text.lines().find_map(|line| line.strip_prefix("missed    "));
+        assert_eq!(told.is_some(), missed.is_some(), "{requirement}: {text}");
+        assert!(told.zip(missed).is_none_or(|(told, missed)| told.starts_with(missed)), "{told:?}");
+        let status = if missed.is_some() { Some(3) } else { nodes[0].0.status.code() };
+        assert_eq!(output.status.code(), status, "{text}");
+    }
+    let mut misread = nanopace("fleet report test --fail-if p99");
+    refused(misread.env("NANOPACE_STORE", server.url()), "--fail-if");
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_fleet_is_watched_from_anywhere_until_it_is_over() {
+    let _alone = alone();
+    let server = Server::start(ONE_ENGINE).unwrap();
+    let nodes = [(); 2].map(|()| node(&server, "--nodes 2 --rate 200/s --duration 5s"));
+    wait_until(&server, |state| state["state"] == "running");
+    let watched =
+        nanopace("fleet status test --watch").env("NANOPACE_STORE", server.url()).output();
+    let watched = watched.unwrap();
+    let text = String::from_utf8_lossy(&watched.stdout);
+    assert!(watched.status.success(), "{watched:?}");
+    let lines: Vec<_> = text.lines().collect();
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains("2 nodes") && line.contains(" of 200/s, errors 0.0 %")),
+        "{text}"
+    );
+    assert!(lines.last().unwrap().contains("ended"), "{text}");
+    let nodes = nodes.map(ended);
+    // One of them shows the fleet, too.
+    let shows = |(output, _): &&(Output, Value)| {
+        String::from_utf8_lossy(&output.stderr).contains("2 nodes: ")
+    };
+    assert_eq!(nodes.iter().filter(shows).count(), 1, "{nodes:?}");
+    let command = format!("{} fleet status test --watch", env!("CARGO_BIN_EXE_nanopace"));
+    let mut terminal =
+        rexpect::spawn(&format!("env NANOPACE_STORE={} {command}", server.url()), Some(20_000))
+            .unwrap();
+    for shown in ["test: ended", "achieved", "so far", "200/s", "1000 expected"] {
+        terminal.exp_string(shown).unwrap();
+    }
+    terminal.exp_eof().unwrap();
+}
+
+/// The report as a page, a JSON object and a log, of a fleet at 200/s.
+fn written_everywhere(server: &Server) {
+    let file = |name: &str| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let [html, json, csv] = ["fleet.html", "fleet.json", "fleet.csv"].map(file);
+    let paths = [&html, &json, &csv].map(|path| path.to_str().unwrap());
+    report(server, &["--html", paths[0], "--json", paths[1], "--csv", paths[2]]);
+    let [page, object, log] = paths.map(|path| std::fs::read_to_string(path).unwrap());
+    let object: Value = serde_json::from_str(&object).unwrap();
+    let intervals = object["rate_over_time"].as_array().unwrap();
+    let number = |of: &Value| of.as_f64().unwrap();
+    // Before the node was killed, both have started what there was.
+    assert_eq!([&intervals[0]["from_seconds"], &intervals[0]["to_seconds"]], [0.0, 1.0]);
+    assert!((number(&intervals[0]["target_rate"]) - 200.0).abs() < 1e-6, "{object}");
+    assert!(number(&intervals[0]["achieved_rate"]) > 150.0, "{object}");
+    let sum: u64 = intervals.iter().map(|of| of["started"].as_u64().unwrap()).sum();
+    assert_eq!(object["started"], sum, "{object}");
+    let rows = log.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
+    let rows: Vec<_> = rows.collect();
+    assert_eq!((rows.len(), &rows[0][3]), (intervals.len() + 1, &"started".to_owned()));
+    for (row, interval) in rows[1..].iter().zip(intervals) {
+        assert_eq!(
+            (row.len(), &row[3]),
+            (rows[0].len(), &interval["started"].to_string()),
+            "{log}"
+        );
+    }
+    // Every element closed, as XML has it.
+    let mut parts = page.trim_start_matches("<!DOCTYPE html>").split("<meta ").map(str::to_owned);
+    let first = parts.next().unwrap();
+    let page = parts.fold(first, |xml, part| xml + "<meta " + &part.replacen('>', "/>", 1));
+    let page = roxmltree::Document::parse(&page).unwrap();
+    let texts: Vec<_> = page.descendants().filter_map(|node| node.text()).collect();
+    for shown in ["Not all nodes have told", "Nodes", "Rate", "Percentiles"] {
+        let is_shown = |text: &&str| text.to_lowercase().contains(&shown.to_lowercase());
+        assert!(texts.iter().any(is_shown), "{shown}: {texts:?}");
+    }
+    let rows = page.descendants().find(|node| node.attribute("id") == Some("nodes")).unwrap();
+    assert_eq!(rows.descendants().filter(|node| node.has_tag_name("tr")).count(), 3);
+    for (options, told) in [(["--html", "-"], "--html"), (["--csv", "/nowhere/x"], "/nowhere/x")] {
+        let mut command = nanopace("fleet report test");
+        refused(command.args(options).env("NANOPACE_STORE", server.url()), told);
+    }
 }
 
 /// Nobody is left to finish for it. The same command at once waits until the run is over, and then makes
@@ -256,15 +375,23 @@ fn a_running_fleet_is_steered_from_anywhere() {
     asked(&server, "fleet resume test");
     wait_until(&server, |state| state["state"] == "running");
     // Without a load a node takes the run's.
-    let third = node(&server, "");
+    let third = node(&server, "--fail-if completed>100000");
     wait_until(&server, |state| state["nodes"] == 3);
     let ramp = ["fleet", "shape", "test", "ramp 100/s..200/s 10min"];
     let mut shape = nanopace("");
     shape.args(ramp).env("NANOPACE_STORE", server.url());
     assert!(shape.status().unwrap().success());
     wait_until(&server, |state| state["shape"].as_str().unwrap().contains("ramp 100/s..200/s"));
+    // It leaves, so what is required of it is about its own part.
+    signal(&third, "-INT");
+    let third = ended(third);
+    assert_eq!((third.0.status.code(), third.1.get("fleet")), (Some(3), None), "{third:?}");
+    let missed = third.1["missed"][0].as_str().unwrap();
+    let told = String::from_utf8_lossy(&third.0.stderr);
+    assert!(missed.starts_with("completed is ") && told.contains(missed), "{told}");
     asked(&server, "fleet stop test");
-    let nodes = [first, second, third].map(ended);
+    let [first, second] = [first, second].map(ended);
+    let nodes = [first, second, third];
     let whole = whole(&nodes);
     assert_eq!(whole["account"]["closes"], true, "{whole}");
     assert_eq!(whole["account"]["fired"], sum(&nodes, "started"), "{whole}");

@@ -1,10 +1,10 @@
 //! Looks at a run, and changes it, from anywhere.
 
-use crate::account::{self, Account, account};
+use crate::account::{Account, account};
 use crate::error::FleetError;
 use crate::fleet::checked_name;
 use crate::load::{Load, head_frames};
-use crate::message::{Answer, Request, Run, State, Version};
+use crate::message::{Answer, NodeResults, Request, Run, State, Version};
 use crate::store::{RedisStore, Store};
 use nanopace::{Level, Rate, Shape};
 use std::sync::{Mutex, PoisonError};
@@ -122,13 +122,17 @@ impl Control {
         Err(FleetError::Contended)
     }
 
-    /// The results that nodes have given when they were done, with their numbers.
+    /// The results that nodes have given when they were done; of others what they told last, if they did.
+    /// In the order of their numbers.
     ///
     /// # Errors
     /// [`FleetError::NoRun`] and [`FleetError::Store`].
-    pub fn results(&self) -> Result<Vec<(u16, Vec<u8>)>, FleetError> {
-        let (nodes, _) = account::nodes(&mut *self.store())?;
-        Ok(nodes.into_iter().filter_map(|node| Some((node.node, node.results?))).collect())
+    pub fn results(&self) -> Result<Vec<NodeResults>, FleetError> {
+        match self.store().call(&Request::Results)?.answer {
+            Answer::Results(results) => Ok(results),
+            Answer::Gone => Err(FleetError::NoRun),
+            _ => Err(FleetError::Damaged),
+        }
     }
 
     /// The rate of the whole fleet from now on. The load ends when it would have ended.

@@ -12,6 +12,7 @@ use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State};
 use crate::node::{Node, Shared};
 use crate::owners::NodeId;
 use crate::store::{RedisStore, Store};
+use crate::telling::Telling;
 use crate::trips::Trips;
 use nanopace::{Pacer, PacerBuilder, Rate, Shape};
 use std::collections::VecDeque;
@@ -280,6 +281,7 @@ impl Fleet {
         clock.start(&sample, run.origin_us);
         let blind = Blind::new(self.blind.0, self.blind.1);
         let trips = Trips::new(sample.round_trip_ns());
+        let telling = Telling::start(RedisStore::new(&self.url, &self.run)?, run.id.clone(), id)?;
         let core = Core::new(id, run, (blind, trips), clock.now_ns())?;
         let (sender, words) = channel();
         let shared = Arc::new(Shared::new(core.run()));
@@ -296,7 +298,7 @@ impl Fleet {
             not_started: 0,
         };
         let thread = thread::Builder::new().name("nanopace fleet".into()).spawn(|| driver.run())?;
-        Ok(Node { pacer, shared, words: Some(sender), thread: Some(thread), id, head })
+        Ok(Node { pacer, shared, words: Some(sender), telling, thread: Some(thread), id, head })
     }
 }
 

@@ -21,6 +21,7 @@ mod silence;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
 mod store;
+mod telling;
 mod tracks;
 mod trips;
 mod word;
@@ -30,4 +31,5 @@ pub use blind::WhenBlind;
 pub use control::{Control, RunStatus};
 pub use error::FleetError;
 pub use fleet::Fleet;
+pub use message::NodeResults;
 pub use node::{Node, NodeStatus};

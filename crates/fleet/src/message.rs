@@ -19,6 +19,8 @@ pub(crate) enum Request {
     },
     /// What the nodes have told.
     Nodes,
+    /// The results of the nodes, or what they have told of them so far.
+    Results,
     /// The owners of all frames from the chunk on, up to another chunk: a chunk has 64 frames.
     Owners {
         id: String,
@@ -69,7 +71,13 @@ pub(crate) enum Request {
         from: u64,
         pieces: Vec<Piece>,
     },
-    /// The node is done. Its results are kept for whoever puts them together.
+    /// The node's results so far, in place of those that it told before.
+    Tell {
+        id: String,
+        node: NodeId,
+        results: Vec<u8>,
+    },
+    /// The node is done. Its results are kept for whoever puts them together. Empty ones are those that it told.
     Finish {
         id: String,
         node: NodeId,
@@ -273,6 +281,7 @@ pub(crate) enum Answer {
     Ending,
     Run(Box<Run>),
     Nodes(Vec<NodeText>),
+    Results(Vec<NodeResults>),
     /// The owners of one chunk after the other, and up to which frame they have been forgotten.
     Owners(u64, Vec<Owners>),
     Claimed(Claimed),
@@ -301,8 +310,21 @@ pub(crate) struct NodeText {
     pub(crate) members: Option<u32>,
     /// It has left, or is done.
     pub(crate) is_finished: bool,
-    /// None before it is done.
-    pub(crate) results: Option<Vec<u8>>,
+    /// It has given its results.
+    pub(crate) has_results: bool,
+}
+
+/// What a node has done, in the form that its program gives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NodeResults {
+    /// The node's number, from 1 on.
+    pub number: u16,
+    /// What it has given.
+    pub bytes: Vec<u8>,
+    /// Whether that is all: the node was [done](crate::Node::finish). Otherwise it is what it
+    /// [told](crate::Node::tell) last.
+    pub is_final: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

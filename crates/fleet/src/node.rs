@@ -5,6 +5,7 @@ use crate::error::FleetError;
 use crate::load::Load;
 use crate::message::Run;
 use crate::progress::Progress;
+use crate::telling::Telling;
 use crate::word::{Command, Word};
 use nanopace::Pacer;
 use std::sync::mpsc::{Sender, channel};
@@ -21,6 +22,7 @@ pub struct Node {
     pub(crate) pacer: Pacer,
     pub(crate) shared: Arc<Shared>,
     pub(crate) words: Option<Sender<Word>>,
+    pub(crate) telling: Telling,
     pub(crate) thread: Option<JoinHandle<()>>,
     pub(crate) id: u16,
     /// When the first slot of the run can start, on the pacer's clock.
@@ -37,6 +39,9 @@ pub(crate) struct Shared(Mutex<(NodeStatus, Run)>);
 pub struct NodeStatus {
     /// How many nodes there are, as the store said last.
     pub nodes: u32,
+    /// Whether it is the first of them in the order in which they have joined: one node of a fleet, for
+    /// what is done once.
+    pub is_first: bool,
     /// For how long the node has been without the store; none while it is there.
     pub blind: Option<Duration>,
     /// In how many frames so far the node has started its own slots by the last roster, because it
@@ -69,6 +74,7 @@ impl Shared {
         let is_blind = core.blind_since().is_some();
         let status = NodeStatus {
             nodes: u32::try_from(core.run().roster.nodes.len()).unwrap_or(u32::MAX),
+            is_first: core.run().roster.nodes.first() == Some(&core.node()),
             blind: is_blind.then(|| Duration::from_nanos(progress.blind_ns)),
             blind_frames: core.blind_frames(),
             late: Duration::from_nanos(progress.late_ns),
@@ -136,7 +142,7 @@ impl Node {
     /// # Errors
     /// [`FleetError::Store`] if the store can't be told.
     pub fn leave(&self) -> Result<(), FleetError> {
-        self.tell(Command::Leave)
+        self.order(Command::Leave)
     }
 
     /// So many slots that the [`pacer`](Node::pacer) has granted were not started after all, because
@@ -146,11 +152,26 @@ impl Node {
     /// # Errors
     /// [`FleetError::Over`] if the node's thread has ended.
     pub fn not_started(&self, slots: u64) -> Result<(), FleetError> {
-        self.tell(|reply| Command::NotStarted(slots, reply))
+        self.order(|reply| Command::NotStarted(slots, reply))
+    }
+
+    /// Tells the store what this node has done so far, for whoever watches the run, and for when the node dies:
+    /// [`Control::results`](crate::Control::results) has what was told last, until the node is done. Once a
+    /// second is often enough. It does not wait for the store, and claims do not wait for it; what can't be told is
+    /// made up for by the next telling.
+    ///
+    /// ```no_run
+    /// # fn example(node: &nanopace_fleet::Node, done: u64) {
+    /// node.tell(done.to_string().into_bytes());
+    /// # }
+    /// ```
+    pub fn tell(&self, results: Vec<u8>) {
+        self.telling.tell(results);
     }
 
     /// The node is done: tells the store what became of its slots. `results` are kept for whoever puts
-    /// the results of all nodes together, with [`Control::results`](crate::Control::results).
+    /// the results of all nodes together, with [`Control::results`](crate::Control::results). Empty ones leave
+    /// what the node [told](Node::tell) last.
     ///
     /// Call it when no caller takes slots any more. Slots that were leased and not started count as
     /// lost.
@@ -160,12 +181,12 @@ impl Node {
     /// # Errors
     /// [`FleetError::Store`] if the store can't be told.
     pub fn finish(mut self, results: Vec<u8>) -> Result<bool, FleetError> {
-        let end = self.tell(|reply| Command::Finish(results, reply));
+        let end = self.order(|reply| Command::Finish(results, reply));
         self.words = None;
         end
     }
 
-    fn tell<T>(
+    fn order<T>(
         &self,
         command: impl FnOnce(Sender<Result<T, FleetError>>) -> Command,
     ) -> Result<T, FleetError> {

@@ -24,7 +24,7 @@ impl Silence {
         let is_over = run.state == State::Ended || run.is_absent(silent_us);
         // One that was not heard of since the run began does not know that it has.
         let since_us = u64::try_from(text.seen_us - run.origin_us).ok()?;
-        if text.results.is_some() || !is_over {
+        if text.has_results || !is_over {
             return None;
         }
         // Of one that has told nothing yet, nothing is known.

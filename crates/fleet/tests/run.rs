@@ -58,6 +58,32 @@ fn nodes_share_a_load() {
     }
 }
 
+/// As nobody can tell it to finish.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn what_a_node_told_is_there_although_it_ends_without_a_word() {
+    for engine in Engine::ALL {
+        let server = Server::start(engine).unwrap();
+        let node = fleet(&server.url(), "told").rate("1k/s".parse().unwrap()).join().unwrap();
+        let control = Control::open(&server.url(), "told").unwrap();
+        assert_eq!(control.results().unwrap(), []);
+        let told = |is_final| {
+            let results = control.results().unwrap();
+            let told = results.iter().map(|of| (of.number, &of.bytes[..], of.is_final));
+            told.eq([(1, &b"second"[..], is_final)])
+        };
+        node.tell(b"first".to_vec());
+        node.tell(b"second".to_vec());
+        let began = Instant::now();
+        while !told(false) {
+            assert!(began.elapsed() < Duration::from_secs(60), "{:?}", control.results());
+            thread::sleep(Duration::from_millis(10));
+        }
+        drop(node);
+        assert!(told(true));
+    }
+}
+
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_second_run_of_the_same_name_owes_nothing_to_the_first() {

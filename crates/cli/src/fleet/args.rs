@@ -1,13 +1,11 @@
-//! The commands of `nanopace fleet`, and the options of `nanopace run` that are about fleets; the
-//! texts here are on their `--help` pages.
+//! The commands of `nanopace fleet`; the texts here are on their `--help` pages.
 
-use super::address::RunAddress;
+use crate::run::criteria::Criterion;
+use crate::run::member::address::RunAddress;
 use crate::schedule::table::WrittenShape;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use nanopace::Rate;
-use nanopace_fleet::WhenBlind;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// What `--help` shows below the commands.
 pub(crate) const HELP: &str = "\
@@ -18,12 +16,17 @@ The run starts when four are there. More may join later, Ctrl-C takes one out, a
 replaced by the others. From anywhere:
   nanopace fleet status checkout --store redis://10.0.0.7/
                                                how the run, its nodes and its account are
+  nanopace fleet status checkout --watch       the whole fleet each second, while it runs
   nanopace fleet rate checkout 20k/s --store redis://10.0.0.7/
                                                the rate of all nodes together, from now on
   nanopace fleet shape checkout \"ramp 10k/s..50k/s 1min, hold 2min\" --store redis://10.0.0.7/
                                                the load from now on
   nanopace fleet pause checkout                with the store's address in NANOPACE_STORE
   nanopace fleet report checkout --json -      the report of the whole fleet, once more
+  nanopace fleet report checkout --html checkout.html --csv checkout.csv
+                                               a page to look at, and a line each second
+  nanopace fleet report checkout --fail-if \"p99 response < 50ms\"
+                                               exit status 3 if the whole fleet missed this
   nanopace fleet demo --svg fleet.svg          four nodes on this machine, of which one is killed";
 
 /// The commands.
@@ -33,6 +36,10 @@ pub(crate) enum FleetCommand {
     Status {
         #[command(flatten)]
         run: RunAt,
+        /// Show it each second, with the rate, the errors and the response times of the last second and of
+        /// all so far, until the run is over
+        #[arg(long, conflicts_with = "json")]
+        watch: bool,
         #[command(flatten)]
         json: Json,
     },
@@ -58,12 +65,7 @@ pub(crate) enum FleetCommand {
     /// End the load; nodes then print their reports
     Stop(RunAt),
     /// Print the report of the whole fleet, as long as the store has it: a day at least
-    Report {
-        #[command(flatten)]
-        run: RunAt,
-        #[command(flatten)]
-        json: Json,
-    },
+    Report(ReportArgs),
     /// Show a fleet at work on this machine: four nodes, one is killed, another joins
     Demo(DemoArgs),
     /// A node of the demonstration
@@ -73,6 +75,30 @@ pub(crate) enum FleetCommand {
         run: RunAt,
         rate: Rate,
     },
+}
+
+/// The options of the report.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    #[command(flatten)]
+    pub(crate) run: RunAt,
+
+    #[command(flatten)]
+    pub(crate) json: Json,
+
+    /// Write a page with charts of all nodes together: one file that loads nothing
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Write a line of what all nodes did for each second; of runs above two minutes, for each 2, 4 or so on. With -
+    /// to standard output, and the text to standard error
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Exit with status 3 unless this holds for all nodes together, as in "p99 response < 50ms"; may be
+    /// given again [default: errors <= 1%]
+    #[arg(long, visible_alias = "require", value_name = "REQUIREMENT")]
+    pub(crate) fail_if: Vec<Criterion>,
 }
 
 /// A run at a store.
@@ -112,67 +138,6 @@ pub(crate) struct DemoArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 }
-
-/// The options that make a run a node of a fleet; the texts here are on the `--help` page of `run`.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Fleet")]
-pub(crate) struct FleetArgs {
-    /// Share the load with other machines, through the Redis or Valkey server at this address:
-    /// redis://[:PASSWORD@]HOST[:PORT]/, or rediss:// for TLS [default: with --run, what
-    /// `NANOPACE_STORE` says]
-    #[arg(long, value_name = "URL", requires = "run_name")]
-    pub(crate) fleet: Option<String>,
-
-    /// The name of the run that this process takes part in; without a load it takes the run's
-    #[arg(long = "run", value_name = "NAME")]
-    pub(crate) run_name: Option<String>,
-
-    /// The run starts when so many nodes are there [default: 1]
-    #[arg(long, value_name = "COUNT", requires = "run_name")]
-    pub(crate) nodes: Option<u32>,
-
-    /// Nodes claim slots by frames of this time at least, from 1ms to 10s: long ones cost the store
-    /// less and hide its freezes, but a node that dies loses more [default: 100ms]
-    #[arg(long, value_name = "TIME", requires = "run_name", value_parser = frame)]
-    pub(crate) frame: Option<Duration>,
-
-    /// For how long this node goes on without the store
-    #[arg(long, value_name = "TIME", requires = "run_name", default_value = "10s", value_parser = humantime::parse_duration)]
-    pub(crate) blind: Duration,
-
-    /// What it does then: hold, which is to start nothing until the store is back, or stop
-    #[arg(long, value_name = "WHAT", requires = "run_name", default_value = "hold")]
-    pub(crate) when_blind: Then,
-
-    /// Whether a load was asked for, and not only those that are there by default.
-    #[arg(skip)]
-    pub(crate) gives_load: bool,
-}
-
-/// What a node does that has been without the store for too long.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Then {
-    Hold,
-    Stop,
-}
-
-impl From<Then> for WhenBlind {
-    fn from(then: Then) -> WhenBlind {
-        match then {
-            Then::Hold => WhenBlind::Hold,
-            Then::Stop => WhenBlind::Stop,
-        }
-    }
-}
-
-fn frame(text: &str) -> Result<Duration, String> {
-    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
-    let is_frame = (Duration::from_millis(1)..=Duration::from_secs(10)).contains(&time);
-    is_frame.then_some(time).ok_or_else(|| "write a time from 1ms to 10s".to_owned())
-}
-
-/// The options that ask for a load.
-pub(crate) const LOAD: [&str; 5] = ["rate", "shape", "duration", "arrivals", "seed"];
 
 /// Each start is a line that a process writes: more would show how fast that is.
 fn demo_rate(text: &str) -> Result<Rate, String> {

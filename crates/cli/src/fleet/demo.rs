@@ -7,10 +7,10 @@ mod nodes;
 mod plot;
 mod record;
 
-use super::address::RunAddress;
+use super::account::AccountText;
 use super::args::DemoArgs;
-use super::whole::AccountText;
 use crate::interrupt::Interrupt;
+use crate::run::member::address::RunAddress;
 use anyhow::{Context, ensure};
 use chart::Chart;
 use nanopace_console::{ResultFile, chart as console};

@@ -1,6 +1,6 @@
 //! How a run of a fleet is, for `nanopace fleet status`.
 
-use super::whole::{AccountObject, AccountText};
+use super::account::{AccountObject, AccountText};
 use nanopace_console::human;
 use nanopace_fleet::{Account, Control, FleetError, NodeAccount, RunStatus};
 use serde::Serialize;
@@ -14,9 +14,9 @@ const SILENT: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(crate) struct Status {
     name: String,
-    run: RunStatus,
+    pub(super) run: RunStatus,
     /// None before it starts.
-    account: Option<Account>,
+    pub(super) account: Option<Account>,
 }
 
 impl Status {
@@ -27,7 +27,7 @@ impl Status {
         Ok(Status { name: name.to_owned(), run, account })
     }
 
-    fn state(&self) -> &'static str {
+    pub(super) fn state(&self) -> &'static str {
         match &self.run {
             run if !run.has_started => "waiting",
             run if run.has_ended => "ended",
@@ -35,10 +35,9 @@ impl Status {
             _ => "running",
         }
     }
-}
 
-impl Display for Status {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+    /// How far the run is, and its load.
+    pub(super) fn head(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let RunStatus { nodes, awaited, elapsed, duration, shape, arrivals, frame, .. } = &self.run;
         let state = self.state();
         match duration {
@@ -55,13 +54,24 @@ impl Display for Status {
             }
         }
         let frame = human::time(*frame);
-        writeln!(f, "load      {shape}, {arrivals} arrivals, frames of {frame}")?;
+        writeln!(f, "load      {shape}, {arrivals} arrivals, frames of {frame}")
+    }
+
+    /// What became of each slot so far.
+    pub(super) fn account(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Some(account) = &self.account else { return Ok(()) };
         write!(f, "{}", AccountText(account))?;
         if !self.run.has_ended && account.lost() > 0 {
             writeln!(f, "what has started just now, and is not told yet, counts as lost")?;
         }
         account.nodes.iter().filter_map(trouble).try_for_each(|line| writeln!(f, "{line}"))
+    }
+}
+
+impl Display for Status {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.head(f)?;
+        self.account(f)
     }
 }
 

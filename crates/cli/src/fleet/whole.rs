@@ -1,227 +1,180 @@
 //! A run of a fleet, all nodes together: the account, and the sum of their results.
 
-use super::results::Results;
+use super::account::{self, AccountObject, AccountText};
 use crate::percentiles::{Percentiles, Sample};
+use crate::run::criteria::{self, Criterion, Figures};
+use crate::run::member::results::Results;
+use crate::run::recording::over_time::OverTime;
+use crate::run::recording::stats::OperationStats;
+use crate::run::reporting::json::IntervalObject;
+use crate::run::reporting::report::MissedLines;
+use crate::run::reporting::verdict::{Evidence, Verdict};
 use crate::times::TimesTable;
-use nanopace_console::human;
-use nanopace_console::human::float;
-use nanopace_fleet::{Account, Control, FleetError, NodeAccount, RunStatus};
+use nanopace::Shape;
+use nanopace_console::human::{self, float};
+use nanopace_fleet::{Account, Control, FleetError, NodeResults, RunStatus};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
 
 /// What is known of a run.
 #[derive(Debug)]
 pub(crate) struct Whole {
-    name: String,
-    status: RunStatus,
-    pub(crate) account: Account,
-    /// Of the nodes that have given them, and how many these are.
-    results: Option<(Results, usize)>,
+    pub(super) name: String,
+    pub(super) status: RunStatus,
+    pub(super) account: Account,
+    pub(super) told: Told,
+    /// What was required and does not hold.
+    pub(super) missed: Vec<String>,
+}
+
+/// The results of nodes.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// Of all that have told any.
+    sum: Option<Results>,
+    /// How many nodes have given them.
+    given: usize,
+    /// Nodes of which there is only what they told last, and up to which time of the load that is.
+    pub(super) so_far: Vec<(u16, Duration)>,
     /// Results that can't be read.
     unreadable: usize,
+}
+
+impl Told {
+    fn add(mut self, results: &NodeResults) -> Told {
+        // A node that ended without a word, and had not told anything.
+        if results.bytes.is_empty() {
+            return self;
+        }
+        let Ok(read) = Results::from_bytes(&results.bytes) else {
+            self.unreadable += 1;
+            return self;
+        };
+        if results.is_final {
+            self.given += 1;
+        } else {
+            self.so_far.push((results.number, read.until));
+        }
+        let sum = match self.sum.take() {
+            Some(sum) => sum.plus(read),
+            None => read,
+        };
+        Told { sum: Some(sum), ..self }
+    }
 }
 
 impl Whole {
     /// Asks the store.
     pub(crate) fn read(control: &Control, name: &str) -> Result<Whole, FleetError> {
         let (status, account) = (control.status()?, control.account()?);
-        let sent = control.results()?;
-        let read: Vec<Results> =
-            sent.iter().filter_map(|(_, bytes)| Results::from_bytes(bytes).ok()).collect();
-        let (unreadable, nodes) = (sent.len() - read.len(), read.len());
-        let sum = read.into_iter().reduce(Results::plus);
-        let results = sum.map(|sum| (sum, nodes));
-        Ok(Whole { name: name.to_owned(), status, account, results, unreadable })
+        let told = control.results()?.iter().fold(Told::default(), Told::add);
+        Ok(Whole { name: name.to_owned(), status, account, told, missed: Vec::new() })
     }
 
-    fn asked_hz(&self) -> f64 {
-        self.per_second(self.account.expected)
+    /// Notes which of the criteria are missed. Those about slots are about the account, and those about
+    /// requests and times about what the nodes have told.
+    pub(crate) fn require(&mut self, criteria: &[Criterion]) {
+        let nothing = OperationStats::new();
+        let figures = self.figures(self.stats().unwrap_or(&nothing));
+        self.missed = criteria::missed(criteria, &figures);
     }
 
-    fn achieved_hz(&self) -> f64 {
-        self.per_second(self.account.fired() - self.account.twice())
+    /// What all nodes have told.
+    pub(super) fn stats(&self) -> Option<&OperationStats> {
+        self.told.sum.as_ref().map(|sum| &sum.stats)
     }
 
-    fn per_second(&self, slots: u64) -> f64 {
-        let seconds = self.account.span.as_secs_f64();
-        if seconds > 0.0 { float(slots) / seconds } else { 0.0 }
+    /// The rates that were asked for and achieved.
+    pub(super) fn rates(&self) -> [f64; 2] {
+        account::rates(&self.account)
+    }
+
+    /// Whether what nodes have told was on schedule. What is lost, the account says.
+    pub(super) fn verdict(&self) -> Option<Verdict> {
+        let stats = self.stats().filter(|stats| stats.due() > 0)?;
+        let ratio = float(stats.started()) / float(stats.due());
+        Some(Verdict::new(&Evidence::new(stats, ratio)))
+    }
+
+    /// What happened over time, on all nodes together.
+    pub(super) fn over_time(&self) -> OverTime {
+        let shape = self.status.shape.parse::<Shape>().ok();
+        let asked = |from, to| {
+            shape.as_ref().map_or(0.0, |shape| shape.count_at(to) - shape.count_at(from))
+        };
+        let mut over_time = OverTime::new();
+        let timeline = self.told.sum.as_ref().map(|sum| sum.timeline.clone());
+        let intervals = timeline.map(|timeline| timeline.intervals(asked)).unwrap_or_default();
+        for interval in intervals {
+            over_time.add(interval);
+        }
+        over_time
+    }
+
+    fn figures<'run>(&self, stats: &'run OperationStats) -> Figures<'run> {
+        let account = &self.account;
+        let [asked, achieved_hz] = self.rates();
+        Figures {
+            wait: &stats.wait,
+            service: &stats.service,
+            response: stats.responses(),
+            setup: &stats.set_ups.all,
+            due: account.expected,
+            started: stats.started(),
+            completed: stats.completed(),
+            failed: stats.failed(),
+            skipped: account.shed(),
+            unfinished: stats.unfinished,
+            unstarted: account.lost().max(0).unsigned_abs(),
+            ratio: achieved_hz / asked,
+            achieved_hz,
+            gaps_within_25_percent: None,
+            target_lateness: Duration::from_secs_f64(stats.lateness.target),
+            generator_lateness: Duration::from_secs_f64(stats.lateness.generator),
+        }
+    }
+
+    /// Whether each slot was started once, and all that was required holds.
+    pub(crate) fn is_well(&self) -> bool {
+        self.account.is_exact() && self.missed.is_empty()
     }
 }
 
 impl Display for Whole {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let nodes = self.account.nodes.len();
-        let given = self.results.as_ref().map_or(0, |(_, nodes)| *nodes);
+        let Told { given, so_far, unreadable, .. } = &self.told;
         writeln!(f, "fleet     {}: {nodes} nodes, of which {given} have given results", self.name)?;
-        if self.unreadable > 0 {
-            writeln!(f, "          {} results can't be read: another version", self.unreadable)?;
+        for (node, until) in so_far {
+            let until = human::time(*until);
+            writeln!(f, "          node {node} has not: what it did is known up to {until}")?;
         }
-        let [asked, achieved] = [self.asked_hz(), self.achieved_hz()].map(human::hz);
+        if *unreadable > 0 {
+            writeln!(f, "          {unreadable} results can't be read: another version")?;
+        }
+        let [asked, achieved] = self.rates().map(human::hz);
         let span = human::time(self.account.span);
         writeln!(f, "rate      target {asked}, achieved {achieved} over {span}")?;
         write!(f, "{}", AccountText(&self.account))?;
-        let Some((results, _)) = &self.results else { return Ok(()) };
-        let counts = &results.counts;
-        let (completed, failed, unfinished) = (counts.completed, counts.failed, counts.unfinished);
-        writeln!(f, "\nrequests  {completed} completed, {failed} failed, {unfinished} unfinished")?;
-        for (kind, count) in &counts.failures {
-            writeln!(f, "          {count} failed: {kind}")?;
+        if let Some(stats) = self.stats() {
+            requests(f, stats)?;
+            let verdict = self.verdict().map(|verdict| verdict.sentence(&stats.lateness));
+            verdict.iter().try_for_each(|verdict| writeln!(f, "\nverdict   {verdict}"))?;
         }
-        let [wait, service] = [&results.wait, &results.service].map(Sample::exact);
-        write!(f, "{}", TimesTable { wait, service, response: results.responses() })
+        write!(f, "{}", MissedLines(&self.missed))
     }
 }
 
-/// The account as a line and a table.
-#[derive(Debug)]
-pub(crate) struct AccountText<'run>(pub(crate) &'run Account);
-
-impl Display for AccountText<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let account = self.0;
-        let outcome = match (account.closes(), account.is_told()) {
-            (true, _) => "the account closes",
-            (_, false) => "it does not close, because not all is told",
-            (_, true) => "IT DOES NOT CLOSE",
-        };
-        writeln!(
-            f,
-            "account   {} expected = {} fired + {} shed + {} lost - {} twice: {outcome}",
-            account.expected,
-            account.fired(),
-            account.shed(),
-            account.lost(),
-            account.twice()
-        )?;
-        write!(f, "{}", Bounds(account))?;
-        writeln!(
-            f,
-            "\n{:>6} {:>10} {:>10} {:>8} {:>8} {:>8}  name",
-            "node", "claimed", "fired", "shed", "lost", "twice"
-        )?;
-        for node in &account.nodes {
-            let NodeAccount { number, name, claimed, fired, shed, lost, twice, .. } = node;
-            writeln!(
-                f,
-                "{number:>6} {claimed:>10} {fired:>10} {shed:>8} {lost:>8} {twice:>8}  {name}"
-            )?;
-        }
-        if account.unclaimed > 0 {
-            writeln!(f, "{:>6} {:>39}  claimed by no node", "none", account.unclaimed)?;
-        }
-        Ok(())
+fn requests(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
+    let (completed, failed, unfinished) = (stats.completed(), stats.failed(), stats.unfinished);
+    writeln!(f, "\nrequests  {completed} completed, {failed} failed, {unfinished} unfinished")?;
+    for (kind, count) in &stats.failures {
+        writeln!(f, "          {count} failed: {kind}")?;
     }
-}
-
-/// What is known although not all nodes have told what they did.
-struct Bounds<'run>(&'run Account);
-
-impl Display for Bounds<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let account = self.0;
-        if account.is_told() {
-            return Ok(());
-        }
-        let is_silent = |node: &&NodeAccount| node.untold + node.perhaps_twice > 0;
-        let silent = account.nodes.iter().filter(is_silent);
-        let silent: Vec<String> = silent.map(|node| node.number.to_string()).collect();
-        if !silent.is_empty() {
-            let nodes = if silent.len() == 1 { "node" } else { "nodes" };
-            writeln!(
-                f,
-                "          {nodes} {} died or was cut off, and has not told all",
-                silent.join(", ")
-            )?;
-        }
-        if account.forgotten > 0 {
-            writeln!(
-                f,
-                "          the store was emptied: of {} nodes nothing is known",
-                account.forgotten
-            )?;
-        }
-        let (fired, twice) = (account.fired(), account.twice());
-        let (most, more) = (account.fired_at_most(), account.twice_at_most());
-        let (least, lost) = (account.lost_at_least().max(0), account.lost());
-        writeln!(
-            f,
-            "          between {fired} and {most} fired, {least} and {lost} lost, {twice} and {more} twice"
-        )
-    }
-}
-
-/// The account as it is written to JSON.
-#[derive(Debug, Serialize)]
-pub(crate) struct AccountObject {
-    expected: u64,
-    fired: u64,
-    shed: u64,
-    lost: i64,
-    twice: u64,
-    fired_at_most: u64,
-    lost_at_least: i64,
-    twice_at_most: u64,
-    unclaimed: u64,
-    forgotten_nodes: u64,
-    closes: bool,
-    nodes: Vec<NodeObject>,
-}
-
-#[derive(Debug, Serialize)]
-struct NodeObject {
-    number: u16,
-    name: String,
-    claimed: u64,
-    fired: u64,
-    shed: u64,
-    lost: i64,
-    twice: u64,
-    untold: u64,
-    perhaps_twice: u64,
-    late_seconds: f64,
-    blind_seconds: f64,
-    silent_seconds: f64,
-    is_finished: bool,
-}
-
-impl AccountObject {
-    pub(crate) fn new(account: &Account) -> AccountObject {
-        AccountObject {
-            expected: account.expected,
-            fired: account.fired(),
-            shed: account.shed(),
-            lost: account.lost(),
-            twice: account.twice(),
-            fired_at_most: account.fired_at_most(),
-            lost_at_least: account.lost_at_least(),
-            twice_at_most: account.twice_at_most(),
-            unclaimed: account.unclaimed,
-            forgotten_nodes: account.forgotten,
-            closes: account.closes(),
-            nodes: account.nodes.iter().map(NodeObject::new).collect(),
-        }
-    }
-}
-
-impl NodeObject {
-    fn new(node: &NodeAccount) -> NodeObject {
-        NodeObject {
-            number: node.number,
-            name: node.name.clone(),
-            claimed: node.claimed,
-            fired: node.fired,
-            shed: node.shed,
-            lost: node.lost,
-            twice: node.twice,
-            untold: node.untold,
-            perhaps_twice: node.perhaps_twice,
-            late_seconds: node.late.as_secs_f64(),
-            blind_seconds: node.blind.as_secs_f64(),
-            silent_seconds: node.silent.as_secs_f64(),
-            is_finished: node.is_finished,
-        }
-    }
+    let [wait, service] = [&stats.wait, &stats.service].map(Sample::exact);
+    write!(f, "{}", TimesTable { wait, service, response: stats.responses() })
 }
 
 /// A whole run as it is written to JSON.
@@ -234,10 +187,21 @@ pub(crate) struct WholeObject {
     duration_seconds: f64,
     target_rate: f64,
     achieved_rate: f64,
+    rate_over_time: Vec<IntervalObject>,
+    verdict: Option<Verdict>,
     account: AccountObject,
     nodes_with_results: usize,
+    nodes_with_results_so_far: Vec<SoFarObject>,
+    missed: Vec<String>,
     #[serde(flatten)]
     results: Option<ResultsObject>,
+}
+
+/// Up to which time of the load it is known what a node did.
+#[derive(Debug, Serialize)]
+struct SoFarObject {
+    number: u16,
+    until_seconds: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -257,35 +221,45 @@ struct ResultsObject {
 impl WholeObject {
     pub(crate) fn new(whole: &Whole) -> WholeObject {
         let status = &whole.status;
+        let [target_rate, achieved_rate] = whole.rates();
         WholeObject {
             run: whole.name.clone(),
             has_ended: status.has_ended,
             shape: status.shape.clone(),
             arrivals: status.arrivals.clone(),
             duration_seconds: status.elapsed.as_secs_f64(),
-            target_rate: whole.asked_hz(),
-            achieved_rate: whole.achieved_hz(),
+            target_rate,
+            achieved_rate,
+            rate_over_time: whole.over_time().intervals().iter().map(IntervalObject::new).collect(),
+            verdict: whole.verdict(),
             account: AccountObject::new(&whole.account),
-            nodes_with_results: whole.results.as_ref().map_or(0, |(_, nodes)| *nodes),
-            results: whole.results.as_ref().map(|(results, _)| ResultsObject::new(results)),
+            nodes_with_results: whole.told.given,
+            nodes_with_results_so_far: whole.told.so_far.iter().map(SoFarObject::new).collect(),
+            missed: whole.missed.clone(),
+            results: whole.told.sum.as_ref().map(|sum| ResultsObject::new(&sum.stats)),
         }
     }
 }
 
+impl SoFarObject {
+    fn new((number, until): &(u16, Duration)) -> SoFarObject {
+        SoFarObject { number: *number, until_seconds: until.as_secs_f64() }
+    }
+}
+
 impl ResultsObject {
-    fn new(results: &Results) -> ResultsObject {
-        let counts = &results.counts;
+    fn new(stats: &OperationStats) -> ResultsObject {
         ResultsObject {
-            started: counts.started,
-            completed: counts.completed,
-            failed: counts.failed,
-            unfinished: counts.unfinished,
-            failures: counts.failures.clone(),
-            statuses: counts.statuses.clone(),
-            wait_time_ns: Percentiles::new(&results.wait),
-            service_time_ns: Percentiles::new(&results.service),
-            response_time_ns: Percentiles::new(&results.response),
-            response_times_at_least: results.responses().at_least(),
+            started: stats.started(),
+            completed: stats.completed(),
+            failed: stats.failed(),
+            unfinished: stats.unfinished,
+            failures: stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
+            statuses: stats.statuses.clone(),
+            wait_time_ns: Percentiles::new(&stats.wait),
+            service_time_ns: Percentiles::new(&stats.service),
+            response_time_ns: Percentiles::new(&stats.response),
+            response_times_at_least: stats.responses().at_least(),
         }
     }
 }

@@ -3,9 +3,9 @@
 use super::client::args::ClientArgs;
 use super::control::args::ControlArgs;
 use super::criteria::Criterion;
+use super::member::args::FleetArgs;
 #[cfg(feature = "otlp")]
 use super::push::args::PushArgs;
-use crate::fleet::args::FleetArgs;
 use crate::schedule::args::ScheduleArgs;
 use crate::target::args::TargetArgs;
 use clap::Args;

@@ -221,9 +221,11 @@ impl<'run> Controller<'run> {
         }
     }
 
-    /// A tick also ends the warm-up, so that what follows is collected apart.
+    /// A tick also ends the warm-up, so that what follows is collected apart; and in a fleet each second of
+    /// the load, so that what all nodes did in it can be added up.
     fn next_tick(&self) -> Nanos {
         let (next, warm) = (self.last.at + TICK, self.span.recorded_from);
+        let next = self.member.map_or(next, |member| next.min(member.next_second(self.last.at)));
         if self.last.at < warm { next.min(warm) } else { next }
     }
 
@@ -391,6 +393,9 @@ impl<'run> Controller<'run> {
         for outcome in self.collector.outcomes() {
             self.over_time.count(outcome.intended_start - self.span.start, outcome);
         }
+        if let Some(member) = self.member {
+            member.record(from, &interval, self.collector.outcomes());
+        }
         self.recent.push_back(Interval {
             from: before.at - self.span.start,
             to: self.last.at - self.span.start,
@@ -399,9 +404,15 @@ impl<'run> Controller<'run> {
         // Of the warm-up nothing is known.
         let known = if self.last.at > self.span.recorded_from { RECENT } else { 0 };
         self.recent.drain(..self.recent.len().saturating_sub(known));
-        if self.last.at - self.second.at >= SECOND || self.last.at == self.span.recorded_from {
+        if self.is_second_over() || self.last.at == self.span.recorded_from {
             self.end_second();
         }
+    }
+
+    fn is_second_over(&self) -> bool {
+        let (from, to) = (self.second.at, self.last.at);
+        let of_load = |member: &Member| member.second(from) < member.second(to);
+        self.member.map_or_else(|| to - from >= SECOND, of_load)
     }
 
     /// The moment, or the next one that is recorded, or the last.
@@ -421,6 +432,9 @@ impl<'run> Controller<'run> {
             backlog: self.backlog,
             stats,
         });
+        if let Some(member) = self.member {
+            member.tell(self.last.at, self.collector.total());
+        }
     }
 
     /// Counts what policies took from the run, once everything else is known.

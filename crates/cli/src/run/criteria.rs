@@ -169,6 +169,14 @@ impl Criterion {
     }
 }
 
+/// What does not hold, in words. If no criterion is about errors, few of them are allowed.
+pub(crate) fn missed(criteria: &[Criterion], figures: &Figures<'_>) -> Vec<String> {
+    let default = Criterion::default_errors();
+    let is_named = figures.started == 0 || criteria.iter().any(Criterion::names_errors);
+    let all = criteria.iter().chain((!is_named).then_some(&default));
+    all.filter_map(|criterion| criterion.check(figures)).map(|missed| missed.to_string()).collect()
+}
+
 impl FromStr for Criterion {
     type Err = CriterionError;
 

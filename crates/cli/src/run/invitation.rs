@@ -1,8 +1,8 @@
 //! A fleet that a run is to take part in: what can't be done there, and how to join.
 
 use super::args::RunArgs;
-use crate::fleet::address::RunAddress;
-use crate::fleet::args::FleetArgs;
+use super::member::address::RunAddress;
+use super::member::args::FleetArgs;
 use crate::schedule::args::ScheduleArgs;
 use anyhow::{bail, ensure};
 use nanopace::{Shape, Strictness};

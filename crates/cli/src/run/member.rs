@@ -1,21 +1,32 @@
 //! A run that is a node of a fleet: its part of the load comes from a store.
 
+pub(crate) mod address;
+pub(crate) mod args;
+mod overview;
+pub(crate) mod pace;
+pub(crate) mod results;
+pub(crate) mod tellings;
+pub(crate) mod timeline;
+
 use super::action::Action;
 use super::asked::AskedLoad;
 use super::load::span::RunLength;
+use super::recording::outcome::Outcome;
+use super::recording::over_time::Interval;
 use super::recording::stats::OperationStats;
-use crate::fleet::address::RunAddress;
-use crate::fleet::results::{Counts, Results};
-use crate::fleet::whole::Whole;
+use address::RunAddress;
 use nanopace::{Nanos, Pacer, Rate, Shape};
 use nanopace_console::{Progress, human};
 use nanopace_fleet::{Control, FleetError, Node};
-use std::cell::Cell;
+use overview::Overview;
+use results::Results;
+use std::cell::{Cell, RefCell};
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
+use timeline::Timeline;
 
 /// A node of a fleet.
 #[derive(Debug)]
@@ -28,26 +39,30 @@ pub(crate) struct Member {
     /// Whether somebody wants it to end.
     interrupted: Arc<AtomicBool>,
     has_left: Cell<bool>,
+    timeline: RefCell<Timeline>,
+    overview: Overview,
 }
 
 /// Who waits for other nodes looks this often.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// How a node is in its fleet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     /// How many nodes there are.
     pub(crate) nodes: u32,
     /// For how long this one has been without the store.
     pub(crate) blind: Option<Duration>,
     pub(crate) is_paused: bool,
+    /// What all nodes did in the last second, if this is the node that shows it.
+    pub(crate) all: Option<String>,
     /// The fleet goes on without this node, or not at all.
     pub(crate) is_over: bool,
 }
 
 impl Standing {
     /// The part of the load that is this node's if all have the same.
-    pub(crate) fn share(self) -> f64 {
+    pub(crate) fn share(&self) -> f64 {
         1.0 / f64::from(self.nodes)
     }
 }
@@ -56,10 +71,10 @@ impl Display for Standing {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let plural = if self.nodes == 1 { "" } else { "s" };
         write!(f, "{} node{plural}", self.nodes)?;
-        match self.blind {
-            Some(blind) => write!(f, ", blind for {:.1} s", blind.as_secs_f64()),
-            None => Ok(()),
+        if let Some(blind) = self.blind {
+            write!(f, ", blind for {:.1} s", blind.as_secs_f64())?;
         }
+        self.all.iter().try_for_each(|all| write!(f, ": {all}"))
     }
 }
 
@@ -70,9 +85,11 @@ impl Member {
         node: Node,
         control: Control,
         interrupted: Arc<AtomicBool>,
-    ) -> Member {
+    ) -> anyhow::Result<Member> {
         let joined = node.pacer().now();
-        Member { at, node, control, joined, interrupted, has_left: Cell::new(false) }
+        let (has_left, timeline) = (Cell::new(false), RefCell::new(Timeline::new()));
+        let overview = Overview::start(&at).map_err(|error| at.told(error))?;
+        Ok(Member { at, node, control, joined, interrupted, has_left, timeline, overview })
     }
 
     /// Whether the load had begun when it joined.
@@ -83,6 +100,41 @@ impl Member {
     /// Where its part of the load starts: whoever joins later has no part in what was before.
     pub(crate) fn starts(&self) -> Nanos {
         self.begins().max(self.joined)
+    }
+
+    /// In which second of the load a moment is, which is the same on all nodes.
+    pub(crate) fn second(&self, at: Nanos) -> u64 {
+        (at - self.begins()).as_secs()
+    }
+
+    /// When the next second of the load begins.
+    pub(crate) fn next_second(&self, at: Nanos) -> Nanos {
+        self.begins() + Duration::from_secs(self.second(at) + 1)
+    }
+
+    /// Remembers what was collected from a moment on.
+    pub(crate) fn record(&self, from: Nanos, interval: &Interval, outcomes: &[Outcome]) {
+        let mut timeline = self.timeline.borrow_mut();
+        timeline.add(from - self.begins(), interval);
+        for outcome in outcomes {
+            timeline.count(outcome.intended_start - self.begins(), outcome);
+        }
+    }
+
+    /// Tells the fleet what this node has done up to a moment.
+    pub(crate) fn tell(&self, at: Nanos, stats: &OperationStats) {
+        // What can't be written now may be the next time.
+        if let Ok(results) = self.results(at, stats).to_bytes() {
+            self.node.tell(results);
+        }
+    }
+
+    fn results(&self, at: Nanos, stats: &OperationStats) -> Results {
+        Results {
+            until: at - self.begins(),
+            stats: stats.clone(),
+            timeline: self.timeline.borrow().clone(),
+        }
     }
 
     /// Starts this node's slots.
@@ -113,6 +165,7 @@ impl Member {
             nodes: status.nodes.max(1),
             blind: status.blind,
             is_paused: status.is_paused,
+            all: self.overview.text(status.is_first),
             is_over: status.is_over,
         }
     }
@@ -174,23 +227,23 @@ impl Member {
     }
 
     /// Tells the store that this node is done, and what it has recorded; so many of the slots that it
-    /// was granted were not started. Behind the load's end it waits for the others. Returns what all
-    /// nodes have done, unless the fleet goes on.
+    /// was granted were not started. Behind the load's end it waits for the others. Returns where to ask what
+    /// all nodes have done, unless the fleet goes on.
     pub(crate) fn finish(
         self,
         stats: &OperationStats,
         not_started: u64,
-    ) -> anyhow::Result<Option<Whole>> {
-        let results = results(stats).to_bytes()?;
+    ) -> anyhow::Result<Option<(RunAddress, Control)>> {
+        let results = self.results(self.node.pacer().now(), stats).to_bytes()?;
         let Member { at, node, control, interrupted, has_left, .. } = self;
         let id = node.run_id();
-        let whole = node.not_started(not_started).and_then(|()| {
+        let has_ended = node.not_started(not_started).and_then(|()| {
             let is_last = node.finish(results)?;
             let waits = !is_last && !has_left.get();
-            let has_ended = is_last || waits && wait_for_all(&control, &id, &interrupted)?;
-            has_ended.then(|| Whole::read(&control, &at.name)).transpose()
+            Ok(is_last || waits && wait_for_all(&control, &id, &interrupted)?)
         });
-        whole.map_err(|error| at.told(error))
+        let has_ended = has_ended.map_err(|error| at.told(error))?;
+        Ok(has_ended.then_some((at, control)))
     }
 }
 
@@ -208,23 +261,6 @@ fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result
         let plural = if status.nodes == 1 { " is" } else { "s are" };
         progress.show(&format!("{} node{plural} not done yet; Ctrl-C does not wait", status.nodes));
         thread::sleep(LOOK);
-    }
-}
-
-fn results(stats: &OperationStats) -> Results {
-    Results {
-        counts: Counts {
-            started: stats.started(),
-            completed: stats.completed(),
-            failed: stats.failed(),
-            unfinished: stats.unfinished,
-            failures: stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
-            statuses: stats.statuses.clone(),
-        },
-        wait: stats.wait.clone(),
-        service: stats.service.clone(),
-        response: stats.response.clone(),
-        bounds: stats.bounds.clone(),
     }
 }
 
@@ -247,8 +283,14 @@ mod tests {
 
     #[test]
     fn a_standing_is_a_few_words() {
-        let alone = Standing { nodes: 1, blind: None, is_paused: false, is_over: false };
-        let blind = Standing { nodes: 4, blind: Some(Duration::from_millis(1_230)), ..alone };
-        assert_eq!([alone, blind].map(|it| it.to_string()), ["1 node", "4 nodes, blind for 1.2 s"]);
+        let alone = Standing { nodes: 1, blind: None, is_paused: false, all: None, is_over: false };
+        let blind = Duration::from_millis(1_230);
+        let blind = Standing { nodes: 4, blind: Some(blind), ..alone.clone() };
+        let first =
+            Standing { nodes: 4, all: Some("90.0/s of 90.0/s".to_owned()), ..alone.clone() };
+        assert_eq!(
+            [alone, blind, first].map(|it| it.to_string()),
+            ["1 node", "4 nodes, blind for 1.2 s", "4 nodes: 90.0/s of 90.0/s"]
+        );
     }
 }

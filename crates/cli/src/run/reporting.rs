@@ -2,7 +2,7 @@
 
 mod curve;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 pub(crate) mod json;
 pub(crate) mod machine;
 pub(crate) mod page;

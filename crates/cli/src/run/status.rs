@@ -39,7 +39,7 @@ impl fmt::Display for Status<'_> {
         };
         let (slots, backlog) = (backlog.slots, human::time(backlog.time));
         let [wait, response] = [&recent.brief.wait, &recent.brief.response].map(spread);
-        let fleet = self.0.fleet.map_or_else(String::new, |fleet| format!("  {fleet}"));
+        let fleet = self.0.fleet.as_ref().map_or_else(String::new, |fleet| format!("  {fleet}"));
         // What is being typed must be seen, however narrow the terminal is.
         let note = if note.is_empty() { String::new() } else { format!("{note}  ") };
         write!(

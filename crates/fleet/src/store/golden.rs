@@ -136,9 +136,13 @@ fn a_run(both: &mut Both) {
     both.claims(&now, &takes);
     both.ask(&Request::Leave { id: id.clone(), node, from: frame + 9, pieces });
     for node in [1, 2] {
+        both.ask(&Request::Tell { id: id.clone(), node, results: vec![13, 0] });
+        both.ask(&Request::Results);
         let (progress, results) = ("1 2 3 4 5".to_owned(), vec![0, 255, 10]);
         both.ask(&Request::Finish { id: id.clone(), node, progress, results });
     }
+    assert!(matches!(both.ask(&Request::Results), Answer::Results(all)
+        if all.iter().all(|of| of.is_final)));
     assert!(matches!(both.ask(&Request::Nodes), Answer::Nodes(nodes) if nodes.len() >= 2));
     let other = Request::Rebase { id: "other".to_owned(), from_us: 0, to_us: 1 };
     assert_eq!(both.ask(&other), Answer::Other);

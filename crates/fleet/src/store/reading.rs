@@ -2,7 +2,7 @@
 
 use crate::frames::Frames;
 use crate::message::{
-    Answer, Claimed, Counted, NodeText, Piece, Reply, Roster, Run, State, Version,
+    Answer, Claimed, Counted, NodeResults, NodeText, Piece, Reply, Roster, Run, State, Version,
 };
 use crate::owners::{NodeId, Owners};
 use redis::{FromRedisValue, Value};
@@ -29,6 +29,7 @@ pub(super) fn read(value: Value) -> Option<Reply> {
             Answer::Joined(node?, run.into())
         }
         "nodes" => Answer::Nodes(nodes(&mut values)?),
+        "results" => Answer::Results(results(&mut values)?),
         "owners" => Answer::Owners(next(&mut values)?, owners(values)?),
         "counted" => {
             let until = next(&mut values)?;
@@ -150,13 +151,13 @@ fn owners(values: impl Iterator<Item = Value>) -> Option<Vec<Owners>> {
 /// The fields of a node are a letter and its number.
 fn nodes(values: &mut impl Iterator<Item = Value>) -> Option<Vec<NodeText>> {
     let fields: Fields = next(values)?;
-    let results: HashMap<NodeId, Vec<u8>> = next(values)?;
+    let results: Vec<String> = next(values)?;
     let mut nodes = BTreeMap::<NodeId, NodeText>::new();
     for (field, value) in fields {
         let node = field.get(1..)?.parse().ok()?;
         let text = nodes.entry(node).or_default();
         text.node = node;
-        text.results = results.get(&node).cloned();
+        text.has_results = results.iter().any(|of| of == &field[1..]);
         match field.as_bytes()[0] {
             b'n' => text.name = value,
             b's' => text.seen_us = value.parse().ok()?,
@@ -167,6 +168,19 @@ fn nodes(values: &mut impl Iterator<Item = Value>) -> Option<Vec<NodeText>> {
         }
     }
     Some(nodes.into_values().collect())
+}
+
+/// A field is the node's number, behind a letter if it is not done.
+fn results(values: &mut impl Iterator<Item = Value>) -> Option<Vec<NodeResults>> {
+    let fields: BTreeMap<String, Vec<u8>> = next(values)?;
+    let read = |(field, bytes): (String, Vec<u8>)| {
+        let so_far = field.strip_prefix('t');
+        let number = so_far.unwrap_or(&field).parse().ok()?;
+        Some(NodeResults { number, bytes, is_final: so_far.is_none() })
+    };
+    let mut all: Vec<_> = fields.into_iter().map(read).collect::<Option<_>>()?;
+    all.sort_unstable_by_key(|results| results.number);
+    Some(all)
 }
 
 fn pieces(values: impl Iterator<Item = Value>) -> Option<Vec<Piece>> {

@@ -111,7 +111,20 @@ end
 
 -- All that is known of the nodes.
 function ops.nodes()
-  return {'nodes', now, redis.call('HGETALL', NODES), redis.call('HGETALL', RESULTS)}
+  return {'nodes', now, redis.call('HGETALL', NODES), redis.call('HKEYS', RESULTS)}
+end
+
+-- The results of nodes, and behind a letter those so far.
+function ops.results()
+  return {'results', now, redis.call('HGETALL', RESULTS)}
+end
+
+-- node, results
+function ops.tell()
+  if redis.call('HEXISTS', RESULTS, ARGV[4]) == 0 then
+    redis.call('HSET', RESULTS, 't' .. ARGV[4], ARGV[5])
+  end
+  return {'done', now}
 end
 
 -- The keys with owners.
@@ -279,7 +292,10 @@ end
 -- node, progress, results
 function ops.finish(run)
   redis.call('HSET', NODES, 'p' .. ARGV[4], ARGV[5])
-  redis.call('HSET', RESULTS, ARGV[4], ARGV[6])
+  local told = 't' .. ARGV[4]
+  local results = ARGV[6] == '' and redis.call('HGET', RESULTS, told) or ARGV[6]
+  redis.call('HSET', RESULTS, ARGV[4], results)
+  redis.call('HDEL', RESULTS, told)
   if not redis.call('HGET', NODES, 'f' .. ARGV[4]) then
     left_by(run, math.floor((now - run.origin_us) / run.frame_us) + 1)
   end
@@ -297,7 +313,7 @@ if WHAT == 'join' or WHAT == 'restore' then
   return ops[WHAT](run)
 elseif not run then
   return {'gone', now}
-elseif WHAT ~= 'look' and WHAT ~= 'nodes' and run.id ~= ARGV[3] then
+elseif WHAT ~= 'look' and WHAT ~= 'nodes' and WHAT ~= 'results' and run.id ~= ARGV[3] then
   return {'other', now}
 end
 return ops[WHAT](run)

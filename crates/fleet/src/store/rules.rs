@@ -3,7 +3,7 @@
 use super::Played;
 use crate::frames::Frames;
 use crate::message::{
-    Answer, Ask, Claim, Counted, Join, LoadText, Piece, Request, Run, State, Take,
+    Answer, Ask, Claim, Counted, Join, LoadText, NodeResults, Piece, Request, Run, State, Take,
 };
 use crate::owners::NodeId;
 
@@ -193,4 +193,41 @@ fn what_was_counted_is_not_lost_when_the_run_is_filled_again() {
             assert_eq!(known, all[1], "{order:?}");
         }
     }
+}
+
+#[test]
+fn results_so_far_are_there_until_a_node_has_given_its_results() {
+    let store = Played::new();
+    let (first, run) = joined(&store, "hold 1k/s 10s", BEGIN_US);
+    let (second, _) = joined(&store, "hold 1k/s 10s", BEGIN_US);
+    let now_us = BEGIN_US + FRAME_US;
+    let tell = |node, results: &[u8]| {
+        let (id, results) = (run.id.clone(), results.to_vec());
+        store.call(&Request::Tell { id, node, results }, now_us)
+    };
+    let finish = |node, results: &[u8]| {
+        let (id, progress, results) = (run.id.clone(), String::new(), results.to_vec());
+        store.call(&Request::Finish { id, node, progress, results }, now_us)
+    };
+    let results = |expected: &[(NodeId, &[u8], bool)]| {
+        let expected = expected.iter().map(|&(number, bytes, is_final)| NodeResults {
+            number,
+            bytes: bytes.to_vec(),
+            is_final,
+        });
+        let told = store.call(&Request::Results, now_us).answer;
+        assert_eq!(told, Answer::Results(expected.collect()));
+    };
+    tell(first, b"old");
+    tell(first, b"new");
+    tell(second, b"told");
+    results(&[(first, b"new", false), (second, b"told", false)]);
+    finish(first, b"all");
+    tell(first, b"late");
+    results(&[(first, b"all", true), (second, b"told", false)]);
+    // It has ended without a word, so what it told is what there is.
+    finish(second, b"");
+    results(&[(first, b"all", true), (second, b"told", true)]);
+    let other = Request::Tell { id: "other".to_owned(), node: first, results: vec![1] };
+    assert_eq!(store.call(&other, now_us).answer, Answer::Other);
 }

@@ -155,6 +155,9 @@ pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
         Request::Nodes => {
             text.arg("nodes");
         }
+        Request::Results => {
+            text.arg("results");
+        }
         Request::Owners { id, chunks } => {
             text.arg("owners").arg(id);
             text.keys.extend(chunks.clone().map(|chunk| owners_key((run, id), chunk)));
@@ -189,6 +192,9 @@ pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
         Request::Change { id, known, version, ends } => {
             text.arg("change").arg(id).arg(known).arg(version.from).arg(version_text(version));
             text.arg(or_nothing(*ends));
+        }
+        Request::Tell { id, node, results } => {
+            text.arg("tell").arg(id).arg(node).arguments.push(results.clone());
         }
         Request::Finish { id, node, progress, results } => {
             text.arg("finish").arg(id).arg(node).arg(progress).arguments.push(results.clone());

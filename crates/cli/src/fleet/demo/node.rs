@@ -1,7 +1,7 @@
 //! A node of the demonstration: a process whose operation is to say that it starts.
 
 use super::record::LENGTH;
-use crate::fleet::address::RunAddress;
+use crate::run::member::address::RunAddress;
 use nanopace::{Rate, Shape};
 use nanopace_fleet::Fleet;
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
 //! The processes of the demonstration, and what they say.
 
 use super::record::{Event, Record, Start, Work};
-use crate::fleet::address::{RunAddress, VARIABLE};
+use crate::run::member::address::{RunAddress, VARIABLE};
 use anyhow::Context;
 use nanopace::Rate;
 use std::env;

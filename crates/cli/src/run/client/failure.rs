@@ -2,11 +2,12 @@
 
 use h2::Reason;
 use hyper::client::conn::TrySendError;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 
 /// Why a request counts as failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub(crate) enum Failure {
     /// An answer, but neither success nor redirection.
     Status(u16),
@@ -15,7 +16,7 @@ pub(crate) enum Failure {
     /// No connection within the time for it.
     ConnectTimeout,
     /// The connection could not be made or broke.
-    Connection(io::ErrorKind),
+    Connection(#[serde(with = "kind")] io::ErrorKind),
     /// TLS could not be agreed on, or the server's certificate is refused.
     Tls(Tls),
     /// The connection ended in the middle of an answer, or before it.
@@ -35,7 +36,7 @@ pub(crate) enum Failure {
 }
 
 /// Why there is no TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub(crate) enum Tls {
     /// Nobody that is trusted has signed the certificate.
     Untrusted,
@@ -47,6 +48,44 @@ pub(crate) enum Tls {
     NoHttp2,
     /// The other side does not speak TLS, or no version or cipher of ours.
     NotAgreed,
+}
+
+/// A kind of error by its name. One that is not in the list, most of which no connection has, is another one.
+mod kind {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::io::ErrorKind;
+
+    const KINDS: [ErrorKind; 18] = [
+        ErrorKind::NotFound,
+        ErrorKind::PermissionDenied,
+        ErrorKind::ConnectionRefused,
+        ErrorKind::ConnectionReset,
+        ErrorKind::HostUnreachable,
+        ErrorKind::NetworkUnreachable,
+        ErrorKind::ConnectionAborted,
+        ErrorKind::NotConnected,
+        ErrorKind::AddrInUse,
+        ErrorKind::AddrNotAvailable,
+        ErrorKind::NetworkDown,
+        ErrorKind::WouldBlock,
+        ErrorKind::InvalidInput,
+        ErrorKind::InvalidData,
+        ErrorKind::TimedOut,
+        ErrorKind::Interrupted,
+        ErrorKind::Unsupported,
+        ErrorKind::OutOfMemory,
+    ];
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+    pub(super) fn serialize<S: Serializer>(kind: &ErrorKind, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&format_args!("{kind:?}"))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<ErrorKind, D::Error> {
+        let name = String::deserialize(from)?;
+        let known = KINDS.into_iter().find(|kind| format!("{kind:?}") == name);
+        Ok(known.unwrap_or(ErrorKind::Other))
+    }
 }
 
 impl Tls {

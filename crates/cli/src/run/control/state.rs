@@ -92,8 +92,11 @@ impl Going {
             backlog: snapshot.backlog.slots,
             backlog_seconds: snapshot.backlog.time.as_secs_f64(),
             in_flight: tally.in_flight(),
-            nodes: snapshot.fleet.map(|fleet| fleet.nodes),
-            blind_seconds: snapshot.fleet.map(|it| it.blind.unwrap_or_default().as_secs_f64()),
+            nodes: snapshot.fleet.as_ref().map(|fleet| fleet.nodes),
+            blind_seconds: snapshot
+                .fleet
+                .as_ref()
+                .map(|it| it.blind.unwrap_or_default().as_secs_f64()),
             started: tally.started,
             completed: tally.completed,
             failed: tally.failed(),

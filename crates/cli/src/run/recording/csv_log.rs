@@ -1,6 +1,6 @@
 //! The log in lines of values between commas: what happened, second by second.
 
-use super::over_time::Backlog;
+use super::over_time::{Backlog, Interval};
 use super::stats::OperationStats;
 use crate::percentiles::at;
 use anyhow::Context;
@@ -53,7 +53,10 @@ impl CsvLog {
 
     /// Writes a second.
     pub(crate) fn write(&mut self, second: &Second<'_>) -> anyhow::Result<()> {
-        self.write_line(&line(second))
+        let &Second { from, to, asked, backlog, stats } = second;
+        let ends = [stats.started(), stats.completed(), stats.failed()];
+        let times = [&stats.wait, &stats.service, &stats.response];
+        self.write_line(&line([from, to], asked, ends, backlog, times))
     }
 
     fn write_line(&mut self, line: &str) -> anyhow::Result<()> {
@@ -67,14 +70,28 @@ fn head() -> String {
     COLUMNS.to_owned() + &times.collect::<String>() + "\n"
 }
 
-fn line(second: &Second<'_>) -> String {
-    let Second { from, to, asked, backlog, stats } = second;
-    let [from, to, time] = [*from, *to, backlog.time].map(|time| time.as_secs_f64());
-    let (started, completed, failed) = (stats.started(), stats.completed(), stats.failed());
+/// The whole log of these intervals.
+pub(crate) fn text(intervals: &[Interval]) -> String {
+    let lines =
+        intervals.iter().map(|&Interval { from, to, asked, backlog, ref brief, .. }| {
+            let ends = [brief.started(), brief.completed(), brief.failed];
+            line([from, to], asked, ends, backlog, [&brief.wait, &brief.service, &brief.response])
+        });
+    head() + &lines.collect::<String>()
+}
+
+fn line(
+    [from, to]: [Duration; 2],
+    asked: f64,
+    [started, completed, failed]: [u64; 3],
+    backlog: Backlog,
+    kinds: [&Histogram<u64>; 3],
+) -> String {
+    let [from, to, time] = [from, to, backlog.time].map(|time| time.as_secs_f64());
     let slots = backlog.slots;
     let mut line =
         format!("{from:.6},{to:.6},{asked:.6},{started},{completed},{failed},{slots},{time:.9}");
-    for times in [&stats.wait, &stats.service, &stats.response] {
+    for times in kinds {
         for (_, quantile) in POINTS {
             // A text takes all that is written to it.
             let _ = write!(line, ",{}", cell(times, quantile));
@@ -91,25 +108,28 @@ fn cell(times: &Histogram<u64>, quantile: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::recording::outcome::Due;
+    use crate::run::recording::over_time::Brief;
 
     #[test]
     fn every_line_has_the_columns_of_the_head() {
-        let mut stats = OperationStats::new();
-        stats.unfinished(Duration::from_micros(2));
-        let second = Second {
+        let brief = Brief::new();
+        let mut response = brief.response.clone();
+        response.record(2_000).unwrap();
+        let interval = Interval {
             from: Duration::from_secs(1),
             to: Duration::from_millis(2_001),
             asked: 0.5,
             backlog: Backlog { slots: 3, time: Duration::from_nanos(7) },
-            stats: &stats,
+            brief: Brief { response, ..brief },
+            due: Due::new(),
         };
-        let line = line(&second);
-        assert_eq!(
-            line,
-            "1.000000,2.001000,0.500000,0,0,0,3,0.000000007,,,,,,,,,2000,2000,2000,2000\n"
-        );
+        let text = text(&[interval]);
+        let (head, line) = text.split_once('\n').unwrap();
+        let times = ",,,,,,,,,2007,2007,2007,2007\n";
+        assert_eq!(line, format!("1.000000,2.001000,0.500000,0,0,0,3,0.000000007{times}"));
         let columns = |line: &str| line.matches(',').count();
-        assert_eq!(columns(&line), columns(&head()));
-        assert!(head().ends_with(",response_p99_ns,response_max_ns\n"));
+        assert_eq!(columns(line), columns(head));
+        assert!(head.ends_with(",response_p99_ns,response_max_ns"));
     }
 }

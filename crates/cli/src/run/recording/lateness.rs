@@ -20,13 +20,14 @@
 
 use super::burst::BurstLine;
 use nanopace::Nanos;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Seconds of lateness, summed over slots.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Lateness {
     /// Spent waiting for a free connection.
     pub(crate) target: f64,

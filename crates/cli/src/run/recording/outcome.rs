@@ -5,12 +5,13 @@ use crate::percentiles::Sample;
 use crate::run::client::failure::Failure;
 use hdrhistogram::Histogram;
 use nanopace::Nanos;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
 /// What a slot came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub(crate) enum Ending {
     Completed,
     Failed(Failure),
@@ -46,11 +47,11 @@ pub(crate) struct Outcome {
 /// What became of the slots that were due in a short time, whenever that was.
 #[derive(Clone, Debug)]
 pub(crate) struct Due {
-    endings: BTreeMap<Ending, u64>,
+    pub(crate) endings: BTreeMap<Ending, u64>,
     /// To two digits, as all times here.
     pub(crate) wait: Histogram<u64>,
-    response: Histogram<u64>,
-    bounds: Histogram<u64>,
+    pub(crate) response: Histogram<u64>,
+    pub(crate) bounds: Histogram<u64>,
 }
 
 impl Due {
@@ -82,11 +83,6 @@ impl Due {
         self.wait += &other.wait;
         self.response += &other.response;
         self.bounds += &other.bounds;
-    }
-
-    /// How many slots came to what.
-    pub(crate) fn endings(&self) -> &BTreeMap<Ending, u64> {
-        &self.endings
     }
 
     /// How many came to this.

@@ -206,6 +206,21 @@ impl OperationStats {
         self.spun += other.spun;
     }
 
+    /// The operations that have been counted since these were; none if these are not among them.
+    pub(crate) fn since(&self, before: &OperationStats) -> Option<OperationStats> {
+        let mut since = self.clone();
+        let parts = [&before.wait, &before.service, &before.response, &before.bounds];
+        let OperationStats { wait, service, response, bounds, failures, .. } = &mut since;
+        for (all, part) in [wait, service, response, bounds].into_iter().zip(parts) {
+            all.subtract(part).ok()?;
+        }
+        for (failure, count) in &before.failures {
+            let all = failures.get_mut(failure)?;
+            *all = all.checked_sub(*count)?;
+        }
+        Some(since)
+    }
+
     /// Forgets everything and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.histograms().into_iter().for_each(Histogram::reset);

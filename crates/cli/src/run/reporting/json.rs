@@ -4,7 +4,6 @@ use super::machine::Machine;
 use super::spectrum::{self, Point};
 use super::summary::Summary;
 use super::verdict::Verdict;
-use crate::fleet::whole::{Whole, WholeObject};
 use crate::percentiles::Percentiles;
 use crate::run::recording::outcome::{Due, Ending};
 use crate::run::recording::over_time::Interval;
@@ -16,7 +15,7 @@ use toml::Table;
 
 /// The object. Its names are a promise to the programs that read it.
 #[derive(Debug, Serialize)]
-pub(crate) struct Object {
+pub(crate) struct Object<F> {
     version: &'static str,
     url: String,
     start: String,
@@ -58,11 +57,11 @@ pub(crate) struct Object {
     spectrum: Spectrum,
     machine: Machine,
     #[serde(skip_serializing_if = "Option::is_none")]
-    fleet: Option<WholeObject>,
+    fleet: Option<F>,
 }
 
 #[derive(Debug, Serialize)]
-struct IntervalObject {
+pub(crate) struct IntervalObject {
     from_seconds: f64,
     to_seconds: f64,
     target_rate: f64,
@@ -143,9 +142,9 @@ pub(crate) struct Ledger {
     backlog_ns: u64,
 }
 
-impl Object {
-    /// The object for a summary.
-    pub(crate) fn new(summary: &Summary, whole: Option<&Whole>) -> Object {
+impl<F> Object<F> {
+    /// The object for a summary, and for the fleet that the run was a part of.
+    pub(crate) fn new(summary: &Summary, fleet: Option<F>) -> Object<F> {
         let stats = &summary.stats;
         let title = &summary.title;
         Object {
@@ -201,13 +200,13 @@ impl Object {
                 response_time_ns: spectrum::points(&stats.response),
             },
             machine: title.machine.clone(),
-            fleet: whole.map(WholeObject::new),
+            fleet,
         }
     }
 }
 
 impl IntervalObject {
-    fn new(interval: &Interval) -> IntervalObject {
+    pub(crate) fn new(interval: &Interval) -> IntervalObject {
         let brief = &interval.brief;
         IntervalObject {
             from_seconds: interval.from.as_secs_f64(),

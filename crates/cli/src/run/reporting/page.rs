@@ -5,11 +5,11 @@
 //! script. Without the script everything is there; with it, figures follow the pointer.
 
 mod chart;
-mod facts;
+pub(crate) mod facts;
 mod heat;
 mod kinds;
 mod missing;
-mod numbers;
+pub(crate) mod numbers;
 mod over_time;
 mod silence;
 mod spectrum_chart;
@@ -21,6 +21,8 @@ use super::curve::Curve;
 use super::summary::Summary;
 use super::verdict::Verdict;
 use crate::percentiles::Sample;
+use crate::run::recording::over_time::OverTime;
+use crate::run::recording::stats::OperationStats;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use nanopace_console::human;
 use over_time::Times;
@@ -32,7 +34,16 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 
 /// The page.
 pub(crate) fn html(summary: &Summary) -> String {
-    let title = format!("{} — nanopace", summary.title.url);
+    let stats = &summary.stats;
+    let hidden = hidden(stats, summary.verdict);
+    let over_time = charts(&summary.over_time, stats, hidden.as_deref());
+    let content = html! { (heading(summary)) (over_time) (tables(summary)) };
+    document(&summary.title.url, &content)
+}
+
+/// A page with this content.
+pub(crate) fn document(title: &str, content: &Markup) -> String {
+    let title = format!("{title} — nanopace");
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -45,7 +56,7 @@ pub(crate) fn html(summary: &Summary) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                main { (heading(summary)) (charts(summary)) (tables(summary)) }
+                main { (content) }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
@@ -74,8 +85,9 @@ fn heading(summary: &Summary) -> Markup {
     }
 }
 
-fn charts(summary: &Summary) -> Markup {
-    let times = Times::new(&summary.over_time);
+/// What happened over time, and the percentiles, with what there is to say about these.
+pub(crate) fn charts(over_time: &OverTime, stats: &OperationStats, hidden: Option<&str>) -> Markup {
+    let times = Times::new(over_time);
     html! {
         section {
             h2 { "Over time" }
@@ -84,7 +96,7 @@ fn charts(summary: &Summary) -> Markup {
             } @else {
                 (times.rates())
                 (times.backlog())
-                (missing::chart(&times, summary.stats.skipped))
+                (missing::chart(&times, stats.skipped))
                 (heat::map(&times))
                 (kinds::charts(&times))
                 (times_table::table(&times))
@@ -92,30 +104,34 @@ fn charts(summary: &Summary) -> Markup {
         }
         section {
             h2 { "Percentiles" }
-            (spectrum_chart::spectrum(&summary.stats, hidden(summary).as_deref()))
-            (facts::percentiles(&summary.stats))
+            (spectrum_chart::spectrum(stats, hidden))
+            (facts::percentiles(stats))
         }
     }
 }
 
 /// What a closed-loop tool would not have shown.
-fn hidden(summary: &Summary) -> Option<String> {
-    let (uncorrected, corrected) =
-        (Sample::exact(&summary.stats.service), summary.stats.responses());
-    Curve { uncorrected, corrected, verdict: summary.verdict }.hidden()
+pub(crate) fn hidden(stats: &OperationStats, verdict: Verdict) -> Option<String> {
+    let (uncorrected, corrected) = (Sample::exact(&stats.service), stats.responses());
+    Curve { uncorrected, corrected, verdict }.hidden()
 }
 
 fn tables(summary: &Summary) -> Markup {
     let sections = [
         ("Counts", facts::counts(summary)),
         ("Errors", facts::errors(&summary.stats)),
-        ("Lateness", facts::lateness(summary)),
+        ("Lateness", facts::lateness(summary.stats.lateness)),
         ("Ledger", facts::ledger(summary)),
         ("Starts", facts::evenness(summary)),
         ("Connections", facts::connections(summary)),
         ("Machine", facts::machine(summary)),
         ("Settings", facts::settings(summary)),
     ];
+    side_by_side(sections)
+}
+
+/// Short sections.
+pub(crate) fn side_by_side(sections: impl IntoIterator<Item = (&'static str, Markup)>) -> Markup {
     html! {
         div.sections { @for (name, content) in sections { section { h2 { (name) } (content) } } }
     }

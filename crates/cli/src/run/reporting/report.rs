@@ -37,7 +37,17 @@ impl Display for Report<'_> {
         writeln!(f, "verdict   {}", summary.sentence())?;
         summary.warnings.iter().try_for_each(|warning| writeln!(f, "warning   {warning}"))?;
         summary.incomplete.iter().try_for_each(|why| writeln!(f, "load      incomplete: {why}"))?;
-        summary.missed.iter().try_for_each(|missed| writeln!(f, "missed    {missed}"))
+        write!(f, "{}", MissedLines(&summary.missed))
+    }
+}
+
+/// What was required and does not hold, a line each.
+#[derive(Debug)]
+pub(crate) struct MissedLines<'run>(pub(crate) &'run [String]);
+
+impl Display for MissedLines<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|missed| writeln!(f, "missed    {missed}"))
     }
 }
 

@@ -5,7 +5,7 @@ use super::verdict::{Evidence, Verdict};
 use crate::gaps::Quality;
 use crate::run::asked::AskedLoad;
 use crate::run::client::endpoint::Endpoint;
-use crate::run::criteria::{Criterion, Figures};
+use crate::run::criteria::{self, Criterion, Figures};
 use crate::run::load::span::RunEnd;
 use crate::run::processor::ProcessorTime;
 use crate::run::recording::over_time::OverTime;
@@ -138,18 +138,13 @@ impl Summary {
         self.verdict.sentence(&self.stats.lateness)
     }
 
-    /// Notes which of the criteria are missed. If none is about errors, few of them are allowed; if one is
-    /// about how much of the load was started, it decides whether that was enough.
+    /// Notes which of the criteria are missed. If one is about how much of the load was started, it decides
+    /// whether that was enough.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
-        let default = Criterion::default_errors();
-        let is_named = self.stats.started() == 0 || criteria.iter().any(Criterion::names_errors);
-        let all = criteria.iter().chain((!is_named).then_some(&default));
         if criteria.iter().any(Criterion::names_load) {
             self.incomplete = None;
         }
-        let figures = self.figures();
-        let missed = all.filter_map(|criterion| criterion.check(&figures));
-        self.missed = missed.map(|missed| missed.to_string()).collect();
+        self.missed = criteria::missed(criteria, &self.figures());
     }
 
     /// What criteria are about.

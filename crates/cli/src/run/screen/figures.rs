@@ -33,7 +33,7 @@ impl Progress<'_> {
 
 impl Widget for Progress<'_> {
     fn render(self, area: Rect, buffer: &mut Buffer) {
-        let fleet = self.0.fleet.map_or_else(String::new, |fleet| format!(", {fleet}"));
+        let fleet = self.0.fleet.as_ref().map_or_else(String::new, |fleet| format!(", {fleet}"));
         let phase = self.phase();
         let elapsed = whole(self.0.elapsed);
         let Some(end) = self.0.planned_end else {

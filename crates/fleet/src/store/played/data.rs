@@ -51,7 +51,8 @@ impl Data {
                 count(usize::from(is_there))
             }
             (
-                b"HGET" | b"HMGET" | b"HGETALL" | b"HEXISTS" | b"HSET" | b"HINCRBY",
+                b"HGET" | b"HMGET" | b"HGETALL" | b"HKEYS" | b"HEXISTS" | b"HSET" | b"HDEL"
+                | b"HINCRBY",
                 [key, rest @ ..],
             ) => of_hash(self.hash(key), words[0], rest),
             (b"RPUSH" | b"LRANGE" | b"LINDEX", [key, rest @ ..]) => {
@@ -113,6 +114,8 @@ fn of_hash(hash: &mut BTreeMap<Bytes, Bytes>, command: &[u8], rest: &[&[u8]]) ->
             let pairs = hash.iter().flat_map(|(field, value)| [field.clone(), value.clone()]);
             Value::Array(pairs.map(Value::BulkString).collect())
         }
+        (b"HKEYS", []) => Value::Array(hash.keys().cloned().map(Value::BulkString).collect()),
+        (b"HDEL", [field]) => count(usize::from(hash.remove(*field).is_some())),
         (b"HINCRBY", [field, by]) => {
             let sum = hash.get(*field).map_or(0, |value| number(value)) + number(by);
             hash.insert(field.to_vec(), sum.to_string().into_bytes());

@@ -2,6 +2,7 @@
 
 use super::numbers::{AT_LEAST, NONE, count, time};
 use crate::percentiles::Sample;
+use crate::run::recording::lateness::Lateness;
 use crate::run::recording::stats::OperationStats;
 use crate::run::reporting::summary::{Summary, Title};
 use crate::times::POINTS;
@@ -42,12 +43,12 @@ pub(crate) fn key_figures(summary: &Summary) -> Markup {
     }
 }
 
-fn figure(name: &str, figure: &str) -> Markup {
+pub(crate) fn figure(name: &str, figure: &str) -> Markup {
     html! { div { dt { (name) } dd { (figure) } } }
 }
 
 /// What should be none, and its share of `all`.
-fn bad_figure(name: &str, figure: u64, all: u64) -> Markup {
+pub(crate) fn bad_figure(name: &str, figure: u64, all: u64) -> Markup {
     html! {
         div {
             dt { (name) }
@@ -138,8 +139,7 @@ pub(crate) fn connections(summary: &Summary) -> Markup {
 }
 
 /// Whose the lateness was.
-pub(crate) fn lateness(summary: &Summary) -> Markup {
-    let lateness = summary.stats.lateness;
+pub(crate) fn lateness(lateness: Lateness) -> Markup {
     let parts = [
         ("by the target", lateness.target),
         ("by the generator", lateness.generator),
@@ -233,7 +233,7 @@ fn is_secret(name: &str) -> bool {
     SECRET.iter().any(|part| name.to_ascii_lowercase().contains(part))
 }
 
-fn rows(facts: &[(&str, String)]) -> Markup {
+pub(crate) fn rows(facts: &[(&str, String)]) -> Markup {
     html! {
         table.facts {
             tbody { @for (name, fact) in facts { tr { th scope="row" { (name) } td { (fact) } } } }
@@ -242,7 +242,7 @@ fn rows(facts: &[(&str, String)]) -> Markup {
 }
 
 /// Counts with their share of `all`.
-fn shares(parts: &[(impl AsRef<str>, u64)], all: u64) -> Markup {
+pub(crate) fn shares(parts: &[(impl AsRef<str>, u64)], all: u64) -> Markup {
     let rows =
         parts.iter().map(|(name, n)| (name.as_ref(), count(*n), share(float(*n), float(all))));
     bars(rows)

@@ -61,7 +61,7 @@ pub(crate) fn chart(times: &Times, skipped: u64) -> Markup {
 /// The most frequent first.
 fn series(intervals: &[Interval]) -> Vec<Series> {
     let mut sums = BTreeMap::<Ending, u64>::new();
-    let endings = intervals.iter().flat_map(|interval| interval.due.endings());
+    let endings = intervals.iter().flat_map(|interval| &interval.due.endings);
     for (ending, slots) in endings.filter(|(ending, _)| **ending != Ending::Completed) {
         *sums.entry(*ending).or_default() += slots;
     }

@@ -130,7 +130,7 @@ fn figures_are_those_of_the_json_object() {
     for seconds in [1, 40, 1_200] {
         let summary = long(seconds, 500);
         let (page, json) =
-            (html(&summary), serde_json::to_value(Object::new(&summary, None)).unwrap());
+            (html(&summary), serde_json::to_value(Object::<()>::new(&summary, None)).unwrap());
         let time = |ns: &Value| human::time(Duration::from_nanos(ns.as_u64().unwrap()));
         let bounded = |sample: Sample<'_>, quantile, ns: &Value| {
             let sign = if sample.is_at_least(quantile) { "≥" } else { "" };
