@@ -132,9 +132,9 @@ fn join(
 ) -> anyhow::Result<Option<Member>> {
     let progress = Progress::of_a_job();
     let mut shown = None;
-    let member = invitation.join(|here, awaited| {
-        if shown.replace((here, awaited)) != Some((here, awaited)) {
-            progress.show(&format!("{here} of {awaited} nodes are here; Ctrl-C leaves"));
+    let member = invitation.join(|waits| {
+        if shown.replace(waits) != Some(waits) {
+            progress.show(&format!("{waits}; Ctrl-C leaves"));
         }
         if messages.try_iter().any(ends_early) {
             return ControlFlow::Break(());

@@ -8,14 +8,23 @@ use crate::message::{Answer, NodeResults, Request, Run, State, Version};
 use crate::store::{RedisStore, Store};
 use nanopace::{Level, Rate, Shape};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// A change is tried so often if others change the run at the same moment.
 const TRIES: usize = 20;
 
+/// A node hears of a change in this time, unless it is cut off or its frames are very long.
+const HEARD_IN: Duration = Duration::from_secs(10);
+
+/// Whoever waits for that looks this often.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// Looks at a run, and changes it, from anywhere.
 ///
-/// Changes are in force for all nodes from the same slot on, some frames from now.
+/// Changes are in force for all nodes from the same slot on, some frames from now. A change is done when a
+/// node has told that it knows of it, some two frames later: then it outlives the store's data. Otherwise it
+/// is [`FleetError::Unheard`], and nodes may still hear of it.
 ///
 /// ```no_run
 /// use nanopace_fleet::Control;
@@ -214,20 +223,46 @@ impl Control {
             let version = edit(&load, from)?;
             let known = run.versions.len() as u64;
             let ends = load.changed(&version)?.end();
-            match self.store().call(&Request::Change { id: run.id, known, version, ends })?.answer {
-                Answer::Done => return Ok(()),
-                Answer::TooLate => {}
+            let (id, change) = (run.id.clone(), version.clone());
+            let change = Request::Change { id, known, version: change, ends };
+            let answer = self.store().call(&change)?.answer;
+            match answer {
+                Answer::Done if self.is_heard(&run, &version)? => return Ok(()),
+                Answer::Done | Answer::TooLate => {}
                 _ => return Err(FleetError::Replaced),
             }
         }
         Err(FleetError::Contended)
     }
 
+    /// Waits until a node knows of a version: then it is not lost with what the store has. False if it was
+    /// lost before that. `before`: the run without it.
+    fn is_heard(&self, before: &Run, version: &Version) -> Result<bool, FleetError> {
+        let (began, known) = (Instant::now(), before.versions.len() as u64);
+        while began.elapsed() < HEARD_IN {
+            thread::sleep(LOOK);
+            let run = match self.now() {
+                // The nodes will fill the store again.
+                Err(FleetError::NoRun) => continue,
+                now => now?.run,
+            };
+            if run.id != before.id {
+                return Err(FleetError::Replaced);
+            }
+            if !run.versions.contains(version) {
+                return Ok(false);
+            }
+            if account::nodes(&mut *self.store())?.0.iter().any(|node| node.knows(known + 1)) {
+                return Ok(true);
+            }
+        }
+        Err(FleetError::Unheard(HEARD_IN))
+    }
+
     fn started(&self) -> Result<Now, FleetError> {
         let now = self.now()?;
         if now.run.state == State::Waiting {
-            let here = u32::try_from(now.run.roster.nodes.len()).unwrap_or(u32::MAX);
-            return Err(FleetError::Waiting(here, now.run.awaited));
+            return Err(FleetError::Waiting(now.run.waits()));
         }
         Ok(now)
     }

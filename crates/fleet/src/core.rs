@@ -184,6 +184,7 @@ impl Core {
             unmarked: self.unsaid.values().sum(),
             limit_ns: self.blind.limit_ns(),
             members: self.run.roster.rank(self.node).1,
+            versions: self.run.versions.len() as u64,
             ..Progress::default()
         }
     }

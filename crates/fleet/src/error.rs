@@ -1,6 +1,8 @@
 //! What can go wrong.
 
+use crate::waits::Waits;
 use nanopace::{ArrivalsError, ShapeError, ShapeSyntaxError};
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why a fleet can't be joined, changed or gone on with. No message has the store's password.
@@ -63,11 +65,19 @@ pub enum FleetError {
     #[error("the store has been away for longer than a node goes on without it")]
     Lost,
     /// The run has not started.
-    #[error("the run has not started yet: {0} of {1} nodes are there")]
-    Waiting(u32, u32),
+    #[error("the run has not started yet: {0}")]
+    Waiting(Waits),
+    /// The run has not started in the time for which a node waits.
+    #[error(
+        "after {0:?} the run has not started, {1}: look at what the other nodes say, or write a longer --join-timeout"
+    )]
+    NotStarted(Duration, Waits),
     /// The run is over.
     #[error("the run is over")]
     Over,
+    /// The store has the change, and no node has told that it knows of it.
+    #[error("the store has the change, but no node has heard of it in {0:?}: look at the status")]
+    Unheard(Duration),
     /// Others change the run all the time.
     #[error("others have changed the run at the same moment: try again")]
     Contended,

@@ -14,6 +14,7 @@ use crate::owners::NodeId;
 use crate::store::{RedisStore, Store};
 use crate::telling::Telling;
 use crate::trips::Trips;
+use crate::waits::{Waiting, Waits};
 use nanopace::{Pacer, PacerBuilder, Rate, Shape};
 use std::collections::VecDeque;
 use std::fmt;
@@ -23,8 +24,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-/// A node that waits for others looks this often.
-const LOOK: Duration = Duration::from_millis(20);
+/// A node waits so long for its run to start.
+const JOIN_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// How to take part in a run: which store, the run's name, and its load.
 ///
@@ -54,6 +55,7 @@ pub struct Fleet {
     name: String,
     frame: Duration,
     blind: (Duration, WhenBlind),
+    join_timeout: Duration,
     build: Box<dyn FnOnce(PacerBuilder) -> PacerBuilder + Send>,
 }
 
@@ -91,6 +93,7 @@ impl Fleet {
             name: String::new(),
             frame: FRAME,
             blind: (Duration::from_secs(10), WhenBlind::default()),
+            join_timeout: JOIN_TIMEOUT,
             build: Box::new(|builder| builder),
         })
     }
@@ -150,34 +153,46 @@ impl Fleet {
         Fleet { blind: (limit, then), ..self }
     }
 
+    /// For how long the node waits for the run to start, 5 minutes by default. A node that has waited for
+    /// longer takes part no more: one of the others may have failed, and would be awaited for ever.
+    #[must_use]
+    pub fn join_timeout(self, limit: Duration) -> Fleet {
+        Fleet { join_timeout: limit, ..self }
+    }
+
     /// Settings of the node's pacer: how it pauses, or
-    /// [`skip_later_than`](PacerBuilder::skip_later_than). Its shape, arrivals, shard, clock and
-    /// start are the fleet's. Strictnesses other than average would move this node's part of the
+    /// [`skip_later_than`](PacerBuilder::skip_later_than). Its shape, arrivals, shard, clock,
+    /// start and end are the fleet's: [`until`](PacerBuilder::until) and
+    /// [`slots`](PacerBuilder::slots) have no effect, because what a node claims behind an end of its own
+    /// would be lost. Strictnesses other than average would move this node's part of the
     /// common schedule, and are not for fleets.
     #[must_use]
     pub fn pacer(self, build: impl FnOnce(PacerBuilder) -> PacerBuilder + Send + 'static) -> Fleet {
         Fleet { build: Box::new(build), ..self }
     }
 
-    /// Joins, and waits until the run starts. If the load of a run with this name is over, and not all of
+    /// Joins, and waits until the run starts, but not longer than
+    /// [`join_timeout`](Fleet::join_timeout). If the load of a run with this name is over, and not all of
     /// its nodes are done, it first waits until they are, or are not heard of any more, and for two seconds in
     /// which they can look at the account.
     ///
     /// # Errors
-    /// [`FleetError`].
+    /// [`FleetError`]; [`FleetError::NotStarted`] if that took too long.
     pub fn join(self) -> Result<Node, FleetError> {
-        self.join_with(|_, _| ControlFlow::Continue(()))
+        self.join_with(|_| ControlFlow::Continue(()))
     }
 
-    /// Joins, and waits until the run starts or `watch` breaks off. It is called with the number of
-    /// nodes that are there, and of those that have to be, some fifty times a second.
+    /// Joins, and waits until the run starts or `watch` breaks off. It is called with what the node waits
+    /// for, some fifty times a second.
     ///
     /// # Errors
-    /// [`FleetError`]; [`FleetError::Waiting`] if `watch` has broken off.
+    /// [`FleetError`]; [`FleetError::Waiting`] if `watch` has broken off, and [`FleetError::NotStarted`]
+    /// if the run has not started in time.
     pub fn join_with(
         self,
-        mut watch: impl FnMut(u32, u32) -> ControlFlow<()>,
+        watch: impl FnMut(Waits) -> ControlFlow<()>,
     ) -> Result<Node, FleetError> {
+        let mut waiting = Waiting::new(watch, self.join_timeout);
         let mut store = RedisStore::new(&self.url, &self.run)?;
         let clock = RunClock::standing();
         let mut samples = Samples::default();
@@ -185,26 +200,20 @@ impl Fleet {
             samples.add(trip(&mut store, &clock, None)?.1);
         }
         let trip_ns = samples.best().round_trip_ns();
-        let (mut id, mut run) = self.enter(&mut store, trip_ns, &mut watch)?;
+        let (mut id, mut run) = self.enter(&mut store, trip_ns, &mut waiting)?;
         while run.state == State::Waiting {
-            let here = u32::try_from(run.roster.nodes.len()).unwrap_or(u32::MAX);
-            if watch(here, run.awaited).is_break() {
-                let _ = store.call(&Request::Leave {
-                    id: run.id,
-                    node: id,
-                    from: 0,
-                    pieces: Vec::new(),
-                });
-                return Err(FleetError::Waiting(here, run.awaited));
+            if let Err(error) = waiting.goes_on(run.waits()) {
+                let pieces = Vec::new();
+                let _ = store.call(&Request::Leave { id: run.id, node: id, from: 0, pieces });
+                return Err(error);
             }
-            thread::sleep(LOOK);
-            match trip(&mut store, &clock, Some(id)) {
+            match trip(&mut store, &clock, Some((run.id.clone(), id))) {
                 Ok((Answer::Run(news), sample)) if news.id == run.id => {
                     samples.add(sample);
                     run = *news;
                 }
                 // The store was emptied, and others may have made the run again.
-                Ok(_) => (id, run) = self.enter(&mut store, trip_ns, &mut watch)?,
+                Ok(_) => (id, run) = self.enter(&mut store, trip_ns, &mut waiting)?,
                 // One answer that is late does not matter yet.
                 Err(FleetError::Store(_)) => {}
                 Err(error) => return Err(error),
@@ -226,16 +235,13 @@ impl Fleet {
         &self,
         store: &mut RedisStore,
         trip_ns: u64,
-        watch: &mut impl FnMut(u32, u32) -> ControlFlow<()>,
+        waiting: &mut Waiting<impl FnMut(Waits) -> ControlFlow<()>>,
     ) -> Result<(NodeId, Run), FleetError> {
         loop {
             if let Some(entered) = self.try_enter(store, trip_ns)? {
                 return Ok(entered);
             }
-            if watch(0, self.nodes).is_break() {
-                return Err(FleetError::Waiting(0, self.nodes));
-            }
-            thread::sleep(LOOK);
+            waiting.goes_on(Waits::ForTheEnd)?;
         }
     }
 
@@ -277,7 +283,8 @@ impl Fleet {
         let load = Load::of(&run)?;
         // Its schedule begins with the run: the clock stands there still.
         let builder = Pacer::shaped(load.followed()?).arrivals(load.arrivals()?);
-        let pacer = (self.build)(builder).leased().clock(clock.clone()).build();
+        let builder = (self.build)(builder).slots(u64::MAX).until(Duration::MAX);
+        let pacer = builder.leased().clock(clock.clone()).build();
         clock.start(&sample, run.origin_us);
         let blind = Blind::new(self.blind.0, self.blind.1);
         let trips = Trips::new(sample.round_trip_ns());
@@ -305,7 +312,7 @@ impl Fleet {
 fn trip(
     store: &mut impl Store,
     clock: &RunClock,
-    node: Option<NodeId>,
+    node: Option<(String, NodeId)>,
 ) -> Result<(Answer, Sample), FleetError> {
     let sent_ns = clock.base_ns();
     let Reply { now_us, answer } = store.call(&Request::Look { node })?;

@@ -24,6 +24,7 @@ mod store;
 mod telling;
 mod tracks;
 mod trips;
+mod waits;
 mod word;
 
 pub use account::{Account, NodeAccount};
@@ -33,3 +34,4 @@ pub use error::FleetError;
 pub use fleet::Fleet;
 pub use message::NodeResults;
 pub use node::{Node, NodeStatus};
+pub use waits::Waits;

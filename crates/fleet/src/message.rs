@@ -3,7 +3,9 @@
 
 use crate::frames::Frames;
 use crate::owners::{NodeId, Owners};
+use crate::progress::Progress;
 use crate::tracks::Tracks;
+use crate::waits::Waits;
 use nanopace::Shape;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -13,9 +15,9 @@ use std::ops::Range;
 pub(crate) enum Request {
     /// A new node. Whoever is the first makes the run.
     Join(Join),
-    /// How the run is; also a sign of life, if a node asks.
+    /// How the run is; also a sign of life, if a node of this run asks.
     Look {
-        node: Option<NodeId>,
+        node: Option<(String, NodeId)>,
     },
     /// What the nodes have told.
     Nodes,
@@ -245,6 +247,12 @@ impl Run {
         silent_us > (25 * self.frames.frame_ns / 1_000).max(500_000)
     }
 
+    /// What its nodes wait for.
+    pub(crate) fn waits(&self) -> Waits {
+        let here = u32::try_from(self.roster.nodes.len()).unwrap_or(u32::MAX);
+        Waits::ForNodes { here, awaited: self.awaited }
+    }
+
     /// The first frame that nobody can have claimed by a moment of the run.
     pub(crate) fn first_unopened(&self, moment_ns: u64) -> u64 {
         self.frames.at(moment_ns) + self.lead + 1
@@ -325,6 +333,13 @@ pub struct NodeResults {
     /// Whether that is all: the node was [done](crate::Node::finish). Otherwise it is what it
     /// [told](crate::Node::tell) last.
     pub is_final: bool,
+}
+
+impl NodeText {
+    /// Whether it has told that it knows so many versions of the load.
+    pub(crate) fn knows(&self, versions: u64) -> bool {
+        Progress::read(&self.progress).is_some_and(|progress| progress.versions >= versions)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,12 +19,17 @@ pub(crate) struct Progress {
     pub(crate) limit_ns: u64,
     /// with its part of a load that so many nodes share.
     pub(crate) members: u32,
+    /// It knows so many versions of the load.
+    pub(crate) versions: u64,
 }
 
 impl Progress {
     pub(crate) fn text(self) -> String {
-        let Progress { fired, shed, twice, late_ns, blind_ns, unmarked, limit_ns, members } = self;
-        format!("{fired} {shed} {twice} {late_ns} {blind_ns} {unmarked} {limit_ns} {members}")
+        let Progress { fired, shed, twice, late_ns, blind_ns, .. } = self;
+        let Progress { unmarked, limit_ns, members, versions, .. } = self;
+        format!(
+            "{fired} {shed} {twice} {late_ns} {blind_ns} {unmarked} {limit_ns} {members} {versions}"
+        )
     }
 
     /// None if it is not of this form.
@@ -40,6 +45,7 @@ impl Progress {
             unmarked: next()?,
             limit_ns: next()?,
             members: next()?.try_into().ok()?,
+            versions: next()?,
         })
     }
 }

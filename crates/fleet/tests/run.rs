@@ -1,7 +1,7 @@
 //! Runs of some nodes at real servers.
 
 use nanopace::Nanos;
-use nanopace_fleet::{Control, Fleet, FleetError, Node};
+use nanopace_fleet::{Control, Fleet, FleetError, Node, Waits};
 use nanopace_services::{Engine, Server};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -150,47 +150,11 @@ fn when_all_nodes_have_left_nothing_more_is_expected() {
     }
 }
 
-/// What the page lists.
-fn rights() -> Vec<&'static str> {
-    let page = include_str!("../../../docs/FLEET.md");
-    let lines = page.lines().filter(|line| line.starts_with('+'));
-    lines.flat_map(str::split_whitespace).collect()
-}
-
-/// The address for a user that may do only that.
-fn with_rights(server: &Server, keys: &str, rights: &[&str]) -> String {
-    let client = redis::Client::open(server.url()).unwrap();
-    let mut connection = client.get_connection().unwrap();
-    let mut user = redis::cmd("ACL");
-    user.arg(&["SETUSER", "bob", "reset", "on", ">unspeakable", keys]).arg(rights);
-    user.exec(&mut connection).unwrap();
-    redis::cmd("SCRIPT").arg("FLUSH").exec(&mut connection).unwrap();
-    server.url().replace("redis://", "redis://bob:unspeakable@")
-}
-
 fn run_once(url: &str) -> Result<(), FleetError> {
-    let node = fleet(url, "rights").shape("hold 100/s 100ms".parse().unwrap()).join()?;
+    let node = fleet(url, "once").shape("hold 100/s 100ms".parse().unwrap()).join()?;
     drain(&node);
     node.leave()?;
-    node.finish(Vec::new())?;
-    assert_eq!(Control::open(url, "rights")?.account()?.expected, 10);
-    Ok(())
-}
-
-#[test]
-#[ignore = "needs Redis and Valkey"]
-fn the_rights_that_are_listed_are_enough_and_what_is_missing_is_said() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
-        run_once(&with_rights(&server, "~nanopace:*", &rights())).unwrap();
-        for missing in ["+evalsha", "+hset", "+rpush"] {
-            let rights: Vec<&str> = rights().into_iter().filter(|&one| one != missing).collect();
-            let error = run_once(&with_rights(&server, "~nanopace:*", &rights)).unwrap_err();
-            assert!(matches!(error, FleetError::Permission), "{engine} {missing} {error:?}");
-        }
-        let error = run_once(&with_rights(&server, "~others:*", &rights())).unwrap_err();
-        assert!(matches!(error, FleetError::Permission), "{engine} {error:?}");
-    }
+    node.finish(Vec::new()).map(|_| ())
 }
 
 #[test]
@@ -224,18 +188,18 @@ fn a_node_whose_store_hangs_ends_after_some_seconds() {
 fn nodes_that_wait_while_the_store_is_emptied_join_again() {
     let server = Server::start(Engine::Redis).unwrap();
     let url = server.url();
-    let joined = |watch: &mut dyn FnMut(u32)| {
+    let joined = |watch: &mut dyn FnMut(Waits)| {
         let (shape, began) = ("hold 1k/s 100ms".parse().unwrap(), Instant::now());
-        fleet(&url, "emptied").shape(shape).nodes(2).unwrap().join_with(|here, _| {
-            watch(here);
+        fleet(&url, "emptied").shape(shape).nodes(2).unwrap().join_with(|waits| {
+            watch(waits);
             let is_long = began.elapsed() > Duration::from_secs(60);
             if is_long { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
     };
     let (waits, is_waiting) = channel();
     thread::scope(|scope| {
-        let first = scope.spawn(|| joined(&mut |here| waits.send(here).unwrap()));
-        assert_eq!(is_waiting.recv().unwrap(), 1);
+        let first = scope.spawn(|| joined(&mut |all| waits.send(all).unwrap()));
+        assert!(matches!(is_waiting.recv().unwrap(), Waits::ForNodes { here: 1, awaited: 2, .. }));
         let mut stream = TcpStream::connect(server.address()).unwrap();
         stream.write_all(b"FLUSHALL\r\n").unwrap();
         assert_eq!(stream.read(&mut [0; 16]).unwrap(), "+OK\r\n".len());
@@ -244,4 +208,42 @@ fn nodes_that_wait_while_the_store_is_emptied_join_again() {
         assert_ne!(first.number(), second.number());
         assert_eq!(first.run_id(), second.run_id());
     });
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_node_that_waits_for_others_in_vain_says_for_how_many_and_is_gone() {
+    let server = Server::start(Engine::Redis).unwrap();
+    let joined = |nodes, shape: &str| {
+        let fleet = fleet(&server.url(), "vain").shape(shape.parse().unwrap());
+        fleet.nodes(nodes).unwrap().join_timeout(Duration::from_millis(100)).join()
+    };
+    let error = joined(3, "hold 1k/s 100ms").unwrap_err();
+    let waits = |waits: &Waits| matches!(waits, Waits::ForNodes { here: 1, awaited: 3, .. });
+    assert!(matches!(&error, FleetError::NotStarted(_, it) if waits(it)), "{error}");
+    joined(1, "hold 2k/s 100ms").unwrap();
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_node_has_no_end_of_its_own() {
+    let server = Server::start(Engine::Redis).unwrap();
+    let fleet = fleet(&server.url(), "ends").shape("hold 1k/s 200ms".parse().unwrap());
+    let short = Duration::from_millis(20);
+    let node = fleet.pacer(move |builder| builder.slots(3).until(short)).join().unwrap();
+    assert_eq!(drain(&node).len(), 200);
+}
+
+/// One node of the run before is not done.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_node_that_waits_for_the_run_before_says_so() {
+    let server = Server::start(Engine::Redis).unwrap();
+    let shape = || "hold 1k/s 100ms".parse().unwrap();
+    let before = fleet(&server.url(), "before").shape(shape()).join().unwrap();
+    drain(&before);
+    thread::sleep(Duration::from_millis(500));
+    let after = fleet(&server.url(), "before").shape(shape());
+    let error = after.join_with(|_| ControlFlow::Break(())).unwrap_err();
+    assert!(matches!(error, FleetError::Waiting(Waits::ForTheEnd)), "{error}");
 }

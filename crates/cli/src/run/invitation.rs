@@ -6,7 +6,7 @@ use super::member::args::FleetArgs;
 use crate::schedule::args::ScheduleArgs;
 use anyhow::{bail, ensure};
 use nanopace::{Shape, Strictness};
-use nanopace_fleet::{Control, Fleet, FleetError, Node, WhenBlind};
+use nanopace_fleet::{Control, Fleet, FleetError, Node, Waits, WhenBlind};
 use std::ops::ControlFlow;
 use std::process;
 use std::time::Duration;
@@ -24,6 +24,7 @@ pub(crate) struct Invitation {
     skip_later_than: Option<Duration>,
     frame: Option<Duration>,
     blind: (Duration, WhenBlind),
+    join_timeout: Duration,
 }
 
 impl Invitation {
@@ -41,7 +42,7 @@ impl Invitation {
             Err(FleetError::NoRun) if load.is_some() => {}
             asked => drop(asked.map_err(|error| at.told(error))?),
         }
-        let FleetArgs { nodes, frame, blind, when_blind, .. } = args.fleet;
+        let FleetArgs { nodes, frame, blind, when_blind, join_timeout, .. } = args.fleet;
         let invitation = Invitation {
             at,
             nodes: nodes.unwrap_or(1),
@@ -50,6 +51,7 @@ impl Invitation {
             skip_later_than: args.skip_later_than,
             frame,
             blind: (blind, when_blind.into()),
+            join_timeout,
         };
         invitation.fleet().map_err(|error| invitation.at.told(error))?;
         Ok(Some(invitation))
@@ -63,7 +65,7 @@ impl Invitation {
         let (process, seed) = &self.arrivals;
         let fleet = Fleet::new(self.at.url(), &self.at.name)?.nodes(self.nodes)?;
         let fleet = fleet.arrivals(process, *seed).name(&own_name());
-        let fleet = fleet.blind(self.blind.0, self.blind.1);
+        let fleet = fleet.blind(self.blind.0, self.blind.1).join_timeout(self.join_timeout);
         let fleet = match self.frame {
             Some(frame) => fleet.frame(frame),
             None => fleet,
@@ -79,11 +81,10 @@ impl Invitation {
         })
     }
 
-    /// Joins, and waits for the others. None if `watch`, which is told how many are there and have to
-    /// be, has broken off.
+    /// Joins, and waits for the others. None if `watch`, which is told what is waited for, has broken off.
     pub(crate) fn join(
         &self,
-        watch: impl FnMut(u32, u32) -> ControlFlow<()>,
+        watch: impl FnMut(Waits) -> ControlFlow<()>,
     ) -> anyhow::Result<Option<(Node, Control)>> {
         let joined = self.fleet().and_then(|fleet| {
             let node = match fleet.join_with(watch) {

@@ -1,11 +1,13 @@
 //! Changes of the load while something fails.
 
-use crate::{all_started, begin, each_engine, end, one_engine, program};
+use crate::{all_started, begin, each_engine, end, one_engine, program, tell};
 use anyhow::Result;
-use nanopace_fleet::{Control, FleetError};
+use nanopace::Rate;
+use nanopace_fleet::{Control, FleetError, RunStatus};
 use nanopace_fleet_trial::Trial;
 use nanopace_services::{NewConnections, Proxy, Server};
 use std::thread;
+use std::time::Duration;
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
@@ -101,6 +103,52 @@ fn the_run_is_stopped_while_a_node_is_cut_off() -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// The store is emptied as soon as a change is done, and while it is being made.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_change_outlives_the_data_of_the_store() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let trial = begin(&server, "hold 500/s 10s", 3)?;
+        for is_paused in [true, false, true, false] {
+            let control = trial.control();
+            if is_paused {
+                control.pause()?
+            } else {
+                control.resume()?
+            }
+            tell(server.address(), "FLUSHALL")?;
+            assert_eq!(when_it_is_there(control)?.is_paused, is_paused);
+        }
+        for rate in [1_000, 600, 800] {
+            let control = trial.control();
+            thread::scope(|scope| {
+                let asked = Rate::from_hz(rate.into())?;
+                let change = scope.spawn(move || control.set_rate(asked));
+                thread::sleep(Duration::from_millis(fastrand::u64(0..300)));
+                tell(server.address(), "FLUSHALL")?;
+                change.join().expect("no panic")?;
+                anyhow::Ok(())
+            })?;
+            let shape = when_it_is_there(control)?.shape;
+            assert!(shape.contains(&format!("{rate}/s")), "{shape}");
+        }
+        trial.control().stop()?;
+        all_started(&end(trial)?, 1);
+        Ok(())
+    })
+}
+
+/// The status of a run that its nodes fill the store with again.
+fn when_it_is_there(control: &Control) -> Result<RunStatus> {
+    loop {
+        match control.status() {
+            Err(FleetError::NoRun) => thread::sleep(Duration::from_millis(10)),
+            status => return Ok(status?),
+        }
+    }
 }
 
 /// A load that has no slot for hours goes on until its end.

@@ -9,6 +9,7 @@ mod link;
 mod loads;
 mod names;
 mod nodes;
+mod rights;
 mod store;
 
 use anyhow::Result;

@@ -16,6 +16,9 @@ use crate::progress::Progress;
 use crate::store::At;
 use std::time::Duration;
 
+/// The number of the run.
+const RUN: &str = "simulated";
+
 /// A thread of a node looks around at least this often; a node that waits for others, too.
 const TURN_NS: u64 = 20_000_000;
 
@@ -141,7 +144,9 @@ impl<'a> World<'a> {
         let request = match &self.machines[machine].phase {
             Phase::Entering(samples) if !samples.are_enough() => Some(Request::Look { node: None }),
             Phase::Entering(_) => Some(self.entry(self.machines[machine].trip)),
-            Phase::Looking { node, .. } => Some(Request::Look { node: Some(*node) }),
+            Phase::Looking { node, .. } => {
+                Some(Request::Look { node: Some((RUN.to_owned(), *node)) })
+            }
             Phase::Running(_) => self.machines[machine].turn(),
             Phase::Gone => return,
         };
@@ -158,7 +163,7 @@ impl<'a> World<'a> {
         let load = LoadText { shape, arrivals, seed: 1, ends: None };
         Request::Join(Join {
             name: String::new(),
-            id: "simulated".to_owned(),
+            id: RUN.to_owned(),
             awaited: *nodes,
             frames: self.frames,
             lead: self.frames.lead(2 * trip_ns),

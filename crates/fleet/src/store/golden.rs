@@ -71,8 +71,8 @@ impl Both {
         run.frames.at(1_000 * (now_us - run.origin_us).unsigned_abs())
     }
 
-    fn now(&mut self) -> Run {
-        match self.ask(&Request::Look { node: Some(1) }) {
+    fn now(&mut self, id: &str) -> Run {
+        match self.ask(&Request::Look { node: Some((id.to_owned(), 1)) }) {
             Answer::Run(run) => *run,
             other => panic!("{other:?}"),
         }
@@ -118,11 +118,11 @@ fn a_run(both: &mut Both) {
         let (id, version) = (id.clone(), version(from));
         both.ask(&Request::Change { id, known: 1, version, ends: None });
     }
-    let known = both.now();
+    let known = both.now(&id);
     assert_eq!(known.versions.len(), 2);
     both.claims(&known, &takes);
     both.ask(&Request::Restore { node, run: Box::new(Run { epoch: known.epoch + 1, ..known }) });
-    let now = both.now();
+    let now = both.now(&id);
     let (from_us, to_us) = (now.origin_us, now.origin_us + 5_000);
     both.ask(&Request::Rebase { id: id.clone(), from_us, to_us });
     assert!(

@@ -65,7 +65,8 @@ function ops.join(run)
   if run and run.state == 2 and run.joined > 1 and now - run.ended_us < 2000000 then
     return {'ending', now}
   end
-  local is_over = run and (run.state == 2 or is_deserted(run))
+  local waits_for_nobody = run and run.state == 0 and run.roster == ''
+  local is_over = run and (run.state == 2 or waits_for_nobody or is_deserted(run))
   if not run or is_over then
     if ARGV[8] == '0' then
       return {'gone', now}
@@ -99,9 +100,10 @@ function ops.join(run)
   return info('joined', node)
 end
 
+-- node, if one of the run asks
 function ops.look(run)
-  if ARGV[3] ~= '0' then
-    hear(run, ARGV[3])
+  if ARGV[4] then
+    hear(run, ARGV[4])
   else
     tend(run)
   end
@@ -313,7 +315,7 @@ if WHAT == 'join' or WHAT == 'restore' then
   return ops[WHAT](run)
 elseif not run then
   return {'gone', now}
-elseif WHAT ~= 'look' and WHAT ~= 'nodes' and WHAT ~= 'results' and run.id ~= ARGV[3] then
+elseif ARGV[3] and run.id ~= ARGV[3] then
   return {'other', now}
 end
 return ops[WHAT](run)

@@ -17,11 +17,16 @@ const ENDS: u64 = 5_000;
 const BEGIN_US: i64 = 1_000_000_000_000;
 
 fn join(store: &Played, shape: &str, now_us: i64) -> Answer {
+    join_of(1, store, shape, now_us)
+}
+
+/// Of a run that so many nodes are awaited for.
+fn join_of(awaited: u32, store: &Played, shape: &str, now_us: i64) -> Answer {
     let shape = shape.to_owned();
     let join = Join {
         name: "a node".to_owned(),
         id: format!("{now_us:016x}"),
-        awaited: 1,
+        awaited,
         frames: Frames { frame_ns: 20_000_000, tracks: TRACKS },
         lead: 4,
         load: Some(LoadText { shape, arrivals: "even".to_owned(), seed: 0, ends: Some(ENDS) }),
@@ -97,6 +102,29 @@ fn numbers_of_nodes_are_given_once_although_the_run_is_filled_again_from_an_olde
 }
 
 #[test]
+fn a_run_that_waits_and_that_all_nodes_have_left_can_be_made_anew() {
+    let store = Played::new();
+    let Answer::Joined(node, run) = join_of(2, &store, "hold 1k/s 10s", BEGIN_US) else { panic!() };
+    let other = |now_us| join_of(2, &store, "hold 2k/s 10s", now_us);
+    assert!(matches!(other(BEGIN_US + 1), Answer::Differs(_)));
+    let leave = Request::Leave { id: run.id, node, from: 0, pieces: Vec::new() };
+    store.call(&leave, BEGIN_US + 2);
+    assert!(matches!(other(BEGIN_US + 3), Answer::Joined(1, _)));
+}
+
+#[test]
+fn a_node_of_another_run_is_not_in_the_roster() {
+    let store = Played::new();
+    let (node, run) = joined(&store, "hold 1k/s 10s", BEGIN_US);
+    let look = |id: &str, node| {
+        store.call(&Request::Look { node: Some((id.to_owned(), node)) }, BEGIN_US + 1).answer
+    };
+    assert_eq!(look("another", node + 1), Answer::Other);
+    assert_eq!(store.run(BEGIN_US + 2).unwrap().roster.nodes, [node]);
+    assert!(matches!(look(&run.id, node), Answer::Run(_)));
+}
+
+#[test]
 fn a_run_whose_nodes_are_silent_is_replaced_after_half_a_minute() {
     let store = Played::new();
     joined(&store, "hold 1k/s 99s", BEGIN_US);
@@ -114,7 +142,7 @@ fn a_run_past_its_end_is_over_when_nobody_is_awaited_any_more() {
         let (_, run) = joined(&store, "hold 1k/s 99s", BEGIN_US);
         joined(&store, "hold 1k/s 99s", BEGIN_US);
         for node in [1, 2] {
-            store.call(&Request::Look { node: Some(node) }, end_us - 1);
+            store.call(&Request::Look { node: Some((run.id.clone(), node)) }, end_us - 1);
         }
         assert!(matches!(join(&store, "hold 2k/s 99s", end_us - 1), Answer::Differs(_)));
         if is_done {

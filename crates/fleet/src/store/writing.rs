@@ -150,7 +150,10 @@ pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
             text.arg(join.lead);
         }
         Request::Look { node } => {
-            text.arg("look").arg(node.unwrap_or(0));
+            text.arg("look");
+            if let Some((id, node)) = node {
+                text.arg(id).arg(node);
+            }
         }
         Request::Nodes => {
             text.arg("nodes");

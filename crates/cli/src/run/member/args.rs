@@ -22,6 +22,10 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "COUNT", requires = "run_name")]
     pub(crate) nodes: Option<u32>,
 
+    /// For how long this node waits for the others; then it leaves, and says how many are there
+    #[arg(long, value_name = "TIME", requires = "run_name", default_value = "5min", value_parser = humantime::parse_duration)]
+    pub(crate) join_timeout: Duration,
+
     /// Nodes claim slots by frames of this time at least, from 1ms to 10s: long ones cost the store
     /// less and hide its freezes, but a node that dies loses more [default: 100ms]
     #[arg(long, value_name = "TIME", requires = "run_name", value_parser = frame)]
