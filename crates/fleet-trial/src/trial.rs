@@ -203,7 +203,7 @@ impl Trial {
 fn retried<T>(deadline: Instant, ask: impl Fn() -> Result<T, FleetError>) -> Result<T> {
     loop {
         match ask() {
-            Err(FleetError::Store(_)) if Instant::now() < deadline => {}
+            Err(FleetError::Store(_) | FleetError::Cluster(_)) if Instant::now() < deadline => {}
             answer => return Ok(answer?),
         }
         thread::sleep(Duration::from_millis(50));

@@ -35,8 +35,13 @@ pub enum FleetError {
         "the store's memory is full: give it more, and set its maxmemory-policy to noeviction, or it forgets parts of the run"
     )]
     Full,
-    /// The server belongs to a cluster, in which another one has the run.
-    #[error("the store is one of a cluster, and the run belongs to another: write redis://{0}/")]
+    /// The server throws keys away when its memory is full.
+    #[error(
+        "the store may throw away parts of the run when its memory is full, by its maxmemory-policy {0}: write CONFIG SET maxmemory-policy noeviction there"
+    )]
+    Evicts(String),
+    /// The server belongs to a cluster, and the one that has the run can't be reached.
+    #[error("the store is a cluster, whose server {0} has the run and can't be reached from here")]
     Cluster(String),
     /// The store can't be reached, or does not answer.
     #[error("the store does not answer: {0}")]

@@ -199,6 +199,7 @@ impl Fleet {
         while !samples.are_enough() {
             samples.add(trip(&mut store, &clock, None)?.1);
         }
+        store.check_policy()?;
         let trip_ns = samples.best().round_trip_ns();
         let (mut id, mut run) = self.enter(&mut store, trip_ns, &mut waiting)?;
         while run.state == State::Waiting {
@@ -215,7 +216,7 @@ impl Fleet {
                 // The store was emptied, and others may have made the run again.
                 Ok(_) => (id, run) = self.enter(&mut store, trip_ns, &mut waiting)?,
                 // One answer that is late does not matter yet.
-                Err(FleetError::Store(_)) => {}
+                Err(FleetError::Store(_) | FleetError::Cluster(_)) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod golden;
+mod place;
 #[cfg(any(test, feature = "simulation"))]
 mod played;
 mod reading;

@@ -163,6 +163,15 @@ fn a_store_that_refuses_says_what_to_do() {
     for engine in Engine::ALL {
         let full = Server::with(engine).setting("maxmemory", "1").start().unwrap();
         assert!(matches!(run_once(&full.url()), Err(FleetError::Full)), "{engine}");
+        for (policy, evicts) in
+            [("allkeys-lru", true), ("volatile-ttl", true), ("noeviction", false)]
+        {
+            let server = Server::with(engine).setting("maxmemory-policy", policy);
+            assert!(run_once(&server.clone().start().unwrap().url()).is_ok(), "has no limit");
+            let server = server.setting("maxmemory", "100mb").start().unwrap();
+            let run = run_once(&server.url());
+            assert_eq!(matches!(run, Err(FleetError::Evicts(_))), evicts, "{policy} {run:?}");
+        }
         let primary = Server::start(engine).unwrap();
         let (host, port) = (primary.address().ip().to_string(), primary.address().port());
         let replica =

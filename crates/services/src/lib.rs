@@ -16,12 +16,15 @@
 //!
 //! Everything is on loopback, and ends when it is dropped, also when a test panics.
 
+mod cluster;
 mod engine;
 mod port;
 mod proxy;
 mod ready;
 mod server;
+mod wire;
 
+pub use cluster::Cluster;
 pub use engine::Engine;
 pub use proxy::{NewConnections, Proxy};
 pub use server::{Options, Server};

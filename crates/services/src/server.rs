@@ -1,8 +1,9 @@
 //! A server as a child process.
 
 use crate::engine::Engine;
-use crate::{port, ready};
+use crate::{port, ready, wire};
 use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,9 @@ use tempfile::TempDir;
 /// How long a server may take to start on a busy machine.
 const START: Duration = Duration::from_secs(20);
 
+/// The file of a sentinel, which it changes itself.
+const SENTINEL: &str = "sentinel.conf";
+
 /// What a server is started with. By default: nothing is kept, no password, any free port.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -23,6 +27,7 @@ pub struct Options {
     append_only: bool,
     password: Option<String>,
     settings: Vec<(String, String)>,
+    sentinel: Option<String>,
 }
 
 impl Options {
@@ -61,6 +66,18 @@ impl Options {
         self
     }
 
+    /// As a sentinel, which watches over the store with this name whose master is at this address. It
+    /// decides alone that a master is dead, after half a second.
+    #[must_use]
+    pub fn sentinel(mut self, name: &str, master: SocketAddr) -> Self {
+        let (ip, port) = (master.ip(), master.port());
+        self.sentinel = Some(format!(
+            "sentinel monitor {name} {ip} {port} 1\nsentinel down-after-milliseconds {name} 500\n\
+             sentinel failover-timeout {name} 5000\n"
+        ));
+        self
+    }
+
     /// Starts the server, and waits until it answers.
     ///
     /// # Errors
@@ -88,6 +105,9 @@ impl Options {
     }
 
     fn run(&self, port: u16, folder: &Path) -> io::Result<Child> {
+        if let Some(text) = &self.sentinel {
+            fs::write(folder.join(SENTINEL), text)?;
+        }
         let mut child = self.command(port, folder).spawn().map_err(|error| self.told(error))?;
         let (address, deadline) = (port::address(port), Instant::now() + START);
         while !ready::answers(address, child.id(), self.password.as_deref()) {
@@ -119,6 +139,9 @@ impl Options {
 
     fn command(&self, port: u16, folder: &Path) -> Command {
         let mut command = Command::new(self.engine.program());
+        if self.sentinel.is_some() {
+            command.arg(folder.join(SENTINEL)).arg("--sentinel");
+        }
         let keep = if self.append_only { "yes" } else { "no" };
         command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]);
         command.args(["--appendonly", keep, "--appendfsync", "always"]).arg("--dir").arg(folder);
@@ -163,6 +186,7 @@ impl Server {
             append_only: false,
             password: None,
             settings: Vec::new(),
+            sentinel: None,
         }
     }
 
@@ -178,6 +202,16 @@ impl Server {
         let password = self.options.password.as_ref();
         let user = password.map(|password| format!(":{password}@")).unwrap_or_default();
         format!("redis://{user}{}/", self.address())
+    }
+
+    /// What a server without a password answers to a command of words without spaces, in the form in
+    /// which servers write it.
+    ///
+    /// # Errors
+    ///
+    /// What it answers, if that is an error, or that it does not answer.
+    pub fn ask(&self, command: &str) -> io::Result<String> {
+        wire::ask(self.address(), command)
     }
 
     /// The folder with its files.

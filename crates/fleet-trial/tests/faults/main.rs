@@ -7,6 +7,7 @@ mod changes;
 mod clocks;
 mod link;
 mod loads;
+mod moves;
 mod names;
 mod nodes;
 mod rights;

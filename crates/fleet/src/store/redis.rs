@@ -1,18 +1,20 @@
 //! A store in Redis or Valkey. The scripts are loaded again whenever the server has lost them.
 
+use super::place::Place;
 use super::{Store, reading, refusal, scripts, writing};
 use crate::error::FleetError;
 use crate::message::{Reply, Request};
-use redis::{
-    Client, Connection, ErrorKind, IntoConnectionInfo, RedisError, RedisResult, Script, Value,
-};
+use redis::{Connection, ErrorKind, RedisError, RedisResult, Script, Value, cmd};
 use std::error::Error;
 use std::sync::Arc;
-use std::time::Duration;
-use std::{fmt, io};
+use std::time::{Duration, Instant};
+use std::{fmt, io, thread};
 
 /// The first connection may take so long.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What is over soon is tried again so much later.
+const RETRY: Duration = Duration::from_millis(5);
 
 /// A run's keys are kept for so long after it was heard of last, and as long as its load is.
 const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
@@ -23,7 +25,7 @@ const ENDLESS: Duration = KEEP.saturating_mul(7);
 /// A connection to a store, for one run. It is made when it is needed, and dropped after any error:
 /// what would come on it then could be the answer to something else.
 pub(crate) struct RedisStore {
-    client: Client,
+    place: Place,
     claim: Script,
     rest: Script,
     run: String,
@@ -42,17 +44,10 @@ impl fmt::Debug for RedisStore {
 
 impl RedisStore {
     pub(crate) fn new(url: &str, run: &str) -> Result<RedisStore, FleetError> {
-        if url.starts_with("rediss:") && !cfg!(feature = "tls") {
-            return Err(FleetError::Tls);
-        }
-        let address = url.into_connection_info().map_err(|_| FleetError::Address)?;
-        // A new connection then says nothing before the first request, which would take time too.
-        let settings = address.redis_settings().clone().set_skip_set_lib_name();
-        let client = Client::open(address.set_redis_settings(settings));
-        let client = client.map_err(|_| FleetError::Address)?;
+        let place = Place::new(url)?;
         let (claim, rest) = (Script::new(scripts::CLAIM), Script::new(scripts::REST));
         let run = run.to_owned();
-        Ok(RedisStore { client, claim, rest, run, timeout: PATIENCE, keep: KEEP, connection: None })
+        Ok(RedisStore { place, claim, rest, run, timeout: PATIENCE, keep: KEEP, connection: None })
     }
 
     /// From now on an answer may take so long, and so may a new connection.
@@ -65,13 +60,52 @@ impl RedisStore {
         self.keep = KEEP + load.unwrap_or(ENDLESS).min(52 * ENDLESS);
     }
 
+    /// Refuses a server that throws keys away when its memory is full. One that does not say is believed.
+    pub(crate) fn check_policy(&mut self) -> Result<(), FleetError> {
+        let Ok(mut connection) = self.connected() else { return Ok(()) };
+        let Ok(memory) = cmd("INFO").arg("memory").query::<String>(&mut connection) else {
+            return Ok(());
+        };
+        self.connection = Some(connection);
+        let says = |name: &str| memory.lines().find_map(|line| line.strip_prefix(name));
+        match (says("maxmemory:"), says("maxmemory_policy:")) {
+            (None | Some("0"), _) | (_, None | Some("noeviction")) => Ok(()),
+            (_, Some(policy)) => Err(FleetError::Evicts(policy.to_owned())),
+        }
+    }
+
+    /// An answer, also if the store moves to another server meanwhile.
     fn invoke(&mut self, request: &Request) -> RedisResult<Value> {
-        let mut connection = match self.connection.take() {
+        let ends = Instant::now() + self.timeout;
+        loop {
+            let error = match self.try_invoke(request) {
+                Ok(value) => return Ok(value),
+                Err(error) => error,
+            };
+            let is_moved = self.place.follows(&error);
+            let is_passing = self.place.is_passing(&error);
+            if !is_moved {
+                self.place.lost();
+            }
+            if !(is_moved || is_passing) || Instant::now() >= ends {
+                return Err(error);
+            }
+            thread::sleep(RETRY);
+        }
+    }
+
+    fn connected(&mut self) -> RedisResult<Connection> {
+        let connection = match self.connection.take() {
             Some(connection) => connection,
-            None => self.client.get_connection_with_timeout(self.timeout)?,
+            None => self.place.connect(self.timeout)?,
         };
         connection.set_read_timeout(Some(self.timeout))?;
         connection.set_write_timeout(Some(self.timeout))?;
+        Ok(connection)
+    }
+
+    fn try_invoke(&mut self, request: &Request) -> RedisResult<Value> {
+        let mut connection = self.connected()?;
         let is_claim = matches!(request, Request::Claim(_));
         let script = if is_claim { &self.claim } else { &self.rest };
         let mut invocation = script.prepare_invoke();
