@@ -51,7 +51,21 @@ struct Plan {
 
 const LOAD_MS: u64 = 2_000;
 
+impl Fault {
+    /// Whether a node may be without the store for longer than it has claimed.
+    fn cuts(&self) -> bool {
+        !matches!(
+            self,
+            Fault::Join | Fault::Leave(_) | Fault::Kill(_) | Fault::FreezeNode(..) | Fault::SetRate(_)
+        )
+    }
+}
+
 impl Plan {
+    fn kills(&self) -> bool {
+        self.faults.iter().any(|(_, fault)| matches!(fault, Fault::Kill(_)))
+    }
+
     fn draw(seed: u64) -> Plan {
         let mut random = Rng::with_seed(seed);
         let nodes = random.usize(1..=5);
@@ -132,6 +146,9 @@ fn try_once(plan: &Plan) -> Result<String> {
     let outcome = trial.end()?;
     let forgets = plan.faults.iter().any(|(_, fault)| matches!(fault, Fault::RestartStore(_)));
     outcome.check(forgets)?;
+    if !plan.faults.iter().any(|(_, fault)| fault.cuts()) || !plan.kills() {
+        outcome.check_seeing()?;
+    }
     Ok(in_short(&outcome))
 }
 

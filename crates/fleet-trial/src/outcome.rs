@@ -65,11 +65,18 @@ impl Outcome {
         let started = account.expected - never + repeated;
         let is_between = started + in_hand >= account.fired() && started <= account.fired_at_most();
         ensure!(is_between || forgets, "{started} started: {}", self.summary());
-        if self.was_blind() { Ok(()) } else { self.check_seeing() }
+        Ok(())
     }
 
-    /// No node was without the store.
-    fn check_seeing(&self) -> Result<()> {
+    /// What holds besides if no node was without the store while another was killed: then those that live take
+    /// what it had not claimed.
+    ///
+    /// # Errors
+    /// With the law that is broken.
+    pub fn check_seeing(&self) -> Result<()> {
+        if self.was_blind() {
+            return Ok(());
+        }
         let Outcome { account, truth, .. } = self;
         let again = (truth.repeated(), truth.strays, account.twice());
         // One that was killed could not say that it was blind.

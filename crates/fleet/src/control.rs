@@ -1,6 +1,6 @@
 //! Looks at a run, and changes it, from anywhere.
 
-use crate::account::{Account, account};
+use crate::account::{self, Account, account};
 use crate::error::FleetError;
 use crate::fleet::checked_name;
 use crate::load::{Load, head_frames};

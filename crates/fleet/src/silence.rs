@@ -21,7 +21,9 @@ pub(crate) struct Silence {
 impl Silence {
     /// None if a node has told all, or most likely will.
     pub(crate) fn of(text: &NodeText, run: &Run, silent_us: u64) -> Option<Silence> {
-        let is_over = run.state == State::Ended || run.is_absent(silent_us);
+        // Of the last that has left nobody waits for the results.
+        let is_deserted = run.roster.nodes.is_empty();
+        let is_over = run.state == State::Ended || is_deserted || run.is_absent(silent_us);
         // One that was not heard of since the run began does not know that it has.
         let since_us = u64::try_from(text.seen_us - run.origin_us).ok()?;
         if text.has_results || !is_over {

@@ -115,9 +115,9 @@ fn a_change_outlives_the_data_of_the_store() -> Result<()> {
         for is_paused in [true, false, true, false] {
             let control = trial.control();
             if is_paused {
-                control.pause()?
+                control.pause()?;
             } else {
-                control.resume()?
+                control.resume()?;
             }
             tell(server.address(), "FLUSHALL")?;
             assert_eq!(when_it_is_there(control)?.is_paused, is_paused);

@@ -153,7 +153,7 @@ fn a_node_joins_from_far_away() -> Result<()> {
         let server = Server::start(engine)?;
         let far = Proxy::start(server.address())?;
         far.delay(Duration::from_millis(75));
-        let mut trial = begin(&server, "hold 1k/s 2s", 3)?;
+        let mut trial = begin(&server, "hold 1k/s 3s", 3)?;
         trial.add(&far.url(), &[])?.joined()?;
         let outcome = end(trial)?;
         all_started(&outcome, 0);

@@ -46,6 +46,7 @@ fn end(trial: Trial) -> Result<Outcome> {
     let outcome = trial.end()?;
     println!("{}", outcome.summary());
     outcome.check(false)?;
+    outcome.check_seeing()?;
     Ok(outcome)
 }
 

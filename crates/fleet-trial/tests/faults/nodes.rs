@@ -31,6 +31,23 @@ fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
     })
 }
 
+/// It goes on for some frames, and has not said what it started in them.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn the_last_node_that_is_killed_while_it_leaves_lies_between_bounds() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let mut trial = begin(&server, "hold 1k/s 2s", 1)?;
+        trial.until(1_000);
+        trial.members[0].leave()?;
+        trial.until(1_150);
+        trial.members[0].kill()?;
+        let outcome = end(trial)?;
+        assert!(!outcome.account.closes(), "{}", outcome.summary());
+        Ok(())
+    })
+}
+
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_frozen_node_is_late_and_loses_nothing() -> Result<()> {
