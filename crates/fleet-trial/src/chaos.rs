@@ -56,7 +56,11 @@ impl Fault {
     fn cuts(&self) -> bool {
         !matches!(
             self,
-            Fault::Join | Fault::Leave(_) | Fault::Kill(_) | Fault::FreezeNode(..) | Fault::SetRate(_)
+            Fault::Join
+                | Fault::Leave(_)
+                | Fault::Kill(_)
+                | Fault::FreezeNode(..)
+                | Fault::SetRate(_)
         )
     }
 }

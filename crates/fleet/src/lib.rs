@@ -24,6 +24,7 @@ mod store;
 mod telling;
 mod tracks;
 mod trips;
+mod waiting;
 mod waits;
 mod word;
 

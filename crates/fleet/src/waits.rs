@@ -1,13 +1,6 @@
 //! What a node waits for before its run starts.
 
-use crate::error::FleetError;
 use std::fmt;
-use std::ops::ControlFlow;
-use std::thread;
-use std::time::{Duration, Instant};
-
-/// A node that waits looks this often.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// What a node waits for before its run starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,30 +25,5 @@ impl fmt::Display for Waits {
                 "the run of this name before is not over yet, its last nodes are awaited",
             ),
         }
-    }
-}
-
-/// The waiting of a node, which does not last longer than a limit.
-pub(crate) struct Waiting<W> {
-    watch: W,
-    began: Instant,
-    limit: Duration,
-}
-
-impl<W: FnMut(Waits) -> ControlFlow<()>> Waiting<W> {
-    pub(crate) fn new(watch: W, limit: Duration) -> Waiting<W> {
-        Waiting { watch, began: Instant::now(), limit }
-    }
-
-    /// A little longer, unless it has lasted too long or is broken off.
-    pub(crate) fn goes_on(&mut self, waits: Waits) -> Result<(), FleetError> {
-        if (self.watch)(waits).is_break() {
-            return Err(FleetError::Waiting(waits));
-        }
-        if self.began.elapsed() >= self.limit {
-            return Err(FleetError::NotStarted(self.limit, waits));
-        }
-        thread::sleep(LOOK);
-        Ok(())
     }
 }

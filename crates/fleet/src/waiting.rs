@@ -1,0 +1,35 @@
+//! The waiting of a node before its run starts.
+
+use crate::error::FleetError;
+use crate::waits::Waits;
+use std::ops::ControlFlow;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A node that waits looks this often.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The waiting of a node, which does not last longer than a limit.
+pub(crate) struct Waiting<W> {
+    watch: W,
+    began: Instant,
+    limit: Duration,
+}
+
+impl<W: FnMut(Waits) -> ControlFlow<()>> Waiting<W> {
+    pub(crate) fn new(watch: W, limit: Duration) -> Waiting<W> {
+        Waiting { watch, began: Instant::now(), limit }
+    }
+
+    /// A little longer, unless it has lasted too long or is broken off.
+    pub(crate) fn goes_on(&mut self, waits: Waits) -> Result<(), FleetError> {
+        if (self.watch)(waits).is_break() {
+            return Err(FleetError::Waiting(waits));
+        }
+        if self.began.elapsed() >= self.limit {
+            return Err(FleetError::NotStarted(self.limit, waits));
+        }
+        thread::sleep(LOOK);
+        Ok(())
+    }
+}
