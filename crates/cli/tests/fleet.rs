@@ -4,8 +4,9 @@
 
 use nanopace_services::{Engine, Server};
 use serde_json::Value;
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -475,4 +476,19 @@ fn the_demonstration_shows_a_fleet() {
     let picture = roxmltree::Document::parse(&picture).unwrap();
     let texts: Vec<_> = picture.descendants().filter_map(|node| node.text()).collect();
     assert!(texts.concat().contains("node 5 joins"), "{texts:?}");
+}
+
+#[test]
+fn the_options_of_the_example_for_kubernetes_are_right() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/kubernetes/fleet.yaml");
+    let manifest = fs::read_to_string(page).unwrap();
+    let arguments = manifest.split("args:").nth(1).unwrap().lines();
+    let line: Vec<&str> = arguments.filter_map(|line| line.trim().strip_prefix("- ")).collect();
+    let mut command = nanopace(&line.join(" "));
+    let output = command.arg("--print-config").env("NANOPACE_STORE", "redis://store/").output();
+    let output = output.unwrap();
+    let nodes =
+        manifest.lines().find_map(|line| line.trim().strip_prefix("completions: ")).unwrap();
+    let config = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && config.contains(&format!("nodes = {nodes}\n")), "{config}");
 }
