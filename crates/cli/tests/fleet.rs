@@ -6,6 +6,7 @@ use nanopace_services::{Engine, Server};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -491,4 +492,46 @@ fn the_options_of_the_example_for_kubernetes_are_right() {
         manifest.lines().find_map(|line| line.trim().strip_prefix("completions: ")).unwrap();
     let config = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && config.contains(&format!("nodes = {nodes}\n")), "{config}");
+}
+
+/// The store takes no other connections from there, and has a user that may do what the page lists.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_store_with_tls_and_a_user_with_rights_is_enough() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/FLEET.md");
+    let page = fs::read_to_string(page).unwrap();
+    let rights: Vec<&str> = page.lines().filter(|line| line.starts_with('+')).collect();
+    for engine in Engine::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let [certificate, key] =
+            ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
+        let signed = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        fs::write(&certificate, signed.cert.pem()).unwrap();
+        fs::write(&key, signed.signing_key.serialize_pem()).unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let server = Server::with(engine)
+            .setting("tls-port", port.to_string())
+            .setting("tls-cert-file", certificate.to_str().unwrap())
+            .setting("tls-key-file", key.to_str().unwrap())
+            .setting("tls-auth-clients", "no")
+            .start();
+        let server = server.expect("a server that is built with TLS");
+        let user = format!("ACL SETUSER bob reset on >secret ~nanopace:* {}", rights.join(" "));
+        server.ask(&user).unwrap();
+        let run = |user: &str, trusted: &Path| {
+            let mut command = nanopace("run --run test --rate 100/s --duration 200ms --json -");
+            command.env("NANOPACE_STORE", format!("rediss://{user}@127.0.0.1:{port}/"));
+            command.env("SSL_CERT_FILE", trusted).output().unwrap()
+        };
+        let output = run("bob:secret", &certificate);
+        assert!(output.status.success(), "{engine}: {output:?}");
+        let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(results["fleet"]["account"]["fired"], 20, "{engine}");
+        assert_eq!(run("bob:wrong", &certificate).status.code(), Some(2), "{engine}");
+        assert_eq!(
+            run("bob:secret", &key).status.code(),
+            Some(2),
+            "{engine}: nobody has signed it"
+        );
+    }
 }
