@@ -192,6 +192,7 @@ fn a_node_that_is_killed_is_accounted_for() {
     written_everywhere(&server);
     assert!(text.contains("because not all is told") && text.contains("was cut off"), "{text}");
     assert!(text.contains(&format!("between {fired} and {most} fired")), "{text}");
+    assert!(!text.contains("the load is the one that was asked for"), "{text}");
 }
 
 /// What is required is required of the whole fleet: neither node alone has so many requests.

@@ -36,7 +36,7 @@ fn heading(whole: &Whole, stats: &OperationStats) -> Markup {
     html! {
         header {
             h1.good[whole.is_well()] { (sentence) }
-            @if let Some(verdict) = whole.verdict() { p.verdict { (verdict.sentence(&stats.lateness)) } }
+            @if let Some(verdict) = whole.sentence() { p.verdict { (verdict) } }
             @for missed in &whole.missed { p.missed { "Missed: " (missed) } }
             @for (node, until) in &whole.told.so_far {
                 p.verdict { "Of node " (node) " it is known what it did up to " (human::time(*until)) "." }

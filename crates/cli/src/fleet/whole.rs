@@ -65,6 +65,9 @@ impl Told {
     }
 }
 
+const INEXACT: &str = "what nodes have told was on schedule, but the load is not known to be the one that was asked for: see what \
+     is lost and twice.";
+
 impl Whole {
     /// Asks the store.
     pub(crate) fn read(control: &Control, name: &str) -> Result<Whole, FleetError> {
@@ -96,6 +99,16 @@ impl Whole {
         let stats = self.stats().filter(|stats| stats.due() > 0)?;
         let ratio = float(stats.started()) / float(stats.due());
         Some(Verdict::new(&Evidence::new(stats, ratio)))
+    }
+
+    /// The verdict in a sentence. Nodes that were on schedule may not have started all that was asked for.
+    pub(super) fn sentence(&self) -> Option<String> {
+        let stats = self.stats()?;
+        let verdict = self.verdict()?;
+        if verdict == Verdict::OnSchedule && !self.account.is_exact() {
+            return Some(INEXACT.to_owned());
+        }
+        Some(verdict.sentence(&stats.lateness))
     }
 
     /// What happened over time, on all nodes together.
@@ -160,8 +173,7 @@ impl Display for Whole {
         write!(f, "{}", AccountText(&self.account))?;
         if let Some(stats) = self.stats() {
             requests(f, stats)?;
-            let verdict = self.verdict().map(|verdict| verdict.sentence(&stats.lateness));
-            verdict.iter().try_for_each(|verdict| writeln!(f, "\nverdict   {verdict}"))?;
+            self.sentence().iter().try_for_each(|verdict| writeln!(f, "\nverdict   {verdict}"))?;
         }
         write!(f, "{}", MissedLines(&self.missed))
     }
