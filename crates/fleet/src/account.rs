@@ -218,7 +218,9 @@ fn of_node(
     // What a silent node has started without owning it and not told is more than it had.
     let more = (fired + shed).saturating_sub(claimed);
     let twice = if silence.is_some() { twice.max(more) } else { twice };
-    let lost = (claimed + twice).cast_signed() - (fired + shed).cast_signed();
+    // So many of those that it has told may be another's, and not its own.
+    let unsaid = silence.map_or(0, |silence| silence.unmarked());
+    let lost = (claimed + twice + unsaid).cast_signed() - (fired + shed).cast_signed();
     NodeAccount {
         number: text.node,
         name: text.name.clone(),

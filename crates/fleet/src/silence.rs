@@ -40,6 +40,11 @@ impl Silence {
         })
     }
 
+    /// Slots that it had told as started, which may be another's.
+    pub(crate) fn unmarked(&self) -> u64 {
+        self.unmarked
+    }
+
     /// So many slots before a frame it may have started that were another's: its part of those frames
     /// that have the most.
     pub(crate) fn perhaps_twice(&self, frames: Frames, load: &mut Load, until: u64) -> u64 {

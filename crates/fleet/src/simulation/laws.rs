@@ -200,6 +200,23 @@ fn a_node_that_is_killed_after_it_was_frozen_or_just_before_it_tells_lies_betwee
     }
 }
 
+/// So many of those that it has told may be another's, and so many of its own were not started.
+#[test]
+fn a_node_that_is_killed_before_it_has_marked_what_it_started_lies_between_bounds() {
+    for back in 6..14 {
+        let setup = |seed| Setup {
+            nodes: 2 + seed % 3,
+            shape: "hold 1k/s 2s".to_owned(),
+            faults: vec![
+                (ms(400), Fault::CutOff(0, ms(400))),
+                (ms(800 + 8 * back + seed % 8), Fault::Kill(0)),
+            ],
+            ..Setup::default()
+        };
+        each(setup, |_| {});
+    }
+}
+
 /// Of the first one nothing is known any more, its number excepted.
 #[test]
 fn a_store_that_was_emptied_does_not_answer_for_the_dead() {
