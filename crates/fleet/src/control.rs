@@ -153,10 +153,15 @@ impl Control {
             Some(time) => Shape::hold(rate, time),
             None => Ok(Shape::constant(rate)),
         };
-        self.change(|load, from| {
+        self.change(|load, change, from| {
             Ok(match load.rest() {
-                Some(rest) => Version::new(from, &paused(), Some(&at(rest)?)),
-                None => Version::new(from, &at(&load.behind(from).ok_or(FleetError::Over)?)?, None),
+                Some(rest) => Version::new(change, from, &paused(), Some(&at(rest)?)),
+                None => Version::new(
+                    change,
+                    from,
+                    &at(&load.behind(from).ok_or(FleetError::Over)?)?,
+                    None,
+                ),
             })
         })
     }
@@ -166,9 +171,9 @@ impl Control {
     /// # Errors
     /// [`FleetError`].
     pub fn set_shape(&self, shape: &Shape) -> Result<(), FleetError> {
-        self.change(|load, from| {
+        self.change(|load, change, from| {
             load.behind(from).ok_or(FleetError::Over)?;
-            Ok(Version::new(from, shape, None))
+            Ok(Version::new(change, from, shape, None))
         })
     }
 
@@ -177,12 +182,12 @@ impl Control {
     /// # Errors
     /// [`FleetError`].
     pub fn pause(&self) -> Result<(), FleetError> {
-        self.change(|load, from| {
+        self.change(|load, change, from| {
             if load.is_paused() {
                 return Err(FleetError::Paused("paused already"));
             }
             let rest = load.behind(from).ok_or(FleetError::Over)?;
-            Ok(Version::new(from, &paused(), Some(&rest)))
+            Ok(Version::new(change, from, &paused(), Some(&rest)))
         })
     }
 
@@ -191,9 +196,9 @@ impl Control {
     /// # Errors
     /// [`FleetError`].
     pub fn resume(&self) -> Result<(), FleetError> {
-        self.change(|load, from| {
+        self.change(|load, change, from| {
             let rest = load.rest().ok_or(FleetError::Paused("not paused"))?;
-            Ok(Version::new(from, rest, None))
+            Ok(Version::new(change, from, rest, None))
         })
     }
 
@@ -202,15 +207,15 @@ impl Control {
     /// # Errors
     /// [`FleetError`].
     pub fn stop(&self) -> Result<(), FleetError> {
-        self.change(|load, from| {
+        self.change(|load, change, from| {
             load.behind(from).ok_or(FleetError::Over)?;
-            Ok(Version { from, shape: None, rest: None })
+            Ok(Version { change, from, shape: None, rest: None })
         })
     }
 
     fn change(
         &self,
-        edit: impl Fn(&Load, u64) -> Result<Version, FleetError>,
+        edit: impl Fn(&Load, u64, u64) -> Result<Version, FleetError>,
     ) -> Result<(), FleetError> {
         for _ in 0..TRIES {
             let Now { run, load, elapsed_ns } = self.started()?;
@@ -220,11 +225,11 @@ impl Control {
             let latest = run.versions.last().map_or(0, |latest| latest.from);
             // A frame more, because the answer takes its time.
             let from = (run.first_unopened(elapsed_ns) + 1).max(latest + 1);
-            let version = edit(&load, from)?;
+            let version = edit(&load, fastrand::u64(1..), from)?;
             let known = run.versions.len() as u64;
             let ends = load.changed(&version)?.end();
-            let (id, change) = (run.id.clone(), version.clone());
-            let change = Request::Change { id, known, version: change, ends };
+            let (id, behind, change) = (run.id.clone(), run.change(), version.clone());
+            let change = Request::Change { id, known, behind, version: change, ends };
             let answer = self.store().call(&change)?.answer;
             match answer {
                 Answer::Done if self.is_heard(&run, &version)? => return Ok(()),
@@ -252,7 +257,7 @@ impl Control {
             if !run.versions.contains(version) {
                 return Ok(false);
             }
-            if account::nodes(&mut *self.store())?.0.iter().any(|node| node.knows(known + 1)) {
+            if account::nodes(&mut *self.store())?.0.iter().any(|node| node.knows(version, known)) {
                 return Ok(true);
             }
         }

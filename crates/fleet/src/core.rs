@@ -185,6 +185,7 @@ impl Core {
             limit_ns: self.blind.limit_ns(),
             members: self.run.roster.rank(self.node).1,
             versions: self.run.versions.len() as u64,
+            change: self.run.change(),
             ..Progress::default()
         }
     }

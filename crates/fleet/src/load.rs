@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn what_follows_begins_at_its_frame_if_the_load_was_over_before() {
         let shape = Some("hold 1k/s 1s".to_owned());
-        let change = Version { from: HEAD + 15, shape, rest: None };
+        let change = Version { change: 1, from: HEAD + 15, shape, rest: None };
         let mut load = load("hold 1k/s 100ms").changed(&change).unwrap();
         let firsts = [5, 14, 15, 16].map(|frame| load.first(HEAD + frame));
         assert_eq!(firsts, [100, 100, 100, 120]);

@@ -55,6 +55,8 @@ pub(crate) enum Request {
     Change {
         id: String,
         known: u64,
+        /// The last of those.
+        behind: u64,
         version: Version,
         /// As in a [`Run`].
         ends: Option<u64>,
@@ -139,6 +141,8 @@ pub(crate) struct Claim {
     pub(crate) until_us: u64,
     /// How many versions of the load the node knows.
     pub(crate) versions: u64,
+    /// The last of them.
+    pub(crate) change: u64,
     /// The version of the roster that it knows.
     pub(crate) roster: u64,
     /// Up to which frame slots have been counted, as far as it knows.
@@ -218,8 +222,13 @@ pub(crate) struct Counted {
 }
 
 /// What the load is from a frame on. The load up to there is what it was.
+///
+/// A change that few nodes know of may be lost with the store's data, and another one made in its place. Then
+/// nodes know as many versions as the store, and not the same ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
+    /// No other change has this number; 0 is what the run began with.
+    pub(crate) change: u64,
     pub(crate) from: u64,
     /// None: it is over there.
     pub(crate) shape: Option<String>,
@@ -228,8 +237,13 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    pub(crate) fn new(from: u64, shape: &Shape, rest: Option<&Shape>) -> Version {
-        Version { from, shape: Some(shape.to_string()), rest: rest.map(Shape::to_string) }
+    pub(crate) fn first(shape: String) -> Version {
+        Version { change: 0, from: 0, shape: Some(shape), rest: None }
+    }
+
+    pub(crate) fn new(change: u64, from: u64, shape: &Shape, rest: Option<&Shape>) -> Version {
+        let (shape, rest) = (Some(shape.to_string()), rest.map(Shape::to_string));
+        Version { change, from, shape, rest }
     }
 }
 
@@ -245,6 +259,11 @@ impl Run {
     /// has the same rule for the roster.
     pub(crate) fn is_absent(&self, silent_us: u64) -> bool {
         silent_us > (25 * self.frames.frame_ns / 1_000).max(500_000)
+    }
+
+    /// The number of the last change.
+    pub(crate) fn change(&self) -> u64 {
+        self.versions.last().map_or(0, |latest| latest.change)
     }
 
     /// What its nodes wait for.
@@ -336,9 +355,12 @@ pub struct NodeResults {
 }
 
 impl NodeText {
-    /// Whether it has told that it knows so many versions of the load.
-    pub(crate) fn knows(&self, versions: u64) -> bool {
-        Progress::read(&self.progress).is_some_and(|progress| progress.versions >= versions)
+    /// Whether it has told that it knows a version of the load, in front of which there are so many.
+    pub(crate) fn knows(&self, version: &Version, before: u64) -> bool {
+        let knows = |Progress { versions, change, .. }| {
+            versions > before + 1 || (versions == before + 1 && change == version.change)
+        };
+        Progress::read(&self.progress).is_some_and(knows)
     }
 }
 
@@ -351,7 +373,7 @@ pub(crate) struct Claimed {
     pub(crate) lead: u64,
     /// How many versions there are.
     pub(crate) known: u64,
-    /// The versions that the node did not know.
+    /// The last of the versions: those that the node did not know, or all.
     pub(crate) versions: Vec<Version>,
     /// The roster, if the node did not know it.
     pub(crate) roster: Option<Roster>,

@@ -21,14 +21,16 @@ pub(crate) struct Progress {
     pub(crate) members: u32,
     /// It knows so many versions of the load.
     pub(crate) versions: u64,
+    /// The last of them.
+    pub(crate) change: u64,
 }
 
 impl Progress {
     pub(crate) fn text(self) -> String {
         let Progress { fired, shed, twice, late_ns, blind_ns, .. } = self;
-        let Progress { unmarked, limit_ns, members, versions, .. } = self;
+        let Progress { unmarked, limit_ns, members, versions, change, .. } = self;
         format!(
-            "{fired} {shed} {twice} {late_ns} {blind_ns} {unmarked} {limit_ns} {members} {versions}"
+            "{fired} {shed} {twice} {late_ns} {blind_ns} {unmarked} {limit_ns} {members} {versions} {change}"
         )
     }
 
@@ -46,6 +48,7 @@ impl Progress {
             limit_ns: next()?,
             members: next()?.try_into().ok()?,
             versions: next()?,
+            change: next()?,
         })
     }
 }

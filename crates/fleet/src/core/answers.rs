@@ -3,6 +3,7 @@
 use super::{Core, Cut, Heard};
 use crate::book::Stage;
 use crate::error::FleetError;
+use crate::load::Load;
 use crate::message::{Answer, Ask, Claim, Claimed, Piece, Request, Take, Version};
 use crate::owners::Owners;
 use crate::tracks::Tracks;
@@ -110,7 +111,9 @@ impl Core {
         if knows_less {
             self.restore();
         }
-        let known_until = claimed.versions.first().map_or(u64::MAX, |version| version.from);
+        let (same, other) = self.other_versions(&claimed);
+        let unknown = other.iter().chain(&self.run.versions[same..]);
+        let known_until = unknown.map(|version| version.from).min().unwrap_or(u64::MAX);
         let is_known = |frame: u64| frame < known_until;
         // The store grants nothing to a node that has missed more than one version.
         let is_granted = claimed.versions.len() <= 1 && !knows_less;
@@ -124,7 +127,7 @@ impl Core {
             self.run.heard.extend(&roster.nodes);
             self.run.roster = roster;
         }
-        self.change_load(claimed.versions, now)?;
+        self.change_load(same, other, now)?;
         self.blind.ended();
         Ok(())
     }
@@ -158,15 +161,36 @@ impl Core {
         entry.tracks = Some(known.iter().chain(own.iter()).collect());
     }
 
-    /// The load has other versions, the first of them from a frame on.
-    fn change_load(&mut self, versions: Vec<Version>, now: u64) -> Result<(), FleetError> {
+    /// How many of its versions are the run's, and which ones come behind them. Another change may have been
+    /// made in place of its last one.
+    fn other_versions(&self, claimed: &Claimed) -> (usize, Vec<Version>) {
+        let known = self.run.versions.len();
+        let listed = usize::try_from(claimed.known).unwrap_or(usize::MAX);
+        let start = listed.saturating_sub(claimed.versions.len()).min(known);
+        let pairs = self.run.versions[start..].iter().zip(&claimed.versions);
+        let same = pairs.take_while(|(own, other)| own == other).count();
+        match &claimed.versions[same..] {
+            [] => (known, Vec::new()),
+            other => (start + same, other.to_vec()),
+        }
+    }
+
+    /// Behind so many versions the load has these in place of its own, from a frame on.
+    fn change_load(
+        &mut self,
+        same: usize,
+        versions: Vec<Version>,
+        now: u64,
+    ) -> Result<(), FleetError> {
         let Some((first, later)) = versions.split_first() else { return Ok(()) };
-        let from = first.from;
+        let replaced = self.run.versions.split_off(same);
+        let from = replaced.first().map_or(first.from, |own| own.from.min(first.from));
+        let before = if replaced.is_empty() { None } else { Some(Load::of(&self.run)?) };
         // What the pacer does not have it has not started, however late that is.
         let unleased = self.book.unleased().max(from);
         let next = (self.frames().at(now + self.frames().frame_ns / 2) + 1).min(unleased);
         let slot = self.load.first(from).max(self.load.slot_at(now).min(self.load.first(unleased)));
-        let new = self.load.changed(first)?;
+        let new = before.as_ref().unwrap_or(&self.load).changed(first)?;
         let new = later.iter().try_fold(new, |load, change| load.changed(change))?;
         let old = mem::replace(&mut self.load, new);
         self.cut = Some(Cut { slot, pieces: self.book.take_back(from, next), old, next });

@@ -79,6 +79,7 @@ impl Core {
             lead: self.frames().lead(self.ahead()),
             until_us: self.given_up(self.looked) / 1_000,
             versions: self.run.versions.len() as u64,
+            change: self.run.change(),
             roster: self.run.roster.version,
             counted: self.run.counted.until,
             progress: progress.to_owned(),

@@ -10,7 +10,7 @@ const FRAME_NS: u64 = 20_000_000;
 
 /// The first of two nodes, one frame after the run began.
 pub(super) fn core() -> Core {
-    let version = Version { from: 0, shape: Some("hold 1k/s 10s".to_owned()), rest: None };
+    let version = Version::first("hold 1k/s 10s".to_owned());
     let run = Run {
         id: "run".to_owned(),
         state: State::Running,
@@ -169,7 +169,8 @@ fn a_store_that_knows_less_versions_is_told_them() {
 fn what_was_started_by_an_old_load_is_counted() {
     let mut core = blind_until(30);
     let request = core.sign("");
-    let versions = vec![Version { from: 20, shape: Some(SLOWER.to_owned()), rest: None }];
+    let versions =
+        vec![Version { change: 1, from: 20, shape: Some(SLOWER.to_owned()), rest: None }];
     let answer = Claimed { known: 2, versions, ..claimed(&core) };
     answered(&mut core, &request, Answer::Claimed(answer), 30 * FRAME_NS);
     let cut = core.cut().unwrap();
@@ -213,7 +214,7 @@ fn only_what_the_pacer_had_was_started_twice() {
 /// The load becomes another one from a frame on, and the node hears of it.
 fn hears_of(core: &mut Core, from: u64, shape: &str, now: u64) -> Cut {
     let request = core.sign("");
-    let versions = vec![Version { from, shape: Some(shape.to_owned()), rest: None }];
+    let versions = vec![Version { change: 1, from, shape: Some(shape.to_owned()), rest: None }];
     let known = core.run.versions.len() as u64 + 1;
     let answer = Claimed { known, versions, ..claimed(core) };
     answered(core, &request, Answer::Claimed(answer), now);

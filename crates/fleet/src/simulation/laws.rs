@@ -349,6 +349,24 @@ fn a_change_of_the_load_loses_nothing() {
     each(setup, |outcome| assert_eq!([outcome.lost, outcome.twice], [0, 0]));
 }
 
+/// Only the node that is far away has heard of the first change when the store forgets it. Others fill the store
+/// again, and the second change is made in its place before that node asks again.
+#[test]
+fn a_change_that_was_lost_does_not_live_on_in_some_nodes() {
+    for step in 0..10 {
+        let setup = |seed| Setup {
+            round_trips: vec![ms(1), ms(1), ms(1), ms(80)],
+            faults: vec![
+                (ms(500 + 10 * step), Fault::Change("hold 4k/s 1s".to_owned())),
+                (ms(545 + 10 * step), Fault::Lose),
+                (ms(600 + 10 * step + 3 * seed), Fault::Change("hold 2k/s 2s".to_owned())),
+            ],
+            ..Setup::default()
+        };
+        each(setup, is_true);
+    }
+}
+
 /// Fixed and jittering, the same for all nodes and another one for each, from the beginning to the end.
 #[test]
 fn links_may_be_slow_for_ever() {

@@ -290,10 +290,11 @@ impl<'a> World<'a> {
         let Some(begun) = &mut self.begun else { return };
         let elapsed_us = u64::try_from(self.queue.clock_us(at_ns) - run.origin_us).unwrap_or(0);
         let from = run.first_unopened(1_000 * elapsed_us) + 1;
-        let version = Version::new(from, &shape.parse().expect("a shape"), None);
+        let version = Version::new(at_ns, from, &shape.parse().expect("a shape"), None);
         let known = run.versions.len() as u64;
-        let load = begun.load.changed(&version).expect("a load");
-        let request = Request::Change { id: run.id, known, version, ends: load.end() };
+        let load = Load::of(&run).and_then(|load| load.changed(&version)).expect("a load");
+        let behind = run.change();
+        let request = Request::Change { id: run.id, known, behind, version, ends: load.end() };
         let (reply, _) = self.queue.take(&request, at_ns);
         assert_eq!(reply.answer, Answer::Done, "the change was taken");
         begun.load = load;

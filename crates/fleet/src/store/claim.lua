@@ -8,6 +8,15 @@ local function is_open(run, frame, versions, take)
     and now >= begins(run, frame - run.lead) and is_closed == (take == 'missed')
 end
 
+-- How many versions a node and the run both know: none, if another change was made in place of its last one.
+local function agreed(run, versions, change)
+  local own = run.change
+  if versions < run.version then
+    own = redis.call('LINDEX', VERSIONS, versions - 1):match('^%d+')
+  end
+  return (versions > run.version or own == change) and versions or 0
+end
+
 -- The tracks without an owner. Most often there are none, and looking at each would take long.
 local function unowned(known)
   local tracks = {}
@@ -41,35 +50,35 @@ local function ask(run, node, key, frame, take, a, b, most)
   return own(key, known, first, free, node)
 end
 
--- node, sequence, versions, roster, progress, answered, epoch, lead, until_us, counted, then for each ask: key, frame, take, a, b, most
+-- node, sequence, versions, change, roster, progress, answered, epoch, lead, until_us, counted, then for each ask: key, frame, take, a, b, most
 local function claim(run)
-  local node, sequence, versions = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
+  local node, sequence, versions = ARGV[4], tonumber(ARGV[5]), agreed(run, tonumber(ARGV[6]), ARGV[7])
   local last = redis.call('HMGET', NODES, 'q' .. node, 'f' .. node)
   local known = tonumber(last[1] or 0)
   local is_fresh = sequence > known
-  compare(run, known, tonumber(ARGV[9]), tonumber(ARGV[10]))
-  raise(run, tonumber(ARGV[11]))
-  local is_stale = now - run.origin_us > tonumber(ARGV[12])
+  compare(run, known, tonumber(ARGV[10]), tonumber(ARGV[11]))
+  raise(run, tonumber(ARGV[12]))
+  local is_stale = now - run.origin_us > tonumber(ARGV[13])
   -- A node that has left tells what it starts until it gives its results.
   if is_fresh and not (last[2] and redis.call('HEXISTS', KEYS[4], node) == 1) then
-    hear(run, node, 'q' .. node, ARGV[5], 'p' .. node, ARGV[8])
+    hear(run, node, 'q' .. node, ARGV[5], 'p' .. node, ARGV[9])
   end
   local news = {}
   if versions < run.version then
     news = redis.call('LRANGE', VERSIONS, versions, -1)
   end
   local roster = {}
-  if run.roster_version ~= tonumber(ARGV[7]) then
+  if run.roster_version ~= tonumber(ARGV[8]) then
     roster = {run.roster_version, run.roster}
     redis.call('HSET', NODES, 'k' .. node, #members(run))
   end
-  local counted, knows = {}, tonumber(ARGV[13])
+  local counted, knows = {}, tonumber(ARGV[14])
   if run.counted >= knows + CHUNK or run.counted < knows then
     counted = {run.counted, redis.call('HGET', RUN, 'counts')}
   end
   local answer = {'claimed', now, run.state, run.origin_us, run.floor, run.epoch, run.lead, run.version,
     news, roster, counted}
-  for i = 14, #ARGV, 6 do
+  for i = 15, #ARGV, 6 do
     local key, frame, take = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1]), ARGV[i + 2]
     if not is_fresh or is_stale or last[2] or not is_open(run, frame, versions, take) then
       take = 'nothing'

@@ -58,6 +58,7 @@ impl Both {
             lead: 5,
             until_us: if self.sequence.is_multiple_of(7) { 0 } else { 1_000_000_000 },
             versions: run.versions.len() as u64,
+            change: if self.sequence.is_multiple_of(5) { 3 } else { run.change() },
             roster: run.roster.version,
             counted: 0,
             progress: format!("{} 0 0 0 0", self.sequence),
@@ -113,10 +114,11 @@ fn a_run(both: &mut Both) {
     let mark =
         Request::Mark { id: id.clone(), node, sequence, answered, epoch, pieces: pieces.clone() };
     assert!(matches!(both.ask(&mark), Answer::Pieces(_, others) if !others.is_empty()));
-    let version = |from| Version { from, shape: Some("hold 2/s 1s".to_owned()), rest: None };
+    let shape = || Some("hold 2/s 1s".to_owned());
+    let version = |from| Version { change: from + 1, from, shape: shape(), rest: None };
     for from in [frame, frame + 9] {
         let (id, version) = (id.clone(), version(from));
-        both.ask(&Request::Change { id, known: 1, version, ends: None });
+        both.ask(&Request::Change { id, known: 1, behind: 0, version, ends: None });
     }
     let known = both.now(&id);
     assert_eq!(known.versions.len(), 2);

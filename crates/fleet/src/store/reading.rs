@@ -91,10 +91,10 @@ fn run(values: &mut impl Iterator<Item = Value>) -> Option<(Option<NodeId>, Run)
 }
 
 fn version(text: &str) -> Option<Version> {
-    let mut lines = text.splitn(3, '\n');
-    let from = lines.next()?.parse().ok()?;
+    let mut lines = text.splitn(4, '\n');
+    let (change, from) = (lines.next()?.parse().ok()?, lines.next()?.parse().ok()?);
     let mut shape = || lines.next().filter(|shape| !shape.is_empty()).map(str::to_owned);
-    Some(Version { from, shape: shape(), rest: shape() })
+    Some(Version { change, from, shape: shape(), rest: shape() })
 }
 
 fn counted(until: u64, counts: &str) -> Option<Counted> {

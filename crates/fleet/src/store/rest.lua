@@ -73,7 +73,7 @@ function ops.join(run)
     end
     redis.call('DEL', RUN, NODES, VERSIONS, RESULTS)
     redis.call('HSET', RUN, 'id', id, 'state', 0, 'awaited', awaited, 'frame_us', frame_us, 'tracks', tracks,
-      'origin_us', 0, 'floor', 0, 'epoch', 0, 'version', 1, 'from', 0, 'arrivals', arrivals, 'seed', seed,
+      'origin_us', 0, 'floor', 0, 'epoch', 0, 'version', 1, 'from', 0, 'change', 0, 'arrivals', arrivals, 'seed', seed,
       'roster', '', 'roster_version', 0, 'joined', 0, 'tended', text(now), 'lead', lead, 'ends', ends,
       'counted', 0, 'counts', '')
     redis.call('RPUSH', VERSIONS, version)
@@ -219,6 +219,10 @@ function ops.restore(run)
   else
     redis.call('HSET', RUN, 'counted', given.counted, 'counts', given.counts)
   end
+  local is_newer = not run or run.version < #versions
+  if not is_newer then
+    given.version, given.from, given.ends, given.change = nil, nil, nil, nil
+  end
   if not is_repaired then
     given.joined = math.max(tonumber(given.joined), run and run.joined or 0)
     for field, value in pairs(given) do
@@ -226,12 +230,13 @@ function ops.restore(run)
     end
     redis.call('HSET', RUN, 'tended', text(now))
   end
-  if not run or run.version < #versions then
+  if is_newer then
     redis.call('DEL', VERSIONS)
     for _, version in ipairs(versions) do
       redis.call('RPUSH', VERSIONS, version)
     end
-    redis.call('HSET', RUN, 'version', #versions, 'from', given.from, 'ends', given.ends)
+    redis.call('HSET', RUN, 'version', #versions, 'from', given.from, 'ends', given.ends,
+      'change', given.change)
   end
   repaired(read(), epoch)
   keep()
@@ -247,14 +252,15 @@ function ops.rebase(run)
   return {'done', now}
 end
 
--- known, from, version, ends
+-- known, from, version, ends, change, behind
 function ops.change(run)
   local from = tonumber(ARGV[5])
-  if run.state ~= 1 or run.version ~= tonumber(ARGV[4]) or from <= run.from or now >= begins(run, from - run.lead) then
+  local is_known = run.version == tonumber(ARGV[4]) and run.change == ARGV[9]
+  if run.state ~= 1 or not is_known or from <= run.from or now >= begins(run, from - run.lead) then
     return {'late', now}
   end
   redis.call('RPUSH', VERSIONS, ARGV[6])
-  redis.call('HSET', RUN, 'version', run.version + 1, 'from', ARGV[5], 'ends', ARGV[7])
+  redis.call('HSET', RUN, 'version', run.version + 1, 'from', ARGV[5], 'ends', ARGV[7], 'change', ARGV[8])
   keep()
   return {'done', now}
 end

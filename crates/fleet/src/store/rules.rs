@@ -52,6 +52,7 @@ fn claim(store: &Played, run: &Run, (node, sequence): (NodeId, u64), ask: Ask) -
         lead: 4,
         until_us: u64::MAX >> 1,
         versions: 1,
+        change: 0,
         roster: 1,
         counted: 0,
         progress: String::new(),

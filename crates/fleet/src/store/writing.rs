@@ -54,7 +54,7 @@ impl Text {
             self.arg(0).arg("").arg("").arg("").arg("");
             return;
         };
-        let version = Version { from: 0, shape: Some(load.shape.clone()), rest: None };
+        let version = Version::first(load.shape.clone());
         self.arg(1).arg(version_text(&version)).arg(&load.arrivals).arg(load.seed);
         self.arg(or_nothing(load.ends));
     }
@@ -80,6 +80,7 @@ impl Text {
             ("epoch", run.epoch.to_string()),
             ("version", run.versions.len().max(1).to_string()),
             ("from", from.to_string()),
+            ("change", run.change().to_string()),
             ("arrivals", run.arrivals.clone()),
             ("seed", run.seed.to_string()),
             ("ends", or_nothing(run.ends)),
@@ -131,10 +132,10 @@ pub(super) fn key(run: &str, part: &str) -> String {
     format!("nanopace:{{{run}}}:{part}")
 }
 
-/// The frame, the shape, and what goes on after a pause.
-fn version_text(Version { from, shape, rest }: &Version) -> String {
+/// The change, the frame, the shape, and what goes on after a pause.
+fn version_text(Version { change, from, shape, rest }: &Version) -> String {
     let [shape, rest] = [shape, rest].map(|shape| shape.as_deref().unwrap_or_default());
-    format!("{from}\n{shape}\n{rest}")
+    format!("{change}\n{from}\n{shape}\n{rest}")
 }
 
 /// A request about the run of this name, whose keys are kept for so long after it was heard of last.
@@ -167,7 +168,7 @@ pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
         }
         Request::Claim(claim) => {
             text.arg("claim").arg(&claim.id).arg(claim.node).arg(claim.sequence);
-            text.arg(claim.versions).arg(claim.roster).arg(&claim.progress);
+            text.arg(claim.versions).arg(claim.change).arg(claim.roster).arg(&claim.progress);
             text.arg(claim.answered).arg(claim.epoch).arg(claim.lead);
             text.arg(claim.until_us).arg(claim.counted);
             claim.asks.iter().for_each(|ask| text.ask((run, &claim.id), ask));
@@ -192,9 +193,9 @@ pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
         Request::Rebase { id, from_us, to_us } => {
             text.arg("rebase").arg(id).arg(from_us).arg(to_us);
         }
-        Request::Change { id, known, version, ends } => {
+        Request::Change { id, known, behind, version, ends } => {
             text.arg("change").arg(id).arg(known).arg(version.from).arg(version_text(version));
-            text.arg(or_nothing(*ends));
+            text.arg(or_nothing(*ends)).arg(version.change).arg(behind);
         }
         Request::Tell { id, node, results } => {
             text.arg("tell").arg(id).arg(node).arguments.push(results.clone());
