@@ -217,8 +217,15 @@ impl Control {
         &self,
         edit: impl Fn(&Load, u64, u64) -> Result<Version, FleetError>,
     ) -> Result<(), FleetError> {
-        for _ in 0..TRIES {
-            let Now { run, load, elapsed_ns } = self.started()?;
+        for tried in 0..TRIES {
+            let Now { run, load, elapsed_ns } = match self.started() {
+                // It was there: the nodes will fill the store again.
+                Err(FleetError::NoRun) if tried > 0 => {
+                    thread::sleep(LOOK);
+                    continue;
+                }
+                now => now?,
+            };
             if run.state == State::Ended {
                 return Err(FleetError::Over);
             }
@@ -233,7 +240,7 @@ impl Control {
             let answer = self.store().call(&change)?.answer;
             match answer {
                 Answer::Done if self.is_heard(&run, &version)? => return Ok(()),
-                Answer::Done | Answer::TooLate => {}
+                Answer::Done | Answer::TooLate | Answer::Gone => {}
                 _ => return Err(FleetError::Replaced),
             }
         }
@@ -243,25 +250,30 @@ impl Control {
     /// Waits until a node knows of a version: then it is not lost with what the store has. False if it was
     /// lost before that. `before`: the run without it.
     fn is_heard(&self, before: &Run, version: &Version) -> Result<bool, FleetError> {
-        let (began, known) = (Instant::now(), before.versions.len() as u64);
+        let began = Instant::now();
         while began.elapsed() < HEARD_IN {
             thread::sleep(LOOK);
-            let run = match self.now() {
+            match self.is_known(before, version) {
                 // The nodes will fill the store again.
-                Err(FleetError::NoRun) => continue,
-                now => now?.run,
-            };
-            if run.id != before.id {
-                return Err(FleetError::Replaced);
-            }
-            if !run.versions.contains(version) {
-                return Ok(false);
-            }
-            if account::nodes(&mut *self.store())?.0.iter().any(|node| node.knows(version, known)) {
-                return Ok(true);
+                Ok(None) | Err(FleetError::NoRun) => {}
+                known => return known.map(|known| known == Some(true)),
             }
         }
         Err(FleetError::Unheard(HEARD_IN))
+    }
+
+    /// Whether a node knows of a version that the store has, as soon as one does. False if it was lost.
+    fn is_known(&self, before: &Run, version: &Version) -> Result<Option<bool>, FleetError> {
+        let run = self.now()?.run;
+        if run.id != before.id {
+            return Err(FleetError::Replaced);
+        }
+        if !run.versions.contains(version) {
+            return Ok(Some(false));
+        }
+        let nodes = account::nodes(&mut *self.store())?.0;
+        let known = before.versions.len() as u64;
+        Ok(nodes.iter().any(|node| node.knows(version, known)).then_some(true))
     }
 
     fn started(&self) -> Result<Now, FleetError> {

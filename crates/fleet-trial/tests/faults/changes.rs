@@ -127,7 +127,8 @@ fn a_change_outlives_the_data_of_the_store() -> Result<()> {
             thread::scope(|scope| {
                 let asked = Rate::from_hz(rate.into())?;
                 let change = scope.spawn(move || control.set_rate(asked));
-                thread::sleep(Duration::from_millis(fastrand::u64(0..300)));
+                // It has found the run by then.
+                thread::sleep(Duration::from_millis(fastrand::u64(5..300)));
                 tell(server.address(), "FLUSHALL")?;
                 change.join().expect("no panic")?;
                 anyhow::Ok(())
