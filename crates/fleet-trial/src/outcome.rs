@@ -43,7 +43,7 @@ impl Outcome {
         let slots = truth.times.len() as u64;
         // Behind the last node there is nothing to expect.
         let is_whole = account.expected == slots || !self.has_stayed();
-        ensure!(is_whole, "{} slots, not {slots}", account.expected);
+        ensure!(is_whole, "{slots} slots: {}", self.summary());
         let behind = truth.times.iter().skip(usize::try_from(account.expected)?);
         ensure!(behind.sum::<u32>() == 0, "starts behind the end: {}", self.summary());
         for (number, fate, starts) in &self.nodes {
