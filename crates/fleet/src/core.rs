@@ -352,14 +352,19 @@ impl Core {
         if let Some(frame) = self.book.changed() {
             return Some(self.change_from(frame));
         }
-        let is_end = self.book.next() >= self.end()
-            && self.book.entries().all(|entry| entry.tracks.is_some());
+        let is_end = self.has_closed() && self.book.entries().all(|entry| entry.tracks.is_some());
         (is_end && !self.is_told_of_end).then(|| self.change_from(self.book.next()))
+    }
+
+    /// Whether its last frame has closed. Until then it may get what another node gives back.
+    fn has_closed(&self) -> bool {
+        let end = self.end();
+        self.book.next() >= end && self.looked >= self.frames().closes(end.saturating_sub(1))
     }
 
     fn change_from(&mut self, frame: u64) -> Change {
         let mut leases = self.book.leases(frame, &mut self.load);
-        if frame + leases.len() as u64 >= self.end() {
+        if self.has_closed() && frame + leases.len() as u64 >= self.end() {
             leases.push(Lease::nothing(u64::MAX));
         }
         let is_rest = frame >= self.book.next();

@@ -153,7 +153,8 @@ impl Core {
     }
 
     /// When a frame's stage is due; [`u64::MAX`] is never. A node that is late leaves what is not its
-    /// own to others, as long as there is time.
+    /// own to others, as long as there is time. One that is far away asks for its own tracks earlier, but not
+    /// for those of others before they can have asked.
     pub(super) fn due_at(&self, frame: u64, stage: Stage) -> u64 {
         let begins = |frames: u64| self.frames().begins(frame.saturating_sub(frames));
         let frames_before =
@@ -163,8 +164,8 @@ impl Core {
             Stage::Own => frames_before(LEAD) + self.delay(),
             Stage::Share if self.is_late => late + self.delay(),
             Stage::Rest if self.is_late => late + self.frames().frame_ns / 2,
-            Stage::Share => frames_before(LEAD - 1) + self.delay(),
-            Stage::Rest => frames_before(LEAD - 2) + self.delay(),
+            Stage::Share => frames_before(LEAD - 1).max(begins(LEAD)) + self.delay(),
+            Stage::Rest => frames_before(LEAD - 2).max(begins(LEAD - 1)) + self.delay(),
             Stage::Done => u64::MAX,
         }
     }
@@ -203,7 +204,8 @@ impl Core {
         let asks = stages.chain([opens, sign, marks]).min().unwrap_or(u64::MAX);
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
         let closes = unknown.map(|entry| self.frames().closes(entry.frame).max(self.despairs()));
-        let closes = closes.filter(|&closes| closes > now).min();
+        let ends = self.frames().closes(self.end().saturating_sub(1));
+        let closes = closes.chain([ends]).filter(|&closes| closes > now).min();
         let asks = if self.waits.is_some() { u64::MAX } else { asks.max(self.asks_from) };
         asks.min(closes.unwrap_or(u64::MAX))
     }

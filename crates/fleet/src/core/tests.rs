@@ -192,6 +192,23 @@ fn the_end_is_told_once() {
     assert!(core.change().is_none());
 }
 
+/// A node that has nothing in the last frames may still get what another one gives back.
+#[test]
+fn the_end_is_not_told_before_the_last_frame_closes() {
+    let mut core = core();
+    let first = core.book.next();
+    core.leaves = Some(first + 3);
+    core.book.open(first + 3);
+    for frame in first..first + 3 {
+        core.book.entry(frame).unwrap().tracks = Some(Tracks::default());
+    }
+    let closes = core.frames().closes(first + 2);
+    for (now, leases) in [(closes - 1, 3), (closes, 4)] {
+        core.looked = now;
+        assert_eq!(core.change().unwrap().leases.len(), leases);
+    }
+}
+
 /// It has run without the store what was another's: that counts if its pacer had it in time.
 #[test]
 fn only_what_the_pacer_had_was_started_twice() {

@@ -407,7 +407,7 @@ fn a_node_that_is_far_away_joins_later() {
 }
 
 /// What is less than half the lead is not noticed. More than that costs at most a lead of that node's
-/// share.
+/// share. It asks earlier, but does not take what is others'.
 #[test]
 fn a_link_that_becomes_slow_costs_next_to_nothing() {
     for (before, after, most) in [(1, 25, 0), (25, 150, 0), (1, 150, 0), (1, 300, 875)] {
@@ -422,6 +422,7 @@ fn a_link_that_becomes_slow_costs_next_to_nothing() {
         };
         each(setup, |outcome| {
             assert!(outcome.lost <= most && outcome.twice <= most, "{before} to {after} ms");
+            assert!(outcome.largest_share <= 2.0, "{} of its share", outcome.largest_share);
             is_true(outcome);
         });
     }
