@@ -384,7 +384,7 @@ impl Core {
             return self.book.give_up(change.frame);
         }
         self.book.leased(change.frame);
-        self.is_told_of_end |= change.frame + change.leases.len() as u64 > self.end();
+        self.is_told_of_end = change.frame + change.leases.len() as u64 > self.end();
     }
 
     /// The change by which it takes part no more from a frame on for which others still ask.

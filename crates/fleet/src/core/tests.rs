@@ -209,6 +209,23 @@ fn the_end_is_not_told_before_the_last_frame_closes() {
     }
 }
 
+/// What it is given before its last frame comes instead of what its pacer had, also instead of the end.
+#[test]
+fn a_node_that_leaves_is_told_of_the_end_again() {
+    let mut core = core();
+    let last = core.last_change(0);
+    let _ = core.leave(&last);
+    let first = core.book.next();
+    core.book.open(last.frame);
+    for frame in first..last.frame {
+        core.book.entry(frame).unwrap().tracks = Some(Tracks::default());
+    }
+    let given = core.change().unwrap();
+    core.told(&given, true);
+    core.looked = core.frames().closes(last.frame);
+    assert_eq!(core.change().unwrap().leases.len(), 1);
+}
+
 /// It has run without the store what was another's: that counts if its pacer had it in time.
 #[test]
 fn only_what_the_pacer_had_was_started_twice() {
