@@ -3,8 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nanopace_cli::fuzzing::command_line;
-use nanopace_trial::fuzzing::request_line;
+use nanopace_cli::fuzzing::{command_line, request_line};
 
 const COMMANDS: [&str; 3] = ["run", "calibrate", "limit"];
 

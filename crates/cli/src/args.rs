@@ -3,6 +3,7 @@
 use crate::calibrate::args::{self as calibrate_args, CalibrateArgs};
 use crate::config;
 use crate::fleet::args::{self as fleet_args, FleetCommand};
+use crate::limit::LimitArgs;
 use crate::plan::args::{self as plan_args, PlanArgs};
 use crate::run::args::RunArgs;
 use crate::run::member::address::without_password;
@@ -11,7 +12,6 @@ use crate::schedule::help::GRAMMAR;
 use crate::search::args::{self as search_args, SearchArgs};
 use clap::error::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use nanopace_trial::LimitArgs;
 use std::ffi::{OsStr, OsString};
 
 const EXAMPLES: &str = "\
@@ -69,7 +69,7 @@ pub(crate) enum Command {
     #[command(after_help = calibrate_args::HELP)]
     Calibrate(CalibrateArgs),
     /// Try limiters on requests from standard input or on a generated load: which get in, and when.
-    #[command(after_help = nanopace_trial::EXAMPLES)]
+    #[command(after_help = crate::limit::EXAMPLES)]
     Limit(Box<LimitArgs>),
     /// Look at a run that several machines make together, and change it.
     #[command(subcommand, after_help = fleet_args::HELP)]

@@ -1,7 +1,7 @@
 //! Round numbers along the axes of a chart.
 
-use nanopace_console::chart::round_up;
-use nanopace_console::human;
+use crate::console::chart::round_up;
+use crate::console::human;
 use std::time::Duration;
 
 /// Units of time: how long they are in nanoseconds, and which steps are round. A step may also be

@@ -9,9 +9,9 @@ mod status;
 mod watch;
 pub(crate) mod whole;
 
+use crate::console::Output;
 use crate::run::member::address::RunAddress;
 use args::{FleetCommand, RunAt};
-use nanopace_console::Output;
 use nanopace_fleet::{Control, FleetError};
 use report::Places;
 use status::{Status, StatusObject};

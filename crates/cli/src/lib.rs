@@ -8,11 +8,13 @@ mod args;
 mod axis;
 mod calibrate;
 mod config;
+mod console;
 mod fleet;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gaps;
 mod interrupt;
+mod limit;
 mod percentiles;
 mod plan;
 mod refusal;
@@ -28,7 +30,7 @@ use calibrate::args::CalibrateArgs;
 use fleet::args::FleetCommand;
 use fleet::whole::{Whole, WholeObject};
 use interrupt::Interrupt;
-use nanopace_trial::LimitArgs;
+use limit::LimitArgs;
 use plan::Plan;
 use plan::args::PlanArgs;
 use run::args::RunArgs;
@@ -170,10 +172,10 @@ fn calibrate(args: &CalibrateArgs) -> Done {
 
 fn limit(args: LimitArgs) -> Done {
     let interrupt = Interrupt::on_signals(1, || ()).map_err(|error| (REFUSED, error))?;
-    match nanopace_trial::run(args, interrupt.flag()) {
+    match limit::run(args, interrupt.flag()) {
         Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(nanopace_trial::Error::Input(error)) => Err((REFUSED, error)),
-        Err(nanopace_trial::Error::Output(error)) => Err((FAILED, error.into())),
+        Err(limit::Error::Input(error)) => Err((REFUSED, error)),
+        Err(limit::Error::Output(error)) => Err((FAILED, error.into())),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Distributions of times, as percentiles.
 
+use crate::console::human::{self, float};
 use hdrhistogram::Histogram;
-use nanopace_console::human::{self, float};
 use serde::Serialize;
 use std::time::Duration;
 

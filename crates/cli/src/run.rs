@@ -29,6 +29,7 @@ mod snapshot;
 mod status;
 mod typed;
 
+use crate::console::Progress;
 use crate::interrupt::Interrupt;
 use crate::target::Target;
 use action::{Action, Refusal};
@@ -43,7 +44,6 @@ use load::span::RunSpan;
 use load::threads::{self, Threads};
 use member::Member;
 use message::Message;
-use nanopace_console::Progress;
 #[cfg(feature = "otlp")]
 use push::Push;
 use recording::logs::Logs;

@@ -19,6 +19,8 @@ mod plot;
 mod report;
 mod results;
 
+use crate::console::chart as console;
+use crate::console::{Progress, ResultFile, human};
 use crate::interrupt::Interrupt;
 use crate::run::live::Live;
 use crate::run::message::Message;
@@ -29,8 +31,6 @@ use anyhow::ensure;
 use args::SearchArgs;
 use judge::{Measured, Promise};
 use method::{Bounds, Search, Step};
-use nanopace_console::chart as console;
-use nanopace_console::{Progress, ResultFile, human};
 use report::{Line, Report};
 use results::{End, Results};
 use std::io::{self, IsTerminal};

@@ -1,6 +1,6 @@
 //! What became of each slot of a fleet, for people and for programs.
 
-use nanopace_console::human::float;
+use crate::console::human::float;
 use nanopace_fleet::{Account, NodeAccount};
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};

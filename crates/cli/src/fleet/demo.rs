@@ -9,11 +9,11 @@ mod record;
 
 use super::account::AccountText;
 use super::args::DemoArgs;
+use crate::console::{ResultFile, chart as console};
 use crate::interrupt::Interrupt;
 use crate::run::member::address::RunAddress;
 use anyhow::{Context, ensure};
 use chart::Chart;
-use nanopace_console::{ResultFile, chart as console};
 use nanopace_fleet::{Account, Control, FleetError, NodeAccount};
 use nanopace_services::{Engine, Server};
 use node::NODES;

@@ -1,12 +1,12 @@
 //! The page of a fleet: all nodes together in one file, made of the same parts as that of a run.
 
 use super::whole::Whole;
+use crate::console::human;
 use crate::run::recording::stats::OperationStats;
 use crate::run::reporting::page::facts::{self, bad_figure, figure, rows, shares};
 use crate::run::reporting::page::numbers::{count, time};
 use crate::run::reporting::page::{charts, document, hidden, side_by_side};
 use maud::{Markup, html};
-use nanopace_console::human;
 use nanopace_fleet::{Account, NodeAccount};
 
 /// The page.

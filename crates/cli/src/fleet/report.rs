@@ -3,9 +3,9 @@
 use super::args::ReportArgs;
 use super::page;
 use super::whole::{Whole, WholeObject};
+use crate::console::{Output, ResultFile, is_stdout, keep_apart};
 use crate::run::recording::csv_log;
 use anyhow::ensure;
-use nanopace_console::{Output, ResultFile, is_stdout, keep_apart};
 use std::io;
 
 /// Where it goes.

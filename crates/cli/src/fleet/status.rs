@@ -1,7 +1,7 @@
 //! How a run of a fleet is, for `nanopace fleet status`.
 
 use super::account::{AccountObject, AccountText};
-use nanopace_console::human;
+use crate::console::human;
 use nanopace_fleet::{Account, Control, FleetError, NodeAccount, RunStatus};
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};

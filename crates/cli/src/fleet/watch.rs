@@ -3,6 +3,7 @@
 
 use super::account;
 use super::status::Status;
+use crate::console::human;
 use crate::run::member::address::RunAddress;
 use crate::run::member::pace::Pace;
 use crate::run::member::tellings::{Done, Tellings};
@@ -11,7 +12,6 @@ use crossterm::cursor::MoveTo;
 use crossterm::queue;
 use crossterm::style::Print;
 use crossterm::terminal::{self, Clear, ClearType};
-use nanopace_console::human;
 use nanopace_fleet::{Control, FleetError};
 use std::fmt::{self, Display, Formatter};
 use std::io::{self, IsTerminal, Write};

@@ -1,6 +1,7 @@
 //! A run of a fleet, all nodes together: the account, and the sum of their results.
 
 use super::account::{self, AccountObject, AccountText};
+use crate::console::human::{self, float};
 use crate::percentiles::{Percentiles, Sample};
 use crate::run::criteria::{self, Criterion, Figures};
 use crate::run::member::results::Results;
@@ -11,7 +12,6 @@ use crate::run::reporting::report::MissedLines;
 use crate::run::reporting::verdict::{Evidence, Verdict};
 use crate::times::TimesTable;
 use nanopace::Shape;
-use nanopace_console::human::{self, float};
 use nanopace_fleet::{Account, Control, FleetError, NodeResults, RunStatus};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@
 
 use super::outline::Outline;
 use crate::axis::{TimeAxis, short_count};
-use nanopace_console::chart::{eighths, round_up};
-use nanopace_console::human;
+use crate::console::chart::{eighths, round_up};
+use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 
 /// The width of the numbers at the left.

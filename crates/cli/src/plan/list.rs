@@ -1,8 +1,8 @@
 //! The intended starts, one a line.
 
+use crate::console::{Progress, human};
 use crate::interrupt::Interrupt;
 use crate::schedule::recording::HEADER;
-use nanopace_console::{Progress, human};
 use std::io::{self, BufWriter, Write};
 use std::time::{Duration, Instant};
 

@@ -2,7 +2,7 @@
 
 use super::outline::Outline;
 use crate::axis::{TimeAxis, short_count};
-use nanopace_console::human;
+use crate::console::human;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::error::Error;

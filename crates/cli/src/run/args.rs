@@ -6,11 +6,11 @@ use super::criteria::Criterion;
 use super::member::args::FleetArgs;
 #[cfg(feature = "otlp")]
 use super::push::args::PushArgs;
+use crate::console::human::positive_duration;
 use crate::schedule::args::ScheduleArgs;
 use crate::target::args::TargetArgs;
 use clap::Args;
 use nanopace::Strictness;
-use nanopace_console::human::positive_duration;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! The load that was asked for over time: the run is measured against it.
 
+use crate::console::human;
 use crate::schedule::args::ScheduleArgs;
 use crate::schedule::tally::tally;
 use nanopace::{Arrivals, Nanos, Rate, Shape, Shard};
-use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 

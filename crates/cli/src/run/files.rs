@@ -1,8 +1,8 @@
 //! The files that a run reads and writes: none of those that it writes is another one.
 
 use super::args::RunArgs;
+use crate::console::{is_stdout, keep_apart};
 use anyhow::bail;
-use nanopace_console::{is_stdout, keep_apart};
 use std::path::{Path, PathBuf};
 
 /// Refuses two outputs that are one file, one that is read, and one that has to be a file and is not.

@@ -6,7 +6,7 @@ use super::recording::over_time::OverTime;
 use super::screen::Screen;
 use super::snapshot::Snapshot;
 use super::status::{self, Status};
-use nanopace_console::Progress;
+use crate::console::Progress;
 use std::sync::Arc;
 
 /// Where a run is shown.

@@ -7,7 +7,7 @@ pub(crate) mod text;
 use super::client::failure::Failure;
 use super::recording::tally::{Buckets, Tally};
 use super::snapshot::{Phase, Snapshot};
-use nanopace_console::human::float;
+use crate::console::human::float;
 use std::collections::BTreeMap;
 
 /// Metrics of the same name, which differ in a label if there are several.

@@ -2,9 +2,9 @@
 
 use super::headline::Headline;
 use super::snapshot::{Phase, Snapshot};
+use crate::console::{Progress, human};
 use crate::percentiles;
 use hdrhistogram::Histogram;
-use nanopace_console::{Progress, human};
 use std::fmt;
 
 const LEGEND: &str = "elapsed, rate achieved of asked, backlog, p50/p99 of wait and response time in the last second";

@@ -2,11 +2,11 @@
 
 use super::arrivals::ArrivalProcess;
 use super::table::WrittenShape;
+use crate::console::human;
 use anyhow::Context;
 use clap::builder::ArgPredicate;
 use clap::{ArgGroup, Args};
 use nanopace::{Arrivals, Pacer, PacerBuilder, Rate, Shape, Shard};
-use nanopace_console::human;
 use std::path::Path;
 use std::time::Duration;
 

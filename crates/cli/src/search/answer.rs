@@ -3,7 +3,7 @@
 use super::judge::{Cause, Measured, Promise};
 use super::method::Conclusion;
 use super::results::{End, Results, rate};
-use nanopace_console::human;
+use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 
 /// The answer, and what it rests on.

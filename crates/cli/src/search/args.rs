@@ -1,5 +1,7 @@
 //! The options of `nanopace search`; the texts here are its `--help` page.
 
+use crate::console::human::positive_duration;
+use crate::console::is_stdout;
 use crate::run::args::RunArgs;
 use crate::run::client::args::ClientArgs;
 use crate::run::criteria::Criterion;
@@ -8,8 +10,6 @@ use crate::target::args::TargetArgs;
 use anyhow::ensure;
 use clap::{Args, Parser};
 use nanopace::Rate;
-use nanopace_console::human::positive_duration;
-use nanopace_console::is_stdout;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 use super::judge::Promise;
 use super::method::Outcome;
 use super::results::{Results, rate};
-use nanopace_console::human;
+use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 

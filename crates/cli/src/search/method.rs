@@ -9,7 +9,7 @@
 //! it stays so, the rate is the generator's limit: an end of the bracket, but not the answer, unless
 //! the target's own limit is found close above it.
 
-use nanopace_console::human::four_digits;
+use crate::console::human::four_digits;
 use serde::Serialize;
 use std::cmp::Ordering;
 

@@ -5,7 +5,7 @@ use super::chart::mark;
 use super::judge::Promise;
 use super::method::Outcome;
 use super::results::{Results, rate};
-use nanopace_console::human;
+use crate::console::human;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};

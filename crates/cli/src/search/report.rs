@@ -5,8 +5,8 @@ use super::chart::Chart;
 use super::judge::{Measured, Promise};
 use super::method::{Outcome, Purpose};
 use super::results::{Results, rate};
+use crate::console::human;
 use crate::run::reporting::verdict::Verdict;
-use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 
 /// Shows results as text of many lines.

@@ -2,8 +2,8 @@
 
 use super::judge::{Cause, Measured};
 use super::method::{Conclusion, Outcome, Search};
+use crate::console::human::four_digits;
 use crate::run::client::failure::Failure;
-use nanopace_console::human::four_digits;
 use serde::Serialize;
 use std::time::{Duration, SystemTime};
 

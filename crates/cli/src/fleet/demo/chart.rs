@@ -1,13 +1,13 @@
 //! The starts of the demonstration as text: a row for all nodes together, and one for each.
 
 use super::record::{COLUMN, LENGTH, Record};
+use crate::console::chart::{eighths, width};
+use crate::console::human::float;
+use crate::console::{Progress, human};
 use crossterm::cursor::MoveToPreviousLine;
 use crossterm::queue;
 use crossterm::style::Print;
 use crossterm::terminal::{Clear, ClearType};
-use nanopace_console::chart::{eighths, width};
-use nanopace_console::human::float;
-use nanopace_console::{Progress, human};
 use std::fmt::{self, Display, Formatter};
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;

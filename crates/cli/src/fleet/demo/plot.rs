@@ -1,7 +1,7 @@
 //! The starts of the demonstration as a picture: all nodes together above, and who made them below.
 
 use super::record::{COLUMN, Event, LENGTH, Record};
-use nanopace_console::human::{self, float};
+use crate::console::human::{self, float};
 use nanopace_fleet::Account;
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;

@@ -1,6 +1,6 @@
 //! What the processes of the demonstration have said.
 
-use nanopace_console::human::{self, float};
+use crate::console::human::{self, float};
 use nanopace_fleet::Account;
 use std::collections::BTreeMap;
 use std::time::Duration;

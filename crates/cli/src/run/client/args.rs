@@ -1,9 +1,9 @@
 //! The options of `nanopace run` that are about requests and connections.
 
+use crate::console::human::positive_duration;
 use clap::Args;
 use hyper::Method;
 use hyper::header::{HeaderName, HeaderValue};
-use nanopace_console::human::positive_duration;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;

@@ -1,9 +1,9 @@
 //! The figures that a criterion can name.
 
 use super::unit::{Unit, nanos};
+use crate::console::human::float;
 use crate::percentiles::Sample;
 use hdrhistogram::Histogram;
-use nanopace_console::human::float;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! Limits: how they are read, and how a figure is shown beside one.
 
 use super::words::{CriterionError, Word};
+use crate::console::human::float;
 use nanopace::Rate;
-use nanopace_console::human::float;
 use std::time::Duration;
 
 /// What a figure is measured in.

@@ -1,8 +1,8 @@
 //! How fast a fleet is, and what became of its requests.
 
+use crate::console::human::{self, float};
 use crate::run::recording::stats::OperationStats;
 use crate::times::{AT_LEAST, NONE};
-use nanopace_console::human::{self, float};
 use std::fmt::{self, Display, Formatter};
 
 /// What all nodes together do.

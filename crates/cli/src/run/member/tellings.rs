@@ -2,9 +2,9 @@
 
 use super::pace::Pace;
 use super::results::Results;
+use crate::console::human::float;
 use crate::run::recording::stats::OperationStats;
 use nanopace::Shape;
-use nanopace_console::human::float;
 use nanopace_fleet::NodeResults;
 use std::collections::BTreeMap;
 use std::time::Duration;

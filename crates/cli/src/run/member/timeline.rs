@@ -121,9 +121,9 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::console::human::float;
     use crate::run::recording::outcome::Ending;
     use nanopace::Nanos;
-    use nanopace_console::human::float;
     use proptest::prelude::*;
 
     /// A node that started so many in each quarter of a second from a second on, a little behind it.

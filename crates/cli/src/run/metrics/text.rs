@@ -4,9 +4,9 @@
 //! [plain]: https://prometheus.io/docs/instrumenting/exposition_formats/
 
 use super::{Data, Family, Point, Unit, families};
+use crate::console::human::float;
 use crate::run::recording::tally::{BOUNDS_NS, Buckets};
 use crate::run::snapshot::Snapshot;
-use nanopace_console::human::float;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{

@@ -1,10 +1,10 @@
 //! The options of pushed metrics.
 
 use super::collector::Collector;
+use crate::console::human::positive_duration;
 use crate::run::client::targets;
 use clap::Args;
 use hyper::Uri;
-use nanopace_console::human::positive_duration;
 use std::time::Duration;
 
 /// Where metrics are sent, and how often.

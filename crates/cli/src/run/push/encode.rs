@@ -1,8 +1,8 @@
 //! Metrics as messages of OpenTelemetry's protocol.
 
+use crate::console::human::float;
 use crate::run::metrics::{Data, Family, Point, Unit};
 use crate::run::recording::tally::{BOUNDS_NS, Buckets};
-use nanopace_console::human::float;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue};

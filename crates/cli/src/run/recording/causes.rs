@@ -3,6 +3,7 @@
 
 use super::recorder::{Flight, Recorder};
 use super::stats::OperationStats;
+use crate::console::human::float;
 use crate::run::client::session::Answer;
 use crate::run::processor::ProcessorTime;
 use crate::run::recording::attention::BEAT;
@@ -12,7 +13,6 @@ use crate::run::reporting::verdict::Verdict::{
 use crate::run::reporting::verdict::{Evidence, Verdict};
 use hyper::StatusCode;
 use nanopace::{ManualClock, Nanos, Pacer, Rate};
-use nanopace_console::human::float;
 use std::time::Duration;
 
 /// From one moment to another, in milliseconds.

@@ -2,10 +2,10 @@
 
 use super::over_time::{Backlog, Interval};
 use super::stats::OperationStats;
+use crate::console::LogFile;
 use crate::percentiles::at;
 use anyhow::Context;
 use hdrhistogram::Histogram;
-use nanopace_console::LogFile;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;

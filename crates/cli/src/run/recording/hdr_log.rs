@@ -1,10 +1,10 @@
 //! The interval log of HDR histograms: what happened when, for the tools that read such logs.
 
 use super::stats::OperationStats;
+use crate::console::LogFile;
 use anyhow::Context;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use nanopace_console::LogFile;
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, SystemTime};

@@ -4,8 +4,8 @@
 //! slots up, those behind them take their places, as if the schedule had stood still too. The
 //! [ideal](super::lateness) generator gives up no more than it has to, so it has to know of both.
 
+use crate::console::human::float;
 use nanopace::{Nanos, Pacer};
-use nanopace_console::human::float;
 use std::mem;
 use std::time::Duration;
 

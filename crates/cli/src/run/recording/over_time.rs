@@ -2,9 +2,9 @@
 
 use super::outcome::{Due, Outcome};
 use super::stats::OperationStats;
+use crate::console::human;
 use crate::percentiles::Sample;
 use hdrhistogram::Histogram;
-use nanopace_console::human;
 use std::time::Duration;
 
 /// More intervals are not kept: then each two neighbours become one.

@@ -2,12 +2,12 @@
 
 use super::lateness::{Lateness, Start};
 use super::operation::Operation;
+use crate::console::human::float;
 use crate::percentiles::Sample;
 use crate::run::client::connection::SetUp;
 use crate::run::client::failure::Failure;
 use hdrhistogram::Histogram;
 use nanopace::Nanos;
-use nanopace_console::human::float;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -2,9 +2,9 @@
 //! really happened.
 
 use super::verdict::Verdict;
+use crate::console::human;
 use crate::percentiles::{Sample, at};
 use crate::times::{AT_LEAST, NONE};
-use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 use std::iter;
 use std::time::Duration;

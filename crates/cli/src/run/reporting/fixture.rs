@@ -3,6 +3,7 @@
 use super::machine::Machine;
 use super::summary::{Summary, Title};
 use super::verdict::Verdict;
+use crate::console::human::float;
 use crate::gaps::Quality;
 use crate::run::client::failure::Failure;
 use crate::run::processor::ProcessorTime;
@@ -11,7 +12,6 @@ use crate::run::recording::over_time::{Backlog, Brief, Interval, OverTime};
 use crate::run::recording::stats::OperationStats;
 use hdrhistogram::Histogram;
 use nanopace::{Nanos, Pacer, Rate};
-use nanopace_console::human::float;
 use std::time::{Duration, SystemTime};
 
 /// A run of which nothing was recorded.

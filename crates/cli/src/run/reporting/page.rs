@@ -20,11 +20,11 @@ mod times_table;
 use super::curve::Curve;
 use super::summary::Summary;
 use super::verdict::Verdict;
+use crate::console::human;
 use crate::percentiles::Sample;
 use crate::run::recording::over_time::OverTime;
 use crate::run::recording::stats::OperationStats;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use nanopace_console::human;
 use over_time::Times;
 
 const STYLE: &str = include_str!("page/style.css");

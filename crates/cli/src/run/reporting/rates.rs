@@ -1,7 +1,7 @@
 //! The rate that was asked for and the one that was achieved, interval by interval.
 
+use crate::console::human;
 use crate::run::recording::over_time::OverTime;
-use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 
 /// The most lines of a report.

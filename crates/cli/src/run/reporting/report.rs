@@ -3,11 +3,11 @@
 use super::curve::Curve;
 use super::rates::Rates;
 use super::summary::Summary;
+use crate::console::human;
 use crate::percentiles::Sample;
 use crate::run::recording::stats::{OperationStats, SetUps};
 use crate::times::{AT_LEAST, NONE, TimesTable};
 use hdrhistogram::Histogram;
-use nanopace_console::human;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! A distribution at more and more nines: how long the slowest of ten take, of a hundred, and so on.
 
+use crate::console::human::float;
 use hdrhistogram::Histogram;
-use nanopace_console::human::float;
 use serde::Serialize;
 
 /// Where a distribution is looked at: nine times between no nine and one, between one and two, and so

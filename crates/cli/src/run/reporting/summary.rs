@@ -2,6 +2,7 @@
 
 use super::machine::Machine;
 use super::verdict::{Evidence, Verdict};
+use crate::console::human::{self, float};
 use crate::gaps::Quality;
 use crate::run::asked::AskedLoad;
 use crate::run::client::endpoint::Endpoint;
@@ -11,7 +12,6 @@ use crate::run::processor::ProcessorTime;
 use crate::run::recording::over_time::OverTime;
 use crate::run::recording::stats::OperationStats;
 use nanopace::{Ledger, Nanos};
-use nanopace_console::human::{self, float};
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 use toml::Table;

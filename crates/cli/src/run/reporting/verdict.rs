@@ -12,10 +12,10 @@
 //! If more than 1 % of the requests failed, the **target is failing**, whatever the load was: the
 //! times of the others say little.
 
+use crate::console::human::{float, percent};
 use crate::percentiles;
 use crate::run::recording::lateness::Lateness;
 use crate::run::recording::stats::OperationStats;
-use nanopace_console::human::{float, percent};
 use serde::Serialize;
 use std::time::Duration;
 

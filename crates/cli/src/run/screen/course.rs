@@ -2,9 +2,9 @@
 
 use super::figures::{ACHIEVED, ASKED};
 use super::picture::Span;
+use crate::console::chart::round_up;
+use crate::console::human;
 use crate::run::snapshot::Phase;
-use nanopace_console::chart::round_up;
-use nanopace_console::human;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Style, Stylize};

@@ -1,7 +1,7 @@
 //! How far the run is, and its rates and backlog as figures.
 
+use crate::console::human;
 use crate::run::snapshot::{Phase, Snapshot};
-use nanopace_console::human;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style, Stylize};

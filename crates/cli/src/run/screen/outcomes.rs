@@ -1,11 +1,11 @@
 //! What became of requests, and whose the lateness was.
 
 use super::figures::BAD;
+use crate::console::human;
 use crate::run::client::failure::Failure;
 use crate::run::recording::lateness::Lateness;
 use crate::run::recording::tally::Tally;
 use crate::run::snapshot::Snapshot;
-use nanopace_console::human;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Stylize;

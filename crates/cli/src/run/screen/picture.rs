@@ -1,10 +1,10 @@
 //! What is drawn: everything that the view needs to know, at one moment.
 
+use crate::console::human;
 use crate::run::headline::Headline;
 use crate::run::keys::Prompt;
 use crate::run::recording::over_time::{Interval, OverTime};
 use crate::run::snapshot::Snapshot;
-use nanopace_console::human;
 use std::sync::Arc;
 
 /// How a run looks at a moment.

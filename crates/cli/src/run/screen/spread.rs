@@ -1,8 +1,8 @@
 //! How response times are spread, on a logarithmic scale.
 
+use crate::console::chart::eighths;
+use crate::console::human;
 use hdrhistogram::Histogram;
-use nanopace_console::chart::eighths;
-use nanopace_console::human;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};

@@ -1,13 +1,13 @@
 //! What a run was like, in tables.
 
 use super::numbers::{AT_LEAST, NONE, count, time};
+use crate::console::human::{self, float, percent};
 use crate::percentiles::Sample;
 use crate::run::recording::lateness::Lateness;
 use crate::run::recording::stats::OperationStats;
 use crate::run::reporting::summary::{Summary, Title};
 use crate::times::POINTS;
 use maud::{Markup, html};
-use nanopace_console::human::{self, float, percent};
 use std::time::Duration;
 use toml::Value;
 

@@ -3,12 +3,12 @@
 use super::chart::{Chart, WIDTH};
 use super::over_time::{Times, log_axis};
 use crate::axis::LogTimeAxis;
+use crate::console::human;
 use crate::percentiles::Sample;
 use crate::run::recording::over_time::Interval;
 use hdrhistogram::Histogram;
 use hdrhistogram::iterators::IterationValue;
 use maud::{Markup, html};
-use nanopace_console::human;
 use std::fmt::{self, Display, Formatter, Write as _};
 
 /// Rows of the map, and how high they are in dots.

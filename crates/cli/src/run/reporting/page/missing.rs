@@ -4,10 +4,10 @@ use super::chart::{Chart, key, line};
 use super::numbers::count;
 use super::over_time::{Times, ticks};
 use crate::axis::ValueAxis;
+use crate::console::human::float;
 use crate::run::recording::outcome::Ending;
 use crate::run::recording::over_time::Interval;
 use maud::{Markup, html};
-use nanopace_console::human::float;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,10 +4,10 @@ use super::chart::{Chart, key, line, steps, surface};
 use super::numbers::count;
 use super::silence::{Silence, silences};
 use crate::axis::{LogTimeAxis, TimeAxis, ValueAxis, round_count};
+use crate::console::human;
 use crate::run::recording::over_time::{Interval, OverTime};
 use hdrhistogram::Histogram;
 use maud::{Markup, html};
-use nanopace_console::human;
 use std::time::Duration;
 
 const MOMENTS: u64 = 6;

@@ -4,12 +4,12 @@ use super::chart::{Chart, key, key_at_least, line, steps, upward};
 use super::numbers::time;
 use super::over_time::log_axis;
 use crate::axis::LogTimeAxis;
+use crate::console::human;
 use crate::percentiles::Sample;
 use crate::run::recording::stats::OperationStats;
 use crate::run::reporting::spectrum::{Point, nines, points};
 use hdrhistogram::Histogram;
 use maud::{Markup, html};
-use nanopace_console::human;
 
 const HEIGHT: u32 = 260;
 const TABLE: &str = "spectrum-table";

@@ -1,6 +1,7 @@
 //! What a page must be, whatever the run was like.
 
 use super::html;
+use crate::console::human;
 use crate::percentiles::Sample;
 use crate::run::recording::lateness::Lateness;
 use crate::run::reporting::fixture::{empty, long};
@@ -8,7 +9,6 @@ use crate::run::reporting::json::Object;
 use crate::run::reporting::summary::Summary;
 use crate::run::reporting::verdict::Verdict;
 use crate::times::POINTS;
-use nanopace_console::human;
 use roxmltree::{Document, Node};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

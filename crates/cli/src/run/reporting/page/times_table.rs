@@ -3,10 +3,10 @@
 use super::kinds::{KINDS, POINTS};
 use super::numbers::{count, time};
 use super::over_time::{TABLE, Times};
+use crate::console::human;
 use crate::run::recording::outcome::Ending;
 use crate::run::recording::over_time::Interval;
 use maud::{Markup, html};
-use nanopace_console::human;
 use std::time::Duration;
 
 /// The first columns. Those of times follow, for each kind of time.
