@@ -22,20 +22,22 @@ pub struct Options {
     seed: Option<u64>,
 }
 
-/// What happens to the nodes and the store of a run.
+/// What happens to the nodes and the store of a run. Times are in milliseconds; none is to the end.
 #[derive(Clone, Debug)]
 enum Fault {
     Join,
     Leave(usize),
     Kill(usize),
-    FreezeNode(usize, u64),
+    FreezeNode(usize, Option<u64>),
+    FreezeAll(u64),
     FreezeStore(u64),
-    /// It comes back empty after so many milliseconds.
+    /// It comes back empty after this time.
     RestartStore(u64),
-    CutOff(usize, u64, NewConnections),
+    CutOff(usize, Option<u64>, NewConnections),
     LoseReplies(usize, usize),
     HoldRequests(usize, u64),
-    Slow(usize, u64, u64),
+    /// It gets this one-way delay.
+    Slow(usize, u64, Option<u64>),
     SetRate(u64),
 }
 
@@ -45,11 +47,19 @@ struct Plan {
     engine: Engine,
     nodes: usize,
     rate: u64,
+    /// The one-way delay of each node's link from the beginning on, in milliseconds.
+    links: Vec<u64>,
     /// With the times at which they happen, in milliseconds.
     faults: Vec<(u64, Fault)>,
 }
 
 const LOAD_MS: u64 = 2_000;
+
+/// One-way delays in milliseconds, up to those of another continent.
+const DELAYS: [u64; 7] = [0, 0, 1, 5, 25, 75, 150];
+
+/// What is frozen to the end is killed so long after it.
+const FROZEN_MS: u64 = 500;
 
 impl Fault {
     /// Whether a node may be without the store for longer than it has claimed.
@@ -60,6 +70,7 @@ impl Fault {
                 | Fault::Leave(_)
                 | Fault::Kill(_)
                 | Fault::FreezeNode(..)
+                | Fault::FreezeAll(_)
                 | Fault::SetRate(_)
         )
     }
@@ -73,29 +84,39 @@ impl Plan {
     fn draw(seed: u64) -> Plan {
         let mut random = Rng::with_seed(seed);
         let nodes = random.usize(1..=5);
+        let delay = |random: &mut Rng| DELAYS[random.usize(..DELAYS.len())];
+        let is_far = random.u8(..3) == 0;
+        let links = (0..nodes).map(|_| if is_far { delay(&mut random) } else { 0 }).collect();
         let mut faults: Vec<_> = (0..random.usize(1..=5))
-            .map(|_| (random.u64(100..LOAD_MS - 300), Fault::draw(&mut random, nodes)))
+            .map(|_| (random.u64(100..LOAD_MS + 100), Fault::draw(&mut random, nodes)))
             .collect();
+        let is_frozen = |(_, fault): &(u64, Fault)| match fault {
+            Fault::FreezeNode(node, None) => Some((LOAD_MS + FROZEN_MS, Fault::Kill(*node))),
+            _ => None,
+        };
+        faults.extend(faults.iter().filter_map(is_frozen).collect::<Vec<_>>());
         faults.sort_by_key(|(at, _)| *at);
         let engine = Engine::ALL[random.usize(..Engine::ALL.len())];
-        Plan { engine, nodes, rate: random.u64(1..=20) * 100, faults }
+        Plan { engine, nodes, rate: random.u64(1..=20) * 100, links, faults }
     }
 }
 
 impl Fault {
     fn draw(random: &mut Rng, nodes: usize) -> Fault {
         let node = random.usize(..nodes);
-        match random.u8(..11) {
+        let time = |random: &mut Rng| (random.u8(..3) > 0).then(|| random.u64(20..800));
+        match random.u8(..12) {
             0 => Fault::Join,
             1 => Fault::Leave(node),
             2 => Fault::Kill(node),
-            3 => Fault::FreezeNode(node, random.u64(20..800)),
+            3 => Fault::FreezeNode(node, time(random)),
             4 => Fault::FreezeStore(random.u64(5..600)),
             5 => Fault::RestartStore(random.u64(0..300)),
-            6 => Fault::CutOff(node, random.u64(20..800), *random.choice(&NEW).unwrap_or(&NEW[0])),
+            6 => Fault::CutOff(node, time(random), NEW[random.usize(..NEW.len())]),
             7 => Fault::LoseReplies(node, random.usize(1..6)),
             8 => Fault::HoldRequests(node, random.u64(10..200)),
-            9 => Fault::Slow(node, random.u64(1..40), random.u64(50..500)),
+            9 => Fault::Slow(node, DELAYS[random.usize(1..DELAYS.len())], time(random)),
+            10 => Fault::FreezeAll(random.u64(20..2_000)),
             _ => Fault::SetRate(random.u64(1..=20) * 100),
         }
     }
@@ -135,13 +156,17 @@ fn try_once(plan: &Plan) -> Result<String> {
     let mut server = Server::start(plan.engine)?;
     let proxy = |_| Ok(Proxy::start(server.address())?);
     let proxies = (0..plan.nodes).map(proxy).collect::<Result<Vec<_>>>()?;
+    for (proxy, delay) in proxies.iter().zip(&plan.links) {
+        proxy.delay(Duration::from_millis(*delay));
+    }
     let urls: Vec<String> = proxies.iter().map(Proxy::url).collect();
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
     let shape = format!("hold {}/s {LOAD_MS}ms", plan.rate);
     let mut trial = Trial::begin_at(&env::current_exe()?, &server.url(), &shape, &urls, &[])?;
     for (at, fault) in &plan.faults {
         trial.until(*at);
-        happen(fault, &mut trial, &mut server, &proxies).with_context(|| format!("{fault:?}"))?;
+        happen(fault, &mut trial, &mut server, &proxies, &plan.links)
+            .with_context(|| format!("{fault:?}"))?;
     }
     let is_gone = trial.members.iter().all(Member::is_gone);
     if is_gone && trial.is_forgotten() {
@@ -175,7 +200,13 @@ fn wait(milliseconds: u64) {
     thread::sleep(Duration::from_millis(milliseconds));
 }
 
-fn happen(fault: &Fault, trial: &mut Trial, server: &mut Server, proxies: &[Proxy]) -> Result<()> {
+fn happen(
+    fault: &Fault,
+    trial: &mut Trial,
+    server: &mut Server,
+    proxies: &[Proxy],
+    links: &[u64],
+) -> Result<()> {
     match *fault {
         // There is nothing to join if all nodes are gone.
         Fault::Join => trial.join().unwrap_or(()),
@@ -184,8 +215,15 @@ fn happen(fault: &Fault, trial: &mut Trial, server: &mut Server, proxies: &[Prox
         Fault::Kill(node) => trial.members[node].kill().unwrap_or(()),
         Fault::FreezeNode(node, time) => {
             trial.members[node].freeze().unwrap_or(());
+            if let Some(time) = time {
+                wait(time);
+                trial.members[node].thaw().unwrap_or(());
+            }
+        }
+        Fault::FreezeAll(time) => {
+            trial.members.iter().for_each(|member| member.freeze().unwrap_or(()));
             wait(time);
-            trial.members[node].thaw().unwrap_or(());
+            trial.members.iter().for_each(|member| member.thaw().unwrap_or(()));
         }
         Fault::FreezeStore(time) => {
             server.stop()?;
@@ -199,8 +237,10 @@ fn happen(fault: &Fault, trial: &mut Trial, server: &mut Server, proxies: &[Prox
         }
         Fault::CutOff(node, time, new) => {
             proxies[node].cut(new);
-            wait(time);
-            proxies[node].mend()?;
+            if let Some(time) = time {
+                wait(time);
+                proxies[node].mend()?;
+            }
         }
         Fault::LoseReplies(node, replies) => proxies[node].drop_replies(replies),
         Fault::HoldRequests(node, time) => {
@@ -210,8 +250,10 @@ fn happen(fault: &Fault, trial: &mut Trial, server: &mut Server, proxies: &[Prox
         }
         Fault::Slow(node, delay, time) => {
             proxies[node].delay(Duration::from_millis(delay));
-            wait(time);
-            proxies[node].delay(Duration::ZERO);
+            if let Some(time) = time {
+                wait(time);
+                proxies[node].delay(Duration::from_millis(links[node]));
+            }
         }
         // The load may be over, or the store just lost.
         Fault::SetRate(rate) => {

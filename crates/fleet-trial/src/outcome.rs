@@ -51,7 +51,7 @@ impl Outcome {
             let started = starts.len() as u64;
             let in_hand = if *fate == Fate::Killed { IN_HAND } else { 0 };
             ensure!(told <= started + in_hand, "node {number} has told {told} of {started} starts");
-            let has_told = told == started || forgets || *fate == Fate::Killed;
+            let has_told = told == started || forgets || !matches!(fate, Fate::Finished { .. });
             ensure!(has_told, "node {number} has told {told} of {started} starts, {fate:?}");
         }
         let killed = self.nodes.iter().filter(|(_, fate, _)| *fate == Fate::Killed).count();
