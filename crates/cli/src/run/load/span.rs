@@ -1,5 +1,7 @@
 //! The part of the schedule that is run and recorded, and its end.
 
+use crate::console::human;
+use crate::run::asked::AskedLoad;
 use crate::run::message::Message;
 use nanopace::{Ledger, Nanos, Pacer};
 use std::sync::OnceLock;
@@ -24,6 +26,8 @@ pub(crate) struct RunSpan {
     /// How many recorded slots may still start, if that is limited: threads would pass the count to
     /// and fro for nothing.
     left: Option<AtomicU64>,
+    /// How many that were at the beginning.
+    slots: Option<u64>,
     /// How many slots were decided about, if the last one of the load ends the run.
     decided: Option<AtomicU64>,
     /// How many of them were not started.
@@ -39,10 +43,21 @@ pub(crate) struct RunEnd {
     /// The end on the schedule.
     pub(crate) at: Nanos,
     /// What is due from here on was not asked for: the last slot may have started late.
-    pub(crate) asked_until: Nanos,
+    asked_until: Nanos,
+    /// No more recorded slots than this were asked for, if that was limited.
+    slots: Option<u64>,
     /// The pacer's ledger when the end was noticed, without what was due behind it: up to an interval
     /// before it if the last recorded slot was admitted.
     pub(crate) ledger: Ledger,
+}
+
+impl RunEnd {
+    /// How many slots of a load must have started from a moment on if none was late. A thread may have started
+    /// a later slot than the last that was asked for, in place of one that another thread held.
+    pub(crate) fn required(&self, asked: &AskedLoad, from: Nanos) -> f64 {
+        let required = asked.required(from, self.asked_until);
+        self.slots.map_or(required, |slots| required.min(human::float(slots)))
+    }
 }
 
 /// What becomes of a slot.
@@ -94,6 +109,7 @@ impl RunSpan {
             end: AtomicU64::new((recorded_from + length.duration).as_nanos()),
             latest: recorded_from + length.longest,
             left: length.slots.map(AtomicU64::new),
+            slots: length.slots,
             decided: length.ends_with_load.then(AtomicU64::default),
             refused: AtomicU64::default(),
             is_steady: length.is_steady,
@@ -226,6 +242,7 @@ impl RunSpan {
         *self.ended.get_or_init(|| RunEnd {
             at,
             asked_until: asked_until.min(planned),
+            slots: self.slots,
             ledger: until(at - self.start, self.pacer.ledger()),
         })
     }
@@ -303,6 +320,17 @@ mod tests {
         assert_eq!(span.admit(span.start, span.start + secs(5)), Admission::Recorded);
         let ended = span.end_run(span.start);
         assert_eq!((ended.at, ended.asked_until), (span.start + secs(5), span.start + secs(1)));
+    }
+
+    /// Two threads took a slot each, and the second slot was decided about first.
+    #[test]
+    #[expect(clippy::float_cmp, reason = "whole numbers")]
+    fn no_more_is_required_than_was_asked_for() {
+        let (span, _messages) = span(0, 1_000, Some(1));
+        let admit = |seconds| span.admit(span.start + secs(seconds), span.start + secs(5));
+        assert_eq!((admit(1), admit(0)), (Admission::Recorded, Admission::Over));
+        let asked = AskedLoad::constant(span.start, Rate::per_second(1).unwrap());
+        assert_eq!(span.end_run(span.start).required(&asked, span.start), 1.0);
     }
 
     #[test]

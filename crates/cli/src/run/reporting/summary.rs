@@ -110,7 +110,7 @@ impl Summary {
         let target_hz = asked.mean_hz(from, run_end.at);
         let achieved_hz = share(started, duration.as_secs_f64(), 0.0);
         // More than was due, if policies gave up time; less, if a part of an interval is left.
-        let required = asked.required(from, run_end.asked_until).max(float(stats.due()));
+        let required = run_end.required(asked, from).max(float(stats.due()));
         let evidence = Evidence::new(stats, ratio(started, required));
         let scarcity = results.processor.and_then(|time| scarcity(time, duration, stats));
         Summary {
