@@ -387,9 +387,20 @@ impl Core {
         self.is_told_of_end = change.frame + change.leases.len() as u64 > self.end();
     }
 
+    /// Whether it is not known yet what it has in a frame before it has left, if it leaves now.
+    pub(crate) fn is_undecided(&self, now: u64) -> bool {
+        let last = self.leaves_from(now);
+        self.book.entries().any(|entry| entry.frame < last && entry.tracks.is_none())
+    }
+
+    /// From this frame on a node that leaves now takes no part: others still ask for it.
+    fn leaves_from(&self, now: u64) -> u64 {
+        self.frames().at(now + self.frames().frame_ns / 2) + 3
+    }
+
     /// The change by which it takes part no more from a frame on for which others still ask.
     pub(crate) fn last_change(&mut self, now: u64) -> Change {
-        let frame = self.frames().at(now + self.frames().frame_ns / 2) + 3;
+        let frame = self.leaves_from(now);
         let (slot, leases) = (self.load.first(frame), vec![Lease::nothing(u64::MAX)]);
         // A pacer that has come further by an old load has nothing there.
         Change { frame, slot, leases, is_rest: frame < self.resumes }

@@ -85,12 +85,16 @@ impl Driver {
     }
 
     fn turn(&mut self) {
-        let progress = self.decide();
-        let is_late = progress.late_ns > self.core.run().frames.frame_ns;
-        let now = self.clock.now_ns();
-        if let Some(request) = self.core.request(now, is_late, &progress.text()) {
+        if let Some(request) = self.request() {
             self.send(request, self.core.patience());
         }
+    }
+
+    /// What is to be asked now.
+    fn request(&mut self) -> Option<Request> {
+        let progress = self.decide();
+        let is_late = progress.late_ns > self.core.run().frames.frame_ns;
+        self.core.request(self.clock.now_ns(), is_late, &progress.text())
     }
 
     /// What has to be decided by now is, whether the store has answered or not.
@@ -114,13 +118,18 @@ impl Driver {
     /// A round trip that is waited for, and what follows from its answer. Whether this node is the last
     /// that is done.
     fn exchange(&mut self, request: &Request) -> Result<bool, FleetError> {
+        self.wait();
+        self.send(request.clone(), PATIENCE);
+        let exchange = self.heard();
+        self.take_in(exchange)
+    }
+
+    /// Until the store has answered what it was asked, if anything.
+    fn wait(&mut self) {
         if self.core.waits() {
             let before = self.heard();
             let _ = self.take_in(before);
         }
-        self.send(request.clone(), PATIENCE);
-        let exchange = self.heard();
-        self.take_in(exchange)
     }
 
     /// The answer to what was asked.
@@ -183,6 +192,7 @@ impl Driver {
 
     /// Gives back what has not begun, and takes what nobody else will before that.
     fn leave(&mut self) -> Result<(), FleetError> {
+        self.hear_of_the_next();
         let now = self.clock.now_ns();
         let progress = self.progress(now).text();
         if let Some(claim) = self.core.last_claim(now, &progress) {
@@ -197,6 +207,19 @@ impl Driver {
         };
         let request = self.core.leave(&last);
         self.retried(&request)
+    }
+
+    /// Until it is known what the node has in the frames that it still takes part in. Over a slow link the
+    /// answers take some frames, and behind what the pacer has been told last nothing can be added.
+    fn hear_of_the_next(&mut self) {
+        let ends = Instant::now() + ENDS_IN;
+        self.wait();
+        while self.core.is_undecided(self.clock.now_ns()) && Instant::now() < ends {
+            let Some(request) = self.request() else { return };
+            if self.exchange(&request).is_err() {
+                return;
+            }
+        }
     }
 
     /// Tells the store what became of its slots, and the user's results. A store that has lost the

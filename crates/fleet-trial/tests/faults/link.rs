@@ -161,3 +161,23 @@ fn a_node_joins_from_far_away() -> Result<()> {
         Ok(())
     })
 }
+
+/// What it had asked for is its own, although the answer is still on its way when it leaves.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_node_that_leaves_over_a_link_that_has_become_slow_loses_nothing() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let proxy = Proxy::start(server.address())?;
+        let mut trial =
+            Trial::begin_at(program(), &server.url(), "hold 1k/s 3s", &[&proxy.url()], &[])?;
+        trial.until(300);
+        proxy.delay(Duration::from_millis(150));
+        trial.until(700);
+        trial.members[0].leave()?;
+        let outcome = end(trial)?;
+        assert!(outcome.account.is_exact(), "{}", outcome.summary());
+        assert_eq!(outcome.truth.never_of(outcome.account.expected), 0, "{}", outcome.summary());
+        Ok(())
+    })
+}
