@@ -60,11 +60,11 @@ impl Outcome {
         let lost = account.lost() + in_hand.cast_signed();
         ensure!(never.cast_signed() <= lost, "{never} never started: {}", self.summary());
         let repeated = truth.repeated() + truth.strays;
-        let is_counted = repeated <= account.twice_at_most() || forgets;
+        let is_counted = repeated <= account.twice_at_most();
         ensure!(is_counted, "{repeated} started twice: {}", self.summary());
         let started = account.expected - never + repeated;
         let is_between = started + in_hand >= account.fired() && started <= account.fired_at_most();
-        ensure!(is_between || forgets, "{started} started: {}", self.summary());
+        ensure!(is_between, "{started} started: {}", self.summary());
         Ok(())
     }
 

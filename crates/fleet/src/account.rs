@@ -22,7 +22,8 @@ const CHUNKS: u64 = 64;
 /// [`twice`](Account::twice) to [`twice_at_most`](Account::twice_at_most).
 ///
 /// While the run goes on, slots of the last frames count as lost, because nodes tell what they have
-/// started a few times per second.
+/// started a few times per second. Behind the end of its load it has bounds until all nodes have given their
+/// results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Account {
@@ -102,8 +103,15 @@ impl Account {
     #[must_use]
     pub fn fired_at_most(&self) -> u64 {
         let unclaimed = if self.forgotten > 0 { self.unclaimed } else { 0 };
-        let more = |node: &NodeAccount| node.untold + node.perhaps_twice;
-        self.fired() + unclaimed + self.nodes.iter().map(more).sum::<u64>()
+        let untold = self.nodes.iter().map(|node| node.untold).sum::<u64>();
+        self.fired() + unclaimed + untold + self.perhaps_twice()
+    }
+
+    /// Of a [forgotten](Account::forgotten) node nobody knows how long it goes on without the store, nor with
+    /// which part of the load.
+    fn perhaps_twice(&self) -> u64 {
+        let silent = self.nodes.iter().map(|node| node.perhaps_twice).sum::<u64>();
+        silent + self.forgotten * self.expected
     }
 
     /// As [`lost`](Account::lost), if silent nodes have started all that they owned.
@@ -115,16 +123,17 @@ impl Account {
     }
 
     /// As [`twice`](Account::twice), if silent nodes have gone on without the store for as long as they
-    /// do. What [forgotten](Account::forgotten) nodes did is not in it.
+    /// do, and [forgotten](Account::forgotten) ones have started the whole load.
     #[must_use]
     pub fn twice_at_most(&self) -> u64 {
-        self.twice() + self.nodes.iter().map(|node| node.perhaps_twice).sum::<u64>()
+        self.twice() + self.perhaps_twice()
     }
 
     /// Whether all nodes have told what they did.
     #[must_use]
     pub fn is_told(&self) -> bool {
-        self.forgotten == 0 && self.nodes.iter().all(|node| node.untold + node.perhaps_twice == 0)
+        let untold = self.nodes.iter().map(|node| node.untold).sum::<u64>();
+        self.forgotten == 0 && untold + self.perhaps_twice() == 0
     }
 
     /// Whether all slots were started once by their owners, or skipped by a late policy.
@@ -214,7 +223,8 @@ fn of_node(
     let progress = Progress::read(&text.progress).unwrap_or_default();
     let Progress { fired, shed, twice, late_ns, blind_ns, .. } = progress;
     let silent_us = u64::try_from(now_us - text.seen_us).unwrap_or(0);
-    let silence = Silence::of(text, run, silent_us);
+    let is_past = load.end().is_some_and(|end| until >= end);
+    let silence = Silence::of(text, run, silent_us, is_past);
     // What a silent node has started without owning it and not told is more than it had.
     let more = (fired + shed).saturating_sub(claimed);
     let twice = if silence.is_some() { twice.max(more) } else { twice };

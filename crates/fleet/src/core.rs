@@ -19,7 +19,7 @@ mod answers;
 mod asks;
 mod counts;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// A node that has not looked around for so long, and half a frame, was not run.
 const STALL_NS: u64 = 30_000_000;
@@ -186,6 +186,7 @@ impl Core {
             members: self.run.roster.rank(self.node).1,
             versions: self.run.versions.len() as u64,
             change: self.run.change(),
+            told_ns: now,
             ..Progress::default()
         }
     }

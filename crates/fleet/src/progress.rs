@@ -15,22 +15,24 @@ pub(crate) struct Progress {
     pub(crate) blind_ns: u64,
     /// Started without the store, which does not know of it yet. They may be another's.
     pub(crate) unmarked: u64,
-    /// It goes on without the store for so many nanoseconds,
+    /// It goes on without the store for so many nanoseconds.
     pub(crate) limit_ns: u64,
-    /// with its part of a load that so many nodes share.
+    /// So many nodes share the load, of which it runs its part without the store.
     pub(crate) members: u32,
     /// It knows so many versions of the load.
     pub(crate) versions: u64,
     /// The last of them.
     pub(crate) change: u64,
+    /// When it told this, as a moment of the run in nanoseconds. The store may have heard it much later.
+    pub(crate) told_ns: u64,
 }
 
 impl Progress {
     pub(crate) fn text(self) -> String {
         let Progress { fired, shed, twice, late_ns, blind_ns, .. } = self;
-        let Progress { unmarked, limit_ns, members, versions, change, .. } = self;
+        let Progress { unmarked, limit_ns, members, versions, change, told_ns, .. } = self;
         format!(
-            "{fired} {shed} {twice} {late_ns} {blind_ns} {unmarked} {limit_ns} {members} {versions} {change}"
+            "{fired} {shed} {twice} {late_ns} {blind_ns} {unmarked} {limit_ns} {members} {versions} {change} {told_ns}"
         )
     }
 
@@ -49,6 +51,7 @@ impl Progress {
             members: next()?.try_into().ok()?,
             versions: next()?,
             change: next()?,
+            told_ns: next()?,
         })
     }
 }

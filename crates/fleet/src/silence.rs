@@ -8,7 +8,7 @@ use crate::progress::Progress;
 /// A node that has left no results and is not heard of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Silence {
-    /// The frame in which it was heard of.
+    /// The frame in which it told what it was heard of last. What a store that stood still hears later is old.
     from: u64,
     /// Frames that it may have run without the store since then.
     frames: u64,
@@ -19,21 +19,23 @@ pub(crate) struct Silence {
 }
 
 impl Silence {
-    /// None if a node has told all, or most likely will.
-    pub(crate) fn of(text: &NodeText, run: &Run, silent_us: u64) -> Option<Silence> {
+    /// None if a node has told all, or most likely will. Behind the load (`is_past`) it has not yet.
+    pub(crate) fn of(text: &NodeText, run: &Run, silent_us: u64, is_past: bool) -> Option<Silence> {
         // Of the last that has left nobody waits for the results.
         let is_deserted = run.roster.nodes.is_empty();
-        let is_over = run.state == State::Ended || is_deserted || run.is_absent(silent_us);
+        let is_over =
+            is_past || run.state == State::Ended || is_deserted || run.is_absent(silent_us);
         // One that was not heard of since the run began does not know that it has.
         let since_us = u64::try_from(text.seen_us - run.origin_us).ok()?;
         if text.has_results || !is_over {
             return None;
         }
         // Of one that has told nothing yet, nothing is known.
-        let anything = Progress { limit_ns: u64::MAX, members: 1, ..Progress::default() };
+        let anything =
+            Progress { limit_ns: u64::MAX, members: 1, told_ns: u64::MAX, ..Progress::default() };
         let told = Progress::read(&text.progress).unwrap_or(anything);
         Some(Silence {
-            from: run.frames.at(1_000 * since_us),
+            from: run.frames.at(told.told_ns.min(1_000 * since_us)),
             frames: (told.limit_ns / run.frames.frame_ns).saturating_add(2),
             members: text.members.unwrap_or(told.members).min(told.members).max(1),
             unmarked: told.unmarked,
@@ -60,5 +62,53 @@ impl Silence {
         let slots = load.first(frame + 1) - load.first(frame);
         let own = u64::from(frames.tracks.div_ceil(self.members));
         slots.min(own * slots.div_ceil(u64::from(frames.tracks)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::tests::core;
+    use std::time::Duration;
+
+    const SECOND_US: i64 = 1_000_000;
+
+    /// A node that told something at one moment, and was heard of at another, in seconds.
+    fn node(told: u64, heard: i64) -> NodeText {
+        let limit_ns = 1_000_000_000;
+        let progress =
+            Progress { limit_ns, members: 2, told_ns: told * 1_000_000_000, ..Progress::default() };
+        NodeText {
+            node: 1,
+            name: String::new(),
+            seen_us: heard * SECOND_US,
+            progress: progress.text(),
+            members: None,
+            is_finished: false,
+            has_results: false,
+        }
+    }
+
+    #[test]
+    fn what_a_store_that_stood_still_hears_late_is_old() {
+        let run = core().run().clone();
+        let silent_us = 20_000_000;
+        let perhaps = |told, heard| {
+            let silence = Silence::of(&node(told, heard), &run, silent_us, false).unwrap();
+            let mut load = Load::of(&run).unwrap();
+            let until = run.frames.at(u64::try_from(Duration::from_secs(8).as_nanos()).unwrap());
+            silence.perhaps_twice(run.frames, &mut load, until)
+        };
+        // At least half of 1000/s for a second, and less than all of it for two.
+        assert!((500..2_000).contains(&perhaps(2, 2)), "{}", perhaps(2, 2));
+        assert_eq!((perhaps(2, 9), perhaps(9, 9)), (perhaps(2, 2), 0));
+    }
+
+    #[test]
+    fn behind_the_load_a_node_without_results_has_not_told_all() {
+        let run = core().run().clone();
+        let (living, done) = (node(2, 2), NodeText { has_results: true, ..node(2, 2) });
+        let is_silent = |node: &_, is_past| Silence::of(node, &run, 0, is_past).is_some();
+        assert!(is_silent(&living, true) && !is_silent(&living, false) && !is_silent(&done, true));
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 const FRAME_NS: u64 = 20_000_000;
 
 /// The first of two nodes, one frame after the run began.
-pub(super) fn core() -> Core {
+pub(crate) fn core() -> Core {
     let version = Version::first("hold 1k/s 10s".to_owned());
     let run = Run {
         id: "run".to_owned(),
