@@ -9,6 +9,10 @@ use crate::message::{Ask, Claim, Request, Take};
 /// A node that has nothing to claim gives a sign of life after so many frames.
 const SIGN_FRAMES: u64 = 5;
 
+/// Nodes ask so much behind each other at most: the store wakes up once for all of them, or finds its caches
+/// warm, and still hears them in order.
+const APART_NS: u64 = 250_000;
+
 /// At most so many pieces are marked in one request.
 const MARKED: usize = 64;
 
@@ -130,7 +134,8 @@ impl Core {
     fn delay(&self) -> u64 {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let sixteenth = self.frames().frame_ns / 16;
-        sixteenth + 2 * sixteenth * u64::from(rank) / u64::from(nodes)
+        let apart = (2 * sixteenth / u64::from(nodes.max(1))).min(APART_NS);
+        sixteenth + apart * u64::from(rank)
     }
 
     pub(super) fn asks(&self, now: u64) -> Vec<Ask> {
