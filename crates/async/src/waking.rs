@@ -10,10 +10,10 @@ const MOST: Duration = Duration::from_micros(250);
 /// Tasks that have been woken early are to hold on for this part of the time, on average.
 const USUAL_SHARE: u32 = 8;
 
-/// They may hold on for this part of the time at most,
+/// They may hold on for this part of the time at most.
 const MOST_SHARE: u32 = 4;
 
-/// and can save up this much.
+/// Tasks that hold on for less can save up this much for later.
 const MOST_SAVED: Duration = Duration::from_micros(200);
 
 /// If waking took longer than the lead, the lead grows by nine of these, otherwise it shrinks by

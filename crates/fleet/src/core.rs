@@ -35,50 +35,52 @@ pub(crate) struct Core {
     load: Load,
     book: Book,
     blind: Blind,
+    /// The number of the last request.
     sequence: u64,
-    /// That of the last claim that was answered.
+    /// The number of the last claim that the store answered.
     answered: u64,
-    /// Its oldest slot is more than a frame late.
+    /// Whether the node's oldest slot is more than a frame late.
     is_late: bool,
-    /// Which part of its own tracks it claims: less than all of them while it is late.
+    /// The part of its own tracks that the node claims: 1 unless it is or was late.
     appetite: f64,
-    /// To be asked before anything else.
+    /// A request that has to come before all others.
     urgent: Option<Request>,
-    /// Pieces that it has run and that the store may not know of.
+    /// Pieces that the node runs although the store may not know it.
     unmarked: VecDeque<Piece>,
-    /// Slots that it runs without the store, which has not said yet whose they are, by frame.
+    /// By frame, the slots of those pieces. The store has not said yet who owns them.
     unsaid: BTreeMap<u64, u64>,
-    /// Slots that were started and belong to another node, by frame.
+    /// By frame, slots that the node started and another node owns.
     clashes: BTreeMap<u64, u64>,
-    /// Slots that were started by a load that was not in force any more, or belong to another node, as far
-    /// as their frames have been counted.
+    /// More such slots: of frames that have been counted, and of a load that was not in force any more.
     strays: u64,
     /// Nothing is asked before this moment.
     asks_from: u64,
+    /// When the node made its last claim.
     asked_at: u64,
-    /// Since when it waits for an answer.
+    /// When the request was sent that has not been answered yet, if there is one.
     waits: Option<u64>,
     heard: Heard,
     trips: Trips,
-    /// When it looked around last.
+    /// When the node's thread ran last.
     looked: u64,
-    /// When it looked around for the first time after it was not run for a while.
+    /// When the node's thread ran again after it had stood still.
     woke: u64,
-    /// When a claim was answered last,
+    /// When a claim was answered last.
     heard_at: u64,
-    /// and when that was for the first time after long, or the store was filled again.
+    /// When a claim was answered for the first time after long, or the store was filled again.
     disturbed: u64,
-    /// Frames that it has run without knowing who owns what.
+    /// How many frames the node has run without knowing who owns what.
     blind_frames: u64,
-    /// It has started slots of a load that was not in force any more, and its pacer has come to this
-    /// slot.
+    /// The slot that the pacer has come to by a load that was not in force any more.
     came_to: u64,
-    /// The frame of that slot, by the load as it is: before it, the pacer has nothing.
+    /// The frame of that slot by the load in force. The pacer has nothing before it.
     resumes: u64,
     cut: Option<Cut>,
-    /// It takes part up to this frame.
+    /// The first frame that the node takes no part in, once it leaves.
     leaves: Option<u64>,
+    /// Whether the pacer knows where the node's part ends.
     is_told_of_end: bool,
+    /// Why the node can't go on, if it can't.
     over: Option<FleetError>,
 }
 
@@ -94,9 +96,9 @@ enum Heard {
 /// What the pacer has to be told.
 #[derive(Debug)]
 pub(crate) struct Change {
-    /// From this frame on,
+    /// The first frame of the leases.
     pub(crate) frame: u64,
-    /// whose first slot this is.
+    /// The first slot of that frame.
     pub(crate) slot: u64,
     pub(crate) leases: Vec<Lease>,
     /// Of what comes before it nothing else is leased, so it may as well be from a later slot on.

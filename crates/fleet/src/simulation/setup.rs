@@ -29,9 +29,9 @@ pub struct Setup {
     pub again: f64,
     /// Clocks of machines run faster or slower by up to so many millionths.
     pub drift_ppm: f64,
-    /// How long the store works for a request,
+    /// How long the store works for a request without frames.
     pub per_request: Duration,
-    /// and more for each frame in it.
+    /// How much longer it works for each frame in a request.
     pub per_frame: Duration,
     /// How long a node goes on without the store.
     pub blind: Duration,
