@@ -10,10 +10,13 @@
 //! cargo xtask lint        format, structure, clippy and documentation, with warnings as errors
 //! cargo xtask structure   only the structure: no modules of a crate depend on each other in a circle
 //! cargo xtask instructions  counts the instructions of each kind of start, and compares with the record
+//! cargo xtask package     packages the crates that are published, unpacks them elsewhere and checks them
+//!                         there, without the rest
 //! cargo xtask services    fetches what the tests need, and prints how a shell finds it:
 //!                         eval "$(cargo xtask services)"
 //! ```
 
+mod package;
 mod services;
 mod steps;
 mod structure;
@@ -26,7 +29,7 @@ use std::thread::available_parallelism;
 use steps::{Step, run_all};
 
 const USAGE: &str = "usage: cargo xtask test [--without-services] [NAME ...] | stress [ROUNDS] | \
-                     loom [PREEMPTIONS] | lint | structure | instructions | services";
+                     loom [PREEMPTIONS] | lint | structure | instructions | package | services";
 
 /// The workspace's root.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         ["lint"] => lint(),
         ["structure"] => vec![structure()],
         ["instructions"] => vec![needed(&services::OF_COUNTS, ""), instructions()],
+        ["package"] => vec![package()],
         ["services"] if services::provide(&services::OF_TESTS, "") => {
             print!("{}", services::shell());
             return ExitCode::SUCCESS;
@@ -163,6 +167,23 @@ fn lint() -> Vec<Step> {
 fn structure() -> Step {
     Step::new("structure: no circles between modules", || {
         structure::check(&Path::new(ROOT).join("crates"))
+    })
+}
+
+/// Built in the ordinary folder, where the dependencies are already.
+fn package() -> Step {
+    Step::new("published crates by themselves", || {
+        let unpacked = package::unpack(Path::new(ROOT)).map_err(|error| eprintln!("{error}"));
+        unpacked.is_ok_and(|folder| {
+            let target = package::target(Path::new(ROOT));
+            let check = ["check", "--workspace", "--all-features", "--lib", "--examples"];
+            let manifest = folder.join("Cargo.toml").display().to_string();
+            let target = target.display().to_string();
+            cargo(
+                &[&check[..], &["--manifest-path", &manifest, "--target-dir", &target]].concat(),
+                &[],
+            )
+        })
     })
 }
 

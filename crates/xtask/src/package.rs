@@ -1,0 +1,120 @@
+//! The crates that are published, as their users get them: packaged, unpacked outside of the
+//! workspace, and checked there, with each other and nothing else of ours.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::iter;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A crate that is published.
+struct Published {
+    name: String,
+    version: String,
+}
+
+impl Published {
+    /// The name of its archive without the ending, and of the folder in it.
+    fn folder(&self) -> String {
+        format!("{}-{}", self.name, self.version)
+    }
+}
+
+/// Packages all published crates, and unpacks them in a workspace of their own. Returns its folder.
+pub(crate) fn unpack(root: &Path) -> Result<PathBuf, String> {
+    let told = |error: io::Error| error.to_string();
+    let published = published(&root.join("crates")).map_err(told)?;
+    package(root, &published)?;
+    let target = target(root);
+    let alone = target.join("unpacked");
+    let _ = fs::remove_dir_all(alone.join("crates"));
+    fs::create_dir_all(alone.join("crates")).map_err(told)?;
+    for package in &published {
+        let archive = target.join("package").join(package.folder() + ".crate");
+        // As new: the archive's times are those of no file, and cargo would build nothing again.
+        let mut tar = Command::new("tar");
+        succeeds(tar.arg("-xzmf").arg(archive).arg("-C").arg(alone.join("crates")))?;
+    }
+    // The same profiles and versions of everything else: what is built already is not built again.
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).map_err(told)?;
+    let profiles = manifest.find("[profile").map_or("", |at| &manifest[at..]);
+    fs::write(alone.join("Cargo.toml"), workspace(&published) + "\n" + profiles).map_err(told)?;
+    fs::copy(root.join("Cargo.lock"), alone.join("Cargo.lock")).map_err(told)?;
+    Ok(alone)
+}
+
+/// Where cargo builds.
+pub(crate) fn target(root: &Path) -> PathBuf {
+    root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
+/// The crates in the folder whose manifest does not say that they are not published.
+fn published(crates: &Path) -> io::Result<Vec<Published>> {
+    let mut published = Vec::new();
+    for entry in fs::read_dir(crates)? {
+        let manifest = fs::read_to_string(entry?.path().join("Cargo.toml"))?;
+        let name = value(&manifest, "name");
+        let is_private = manifest.lines().any(|line| line == "publish = false");
+        published.extend(name.filter(|_| !is_private).map(str::to_owned));
+    }
+    published.sort();
+    let workspace = fs::read_to_string(crates.join("../Cargo.toml"))?;
+    let version = value(&workspace, "version").unwrap_or_default();
+    Ok(published.into_iter().map(|name| Published { name, version: version.to_owned() }).collect())
+}
+
+/// What stands between quotation marks behind `key = `, on the first such line.
+fn value<'text>(manifest: &'text str, key: &str) -> Option<&'text str> {
+    let of_key =
+        |line: &'text str| line.strip_prefix(key)?.strip_prefix(" = \"")?.strip_suffix('"');
+    manifest.lines().find_map(of_key)
+}
+
+fn package(root: &Path, published: &[Published]) -> Result<(), String> {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["package", "--quiet", "--allow-dirty", "--no-verify"]).current_dir(root);
+    succeeds(cargo.args(published.iter().flat_map(|package| ["--package", &package.name])))
+}
+
+/// The manifest of a workspace in which published crates depend on each other as they are in it.
+fn workspace(published: &[Published]) -> String {
+    let head = "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n\n[patch.crates-io]\n";
+    let patch = |package: &Published| {
+        format!("{} = {{ path = \"crates/{}\" }}\n", package.name, package.folder())
+    };
+    iter::once(head.to_owned()).chain(published.iter().map(patch)).collect()
+}
+
+fn succeeds(command: &mut Command) -> Result<(), String> {
+    eprintln!("{command:?}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(status.to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crate_is_published_unless_it_says_otherwise() {
+        let crates = Path::new(crate::ROOT).join("crates");
+        let published: Vec<String> =
+            published(&crates).unwrap().iter().map(Published::folder).collect();
+        for (folder, is_published) in
+            [("nanopace-0.1.0", true), ("nanopace-nanos-0.1.0", true), ("xtask-0.1.0", false)]
+        {
+            assert_eq!(published.contains(&folder.to_owned()), is_published, "{published:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_that_of_the_whole_key() {
+        let manifest = "[package]\nname = \"one\"\nversion.workspace = true\nname = \"two\"\n";
+        assert_eq!(value(manifest, "name"), Some("one"));
+        assert_eq!(value(manifest, "version"), None);
+    }
+}
