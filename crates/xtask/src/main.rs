@@ -12,14 +12,18 @@
 //! cargo xtask instructions  counts the instructions of each kind of start, and compares with the record
 //! cargo xtask package     packages the crates that are published, unpacks them elsewhere and checks them
 //!                         there, without the rest
+//! cargo xtask pages       writes anew what pages say of the source: docs/SURFACE.md
 //! cargo xtask services    fetches what the tests need, and prints how a shell finds it:
 //!                         eval "$(cargo xtask services)"
 //! ```
 
 mod package;
+mod pages;
 mod services;
+mod sources;
 mod steps;
 mod structure;
+mod surface;
 
 use services::Need;
 use std::env;
@@ -29,7 +33,7 @@ use std::thread::available_parallelism;
 use steps::{Step, run_all};
 
 const USAGE: &str = "usage: cargo xtask test [--without-services] [NAME ...] | stress [ROUNDS] | \
-                     loom [PREEMPTIONS] | lint | structure | instructions | package | services";
+                     loom [PREEMPTIONS] | lint | structure | instructions | package | pages | services";
 
 /// The workspace's root.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -58,6 +62,7 @@ fn main() -> ExitCode {
         ["structure"] => vec![structure()],
         ["instructions"] => vec![needed(&services::OF_COUNTS, ""), instructions()],
         ["package"] => vec![package()],
+        ["pages"] => vec![pages("pages that are made from the source", pages::write)],
         ["services"] if services::provide(&services::OF_TESTS, "") => {
             print!("{}", services::shell());
             return ExitCode::SUCCESS;
@@ -136,6 +141,7 @@ fn lint() -> Vec<Step> {
     vec![
         Step::new("format", || cargo(&["fmt", "--all", "--check"], &[])),
         structure(),
+        pages("pages are as the source is", pages::check),
         Step::new("clippy", || {
             let benchmarks = "--features=nanopace-benches/criterion,nanopace-benches/rivals";
             let options = ["clippy", "--workspace", "--all-targets", FEATURES, benchmarks];
@@ -168,6 +174,10 @@ fn structure() -> Step {
     Step::new("structure: no circles between modules", || {
         structure::check(&Path::new(ROOT).join("crates"))
     })
+}
+
+fn pages(name: &str, run: fn(&Path) -> Result<(), String>) -> Step {
+    Step::new(name, move || run(Path::new(ROOT)).map_err(|error| eprintln!("{error}")).is_ok())
 }
 
 /// Built in the ordinary folder, where the dependencies are already.

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A crate that is published.
-struct Published {
-    name: String,
+pub(crate) struct Published {
+    pub(crate) name: String,
+    pub(crate) source: PathBuf,
     version: String,
 }
 
@@ -49,19 +50,21 @@ pub(crate) fn target(root: &Path) -> PathBuf {
     root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
-/// The crates in the folder whose manifest does not say that they are not published.
-fn published(crates: &Path) -> io::Result<Vec<Published>> {
-    let mut published = Vec::new();
-    for entry in fs::read_dir(crates)? {
-        let manifest = fs::read_to_string(entry?.path().join("Cargo.toml"))?;
-        let name = value(&manifest, "name");
-        let is_private = manifest.lines().any(|line| line == "publish = false");
-        published.extend(name.filter(|_| !is_private).map(str::to_owned));
-    }
-    published.sort();
+/// The crates in the folder whose manifest does not say that they are not published, by name.
+pub(crate) fn published(crates: &Path) -> io::Result<Vec<Published>> {
     let workspace = fs::read_to_string(crates.join("../Cargo.toml"))?;
     let version = value(&workspace, "version").unwrap_or_default();
-    Ok(published.into_iter().map(|name| Published { name, version: version.to_owned() }).collect())
+    let mut published = Vec::new();
+    for entry in fs::read_dir(crates)? {
+        let source = entry?.path();
+        let manifest = fs::read_to_string(source.join("Cargo.toml"))?;
+        if !manifest.lines().any(|line| line == "publish = false") {
+            let name = value(&manifest, "name").unwrap_or_default().to_owned();
+            published.push(Published { name, source, version: version.to_owned() });
+        }
+    }
+    published.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(published)
 }
 
 /// What stands between quotation marks behind `key = `, on the first such line.

@@ -1,6 +1,7 @@
 //! Circles of modules, folder by folder.
 
-use super::modules::{Crate, Dependency, ModulePath};
+use super::modules::{Crate, Dependency};
+use crate::sources::ModulePath;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::{self, Display, Formatter};
 

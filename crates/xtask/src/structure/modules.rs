@@ -1,12 +1,9 @@
 //! The modules of a crate, and which ones each of them depends on.
 
 use super::paths::{Named, Paths};
+use crate::sources::{self, ModulePath};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
-
-/// A module's path from the crate's root, which has none.
-pub(crate) type ModulePath = Vec<String>;
+use std::path::Path;
 
 /// The modules of a crate that are files.
 #[derive(Debug, Default)]
@@ -32,35 +29,24 @@ pub(crate) struct Dependency {
 const MOST_IMPORTS: usize = 8;
 
 impl Crate {
-    /// Reads the crate in the folder, from `src/lib.rs` or `src/main.rs`.
+    /// Reads the crate in the folder.
     pub(crate) fn read(folder: &Path) -> Result<Crate, String> {
-        let source = folder.join("src");
-        let roots = [source.join("lib.rs"), source.join("main.rs")];
-        let root = roots.into_iter().find(|file| file.is_file()).ok_or("it has no root")?;
         let mut read = Crate::default();
-        let mut files = vec![(Vec::new(), root)];
-        while let Some((module, file)) = files.pop() {
-            let shown = file.strip_prefix(folder).unwrap_or(&file).display();
-            let text = fs::read_to_string(&file).map_err(|error| format!("{shown}: {error}"))?;
-            let declared = read.add(module, &text).map_err(|error| format!("{shown}: {error}"))?;
-            for module in declared {
-                let file = file_of(&source, &module)?;
-                files.push((module, file));
-            }
+        for (module, file) in sources::read(folder)? {
+            read.add(module, &file);
         }
         Ok(read)
     }
 
-    /// Adds the module of a file. Returns the modules that it declares.
-    fn add(&mut self, module: ModulePath, text: &str) -> syn::Result<Vec<ModulePath>> {
-        let paths = Paths::of(&syn::parse_file(text)?, module.clone());
-        for named in &paths.found {
+    /// Adds the module of a file.
+    fn add(&mut self, module: ModulePath, file: &syn::File) {
+        let found = Paths::of(file, module.clone()).found;
+        for named in &found {
             if let Some(name) = &named.import {
                 self.imports.insert((named.scope.clone(), name.clone()), named.clone());
             }
         }
-        self.modules.insert(module, paths.found);
-        Ok(paths.declared)
+        self.modules.insert(module, found);
     }
 
     /// Every dependency of a module on another one.
@@ -138,20 +124,13 @@ impl Crate {
     }
 }
 
-fn file_of(source: &Path, module: &[String]) -> Result<PathBuf, String> {
-    let folder: PathBuf = source.join(module.join("/"));
-    let candidates = [folder.with_extension("rs"), folder.join("mod.rs")];
-    let found = candidates.into_iter().find(|file| file.is_file());
-    found.ok_or_else(|| format!("{} has no file", module.join("::")))
-}
-
 /// A crate of files, each with its module (empty for the root) and its code.
 #[cfg(test)]
 pub(crate) fn crate_of(files: &[(&str, &str)]) -> Crate {
     let mut made = Crate::default();
     for (module, code) in files {
         let module = module.split("::").filter(|name| !name.is_empty()).map(str::to_owned);
-        made.add(module.collect(), code).unwrap();
+        made.add(module.collect(), &syn::parse_file(code).unwrap());
     }
     made
 }

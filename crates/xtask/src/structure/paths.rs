@@ -1,5 +1,6 @@
 //! Finds the paths in a file: in `use` declarations, in other code, and in macros.
 
+use crate::sources::is_for_tests;
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, Macro, Meta, UseTree, VisRestricted, Visibility};
@@ -23,15 +24,12 @@ pub(crate) struct Paths {
     in_reexport: bool,
     /// The paths found so far.
     pub(crate) found: Vec<Named>,
-    /// The modules declared without a body, which have files of their own.
-    pub(crate) declared: Vec<Vec<String>>,
 }
 
 impl Paths {
     /// Everything that the file of the module `scope` names.
     pub(crate) fn of(file: &syn::File, scope: Vec<String>) -> Paths {
-        let mut paths =
-            Paths { scope, in_reexport: false, found: Vec::new(), declared: Vec::new() };
+        let mut paths = Paths { scope, in_reexport: false, found: Vec::new() };
         paths.visit_file(file);
         paths
     }
@@ -108,17 +106,15 @@ impl Paths {
 /// A path that begins with `::` is skipped: its first name is another crate.
 impl<'ast> Visit<'ast> for Paths {
     fn visit_item(&mut self, item: &'ast Item) {
-        if !attributes(item).iter().any(is_cfg_test) {
+        if !is_for_tests(item) {
             visit::visit_item(self, item);
         }
     }
 
     fn visit_item_mod(&mut self, module: &'ast ItemMod) {
         self.scope.push(module.ident.to_string());
-        match &module.content {
-            Some((_, items)) => items.iter().for_each(|item| self.visit_item(item)),
-            None => self.declared.push(self.scope.clone()),
-        }
+        let items = module.content.iter().flat_map(|(_, items)| items);
+        items.for_each(|item| self.visit_item(item));
         self.scope.pop();
     }
 
@@ -150,35 +146,6 @@ impl<'ast> Visit<'ast> for Paths {
 
     /// `pub(in crate::module)` names a module, but does not depend on it.
     fn visit_vis_restricted(&mut self, _: &'ast VisRestricted) {}
-}
-
-fn attributes(item: &Item) -> &[Attribute] {
-    match item {
-        Item::Const(item) => &item.attrs,
-        Item::Enum(item) => &item.attrs,
-        Item::ExternCrate(item) => &item.attrs,
-        Item::Fn(item) => &item.attrs,
-        Item::ForeignMod(item) => &item.attrs,
-        Item::Impl(item) => &item.attrs,
-        Item::Macro(item) => &item.attrs,
-        Item::Mod(item) => &item.attrs,
-        Item::Static(item) => &item.attrs,
-        Item::Struct(item) => &item.attrs,
-        Item::Trait(item) => &item.attrs,
-        Item::TraitAlias(item) => &item.attrs,
-        Item::Type(item) => &item.attrs,
-        Item::Union(item) => &item.attrs,
-        Item::Use(item) => &item.attrs,
-        // What `syn` can't parse, and what later versions of it add.
-        _ => &[],
-    }
-}
-
-/// Whether it is `#[cfg(test)]`, or `#[cfg(all(test, ...))]`.
-fn is_cfg_test(attribute: &Attribute) -> bool {
-    let Meta::List(list) = &attribute.meta else { return false };
-    let condition: String = list.tokens.to_string().split_whitespace().collect();
-    list.path.is_ident("cfg") && (condition == "test" || condition.starts_with("all(test,"))
 }
 
 #[cfg(test)]
@@ -228,12 +195,5 @@ mod tests {
         ] {
             assert_eq!(paths(code), expected, "{code}");
         }
-    }
-
-    #[test]
-    fn a_module_without_a_body_is_a_file() {
-        let file = syn::parse_file("mod a; mod b { mod c; } #[cfg(test)] mod d;").unwrap();
-        let declared = Paths::of(&file, Vec::new()).declared;
-        assert_eq!(declared, [vec!["a".to_owned()], vec!["b".to_owned(), "c".to_owned()]]);
     }
 }

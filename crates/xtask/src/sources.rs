@@ -1,0 +1,97 @@
+//! The source of a crate, as syntax trees.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use syn::{Attribute, Item, Meta};
+
+/// A module's path from the crate's root, which has none.
+pub(crate) type ModulePath = Vec<String>;
+
+/// Reads the modules of the crate in the folder that are files, from `src/lib.rs` or `src/main.rs`.
+/// Those for tests are left out.
+pub(crate) fn read(folder: &Path) -> Result<BTreeMap<ModulePath, syn::File>, String> {
+    let source = folder.join("src");
+    let roots = [source.join("lib.rs"), source.join("main.rs")];
+    let root = roots.into_iter().find(|file| file.is_file()).ok_or("it has no root")?;
+    let mut read = BTreeMap::new();
+    let mut files = vec![(Vec::new(), root)];
+    while let Some((module, path)) = files.pop() {
+        let shown = path.strip_prefix(folder).unwrap_or(&path).display();
+        let text = fs::read_to_string(&path).map_err(|error| format!("{shown}: {error}"))?;
+        let file = syn::parse_file(&text).map_err(|error| format!("{shown}: {error}"))?;
+        for module in declared(&file.items, &module) {
+            let file = file_of(&source, &module)?;
+            files.push((module, file));
+        }
+        read.insert(module, file);
+    }
+    Ok(read)
+}
+
+/// The modules that are declared without a body, which have files of their own.
+fn declared(items: &[Item], scope: &[String]) -> Vec<ModulePath> {
+    let mut found = Vec::new();
+    for item in items.iter().filter(|item| !is_for_tests(item)) {
+        let Item::Mod(module) = item else { continue };
+        let path = [scope, &[module.ident.to_string()]].concat();
+        match &module.content {
+            Some((_, items)) => found.extend(declared(items, &path)),
+            None => found.push(path),
+        }
+    }
+    found
+}
+
+fn file_of(source: &Path, module: &[String]) -> Result<PathBuf, String> {
+    let folder: PathBuf = source.join(module.join("/"));
+    let candidates = [folder.with_extension("rs"), folder.join("mod.rs")];
+    let found = candidates.into_iter().find(|file| file.is_file());
+    found.ok_or_else(|| format!("{} has no file", module.join("::")))
+}
+
+/// Whether it is compiled for tests only.
+pub(crate) fn is_for_tests(item: &Item) -> bool {
+    attributes(item).iter().any(is_cfg_test)
+}
+
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::ExternCrate(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::ForeignMod(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::TraitAlias(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Union(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        // What `syn` can't parse, and what later versions of it add.
+        _ => &[],
+    }
+}
+
+/// Whether it is `#[cfg(test)]`, or `#[cfg(all(test, ...))]`.
+fn is_cfg_test(attribute: &Attribute) -> bool {
+    let Meta::List(list) = &attribute.meta else { return false };
+    let condition: String = list.tokens.to_string().split_whitespace().collect();
+    list.path.is_ident("cfg") && (condition == "test" || condition.starts_with("all(test,"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_without_a_body_is_a_file() {
+        let file = syn::parse_file("mod a; mod b { mod c; } #[cfg(test)] mod d;").unwrap();
+        let expected = [vec!["a".to_owned()], vec!["b".to_owned(), "c".to_owned()]];
+        assert_eq!(declared(&file.items, &[]), expected);
+    }
+}
