@@ -37,11 +37,11 @@ loom-mutants *names:
 
 # Random rounds of real threads for so many minutes, optimised, with checks for overflow.
 stress MINUTES="10":
-    RUSTFLAGS=-Coverflow-checks=on cargo run --release --target-dir "{{ target }}/stress" --package nanopace-stress -- --minutes {{ MINUTES }}
+    RUSTFLAGS=-Coverflow-checks=on cargo run --release --target-dir "{{ target }}/stress" --package nanopace-trials -- stress --minutes {{ MINUTES }}
 
 # Runs of a fleet with random faults of nodes, store and links, each from a seed: the account has to be true; some minutes. Repeat one with --runs 1 --seed N.
 fleet-chaos *options:
-    cargo run --package nanopace-fleet-trial -- chaos {{ options }}
+    cargo run --package nanopace-trials -- chaos {{ options }}
 
 # The random tests with many more cases.
 properties cases="100000":
@@ -58,6 +58,10 @@ figures *options:
 # What a fleet of processes on this machine achieves, and what it costs the store; two minutes (needs redis-server or valkey-server).
 fleet-figures:
     cargo run --release -p nanopace-benches --bin fleet
+
+# A fleet of four at work, of which one is killed, as docs/figures/fleet-demo.svg. Seconds, on a machine with nothing else to do.
+fleet-demo *options:
+    cargo run --release --package nanopace-trials -- demo --svg docs/figures/fleet-demo.svg {{ options }}
 
 # What a fleet of up to 500 nodes would achieve: a simulation, for docs/SCALING.md. Some seconds.
 fleet-simulation:
@@ -94,7 +98,7 @@ publish-dry:
     cargo xtask package
     unpacked=(--manifest-path "{{ target }}/unpacked/Cargo.toml" --target-dir "{{ target }}")
     # Those have tests with a store, which need a crate that is not published.
-    cargo test "${unpacked[@]}" --workspace --exclude nanopace-fleet --exclude nanopace-remote --exclude nanopace-tower
+    cargo test "${unpacked[@]}" --workspace --exclude nanopace-remote --exclude nanopace-tower
     cargo test "${unpacked[@]}" -p nanopace-remote -p nanopace-tower --lib
     RUSTDOCFLAGS=-Dwarnings cargo doc "${unpacked[@]}" --workspace --no-deps --all-features
     release=$(git tag --list 'v*' --sort=-v:refname | head -n 1)

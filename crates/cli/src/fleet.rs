@@ -2,7 +2,6 @@
 
 mod account;
 pub(crate) mod args;
-mod demo;
 mod page;
 mod report;
 mod status;
@@ -48,11 +47,6 @@ pub(crate) fn perform(command: &FleetCommand) -> anyhow::Result<Shown> {
         FleetCommand::Pause(run) => change(run, Control::pause),
         FleetCommand::Resume(run) => change(run, Control::resume),
         FleetCommand::Stop(run) => change(run, Control::stop),
-        FleetCommand::Demo(args) => demo::perform(args),
-        FleetCommand::DemoNode { run, rate } => {
-            demo::node::work(&run.address()?, *rate)?;
-            Ok((Ok(()), true))
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![cfg(unix)]
 
-use nanopace_services::{Engine, Server};
+use nanopace_trials::services::{Engine, Server};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -424,7 +424,6 @@ fn what_is_wrong_is_said_in_a_line() {
         ("fleet status test".to_owned(), "NANOPACE_STORE"),
         ("fleet rate test fast --store redis://127.0.0.1:1/".to_owned(), "rate"),
         ("fleet stop test --store redis://:secret@127.0.0.1:1/".to_owned(), "does not answer"),
-        ("fleet demo --rate 1/s".to_owned(), "100/s to 20k/s"),
     ] {
         refused(&mut nanopace(&line), told);
     }
@@ -456,28 +455,6 @@ fn refused(command: &mut Command, told: &str) {
     assert_eq!(output.status.code(), Some(2), "{command:?}: {error}");
     assert!(error.starts_with("error: ") && error.lines().count() == 1, "{command:?}: {error}");
     assert!(error.contains(told) && !error.contains("secret"), "{command:?}: {error}");
-}
-
-#[test]
-fn the_demonstration_says_what_to_install() {
-    refused(nanopace("fleet demo").env("PATH", ""), "apt-get install redis-server");
-}
-
-#[test]
-#[ignore = "needs Redis and Valkey"]
-fn the_demonstration_shows_a_fleet() {
-    let _alone = alone();
-    let svg = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fleet.svg");
-    let output = nanopace("fleet demo --rate 400/s --svg").arg(&svg).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{output:?}");
-    for shown in ["node 2 is killed", "node 5 joins", "4000 expected", "node 2 died"] {
-        assert!(text.contains(shown), "{shown}: {text}");
-    }
-    let picture = std::fs::read_to_string(svg).unwrap();
-    let picture = roxmltree::Document::parse(&picture).unwrap();
-    let texts: Vec<_> = picture.descendants().filter_map(|node| node.text()).collect();
-    assert!(texts.concat().contains("node 5 joins"), "{texts:?}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //!
 //! Not for users of the crate: it may change with any version. The same setup has the same outcome.
 
+mod beside;
 mod event;
 #[cfg(test)]
 mod laws;
@@ -17,6 +18,7 @@ mod setup;
 mod tally;
 mod world;
 
+pub use beside::play_beside;
 pub use outcome::Outcome;
 pub use setup::{Fault, Setup};
 

@@ -1,7 +1,5 @@
 //! The store, behind which there is Redis or Valkey.
 
-#[cfg(test)]
-mod golden;
 mod place;
 #[cfg(any(test, feature = "simulation"))]
 mod played;

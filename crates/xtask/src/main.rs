@@ -114,8 +114,8 @@ fn stress(rounds: &str) -> Vec<Step> {
     let step = |name, profile| {
         let rounds = rounds.to_owned();
         Step::new(format!("stress, {name}: {rounds} random rounds of real threads"), move || {
-            let run = ["run", "--quiet", "--profile", profile, "--package", "nanopace-stress"];
-            cargo(&[&run[..], &["--", "--rounds", &rounds]].concat(), &[])
+            let run = ["run", "--quiet", "--profile", profile, "--package", "nanopace-trials"];
+            cargo(&[&run[..], &["--", "stress", "--rounds", &rounds]].concat(), &[])
         })
     };
     vec![step("debug", "dev"), step("release", "release")]

@@ -26,8 +26,7 @@ replaced by the others. From anywhere:
   nanopace fleet report checkout --html checkout.html --csv checkout.csv
                                                a page to look at, and a line each second
   nanopace fleet report checkout --fail-if \"p99 response < 50ms\"
-                                               exit status 3 if the whole fleet missed this
-  nanopace fleet demo --svg fleet.svg          four nodes on this machine, of which one is killed";
+                                               exit status 3 if the whole fleet missed this";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -66,15 +65,6 @@ pub(crate) enum FleetCommand {
     Stop(RunAt),
     /// Print the report of the whole fleet, as long as the store has it: a day at least
     Report(ReportArgs),
-    /// Show a fleet at work on this machine: four nodes, one is killed, another joins
-    Demo(DemoArgs),
-    /// A node of the demonstration
-    #[command(hide = true)]
-    DemoNode {
-        #[command(flatten)]
-        run: RunAt,
-        rate: Rate,
-    },
 }
 
 /// The options of the report.
@@ -125,23 +115,4 @@ pub(crate) struct Json {
     /// Write it as one JSON object; with - to standard output, and the text to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-}
-
-/// The options of the demonstration.
-#[derive(Debug, Args)]
-pub(crate) struct DemoArgs {
-    /// The rate of all nodes together, from 100/s to 20k/s
-    #[arg(long, default_value = "2k/s", value_parser = demo_rate)]
-    pub(crate) rate: Rate,
-
-    /// Write a picture (SVG) of all starts over time, node by node
-    #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<PathBuf>,
-}
-
-/// Each start is a line that a process writes: more would show how fast that is.
-fn demo_rate(text: &str) -> Result<Rate, String> {
-    let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
-    let is_shown = (100.0..=20_000.0).contains(&rate.as_hz());
-    is_shown.then_some(rate).ok_or_else(|| "write a rate from 100/s to 20k/s".to_owned())
 }

@@ -1,0 +1,149 @@
+//! Whether the scripts decide the same when they are played, as at a real server.
+
+use crate::frames::Frames;
+use crate::message::{
+    Answer, Ask, Claim, Join, LoadText, Piece, Reply, Request, Run, Take, Version,
+};
+use crate::store::{Played, RedisStore, Store};
+use std::thread;
+use std::time::Duration;
+
+/// A server, and what is played beside it.
+struct Both {
+    server: RedisStore,
+    played: Played,
+    sequence: u64,
+}
+
+impl Both {
+    fn ask(&mut self, request: &Request) -> Answer {
+        let Reply { now_us, answer } = self.server.call(request).unwrap();
+        let played = self.played.call(request, now_us);
+        assert_eq!(played, Reply { now_us, answer: answer.clone() }, "{request:?}");
+        answer
+    }
+
+    fn join(&mut self, shape: &str) -> (u16, Run) {
+        let (shape, arrivals) = (shape.to_owned(), "even".to_owned());
+        let load = LoadText { shape, arrivals, seed: u64::MAX, ends: Some(58) };
+        let frames = Frames { frame_ns: 20_000_000, tracks: 5 };
+        let (name, id) = ("a node".to_owned(), format!("{:016x}", self.sequence));
+        let join = Join { name, id, awaited: 2, frames, lead: 4, load: Some(load) };
+        match self.ask(&Request::Join(join)) {
+            Answer::Joined(node, run) => (node, *run),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Asks for what is open, by both nodes in turn, for some frames.
+    fn claims(&mut self, run: &Run, takes: &[Take]) {
+        for take in takes {
+            self.sequence += 1;
+            let node = 1 + (self.sequence % 2) as u16;
+            let frame = self.frame(run);
+            let asks = (frame..frame + 6).map(|frame| Ask { frame, take: *take }).collect();
+            self.ask(&Request::Claim(self.claim(run, node, asks)));
+            thread::sleep(Duration::from_millis(7));
+        }
+    }
+
+    fn claim(&self, run: &Run, node: u16, asks: Vec<Ask>) -> Claim {
+        Claim {
+            id: run.id.clone(),
+            node,
+            sequence: self.sequence,
+            answered: 0,
+            epoch: run.epoch,
+            lead: 5,
+            until_us: if self.sequence.is_multiple_of(7) { 0 } else { 1_000_000_000 },
+            versions: run.versions.len() as u64,
+            change: if self.sequence.is_multiple_of(5) { 3 } else { run.change() },
+            roster: run.roster.version,
+            counted: 0,
+            progress: format!("{} 0 0 0 0", self.sequence),
+            asks,
+        }
+    }
+
+    /// The frame that runs now.
+    fn frame(&mut self, run: &Run) -> u64 {
+        let now_us = self.server.call(&Request::Look { node: None }).unwrap().now_us;
+        run.frames.at(1_000 * (now_us - run.origin_us).unsigned_abs())
+    }
+
+    fn now(&mut self, id: &str) -> Run {
+        match self.ask(&Request::Look { node: Some((id.to_owned(), 1)) }) {
+            Answer::Run(run) => *run,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Asks a server all that can be asked, and what is played the same. The server has no other users.
+///
+/// # Panics
+/// If the two do not answer the same, or the server can't be reached.
+pub fn play_beside(url: &str) {
+    let real = RedisStore::new(url, "played").unwrap();
+    let mut both = Both { server: real, played: Played::new(), sequence: 2 };
+    assert_eq!(both.ask(&Request::Nodes), Answer::Gone);
+    a_run(&mut both);
+    // The last run is over, so another one may have its name, two seconds later.
+    thread::sleep(Duration::from_secs(2));
+    a_run(&mut both);
+}
+
+/// All that can be asked, once at least.
+fn a_run(both: &mut Both) {
+    both.join("hold 1k/s 1s");
+    let (node, run) = both.join("hold 1k/s 1s");
+    let id = run.id.clone();
+    let own = |rank| Take::Own { rank, nodes: 2, most: 2 };
+    let takes = [own(0), own(1), Take::Share { nodes: 2 }, Take::Share { nodes: 1 }, Take::Missed];
+    both.claims(&run, &[takes, takes].concat());
+    let frame = both.frame(&run);
+    let pieces: Vec<Piece> = (frame.saturating_sub(3)..frame + 9)
+        .map(|frame| Piece { frame, tracks: [0, 2, 4].into_iter().collect() })
+        .collect();
+    both.sequence += 1;
+    let (sequence, epoch) = (both.sequence, run.epoch);
+    // The store has gone back, because it does not know of such an answer.
+    let answered = sequence + 5;
+    let mark =
+        Request::Mark { id: id.clone(), node, sequence, answered, epoch, pieces: pieces.clone() };
+    assert!(matches!(both.ask(&mark), Answer::Pieces(_, others) if !others.is_empty()));
+    let shape = || Some("hold 2/s 1s".to_owned());
+    let version = |from| Version { change: from + 1, from, shape: shape(), rest: None };
+    for from in [frame, frame + 9] {
+        let (id, version) = (id.clone(), version(from));
+        both.ask(&Request::Change { id, known: 1, behind: 0, version, ends: None });
+    }
+    let known = both.now(&id);
+    assert_eq!(known.versions.len(), 2);
+    both.claims(&known, &takes);
+    both.ask(&Request::Restore { node, run: Box::new(Run { epoch: known.epoch + 1, ..known }) });
+    let now = both.now(&id);
+    let (from_us, to_us) = (now.origin_us, now.origin_us + 5_000);
+    both.ask(&Request::Rebase { id: id.clone(), from_us, to_us });
+    assert!(
+        matches!(both.ask(&Request::Owners { id: id.clone(), chunks: 0..3 }), Answer::Owners(_, all)
+            if all.iter().any(|owners| !owners.of(node).is_empty()))
+    );
+    let firsts = vec![0, 3, 10, 10, 15];
+    for from in [0, 0, 4] {
+        both.ask(&Request::Count { id: id.clone(), from, firsts: firsts.clone() });
+    }
+    both.claims(&now, &takes);
+    both.ask(&Request::Leave { id: id.clone(), node, from: frame + 9, pieces });
+    for node in [1, 2] {
+        both.ask(&Request::Tell { id: id.clone(), node, results: vec![13, 0] });
+        both.ask(&Request::Results);
+        let (progress, results) = ("1 2 3 4 5".to_owned(), vec![0, 255, 10]);
+        both.ask(&Request::Finish { id: id.clone(), node, progress, results });
+    }
+    assert!(matches!(both.ask(&Request::Results), Answer::Results(all)
+        if all.iter().all(|of| of.is_final)));
+    assert!(matches!(both.ask(&Request::Nodes), Answer::Nodes(nodes) if nodes.len() >= 2));
+    let other = Request::Rebase { id: "other".to_owned(), from_us: 0, to_us: 1 };
+    assert_eq!(both.ask(&other), Answer::Other);
+}

@@ -1,0 +1,73 @@
+//! A fleet at work on this machine, as a picture: four processes share a load, one of them is killed,
+//! another joins. What is drawn is what the processes noted of each start, and the account.
+
+mod plot;
+mod record;
+
+use crate::fleet::{Member, Outcome, Trial};
+use crate::services::{Engine, Server};
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use nanopace::Rate;
+use record::{Event, LENGTH, Record};
+use std::path::PathBuf;
+use std::{env, fs};
+
+/// How many nodes begin.
+const NODES: usize = 4;
+/// When the second node is killed, and when another one joins, in milliseconds.
+const KILL_MS: u64 = 4_000;
+const JOIN_MS: u64 = 6_000;
+
+/// The load, and where it is drawn.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// The rate of all nodes together, from 100/s to 20k/s
+    #[arg(long, default_value = "2k/s", value_parser = shown_rate)]
+    rate: Rate,
+    /// The picture (SVG) of all starts over time, node by node
+    #[arg(long, value_name = "FILE")]
+    svg: PathBuf,
+}
+
+/// Each start is written to a file: more would show how fast that is.
+fn shown_rate(text: &str) -> Result<Rate, String> {
+    let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
+    let is_shown = (100.0..=20_000.0).contains(&rate.as_hz());
+    is_shown.then_some(rate).ok_or_else(|| "write a rate from 100/s to 20k/s".to_owned())
+}
+
+/// Makes the run, draws it and says what its account is.
+///
+/// # Errors
+/// If there is no store to start, the run does not go on, or its account is not true.
+pub fn run(options: &Options) -> Result<()> {
+    let engine = Engine::ALL.into_iter().find(|engine| engine.is_installed());
+    let engine = engine.with_context(|| {
+        let ways = Engine::ALL.map(|it| format!("{} ({})", it.program(), it.how_to_install()));
+        format!("a fleet needs a store, and none is on PATH: install {}", ways.join(" or "))
+    })?;
+    let server = Server::start(engine).with_context(|| format!("cannot start {engine}"))?;
+    let (outcome, events) = perform(&server, options.rate)?;
+    println!("{}", outcome.summary());
+    outcome.check(false)?;
+    let record = Record::new(&outcome.nodes, events);
+    fs::write(&options.svg, plot::svg(&record, &outcome.account, options.rate)?)?;
+    Ok(())
+}
+
+/// The run, and what was done to it.
+fn perform(server: &Server, rate: Rate) -> Result<(Outcome, Vec<Event>)> {
+    let shape = format!("hold {rate} {}s", LENGTH.as_secs());
+    let mut trial = Trial::begin(&env::current_exe()?, &server.url(), &shape, NODES)?;
+    trial.until(KILL_MS);
+    let killed = trial.members.iter_mut().find(|member| member.number() == Some(2));
+    killed.context("no second node")?.kill()?;
+    let kill = Event { at: trial.elapsed(), what: "node 2 is killed (kill -9)".to_owned() };
+    trial.until(JOIN_MS);
+    trial.join()?;
+    let number = trial.members.last().and_then(Member::number).context("no number")?;
+    let join = Event { at: trial.elapsed(), what: format!("node {number} joins") };
+    ensure!(join.at < LENGTH, "the node joined after the end");
+    Ok((trial.end()?, vec![kill, join]))
+}

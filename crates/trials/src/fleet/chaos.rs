@@ -1,0 +1,281 @@
+//! Runs with random faults.
+
+use crate::fleet::member::Member;
+use crate::fleet::outcome::Outcome;
+use crate::fleet::trial::Trial;
+use crate::services::{Engine, NewConnections, Proxy, Server};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use fastrand::Rng;
+use std::env;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How many runs, and which.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// The number of runs; each takes some seconds.
+    #[arg(long, default_value_t = 100)]
+    runs: u64,
+    /// The seed of the first run; each further run adds one. By default it is drawn.
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+/// What happens to the nodes and the store of a run. Times are in milliseconds; none is to the end.
+#[derive(Clone, Debug)]
+enum Fault {
+    Join,
+    Leave(usize),
+    Kill(usize),
+    FreezeNode(usize, Option<u64>),
+    FreezeAll(u64),
+    FreezeStore(u64),
+    /// It comes back empty after this time.
+    RestartStore(u64),
+    CutOff(usize, Option<u64>, NewConnections),
+    LoseReplies(usize, usize),
+    HoldRequests(usize, u64),
+    /// It gets this one-way delay.
+    Slow(usize, u64, Option<u64>),
+    SetRate(u64),
+}
+
+/// What is drawn from a seed. How the processes meet is up to the machine.
+#[derive(Clone, Debug)]
+struct Plan {
+    engine: Engine,
+    nodes: usize,
+    rate: u64,
+    /// The one-way delay of each node's link from the beginning on, in milliseconds.
+    links: Vec<u64>,
+    /// With the times at which they happen, in milliseconds.
+    faults: Vec<(u64, Fault)>,
+}
+
+const LOAD_MS: u64 = 2_000;
+
+/// One-way delays in milliseconds, up to those of another continent.
+const DELAYS: [u64; 7] = [0, 0, 1, 5, 25, 75, 150];
+
+/// What is frozen to the end is killed so long after it.
+const FROZEN_MS: u64 = 500;
+
+impl Fault {
+    /// Whether a node may be without the store for longer than it has claimed.
+    fn cuts(&self) -> bool {
+        !matches!(
+            self,
+            Fault::Join
+                | Fault::Leave(_)
+                | Fault::Kill(_)
+                | Fault::FreezeNode(..)
+                | Fault::FreezeAll(_)
+                | Fault::SetRate(_)
+        )
+    }
+}
+
+impl Plan {
+    fn has(&self, is_meant: impl Fn(&Fault) -> bool) -> bool {
+        self.faults.iter().any(|(_, fault)| is_meant(fault))
+    }
+
+    /// Whether living nodes are to start all slots. Of a node that goes while another is without the store, or
+    /// before the store is emptied, nobody knows what it has given back.
+    fn is_for_the_living(&self) -> bool {
+        let is_blind = self.has(Fault::cuts) && self.has(|fault| matches!(fault, Fault::Kill(_)));
+        let is_forgotten = self.forgets() && self.has(|fault| matches!(fault, Fault::Leave(_)));
+        !is_blind && !is_forgotten
+    }
+
+    fn forgets(&self) -> bool {
+        self.has(|fault| matches!(fault, Fault::RestartStore(_)))
+    }
+
+    fn draw(seed: u64) -> Plan {
+        let mut random = Rng::with_seed(seed);
+        let nodes = random.usize(1..=5);
+        let delay = |random: &mut Rng| DELAYS[random.usize(..DELAYS.len())];
+        let is_far = random.u8(..3) == 0;
+        let links = (0..nodes).map(|_| if is_far { delay(&mut random) } else { 0 }).collect();
+        let mut faults: Vec<_> = (0..random.usize(1..=5))
+            .map(|_| (random.u64(100..LOAD_MS + 100), Fault::draw(&mut random, nodes)))
+            .collect();
+        let is_frozen = |(_, fault): &(u64, Fault)| match fault {
+            Fault::FreezeNode(node, None) => Some((LOAD_MS + FROZEN_MS, Fault::Kill(*node))),
+            _ => None,
+        };
+        faults.extend(faults.iter().filter_map(is_frozen).collect::<Vec<_>>());
+        faults.sort_by_key(|(at, _)| *at);
+        let engine = Engine::ALL[random.usize(..Engine::ALL.len())];
+        Plan { engine, nodes, rate: random.u64(1..=20) * 100, links, faults }
+    }
+}
+
+impl Fault {
+    fn draw(random: &mut Rng, nodes: usize) -> Fault {
+        let node = random.usize(..nodes);
+        let time = |random: &mut Rng| (random.u8(..3) > 0).then(|| random.u64(20..800));
+        match random.u8(..12) {
+            0 => Fault::Join,
+            1 => Fault::Leave(node),
+            2 => Fault::Kill(node),
+            3 => Fault::FreezeNode(node, time(random)),
+            4 => Fault::FreezeStore(random.u64(5..600)),
+            5 => Fault::RestartStore(random.u64(0..300)),
+            6 => Fault::CutOff(node, time(random), NEW[random.usize(..NEW.len())]),
+            7 => Fault::LoseReplies(node, random.usize(1..6)),
+            8 => Fault::HoldRequests(node, random.u64(10..200)),
+            9 => Fault::Slow(node, DELAYS[random.usize(1..DELAYS.len())], time(random)),
+            10 => Fault::FreezeAll(random.u64(20..2_000)),
+            _ => Fault::SetRate(random.u64(1..=20) * 100),
+        }
+    }
+}
+
+const NEW: [NewConnections; 2] = [NewConnections::Refused, NewConnections::Hang];
+
+/// Makes all runs, and says of each what became of its slots.
+///
+/// # Errors
+/// If the account of any run is not true.
+pub fn run(options: &Options) -> Result<()> {
+    let first = options.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
+    let (mut wrong, began) = (Vec::new(), Instant::now());
+    for seed in first..first + options.runs {
+        let plan = Plan::draw(seed);
+        let said = try_once(&plan);
+        println!("seed {seed}: {}", said.as_ref().map_or_else(ToString::to_string, Clone::clone));
+        if said.is_err() {
+            println!("  {plan:?}");
+            wrong.push(seed);
+        }
+    }
+    let (runs, seconds) = (options.runs, began.elapsed().as_secs());
+    if !wrong.is_empty() {
+        bail!(
+            "{} of {runs} runs are not right; repeat with --runs 1 --seed {}",
+            wrong.len(),
+            wrong[0]
+        );
+    }
+    println!("{runs} runs in {seconds} s: each account is true");
+    Ok(())
+}
+
+fn try_once(plan: &Plan) -> Result<String> {
+    let mut server = Server::start(plan.engine)?;
+    let proxy = |_| Ok(Proxy::start(server.address())?);
+    let proxies = (0..plan.nodes).map(proxy).collect::<Result<Vec<_>>>()?;
+    for (proxy, delay) in proxies.iter().zip(&plan.links) {
+        proxy.delay(Duration::from_millis(*delay));
+    }
+    let urls: Vec<String> = proxies.iter().map(Proxy::url).collect();
+    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    let shape = format!("hold {}/s {LOAD_MS}ms", plan.rate);
+    let mut trial = Trial::begin_at(&env::current_exe()?, &server.url(), &shape, &urls, &[])?;
+    for (at, fault) in &plan.faults {
+        trial.until(*at);
+        // Behind the load all nodes may have gone, and then nobody fills the store again.
+        if matches!(fault, Fault::RestartStore(_))
+            && trial.elapsed() >= Duration::from_millis(LOAD_MS)
+        {
+            continue;
+        }
+        happen(fault, &mut trial, &mut server, &proxies, &plan.links)
+            .with_context(|| format!("{fault:?}"))?;
+    }
+    let is_gone = trial.members.iter().all(Member::is_gone);
+    if is_gone && trial.is_forgotten() {
+        return Ok("no node and no store is left to say anything".to_owned());
+    }
+    let outcome = trial.end()?;
+    outcome.check(plan.forgets())?;
+    if plan.is_for_the_living() {
+        outcome.check_seeing()?;
+    }
+    Ok(in_short(&outcome))
+}
+
+fn in_short(outcome: &Outcome) -> String {
+    let (account, truth) = (&outcome.account, &outcome.truth);
+    format!(
+        "{} nodes, {} slots, {} lost, {} twice (in truth {} and {}), {} repairs, not run for {} ms",
+        outcome.nodes.len(),
+        account.expected,
+        account.lost(),
+        account.twice(),
+        truth.never_of(account.expected),
+        truth.repeated() + truth.strays,
+        outcome.repairs,
+        outcome.stalled_ms(),
+    )
+}
+
+fn wait(milliseconds: u64) {
+    thread::sleep(Duration::from_millis(milliseconds));
+}
+
+fn happen(
+    fault: &Fault,
+    trial: &mut Trial,
+    server: &mut Server,
+    proxies: &[Proxy],
+    links: &[u64],
+) -> Result<()> {
+    match *fault {
+        // There is nothing to join if all nodes are gone.
+        Fault::Join => trial.join().unwrap_or(()),
+        // It may have been killed.
+        Fault::Leave(node) => trial.members[node].leave().unwrap_or(()),
+        Fault::Kill(node) => trial.members[node].kill().unwrap_or(()),
+        Fault::FreezeNode(node, time) => {
+            trial.members[node].freeze().unwrap_or(());
+            if let Some(time) = time {
+                wait(time);
+                trial.members[node].thaw().unwrap_or(());
+            }
+        }
+        Fault::FreezeAll(time) => {
+            trial.members.iter().for_each(|member| member.freeze().unwrap_or(()));
+            wait(time);
+            trial.members.iter().for_each(|member| member.thaw().unwrap_or(()));
+        }
+        Fault::FreezeStore(time) => {
+            server.stop()?;
+            wait(time);
+            server.go_on()?;
+        }
+        Fault::RestartStore(time) => {
+            server.kill();
+            wait(time);
+            server.restart()?;
+        }
+        Fault::CutOff(node, time, new) => {
+            proxies[node].cut(new);
+            if let Some(time) = time {
+                wait(time);
+                proxies[node].mend()?;
+            }
+        }
+        Fault::LoseReplies(node, replies) => proxies[node].drop_replies(replies),
+        Fault::HoldRequests(node, time) => {
+            proxies[node].hold_requests();
+            wait(time);
+            proxies[node].release();
+        }
+        Fault::Slow(node, delay, time) => {
+            proxies[node].delay(Duration::from_millis(delay));
+            if let Some(time) = time {
+                wait(time);
+                proxies[node].delay(Duration::from_millis(links[node]));
+            }
+        }
+        // The load may be over, or the store just lost.
+        Fault::SetRate(rate) => {
+            trial.control().set_rate(format!("{rate}/s").parse()?).unwrap_or(());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! A node's process, as seen from outside.
+
+use crate::fleet::start::{self, Start};
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// On a busy machine, a process may take so long to say something.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How a node has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It has told the store all that it did.
+    Finished {
+        /// In so many frames it was without the store.
+        blind_frames: u64,
+        /// It was asked to leave.
+        has_left: bool,
+        /// For so many milliseconds it was not run, because it was frozen or the machine is busy.
+        stalled_ms: u64,
+    },
+    /// It was killed.
+    Killed,
+    /// It said that it could not go on, and why.
+    Failed(String),
+}
+
+/// A node's process. It is killed when this is dropped.
+#[derive(Debug)]
+pub struct Member {
+    child: Child,
+    lines: Receiver<String>,
+    starts: PathBuf,
+    number: Option<u16>,
+    has_left: bool,
+    fate: Option<Fate>,
+}
+
+impl Member {
+    pub(crate) fn spawn(command: &mut Command, starts: PathBuf) -> Result<Member> {
+        let command = command.arg("--starts").arg(&starts);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let output = BufReader::new(child.stdout.take().context("no output")?);
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
+        Ok(Member { child, lines, starts, number: None, has_left: false, fate: None })
+    }
+
+    /// Waits until it has joined and the run has started. Returns its number.
+    ///
+    /// # Errors
+    /// With what it says instead.
+    pub fn joined(&mut self) -> Result<u16> {
+        if let Some(number) = self.number {
+            return Ok(number);
+        }
+        let line = self.lines.recv_timeout(PATIENCE).context("the node says nothing")?;
+        let Some(number) = line.strip_prefix("joined ") else { bail!(line) };
+        Ok(*self.number.insert(number.parse()?))
+    }
+
+    /// Kills it, by SIGKILL.
+    ///
+    /// # Errors
+    /// If it has ended by itself.
+    pub fn kill(&mut self) -> Result<()> {
+        if let Some(status) = self.child.try_wait()? {
+            bail!("the node has ended, {status}");
+        }
+        self.end(Fate::Killed);
+        Ok(())
+    }
+
+    fn end(&mut self, fate: Fate) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+        self.fate = Some(fate);
+    }
+
+    /// Freezes it, by SIGSTOP.
+    ///
+    /// # Errors
+    /// If it has ended.
+    pub fn freeze(&self) -> Result<()> {
+        Ok(kill_process(Pid::from_child(&self.child), Signal::STOP)?)
+    }
+
+    /// Lets it go on, by SIGCONT.
+    ///
+    /// # Errors
+    /// If it has ended.
+    pub fn thaw(&self) -> Result<()> {
+        Ok(kill_process(Pid::from_child(&self.child), Signal::CONT)?)
+    }
+
+    /// Asks it to leave.
+    ///
+    /// # Errors
+    /// If it has ended.
+    pub fn leave(&mut self) -> Result<()> {
+        self.has_left = true;
+        Ok(writeln!(self.child.stdin.as_ref().context("no input")?, "leave")?)
+    }
+
+    /// Whether it was killed, or told to leave.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.has_left || self.fate == Some(Fate::Killed)
+    }
+
+    /// Waits for its end, until a moment.
+    ///
+    /// # Errors
+    /// If it does not end.
+    pub fn wait(&mut self, deadline: Instant) -> Result<Fate> {
+        while self.fate.is_none() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let line = self.lines.recv_timeout(left).context("the node does not end")?;
+            match line.split_once(' ').unwrap_or((&line, "")) {
+                ("finished", how) => {
+                    let (blind, stalled) = how.split_once(' ').context("says too little")?;
+                    let (blind_frames, stalled_ms) = (blind.parse()?, stalled.parse()?);
+                    let has_left = self.has_left;
+                    self.end(Fate::Finished { blind_frames, has_left, stalled_ms });
+                }
+                ("failed", why) => self.end(Fate::Failed(why.to_owned())),
+                _ => eprintln!("node {:?}: {line}", self.number),
+            }
+        }
+        self.fate.clone().context("no fate")
+    }
+
+    /// All that it has started.
+    #[must_use]
+    pub fn starts(&self) -> Vec<Start> {
+        start::read(&self.starts)
+    }
+
+    pub(crate) fn number(&self) -> Option<u16> {
+        self.number
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// A file for the starts of another node.
+pub(crate) fn file(folder: &Path, index: usize) -> PathBuf {
+    folder.join(format!("starts-{index}"))
+}

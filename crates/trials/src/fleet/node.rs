@@ -1,0 +1,138 @@
+//! A node as a process. It says `joined NUMBER` on standard output, then notes its starts in a file. It
+//! takes `leave` on standard input. At the end it says `finished`, in how
+//! many frames it was blind, and for how many milliseconds it was not run, or `failed` and why.
+
+use crate::fleet::start::Recorder;
+use anyhow::Result;
+use clap::Args;
+use nanopace_fleet::{Fleet, FleetError, Node, WhenBlind};
+use std::io::{self, BufRead};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::{self, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+/// How a node takes part.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// The store.
+    #[arg(long)]
+    url: String,
+    /// The run.
+    #[arg(long)]
+    run: String,
+    /// The load; without one, that of the run.
+    #[arg(long)]
+    shape: Option<String>,
+    /// The run starts when so many nodes are there.
+    #[arg(long, default_value_t = 1)]
+    nodes: u32,
+    /// Where starts are noted.
+    #[arg(long)]
+    starts: PathBuf,
+    /// So many starts are written at once.
+    #[arg(long, default_value_t = 1)]
+    together: usize,
+    /// So many threads take slots.
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    /// Each start takes so many microseconds.
+    #[arg(long, default_value_t = 0)]
+    busy_us: u64,
+    /// It goes on without the store for so many milliseconds.
+    #[arg(long, default_value_t = 10_000)]
+    blind_ms: u64,
+    /// Then it ends, and does not wait for the store.
+    #[arg(long)]
+    stop_when_blind: bool,
+}
+
+/// Takes part until the load is over, or until standard input says so, or ends.
+///
+/// # Errors
+/// If what it has to say can't be said.
+pub fn run(options: &Options) -> Result<()> {
+    match take_part(options) {
+        Ok(end) => println!("finished {} {}", end.0, end.1.as_millis()),
+        Err(error) => println!("failed {error:#}"),
+    }
+    Ok(())
+}
+
+/// Returns in how many frames it was blind, and for how long it was not run at most.
+fn take_part(options: &Options) -> Result<(u64, Duration)> {
+    let node = join(options)?;
+    println!("joined {}", node.number());
+    let stalled = thread::scope(|scope| {
+        let callers: Vec<_> =
+            (0..options.threads).map(|_| scope.spawn(|| starts(&node, options))).collect();
+        let stalled = watch(&node, &lines(), &callers);
+        let noted = callers.into_iter().try_for_each(|caller| caller.join().expect("no panic"));
+        noted.map(|()| stalled)
+    })?;
+    let blind_frames = node.status().blind_frames;
+    node.finish(Vec::new())?;
+    Ok((blind_frames, stalled))
+}
+
+fn join(options: &Options) -> Result<Node> {
+    let then = if options.stop_when_blind { WhenBlind::Stop } else { WhenBlind::Hold };
+    let fleet = Fleet::new(&options.url, &options.run)?.nodes(options.nodes)?;
+    let fleet = fleet.blind(Duration::from_millis(options.blind_ms), then);
+    let fleet = match &options.shape {
+        Some(shape) => fleet.shape(shape.parse()?),
+        None => fleet,
+    };
+    Ok(fleet.join()?)
+}
+
+/// Takes slots until there are no more.
+fn starts(node: &Node, options: &Options) -> io::Result<()> {
+    let mut recorder = Recorder::open(&options.starts, options.together)?;
+    let begins = u64::try_from(node.begins().as_nanos()).unwrap_or(u64::MAX);
+    while let Ok(grant) = node.pacer().acquire() {
+        recorder
+            .note(grant.intended_start().as_nanos().saturating_sub(begins), grant.wait_nanos())?;
+        if options.busy_us > 0 {
+            thread::sleep(Duration::from_micros(options.busy_us));
+        }
+    }
+    recorder.flush()
+}
+
+fn lines() -> Receiver<String> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        io::stdin().lock().lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+    });
+    receiver
+}
+
+/// Until there is nothing more to start. Returns for how long the thread was not run at most.
+fn watch<T>(
+    node: &Node,
+    lines: &Receiver<String>,
+    callers: &[ScopedJoinHandle<'_, T>],
+) -> Duration {
+    let (mut stalled, mut last) = (Duration::ZERO, Instant::now());
+    while callers.iter().any(|caller| !caller.is_finished()) {
+        stalled = stalled.max(last.elapsed());
+        last = Instant::now();
+        match lines.recv_timeout(Duration::from_millis(2)) {
+            Ok(_) => {
+                report(node.leave());
+                last = Instant::now();
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            // Whoever started it is gone.
+            Err(RecvTimeoutError::Disconnected) => std::process::exit(1),
+        }
+    }
+    stalled
+}
+
+fn report(left: Result<(), FleetError>) {
+    if let Err(error) = left {
+        println!("can't leave: {error}");
+    }
+}

@@ -1,0 +1,191 @@
+//! Whether the account of a run is true.
+
+use crate::fleet::member::Fate;
+use crate::fleet::start::Start;
+use crate::fleet::truth::Truth;
+use anyhow::{Result, ensure};
+use nanopace_fleet::{Account, NodeAccount};
+use std::time::Duration;
+
+/// So many slots can be in the hands of a node's threads when it is killed: taken, and not noted.
+const IN_HAND: u64 = 2;
+
+/// Nodes that are there from the beginning start something before this.
+const EARLY: Duration = Duration::from_millis(100);
+
+/// A thread that wakes so much later was not run in time.
+const CALM_MS: u64 = 12;
+
+/// A run that is over.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What the store says.
+    pub account: Account,
+    /// What was started.
+    pub truth: Truth,
+    /// For each node its number, how it ended, and what it has started.
+    pub nodes: Vec<(u16, Fate, Vec<Start>)>,
+    /// How often the store was filled again.
+    pub repairs: u64,
+}
+
+impl Outcome {
+    /// The laws that hold whatever happens: the truth is what the account says, or lies between its bounds.
+    /// `forgets`: the store lost what nodes had told that were gone by then.
+    ///
+    /// # Errors
+    /// With the law that is broken.
+    pub fn check(&self, forgets: bool) -> Result<()> {
+        let Outcome { account, truth, .. } = self;
+        let has_ended = |(_, fate, _): &(u16, Fate, _)| matches!(fate, Fate::Finished { .. });
+        let is_told = self.nodes.iter().all(has_ended) && !forgets;
+        ensure!(account.closes() || !is_told, "the account does not close: {}", self.summary());
+        let slots = truth.times.len() as u64;
+        // Behind the last node there is nothing to expect.
+        let is_whole = account.expected == slots || !self.has_stayed();
+        ensure!(is_whole, "{slots} slots: {}", self.summary());
+        let behind = truth.times.iter().skip(usize::try_from(account.expected)?);
+        ensure!(behind.sum::<u32>() == 0, "starts behind the end: {}", self.summary());
+        for (number, fate, starts) in &self.nodes {
+            let told = self.node(*number).map_or(0, |node| node.fired);
+            let started = starts.len() as u64;
+            let in_hand = if *fate == Fate::Killed { IN_HAND } else { 0 };
+            ensure!(told <= started + in_hand, "node {number} has told {told} of {started} starts");
+            let has_told = told == started || forgets || !matches!(fate, Fate::Finished { .. });
+            ensure!(has_told, "node {number} has told {told} of {started} starts, {fate:?}");
+        }
+        let killed = self.nodes.iter().filter(|(_, fate, _)| *fate == Fate::Killed).count();
+        let in_hand = killed as u64 * IN_HAND;
+        let never = truth.never_of(account.expected);
+        let lost = account.lost() + in_hand.cast_signed();
+        ensure!(never.cast_signed() <= lost, "{never} never started: {}", self.summary());
+        let repeated = truth.repeated() + truth.strays;
+        let is_counted = repeated <= account.twice_at_most();
+        ensure!(is_counted, "{repeated} started twice: {}", self.summary());
+        let started = account.expected - never + repeated;
+        let is_between = started + in_hand >= account.fired() && started <= account.fired_at_most();
+        ensure!(is_between, "{started} started: {}", self.summary());
+        Ok(())
+    }
+
+    /// What holds besides if no node was without the store while another was killed: then those that live take
+    /// what it had not claimed.
+    ///
+    /// # Errors
+    /// With the law that is broken.
+    pub fn check_seeing(&self) -> Result<()> {
+        if self.was_blind() {
+            return Ok(());
+        }
+        let Outcome { account, truth, .. } = self;
+        let again = (truth.repeated(), truth.strays, account.twice());
+        // One that was killed could not say that it was blind.
+        let is_once = again.0 + again.1 <= account.twice_at_most() && again.2 == 0;
+        ensure!(is_once, "{again:?} started twice, and no node was blind: {}", self.summary());
+        if !self.had_time(0) {
+            return Ok(());
+        }
+        let lives = |fate: &Fate| matches!(fate, Fate::Finished { .. });
+        let living = self.nodes.iter().filter(|(_, fate, _)| lives(fate));
+        let lost = living.filter_map(|(number, ..)| Some(self.node(*number)?.lost)).sum::<i64>();
+        // Of nodes that were gone before the store was emptied, it knows nothing.
+        let is_whole = self.has_lasted() && account.forgotten == 0;
+        let is_claimed = account.unclaimed == 0 || !is_whole;
+        let is_right = lost == 0 && is_claimed;
+        ensure!(is_right, "living nodes lost: {}", self.summary());
+        Ok(())
+    }
+
+    /// Whether any node was there from the beginning to the end.
+    fn has_lasted(&self) -> bool {
+        let stays = |fate: &Fate| matches!(fate, Fate::Finished { has_left: false, .. });
+        let is_early = |starts: &[Start]| starts.iter().any(|start| start.intended < EARLY);
+        self.nodes.iter().any(|(_, fate, starts)| stays(fate) && is_early(starts))
+    }
+
+    /// Whether any node was there up to the end.
+    fn has_stayed(&self) -> bool {
+        let stays = |fate: &Fate| matches!(fate, Fate::Finished { has_left: false, .. });
+        self.nodes.iter().any(|(_, fate, _)| stays(fate))
+    }
+
+    /// What the store says of a node.
+    #[must_use]
+    pub fn node(&self, number: u16) -> Option<&NodeAccount> {
+        self.account.nodes.iter().find(|node| node.number == number)
+    }
+
+    /// Whether any node was without the store for a while, as far as it could say so.
+    #[must_use]
+    pub fn was_blind(&self) -> bool {
+        let told = |number| self.node(number).is_some_and(|node| node.twice > 0);
+        let was_blind = |(number, fate, _): &(u16, Fate, Vec<Start>)| match fate {
+            Fate::Finished { blind_frames, .. } => *blind_frames > 0,
+            Fate::Killed => told(*number),
+            Fate::Failed(_) => true,
+        };
+        self.nodes.iter().any(was_blind)
+    }
+
+    /// Whether the machine had time for all nodes but `frozen` of them. Otherwise nodes may come too late
+    /// for slots that nobody else claims, and these are lost.
+    #[must_use]
+    pub fn had_time(&self, frozen: usize) -> bool {
+        let was_run = |fate: &Fate, starts: &[Start]| match fate {
+            Fate::Finished { stalled_ms, .. } => {
+                let wait = starts.iter().map(|start| start.wait).max().unwrap_or_default();
+                *stalled_ms < CALM_MS && wait < Duration::from_millis(CALM_MS)
+            }
+            Fate::Killed | Fate::Failed(_) => true,
+        };
+        self.nodes.iter().filter(|(_, fate, starts)| !was_run(fate, starts)).count() <= frozen
+    }
+
+    /// For how many milliseconds one of the nodes was not run, at most.
+    #[must_use]
+    pub fn stalled_ms(&self) -> u64 {
+        let stalled = |fate: &Fate| match fate {
+            Fate::Finished { stalled_ms, .. } => *stalled_ms,
+            Fate::Killed | Fate::Failed(_) => 0,
+        };
+        self.nodes.iter().map(|(_, fate, _)| stalled(fate)).max().unwrap_or(0)
+    }
+
+    /// Whether all nodes were run in time, however much they had to do.
+    #[must_use]
+    pub fn was_calm(&self) -> bool {
+        self.stalled_ms() < CALM_MS
+    }
+
+    /// In a line.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let Outcome { account, truth, .. } = self;
+        let nodes: Vec<String> = self.nodes.iter().map(|node| self.node_summary(node)).collect();
+        format!(
+            "expected {}, fired {}..={}, lost {}..={} ({} unclaimed), twice {}..={}; in truth never {}, twice {}, strays {}; repairs {}; {}",
+            account.expected,
+            account.fired(),
+            account.fired_at_most(),
+            account.lost_at_least(),
+            account.lost(),
+            account.unclaimed,
+            account.twice(),
+            account.twice_at_most(),
+            truth.never(),
+            truth.repeated(),
+            truth.strays,
+            self.repairs,
+            nodes.join("; ")
+        )
+    }
+
+    fn node_summary(&self, (number, fate, starts): &(u16, Fate, Vec<Start>)) -> String {
+        let told = self.node(*number).map_or_else(String::new, |node| {
+            let NodeAccount { claimed, fired, twice, lost, .. } = node;
+            format!("claimed {claimed} fired {fired} twice {twice} lost {lost}")
+        });
+        let late = starts.iter().map(|start| start.wait).max().unwrap_or_default();
+        format!("{number} {fate:?}: {told}, started {}, latest {late:.1?}", starts.len())
+    }
+}

@@ -1,0 +1,211 @@
+//! A run whose nodes are processes.
+
+use crate::fleet::member::{Fate, Member, file};
+use crate::fleet::outcome::Outcome;
+use crate::fleet::start::Start;
+use crate::fleet::truth::Truth;
+use anyhow::{Context, Result};
+use nanopace_fleet::{Control, FleetError, RunStatus};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The end of a run may come so much later than its load's on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A run whose nodes are processes.
+#[derive(Debug)]
+pub struct Trial {
+    program: PathBuf,
+    url: String,
+    run: String,
+    shape: String,
+    folder: TempDir,
+    control: Control,
+    /// When the load began, as far as can be told from outside.
+    began: Instant,
+    /// Its nodes.
+    pub members: Vec<Member>,
+}
+
+impl Trial {
+    /// A run at the store at `url` that has no nodes yet. `program` is this crate's.
+    ///
+    /// # Errors
+    /// If the address is none.
+    pub fn new(program: &Path, url: &str, shape: &str) -> Result<Trial> {
+        let run = format!("trial-{:08x}", fastrand::u32(..));
+        Ok(Trial {
+            program: program.to_owned(),
+            url: url.to_owned(),
+            control: Control::open(url, &run)?,
+            run,
+            shape: shape.to_owned(),
+            folder: TempDir::new()?,
+            began: Instant::now(),
+            members: Vec::new(),
+        })
+    }
+
+    /// A run with so many nodes that has begun.
+    ///
+    /// # Errors
+    /// If it does not begin.
+    pub fn begin(program: &Path, url: &str, shape: &str, nodes: usize) -> Result<Trial> {
+        Trial::begin_at(program, url, shape, &vec![url; nodes], &[])
+    }
+
+    /// A run with a node for each of these addresses, each with these options.
+    ///
+    /// # Errors
+    /// If it does not begin.
+    pub fn begin_at(
+        program: &Path,
+        url: &str,
+        shape: &str,
+        nodes: &[&str],
+        options: &[&str],
+    ) -> Result<Trial> {
+        let mut trial = Trial::new(program, url, shape)?;
+        let awaited = nodes.len().to_string();
+        for node in nodes {
+            trial.add(node, &[options, &["--nodes", &awaited]].concat())?;
+        }
+        trial.start()?;
+        Ok(trial)
+    }
+
+    /// Waits until all nodes have joined and the load has begun.
+    ///
+    /// # Errors
+    /// If it does not begin.
+    pub fn start(&mut self) -> Result<()> {
+        self.members.iter_mut().try_for_each(|member| member.joined().map(|_| ()))?;
+        loop {
+            let elapsed = self.control.status()?.elapsed;
+            if !elapsed.is_zero() {
+                self.began = Instant::now().checked_sub(elapsed).context("long ago")?;
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Starts the process of another node, which reaches the store at this address.
+    ///
+    /// # Errors
+    /// If it can't be started.
+    pub fn add(&mut self, url: &str, options: &[&str]) -> Result<&mut Member> {
+        let mut command = Command::new(&self.program);
+        self.add_command(command.arg("node"), url, options)
+    }
+
+    /// As [`add`](Trial::add), by a command of its own.
+    ///
+    /// # Errors
+    /// If it can't be started.
+    pub fn add_command(
+        &mut self,
+        command: &mut Command,
+        url: &str,
+        options: &[&str],
+    ) -> Result<&mut Member> {
+        command.args(["--shape", &self.shape]).args(options);
+        self.spawn(command, url)
+    }
+
+    fn spawn(&mut self, command: &mut Command, url: &str) -> Result<&mut Member> {
+        command.args(["--url", url, "--run", &self.run]);
+        let starts = file(self.folder.path(), self.members.len());
+        self.members.push(Member::spawn(command, starts)?);
+        self.members.last_mut().context("no node")
+    }
+
+    /// Another node of a run that goes on, which has joined when this returns.
+    ///
+    /// # Errors
+    /// If it does not join; then it is not among the members.
+    pub fn join(&mut self) -> Result<()> {
+        let (url, mut command) = (self.url.clone(), Command::new(&self.program));
+        let joined = self.spawn(command.arg("node"), &url)?.joined();
+        if joined.is_err() {
+            self.members.pop();
+        }
+        joined.map(|_| ())
+    }
+
+    /// Looks at the run and changes it.
+    #[must_use]
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// Whether the store knows nothing of the run any more.
+    #[must_use]
+    pub fn is_forgotten(&self) -> bool {
+        let status = retried(Instant::now() + PATIENCE, || self.control.status());
+        status.is_err_and(|error| matches!(error.downcast_ref(), Some(FleetError::NoRun)))
+    }
+
+    /// The name of the run.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.run
+    }
+
+    /// For how long the load has gone on.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Waits until the load has gone on for so many milliseconds.
+    pub fn until(&self, elapsed_ms: u64) {
+        thread::sleep(Duration::from_millis(elapsed_ms).saturating_sub(self.elapsed()));
+    }
+
+    /// Waits until all nodes have ended and the load is over, and looks at what has become of it.
+    ///
+    /// # Errors
+    /// If a node does not end, or the store does not answer.
+    pub fn end(mut self) -> Result<Outcome> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut nodes = Vec::new();
+        for member in &mut self.members {
+            let fate = member.wait(deadline)?;
+            nodes.push((member.number().unwrap_or(0), fate, member.starts()));
+        }
+        let status = self.over(deadline)?;
+        let account = retried(deadline, || self.control.account())?;
+        let starts = nodes.iter().flat_map(|(_, _, starts): &(u16, Fate, Vec<Start>)| starts);
+        let truth = Truth::new(status.shape.parse()?, starts);
+        Ok(Outcome { account, truth, repairs: status.repairs, nodes })
+    }
+
+    /// Waits until no node is awaited any more.
+    fn over(&self, deadline: Instant) -> Result<RunStatus> {
+        loop {
+            let status = retried(deadline, || self.control.status())?;
+            // A node that was killed is waited for until it counts as dead.
+            if status.has_ended || status.nodes == 0 {
+                // The last frame may not be over.
+                thread::sleep(2 * status.frame);
+                return Ok(status);
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// A store that is slow answers later.
+fn retried<T>(deadline: Instant, ask: impl Fn() -> Result<T, FleetError>) -> Result<T> {
+    loop {
+        match ask() {
+            Err(FleetError::Store(_) | FleetError::Cluster(_)) if Instant::now() < deadline => {}
+            answer => return Ok(answer?),
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}

@@ -1,0 +1,69 @@
+//! What was started, slot by slot.
+
+use crate::fleet::start::Start;
+use nanopace::{Arrivals, Shape, Shard};
+use std::time::Duration;
+
+/// Intended starts are rounded by so much.
+const ROUNDING: Duration = Duration::from_nanos(5);
+
+/// How often each slot of a load was started.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    shape: Shape,
+    /// For each slot.
+    pub times: Vec<u32>,
+    /// Starts at moments at which the load has no slot: by a node that did not know of a change.
+    pub strays: u64,
+}
+
+impl Truth {
+    pub(crate) fn new<'a>(shape: Shape, starts: impl Iterator<Item = &'a Start>) -> Truth {
+        let before = |moment| Arrivals::even().starts_before(moment, &shape, &whole());
+        let slots = shape.duration().map_or(0, before);
+        let mut times = vec![0; usize::try_from(slots).unwrap_or(usize::MAX)];
+        let mut strays = 0;
+        for Start { intended, .. } in starts {
+            let slot = before(intended.saturating_sub(ROUNDING));
+            let is_slot = before(*intended + ROUNDING) == slot + 1;
+            match times.get_mut(usize::try_from(slot).unwrap_or(usize::MAX)).filter(|_| is_slot) {
+                Some(times) => *times += 1,
+                None => strays += 1,
+            }
+        }
+        Truth { shape, times, strays }
+    }
+
+    /// Slots that were never started.
+    #[must_use]
+    pub fn never(&self) -> u64 {
+        self.never_of(u64::MAX)
+    }
+
+    /// Slots that were never started, of the first ones.
+    #[must_use]
+    pub fn never_of(&self, slots: u64) -> u64 {
+        let slots = usize::try_from(slots).unwrap_or(usize::MAX);
+        self.times.iter().take(slots).filter(|&&times| times == 0).count() as u64
+    }
+
+    /// Starts of slots that had been started already.
+    #[must_use]
+    pub fn repeated(&self) -> u64 {
+        self.times.iter().map(|&times| u64::from(times.saturating_sub(1))).sum()
+    }
+
+    /// Slots between two moments that were never started.
+    #[must_use]
+    pub fn never_between(&self, from: Duration, until: Duration) -> u64 {
+        let slot = |moment| {
+            let slot = Arrivals::even().starts_before(moment, &self.shape, &whole());
+            usize::try_from(slot).unwrap_or(usize::MAX).min(self.times.len())
+        };
+        self.times[slot(from)..slot(until)].iter().filter(|&&times| times == 0).count() as u64
+    }
+}
+
+fn whole() -> Shard {
+    Shard::of(1, &[0]).expect("one of one")
+}

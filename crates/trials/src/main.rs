@@ -1,0 +1,36 @@
+//! Random trials of the engine and of fleets, a node of these as a process, and a picture of a fleet.
+
+use anyhow::Error;
+use clap::Parser;
+use nanopace_trials::fleet::{chaos, node};
+use nanopace_trials::{demo, stress};
+use std::process::ExitCode;
+
+/// Trials of the engine and of fleets.
+#[derive(Parser)]
+#[command(name = "nanopace-trials")]
+enum Command {
+    /// Makes random calls from many threads, and checks the answers.
+    Stress(stress::Options),
+    /// Makes runs of a fleet with random faults.
+    Chaos(chaos::Options),
+    /// Makes a run of four nodes of which one is killed, and draws it.
+    Demo(demo::Options),
+    /// Takes part in a run.
+    Node(node::Options),
+}
+
+fn main() -> ExitCode {
+    let done = match Command::parse() {
+        Command::Stress(options) => stress::run(&options),
+        Command::Chaos(options) => chaos::run(&options),
+        Command::Demo(options) => demo::run(&options),
+        Command::Node(options) => node::run(&options),
+    };
+    done.map_or_else(|error| failed(&error), |()| ExitCode::SUCCESS)
+}
+
+fn failed(error: &Error) -> ExitCode {
+    eprintln!("{error:#}");
+    ExitCode::FAILURE
+}

@@ -1,0 +1,138 @@
+//! A cluster of servers.
+
+use crate::services::engine::Engine;
+use crate::services::server::Server;
+use crate::services::wire::texts;
+use std::io::{self, ErrorKind};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a cluster may take to agree on something.
+const AGREES: Duration = Duration::from_secs(30);
+
+/// Slots of a cluster.
+const SLOTS: u32 = 16_384;
+
+/// A server that is silent for so many milliseconds counts as dead.
+const SILENT_MS: &str = "500";
+
+/// Three servers that share the slots of a cluster, and a replica of each one that was asked for.
+#[derive(Debug)]
+pub struct Cluster {
+    /// The three that have slots at first, in the order of these, and then replicas.
+    pub servers: Vec<Server>,
+}
+
+impl Cluster {
+    /// A cluster whose servers agree that it is one.
+    ///
+    /// # Errors
+    ///
+    /// If a server does not start, or they do not agree.
+    pub fn start(engine: Engine) -> io::Result<Cluster> {
+        let start = || {
+            let server = Server::with(engine).setting("cluster-enabled", "yes");
+            let server = server.setting("cluster-node-timeout", SILENT_MS);
+            server.setting("cluster-require-full-coverage", "no").start()
+        };
+        let servers: Vec<Server> = (0..4).map(|_| start()).collect::<Result<_, _>>()?;
+        let port = servers[0].address().port();
+        for (server, number) in servers.iter().zip(0..) {
+            if number < 3 {
+                let (from, to) = (SLOTS * number / 3, SLOTS * (number + 1) / 3 - 1);
+                server.ask(&format!("CLUSTER ADDSLOTSRANGE {from} {to}"))?;
+            }
+            server.ask(&format!("CLUSTER SET-CONFIG-EPOCH {}", number + 1))?;
+            server.ask(&format!("CLUSTER MEET 127.0.0.1 {port}"))?;
+        }
+        let cluster = Cluster { servers };
+        for text in ["cluster_state:ok", "cluster_known_nodes:4", "cluster_size:3"] {
+            cluster.wait_for("CLUSTER INFO", text)?;
+        }
+        Ok(cluster)
+    }
+
+    /// How clients name it: by all of its servers.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let servers: Vec<_> = self.servers.iter().map(|it| it.address().to_string()).collect();
+        format!("redis://{}/", servers.join(","))
+    }
+
+    /// The slot of a key, and which of the servers had it at first.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not answer.
+    pub fn slot(&self, key: &str) -> io::Result<(u32, usize)> {
+        let slot = number(&self.servers[0].ask(&format!("CLUSTER KEYSLOT {key}"))?)?;
+        let owner = (0..3).find(|number| slot < SLOTS * (number + 1) / 3).unwrap_or(2);
+        Ok((slot, owner as usize))
+    }
+
+    /// Makes the last server a replica of another one, and waits until it has all that this has.
+    ///
+    /// # Errors
+    ///
+    /// If that fails.
+    pub fn replicate(&self, server: usize) -> io::Result<()> {
+        let (id, replica) = (self.id(server)?, &self.servers[3]);
+        replica.ask(&format!("CLUSTER REPLICATE {id}"))?;
+        wait_until("the replica", || {
+            Ok(replica.ask("INFO replication")?.contains("master_link_status:up"))
+        })
+    }
+
+    /// Moves a slot with its keys from one server to another one.
+    ///
+    /// # Errors
+    ///
+    /// If that fails.
+    pub fn move_slot(&self, slot: u32, from: usize, to: usize) -> io::Result<()> {
+        let (source, target) = (&self.servers[from], &self.servers[to]);
+        let set = |state: &str| format!("CLUSTER SETSLOT {slot} {state}");
+        target.ask(&set(&format!("IMPORTING {}", self.id(from)?)))?;
+        source.ask(&set(&format!("MIGRATING {}", self.id(to)?)))?;
+        let port = target.address().port();
+        let keys = source.ask(&format!("CLUSTER GETKEYSINSLOT {slot} 1000"))?;
+        for key in texts(&keys) {
+            source.ask(&format!("MIGRATE 127.0.0.1 {port} {key} 0 5000"))?;
+        }
+        let id = self.id(to)?;
+        for server in [target, source] {
+            server.ask(&set(&format!("NODE {id}")))?;
+        }
+        Ok(())
+    }
+
+    fn id(&self, server: usize) -> io::Result<String> {
+        let answer = self.servers[server].ask("CLUSTER MYID")?;
+        Ok(texts(&answer).concat())
+    }
+
+    /// Until all servers say so.
+    fn wait_for(&self, command: &str, text: &str) -> io::Result<()> {
+        wait_until(text, || {
+            let says = |server: &Server| Ok(server.ask(command)?.contains(text));
+            self.servers
+                .iter()
+                .map(says)
+                .try_fold(true, |all, one: io::Result<bool>| Ok(all & one?))
+        })
+    }
+}
+
+fn number(answer: &str) -> io::Result<u32> {
+    texts(answer).concat().parse().map_err(io::Error::other)
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> io::Result<bool>) -> io::Result<()> {
+    let deadline = Instant::now() + AGREES;
+    while !is_so()? {
+        if Instant::now() >= deadline {
+            return Err(io::Error::new(ErrorKind::TimedOut, format!("no {what}")));
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}

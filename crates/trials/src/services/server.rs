@@ -1,0 +1,273 @@
+//! A server as a child process.
+
+use crate::services::engine::Engine;
+use crate::services::{port, ready, wire};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How long a server may take to start on a busy machine.
+const START: Duration = Duration::from_secs(20);
+
+/// The file of a sentinel, which it changes itself.
+const SENTINEL: &str = "sentinel.conf";
+
+/// What a server is started with. By default: nothing is kept, no password, any free port.
+#[derive(Clone, Debug)]
+pub struct Options {
+    engine: Engine,
+    port: Option<u16>,
+    folder: Option<PathBuf>,
+    append_only: bool,
+    password: Option<String>,
+    settings: Vec<(String, String)>,
+    sentinel: Option<String>,
+}
+
+impl Options {
+    /// At this port, instead of any free one.
+    #[must_use]
+    pub fn port(mut self, port: u16) -> Self {
+        self.port = Some(port);
+        self
+    }
+
+    /// With its files in this folder, instead of a temporary one.
+    #[must_use]
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// With an append-only file, flushed with each command: [`Server::restart`] finds all data.
+    #[must_use]
+    pub fn append_only(mut self) -> Self {
+        self.append_only = true;
+        self
+    }
+
+    /// With a password, of letters and digits.
+    #[must_use]
+    pub fn password(mut self, password: impl Into<String>) -> Self {
+        self.password = Some(password.into());
+        self
+    }
+
+    /// With another setting of the server's configuration, such as `("cluster-enabled", "yes")`.
+    #[must_use]
+    pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.settings.push((name.into(), value.into()));
+        self
+    }
+
+    /// As a sentinel, which watches over the store with this name whose master is at this address. It
+    /// decides alone that a master is dead, after half a second.
+    #[must_use]
+    pub fn sentinel(mut self, name: &str, master: SocketAddr) -> Self {
+        let (ip, port) = (master.ip(), master.port());
+        self.sentinel = Some(format!(
+            "sentinel monitor {name} {ip} {port} 1\nsentinel down-after-milliseconds {name} 500\n\
+             sentinel failover-timeout {name} 5000\n"
+        ));
+        self
+    }
+
+    /// Starts the server, and waits until it answers.
+    ///
+    /// # Errors
+    ///
+    /// If its program can't be run, the port is taken, or it doesn't answer in 20 s.
+    pub fn start(mut self) -> io::Result<Server> {
+        let temporary = if self.folder.is_none() { Some(TempDir::new()?) } else { None };
+        let folder = self.folder.take();
+        let folder = folder.or_else(|| temporary.as_ref().map(|folder| folder.path().to_owned()));
+        let folder = folder.unwrap_or_default();
+        let (child, port) = match self.port {
+            Some(port) => (self.run(port, &folder)?, port),
+            None => self.run_anywhere(&folder)?,
+        };
+        Ok(Server { child, port, options: self, folder, _temporary: temporary })
+    }
+
+    /// Another process may take the port before the server does. Then there are others.
+    fn run_anywhere(&self, folder: &Path) -> io::Result<(Child, u16)> {
+        let attempt = || {
+            let port = port::free()?;
+            Ok((self.run(port, folder)?, port))
+        };
+        (0..4).find_map(|_| attempt().ok()).map_or_else(attempt, Ok)
+    }
+
+    fn run(&self, port: u16, folder: &Path) -> io::Result<Child> {
+        if let Some(text) = &self.sentinel {
+            fs::write(folder.join(SENTINEL), text)?;
+        }
+        let mut child = self.command(port, folder).spawn().map_err(|error| self.told(error))?;
+        let (address, deadline) = (port::address(port), Instant::now() + START);
+        while !ready::answers(address, child.id(), self.password.as_deref()) {
+            let problem = match child.try_wait()? {
+                Some(status) => format!("ended at once, {status}"),
+                None if Instant::now() >= deadline => "doesn't answer".to_owned(),
+                None => {
+                    thread::sleep(Duration::from_millis(5));
+                    continue;
+                }
+            };
+            end(&mut child);
+            let program = self.engine.program();
+            return Err(io::Error::new(ErrorKind::TimedOut, format!("{program} {problem}")));
+        }
+        Ok(child)
+    }
+
+    /// With how to install the program, if it is not there.
+    fn told(&self, error: io::Error) -> io::Error {
+        let (program, how) = (self.engine.program(), self.engine.how_to_install());
+        match error.kind() {
+            kind @ ErrorKind::NotFound => {
+                io::Error::new(kind, format!("{program} is not on PATH; {how}"))
+            }
+            _ => error,
+        }
+    }
+
+    fn command(&self, port: u16, folder: &Path) -> Command {
+        let mut command = Command::new(self.engine.program());
+        if self.sentinel.is_some() {
+            command.arg(folder.join(SENTINEL)).arg("--sentinel");
+        }
+        let keep = if self.append_only { "yes" } else { "no" };
+        command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]);
+        command.args(["--appendonly", keep, "--appendfsync", "always"]).arg("--dir").arg(folder);
+        if let Some(password) = &self.password {
+            command.args(["--requirepass", password]);
+        }
+        for (name, value) in &self.settings {
+            command.arg(format!("--{name}")).arg(value);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+}
+
+/// A server, as a child process on loopback. It is killed when this is dropped.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    port: u16,
+    options: Options,
+    folder: PathBuf,
+    _temporary: Option<TempDir>,
+}
+
+impl Server {
+    /// A server that keeps nothing, at a free port; it answers when this returns.
+    ///
+    /// # Errors
+    ///
+    /// As [`Options::start`].
+    pub fn start(engine: Engine) -> io::Result<Self> {
+        Self::with(engine).start()
+    }
+
+    /// A server with options.
+    #[must_use]
+    pub fn with(engine: Engine) -> Options {
+        Options {
+            engine,
+            port: None,
+            folder: None,
+            append_only: false,
+            password: None,
+            settings: Vec::new(),
+            sentinel: None,
+        }
+    }
+
+    /// The address it listens at.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        port::address(self.port)
+    }
+
+    /// How clients name it, with the password.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let password = self.options.password.as_ref();
+        let user = password.map(|password| format!(":{password}@")).unwrap_or_default();
+        format!("redis://{user}{}/", self.address())
+    }
+
+    /// What a server without a password answers to a command of words without spaces, in the form in
+    /// which servers write it.
+    ///
+    /// # Errors
+    ///
+    /// What it answers, if that is an error, or that it does not answer.
+    pub fn ask(&self, command: &str) -> io::Result<String> {
+        wire::ask(self.address(), command)
+    }
+
+    /// The folder with its files.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Halts the process, by SIGSTOP: connections stay, and nothing is answered.
+    ///
+    /// # Errors
+    ///
+    /// If the process has ended.
+    pub fn stop(&self) -> io::Result<()> {
+        self.signal(Signal::STOP)
+    }
+
+    /// Lets a halted process go on, by SIGCONT.
+    ///
+    /// # Errors
+    ///
+    /// If the process has ended.
+    pub fn go_on(&self) -> io::Result<()> {
+        self.signal(Signal::CONT)
+    }
+
+    /// Kills the process, by SIGKILL, and waits for its end.
+    pub fn kill(&mut self) {
+        end(&mut self.child);
+    }
+
+    /// Kills the process if it runs, and starts another one with the same options, port and folder:
+    /// empty, or with what its append-only file has.
+    ///
+    /// # Errors
+    ///
+    /// As [`Options::start`].
+    pub fn restart(&mut self) -> io::Result<()> {
+        self.kill();
+        self.child = self.options.run(self.port, &self.folder)?;
+        Ok(())
+    }
+
+    fn signal(&self, signal: Signal) -> io::Result<()> {
+        Ok(kill_process(Pid::from_child(&self.child), signal)?)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A process that has ended already needs no signal, but its number is kept until it is waited for.
+fn end(child: &mut Child) {
+    child.kill().ok();
+    child.wait().ok();
+}

@@ -1,0 +1,15 @@
+//! The laws: what the documentation promises.
+
+mod calls;
+mod law;
+mod slots;
+mod totals;
+
+use crate::stress::evidence::Evidence;
+
+/// The first law that the evidence breaks.
+pub(crate) fn check(evidence: &Evidence) -> Result<(), String> {
+    calls::check(evidence)?;
+    slots::check(evidence)?;
+    totals::check(evidence)
+}

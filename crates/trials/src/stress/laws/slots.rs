@@ -1,0 +1,140 @@
+//! What holds for all starts of a round together: no slot is started twice, none is missing, and
+//! there are no more than the rate allows.
+
+use super::law::law;
+use crate::stress::allowance::{Allowance, SLOT, State};
+use crate::stress::changer::ChangeTo;
+use crate::stress::evidence::Evidence;
+use crate::stress::record::{Record, Start};
+use crate::stress::scenario::Changes;
+use nanopace::Nanos;
+
+/// Up to this number of changes, the intended starts of late slots are exact.
+const REMEMBERED: usize = 32;
+
+/// Every law about slots.
+pub(super) fn check(evidence: &Evidence) -> Result<(), String> {
+    let mut starts: Vec<Start> = evidence.records.iter().filter_map(Record::start).collect();
+    starts.retain(|start| start.slots > 0);
+    began_when_told(evidence)?;
+    starts.sort_unstable_by_key(|start| start.intended);
+    let paused = evidence.changes.iter().any(|change| change.to == ChangeTo::Paused);
+    if evidence.scenario.sleep_threshold.is_zero() && !paused {
+        an_interval_apart(evidence, &exact(evidence, &starts))?;
+    }
+    if evidence.scenario.changes == Changes::None && evidence.scenario.never_forfeits() {
+        on_the_grid(evidence, &starts)?;
+        none_missing(evidence, &starts)?;
+    }
+    starts.sort_unstable_by_key(|start| start.actual);
+    within_the_rate(evidence, &starts)
+}
+
+fn began_when_told(evidence: &Evidence) -> Result<(), String> {
+    let (from, to) = evidence.born;
+    let origin = evidence.origin;
+    law(from <= origin && origin <= to, || {
+        format!("slot 0 at {origin:?}, made between {from:?} and {to:?}")
+    })
+}
+
+/// The highest rate there was, per second.
+fn fastest(evidence: &Evidence) -> u64 {
+    let rates = evidence.changes.iter().filter_map(|change| match change.to {
+        ChangeTo::Rate(rate) => Some(rate),
+        _ => None,
+    });
+    rates.fold(evidence.scenario.rate, u64::max)
+}
+
+/// The starts with exact intended starts. Others were interpolated, because the schedule has
+/// changed too often since. Each start may have forfeited time, so it may be a change.
+fn exact(evidence: &Evidence, starts: &[Start]) -> Vec<Start> {
+    if evidence.scenario.never_forfeits() && evidence.changes.len() <= REMEMBERED {
+        return starts.to_vec();
+    }
+    let mut moments: Vec<u64> = starts.iter().map(|start| start.actual).collect();
+    moments.extend(
+        evidence
+            .changes
+            .iter()
+            .flat_map(|change| [change.before, change.after])
+            .map(Nanos::as_nanos),
+    );
+    moments.sort_unstable();
+    let before = |moment| moments.partition_point(|at| *at < moment);
+    let is_fresh =
+        |start: &&Start| before(start.actual).saturating_sub(before(start.intended)) <= REMEMBERED;
+    starts.iter().filter(is_fresh).copied().collect()
+}
+
+/// Forfeited time moves slots away from each other, so no two are closer than the highest rate
+/// says. This does not hold if a slot may have started before a slot ahead of it was moved: early,
+/// or before a pause.
+fn an_interval_apart(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
+    let fastest = u128::from(fastest(evidence));
+    let close = starts.windows(2).find(|pair| {
+        let gap = u128::from(pair[1].intended - pair[0].intended);
+        (gap + 1) * fastest < u128::from(pair[0].slots) * SLOT
+    });
+    law(close.is_none(), || {
+        format!(
+            "closer than {fastest}/s allows, after {} changes: {close:?}",
+            evidence.changes.len()
+        )
+    })
+}
+
+/// A slot's number is how many intervals after slot 0 it lies, within a nanosecond.
+fn number(evidence: &Evidence, intended: u64) -> Result<u64, String> {
+    let rate = u128::from(evidence.scenario.rate);
+    let since = u128::from(intended.saturating_sub(evidence.origin.as_nanos())) * rate;
+    let number = (since + SLOT / 2) / SLOT;
+    law(since.abs_diff(number * SLOT) <= rate, || format!("{intended} ns is no slot's start"))?;
+    u64::try_from(number).map_err(|_| "a slot beyond all others".to_owned())
+}
+
+fn on_the_grid(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
+    let mut free = 0;
+    for start in starts {
+        let number = number(evidence, start.intended)?;
+        law(number >= free, || format!("slot {number} twice: {start:?}"))?;
+        free = number + start.slots;
+    }
+    Ok(())
+}
+
+/// If everything that was due has been taken, all slots up to the next one have been started or
+/// skipped.
+fn none_missing(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
+    let Some(next) = evidence.next else { return Ok(()) };
+    if !evidence.scenario.sleep_threshold.is_zero() || evidence.scenario.policy.is_late() {
+        return Ok(());
+    }
+    let next = number(evidence, next.as_nanos())?;
+    let started: u64 = starts.iter().map(|start| start.slots).sum();
+    law(started == next, || format!("{started} slots started, and the next one is slot {next}"))
+}
+
+/// Up to any moment, no more slots have started than the rate allows, except for the row that
+/// started last.
+fn within_the_rate(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
+    let start = State { rate: evidence.scenario.rate, runs: true };
+    let allowance =
+        Allowance::new(evidence.origin, start, &evidence.changes, State::speed, u64::max);
+    let early = evidence.scenario.sleep_threshold.as_nanos() * u128::from(fastest(evidence));
+    let rounding = if evidence.changes.is_empty() { 0 } else { SLOT };
+    let (mut started, mut longest) = (0, 0);
+    for start in starts {
+        started += u128::from(start.slots);
+        longest = longest.max(u128::from(start.slots));
+        let allowed = allowance.until(start.actual) + early + rounding;
+        law((started - longest) * SLOT <= allowed, || {
+            format!(
+                "{started} slots started, where {} are allowed, at {start:?}",
+                allowed / SLOT + longest
+            )
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! What ledger and statistics say when all threads are done.
+
+use super::law::law;
+use crate::stress::allowance::{Allowance, SLOT, State};
+use crate::stress::evidence::{Evidence, Totals};
+use crate::stress::record::{Call, Record};
+use nanopace::Grant;
+use std::time::Duration;
+
+/// Every law about the totals.
+pub(super) fn check(evidence: &Evidence) -> Result<(), String> {
+    let totals = &evidence.at_rest;
+    let checked = balances(totals)
+        .and_then(|()| counts(evidence))
+        .and_then(|()| statistics(evidence))
+        .and_then(|()| time_is_the_clocks(evidence))
+        .and_then(|()| none_lost(evidence));
+    checked.map_err(|law| format!("{law}\n{:?}", totals.ledger))
+}
+
+fn balances(totals: &Totals) -> Result<(), String> {
+    let ledger = &totals.ledger;
+    let sum = ledger.allocated + ledger.idle + ledger.waiting + ledger.backlog;
+    law(ledger.elapsed == sum, || format!("the ledger does not balance: the sum is {sum:?}"))
+}
+
+fn counts(evidence: &Evidence) -> Result<(), String> {
+    let ledger = &evidence.at_rest.ledger;
+    let started: u64 =
+        evidence.records.iter().filter_map(Record::start).map(|start| start.slots).sum();
+    law(ledger.granted == started, || format!("{started} slots started"))?;
+    let scenario = &evidence.scenario;
+    let may_skip = scenario.policy.skip_later_than.is_some() || !scenario.never_forfeits();
+    law(may_skip || ledger.skipped == 0, || "skipped, but not by a policy".to_owned())?;
+    law(!scenario.never_forfeits() || ledger.idle.is_zero(), || {
+        "idle time without a policy".to_owned()
+    })
+}
+
+fn statistics(evidence: &Evidence) -> Result<(), String> {
+    let stats = &evidence.at_rest.stats;
+    let count = |which: &dyn Fn(&Record, Grant) -> bool| {
+        let of = |record: &&Record| record.answer.is_ok_and(|grant| which(record, grant));
+        evidence.records.iter().filter(of).count() as u64
+    };
+    let by_lanes = count(&|record, _| record.call == Call::Lane);
+    let recorded = stats.wait_time().len();
+    law(recorded == by_lanes, || format!("{by_lanes} starts by lanes, {recorded} wait times"))?;
+    let (delays, oversleeps) = (stats.delay().len(), stats.oversleep().len());
+    law(delays == oversleeps && delays <= by_lanes, || {
+        format!("{delays} delays, {oversleeps} oversleeps")
+    })?;
+    let early = count(&|_, grant| grant.actual_start() < grant.intended_start());
+    let told = stats.early_starts();
+    law(told == early, || format!("{early} early starts, {told} counted"))
+}
+
+/// Schedule time is the clock's time without the pauses.
+fn time_is_the_clocks(evidence: &Evidence) -> Result<(), String> {
+    let runs = |state: State| u64::from(state.runs);
+    let (most, least) = (bound(evidence, runs, u64::max), bound(evidence, runs, u64::min));
+    let span = |nanos: u128| Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+    let totals = &evidence.at_rest;
+    let (least, most) =
+        (span(least.until(totals.before.as_nanos())), span(most.until(totals.after.as_nanos())));
+    let elapsed = totals.ledger.elapsed;
+    law(least <= elapsed && elapsed <= most, || format!("{least:?} to {most:?} have elapsed"))
+}
+
+/// Every slot of the schedule that no policy forfeited was granted or skipped, or is still there.
+fn none_lost(evidence: &Evidence) -> Result<(), String> {
+    let scenario = &evidence.scenario;
+    if !scenario.never_forfeits()
+        || scenario.policy.strictness.get() > 0.0
+        || evidence.next.is_none()
+    {
+        return Ok(());
+    }
+    let totals = &evidence.at_rest;
+    let least = bound(evidence, State::speed, u64::min).until(totals.before.as_nanos()) / SLOT;
+    let there = totals.ledger.granted + totals.ledger.skipped + totals.ledger.backlog_slots;
+    law(u128::from(there + 1) >= least, || {
+        format!("{least} slots have come, {there} are accounted for")
+    })
+}
+
+fn bound(
+    evidence: &Evidence,
+    speed: impl Fn(State) -> u64,
+    choose: impl Fn(u64, u64) -> u64,
+) -> Allowance {
+    let start = State { rate: evidence.scenario.rate, runs: true };
+    Allowance::new(evidence.origin, start, &evidence.changes, speed, choose)
+}

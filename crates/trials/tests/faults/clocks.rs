@@ -1,0 +1,39 @@
+//! Clocks of machines that differ, by libfaketime. It does not work with the servers: a store whose
+//! clock is set is for the simulation.
+
+use crate::{all_started, end, one_engine, program};
+use anyhow::Result;
+use nanopace_trials::fleet::Trial;
+use nanopace_trials::services::Server;
+use std::process::Command;
+
+/// It runs with the clock that `FAKETIME` describes. The linker finds the library as it finds others.
+fn faked<'c>(command: &'c mut Command, time: &str) -> &'c mut Command {
+    command.env("LD_PRELOAD", "libfaketimeMT.so.1").env("FAKETIME", time);
+    command.env("DONT_FAKE_MONOTONIC", "1")
+}
+
+/// Without the library there would be nothing to see.
+fn assert_clocks_are_faked() {
+    let year = faked(Command::new("date").arg("+%Y"), "@2001-06-01 00:00:00").output().unwrap();
+    assert_eq!(year.stdout, b"2001\n", "libfaketimeMT.so.1 in LD_LIBRARY_PATH: {year:?}");
+}
+
+/// The clock that people read is hours off on one machine, and runs twice as fast on another.
+#[test]
+#[ignore = "needs Redis and Valkey, and libfaketime"]
+fn clocks_of_nodes_are_never_compared() -> Result<()> {
+    assert_clocks_are_faked();
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let mut trial = Trial::new(program(), &server.url(), "hold 1k/s 1s")?;
+        for time in ["+5h", "-3d", "+0 x2"] {
+            let mut command = Command::new(program());
+            faked(command.arg("node"), time);
+            trial.add_command(&mut command, &server.url(), &["--nodes", "3"])?;
+        }
+        trial.start()?;
+        all_started(&end(trial)?, 0);
+        Ok(())
+    })
+}

@@ -1,0 +1,183 @@
+//! Nodes that can't reach the store, for a while, and answers and requests that come late or never.
+
+use crate::{all_started, begin, end, one_engine, program};
+use anyhow::Result;
+use nanopace_trials::fleet::Trial;
+use nanopace_trials::services::{NewConnections, Proxy, Server};
+use std::thread;
+use std::time::Duration;
+
+/// A run whose nodes each have a proxy of their own, to which something is done. Nodes that are cut off
+/// start their own slots, and the others those that they see free: all are started.
+fn tried(nodes: usize, fault: impl Fn(&[Proxy]) -> Result<()>) -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let proxy = |_| Ok(Proxy::start(server.address())?);
+        let proxies = (0..nodes).map(proxy).collect::<Result<Vec<_>>>()?;
+        let urls: Vec<String> = proxies.iter().map(Proxy::url).collect();
+        let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+        let trial = Trial::begin_at(program(), &server.url(), "hold 1k/s 2s", &urls, &[])?;
+        trial.until(400);
+        fault(&proxies)?;
+        all_started(&end(trial)?, 0);
+        Ok(())
+    })
+}
+
+fn wait(milliseconds: u64) {
+    thread::sleep(Duration::from_millis(milliseconds));
+}
+
+fn cut_off(proxies: &[Proxy], new: NewConnections, milliseconds: u64) -> Result<()> {
+    for proxy in proxies {
+        proxy.cut(new);
+    }
+    wait(milliseconds);
+    Ok(proxies.iter().try_for_each(Proxy::mend)?)
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn one_node_is_cut_off() -> Result<()> {
+    tried(3, |proxies| cut_off(&proxies[..1], NewConnections::Refused, 500))?;
+    tried(3, |proxies| cut_off(&proxies[..1], NewConnections::Hang, 1000))
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn half_the_fleet_is_cut_off() -> Result<()> {
+    tried(4, |proxies| cut_off(&proxies[..2], NewConnections::Hang, 600))
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn nodes_are_cut_off_up_to_the_end() -> Result<()> {
+    tried(3, |proxies| cut_off(&proxies[..2], NewConnections::Refused, 2000))
+}
+
+/// It goes on without the store, and others start its part. How much of that it did, nobody hears.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_node_that_is_cut_off_and_then_killed_lies_between_bounds() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let proxy = Proxy::start(server.address())?;
+        let (far, near) = (proxy.url(), server.url());
+        let urls = [&far[..], &near, &near];
+        let mut trial = Trial::begin_at(program(), &near, "hold 1k/s 2s", &urls, &[])?;
+        trial.until(400);
+        proxy.cut(NewConnections::Hang);
+        trial.until(1_500);
+        trial.members[0].kill()?;
+        let outcome = end(trial)?;
+        assert!(!outcome.account.closes(), "{}", outcome.summary());
+        let (repeated, most) = (outcome.truth.repeated(), outcome.account.twice_at_most());
+        assert!(repeated > outcome.account.twice() && repeated <= most, "{}", outcome.summary());
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_link_flaps() -> Result<()> {
+    tried(3, |proxies| {
+        for _ in 0..8 {
+            cut_off(&proxies[..1], NewConnections::Refused, 50)?;
+            wait(50);
+        }
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn replies_are_lost_after_requests_were_done() -> Result<()> {
+    tried(3, |proxies| {
+        for lost in [1, 2, 1, 5, 1, 3] {
+            for proxy in proxies {
+                proxy.drop_replies(lost);
+            }
+            wait(120);
+        }
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn old_requests_arrive_late() -> Result<()> {
+    tried(3, |proxies| {
+        for late in [20, 45, 60, 100, 200] {
+            proxies.iter().for_each(Proxy::hold_requests);
+            wait(late);
+            proxies.iter().for_each(Proxy::release);
+            wait(100);
+        }
+        Ok(())
+    })
+}
+
+/// From the middle of the run to its end, one way.
+const SLOW_MS: [u64; 3] = [12, 25, 75];
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn one_link_becomes_slow_and_stays_so() -> Result<()> {
+    for slow in SLOW_MS {
+        tried(4, |proxies| {
+            proxies[1].delay(Duration::from_millis(slow));
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn all_links_become_slow_and_stay_so() -> Result<()> {
+    for slow in SLOW_MS {
+        tried(3, |proxies| {
+            for proxy in proxies {
+                proxy.delay(Duration::from_millis(slow));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_node_joins_from_far_away() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let far = Proxy::start(server.address())?;
+        far.delay(Duration::from_millis(75));
+        let mut trial = begin(&server, "hold 1k/s 3s", 3)?;
+        trial.add(&far.url(), &[])?.joined()?;
+        let outcome = end(trial)?;
+        all_started(&outcome, 0);
+        assert!(!outcome.nodes[3].2.is_empty(), "it takes part");
+        Ok(())
+    })
+}
+
+/// What it had asked for is its own, although the answer is still on its way when it leaves.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_node_that_leaves_over_a_link_that_has_become_slow_loses_nothing() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let proxy = Proxy::start(server.address())?;
+        let mut trial =
+            Trial::begin_at(program(), &server.url(), "hold 1k/s 3s", &[&proxy.url()], &[])?;
+        trial.until(300);
+        proxy.delay(Duration::from_millis(150));
+        trial.until(700);
+        trial.members[0].leave()?;
+        let outcome = end(trial)?;
+        assert!(outcome.account.is_exact(), "{}", outcome.summary());
+        assert_eq!(outcome.truth.never_of(outcome.account.expected), 0, "{}", outcome.summary());
+        Ok(())
+    })
+}

@@ -1,0 +1,98 @@
+//! Loads that are too much, very slow and very fast.
+
+use crate::{all_started, begin, each_engine, end, one_engine, program};
+use anyhow::Result;
+use nanopace_trials::fleet::Trial;
+use nanopace_trials::services::Server;
+use std::time::Duration;
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_load_that_is_too_much_is_late_and_nothing_is_dropped() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let url = server.url();
+        let slow = ["--threads", "1", "--busy-us", "4000"];
+        let urls = [&url[..]; 4];
+        let trial = Trial::begin_at(program(), &url, "hold 2k/s 1s", &urls, &slow)?;
+        let outcome = end(trial)?;
+        assert!(!outcome.was_calm() || outcome.truth.never() == 0, "{}", outcome.summary());
+        let starts = || outcome.nodes.iter().map(|(_, _, starts)| starts);
+        // Four threads that start at most 250/s each need a second more.
+        assert!(
+            starts().flatten().map(|start| start.wait).max() > Some(Duration::from_millis(800))
+        );
+        // None has much more of it than the others.
+        assert!(starts().all(|starts| starts.len() < 800), "{}", outcome.summary());
+        Ok(())
+    })
+}
+
+/// Late nodes put off what is not their own. When all leave, nobody else takes it.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn nodes_that_are_late_leave_nothing_behind() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let url = server.url();
+        let slow = ["--threads", "1", "--busy-us", "4000"];
+        let mut trial = Trial::begin_at(program(), &url, "hold 1k/s 9s", &[&url, &url], &slow)?;
+        trial.until(600);
+        for member in &mut trial.members {
+            member.leave()?;
+        }
+        let outcome = end(trial)?;
+        let never = outcome.truth.never_of(outcome.account.expected);
+        assert!(!outcome.was_calm() || never == 0, "{}", outcome.summary());
+        assert!((500..1_500).contains(&outcome.account.expected), "{}", outcome.summary());
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_slow_node_leaves_its_part_to_the_others() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let url = server.url();
+        let mut trial = Trial::new(program(), &url, "hold 600/s 3s")?;
+        trial.add(&url, &["--nodes", "3", "--threads", "1", "--busy-us", "20000"])?;
+        trial.add(&url, &["--nodes", "3"])?;
+        trial.add(&url, &["--nodes", "3"])?;
+        trial.start()?;
+        let outcome = end(trial)?;
+        all_started(&outcome, 1);
+        // A third would be 600. It can do 150 in the time, and more when it is late.
+        let [slow, fast, _] = &outcome.nodes[..] else { panic!("three nodes") };
+        assert!(2 * slow.2.len() < fast.2.len());
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn one_slot_per_second() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        let outcome = end(begin(&server, "hold 1/s 2500ms", 3)?)?;
+        assert_eq!(outcome.account.expected, 3);
+        all_started(&outcome, 0);
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_million_slots_per_second() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        let url = server.url();
+        let urls = [&url[..]; 3];
+        let options = ["--together", "64"];
+        let trial = Trial::begin_at(program(), &url, "hold 1M/s 200ms", &urls, &options)?;
+        let outcome = end(trial)?;
+        assert_eq!(outcome.account.expected, 200_000);
+        all_started(&outcome, 0);
+        Ok(())
+    })
+}

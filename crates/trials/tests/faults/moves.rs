@@ -1,0 +1,107 @@
+//! The store moves to another server: in a cluster, and by sentinels.
+
+use crate::{all_started, end, program};
+use anyhow::Result;
+use nanopace_trials::fleet::Trial;
+use nanopace_trials::services::{Cluster, Engine, Server};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const SHAPE: &str = "hold 1k/s 3s";
+
+/// Does something with all engines at once: most of the time is waited for servers to agree.
+fn side_by_side(test: impl Fn(Engine) -> Result<()> + Sync) -> Result<()> {
+    let test = &test;
+    thread::scope(|scope| {
+        let tests = Engine::ALL.map(|engine| scope.spawn(move || test(engine)));
+        tests.into_iter().try_for_each(|test| test.join().expect("no panic"))
+    })
+}
+
+/// A run in a cluster, of which each node knows another server, and where its keys are.
+fn clustered(cluster: &Cluster, shape: &str) -> Result<(Trial, u32, usize)> {
+    let urls: Vec<String> = cluster.servers[..3].iter().map(Server::url).collect();
+    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    let trial = Trial::begin_at(program(), &cluster.url(), shape, &urls, &[])?;
+    let (slot, owner) = cluster.slot(&format!("nanopace:{{{}}}:run", trial.name()))?;
+    Ok((trial, slot, owner))
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_slot_of_a_cluster_is_moved() -> Result<()> {
+    side_by_side(|engine| {
+        let cluster = Cluster::start(engine)?;
+        let (trial, slot, owner) = clustered(&cluster, SHAPE)?;
+        for (at, hop) in [(300, 1), (1_000, 2), (1_700, 0)] {
+            trial.until(at);
+            cluster.move_slot(slot, (owner + (hop + 2) % 3) % 3, (owner + hop) % 3)?;
+        }
+        all_started(&end(trial)?, 0);
+        Ok(())
+    })
+}
+
+/// What the replica has not heard of is put right by the nodes.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_server_of_a_cluster_dies_and_its_replica_takes_its_place() -> Result<()> {
+    side_by_side(|engine| {
+        let mut cluster = Cluster::start(engine)?;
+        let name = cluster.url();
+        let mut trial = Trial::new(program(), &name, "hold 1k/s 6s")?;
+        let (_, owner) = cluster.slot(&format!("nanopace:{{{}}}:run", trial.name()))?;
+        cluster.replicate(owner)?;
+        for _ in 0..3 {
+            trial.add(&name, &["--nodes", "3"])?;
+        }
+        trial.start()?;
+        trial.until(500);
+        cluster.servers[owner].kill();
+        let came_back = comes_back(&trial)?;
+        assert!(came_back < Duration::from_secs(6), "the run was over: {came_back:?}");
+        all_started(&end(trial)?, 0);
+        Ok(())
+    })
+}
+
+/// When the store answers again that did not, from now on.
+fn comes_back(trial: &Trial) -> Result<Duration> {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        match trial.control().status() {
+            Ok(_) => return Ok(trial.elapsed()),
+            Err(error) if Instant::now() > deadline => return Err(error.into()),
+            Err(_) => thread::sleep(Duration::from_millis(20)),
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_master_dies_and_the_sentinel_makes_the_replica_one() -> Result<()> {
+    side_by_side(|engine| {
+        let mut master = Server::start(engine)?;
+        let address = master.address();
+        let at = format!("{} {}", address.ip(), address.port());
+        let replica = Server::with(engine).setting("replicaof", at).start()?;
+        let sentinel = Server::with(engine).sentinel("store", address).start()?;
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !sentinel
+            .ask("SENTINEL REPLICAS store")?
+            .contains(&replica.address().port().to_string())
+        {
+            anyhow::ensure!(Instant::now() < deadline, "the sentinel does not know the replica");
+            thread::sleep(Duration::from_millis(50));
+        }
+        // The first one does not answer.
+        let url = format!("redis+sentinel://127.0.0.1:1,{}/store/", sentinel.address());
+        let trial = Trial::begin(program(), &url, "hold 1k/s 6s", 3)?;
+        trial.until(500);
+        master.kill();
+        let came_back = comes_back(&trial)?;
+        assert!(came_back < Duration::from_secs(6), "the run was over: {came_back:?}");
+        all_started(&end(trial)?, 0);
+        Ok(())
+    })
+}

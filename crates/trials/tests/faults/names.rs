@@ -1,0 +1,131 @@
+//! Names of runs, passwords and addresses.
+
+use crate::{all_started, begin, each_engine, end, one_engine, program, tell};
+use anyhow::Result;
+use nanopace_fleet::{Control, Fleet, FleetError};
+use nanopace_trials::fleet::Trial;
+use nanopace_trials::services::{NewConnections, Proxy, Server};
+use std::time::{Duration, Instant};
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_name_can_be_used_again_when_its_run_is_over() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        for slots in [300, 500] {
+            let shape = format!("hold {slots}/s 1s");
+            let fleet = Fleet::new(&server.url(), "again")?.shape(shape.parse()?);
+            let node = fleet.join()?;
+            let started = std::iter::from_fn(|| node.pacer().acquire().ok()).count();
+            node.finish(Vec::new())?;
+            let account = Control::open(&server.url(), "again")?.account()?;
+            assert!(account.closes());
+            assert_eq!((account.expected, account.fired()), (slots, started as u64));
+        }
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_name_is_not_taken_from_a_run_that_goes_on() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        let trial = begin(&server, "hold 500/s 1s", 2)?;
+        let other = Fleet::new(&server.url(), trial.name())?.shape("hold 501/s 1s".parse()?);
+        let error = other.join().unwrap_err();
+        assert!(matches!(&error, FleetError::Differs(shape) if shape.contains("500")), "{error}");
+        all_started(&end(trial)?, 0);
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn nodes_that_start_a_run_at_once_start_one_run() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        let mut trial = Trial::new(program(), &server.url(), "hold 1k/s 1s")?;
+        for _ in 0..6 {
+            trial.add(&server.url(), &["--nodes", "6"])?;
+        }
+        trial.start()?;
+        let outcome = end(trial)?;
+        all_started(&outcome, 0);
+        assert_eq!(outcome.account.nodes.len(), 6);
+        Ok(())
+    })
+}
+
+const SECRET: &str = "Tr0ub4dor";
+
+/// An error, and that it comes soon and has no secret.
+fn refused(url: &str) -> Result<FleetError> {
+    let asked = Instant::now();
+    let fleet = Fleet::new(url, "run")?.shape("hold 1/s 1s".parse()?);
+    assert!(!format!("{fleet:?}").contains(SECRET));
+    let error = fleet.join().unwrap_err();
+    let control = Control::open(url, "run")?;
+    let other = control.status().unwrap_err();
+    for text in [format!("{error} {error:?}"), format!("{other} {other:?} {control:?}")] {
+        assert!(!text.contains(SECRET), "{text}");
+    }
+    assert!(asked.elapsed() < Duration::from_secs(20));
+    Ok(error)
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_wrong_password_is_a_clear_error_without_it() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::with(engine).password("right").start()?;
+        let at = server.address();
+        for url in [format!("redis://:{SECRET}@{at}/"), format!("redis://{at}/")] {
+            let error = refused(&url)?;
+            assert!(matches!(error, FleetError::Password), "{error}");
+        }
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_store_that_can_not_be_reached_is_an_error_soon() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let proxy = Proxy::start(server.address())?;
+        for new in [NewConnections::Refused, NewConnections::Hang] {
+            proxy.cut(new);
+            let url = format!("redis://:{SECRET}@{}/", proxy.address());
+            assert!(matches!(refused(&url)?, FleetError::Store(_)));
+            proxy.mend()?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn what_can_not_be_read_does_not_become_a_run() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let rate = "1/s".parse()?;
+        let fleet = || Fleet::new(&server.url(), "run").map(|fleet| fleet.rate(rate));
+        fleet()?.arrivals("nonsense", 1).join().unwrap_err();
+        fleet()?.arrivals("poisson", 1).join()?;
+        Ok(())
+    })
+}
+
+/// Something else lies where the run would.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn what_others_have_under_the_name_stays() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        tell(server.address(), "SET nanopace:{run}:run 1")?;
+        let error = Fleet::new(&server.url(), "run")?.rate("1/s".parse()?).join().unwrap_err();
+        assert!(matches!(error, FleetError::Damaged), "{error}");
+        Ok(())
+    })
+}

@@ -1,0 +1,88 @@
+//! Nodes that die, freeze, come and go.
+
+use crate::{all_started, begin, each_engine, end, one_engine};
+use anyhow::Result;
+use nanopace_trials::services::Server;
+use std::time::Duration;
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        let mut trial = begin(&server, "hold 2k/s 2s", 4)?;
+        trial.until(700);
+        let killed = trial.members[1].joined()?;
+        trial.members[1].kill()?;
+        let died = trial.elapsed();
+        let outcome = end(trial)?;
+        assert!(!outcome.account.closes(), "nobody knows all that it did: {}", outcome.summary());
+        // All that was never started was the dead node's, and soon after its death all is started.
+        if outcome.had_time(0) {
+            // Two slots may have been in the hands of its threads.
+            let lost = outcome.node(killed).map_or(0, |node| node.lost);
+            assert!(outcome.truth.never().cast_signed() <= lost + 2);
+            let recovered = died + Duration::from_millis(450 + 100);
+            assert_eq!(outcome.truth.never_between(recovered, Duration::MAX), 0);
+            // Five frames of a quarter, and a track in each.
+            assert!(outcome.truth.never() <= 5 * (50 + 13), "{}", outcome.truth.never());
+        }
+        Ok(())
+    })
+}
+
+/// It goes on for some frames, and has not said what it started in them.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn the_last_node_that_is_killed_while_it_leaves_lies_between_bounds() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let mut trial = begin(&server, "hold 1k/s 2s", 1)?;
+        trial.until(1_000);
+        trial.members[0].leave()?;
+        trial.until(1_150);
+        trial.members[0].kill()?;
+        let outcome = end(trial)?;
+        assert!(!outcome.account.closes(), "{}", outcome.summary());
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_frozen_node_is_late_and_loses_nothing() -> Result<()> {
+    one_engine(|engine| {
+        for freeze in [100, 300, 1500] {
+            let server = Server::start(engine)?;
+            let trial = begin(&server, "hold 1k/s 2500ms", 3)?;
+            trial.until(500);
+            trial.members[0].freeze()?;
+            trial.until(500 + freeze);
+            trial.members[0].thaw()?;
+            let outcome = end(trial)?;
+            all_started(&outcome, 1);
+        }
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn nodes_join_and_leave_and_nothing_is_lost() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        let mut trial = begin(&server, "hold 1k/s 3s", 1)?;
+        for _ in 0..3 {
+            trial.join()?;
+        }
+        trial.until(1500);
+        for member in &mut trial.members[..3] {
+            member.leave()?;
+        }
+        let outcome = end(trial)?;
+        all_started(&outcome, 0);
+        // All of them took part.
+        assert!(outcome.nodes.iter().all(|(_, _, starts)| starts.len() > 50));
+        Ok(())
+    })
+}

@@ -1,0 +1,182 @@
+//! The store stands still, dies, comes back empty or old, and is slow.
+
+use crate::{all_started, begin, each_engine, end, one_engine, program, tell};
+use anyhow::Result;
+use nanopace_trials::fleet::{Outcome, Trial};
+use nanopace_trials::services::{Proxy, Server};
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+const SHAPE: &str = "hold 1k/s 2s";
+
+fn wait(milliseconds: u64) {
+    thread::sleep(Duration::from_millis(milliseconds));
+}
+
+/// Nodes live and run their own slots without the store, so all is started.
+fn ended(trial: Trial) -> Result<Outcome> {
+    let outcome = end(trial)?;
+    all_started(&outcome, 0);
+    Ok(outcome)
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_store_that_stands_still_costs_nothing() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        let trial = begin(&server, SHAPE, 3)?;
+        for (at, freeze) in [(200, 8), (400, 15), (600, 40), (800, 500)] {
+            trial.until(at);
+            server.stop()?;
+            wait(freeze);
+            server.go_on()?;
+        }
+        ended(trial)?;
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_store_that_comes_back_empty_is_filled_again() -> Result<()> {
+    each_engine(|engine| {
+        let mut server = Server::start(engine)?;
+        let trial = begin(&server, SHAPE, 3)?;
+        trial.until(500);
+        server.kill();
+        wait(500);
+        server.restart()?;
+        assert!(ended(trial)?.repairs > 0);
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_store_that_comes_back_with_its_file_goes_on() -> Result<()> {
+    each_engine(|engine| {
+        let mut server = Server::with(engine).append_only().start()?;
+        let trial = begin(&server, SHAPE, 3)?;
+        trial.until(500);
+        server.kill();
+        wait(300);
+        server.restart()?;
+        ended(trial)?;
+        Ok(())
+    })
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
+}
+
+/// As after a failover to a replica that was behind: for a moment only, and for longer than nodes have
+/// claimed ahead.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_store_that_comes_back_as_an_old_copy_is_put_right() -> Result<()> {
+    each_engine(|engine| {
+        for away in [0, 400] {
+            let server = Server::with(engine).append_only().start()?;
+            let proxy = Proxy::start(server.address())?;
+            let trial = Trial::begin(program(), &proxy.url(), SHAPE, 3)?;
+            trial.until(500);
+            let folder = tempfile::tempdir()?;
+            copy(server.folder(), folder.path())?;
+            trial.until(900);
+            let server_of_copy =
+                || Server::with(engine).append_only().folder(folder.path()).start();
+            let old = if away == 0 {
+                let old = server_of_copy()?;
+                drop(server);
+                old
+            } else {
+                drop(server);
+                wait(away);
+                server_of_copy()?
+            };
+            proxy.redirect(old.address());
+            ended(trial)?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn data_that_is_deleted_is_there_again() -> Result<()> {
+    let delete = "EVAL \"for _, key in ipairs(redis.call('KEYS', 'nanopace:*')) do redis.call('DEL', key) end\" 0";
+    each_engine(|engine| {
+        for command in ["FLUSHALL", delete] {
+            let server = Server::start(engine)?;
+            let trial = begin(&server, SHAPE, 3)?;
+            for at in [400, 433, 1000] {
+                trial.until(at);
+                tell(server.address(), command)?;
+            }
+            assert!(ended(trial)?.repairs >= 2);
+        }
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_lost_script_is_loaded_again() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        let trial = begin(&server, SHAPE, 3)?;
+        for command in ["SCRIPT FLUSH", "FUNCTION FLUSH", "SCRIPT FLUSH"] {
+            wait(250);
+            tell(server.address(), command)?;
+        }
+        assert_eq!(ended(trial)?.repairs, 0);
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_store_that_is_far_away_costs_nothing() -> Result<()> {
+    one_engine(|engine| {
+        for delay in [5, 25, 75, 150] {
+            let server = Server::start(engine)?;
+            let proxy = Proxy::start(server.address())?;
+            proxy.delay(Duration::from_millis(delay));
+            let trial = Trial::begin(program(), &proxy.url(), SHAPE, 2)?;
+            let frame = trial.control().status()?.frame;
+            assert!(frame >= Duration::from_millis(2 * delay), "{frame:?}");
+            all_started(&end(trial)?, 0);
+        }
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_store_that_becomes_slow_costs_nothing() -> Result<()> {
+    one_engine(|engine| {
+        let server = Server::start(engine)?;
+        let proxy = Proxy::start(server.address())?;
+        let trial = Trial::begin(program(), &proxy.url(), SHAPE, 2)?;
+        for (at, delay) in [(300, 3), (700, 30), (1200, 0)] {
+            trial.until(at);
+            proxy.delay(Duration::from_millis(delay));
+        }
+        ended(trial)?;
+        Ok(())
+    })
+}

@@ -1,0 +1,258 @@
+//! Runs of some nodes at real servers.
+
+use nanopace::Nanos;
+use nanopace_fleet::{Control, Fleet, FleetError, Node, Waits};
+use nanopace_trials::services::{Engine, Server};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::ops::ControlFlow;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// With frames that are long, because machines that run tests are busy.
+fn fleet(url: &str, name: &str) -> Fleet {
+    Fleet::new(url, name).unwrap().frame(Duration::from_millis(100))
+}
+
+/// All slots of a node that start, by the number of the slot at a constant rate.
+fn drain(node: &Node) -> Vec<Nanos> {
+    std::iter::from_fn(|| Some(node.pacer().acquire().ok()?.intended_start())).collect()
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn nodes_share_a_load() {
+    for engine in Engine::ALL {
+        let server = Server::start(engine).unwrap();
+        let nodes: Vec<_> = (0..4)
+            .map(|_| {
+                let url = server.url();
+                thread::spawn(move || {
+                    let shape = "hold 10k/s 1s".parse().unwrap();
+                    let fleet = fleet(&url, "test").shape(shape).nodes(4).unwrap();
+                    let node = fleet.join().unwrap();
+                    let starts = drain(&node);
+                    let status = node.status();
+                    node.finish(vec![7]).unwrap();
+                    (starts, status)
+                })
+            })
+            .collect();
+        let mut starts = Vec::new();
+        for node in nodes {
+            let (own, status) = node.join().unwrap();
+            println!("{} {status:?}", own.len());
+            starts.extend(own);
+        }
+        starts.sort_unstable();
+        let control = Control::open(&server.url(), "test").unwrap();
+        let account = control.account().unwrap();
+        println!("{account:#?} {:?}", control.status());
+        assert!(account.closes());
+        assert_eq!(account.lost(), 0);
+        assert_eq!((account.expected, account.span), (10_000, Duration::from_secs(1)));
+        assert_eq!(starts.len(), 10_000);
+        let gaps: Vec<_> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(gaps.iter().all(|gap| gap.abs_diff(Duration::from_micros(100)).as_nanos() <= 2));
+    }
+}
+
+/// As nobody can tell it to finish.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn what_a_node_told_is_there_although_it_ends_without_a_word() {
+    for engine in Engine::ALL {
+        let server = Server::start(engine).unwrap();
+        let node = fleet(&server.url(), "told").rate("1k/s".parse().unwrap()).join().unwrap();
+        let control = Control::open(&server.url(), "told").unwrap();
+        assert_eq!(control.results().unwrap(), []);
+        let told = |is_final| {
+            let results = control.results().unwrap();
+            let told = results.iter().map(|of| (of.number, &of.bytes[..], of.is_final));
+            told.eq([(1, &b"second"[..], is_final)])
+        };
+        node.tell(b"first".to_vec());
+        node.tell(b"second".to_vec());
+        let began = Instant::now();
+        while !told(false) {
+            assert!(began.elapsed() < Duration::from_secs(60), "{:?}", control.results());
+            thread::sleep(Duration::from_millis(10));
+        }
+        drop(node);
+        assert!(told(true));
+    }
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_second_run_of_the_same_name_owes_nothing_to_the_first() {
+    for engine in Engine::ALL {
+        let server = Server::start(engine).unwrap();
+        for nodes in [2, 1] {
+            let node = |_| {
+                let url = server.url();
+                thread::spawn(move || {
+                    let shape = "hold 1k/s 200ms".parse().unwrap();
+                    let fleet = fleet(&url, "again").shape(shape);
+                    let node = fleet.nodes(nodes).unwrap().join().unwrap();
+                    drain(&node);
+                    node.finish(Vec::new()).unwrap();
+                })
+            };
+            let nodes: Vec<_> = (0..nodes).map(node).collect();
+            for node in nodes {
+                node.join().unwrap();
+            }
+            let account = Control::open(&server.url(), "again").unwrap().account().unwrap();
+            assert!(account.closes(), "{account:?}");
+            assert_eq!([account.fired(), account.expected], [200, 200], "{account:?}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn when_all_nodes_have_left_nothing_more_is_expected() {
+    for engine in Engine::ALL {
+        let server = Server::start(engine).unwrap();
+        let nodes: Vec<_> = (0..2)
+            .map(|index| {
+                let url = server.url();
+                thread::spawn(move || {
+                    let shape = "hold 1k/s 1h".parse().unwrap();
+                    let fleet = fleet(&url, "test").shape(shape).nodes(2).unwrap();
+                    let node = fleet.join().unwrap();
+                    for _ in 0..100 * (1 + index) {
+                        node.pacer().acquire().unwrap();
+                    }
+                    node.leave().unwrap();
+                    drain(&node);
+                    // What would have been due meanwhile is not expected of anybody.
+                    thread::sleep(Duration::from_millis(500));
+                    node.not_started(3).unwrap();
+                    node.finish(Vec::new()).unwrap()
+                })
+            })
+            .collect();
+        let are_last: Vec<bool> = nodes.into_iter().map(|node| node.join().unwrap()).collect();
+        assert_eq!(are_last.iter().filter(|&&is_last| is_last).count(), 1, "{are_last:?}");
+        let control = Control::open(&server.url(), "test").unwrap();
+        let account = control.account().unwrap();
+        thread::sleep(Duration::from_millis(100));
+        assert_eq!(control.account().unwrap().expected, account.expected);
+        let status = control.status().unwrap();
+        assert!(status.has_ended);
+        assert_eq!(status.repairs, 0, "nodes that leave are no reason to repair the store");
+        assert!(account.closes() && (6..300).contains(&account.lost()), "{account:?}");
+        assert!((300..30_000).contains(&account.expected), "{account:?}");
+        assert_eq!(u128::from(account.expected), account.span.as_millis(), "{account:?}");
+    }
+}
+
+fn run_once(url: &str) -> Result<(), FleetError> {
+    let node = fleet(url, "once").shape("hold 100/s 100ms".parse().unwrap()).join()?;
+    drain(&node);
+    node.leave()?;
+    node.finish(Vec::new()).map(|_| ())
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_store_that_refuses_says_what_to_do() {
+    for engine in Engine::ALL {
+        let full = Server::with(engine).setting("maxmemory", "1").start().unwrap();
+        assert!(matches!(run_once(&full.url()), Err(FleetError::Full)), "{engine}");
+        for (policy, evicts) in
+            [("allkeys-lru", true), ("volatile-ttl", true), ("noeviction", false)]
+        {
+            let server = Server::with(engine).setting("maxmemory-policy", policy);
+            assert!(run_once(&server.clone().start().unwrap().url()).is_ok(), "has no limit");
+            let server = server.setting("maxmemory", "100mb").start().unwrap();
+            let run = run_once(&server.url());
+            assert_eq!(matches!(run, Err(FleetError::Evicts(_))), evicts, "{policy} {run:?}");
+        }
+        let primary = Server::start(engine).unwrap();
+        let (host, port) = (primary.address().ip().to_string(), primary.address().port());
+        let replica =
+            Server::with(engine).setting("replicaof", format!("{host} {port}")).start().unwrap();
+        assert!(matches!(run_once(&replica.url()), Err(FleetError::Replica)), "{engine}");
+    }
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_node_whose_store_hangs_ends_after_some_seconds() {
+    let server = Server::start(Engine::Redis).unwrap();
+    let node = fleet(&server.url(), "hangs").rate("1/s".parse().unwrap()).join().unwrap();
+    server.stop().unwrap();
+    let began = Instant::now();
+    assert!(node.finish(Vec::new()).is_err());
+    // A dozen seconds at most, on a machine that has the time.
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn nodes_that_wait_while_the_store_is_emptied_join_again() {
+    let server = Server::start(Engine::Redis).unwrap();
+    let url = server.url();
+    let joined = |watch: &mut dyn FnMut(Waits)| {
+        let (shape, began) = ("hold 1k/s 100ms".parse().unwrap(), Instant::now());
+        fleet(&url, "emptied").shape(shape).nodes(2).unwrap().join_with(|waits| {
+            watch(waits);
+            let is_long = began.elapsed() > Duration::from_secs(60);
+            if is_long { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+    };
+    let (waits, is_waiting) = channel();
+    thread::scope(|scope| {
+        let first = scope.spawn(|| joined(&mut |all| waits.send(all).unwrap()));
+        assert!(matches!(is_waiting.recv().unwrap(), Waits::ForNodes { here: 1, awaited: 2, .. }));
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.write_all(b"FLUSHALL\r\n").unwrap();
+        assert_eq!(stream.read(&mut [0; 16]).unwrap(), "+OK\r\n".len());
+        let second = joined(&mut |_| {}).unwrap();
+        let first = first.join().unwrap().unwrap();
+        assert_ne!(first.number(), second.number());
+        assert_eq!(first.run_id(), second.run_id());
+    });
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_node_that_waits_for_others_in_vain_says_for_how_many_and_is_gone() {
+    let server = Server::start(Engine::Redis).unwrap();
+    let joined = |nodes, shape: &str| {
+        let fleet = fleet(&server.url(), "vain").shape(shape.parse().unwrap());
+        fleet.nodes(nodes).unwrap().join_timeout(Duration::from_millis(100)).join()
+    };
+    let error = joined(3, "hold 1k/s 100ms").unwrap_err();
+    let waits = |waits: &Waits| matches!(waits, Waits::ForNodes { here: 1, awaited: 3, .. });
+    assert!(matches!(&error, FleetError::NotStarted(_, it) if waits(it)), "{error}");
+    joined(1, "hold 2k/s 100ms").unwrap();
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_node_has_no_end_of_its_own() {
+    let server = Server::start(Engine::Redis).unwrap();
+    let fleet = fleet(&server.url(), "ends").shape("hold 1k/s 200ms".parse().unwrap());
+    let short = Duration::from_millis(20);
+    let node = fleet.pacer(move |builder| builder.slots(3).until(short)).join().unwrap();
+    assert_eq!(drain(&node).len(), 200);
+}
+
+/// One node of the run before is not done.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_node_that_waits_for_the_run_before_says_so() {
+    let server = Server::start(Engine::Redis).unwrap();
+    let shape = || "hold 1k/s 100ms".parse().unwrap();
+    let before = fleet(&server.url(), "before").shape(shape()).join().unwrap();
+    drain(&before);
+    thread::sleep(Duration::from_millis(500));
+    let after = fleet(&server.url(), "before").shape(shape());
+    let error = after.join_with(|_| ControlFlow::Break(())).unwrap_err();
+    assert!(matches!(error, FleetError::Waiting(Waits::ForTheEnd)), "{error}");
+}
