@@ -1,6 +1,6 @@
 //! A slot that is taken ahead of its start, for callers with their own way to pause.
 
-use crate::timeline::{Claimed, Fast, Step};
+use crate::timeline::{Attempt, Claimed, Fast, Next};
 use crate::{Ended, Grant, Nanos, Pacer, Refused};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -141,8 +141,7 @@ pub enum Slot<'p> {
 
 impl<'p> Claim<'p> {
     fn new(pacer: &'p Pacer, claimed: Claimed) -> Claim<'p> {
-        let held = Some(Claimed { is_fixed: true, ..claimed });
-        Claim { pacer: Cow::Borrowed(pacer), held, started: None }
+        Claim { pacer: Cow::Borrowed(pacer), held: Some(claimed), started: None }
     }
 
     /// The same claim with a handle of its own to the pacer: for a struct that has both, and for
@@ -267,13 +266,14 @@ impl<'p> Claim<'p> {
         if let Some(grant) = self.started {
             return Ok(grant);
         }
-        let (timeline, clock) = (&self.pacer.0.timeline, &*self.pacer.0.clock);
-        if self.held.is_none() {
-            return Err(self.ended().into());
-        }
-        match timeline.begin(&mut self.held, 1, i64::MAX, None, clock)? {
-            Step::Start(grant) => Ok(*self.started.insert(grant)),
-            Step::Hold(plan) => Err(plan.refusal()),
+        let mut attempt = Attempt::with_fixed(self.held.ok_or_else(|| self.ended())?);
+        let engine = &self.pacer.0;
+        let next = engine.timeline.go_on(&mut attempt, &*engine.clock);
+        self.held = attempt.held;
+        match next {
+            Next::Start(grant) => Ok(*self.started.insert(grant)),
+            Next::Pause(plan) => Err(plan.refusal()),
+            Next::Refuse(refused) => Err(refused),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::pause::{self, Hold, Pausing};
 use crate::schedule::Schedule;
 use crate::stats::{StartTimes, Statistics};
-use crate::timeline::{Claimed, Plan, Step, Timeline};
+use crate::timeline::{Attempt, Claimed, Next, Plan, Timeline};
 use crate::{Ended, Grant, Lease, Nanos, Refused, Shard, ShardError};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
@@ -25,50 +25,32 @@ impl RefUnwindSafe for Engine {}
 impl Engine {
     /// Starts a slot that has been claimed, or the next one there is.
     #[cold]
-    pub(crate) fn start(&self, claimed: Option<Claimed>) -> Result<Grant, Ended> {
-        self.start_one(claimed).map(|start| start.grant)
+    pub(crate) fn acquire(&self, claimed: Option<Claimed>) -> Result<Grant, Ended> {
+        let attempt = claimed.map_or_else(Attempt::one, Attempt::with);
+        self.start(attempt).map(|start| start.grant).map_err(Refused::for_good)
     }
 
-    pub(crate) fn start_one(&self, claimed: Option<Claimed>) -> Result<StartTimes, Ended> {
-        self.start_by(claimed, 1, i64::MAX).map_err(Refused::for_good)
-    }
-
-    /// Starts what has been claimed, or the next `slots` slots in a row, as soon as it may start;
-    /// refuses if that is later than `deadline`.
-    pub(crate) fn start_by(
-        &self,
-        mut held: Option<Claimed>,
-        slots: u64,
-        deadline: i64,
-    ) -> Result<StartTimes, Refused> {
-        let (mut first, mut woken) = (None, None);
+    /// Starts an operation as soon as it may start, or refuses.
+    pub(crate) fn start(&self, mut attempt: Attempt) -> Result<StartTimes, Refused> {
+        let mut delay_ns = None;
         loop {
-            match self.timeline.begin(&mut held, slots, deadline, woken, &*self.clock)? {
-                Step::Start(grant) => return Ok(StartTimes::new(grant, first, woken)),
-                Step::Hold(plan) => {
-                    let first = *first.get_or_insert(plan);
-                    let Some(claimed) = held else { continue };
-                    let now = self.hold(&claimed, &plan, deadline).signed();
-                    if let Some(grant) = self.timeline.start_planned(&claimed, &plan, now) {
-                        return Ok(StartTimes::new(grant, Some(first), Some((plan, now))));
-                    }
-                    woken = Some((plan, now));
-                }
+            let plan = match self.timeline.go_on(&mut attempt, &*self.clock) {
+                Next::Start(grant) => return Ok(StartTimes::new(grant, delay_ns, attempt.pause)),
+                Next::Refuse(refused) => return Err(refused),
+                Next::Pause(plan) => plan,
+            };
+            delay_ns.get_or_insert(plan.delay_ns());
+            let now = self.pause(&attempt, &plan).signed();
+            attempt.pause = Some(plan.ended(now));
+            if let Some(grant) = attempt.start_planned(&self.timeline, &plan, now) {
+                return Ok(StartTimes::new(grant, delay_ns, attempt.pause));
             }
         }
     }
 
-    fn hold(&self, claimed: &Claimed, plan: &Plan, deadline: i64) -> Nanos {
-        let hold = Hold {
-            pausing: &self.pausing,
-            clock: &*self.clock,
-            sleepers: &self.timeline.sleepers,
-            claimed,
-            plan,
-            deadline,
-            is_current: || self.timeline.version() == plan.version,
-        };
-        pause::run(&hold)
+    fn pause(&self, attempt: &Attempt, plan: &Plan) -> Nanos {
+        let Engine { timeline, clock, pausing, .. } = self;
+        pause::run(&Hold { timeline, clock: &**clock, pausing, attempt, plan })
     }
 
     pub(crate) fn change(&self, edit: impl FnOnce(&mut Schedule, i64)) {

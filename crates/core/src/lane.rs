@@ -1,7 +1,7 @@
 //! The handle of one worker: it takes slots in runs and records statistics.
 
 use crate::stats::{Notebook, StartTimes, Waits};
-use crate::timeline::{LaneRun, Pace, Run};
+use crate::timeline::{Attempt, LaneRun, Pace, Run};
 use crate::{Ended, Grant, Pacer, Refused};
 use std::iter::FusedIterator;
 use std::sync::Arc;
@@ -238,7 +238,9 @@ impl Lane {
         self.give_back();
         match self.take_run() {
             Some(grant) => Ok(grant),
-            None => Ok(self.started(self.pacer.0.start_one(None)?)),
+            None => {
+                Ok(self.started(self.pacer.0.start(Attempt::one()).map_err(Refused::for_good)?))
+            }
         }
     }
 
@@ -260,7 +262,7 @@ impl Lane {
         self.give_back();
         match self.take_run() {
             Some(grant) => Ok(grant),
-            None => Ok(self.started(self.pacer.0.start_by(None, 1, i64::MIN)?)),
+            None => Ok(self.started(self.pacer.0.start(Attempt::new(1, i64::MIN))?)),
         }
     }
 

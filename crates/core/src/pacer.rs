@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::nanos::span_ns;
 use crate::schedule::Schedule;
-use crate::timeline::Fast;
+use crate::timeline::{Attempt, Fast};
 use crate::{
     Ended, Grant, Lease, Ledger, Nanos, Rate, Refused, Shape, Shard, ShardError, Stats, Strictness,
 };
@@ -75,8 +75,8 @@ impl Pacer {
     pub fn acquire(&self) -> Result<Grant, Ended> {
         match self.0.timeline.claim_fast() {
             Fast::Granted(grant) => Ok(grant),
-            Fast::Claimed(claimed) => self.0.start(Some(claimed)),
-            Fast::Ask => self.0.start(None),
+            Fast::Claimed(claimed) => self.0.acquire(Some(claimed)),
+            Fast::Ask => self.0.acquire(None),
         }
     }
 
@@ -111,7 +111,7 @@ impl Pacer {
         match n {
             0 => Ok(self.start_nothing()?),
             1 => Ok(self.acquire()?),
-            _ => Ok(self.0.start_by(None, n.into(), i64::MAX)?.grant),
+            _ => Ok(self.0.start(Attempt::new(n.into(), i64::MAX))?.grant),
         }
     }
 
@@ -150,7 +150,7 @@ impl Pacer {
         match self.0.timeline.try_claim_fast() {
             Some(grant) => Ok(grant),
             // A deadline before any reading of the clock: a slot that is not due is refused.
-            None => Ok(self.0.start_by(None, 1, i64::MIN)?.grant),
+            None => Ok(self.0.start(Attempt::new(1, i64::MIN))?.grant),
         }
     }
 
@@ -173,7 +173,7 @@ impl Pacer {
         match n {
             0 => Ok(self.start_nothing()?),
             1 => self.try_acquire(),
-            _ => Ok(self.0.start_by(None, n.into(), i64::MIN)?.grant),
+            _ => Ok(self.0.start(Attempt::new(n.into(), i64::MIN))?.grant),
         }
     }
 
@@ -237,7 +237,7 @@ impl Pacer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn acquire_deadline(&self, deadline: Nanos) -> Result<Grant, Refused> {
-        Ok(self.0.start_by(None, 1, deadline.signed())?.grant)
+        Ok(self.0.start(Attempt::new(1, deadline.signed()))?.grant)
     }
 
     /// From now on the schedule runs at `rate`, in one atomic step.

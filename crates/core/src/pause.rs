@@ -10,6 +10,7 @@ mod estimates;
 mod forecast;
 mod hold;
 mod hybrid;
+mod pausing;
 mod permits;
 mod processor;
 mod slack;
@@ -19,12 +20,13 @@ mod strategy;
 mod yielding;
 
 use crate::Nanos;
-pub(crate) use hold::{Hold, Pausing};
+pub(crate) use hold::Hold;
+pub(crate) use pausing::Pausing;
 pub use strategy::{Pause, PauseError};
 
 /// Holds a caller back. Returns the moment at which that ended: the caller's moment or later, unless
 /// a change of plan ended it.
-pub(crate) fn run<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
+pub(crate) fn run(hold: &Hold<'_>) -> Nanos {
     match hold.pausing.strategy {
         // No caller spins while the pacer is paused.
         _ if hold.plan.is_paused => sleep::until(hold, hold.until()),

@@ -53,12 +53,12 @@ pub(crate) struct Sleepers(Mutex<Registry>);
 /// that they want next.
 #[derive(Debug, Default)]
 #[must_use = "wakes when it is dropped"]
-pub(crate) struct Woken {
+pub(crate) struct WakeUps {
     threads: Vec<Unparker>,
     tasks: Vec<Waker>,
 }
 
-impl Drop for Woken {
+impl Drop for WakeUps {
     fn drop(&mut self) {
         mem::take(&mut self.threads).iter().for_each(Unparker::unpark);
         let mut panic = None;
@@ -74,8 +74,8 @@ impl Drop for Woken {
     }
 }
 
-impl Woken {
-    pub(crate) fn and(&mut self, mut others: Woken) {
+impl WakeUps {
+    pub(crate) fn and(&mut self, mut others: WakeUps) {
         self.threads.append(&mut others.threads);
         self.tasks.append(&mut others.tasks);
     }
@@ -123,12 +123,12 @@ impl Sleepers {
     }
 
     /// Tasks that watch for changes; threads are not woken.
-    pub(crate) fn watching(&self) -> Woken {
-        Woken { threads: Vec::new(), tasks: self.0.lock().take_watching() }
+    pub(crate) fn watching(&self) -> WakeUps {
+        WakeUps { threads: Vec::new(), tasks: self.0.lock().take_watching() }
     }
 
     /// The sleepers that a change moves; `release` tells when a slot may start now.
-    pub(crate) fn moved(&self, release: impl Fn(u64) -> i64) -> Woken {
+    pub(crate) fn moved(&self, release: impl Fn(u64) -> i64) -> WakeUps {
         let must_wake = |(&position, sleeper): (&u64, &Sleeper)| {
             let release = release(position);
             (release < sleeper.release || release > sleeper.deadline).then_some(position)
@@ -139,11 +139,11 @@ impl Sleepers {
     }
 
     /// The sleepers without a slot, because it lies behind the end now.
-    pub(crate) fn behind_end(&self, is_over: impl Fn(u64) -> bool) -> Woken {
+    pub(crate) fn behind_end(&self, is_over: impl Fn(u64) -> bool) -> WakeUps {
         let mut registry = self.0.lock();
         let positions: Vec<u64> =
             registry.asleep.keys().copied().filter(|&position| is_over(position)).collect();
-        if positions.is_empty() { Woken::default() } else { registry.choose(positions) }
+        if positions.is_empty() { WakeUps::default() } else { registry.choose(positions) }
     }
 
     /// Whether there is a sleeper for a slot between these positions.
@@ -153,13 +153,13 @@ impl Sleepers {
     }
 
     /// All of them.
-    pub(crate) fn all(&self) -> Woken {
+    pub(crate) fn all(&self) -> WakeUps {
         self.moved(|_| i64::MIN)
     }
 
     /// For `slots` slots from `position` on that have come back, as many sleepers with later slots:
     /// the latest ones, so that those that start sooner keep their slots.
-    pub(crate) fn latest_behind(&self, position: u64, slots: u64) -> Woken {
+    pub(crate) fn latest_behind(&self, position: u64, slots: u64) -> WakeUps {
         let would_take = |(&at, sleeper): (&u64, &Sleeper)| {
             (sleeper.takes_others && ticks_between(position, at) > 0).then_some(at)
         };
@@ -172,14 +172,14 @@ impl Sleepers {
 
 impl Registry {
     /// Removes these sleepers to be woken, and returns the first ones, with all tasks that watch.
-    fn choose(&mut self, positions: Vec<u64>) -> Woken {
+    fn choose(&mut self, positions: Vec<u64>) -> WakeUps {
         for position in positions {
             let sleeper = self.asleep.remove(&position);
             self.to_be_woken.extend(sleeper.map(|sleeper| sleeper.unparker));
         }
         let first = self.to_be_woken.len().min(HERD);
         let threads = self.to_be_woken.drain(..first).collect();
-        Woken { threads, tasks: self.take_watching() }
+        WakeUps { threads, tasks: self.take_watching() }
     }
 
     fn take_watching(&mut self) -> Vec<Waker> {

@@ -7,7 +7,7 @@
 
 use crate::Grant;
 use crate::sync::Mutex;
-use crate::timeline::Plan;
+use crate::timeline::EndedPause;
 use crossbeam_utils::CachePadded;
 use hdrhistogram::Histogram;
 use std::sync::Arc;
@@ -223,14 +223,11 @@ pub(crate) struct StartTimes {
 }
 
 impl StartTimes {
-    /// `first` is the plan that the caller came with, if it was early. `woken` is the plan that its
-    /// last pause was for, and when that pause ended.
-    pub(crate) fn new(grant: Grant, first: Option<Plan>, woken: Option<(Plan, i64)>) -> StartTimes {
-        let span = |from: i64, to: i64| to.saturating_sub(from).max(0).unsigned_abs();
+    /// `delay_ns` is how early the caller came, if it was early, and `last` its last pause.
+    pub(crate) fn new(grant: Grant, delay_ns: Option<u64>, last: Option<EndedPause>) -> StartTimes {
         let started = grant.actual_start().signed();
-        let delay_ns =
-            first.filter(|plan| !plan.is_paused).map_or(0, |plan| span(plan.now, plan.release));
-        let oversleep_ns = woken.map_or(0, |(plan, _)| span(plan.release, started));
+        let over_ns = last.map_or(0, |pause| started.saturating_sub(pause.release).max(0));
+        let (delay_ns, oversleep_ns) = (delay_ns.unwrap_or(0), over_ns.unsigned_abs());
         StartTimes { grant, delay_ns, oversleep_ns }
     }
 }

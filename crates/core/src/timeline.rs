@@ -14,6 +14,7 @@
 //! other, each by a reading of its own, under the lock ([`guarded`]). That is also the way while
 //! the pacer is paused, and while slots that were given back wait to be handed out again.
 
+mod attempt;
 mod claimed;
 mod guarded;
 mod held;
@@ -31,6 +32,8 @@ use crate::schedule::{Account, Schedule};
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicU64, Mutex, Relaxed};
 use crate::{Ended, Grant, Nanos, Refused, Shard};
+use attempt::AskLock;
+pub(crate) use attempt::{Attempt, EndedPause, Next, Plan};
 pub(crate) use claimed::Claimed;
 use crossbeam_utils::CachePadded;
 use guarded::Locked;
@@ -69,51 +72,6 @@ pub(crate) enum Fast {
     Claimed(Claimed),
     /// Nothing has been claimed: the lock has to decide.
     Ask,
-}
-
-/// What happens to a caller that wants to start.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Step {
-    Start(Grant),
-    /// Its slot is not due.
-    Hold(Plan),
-}
-
-/// When a slot may start, as things stood at `now`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan {
-    /// The plan holds as long as this is the schedule's version.
-    pub(crate) version: u64,
-    pub(crate) now: i64,
-    pub(crate) intended: i64,
-    /// When it may start by the schedule; `i64::MAX` while the pacer is paused.
-    pub(crate) release: i64,
-    /// When it starts: before its release by less than the sleep threshold.
-    due: i64,
-    pub(crate) is_paused: bool,
-    pub(crate) interval_ns: i64,
-    /// How much lateness is made up for freely.
-    pub(crate) made_up_for: i64,
-}
-
-impl Plan {
-    pub(crate) fn is_due(&self) -> bool {
-        !self.is_paused && self.due <= self.now
-    }
-
-    /// What is due can start, whatever the deadline is. While the pacer is paused nothing is known,
-    /// and only a deadline that has come rules a start out.
-    fn can_start_by(&self, deadline: i64) -> bool {
-        if self.is_paused { self.now < deadline } else { self.due <= deadline.max(self.now) }
-    }
-
-    pub(crate) fn refusal(&self) -> Refused {
-        if self.is_paused {
-            Refused::Paused
-        } else {
-            Refused::NotUntil(Nanos::from_signed(self.due))
-        }
-    }
 }
 
 /// Slots granted, skipped and overdue, with the account of time.
@@ -256,22 +214,12 @@ impl Timeline {
         }
     }
 
-    /// Goes on with a slot that has been claimed, or claims one, or `slots` in a row. Starts it if
-    /// it is due, and otherwise says when it is. What can't start by `deadline` is refused, and
-    /// then nothing is held.
-    ///
-    /// `woken` is the plan of a pause that has just ended, and when that pause ended.
-    pub(crate) fn begin(
-        &self,
-        held: &mut Option<Claimed>,
-        slots: u64,
-        deadline: i64,
-        woken: Option<(Plan, i64)>,
-        clock: &dyn Clock,
-    ) -> Result<Step, Refused> {
-        match self.begin_open(held, slots, deadline, woken, clock) {
-            Some(step) => step,
-            None => self.enter().begin(held, slots, deadline, woken.map(|(_, now)| now), clock),
+    /// Takes an attempt further: without the lock, or else under it.
+    #[inline]
+    pub(crate) fn go_on(&self, attempt: &mut Attempt, clock: &dyn Clock) -> Next {
+        match attempt.open(self, clock) {
+            Ok(next) => next,
+            Err(AskLock) => attempt.guarded(&mut self.enter(), clock),
         }
     }
 
@@ -375,14 +323,11 @@ mod tests {
             let slots = Slots::new(Arrivals::even(), Shard::whole());
             let schedule = Schedule::new(load, slots, policy, End::new(None, None), 0);
             let (timeline, clock) = (Timeline::new(schedule, 0, 0), ManualClock::new());
-            let begin = |slots| timeline.begin(&mut None, slots, i64::MAX, None, &clock);
-            assert!(matches!(begin(1), Ok(Step::Start(_))), "slot 0 is due");
-            assert!(matches!(begin(taken - 1), Ok(Step::Hold(_))));
-            assert_eq!(
-                begin(2).is_err_and(|error| error == Refused::TooFarAhead),
-                is_refused,
-                "{taken}"
-            );
+            let begin = |slots| timeline.go_on(&mut Attempt::new(slots, i64::MAX), &clock);
+            assert!(matches!(begin(1), Next::Start(_)), "slot 0 is due");
+            assert!(matches!(begin(taken - 1), Next::Pause(_)));
+            let refused = matches!(begin(2), Next::Refuse(Refused::TooFarAhead));
+            assert_eq!(refused, is_refused, "{taken}");
         }
     }
 }

@@ -155,7 +155,7 @@ fn atomics_are_where_the_page_says() {
         &["AtomicU64", "fetch_", "compare_exchange", "Relaxed"],
         &[
             "clock/manual.rs",
-            "pause/hold.rs",
+            "pause/pausing.rs",
             "pause/permits.rs",
             "sync.rs",
             "timeline.rs",

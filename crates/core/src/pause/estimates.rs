@@ -7,7 +7,8 @@
 //! clock that does not run by itself.
 
 use super::forecast::{Forecast, Quantile};
-use super::hold::{Hold, Pausing};
+use super::hold::Hold;
+use super::pausing::Pausing;
 use std::cell::Cell;
 
 thread_local! {
@@ -56,7 +57,7 @@ impl ThreadEstimates {
     };
 
     /// The calling thread's estimates, if the clock runs by itself.
-    pub(super) fn of<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Option<ThreadEstimates> {
+    pub(super) fn of(hold: &Hold<'_>) -> Option<ThreadEstimates> {
         let (pacer, estimates) = (hold.pausing.pacer, ESTIMATES.get());
         hold.clock.is_real().then_some(if estimates.pacer == pacer {
             estimates
@@ -71,8 +72,8 @@ impl ThreadEstimates {
     }
 
     /// The thread has learnt something, if the clock runs by itself. Returns what it knows then.
-    pub(super) fn update<F: Fn() -> bool>(
-        hold: &Hold<'_, F>,
+    pub(super) fn update(
+        hold: &Hold<'_>,
         learn: impl FnOnce(&mut ThreadEstimates),
     ) -> Option<ThreadEstimates> {
         let mut estimates = ThreadEstimates::of(hold)?;

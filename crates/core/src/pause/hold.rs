@@ -1,105 +1,25 @@
-//! One caller that is held back, and how its pacer's callers pause.
+//! One caller that is held back.
 
-use super::permits::SpinPermits;
-use super::strategy::Pause;
+use super::pausing::Pausing;
 use crate::Nanos;
 use crate::clock::Clock;
-use crate::nanos::span_ns;
-use crate::sleepers::{Sleeper, Sleepers};
-use crate::sync::{AtomicU64, Relaxed, Unparker, unique};
-use crate::timeline::{Claimed, Plan};
-use std::time::Duration;
-
-/// How one pacer's callers pause.
-#[derive(Debug)]
-pub(crate) struct Pausing {
-    /// A number that no other pacer of the process has.
-    pub(super) pacer: u64,
-    pub(crate) strategy: Pause,
-    /// How much of each second a thread may spend on going to sleep, and on spinning in the hybrid
-    /// strategy; from 0 to 1.
-    pub(crate) sleep_share: f64,
-    pub(crate) spin_share: f64,
-    /// If slots are at least this far apart, each start has a sleep of its own, whatever that
-    /// costs.
-    pub(crate) spared_ns: i64,
-    /// Whether sleeping threads ask for fine timers.
-    pub(crate) fine_timers: bool,
-    /// Time spent spinning by all threads, in nanoseconds.
-    spun: AtomicU64,
-    /// For threads that spin in the hybrid strategy.
-    pub(super) permits: SpinPermits,
-}
-
-/// A smaller share would stretch sleeps beyond a second.
-const LEAST_SHARE: f64 = 3e-6;
-
-impl Pausing {
-    pub(crate) fn new() -> Pausing {
-        let spun = AtomicU64::new(0);
-        Pausing {
-            pacer: unique(),
-            strategy: Pause::default(),
-            sleep_share: Pause::DEFAULT_SLEEP_SHARE,
-            spin_share: Pause::DEFAULT_SPIN_SHARE,
-            spared_ns: span_ns(Pause::CLUMPED_BELOW),
-            fine_timers: true,
-            spun,
-            permits: SpinPermits::new(),
-        }
-    }
-
-    /// The time from one wake-up to the next that keeps sleeping within its share, if a sleep costs
-    /// `cost_ns`.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        reason = "about a second in nanoseconds"
-    )]
-    pub(super) fn sleep_period_ns(&self, cost_ns: i64) -> i64 {
-        (cost_ns as f64 / self.sleep_share.max(LEAST_SHARE)) as i64
-    }
-
-    /// How far a pause may be stretched beyond its end, where slots are `interval_ns` apart and so
-    /// close that it is: half of the lateness that is freely made up for. The other half is for
-    /// what pauses overrun unasked.
-    pub(crate) fn stretch_ns(&self, interval_ns: i64, made_up_for: i64) -> i64 {
-        if interval_ns < self.spared_ns { made_up_for / 2 } else { 0 }
-    }
-
-    /// When a caller that has woken at `woken` may wake again, where that costs `cost`.
-    pub(crate) fn wakes_again(&self, woken: i64, cost: Duration) -> i64 {
-        woken.saturating_add(self.sleep_period_ns(span_ns(cost)))
-    }
-
-    /// Adds time that has been spent spinning, or will be. A negative number corrects an earlier
-    /// one.
-    pub(super) fn add_spun(&self, nanos: i64) {
-        // Relaxed: a count, read by itself. Nothing acts on it, so no model.
-        self.spun.fetch_add(nanos.cast_unsigned(), Relaxed);
-    }
-
-    pub(crate) fn spun(&self) -> Duration {
-        // Relaxed: as in `add_spun`.
-        Duration::from_nanos(self.spun.load(Relaxed))
-    }
-}
+use crate::sleepers::Sleeper;
+use crate::sync::Unparker;
+use crate::timeline::{Attempt, Plan, Timeline};
 
 /// One caller that is held back until its slot may start or its deadline comes, as long as its plan
 /// is the current one.
-pub(crate) struct Hold<'a, F: Fn() -> bool> {
-    pub(crate) pausing: &'a Pausing,
+pub(crate) struct Hold<'a> {
+    pub(crate) timeline: &'a Timeline,
     pub(crate) clock: &'a dyn Clock,
-    pub(crate) sleepers: &'a Sleepers,
-    pub(crate) claimed: &'a Claimed,
+    pub(crate) pausing: &'a Pausing,
+    pub(crate) attempt: &'a Attempt,
     pub(crate) plan: &'a Plan,
-    pub(crate) deadline: i64,
-    pub(crate) is_current: F,
 }
 
-impl<F: Fn() -> bool> Hold<'_, F> {
+impl Hold<'_> {
     pub(super) fn until(&self) -> Nanos {
-        Nanos::from_signed(self.plan.release.min(self.deadline))
+        Nanos::from_signed(self.plan.release.min(self.attempt.deadline))
     }
 
     pub(super) fn stretch_ns(&self) -> i64 {
@@ -107,17 +27,22 @@ impl<F: Fn() -> bool> Hold<'_, F> {
     }
 
     pub(super) fn goes_on(&self, now: Nanos) -> bool {
-        now < self.until() && (self.is_current)()
+        now < self.until() && self.is_current()
+    }
+
+    fn is_current(&self) -> bool {
+        self.timeline.version() == self.plan.version
     }
 
     /// Enters the caller among the sleepers; false if its plan is outdated.
     pub(super) fn enter(&self, unparker: Unparker) -> bool {
-        let (release, deadline) = (self.plan.release, self.deadline);
-        let sleeper = Sleeper { release, deadline, takes_others: !self.claimed.is_fixed, unparker };
-        self.sleepers.enter(self.claimed.position, sleeper, &self.is_current)
+        let Attempt { deadline, is_fixed, .. } = *self.attempt;
+        let release = self.plan.release;
+        let sleeper = Sleeper { release, deadline, takes_others: !is_fixed, unparker };
+        self.timeline.sleepers.enter(self.plan.position, sleeper, || self.is_current())
     }
 
     pub(super) fn leave(&self) {
-        self.sleepers.leave(self.claimed.position);
+        self.timeline.sleepers.leave(self.plan.position);
     }
 }

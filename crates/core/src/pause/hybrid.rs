@@ -5,7 +5,7 @@ use super::hold::Hold;
 use super::{sleep, spin};
 use crate::Nanos;
 
-pub(super) fn hold<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
+pub(super) fn hold(hold: &Hold<'_>) -> Nanos {
     let (now, until) = (hold.plan.now, hold.until().signed());
     let learnt =
         ThreadEstimates::update(hold, |estimates| estimates.pass(now, hold.pausing.spin_share));
@@ -23,7 +23,7 @@ pub(super) fn hold<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
 }
 
 /// Spins to the moment, if there is a processor for it.
-fn spin_from<F: Fn() -> bool>(hold: &Hold<'_, F>, now: Nanos) -> Nanos {
+fn spin_from(hold: &Hold<'_>, now: Nanos) -> Nanos {
     if let Some(_permit) = hold.pausing.permits.take() {
         return spin_booked(hold, now);
     }
@@ -32,7 +32,7 @@ fn spin_from<F: Fn() -> bool>(hold: &Hold<'_, F>, now: Nanos) -> Nanos {
 }
 
 /// Sleeps, and credits the time that this took, in case the thread turns to another pacer.
-fn sleep_through<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
+fn sleep_through(hold: &Hold<'_>) -> Nanos {
     let now = sleep::hold(hold);
     ThreadEstimates::update(hold, |estimates| {
         estimates.pass(now.signed(), hold.pausing.spin_share);
@@ -41,7 +41,7 @@ fn sleep_through<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
 }
 
 /// Books the time before it spins, so that nothing comes between the moment and the start.
-fn spin_booked<F: Fn() -> bool>(hold: &Hold<'_, F>, begun: Nanos) -> Nanos {
+fn spin_booked(hold: &Hold<'_>, begun: Nanos) -> Nanos {
     let left = hold.until().signed() - begun.signed();
     ThreadEstimates::update(hold, |estimates| {
         estimates.pass(begun.signed(), hold.pausing.spin_share);
@@ -67,7 +67,7 @@ const UNBOOKED_NS: i64 = 1_000;
 /// A spin that should have taken `left` has taken `over` longer; `over` is negative if a change has
 /// ended it early.
 #[cold]
-fn book<F: Fn() -> bool>(hold: &Hold<'_, F>, left: i64, over: i64, longest_gap: i64) {
+fn book(hold: &Hold<'_>, left: i64, over: i64, longest_gap: i64) {
     hold.pausing.add_spun(over);
     ThreadEstimates::update(hold, |estimates| {
         estimates.spun(over);

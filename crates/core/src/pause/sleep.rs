@@ -9,14 +9,14 @@ use crate::sync::Parker;
 
 /// Sleeps to the moment, or longer, if the thread would otherwise spend too much on sleeping and
 /// may make up for it.
-pub(super) fn hold<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
+pub(super) fn hold(hold: &Hold<'_>) -> Nanos {
     match ThreadEstimates::of(hold) {
         Some(estimates) if hold.stretch_ns() > 0 => stretched(hold, estimates),
         _ => until(hold, hold.until()),
     }
 }
 
-fn stretched<F: Fn() -> bool>(hold: &Hold<'_, F>, estimates: ThreadEstimates) -> Nanos {
+fn stretched(hold: &Hold<'_>, estimates: ThreadEstimates) -> Nanos {
     let latest = hold.until().signed().saturating_add(hold.stretch_ns());
     let target = estimates.wakes_again(hold.pausing).min(latest).max(hold.until().signed());
     let before = thread_time_ns();
@@ -26,7 +26,7 @@ fn stretched<F: Fn() -> bool>(hold: &Hold<'_, F>, estimates: ThreadEstimates) ->
 }
 
 /// Sleeps once, to `until` or until a change wakes it.
-pub(super) fn until<F: Fn() -> bool>(hold: &Hold<'_, F>, until: Nanos) -> Nanos {
+pub(super) fn until(hold: &Hold<'_>, until: Nanos) -> Nanos {
     let parker = Parker::new();
     if !hold.enter(parker.unparker()) {
         return hold.clock.now();

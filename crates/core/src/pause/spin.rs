@@ -3,7 +3,7 @@
 use super::hold::Hold;
 use crate::Nanos;
 
-pub(super) fn hold<F: Fn() -> bool>(hold: &Hold<'_, F>) -> Nanos {
+pub(super) fn hold(hold: &Hold<'_>) -> Nanos {
     loop {
         let now = hold.clock.now();
         if !hold.goes_on(now) {

@@ -7,11 +7,11 @@
 use super::meter::{Samples, SlotCounter};
 use super::published::State;
 use super::returned::Returned;
-use super::{Claimed, Plan, Reading, Step, Timeline};
+use super::{Attempt, Claimed, Next, Plan, Reading, Timeline};
 use crate::clock::Clock;
 use crate::position::{RANGE, after, before, earlier, first_after, slots_between, ticks_between};
 use crate::schedule::{Schedule, Start, Stretch};
-use crate::sleepers::Woken;
+use crate::sleepers::WakeUps;
 use crate::sync::MutexGuard;
 use crate::{Ended, Refused};
 
@@ -21,9 +21,9 @@ pub(super) struct Locked {
     schedule: Schedule,
     returned: Returned,
     closed: bool,
-    /// Whether no slot was left when the schedule was last published,
+    /// Whether no slot was left when the schedule was last published.
     is_over: bool,
-    /// and its revision then, if slots may be claimed without the lock.
+    /// The revision that was last published; none if slots are claimed under the lock only.
     published: Option<u64>,
     skipped: u64,
     counter: SlotCounter,
@@ -55,77 +55,46 @@ pub(super) struct Entry<'t> {
     timeline: &'t Timeline,
     // Dropped in this order.
     locked: MutexGuard<'t, Locked>,
-    woken: Woken,
+    wake_ups: WakeUps,
 }
 
 impl Timeline {
     pub(super) fn enter(&self) -> Entry<'_> {
-        Entry { timeline: self, locked: self.locked.lock(), woken: Woken::default() }
+        Entry { timeline: self, locked: self.locked.lock(), wake_ups: WakeUps::default() }
     }
 
     /// None while another thread holds the lock.
     pub(super) fn try_enter(&self) -> Option<Entry<'_>> {
         let locked = self.locked.try_lock()?;
-        Some(Entry { timeline: self, locked, woken: Woken::default() })
+        Some(Entry { timeline: self, locked, wake_ups: WakeUps::default() })
+    }
+}
+
+impl Attempt {
+    /// Starts the earliest slot that there is, if it is due; otherwise says when it is.
+    pub(super) fn guarded(&mut self, entry: &mut Entry<'_>, clock: &dyn Clock) -> Next {
+        if let Err(ended) = entry.refuse_if_closed(&mut self.held) {
+            return Next::Refuse(ended.into());
+        }
+        // The reading that the caller has seen counts, in case the clock is now behind it.
+        let seen = self.pause.map_or(i64::MIN, |pause| pause.at);
+        entry.locked.latest = entry.locked.latest.max(seen);
+        let now = entry.now(clock);
+        entry.begin(self, now)
     }
 }
 
 impl Entry<'_> {
-    /// See [`Timeline::begin`].
-    pub(super) fn begin(
-        &mut self,
-        held: &mut Option<Claimed>,
-        slots: u64,
-        deadline: i64,
-        woken: Option<i64>,
-        clock: &dyn Clock,
-    ) -> Result<Step, Refused> {
-        self.refuse_if_closed(held)?;
-        // The reading that the caller has seen counts, in case the clock is now behind it.
-        self.locked.latest = self.locked.latest.max(woken.unwrap_or(i64::MIN));
-        let now = self.now(clock);
+    /// What comes next for an attempt that has not ended.
+    fn begin(&mut self, attempt: &mut Attempt, now: i64) -> Next {
         self.locked.schedule.used(now);
         self.tidy(now);
-        // What takes the place of skipped slots is held as they were, and is as many.
-        let is_fixed = held.is_some_and(|claimed| claimed.is_fixed);
-        let slots = held.map_or(slots, |claimed| claimed.slots);
         let end = self.locked.schedule.end();
-        let step = loop {
-            self.prefer_returned(held);
-            let position = held.map_or_else(|| self.first(slots), |claimed| claimed.position);
-            let plan = self.plan(position, now);
-            if self.locked.schedule.is_over(before(after(position, slots))) {
-                held.take().iter().for_each(|claimed| self.put_back(claimed));
-                break Err(Refused::Finished);
-            }
-            if held.is_none() && slots > 1 && self.is_too_far(position) {
-                break Err(Refused::TooFarAhead);
-            }
-            if !plan.can_start_by(deadline) {
-                held.take().iter().for_each(|claimed| self.put_back(claimed));
-                break Err(plan.refusal());
-            }
-            if held.is_none() {
-                let taken = self.take(position, slots);
-                *held = taken
-                    .map(|claimed| Claimed { is_fixed: claimed.is_fixed || is_fixed, ..claimed });
-            }
-            // If there is none, another thread has claimed that slot meanwhile.
-            let Some(claimed) = *held else { continue };
-            if !plan.is_due() {
-                break Ok(plan);
-            }
-            *held = None;
-            self.timeline.held.leave(&claimed);
-            match self.locked.schedule.start(claimed.position, claimed.slots, now) {
-                Start::Now => break Ok(plan),
-                Start::Skipped => self.skip(&claimed, now),
-            }
-        };
-        if let Some(claimed) = held {
+        let decided = self.decide(attempt, now);
+        if let Some(claimed) = &mut attempt.held {
             self.timeline.held.enter(claimed);
         }
-        let intended = step.as_ref().map_or(i64::MIN, |plan| plan.intended);
+        let intended = decided.as_ref().map_or(i64::MIN, |plan| plan.intended);
         if Schedule::may_be_out_of_range(intended, now) {
             self.locked.schedule.cut_to_range(self.timeline.next(), now);
         }
@@ -133,17 +102,54 @@ impl Entry<'_> {
             self.wake_moved();
         }
         self.publish_at(now);
-        step.map(|plan| self.step(plan, held.is_none()))
+        match decided {
+            Err(refused) => Next::Refuse(refused),
+            Ok(plan) if plan.is_due() => {
+                self.timeline.published.see(now);
+                Next::Start(self.timeline.grant(&plan))
+            }
+            // It was made by what was published just now.
+            Ok(plan) => Next::Pause(Plan { version: self.timeline.version(), ..plan }),
+        }
     }
 
-    fn step(&mut self, mut plan: Plan, starts: bool) -> Step {
-        // The plan was made by what was published just now.
-        plan.version = self.timeline.version();
-        if !starts {
-            return Step::Hold(plan);
+    /// The plan of the earliest slot that the attempt can have. If that is due, the slot starts and
+    /// the attempt holds nothing any more; otherwise it holds the slot.
+    fn decide(&mut self, attempt: &mut Attempt, now: i64) -> Result<Plan, Refused> {
+        loop {
+            self.prefer_returned(attempt);
+            let held = attempt.held;
+            let position =
+                held.map_or_else(|| self.first(attempt.slots), |claimed| claimed.position);
+            let plan = self.plan(position, now);
+            if let Err(refused) = self.check_plan(attempt, &plan) {
+                attempt.held.take().iter().for_each(|claimed| self.put_back(claimed));
+                return Err(refused);
+            }
+            attempt.held = held.or_else(|| self.take(position, attempt.slots));
+            // If there is none, another thread has claimed that slot meanwhile.
+            let Some(claimed) = attempt.held else { continue };
+            if !plan.is_due() {
+                return Ok(plan);
+            }
+            attempt.held = None;
+            self.timeline.held.leave(&claimed);
+            match self.locked.schedule.start(claimed.position, claimed.slots, now) {
+                Start::Now => return Ok(plan),
+                Start::Skipped => self.skip(&claimed, now),
+            }
         }
-        self.timeline.published.see(plan.now);
-        Step::Start(self.timeline.grant(&plan))
+    }
+
+    /// Whether the attempt can start by this plan, at once or later.
+    fn check_plan(&self, attempt: &Attempt, plan: &Plan) -> Result<(), Refused> {
+        if self.locked.schedule.is_over(before(after(plan.position, attempt.slots))) {
+            return Err(Refused::Finished);
+        }
+        if attempt.held.is_none() && attempt.slots > 1 && self.is_too_far(plan.position) {
+            return Err(Refused::TooFarAhead);
+        }
+        if plan.can_start_by(attempt.deadline) { Ok(()) } else { Err(plan.refusal()) }
     }
 
     fn refuse_if_closed(&mut self, held: &mut Option<Claimed>) -> Result<(), Ended> {
@@ -170,6 +176,7 @@ impl Entry<'_> {
         Plan {
             version: 0,
             now,
+            position,
             intended: schedule.intended(position),
             release,
             due,
@@ -260,9 +267,9 @@ impl Entry<'_> {
     }
 
     /// Exchanges a slot that is held for an earlier one that was given back, if there is one.
-    fn prefer_returned(&mut self, held: &mut Option<Claimed>) {
-        if let Some(claimed) = held
-            && !claimed.is_fixed
+    fn prefer_returned(&mut self, attempt: &mut Attempt) {
+        if let Some(claimed) = &mut attempt.held
+            && !attempt.is_fixed
             && let Some(first) = self.locked.returned.first()
             && ticks_between(first, claimed.position) > 0
         {
@@ -311,13 +318,13 @@ impl Entry<'_> {
                 self.locked.returned.take_last();
             }
             // Whoever holds a slot keeps it; tasks that watch hold none.
-            self.woken.and(self.timeline.sleepers.watching());
+            self.wake_ups.and(self.timeline.sleepers.watching());
             return;
         }
         self.locked.returned.put(claimed.position, claimed.end());
         // Before sleepers are looked at, so that a caller that is about to sleep looks again.
         self.timeline.published.withdraw();
-        self.woken.and(self.timeline.sleepers.latest_behind(claimed.position, claimed.slots));
+        self.wake_ups.and(self.timeline.sleepers.latest_behind(claimed.position, claimed.slots));
     }
 
     /// True if the slots from `start` to `end` were the latest claims, and now no longer are.
@@ -360,7 +367,7 @@ impl Entry<'_> {
         let release =
             |position| if is_over(position) { i64::MIN } else { schedule.release(position) };
         let sleepers = &self.timeline.sleepers;
-        self.woken.and(if schedule.is_paused() {
+        self.wake_ups.and(if schedule.is_paused() {
             sleepers.behind_end(is_over)
         } else {
             sleepers.moved(release)
@@ -371,7 +378,7 @@ impl Entry<'_> {
         let now = self.now(clock);
         self.locked.closed = true;
         self.publish(now);
-        self.woken.and(self.timeline.sleepers.all());
+        self.wake_ups.and(self.timeline.sleepers.all());
     }
 
     pub(super) fn due(&self, claimed: &Claimed) -> Result<i64, Ended> {
@@ -431,7 +438,7 @@ impl Entry<'_> {
         let was_over = std::mem::replace(&mut self.locked.is_over, is_over);
         if is_over && !was_over {
             // Tasks that wait for a slot have to know that there is none.
-            self.woken.and(self.timeline.sleepers.watching());
+            self.wake_ups.and(self.timeline.sleepers.watching());
         }
         let locked = &mut *self.locked;
         let revision = locked.schedule.revision();

@@ -107,7 +107,7 @@ impl Lanes {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Step, Timeline};
+    use super::super::{Attempt, Next, Timeline};
     use super::*;
     use crate::position::{SLOT, after};
     use crate::schedule::{End, Load, Policy, Schedule, Slots};
@@ -184,7 +184,7 @@ mod tests {
     fn change(timeline: &Timeline, clock: &ManualClock, rate: &str) {
         let rate = rate.parse().unwrap();
         timeline.change(clock, |schedule, now| schedule.set_rate(rate, now));
-        while timeline.begin(&mut None, 1, i64::MIN, None, clock).is_ok() {}
+        while let Next::Start(_) = timeline.go_on(&mut Attempt::new(1, i64::MIN), clock) {}
     }
 
     /// A caller holds slot 1, which is due at 2 ms, over some hundred changes 10 ms apart. Where starts
@@ -198,24 +198,22 @@ mod tests {
             (50..60).flat_map(|half| callers.map(|caller| (half, caller)))
         {
             let (timeline, clock) = timeline(strictness);
-            let mut held = None;
-            let Ok(Step::Hold(plan)) = timeline.begin(&mut held, 1, i64::MAX, None, &clock) else {
+            let mut attempt = Attempt::new(1, i64::MAX);
+            let Next::Pause(plan) = timeline.go_on(&mut attempt, &clock) else {
                 panic!("slot 1 is due in 2 ms")
             };
-            let position = held.unwrap().position;
             if sleeps {
                 let (release, deadline) = (plan.release, i64::MAX);
                 let unparker = Parker::new().unparker();
                 let sleeper = Sleeper { release, deadline, takes_others: true, unparker };
-                assert!(timeline.sleepers.enter(position, sleeper, || true));
+                assert!(timeline.sleepers.enter(plan.position, sleeper, || true));
             }
             for rate in ["900/s", "1100/s"].repeat(changes) {
                 clock.advance(Duration::from_millis(10));
                 change(&timeline, &clock, rate);
             }
-            timeline.sleepers.leave(position);
-            let Ok(Step::Start(grant)) = timeline.begin(&mut held, 1, i64::MAX, None, &clock)
-            else {
+            timeline.sleepers.leave(plan.position);
+            let Next::Start(grant) = timeline.go_on(&mut attempt, &clock) else {
                 panic!("it is due")
             };
             let wait_ms = grant.wait_nanos() / 1_000_000;

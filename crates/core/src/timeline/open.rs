@@ -1,10 +1,11 @@
 //! Claims and starts without the lock: an open loop, in which no start moves another.
 
+use super::attempt::AskLock;
 use super::published::{Run, Snapshot};
-use super::{Claimed, LaneRun, Plan, Step, Timeline, reading};
+use super::{Attempt, Claimed, EndedPause, LaneRun, Next, Plan, Timeline, reading};
+use crate::Grant;
 use crate::clock::Clock;
 use crate::position::{after, slots_between};
-use crate::{Grant, Refused};
 use std::ops::Range;
 
 /// The lock's counts are brought up to date at least this often while slots are claimed without it.
@@ -19,78 +20,88 @@ pub(crate) struct Pace {
     pub(crate) read_at: i64,
 }
 
-impl Timeline {
-    /// [`begin`](Timeline::begin) without the lock; none if the lock has to decide.
-    pub(super) fn begin_open(
+impl Attempt {
+    /// Starts the slot that is held, when the pause by this plan has ended at the reading `now`. This
+    /// is the shortest way, because a caller that paused for an exact moment wants to start at it.
+    /// None if the plan is outdated, was made under the lock, or says that the slot is not due.
+    #[inline]
+    pub(crate) fn start_planned(
         &self,
-        held: &mut Option<Claimed>,
-        slots: u64,
-        deadline: i64,
-        woken: Option<(Plan, i64)>,
-        clock: &dyn Clock,
-    ) -> Option<Result<Step, Refused>> {
-        // A row has to be claimed under the lock, which makes sure that positions don't wrap.
-        if slots != 1 && held.is_none() {
+        timeline: &Timeline,
+        plan: &Plan,
+        now: i64,
+    ) -> Option<Grant> {
+        if !timeline.published.is_open_at(plan.version) || now < plan.due {
             return None;
+        }
+        timeline.held.leave(self.held.as_ref()?);
+        timeline.published.see(now);
+        Some(timeline.grant(&Plan { now, ..*plan }))
+    }
+
+    /// Starts the slot that is held, or the next one, if it is due; otherwise says when it is.
+    pub(super) fn open(&mut self, timeline: &Timeline, clock: &dyn Clock) -> Result<Next, AskLock> {
+        // A row has to be claimed under the lock, which makes sure that positions don't wrap.
+        if self.slots != 1 && self.held.is_none() {
+            return Err(AskLock);
         }
         loop {
-            let snapshot = self.published.snapshot()?;
-            let now = self.reading(&snapshot, woken, clock)?;
-            let position = held.map_or_else(|| self.next(), |claimed| claimed.position);
-            let plan = self.plan_open(&snapshot, position, now)?;
-            if !plan.can_start_by(deadline) {
-                if let Some(claimed) = held.take() {
-                    self.give_back(&claimed);
+            let snapshot = timeline.published.snapshot().ok_or(AskLock)?;
+            let now = timeline.reading(&snapshot, self.pause, clock).ok_or(AskLock)?;
+            let position = self.held.map_or_else(|| timeline.next(), |claimed| claimed.position);
+            let plan = timeline.plan_open(&snapshot, position, now).ok_or(AskLock)?;
+            if !plan.can_start_by(self.deadline) {
+                self.held.take().iter().for_each(|claimed| timeline.give_back(claimed));
+                return Ok(Next::Refuse(plan.refusal()));
+            }
+            if self.held.is_some() || timeline.exchange(position, after(position, 1)) {
+                let claimed = self.held.get_or_insert(Claimed::new(position, 1));
+                if !plan.is_due() {
+                    timeline.keep_open(claimed, self.is_fixed, &plan);
+                    return Ok(Next::Pause(plan));
                 }
-                return Some(Err(plan.refusal()));
+                timeline.start_open(claimed, &snapshot, now);
+                self.held = None;
+                return Ok(Next::Start(timeline.grant(&plan)));
             }
-            if held.is_none() && !self.exchange(position, after(position, 1)) {
-                continue;
-            }
-            let claimed = held.get_or_insert(Claimed::new(position, 1));
-            if !plan.is_due() {
-                if claimed.is_fixed {
-                    self.held.enter(claimed);
-                }
-                self.published.note(claimed.end(), now);
-                // There is time for it here, so that the start does not have to do it.
-                self.keep_up(plan.due.saturating_sub(plan.interval_ns)..plan.due, now);
-                return Some(Ok(Step::Hold(plan)));
-            }
-            self.held.leave(claimed);
-            let seen = self.published.report(&snapshot, claimed.end(), now);
-            *held = None;
-            self.keep_up(seen..now, now);
-            return Some(Ok(Step::Start(self.grant(&plan))));
+            // Another thread has claimed that slot meanwhile.
         }
     }
+}
 
-    /// Starts a slot that was held back, when the pause has ended. This is the shortest way,
-    /// because a caller that paused for an exact moment wants to start at it. None if the plan is
-    /// outdated, was made under the lock, or says that the slot is not due.
+impl Timeline {
+    /// What is claimed starts at the reading `now`.
     #[inline]
-    pub(crate) fn start_planned(&self, held: &Claimed, plan: &Plan, now: i64) -> Option<Grant> {
-        if !self.published.is_open_at(plan.version) || now < plan.due {
-            return None;
-        }
-        self.held.leave(held);
-        self.published.see(now);
-        Some(self.grant(&Plan { now, ..*plan }))
+    fn start_open(&self, claimed: &Claimed, snapshot: &Snapshot, now: i64) {
+        self.held.leave(claimed);
+        let seen = self.published.report(snapshot, claimed.end(), now);
+        self.keep_up(seen..now, now);
     }
 
-    /// A reading of the clock that belongs to this snapshot: the one that ended a pause, if the
-    /// pause was planned by this version. None if the schedule changes meanwhile, because a reading
-    /// that was made under an older schedule says nothing about this one.
+    /// What is claimed is kept, by a plan for later. Others are told of it if that may take long.
+    #[inline]
+    fn keep_open(&self, claimed: &mut Claimed, takes_long: bool, plan: &Plan) {
+        if takes_long {
+            self.held.enter(claimed);
+        }
+        self.published.note(claimed.end(), plan.now);
+        // There is time for it here, so that the start does not have to do it.
+        self.keep_up(plan.due.saturating_sub(plan.interval_ns)..plan.due, plan.now);
+    }
+
+    /// A reading of the clock that belongs to this snapshot: the one that ended the pause, if that
+    /// was planned by this version. None if the schedule changes meanwhile, because a reading that
+    /// was made under an older schedule says nothing about this one.
     fn reading(
         &self,
         snapshot: &Snapshot,
-        woken: Option<(Plan, i64)>,
+        pause: Option<EndedPause>,
         clock: &dyn Clock,
     ) -> Option<i64> {
-        if let Some((plan, now)) = woken
-            && plan.version == snapshot.version
+        if let Some(pause) = pause
+            && pause.version == snapshot.version
         {
-            return Some(now);
+            return Some(pause.at);
         }
         let now = self.now(clock).signed();
         (self.version() == snapshot.version).then_some(now)
@@ -138,11 +149,13 @@ impl Timeline {
     }
 
     /// The plan for the slot at `position`; none if this snapshot can't tell.
+    #[inline]
     fn plan_open(&self, snapshot: &Snapshot, position: u64, now: i64) -> Option<Plan> {
         let intended = snapshot.intended_within(position, now)?;
         Some(Plan {
             version: snapshot.version,
             now,
+            position,
             intended,
             release: intended,
             due: intended.saturating_sub(self.lead_ns),

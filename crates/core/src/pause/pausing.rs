@@ -1,0 +1,82 @@
+//! How one pacer's callers pause.
+
+use super::permits::SpinPermits;
+use super::strategy::Pause;
+use crate::nanos::span_ns;
+use crate::sync::{AtomicU64, Relaxed, unique};
+use std::time::Duration;
+
+/// The settings of one pacer's pauses, and what its callers share.
+#[derive(Debug)]
+pub(crate) struct Pausing {
+    /// A number that no other pacer of the process has.
+    pub(super) pacer: u64,
+    pub(crate) strategy: Pause,
+    /// How much of each second a thread may spend on going to sleep, and on spinning in the hybrid
+    /// strategy; from 0 to 1.
+    pub(crate) sleep_share: f64,
+    pub(crate) spin_share: f64,
+    /// If slots are at least this far apart, each start has a sleep of its own, whatever that
+    /// costs.
+    pub(crate) spared_ns: i64,
+    /// Whether sleeping threads ask for fine timers.
+    pub(crate) fine_timers: bool,
+    /// Time spent spinning by all threads, in nanoseconds.
+    spun: AtomicU64,
+    /// For threads that spin in the hybrid strategy.
+    pub(super) permits: SpinPermits,
+}
+
+/// A smaller share would stretch sleeps beyond a second.
+const LEAST_SHARE: f64 = 3e-6;
+
+impl Pausing {
+    pub(crate) fn new() -> Pausing {
+        let spun = AtomicU64::new(0);
+        Pausing {
+            pacer: unique(),
+            strategy: Pause::default(),
+            sleep_share: Pause::DEFAULT_SLEEP_SHARE,
+            spin_share: Pause::DEFAULT_SPIN_SHARE,
+            spared_ns: span_ns(Pause::CLUMPED_BELOW),
+            fine_timers: true,
+            spun,
+            permits: SpinPermits::new(),
+        }
+    }
+
+    /// The time from one wake-up to the next that keeps sleeping within its share, if a sleep costs
+    /// `cost_ns`.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "about a second in nanoseconds"
+    )]
+    pub(super) fn sleep_period_ns(&self, cost_ns: i64) -> i64 {
+        (cost_ns as f64 / self.sleep_share.max(LEAST_SHARE)) as i64
+    }
+
+    /// How far a pause may be stretched beyond its end, where slots are `interval_ns` apart and so
+    /// close that it is: half of the lateness that is freely made up for. The other half is for
+    /// what pauses overrun unasked.
+    pub(crate) fn stretch_ns(&self, interval_ns: i64, made_up_for: i64) -> i64 {
+        if interval_ns < self.spared_ns { made_up_for / 2 } else { 0 }
+    }
+
+    /// When a caller that has woken at `woken` may wake again, where that costs `cost`.
+    pub(crate) fn wakes_again(&self, woken: i64, cost: Duration) -> i64 {
+        woken.saturating_add(self.sleep_period_ns(span_ns(cost)))
+    }
+
+    /// Adds time that has been spent spinning, or will be. A negative number corrects an earlier
+    /// one.
+    pub(super) fn add_spun(&self, nanos: i64) {
+        // Relaxed: a count, read by itself. Nothing acts on it, so no model.
+        self.spun.fetch_add(nanos.cast_unsigned(), Relaxed);
+    }
+
+    pub(crate) fn spun(&self) -> Duration {
+        // Relaxed: as in `add_spun`.
+        Duration::from_nanos(self.spun.load(Relaxed))
+    }
+}

@@ -1,0 +1,117 @@
+//! One caller's attempt to start: what it holds, what it wants, and what comes next for it.
+
+use super::Claimed;
+use crate::{Grant, Nanos, Refused};
+
+/// A caller that wants to start.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    /// What it has claimed and not started.
+    pub(crate) held: Option<Claimed>,
+    /// How many slots in a row it starts as one operation.
+    pub(super) slots: u64,
+    /// Whether it keeps the slot that it holds, even if an earlier one comes back.
+    pub(crate) is_fixed: bool,
+    /// A slot that can't start by this moment is refused.
+    pub(crate) deadline: i64,
+    /// Its last pause.
+    pub(crate) pause: Option<EndedPause>,
+}
+
+/// A pause that is over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndedPause {
+    /// The version of the schedule that it was planned by.
+    pub(super) version: u64,
+    /// When the slot that it was for may start by the schedule.
+    pub(crate) release: i64,
+    /// The reading of the clock that ended it.
+    pub(super) at: i64,
+}
+
+/// What comes next for an attempt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Next {
+    /// The operation starts. Nothing is held any more.
+    Start(Grant),
+    /// The slot is held and not due: the caller pauses by this plan, and tries again.
+    Pause(Plan),
+    /// Nothing can start by the deadline, or ever. Nothing is held any more.
+    Refuse(Refused),
+}
+
+/// The lock has to decide what comes next. What the attempt holds, it holds still.
+#[derive(Debug)]
+pub(super) struct AskLock;
+
+/// When a slot may start, as things stood at `now`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    /// The plan holds as long as this is the schedule's version.
+    pub(crate) version: u64,
+    pub(crate) now: i64,
+    /// The first slot that it is for.
+    pub(crate) position: u64,
+    pub(crate) intended: i64,
+    /// When the slot may start by the schedule; `i64::MAX` while the pacer is paused.
+    pub(crate) release: i64,
+    /// When the slot starts: before its release by less than the sleep threshold.
+    pub(super) due: i64,
+    pub(crate) is_paused: bool,
+    pub(crate) interval_ns: i64,
+    /// How much lateness is made up for freely.
+    pub(crate) made_up_for: i64,
+}
+
+impl Attempt {
+    /// An attempt to start the next `slots` slots in a row. It has nothing yet.
+    pub(crate) fn new(slots: u64, deadline: i64) -> Attempt {
+        Attempt { held: None, slots, is_fixed: slots > 1, deadline, pause: None }
+    }
+
+    /// An attempt to start the next slot, whenever that is due.
+    pub(crate) fn one() -> Attempt {
+        Attempt::new(1, i64::MAX)
+    }
+
+    /// An attempt to start a slot that is exchanged for an earlier one if one comes back.
+    pub(crate) fn with(claimed: Claimed) -> Attempt {
+        Attempt { held: Some(claimed), ..Attempt::new(claimed.slots, i64::MAX) }
+    }
+
+    /// An attempt to start these slots and no others.
+    pub(crate) fn with_fixed(claimed: Claimed) -> Attempt {
+        Attempt { is_fixed: true, ..Attempt::with(claimed) }
+    }
+}
+
+impl Plan {
+    /// A pause by this plan has ended at the reading `at`.
+    pub(crate) fn ended(&self, at: i64) -> EndedPause {
+        EndedPause { version: self.version, release: self.release, at }
+    }
+
+    pub(crate) fn is_due(&self) -> bool {
+        !self.is_paused && self.due <= self.now
+    }
+
+    /// What is due can start, whatever the deadline is. While the pacer is paused nothing is known,
+    /// and only a deadline that has come rules a start out.
+    pub(super) fn can_start_by(&self, deadline: i64) -> bool {
+        if self.is_paused { self.now < deadline } else { self.due <= deadline.max(self.now) }
+    }
+
+    /// How long a caller with this plan has to be held back; zero while nothing is known.
+    pub(crate) fn delay_ns(&self) -> u64 {
+        let delay_ns = if self.is_paused { 0 } else { self.release.saturating_sub(self.now) };
+        delay_ns.max(0).unsigned_abs()
+    }
+
+    pub(crate) fn refusal(&self) -> Refused {
+        if self.is_paused {
+            Refused::Paused
+        } else {
+            Refused::NotUntil(Nanos::from_signed(self.due))
+        }
+    }
+}
