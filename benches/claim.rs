@@ -6,7 +6,8 @@
 use criterion::{
     BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime,
 };
-use nanopace::{Grant, ManualClock, Pacer, Refused, Slot};
+use nanopace::driver::Drive as _;
+use nanopace::{Grant, ManualClock, Pacer, Refused};
 use nanopace_benches::pacers::{behind, overrun, rate};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -44,9 +45,6 @@ fn due(criterion: &mut Criterion) {
         pacer.acquire().map(Grant::wait_nanos)
     });
     bench(&mut group, "average, try_acquire", &average, |pacer| pacer.try_acquire().is_ok());
-    bench(&mut group, "average, acquire_or_claim", &average, |pacer| {
-        matches!(pacer.acquire_or_claim(), Ok(Slot::Started(_)))
-    });
     bench(&mut group, "average, claim and start", &average, |pacer| {
         pacer.claim().is_ok_and(|mut claim| claim.start().is_ok())
     });

@@ -13,7 +13,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
-use tokio::time::{Interval, MissedTickBehavior, interval_at, sleep_until};
+use tokio::time::{Interval, MissedTickBehavior, interval_at, sleep};
 
 /// When an operation started, and how late, as far as its way to wait knows.
 #[derive(Clone, Copy)]
@@ -192,7 +192,7 @@ async fn claimed(pacer: &Pacer) -> Option<Grant> {
     loop {
         match claim.start() {
             Ok(grant) => return Some(grant),
-            Err(Refused::NotUntil(due)) => sleep_until(pacer.instant(due).into()).await,
+            Err(Refused::NotUntil(due)) => sleep(due - pacer.now()).await,
             Err(_) => return None,
         }
     }

@@ -1,6 +1,7 @@
 //! A task that asks while another thread changes something.
 
 use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use nanopace::driver::Drive as _;
 use nanopace::{Grant, Pacer, Refused};
 use std::sync::Arc;
 use std::task::{Wake, Waker};

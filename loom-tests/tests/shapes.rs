@@ -6,6 +6,7 @@ use loom_tests::{
     MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, manual,
     shape, shaped, slots, span, spawn,
 };
+use nanopace::driver::Drive as _;
 use nanopace::{Ended, Pacer};
 
 /// Slots 0, 1 and 2 at 1M/s and from then on at 4M/s. A chord ends at slot 2.

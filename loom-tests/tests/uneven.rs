@@ -6,7 +6,8 @@ use loom_tests::{
     MICRO, assert_balanced, at, drain, explore, explore_less, intended_ns, manual, slots, span,
     spawn,
 };
-use nanopace::{Arrivals, Ended, Grant, Lease, ManualClock, Pacer, Refused, Shard, ShardError};
+use nanopace::driver::{self, Drive as _, Lease};
+use nanopace::{Arrivals, Ended, Grant, ManualClock, Pacer, Refused, Shard, ShardError};
 
 /// The first of two processes.
 fn first_of_two() -> Shard {
@@ -166,7 +167,7 @@ fn a_slot_that_may_start_is_not_leased_away() {
 /// A pacer whose slot 0 was leased, and has started.
 fn leased() -> (ManualClock, Pacer, Grant) {
     let (clock, builder) = manual("1M/s");
-    let pacer = builder.leased().build();
+    let pacer = driver::leased(builder).build();
     pacer.lease(0, &[all_until(1)]).unwrap();
     let first = pacer.acquire().unwrap();
     (clock, pacer, first)

@@ -20,7 +20,7 @@
 //! where that delays nothing.
 //!
 //! If slots are closer than waking is worth, the timer rings for several of them together, and
-//! nobody holds on: see [`Pacer::wake_at`].
+//! nobody holds on: see [`Drive::wake_at`](nanopace::driver::Drive::wake_at).
 //!
 //! [`waking`]: crate::waking
 //!
@@ -42,7 +42,8 @@ mod queue;
 
 use crate::sync::{Mutex, MutexGuard};
 use crate::timer::Timer;
-use nanopace::{Ended, Nanos, Pacer, Watch};
+use nanopace::driver::{Drive as _, Watch};
+use nanopace::{Ended, Nanos, Pacer};
 use queue::Queue;
 pub(crate) use queue::{Call, Ticket, Wish};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

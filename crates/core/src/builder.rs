@@ -184,20 +184,8 @@ impl PacerBuilder {
         self
     }
 
-    /// The process has no slots until they are leased by [`Pacer::lease`]; without this it has those
-    /// of its [`shard`](PacerBuilder::shard). Callers wait meanwhile.
-    ///
-    /// ```
-    /// use nanopace::{Lease, ManualClock, Pacer, Refused, Shard};
-    ///
-    /// let builder = Pacer::builder("10/s".parse()?).leased().clock(ManualClock::jumping());
-    /// let pacer = builder.build();
-    /// assert!(matches!(pacer.try_acquire(), Err(Refused::NotUntil(nanopace::Nanos::MAX))));
-    /// pacer.lease(0, &[Lease::of(Shard::new(0, 2)?, 100)])?;
-    /// assert!(pacer.try_acquire().is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn leased(mut self) -> PacerBuilder {
+    /// See [`driver::leased`](crate::driver::leased).
+    pub(crate) fn leased(mut self) -> PacerBuilder {
         self.leased = true;
         self
     }
@@ -559,7 +547,7 @@ impl PacerBuilder {
     /// that time, if it is intended before. In an open loop nothing that was due is left out. A late
     /// policy that gives up time moves slots behind the end, and a slower rate does too. A change of
     /// the rate behind the end does not continue the schedule: what has not been
-    /// [leased](PacerBuilder::leased) by then has no slot. With [`slots`](PacerBuilder::slots), a
+    /// [leased](crate::driver::leased) by then has no slot. With [`slots`](PacerBuilder::slots), a
     /// shape or a recording that ends as well, the end that comes first counts.
     ///
     /// ```

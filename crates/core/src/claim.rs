@@ -1,6 +1,6 @@
 //! A slot that is taken ahead of its start, for callers with their own way to pause.
 
-use crate::timeline::{Attempt, Claimed, Fast, Next};
+use crate::timeline::{Attempt, Claimed, Next};
 use crate::{Ended, Grant, Nanos, Pacer, Refused};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -58,47 +58,6 @@ impl Pacer {
         self.claim_many(1).map_err(Refused::for_good)
     }
 
-    /// Takes the next slot, and starts it if it is due; otherwise it is a claim. Costs no more than
-    /// [`acquire`](Pacer::acquire) if the slot is due.
-    ///
-    /// # Errors
-    /// [`Ended`].
-    ///
-    /// # Examples
-    /// ```
-    /// use nanopace::{ManualClock, Pacer, Slot};
-    /// use std::time::Duration;
-    ///
-    /// let pacer = Pacer::builder("10/s".parse()?).clock(ManualClock::new()).build();
-    /// assert!(matches!(pacer.acquire_or_claim()?, Slot::Started(_))); // slot 0
-    /// match pacer.acquire_or_claim()? {
-    ///     Slot::Started(_grant) => unreachable!("slot 1 is due in 100 ms"),
-    ///     Slot::Claimed(claim) => assert_eq!(claim.delay()?, Duration::from_millis(100)),
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[inline]
-    pub fn acquire_or_claim(&self) -> Result<Slot<'_>, Ended> {
-        match self.0.timeline.claim_fast() {
-            Fast::Granted(grant) => Ok(Slot::Started(grant)),
-            Fast::Claimed(claimed) => self.start_or_keep(claimed),
-            Fast::Ask => {
-                let claimed = self.0.timeline.claim(1, &*self.0.clock);
-                self.start_or_keep(claimed.map_err(Refused::for_good)?)
-            }
-        }
-    }
-
-    #[cold]
-    fn start_or_keep(&self, claimed: Claimed) -> Result<Slot<'_>, Ended> {
-        let mut claim = Claim::new(self, claimed);
-        match claim.start() {
-            Ok(grant) => Ok(Slot::Started(grant)),
-            Err(Refused::NotUntil(_) | Refused::Paused) => Ok(Slot::Claimed(claim)),
-            Err(refused) => Err(refused.for_good()),
-        }
-    }
-
     /// Takes the next `n` slots in a row and returns without pausing, as
     /// [`acquire_many`](Pacer::acquire_many) does for callers that block. They start as one
     /// operation, and go back together. Zero slots have started already.
@@ -112,7 +71,8 @@ impl Pacer {
     /// pacer.acquire()?;
     /// let claim = pacer.claim_many(500)?; // due in 1 ms
     /// assert_eq!(claim.delay()?, Duration::from_millis(1));
-    /// assert_eq!(pacer.next_due()?, pacer.now() + Duration::from_millis(501));
+    /// let next = pacer.claim()?;
+    /// assert_eq!(next.delay()?, Duration::from_millis(501));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -127,16 +87,6 @@ impl Pacer {
         }
         Ok(Claim::new(self, self.0.timeline.claim(n.into(), &*self.0.clock)?))
     }
-}
-
-/// What [`Pacer::acquire_or_claim`] returns.
-#[derive(Debug)]
-#[must_use = "a claim that is dropped goes back"]
-pub enum Slot<'p> {
-    /// The slot was due, and starts now.
-    Started(Grant),
-    /// The slot is yours, and is to be started when it is due.
-    Claimed(Claim<'p>),
 }
 
 impl<'p> Claim<'p> {

@@ -2,11 +2,12 @@
 //! lanes and claims are handles to one engine.
 
 use crate::clock::Clock;
+use crate::lease::Lease;
 use crate::pause::{self, Hold, Pausing};
 use crate::schedule::Schedule;
 use crate::stats::{StartTimes, Statistics};
 use crate::timeline::{Attempt, Claimed, Next, Plan, Timeline};
-use crate::{Ended, Grant, Lease, Nanos, Refused, Shard, ShardError};
+use crate::{Ended, Grant, Nanos, Refused, Shard, ShardError};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 #[derive(Debug)]

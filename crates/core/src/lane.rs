@@ -3,7 +3,6 @@
 use crate::stats::{Notebook, StartTimes, Waits};
 use crate::timeline::{Attempt, LaneRun, Pace, Run};
 use crate::{Ended, Grant, Pacer, Refused};
-use std::iter::FusedIterator;
 use std::sync::Arc;
 
 /// One worker's handle to a [`Pacer`]. Make one in each worker thread, with [`Pacer::lane`].
@@ -147,35 +146,6 @@ impl Lane {
         }
     }
 
-    /// All slots that are due, one after the other, and at most `most`: for producers that fill
-    /// queues. Blocks until the first of them is due.
-    ///
-    /// The first slot is taken, and starts, when this returns. Each of the others is taken and
-    /// stamped when it is drawn from the iterator, so one that is not drawn is not lost. Zero takes
-    /// nothing.
-    ///
-    /// ```
-    /// use nanopace::{ManualClock, Pacer};
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::jumping();
-    /// let pacer = Pacer::builder("1k/s".parse()?).clock(clock.clone()).build();
-    /// let mut lane = pacer.lane();
-    /// assert_eq!(lane.acquire_due(64)?.count(), 1); // slot 0
-    /// clock.advance(Duration::from_millis(5));
-    /// assert_eq!(lane.acquire_due(64)?.count(), 5); // slots 1 to 5
-    /// clock.advance(Duration::from_millis(5));
-    /// assert_eq!(lane.acquire_due(3)?.count(), 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`acquire`](Lane::acquire).
-    pub fn acquire_due(&mut self, most: usize) -> Result<DueSlots<'_>, Ended> {
-        let first = if most > 0 { Some(self.acquire()?) } else { None };
-        Ok(DueSlots { lane: self, first, left: most.saturating_sub(1) })
-    }
-
     /// Gives back what the lane has taken and not started, and notes its statistics.
     ///
     /// Call it before a long time without acquiring, so that other workers can start those slots.
@@ -272,33 +242,6 @@ impl Lane {
         start.grant
     }
 }
-
-/// The slots that are due; see [`Lane::acquire_due`].
-#[derive(Debug)]
-#[must_use = "the first slot has started"]
-pub struct DueSlots<'l> {
-    lane: &'l mut Lane,
-    first: Option<Grant>,
-    left: usize,
-}
-
-impl Iterator for DueSlots<'_> {
-    type Item = Grant;
-
-    fn next(&mut self) -> Option<Grant> {
-        if let Some(first) = self.first.take() {
-            return Some(first);
-        }
-        self.left = self.left.checked_sub(1)?;
-        let grant = self.lane.try_acquire().ok();
-        if grant.is_none() {
-            self.left = 0;
-        }
-        grant
-    }
-}
-
-impl FusedIterator for DueSlots<'_> {}
 
 impl Drop for Lane {
     fn drop(&mut self) {

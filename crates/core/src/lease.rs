@@ -2,13 +2,14 @@
 
 use crate::Shard;
 
-/// The slots of a load that a process has up to one of them, for [`Pacer::lease`](crate::Pacer::lease).
+/// The slots of a load that a process has up to one of them, for [`Drive::lease`](crate::driver::Drive::lease).
 ///
 /// ```
-/// use nanopace::{Lease, ManualClock, Pacer, Rate, Refused, Shard};
+/// use nanopace::driver::{Drive, Lease, leased};
+/// use nanopace::{ManualClock, Pacer, Rate, Refused, Shard};
 ///
-/// let builder = Pacer::builder(Rate::per_second(1_000)?).leased().clock(ManualClock::jumping());
-/// let pacer = builder.build();
+/// let builder = leased(Pacer::builder(Rate::per_second(1_000)?));
+/// let pacer = builder.clock(ManualClock::jumping()).build();
 /// assert!(matches!(pacer.try_acquire(), Err(Refused::NotUntil(_)))); // nothing is leased yet
 ///
 /// // Up to slot 10 each fourth, then up to slot 20 nothing, then up to slot 30 two in four.

@@ -5,7 +5,7 @@ use crate::nanos::span_ns;
 use crate::schedule::Schedule;
 use crate::timeline::{Attempt, Fast};
 use crate::{
-    Ended, Grant, Lease, Ledger, Nanos, Rate, Refused, Shape, Shard, ShardError, Stats, Strictness,
+    Ended, Grant, Ledger, Nanos, Rate, Refused, Shape, Shard, ShardError, Stats, Strictness,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -339,31 +339,6 @@ impl Pacer {
         self.0.change(|schedule, now| schedule.set_shape(shape, false, now));
     }
 
-    /// As [`go_on_with_shape`](Pacer::go_on_with_shape), but slots are those of a load that has
-    /// followed the new shape from its beginning: slot n of it starts when the shape says. For what
-    /// hears late of a change of a load that others follow too. Slots that were due by the old shape
-    /// stay as they are, and what a late policy had given up is [`idle`](Ledger::idle) no more.
-    ///
-    /// ```
-    /// use nanopace::{ManualClock, Pacer};
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::jumping();
-    /// let pacer = Pacer::shaped("hold 10/s 2s".parse()?).clock(clock.clone()).build();
-    /// let began = pacer.now();
-    /// for _ in 0..10 {
-    ///     pacer.acquire()?; // slots 0 to 9
-    /// }
-    /// clock.advance(Duration::from_millis(50)); // since 500 ms it is 20/s
-    /// pacer.correct_shape("hold 10/s 500ms, hold 20/s 2s".parse()?);
-    /// let grant = pacer.acquire()?; // slot 10, which was due at 750 ms
-    /// assert_eq!((grant.intended_start() - began).as_millis(), 750);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn correct_shape(&self, shape: Shape) {
-        self.0.change(|schedule, now| schedule.correct_shape(shape, now));
-    }
-
     /// The shape that the rate follows; none while the rate is constant and not zero.
     ///
     /// ```
@@ -407,55 +382,6 @@ impl Pacer {
     /// ```
     pub fn set_shard(&self, shard: Shard, from: u64) -> Result<(), ShardError> {
         self.0.set_shard(shard, from)
-    }
-
-    /// From the slot with the number `from` in the whole load on, this process has the slots that
-    /// are leased here, one [`Lease`] behind the other, and none behind the last: callers that take
-    /// a slot there wait until one is leased. A last lease until `u64::MAX` says that no more will be.
-    ///
-    /// It replaces what was leased from that slot on. Slots that callers hold there, and that may
-    /// not start yet, move as they would with a change of rate. For what hands out the slots of one
-    /// load to many machines while it runs; see [`leased`](crate::PacerBuilder::leased).
-    ///
-    /// ```
-    /// use nanopace::{Lease, ManualClock, Pacer, Shard};
-    ///
-    /// let builder = Pacer::builder("10/s".parse()?).leased().clock(ManualClock::jumping());
-    /// let pacer = builder.build();
-    /// pacer.lease(0, &[Lease::of(Shard::new(1, 2)?, 8)])?; // slots 1, 3, 5 and 7
-    /// let claim = pacer.claim()?;
-    /// assert_eq!(claim.delay()?.as_millis(), 100);
-    /// pacer.lease(0, &[Lease::of(Shard::new(0, 1)?, 4)])?; // slots 0 to 3 instead
-    /// assert_eq!(claim.delay()?.as_millis(), 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`ShardError::TooLate`] if a slot with that number or a higher one may have started,
-    /// [`ShardError::Order`] if a lease ends before the one in front of it. Nothing is changed.
-    pub fn lease(&self, from: u64, leases: &[Lease]) -> Result<(), ShardError> {
-        self.0.lease(from, leases)
-    }
-
-    /// As [`lease`](Pacer::lease), but what may have started stays: the leases hold from `from` or from
-    /// the first slot behind that, and one that ends before the one in front of it is of nothing.
-    /// Returns which slot that is.
-    ///
-    /// ```
-    /// use nanopace::{Lease, ManualClock, Pacer, Shard};
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::jumping();
-    /// let pacer = Pacer::builder("10/s".parse()?).leased().clock(clock.clone()).build();
-    /// pacer.lease(0, &[Lease::of(Shard::new(0, 1)?, 8)])?;
-    /// clock.advance(Duration::from_millis(250)); // slots 0 to 2 are due
-    /// assert!(pacer.lease(1, &[Lease::nothing(u64::MAX)]).is_err());
-    /// assert_eq!(pacer.lease_rest(1, &[Lease::nothing(u64::MAX)]), 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use = "slots before that one stay as they are"]
-    pub fn lease_rest(&self, from: u64, leases: &[Lease]) -> u64 {
-        self.0.lease_rest(from, leases)
     }
 
     /// From now on late starts are treated with this [strictness](Strictness).

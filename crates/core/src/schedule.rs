@@ -282,18 +282,23 @@ impl Schedule {
 
     /// See [`Slots::set_shard`]. `next` is the next position to be claimed.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64, now: i64) -> bool {
-        // A line becomes a curve while slots still lie as it takes them to: by them it tells how much
-        // of an interval has passed.
-        if self.history.slots().is_plain() && self.history.set_shard(Shard::whole(), from, next) {
+        self.leave_line(from, next, now);
+        self.history.set_shard(shard, from, next)
+    }
+
+    /// A line becomes a curve while slots still lie as it takes them to: by them it tells how much of
+    /// an interval has passed. Not if a slot of the number `from` lies before `open`.
+    fn leave_line(&mut self, from: u64, open: u64, now: i64) {
+        if self.history.slots().is_plain() && self.history.set_shard(Shard::whole(), from, open) {
             self.go_on(self.schedule_time(now));
         }
-        self.history.set_shard(shard, from, next)
     }
 
     /// See [`Slots::lease`]. What is due in `lead_ns` may start without the lock meanwhile.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], lead_ns: i64, now: i64) -> bool {
-        let open = first_after(self.due_within(lead_ns, now));
-        self.history.lease(from, leases, open)
+        let due = first_after(self.due_within(lead_ns, now));
+        self.leave_line(from, due, now);
+        self.history.lease(from, leases, due)
     }
 
     /// As [`lease`](Schedule::lease), from `from` or from the first slot on that may be leased.
@@ -304,8 +309,10 @@ impl Schedule {
         lead_ns: i64,
         now: i64,
     ) -> u64 {
-        let open = first_after(self.due_within(lead_ns, now));
-        self.history.lease_rest(from, leases, open)
+        let due = first_after(self.due_within(lead_ns, now));
+        let from = from.max(self.history.first_open(due));
+        self.lease(from, leases, lead_ns, now);
+        from
     }
 
     pub(crate) fn set_strictness(&mut self, strictness: Strictness, now: i64) {

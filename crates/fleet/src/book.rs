@@ -5,7 +5,7 @@ use crate::load::Load;
 use crate::message::Piece;
 use crate::past::Past;
 use crate::tracks::Tracks;
-use nanopace::Lease;
+use nanopace::driver::Lease;
 use std::collections::VecDeque;
 
 /// What is to be asked for a frame next.

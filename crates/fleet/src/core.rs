@@ -11,7 +11,7 @@ use crate::owners::NodeId;
 use crate::progress::Progress;
 use crate::tracks::Tracks;
 use crate::trips::Trips;
-use nanopace::Lease;
+use nanopace::driver::Lease;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 

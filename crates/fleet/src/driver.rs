@@ -8,6 +8,7 @@ use crate::message::{Answer, Request};
 use crate::node::Shared;
 use crate::progress::Progress;
 use crate::word::{Command, Exchange, Word};
+use nanopace::driver::Drive as _;
 use nanopace::{Clock, Pacer};
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -16,7 +16,7 @@ use crate::telling::Telling;
 use crate::trips::Trips;
 use crate::waiting::Waiting;
 use crate::waits::Waits;
-use nanopace::{Pacer, PacerBuilder, Rate, Shape};
+use nanopace::{Pacer, PacerBuilder, Rate, Shape, driver};
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::ControlFlow;
@@ -286,7 +286,7 @@ impl Fleet {
         // Its schedule begins with the run: the clock stands there still.
         let builder = Pacer::shaped(load.followed()?).arrivals(load.arrivals()?);
         let builder = (self.build)(builder).slots(u64::MAX).until(Duration::MAX);
-        let pacer = builder.leased().clock(clock.clone()).build();
+        let pacer = driver::leased(builder).clock(clock.clone()).build();
         clock.start(&sample, run.origin_us);
         let blind = Blind::new(self.blind.0, self.blind.1);
         let trips = Trips::new(sample.round_trip_ns());

@@ -4,7 +4,8 @@ use crate::error::FleetError;
 use crate::frames::Frames;
 use crate::message::{Run, Version};
 use crate::tracks::Tracks;
-use nanopace::{Arrivals, Lease, Level, Shape, Shard};
+use nanopace::driver::Lease;
+use nanopace::{Arrivals, Level, Shape, Shard};
 use std::time::Duration;
 
 /// So many frames at the beginning of a run have no slots: meanwhile all nodes hear of the start, and
@@ -204,6 +205,7 @@ pub(crate) fn head_frames() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nanopace::driver::{Drive as _, leased};
     use nanopace::{ManualClock, Nanos, Pacer, Refused};
     use std::iter;
 
@@ -237,7 +239,7 @@ mod tests {
         let (mut short, mut long) = (load("hold 1k/s 1s"), load("hold 1k/s 1s, hold 500/s 1s"));
         let clock = ManualClock::new();
         let builder = Pacer::shaped(short.followed().unwrap()).arrivals(short.arrivals().unwrap());
-        let pacer = builder.leased().clock(clock.clone()).build();
+        let pacer = leased(builder).clock(clock.clone()).build();
         let tracks: Tracks = (0..16).collect();
         let started = || iter::from_fn(|| pacer.try_acquire().ok()).count();
         pacer.lease(0, &[short.lease(HEAD + 9, &tracks)]).unwrap();

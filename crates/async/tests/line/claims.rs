@@ -1,6 +1,7 @@
 //! Claims that tasks await.
 
 use crate::world::{Run, Task, World, ms, poll_once, rate};
+use nanopace::driver::Drive as _;
 use nanopace::{Ended, Grant, Nanos, Refused};
 use nanopace_async::AsyncClaim;
 use std::time::Duration;

@@ -277,17 +277,15 @@ impl History {
         self.slots.set_shard(shard, from, next)
     }
 
-    /// See [`Slots::lease`].
-    pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], open: u64) -> bool {
+    /// See [`Slots::lease`]. Slots before `due` may have started.
+    pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], due: u64) -> bool {
         self.revision += 1;
-        self.slots.lease(from, leases, self.open(open))
+        self.slots.lease(from, leases, self.open(due))
     }
 
-    /// As [`lease`](History::lease), from `from` or from the first slot on that may be leased.
-    pub(crate) fn lease_rest(&mut self, from: u64, leases: &[Lease], open: u64) -> u64 {
-        let from = from.max(self.slots.first_open(self.open(open)));
-        self.lease(from, leases, open);
-        from
+    /// See [`Slots::first_open`].
+    pub(crate) fn first_open(&self, due: u64) -> u64 {
+        self.slots.first_open(self.open(due))
     }
 
     /// The first slot that may not have started, if those before `due` may have. Those that were due at

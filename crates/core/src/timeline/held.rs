@@ -113,7 +113,7 @@ mod tests {
     use crate::schedule::{End, Load, Policy, Schedule, Slots};
     use crate::sleepers::Sleeper;
     use crate::sync::Parker;
-    use crate::{Arrivals, ManualClock, Pacer, Shard, Slot, Strictness};
+    use crate::{Arrivals, ManualClock, Pacer, Shard, Strictness};
     use std::time::Duration;
 
     fn has(held: &Held, from: u64, to: u64) -> bool {
@@ -237,9 +237,9 @@ mod tests {
                 drop(claim);
             },
             |pacer, _| {
-                let claim = pacer.acquire_or_claim().unwrap();
+                let mut claim = pacer.claim().unwrap();
+                assert!(claim.start().is_err(), "it is ahead");
                 pacer.acquire().unwrap(); // behind it, so that the clock has come to it
-                let Slot::Claimed(mut claim) = claim else { panic!("it is ahead") };
                 claim.start().unwrap();
             },
             |pacer, _| {

@@ -5,7 +5,7 @@ use crate::common::{
     MICRO, MILLI, SECOND, assert_balanced, at, build, drain, intended_ns, put_off_to, rate, span,
     strictness, wait_ns,
 };
-use nanopace::{Arrivals, Claim, Grant, ManualClock, Pacer, Slot};
+use nanopace::{Arrivals, Claim, Grant, ManualClock, Pacer};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -15,9 +15,10 @@ use std::time::Duration;
 fn a_slot_that_is_held_keeps_its_intended_start_over_many_changes() {
     let ways: [fn(&Pacer) -> Claim<'_>; 2] = [
         |pacer| pacer.claim().expect("open"),
-        |pacer| match pacer.acquire_or_claim() {
-            Ok(Slot::Claimed(claim)) => claim,
-            other => panic!("{other:?}"),
+        |pacer| {
+            let mut claim = pacer.claim().expect("open");
+            assert!(claim.start().is_err(), "it is ahead");
+            claim
         },
     ];
     for (changes, way) in [1_u64, 10, 35, 60, 300, 3_000]

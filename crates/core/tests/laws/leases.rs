@@ -2,8 +2,9 @@
 
 use crate::common::random::shapes;
 use crate::common::{at, rate, span};
+use nanopace::driver::{self, Drive as _, Lease};
 use nanopace::{
-    Arrivals, Ended, Grant, Lease, ManualClock, Nanos, Pacer, Refused, Shape, Shard, ShardError,
+    Arrivals, Ended, Grant, ManualClock, Nanos, Pacer, Refused, Shape, Shard, ShardError,
 };
 use proptest::prelude::*;
 use std::iter;
@@ -81,7 +82,7 @@ fn plans() -> impl Strategy<Value = Plan> {
 /// holds a slot all the time.
 fn run(plan: &Plan) -> Vec<Duration> {
     let clock = ManualClock::new();
-    let builder = Pacer::shaped(plan.shape.clone()).arrivals(plan.arrivals()).leased();
+    let builder = driver::leased(Pacer::shaped(plan.shape.clone()).arrivals(plan.arrivals()));
     let pacer = builder.clock(clock.clone()).build();
     let (mut grants, mut held) = (Vec::new(), pacer.claim().ok());
     let mut lane = plan.by_lane.then(|| pacer.lane());
@@ -128,7 +129,7 @@ proptest! {
 }
 
 fn leased(text: &str, clock: &ManualClock) -> Pacer {
-    Pacer::shaped(text.parse().unwrap()).leased().clock(clock.clone()).build()
+    driver::leased(Pacer::shaped(text.parse().unwrap())).clock(clock.clone()).build()
 }
 
 fn all() -> Shard {
@@ -219,7 +220,7 @@ fn what_was_started_before_two_changes_is_not_leased_again() {
 #[test]
 fn a_lease_of_the_past_starts_late() {
     let clock = ManualClock::new();
-    let pacer = Pacer::builder(rate("10/s")).leased().clock(clock.clone()).build();
+    let pacer = driver::leased(Pacer::builder(rate("10/s"))).clock(clock.clone()).build();
     clock.set(at(500_000_000));
     pacer.lease(0, &[Lease::of(Shard::new(1, 2).unwrap(), 4)]).unwrap();
     let waits: Vec<_> = iter::from_fn(|| pacer.try_acquire().ok()).map(Grant::wait_time).collect();
@@ -267,7 +268,7 @@ fn a_load_that_is_corrected_to_less_goes_on_from_zero() {
 fn what_is_leased_behind_the_end_does_not_start() {
     let clock = ManualClock::new();
     let builder = Pacer::builder(rate("1k/s")).until(Duration::from_millis(10));
-    let pacer = builder.leased().clock(clock.clone()).build();
+    let pacer = driver::leased(builder).clock(clock.clone()).build();
     pacer.lease(0, &[Lease::of(all(), 10)]).unwrap();
     clock.set(at(1_000_000_000));
     assert_eq!(iter::from_fn(|| pacer.try_acquire().ok()).count(), 10);
@@ -292,7 +293,7 @@ fn what_is_leased_after_a_change_behind_the_end_does_not_start() {
         for until in [5, 10, 100, 1_000, u64::MAX] {
             let clock = ManualClock::new();
             let builder = Pacer::builder(rate("1k/s")).until(Duration::from_millis(600));
-            let pacer = builder.leased().clock(clock.clone()).build();
+            let pacer = driver::leased(builder).clock(clock.clone()).build();
             pacer.lease(0, &[Lease::of(all(), 5)]).unwrap();
             clock.set(at(1_000_000_000));
             let mut held: Vec<_> = (0..6).map(|_| pacer.claim().unwrap()).collect();
@@ -328,7 +329,7 @@ proptest! {
     ) {
         let clock = ManualClock::new();
         let builder = Pacer::builder(rate("1k/s")).until(Duration::from_millis(10));
-        let pacer = builder.leased().clock(clock.clone()).build();
+        let pacer = driver::leased(builder).clock(clock.clone()).build();
         for step in steps {
             take(step, &pacer, &clock);
             prop_assert!(!pacer.is_finished() || pacer.ledger().backlog_slots == 0, "{step:?}");
@@ -341,7 +342,7 @@ proptest! {
 fn nothing_is_due_behind_an_end_by_time_for_another_shard() {
     let clock = ManualClock::new();
     let builder = Pacer::builder(rate("1k/s")).until(Duration::from_millis(10));
-    let pacer = builder.leased().clock(clock.clone()).build();
+    let pacer = driver::leased(builder).clock(clock.clone()).build();
     clock.set(at(11_000_000));
     pacer.set_rate(rate("2k/s"));
     pacer.set_shard(Shard::new(0, 3).unwrap(), 10).unwrap();
@@ -355,7 +356,7 @@ fn nothing_is_due_behind_an_end_by_time_for_another_shard() {
 fn an_end_by_time_waits_for_leases_after_a_change_before_it() {
     let clock = ManualClock::new();
     let builder = Pacer::builder(rate("1k/s")).until(Duration::from_millis(20));
-    let pacer = builder.leased().clock(clock.clone()).build();
+    let pacer = driver::leased(builder).clock(clock.clone()).build();
     pacer.lease(0, &[Lease::of(all(), 5)]).unwrap();
     clock.set(at(10_000_000));
     pacer.set_rate(rate("2k/s"));
@@ -439,4 +440,16 @@ fn leases_lie_one_behind_the_other() {
     assert_eq!(starts, (0..30).map(|slot| slot * 100).collect::<Vec<_>>());
     // Some that end together are in order.
     assert_eq!(pacer.lease(30, &[Lease::of(all(), 40), Lease::nothing(40)]), Ok(()));
+}
+
+/// Also one that had all slots until then.
+#[test]
+fn a_pacer_that_has_all_slots_is_leased_the_rest() {
+    let clock = ManualClock::jumping();
+    let pacer = Pacer::builder(rate("10/s")).clock(clock.clone()).build();
+    pacer.lease(2, &[Lease::of(Shard::new(0, 2).unwrap(), 8)]).unwrap();
+    let tenths = |grant: Grant| grant.intended_start().as_nanos() / 100_000_000;
+    let starts: Vec<_> = (0..5).map(|_| tenths(pacer.acquire().unwrap())).collect();
+    assert_eq!(starts, [0, 1, 2, 4, 6]);
+    assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)));
 }

@@ -3,6 +3,7 @@
 use crate::common::{
     HOUR, MILLI, SECOND, assert_balanced, at, build, drain, rate, span, strictness,
 };
+use nanopace::driver::Drive as _;
 use nanopace::{Arrivals, Grant, ManualClock, Pacer, PacerBuilder, Strictness};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -29,7 +29,7 @@ use crate::oracle_model::{Answer, Oracle, Pace, Rules, Undecided, When};
 use crate::oracle_steps::{
     Item, Outline, Profile, STRICTNESSES, Setting, Split, Spread, Step, sequence,
 };
-use nanopace::{Claim, Ended, Grant, Lane, ManualClock, Pacer, Refused, Shard, Slot};
+use nanopace::{Claim, Ended, Grant, Lane, ManualClock, Pacer, Refused, Shard};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::Cell;
@@ -134,7 +134,7 @@ impl Pair {
             Step::AcquireMany(slots) if self.comes_back() => return self.acquire_many(slots),
             Step::AcquireTimeout(nanos) => return self.acquire_timeout(nanos),
             Step::Claim => return self.claim(),
-            Step::AcquireOrClaim => return self.acquire_or_claim(),
+            Step::ClaimAndStart => return self.claim_and_start(),
             Step::Start(which) if !self.claims.is_empty() => {
                 return self.start(which % self.claims.len());
             }
@@ -286,14 +286,15 @@ impl Pair {
         Ok(())
     }
 
-    /// The same as a claim that is started at once, and kept if it is not due.
-    fn acquire_or_claim(&mut self) -> Result<(), Undecided> {
+    /// A claim that is started at once, and kept if it is not due.
+    fn claim_and_start(&mut self) -> Result<(), Undecided> {
         let now = self.now();
-        let (real, claim) = match self.pacer.acquire_or_claim() {
-            Ok(Slot::Started(grant)) => (Ok(grant), None),
-            Ok(Slot::Claimed(mut claim)) => (claim.start(), Some(claim.into_owned())),
+        let (real, claim) = match self.pacer.claim() {
+            Ok(mut claim) => (claim.start(), Some(claim.into_owned())),
             Err(ended) => (Err(ended.into()), None),
         };
+        let is_kept = matches!(real, Err(Refused::NotUntil(_) | Refused::Paused));
+        let claim = claim.filter(|_| is_kept);
         let (plain, held) = match self.oracle.claim()? {
             Ok(slot) => self.oracle.start(slot, now)?,
             Err(ended) => (ended, None),

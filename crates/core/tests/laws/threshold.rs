@@ -5,6 +5,7 @@ use crate::common::{
     MICRO, MILLI, SECOND, actual_ns, assert_balanced, at, build, drain, intended_ns, rate, span,
     strictness, wait_ns,
 };
+use nanopace::driver::Drive as _;
 use nanopace::{ManualClock, Nanos, Pacer, Refused};
 
 /// 1000/s with slot 0 taken, `left_ns` before slot 1.

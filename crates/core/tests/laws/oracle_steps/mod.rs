@@ -48,7 +48,7 @@ pub(crate) enum Step {
     AcquireMany(u32),
     AcquireTimeout(u64),
     Claim,
-    AcquireOrClaim,
+    ClaimAndStart,
     Start(usize),
     Drop(usize),
     OpenLane,
@@ -157,7 +157,7 @@ fn step(profile: Profile, changes_weight: u32) -> impl Strategy<Value = Step> {
         3 => (0_u32..40).prop_map(Step::AcquireMany),
         3 => (0..5 * span / 2).prop_map(Step::AcquireTimeout),
         6 => Just(Step::Claim),
-        4 => Just(Step::AcquireOrClaim),
+        4 => Just(Step::ClaimAndStart),
         6 => any::<usize>().prop_map(Step::Start),
         4 => any::<usize>().prop_map(Step::Drop),
     ];

@@ -1,0 +1,250 @@
+//! For authors of async runtimes, and of what hands out one load to many machines: how a pacer is
+//! driven from outside. Nobody else needs it.
+//!
+//! It is not part of what [semantic versioning](https://semver.org) promises: any version may change
+//! it. It serves the crates `nanopace-async` and `nanopace-fleet`, which are of this project.
+//!
+//! * A runtime waits by timers of its own: it [watches](Drive::watch) the schedule for changes, asks
+//!   when a slot is [due](Drive::next_due) and when best to [wake](Drive::wake_at) for it, and then
+//!   takes it with [`Pacer::try_acquire`].
+//! * A fleet [leases](Drive::lease) to each process which slots of the load it has, piece by piece, and
+//!   [corrects](Drive::correct_shape) the load where a change was heard of late.
+
+mod watch;
+
+pub use crate::lease::Lease;
+use crate::{Ended, Nanos, Pacer, PacerBuilder, Shape, ShardError};
+use std::time::Duration;
+pub use watch::Watch;
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for crate::Pacer {}
+}
+
+/// A pacer whose process has no slots until they are [leased](Drive::lease); otherwise it has those
+/// of its [`shard`](PacerBuilder::shard). Callers wait meanwhile.
+///
+/// ```
+/// use nanopace::driver::{Drive, Lease, leased};
+/// use nanopace::{ManualClock, Pacer, Refused, Shard};
+///
+/// let builder = leased(Pacer::builder("10/s".parse()?));
+/// let pacer = builder.clock(ManualClock::jumping()).build();
+/// assert!(matches!(pacer.try_acquire(), Err(Refused::NotUntil(nanopace::Nanos::MAX))));
+/// pacer.lease(0, &[Lease::of(Shard::new(0, 2)?, 100)])?;
+/// assert!(pacer.try_acquire().is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn leased(builder: PacerBuilder) -> PacerBuilder {
+    builder.leased()
+}
+
+/// What drives a [`Pacer`] from outside.
+pub trait Drive: sealed::Sealed {
+    /// As [`go_on_with_shape`](Pacer::go_on_with_shape), but slots are those of a load that has
+    /// followed the new shape from its beginning: slot n of it starts when the shape says. For what
+    /// hears late of a change of a load that others follow too. Slots that were due by the old shape
+    /// stay as they are, and what a late policy had given up is [`idle`](crate::Ledger::idle) no more.
+    ///
+    /// ```
+    /// use nanopace::driver::Drive;
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::jumping();
+    /// let pacer = Pacer::shaped("hold 10/s 2s".parse()?).clock(clock.clone()).build();
+    /// let began = pacer.now();
+    /// for _ in 0..10 {
+    ///     pacer.acquire()?; // slots 0 to 9
+    /// }
+    /// clock.advance(Duration::from_millis(50)); // since 500 ms it is 20/s
+    /// pacer.correct_shape("hold 10/s 500ms, hold 20/s 2s".parse()?);
+    /// let grant = pacer.acquire()?; // slot 10, which was due at 750 ms
+    /// assert_eq!((grant.intended_start() - began).as_millis(), 750);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn correct_shape(&self, shape: Shape);
+
+    /// From the slot with the number `from` in the whole load on, this process has the slots that
+    /// are leased here, one [`Lease`] behind the other, and none behind the last: callers that take
+    /// a slot there wait until one is leased. A last lease until `u64::MAX` says that no more will be.
+    ///
+    /// It replaces what was leased from that slot on. Slots that callers hold there, and that may
+    /// not start yet, move as they would with a change of rate. For what hands out the slots of one
+    /// load to many machines while it runs; see [`leased`].
+    ///
+    /// ```
+    /// use nanopace::driver::{Drive, Lease, leased};
+    /// use nanopace::{ManualClock, Pacer, Shard};
+    ///
+    /// let builder = leased(Pacer::builder("10/s".parse()?)).clock(ManualClock::jumping());
+    /// let pacer = builder.build();
+    /// pacer.lease(0, &[Lease::of(Shard::new(1, 2)?, 8)])?; // slots 1, 3, 5 and 7
+    /// let claim = pacer.claim()?;
+    /// assert_eq!(claim.delay()?.as_millis(), 100);
+    /// pacer.lease(0, &[Lease::of(Shard::new(0, 1)?, 4)])?; // slots 0 to 3 instead
+    /// assert_eq!(claim.delay()?.as_millis(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ShardError::TooLate`] if a slot with that number or a higher one may have started,
+    /// [`ShardError::Order`] if a lease ends before the one in front of it. Nothing is changed.
+    fn lease(&self, from: u64, leases: &[Lease]) -> Result<(), ShardError>;
+
+    /// As [`lease`](Drive::lease), but what may have started stays: the leases hold from `from` or from
+    /// the first slot behind that, and one that ends before the one in front of it is of nothing.
+    /// Returns which slot that is.
+    ///
+    /// ```
+    /// use nanopace::driver::{Drive, Lease, leased};
+    /// use nanopace::{ManualClock, Pacer, Shard};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::jumping();
+    /// let pacer = leased(Pacer::builder("10/s".parse()?)).clock(clock.clone()).build();
+    /// pacer.lease(0, &[Lease::of(Shard::new(0, 1)?, 8)])?;
+    /// clock.advance(Duration::from_millis(250)); // slots 0 to 2 are due
+    /// assert!(pacer.lease(1, &[Lease::nothing(u64::MAX)]).is_err());
+    /// assert_eq!(pacer.lease_rest(1, &[Lease::nothing(u64::MAX)]), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use = "slots before that one stay as they are"]
+    fn lease_rest(&self, from: u64, leases: &[Lease]) -> u64;
+
+    /// When the next slot is due that nobody has taken; [`Nanos::MAX`] while the pacer is paused,
+    /// and before the first use of one that [starts with
+    /// it](crate::PacerBuilder::start_on_first_use): asking is no use. Nothing is taken: by then
+    /// another caller may have it.
+    ///
+    /// ```
+    /// use nanopace::driver::Drive;
+    /// use nanopace::{ManualClock, Nanos, Pacer, Rate};
+    /// use std::time::Duration;
+    ///
+    /// let pacer = Pacer::builder(Rate::per_second(10)?).clock(ManualClock::new()).build();
+    /// pacer.acquire()?;
+    /// assert_eq!(pacer.next_due()?, pacer.now() + Duration::from_millis(100));
+    /// pacer.pause();
+    /// assert_eq!(pacer.next_due()?, Nanos::MAX);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Ended`].
+    fn next_due(&self) -> Result<Nanos, Ended>;
+
+    /// When the slot is due that has `slots` others before it which nobody has taken; otherwise as
+    /// [`next_due`](Drive::next_due). For callers that set a timer ahead of time.
+    ///
+    /// ```
+    /// use nanopace::driver::Drive;
+    /// use nanopace::{ManualClock, Pacer, Rate};
+    /// use std::time::Duration;
+    ///
+    /// let pacer = Pacer::builder(Rate::per_second(10)?).clock(ManualClock::new()).build();
+    /// assert_eq!(pacer.due_after(0)?, pacer.next_due()?);
+    /// assert_eq!(pacer.due_after(3)?, pacer.now() + Duration::from_millis(300));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// Slots that were given back may come before it.
+    ///
+    /// # Errors
+    /// [`Ended`].
+    fn due_after(&self, slots: u32) -> Result<Nanos, Ended>;
+
+    /// When the next `n` slots in a row are due, as one operation; otherwise as
+    /// [`next_due`](Drive::next_due). Two or more slots are new ones: those that were given back are
+    /// left to other callers.
+    ///
+    /// ```
+    /// use nanopace::driver::Drive;
+    /// use nanopace::{ManualClock, Pacer, Rate};
+    /// use std::time::Duration;
+    ///
+    /// let pacer = Pacer::builder(Rate::per_second(10)?).clock(ManualClock::new()).build();
+    /// let (first, _second) = (pacer.claim()?, pacer.claim()?);
+    /// drop(first); // slot 0 goes back
+    /// assert_eq!(pacer.next_due_many(1)?, pacer.now());
+    /// assert_eq!(pacer.next_due_many(2)?, pacer.now() + Duration::from_millis(200));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Ended::Closed`], or [`Ended::Finished`] when the schedule has fewer slots left.
+    fn next_due_many(&self, n: u32) -> Result<Nanos, Ended>;
+
+    /// A watch for changes of the schedule, for one task at a time.
+    #[must_use]
+    fn watch(&self) -> Watch;
+
+    /// When a caller that pauses by a timer of its own had best wake for a slot that is due at
+    /// `due`: then, or later where slots are so close that a wake-up for each would cost more than
+    /// the [share](crate::PacerBuilder::sleep_share) of a core. It last woke at `woken`, and waking
+    /// takes `cost` of processor time.
+    ///
+    /// What is due by then starts in one go, so it is never later than the late policy makes up
+    /// for, and never later than `due` when strict.
+    ///
+    /// ```
+    /// use nanopace::driver::Drive;
+    /// use nanopace::{ManualClock, Pacer, Rate};
+    /// use std::time::Duration;
+    ///
+    /// let cost = Duration::from_micros(10);
+    /// let wakes = |rate| -> Result<_, Box<dyn std::error::Error>> {
+    ///     let pacer = Pacer::builder(Rate::per_second(rate)?).clock(ManualClock::new()).build();
+    ///     pacer.acquire()?;
+    ///     let (now, due) = (pacer.now(), pacer.next_due()?);
+    ///     Ok(pacer.wake_at(due, now, cost) - now)
+    /// };
+    /// assert_eq!(wakes(1_000)?, Duration::from_millis(1)); // for each slot
+    /// assert_eq!(wakes(100_000)?, Duration::from_micros(100)); // a tenth of a core: for ten
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    fn wake_at(&self, due: Nanos, woken: Nanos, cost: Duration) -> Nanos;
+}
+
+impl Drive for Pacer {
+    fn correct_shape(&self, shape: Shape) {
+        self.0.change(|schedule, now| schedule.correct_shape(shape, now));
+    }
+
+    fn lease(&self, from: u64, leases: &[Lease]) -> Result<(), ShardError> {
+        self.0.lease(from, leases)
+    }
+
+    fn lease_rest(&self, from: u64, leases: &[Lease]) -> u64 {
+        self.0.lease_rest(from, leases)
+    }
+
+    fn next_due(&self) -> Result<Nanos, Ended> {
+        self.due_after(0)
+    }
+
+    fn due_after(&self, slots: u32) -> Result<Nanos, Ended> {
+        self.0.timeline.due_after(slots.into()).map(Nanos::from_signed)
+    }
+
+    fn next_due_many(&self, n: u32) -> Result<Nanos, Ended> {
+        match n {
+            0 | 1 => self.next_due(),
+            _ => self.0.timeline.row_due(n.into()).map(Nanos::from_signed),
+        }
+    }
+
+    fn watch(&self) -> Watch {
+        Watch::new(self)
+    }
+
+    fn wake_at(&self, due: Nanos, woken: Nanos, cost: Duration) -> Nanos {
+        let (interval_ns, made_up_for) = self.0.timeline.spacing();
+        let stretch_ns = self.0.pausing.stretch_ns(interval_ns, made_up_for);
+        let latest = due.signed().saturating_add(stretch_ns);
+        let spared = self.0.pausing.wakes_again(woken.signed(), cost);
+        Nanos::from_signed(spared.min(latest).max(due.signed()))
+    }
+}
