@@ -143,7 +143,7 @@ fn asking(rule: impl Rule<State: From<u64> + Into<u64>>) -> impl Fn() -> bool + 
 /// A rate in words, and more limits at once.
 fn front_door(more: &str) -> impl Fn() -> bool + Sync {
     let limiter = Limiter::new(generous_text(more).parse().expect("limits"));
-    move || limiter.check().is_ok()
+    move || limiter.try_acquire().is_ok()
 }
 
 fn generous_text(more: &str) -> String {
@@ -187,7 +187,7 @@ fn keyed() {
         let candidates = vec![
             crowd.candidate("one cooldown", |_| one.try_acquire_at(clock.now()).is_ok()),
             crowd.candidate("store", |key| store.try_acquire_n_at(&key, 1, clock.now()).is_ok()),
-            crowd.candidate("Keyed", |key| front_door.check(&key).is_ok()),
+            crowd.candidate("Keyed", |key| front_door.try_acquire(&key).is_ok()),
             crowd.candidate("engine", |key| by_name(&engine, key)),
             crowd.candidate("engine, 2 limits", |key| by_name(&engine_of_two, key)),
         ];
@@ -238,7 +238,7 @@ fn full_store(keys: u64) -> RequestStore<u64, Gcra> {
 fn full_keyed(keys: u64) -> Keyed<u64> {
     let burst = Keyed::per_second(1_000_000_000).burst(CAPACITY);
     let keyed = burst.max_keys(index(keys)).build().expect("limits");
-    (0..keys).for_each(|key| keyed.check_n(&key, 1_000).expect("room"));
+    (0..keys).for_each(|key| keyed.try_acquire_costs(&key, 1_000).expect("room"));
     keyed
 }
 

@@ -52,8 +52,14 @@ fn measure(engine: Engine, server: &Server, threads: usize) {
                     .per_second()
             },
             &mut || crew::run(threads, SPAN, || bare(server)).per_second(),
-            &mut || crew::run(threads, SPAN, || || strict.check("a").expect("let in")).per_second(),
-            &mut || crew::run(threads, SPAN, || || leased.check("a").expect("let in")).per_second(),
+            &mut || {
+                crew::run(threads, SPAN, || || strict.try_acquire("a").expect("let in"))
+                    .per_second()
+            },
+            &mut || {
+                crew::run(threads, SPAN, || || leased.try_acquire("a").expect("let in"))
+                    .per_second()
+            },
         ],
     );
     let [governor, bare, strict, leased] = [0, 1, 2, 3].map(|index: usize| &samples[index]);
@@ -96,11 +102,11 @@ fn lost() {
     let store = Remote::lazy("redis://127.0.0.1:1/").expect("an address");
     let users = store.limits("1000/s").on_loss(OnLoss::Allow).build().expect("limits");
     while users.degraded() < 10 {
-        users.check("a").ok();
+        users.try_acquire("a").ok();
     }
     let work = crew::run(1, SPAN, || {
         || {
-            users.check("a").ok();
+            users.try_acquire("a").ok();
         }
     });
     println!("\nwithout a store, the breaker open: {:.2} us each", 1e6 / work.per_second());

@@ -126,7 +126,7 @@ impl World {
         let full = matches!(answer, Err(KeyRejected::TooManyKeys { .. }));
         if let Some(own) = self.own.as_mut().filter(|_| !full) {
             let state = own.entry(key).or_insert_with(|| self.limits.fresh());
-            let expected = self.limits.decide(state, self.now, n);
+            let expected = self.limits.try_acquire(state, self.now, n);
             assert_eq!(
                 answer,
                 expected.map_err(KeyRejected::Limit),
@@ -144,7 +144,7 @@ impl World {
             self.own.as_ref().filter(|_| !matches!(answer, Err(KeyRejected::TooManyKeys { .. })))
         {
             let mut state = own.get(&key).cloned().unwrap_or_else(|| self.limits.fresh());
-            let expected = self.limits.decide(&mut state, self.now, n);
+            let expected = self.limits.try_acquire(&mut state, self.now, n);
             assert_eq!(
                 answer,
                 expected.map_err(KeyRejected::Limit),

@@ -3,7 +3,7 @@
 use crate::keyed::MAX_KEYS;
 use crate::{DecisionEngine, Keyed, Uniform, WhenFull};
 use nanopace::{Clock, TscClock};
-use nanopace_limits::{LimitsBuilder, LimitsError, Meter};
+use nanopace_limits::{Limiter, LimitsBuilder, LimitsError, Meter};
 use std::hash::Hash;
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// use nanopace_keyed::Keyed;
 ///
 /// let users = Keyed::per_second(10).burst(20).and("5000/day").max_keys(10_000).build()?;
-/// assert!(users.check(&7).is_ok());
+/// assert!(users.try_acquire(&7).is_ok());
 ///
 /// let error = Keyed::<u64>::per_second(10).burst(0).build().unwrap_err();
 /// assert_eq!(
@@ -42,7 +42,7 @@ impl<K: Hash + Eq> Keyed<K> {
     /// use nanopace_keyed::Keyed;
     ///
     /// let users: Keyed = Keyed::per_second(10).build()?;
-    /// assert!(users.check("alice").is_ok());
+    /// assert!(users.try_acquire("alice").is_ok());
     /// # Ok::<(), nanopace_keyed::LimitsError>(())
     /// ```
     pub fn per_second(count: u64) -> KeyedBuilder<K> {
@@ -55,7 +55,7 @@ impl<K: Hash + Eq> Keyed<K> {
     /// use nanopace_keyed::Keyed;
     ///
     /// let users: Keyed = Keyed::per_minute(10).build()?;
-    /// assert!(users.check("alice").is_ok());
+    /// assert!(users.try_acquire("alice").is_ok());
     /// # Ok::<(), nanopace_keyed::LimitsError>(())
     /// ```
     pub fn per_minute(count: u64) -> KeyedBuilder<K> {
@@ -69,12 +69,12 @@ impl<K: Hash + Eq> Keyed<K> {
     /// use std::time::Duration;
     ///
     /// let users: Keyed = Keyed::per(100, Duration::from_secs(3_600)).build()?;
-    /// assert!(users.check("alice").is_ok());
+    /// assert!(users.try_acquire("alice").is_ok());
     /// # Ok::<(), nanopace_keyed::LimitsError>(())
     /// ```
     pub fn per(count: u64, period: Duration) -> KeyedBuilder<K> {
         KeyedBuilder {
-            limits: LimitsBuilder::new(count, period),
+            limits: Limiter::per(count, period),
             max_keys: MAX_KEYS,
             when_full: WhenFull::default(),
             clock: Box::new(TscClock::new()),
@@ -91,7 +91,7 @@ impl<K: Hash + Eq> KeyedBuilder<K> {
     /// use nanopace_keyed::Keyed;
     ///
     /// let users: Keyed = Keyed::per_second(10).burst(20).build()?;
-    /// assert!(users.check_n("alice", 20).is_ok());
+    /// assert!(users.try_acquire_costs("alice", 20).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn burst(self, burst: u64) -> Self {
@@ -104,7 +104,7 @@ impl<K: Hash + Eq> KeyedBuilder<K> {
     /// use nanopace_keyed::Keyed;
     ///
     /// let users: Keyed = Keyed::per_second(10).and("100/day sliding-log").build()?;
-    /// assert!(users.check("alice").is_ok());
+    /// assert!(users.try_acquire("alice").is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn and(self, limits: &str) -> Self {
@@ -117,8 +117,8 @@ impl<K: Hash + Eq> KeyedBuilder<K> {
     /// use nanopace_keyed::{Keyed, KeyRejected};
     ///
     /// let users: Keyed = Keyed::per_minute(10).max_keys(1).build()?;
-    /// assert!(users.check("alice").is_ok());
-    /// assert_eq!(users.check("bob"), Err(KeyRejected::TooManyKeys { max: 1 }));
+    /// assert!(users.try_acquire("alice").is_ok());
+    /// assert_eq!(users.try_acquire("bob"), Err(KeyRejected::TooManyKeys { max: 1 }));
     /// # Ok::<(), nanopace_keyed::LimitsError>(())
     /// ```
     pub fn max_keys(self, max_keys: usize) -> Self {
@@ -159,7 +159,7 @@ impl<K: Hash + Eq> KeyedBuilder<K> {
     /// use nanopace_keyed::Keyed;
     ///
     /// let users: Keyed = Keyed::per_second(10).named("users").build()?;
-    /// assert!(users.check("alice").is_ok());
+    /// assert!(users.try_acquire("alice").is_ok());
     /// # Ok::<(), nanopace_keyed::LimitsError>(())
     /// ```
     #[cfg(feature = "metrics")]

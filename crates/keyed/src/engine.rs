@@ -199,7 +199,7 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        self.step(key, || now, |limits, state, at| Ok(limits.decide(state, at, n)?))
+        self.step(key, || now, |limits, state, at| Ok(limits.try_acquire(state, at, n)?))
     }
 
     /// Returns what [`try_acquire_n_at`](DecisionEngine::try_acquire_n_at) would answer. Counts and
@@ -225,7 +225,7 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         Q: Hash + Eq + ?Sized,
         C: LimitsOf<Q>,
     {
-        let look = |limits: &Limits, state: &LimitsState, at| Ok(limits.check(state, at, n)?);
+        let look = |limits: &Limits, state: &LimitsState, at| Ok(limits.peek(state, at, n)?);
         match self.look(key, || now, look)? {
             ((), false) if n > 0 => self.requests.has_room(),
             _ => Ok(()),
@@ -350,8 +350,8 @@ impl Rule for PerKey {
         }
     }
 
-    fn check(&self, tally: &Tally, now: Nanos, n: u64) -> Result<(), Rejected> {
-        tally.0.as_ref().map_or(Ok(()), |followed| followed.limits.check(&followed.state, now, n))
+    fn peek(&self, tally: &Tally, now: Nanos, n: u64) -> Result<(), Rejected> {
+        tally.0.as_ref().map_or(Ok(()), |followed| followed.limits.peek(&followed.state, now, n))
     }
 
     fn debit(&self, tally: &mut Tally, now: Nanos, n: u64) {

@@ -3,7 +3,7 @@
 use crate::{DecisionEngine, KeyRejected, LimitsOf, Uniform};
 use nanopace::{Clock, Nanos, TscClock};
 use nanopace_limits::{
-    Costs, Decision, Limits, LimitsState, Line, Meter, Receipt, Rejected, Rule, Standing,
+    Costs, Decision, Limits, LimitsState, Line, Meter, Receipt, Rejected, Standing,
 };
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -21,7 +21,7 @@ pub(crate) const MAX_KEYS: usize = 1 << 20;
 /// use nanopace_keyed::Keyed;
 ///
 /// let users = Keyed::per_second(10).burst(20).build()?;
-/// if users.check("alice").is_ok() {
+/// if users.try_acquire("alice").is_ok() {
 ///     // go
 /// }
 /// # Ok::<(), nanopace_keyed::LimitsError>(())
@@ -64,7 +64,7 @@ impl<K: Hash + Eq> Keyed<K> {
     /// use nanopace_keyed::Keyed;
     ///
     /// let users: Keyed = Keyed::new("10/s burst 20, 5000/day sliding-log".parse()?);
-    /// assert!(users.check("alice").is_ok());
+    /// assert!(users.try_acquire("alice").is_ok());
     /// # Ok::<(), nanopace_keyed::LimitsError>(())
     /// ```
     #[must_use]
@@ -81,10 +81,10 @@ impl<K: Hash + Eq, S: BuildHasher> Keyed<K, Uniform, S> {
     /// use nanopace_keyed::Keyed;
     ///
     /// let users: Keyed = Keyed::per_minute(2).build()?;
-    /// assert!(users.check_n("alice", 2).is_ok());
+    /// assert!(users.try_acquire_costs("alice", 2).is_ok());
     /// users.set_limits("3/min".parse()?);
-    /// assert!(users.check("alice").is_ok());
-    /// assert!(users.check("alice").is_err());
+    /// assert!(users.try_acquire("alice").is_ok());
+    /// assert!(users.try_acquire("alice").is_err());
     /// # Ok::<(), nanopace_keyed::LimitsError>(())
     /// ```
     pub fn set_limits(&self, limits: Limits) {
@@ -104,8 +104,8 @@ impl<C> Keyed<String, C> {
     /// config.set(Scope::Prefix(""), "10/s".parse()?)?;
     /// config.set(Scope::Key("alice"), "100/s".parse()?)?;
     /// let users = Keyed::with_config(config, 1_000_000);
-    /// assert!(users.check_n("alice", 100).is_ok());
-    /// assert!(users.check_n("bob", 100).is_err());
+    /// assert!(users.try_acquire_costs("alice", 100).is_ok());
+    /// assert!(users.try_acquire_costs("bob", 100).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -123,7 +123,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     ///
     /// let engine: DecisionEngine<_, u64> = DecisionEngine::new(Uniform::new("10/s".parse()?), 100);
     /// let users = Keyed::with_engine(engine, ManualClock::new());
-    /// assert!(users.check(&7).is_ok());
+    /// assert!(users.try_acquire(&7).is_ok());
     /// # Ok::<(), nanopace_keyed::LimitsError>(())
     /// ```
     #[must_use]
@@ -142,7 +142,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// use nanopace_keyed::Keyed;
     ///
     /// let users: Keyed = Keyed::new("10/s, 5000/day".parse()?).named("users");
-    /// assert!(users.check("alice").is_ok());
+    /// assert!(users.try_acquire("alice").is_ok());
     /// # Ok::<(), nanopace_keyed::LimitsError>(())
     /// ```
     #[cfg(feature = "metrics")]
@@ -161,12 +161,12 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// use std::task::Waker;
     ///
     /// let users: Keyed = Keyed::per_minute(10).build()?;
-    /// users.check_n("alice", 8)?;
+    /// users.try_acquire_costs("alice", 8)?;
     /// let mut waiter = users.waiter("alice", Wait::new(5));
     /// let _ = waiter.step(Waker::noop());
-    /// assert!(users.check("alice").is_err(), "somebody waits");
-    /// assert!(users.check("bob").is_ok());
-    /// assert!(users.clone().fair(false).check("alice").is_ok());
+    /// assert!(users.try_acquire("alice").is_err(), "somebody waits");
+    /// assert!(users.try_acquire("bob").is_ok());
+    /// assert!(users.clone().fair(false).try_acquire("alice").is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -192,7 +192,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// use nanopace_keyed::Keyed;
     ///
     /// let users: Keyed = Keyed::per_second(10).build()?;
-    /// users.check("alice").unwrap();
+    /// users.try_acquire("alice").unwrap();
     /// assert_eq!(users.engine().requests().keys(), 1);
     /// # Ok::<(), nanopace_keyed::LimitsError>(())
     /// ```
@@ -238,59 +238,37 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// use nanopace_keyed::Keyed;
     ///
     /// let users: Keyed = Keyed::per_minute(1).build()?;
-    /// assert!(users.check("alice").is_ok());
-    /// assert!(users.check("alice").is_err());
-    /// assert!(users.check("bob").is_ok());
+    /// assert!(users.try_acquire("alice").is_ok());
+    /// assert!(users.try_acquire("alice").is_err());
+    /// assert!(users.try_acquire("bob").is_ok());
     /// # Ok::<(), nanopace_keyed::LimitsError>(())
     /// ```
-    pub fn check<Q>(&self, key: &Q) -> Result<(), KeyRejected>
+    pub fn try_acquire<Q>(&self, key: &Q) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        self.check_n(key, 1)
+        self.try_acquire_costs(key, 1)
     }
 
-    /// Lets `n` in for `key` now, or says why not: all of them or none.
+    /// Lets in for `key` now what costs each limit the same, or something of its own: `5`, or one
+    /// cost for each limit, in the order of the limits. All of it is counted or nothing.
     ///
     /// # Errors
-    /// As for [`check`](Keyed::check).
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_minute(5).build()?;
-    /// assert!(users.check_n("alice", 4).is_ok());
-    /// assert!(users.check_n("alice", 4).is_err());
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
-    pub fn check_n<Q>(&self, key: &Q, n: u64) -> Result<(), KeyRejected>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
-        C: LimitsOf<Q>,
-    {
-        self.answer(key, Costs::Same(n), |limits, state, at| Ok(limits.decide(state, at, n)?))
-    }
-
-    /// Lets one request in for `key` now that costs each limit something of its own: one cost for
-    /// each limit, in the order of the limits. All of them are counted or none.
-    ///
-    /// # Errors
-    /// As for [`check`](Keyed::check), and [`KeyRejected::Costs`] if there is not one cost for each
-    /// limit.
+    /// As for [`try_acquire`](Keyed::try_acquire), and [`KeyRejected::Costs`] if there is not one
+    /// cost for each limit.
     ///
     /// ```
     /// use nanopace_keyed::Keyed;
     ///
     /// // Requests and bytes.
     /// let users: Keyed = Keyed::new("100/min, 1M/min".parse()?);
-    /// assert!(users.check_costs("alice", &[1, 5_000]).is_ok());
-    /// assert!(users.check_costs("alice", &[1, 2_000_000]).is_err());
+    /// assert!(users.try_acquire_costs("alice", &[1, 5_000]).is_ok());
+    /// assert!(users.try_acquire_costs("alice", &[1, 2_000_000]).is_err());
     /// # Ok::<(), nanopace_keyed::LimitsError>(())
     /// ```
-    pub fn check_costs<'a, Q>(
+    pub fn try_acquire_costs<'a, Q>(
         &self,
         key: &Q,
         costs: impl Into<Costs<'a>>,
@@ -301,7 +279,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         C: LimitsOf<Q>,
     {
         let costs = costs.into();
-        self.answer(key, costs, |limits, state, at| Ok(limits.decide_costs(state, at, costs)?))
+        self.answer(key, costs, |limits, state, at| Ok(limits.try_acquire_costs(state, at, costs)?))
     }
 
     /// Lets one request in for `key` now or not, and says how the key's limits stand.
@@ -353,7 +331,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         let costs = costs.into();
         let decision = self.step(key, |limits, state, at| {
             match self.give_way(key, limits, state, at, costs) {
-                Ok(()) => Ok(limits.decision_costs(state, at, costs)?),
+                Ok(()) => Ok(limits.decide_costs(state, at, costs)?),
                 Err(rejected) => Ok(limits.gave_way(state, at, rejected)),
             }
         });

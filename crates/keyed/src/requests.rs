@@ -243,7 +243,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        self.step(key, || now, |rule, state, at| Ok(rule.decide(state, at, n)?))
+        self.step(key, || now, |rule, state, at| Ok(rule.try_acquire(state, at, n)?))
     }
 
     /// Returns what [`try_acquire_n_at`](RequestStore::try_acquire_n_at) would answer. Counts and
@@ -268,7 +268,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let look = |rule: &R, state: &mut R::State, at| Ok(rule.check(state, at, n)?);
+        let look = |rule: &R, state: &mut R::State, at| Ok(rule.peek(state, at, n)?);
         match self.look(key, || now, look)? {
             ((), false) if n > 0 => self.has_room(),
             _ => Ok(()),

@@ -11,7 +11,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// `&[1, 4_000]`.
     ///
     /// # Errors
-    /// As for [`check_costs`](Keyed::check_costs).
+    /// As for [`try_acquire_costs`](Keyed::try_acquire_costs).
     ///
     /// ```
     /// use nanopace_keyed::Keyed;
@@ -19,7 +19,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// let users: Keyed = Keyed::per_minute(10).build()?;
     /// users.reserve("alice", 8)?.commit_costs(3);
     /// drop(users.reserve("alice", 7)?);
-    /// assert!(users.check_n("alice", 7).is_ok());
+    /// assert!(users.try_acquire_costs("alice", 7).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reserve<'a, Q>(
@@ -49,7 +49,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
 /// let users: Keyed = Keyed::per_minute(1).build()?;
 /// drop(users.reserve("alice", 1)?);
 /// users.reserve("alice", 1)?.commit();
-/// assert!(users.check("alice").is_err());
+/// assert!(users.try_acquire("alice").is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use std::io;
 use std::time::Duration;
 
-/// A [`Keyed`] for tasks: [`until_key_ready`](AsyncKeyed::until_key_ready) waits until a request
+/// A [`Keyed`] for tasks: [`until_ready`](AsyncKeyed::until_ready) waits until a request
 /// gets in, as [`AsyncLimiter`](nanopace_limits::AsyncLimiter) does. All of it has one timer.
 ///
 /// ```
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let users = AsyncKeyed::new(Keyed::per_second(1_000).burst(1).build()?)?;
 /// for _ in 0..5 {
-///     users.until_key_ready("alice").await?;
+///     users.until_ready("alice").await?;
 ///     // go
 /// }
 /// # Ok(())
@@ -81,12 +81,12 @@ impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let users = AsyncKeyed::new(Keyed::per_second(1_000).burst(1).build()?)?;
-    /// users.until_key_ready("alice").await?;
-    /// assert!(users.until_key_ready("alice").await? > Duration::ZERO);
+    /// users.until_ready("alice").await?;
+    /// assert!(users.until_ready("alice").await? > Duration::ZERO);
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn until_key_ready<Q>(&self, key: &Q) -> Result<Duration, WaitError<KeyRejected>>
+    pub async fn until_ready<Q>(&self, key: &Q) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
@@ -128,7 +128,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
     /// use nanopace_keyed::{AsyncKeyed, Keyed};
     ///
     /// let users: AsyncKeyed = AsyncKeyed::new(Keyed::per_second(10).build()?)?;
-    /// assert!(users.keyed().check("alice").is_ok());
+    /// assert!(users.keyed().try_acquire("alice").is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

@@ -32,11 +32,11 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// use std::time::Duration;
     ///
     /// let users = Keyed::per_second(1_000).burst(1).build()?;
-    /// users.until_key_ready("alice")?;
-    /// assert!(users.until_key_ready("alice")? > Duration::ZERO);
+    /// users.until_ready("alice")?;
+    /// assert!(users.until_ready("alice")? > Duration::ZERO);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn until_key_ready<Q>(&self, key: &Q) -> Result<Duration, WaitError<KeyRejected>>
+    pub fn until_ready<Q>(&self, key: &Q) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,

@@ -9,7 +9,7 @@ impl Limits {
     /// rejected requests: for those who look again and again.
     ///
     /// # Errors
-    /// As for [`decide_costs`](Limits::decide_costs). The moment is that of a request that is not
+    /// As for [`try_acquire_costs`](Limits::try_acquire_costs). The moment is that of a request that is not
     /// counted until then.
     ///
     /// ```

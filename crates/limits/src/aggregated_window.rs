@@ -152,7 +152,7 @@ impl AggregatedWindow {
     ///
     /// let rule = AggregatedWindow::new("10/s".parse()?, NonZeroU16::new(10).unwrap());
     /// let mut state = rule.fresh();
-    /// rule.decide(&mut state, Nanos::ZERO, 3).unwrap();
+    /// rule.try_acquire(&mut state, Nanos::ZERO, 3).unwrap();
     /// let now = Nanos::from_nanos(500_000_000);
     /// let let_in: Vec<_> = rule.let_in(&state, now).collect();
     /// assert_eq!(let_in, [(Nanos::from_nanos(99_999_999), 3)]);
@@ -207,7 +207,7 @@ impl Rule for AggregatedWindow {
         }
     }
 
-    fn check(&self, state: &AggregatedState, now: Nanos, n: u64) -> Result<(), Rejected> {
+    fn peek(&self, state: &AggregatedState, now: Nanos, n: u64) -> Result<(), Rejected> {
         let most = room_beside(n, self.quota.count())?;
         if n == 0 || self.total_at(state, now) <= most {
             return Ok(());

@@ -81,7 +81,7 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
         let mut seen = self.seen();
         loop {
             let mut state = R::State::from(seen);
-            self.rule.decide(&mut state, now, n)?;
+            self.rule.try_acquire(&mut state, now, n)?;
             // Relaxed: as in `seen`; what counts is that the word is still the one that the
             // decision was made on. Its partner is itself, in another thread. Model:
             // `one_word_admits_no_more`.
@@ -99,6 +99,6 @@ impl<R: Rule<State: From<u64> + Into<u64>>> TryAcquire for Atomic<R> {
     }
 
     fn peek_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
-        self.rule.check(&self.state(), now, n)
+        self.rule.peek(&self.state(), now, n)
     }
 }

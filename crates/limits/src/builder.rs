@@ -1,6 +1,7 @@
 //! Limiters in a line.
 
 use crate::{Limit, Limiter, Limits, LimitsError, Meter, Quota};
+use nanopace::{Clock, TscClock};
 use std::time::Duration;
 
 /// Builds [`Limits`] step by step; [`Limiter::per_second`] begins one. What is not valid is
@@ -16,39 +17,25 @@ use std::time::Duration;
 /// assert_eq!(error.to_string(), "a quota of zero lets nothing in: write 1 or more, such as 1/h");
 /// # Ok::<(), LimitsError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[must_use]
 pub struct LimitsBuilder {
     limits: Result<Vec<Limit>, LimitsError>,
+    /// Of the limiter; limits alone have none.
+    clock: Box<dyn Clock>,
     /// Of the limiter; limits alone have none.
     meter: Meter,
 }
 
 impl LimitsBuilder {
-    /// Begins with a rate: `count` per `period`.
-    ///
-    /// ```
-    /// use nanopace_limits::LimitsBuilder;
-    /// use std::time::Duration;
-    ///
-    /// let limits = LimitsBuilder::new(3, Duration::from_secs(20)).limits()?;
-    /// assert_eq!(limits.to_string(), "3/20s");
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
-    pub fn new(count: u64, period: Duration) -> LimitsBuilder {
-        let quota = Quota::new(count, period);
-        let limits = quota.map(|quota| vec![Limit::gcra(quota)]).map_err(LimitsError::from);
-        LimitsBuilder { limits, meter: Meter::default() }
-    }
-
     /// Lets up to `burst` of the last limit in at once. Without it that is one period's worth.
     ///
     /// ```
     /// use nanopace_limits::Limiter;
     ///
     /// let limiter = Limiter::per_second(10).burst(1).build()?; // evenly spaced
-    /// assert!(limiter.check().is_ok());
-    /// assert!(limiter.check().is_err());
+    /// assert!(limiter.try_acquire().is_ok());
+    /// assert!(limiter.try_acquire().is_err());
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     pub fn burst(self, burst: u64) -> LimitsBuilder {
@@ -77,13 +64,28 @@ impl LimitsBuilder {
         LimitsBuilder { limits, ..self }
     }
 
+    /// Another clock, such as a [`ManualClock`](nanopace::ManualClock) in tests.
+    ///
+    /// ```
+    /// use nanopace::ManualClock;
+    /// use nanopace_limits::Limiter;
+    ///
+    /// let limiter = Limiter::per_second(1).clock(ManualClock::new()).build()?;
+    /// assert!(limiter.try_acquire().is_ok());
+    /// assert!(limiter.try_acquire().is_err(), "that clock stands still");
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn clock(self, clock: impl Clock + 'static) -> LimitsBuilder {
+        LimitsBuilder { clock: Box::new(clock), ..self }
+    }
+
     /// A name under which the limiter's answers are counted: [`Limiter::named`].
     ///
     /// ```
     /// use nanopace_limits::Limiter;
     ///
     /// let limiter = Limiter::per_second(100).named("api").build()?;
-    /// assert!(limiter.check().is_ok());
+    /// assert!(limiter.try_acquire().is_ok());
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     #[cfg(feature = "metrics")]
@@ -115,12 +117,12 @@ impl LimitsBuilder {
     /// ```
     /// use nanopace_limits::Limiter;
     ///
-    /// assert!(Limiter::per_second(100).build()?.check().is_ok());
+    /// assert!(Limiter::per_second(100).build()?.try_acquire().is_ok());
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     pub fn build(self) -> Result<Limiter, LimitsError> {
-        let LimitsBuilder { limits, meter } = self;
-        Ok(Limiter::new(Limits::new(limits?)).with_meter(meter))
+        let LimitsBuilder { limits, clock, meter } = self;
+        Ok(Limiter::from_parts(Limits::new(limits?), clock).with_meter(meter))
     }
 }
 
@@ -130,11 +132,11 @@ impl Limiter {
     /// ```
     /// use nanopace_limits::Limiter;
     ///
-    /// assert!(Limiter::per_second(100).build()?.check().is_ok());
+    /// assert!(Limiter::per_second(100).build()?.try_acquire().is_ok());
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     pub fn per_second(count: u64) -> LimitsBuilder {
-        LimitsBuilder::new(count, Duration::from_secs(1))
+        Limiter::per(count, Duration::from_secs(1))
     }
 
     /// Begins with `count` requests per minute.
@@ -142,34 +144,26 @@ impl Limiter {
     /// ```
     /// use nanopace_limits::Limiter;
     ///
-    /// assert!(Limiter::per_minute(100).build()?.check().is_ok());
+    /// assert!(Limiter::per_minute(100).build()?.try_acquire().is_ok());
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     pub fn per_minute(count: u64) -> LimitsBuilder {
-        LimitsBuilder::new(count, Duration::from_secs(60))
+        Limiter::per(count, Duration::from_secs(60))
     }
 
-    /// Begins with `count` requests per hour.
+    /// Begins with `count` requests per `period`.
     ///
     /// ```
     /// use nanopace_limits::Limiter;
+    /// use std::time::Duration;
     ///
-    /// assert!(Limiter::per_hour(100).build()?.check().is_ok());
+    /// let limiter = Limiter::per(3, Duration::from_secs(20)).build()?;
+    /// assert_eq!(limiter.limits().to_string(), "3/20s");
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
-    pub fn per_hour(count: u64) -> LimitsBuilder {
-        LimitsBuilder::new(count, Duration::from_secs(3_600))
-    }
-
-    /// Begins with `count` requests per day of 24 hours.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// assert!(Limiter::per_day(100).build()?.check().is_ok());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
-    pub fn per_day(count: u64) -> LimitsBuilder {
-        LimitsBuilder::new(count, Duration::from_secs(86_400))
+    pub fn per(count: u64, period: Duration) -> LimitsBuilder {
+        let quota = Quota::new(count, period);
+        let limits = quota.map(|quota| vec![Limit::gcra(quota)]).map_err(LimitsError::from);
+        LimitsBuilder { limits, clock: Box::new(TscClock::new()), meter: Meter::default() }
     }
 }

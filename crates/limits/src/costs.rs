@@ -10,8 +10,8 @@ use alloc::sync::Arc;
 /// use nanopace_limits::{Costs, Limiter};
 ///
 /// let limiter = Limiter::new("100/min, 1M/min".parse()?);
-/// assert!(limiter.check_costs(&[1, 5_000]).is_ok()); // one request of 5000 bytes
-/// assert!(limiter.check_costs(Costs::Same(2)).is_ok());
+/// assert!(limiter.try_acquire_costs(&[1, 5_000]).is_ok()); // one request of 5000 bytes
+/// assert!(limiter.try_acquire_costs(Costs::Same(2)).is_ok());
 /// # Ok::<(), nanopace_limits::LimitsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

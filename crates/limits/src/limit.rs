@@ -264,14 +264,14 @@ impl Limit {
 
     /// The whole decision.
     #[inline]
-    pub(crate) fn decide(
+    pub(crate) fn try_acquire(
         &self,
         state: &mut LimitState,
         now: Nanos,
         n: u64,
     ) -> Result<(), Rejected> {
         self.forget_back(state, now);
-        with_law!(self, state, |rule, own| rule.decide(own, now, n))
+        with_law!(self, state, |rule, own| rule.try_acquire(own, now, n))
     }
 
     /// Forgets how far a rate's debt has gone back when no request is left that this matters for. So
@@ -291,8 +291,8 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.advance(own, now));
     }
 
-    pub(crate) fn check(&self, state: &LimitState, now: Nanos, n: u64) -> Result<(), Rejected> {
-        with_law!(self, state, |rule, own| rule.check(own, now, n))
+    pub(crate) fn peek(&self, state: &LimitState, now: Nanos, n: u64) -> Result<(), Rejected> {
+        with_law!(self, state, |rule, own| rule.peek(own, now, n))
     }
 
     /// The same for a request that is not counted where it is rejected.
@@ -304,7 +304,7 @@ impl Limit {
     ) -> Result<(), Rejected> {
         match (&self.law, state) {
             (Law::Log { rule }, LimitState::Log(log)) => rule.check_uncounted(log, now, n),
-            _ => self.check(state, now, n),
+            _ => self.peek(state, now, n),
         }
     }
 

@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 /// Limits for all of a program: it has its own clock, and its clones share what was let in.
 ///
-/// [`check`](Limiter::check) says yes or no at once. [`decide`](Limiter::decide) says more.
+/// [`try_acquire`](Limiter::try_acquire) says yes or no at once. [`decide`](Limiter::decide) says more.
 ///
 /// ```
 /// use nanopace_limits::Limiter;
 ///
 /// let limiter = Limiter::per_second(100).build()?;
-/// if limiter.check().is_ok() {
+/// if limiter.try_acquire().is_ok() {
 ///     // go
 /// }
 ///
@@ -67,7 +67,7 @@ impl Limiter {
     /// use nanopace_limits::Limiter;
     ///
     /// let limiter = Limiter::new("10/s burst 20, 5000/day".parse()?);
-    /// assert!(limiter.check().is_ok());
+    /// assert!(limiter.try_acquire().is_ok());
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     #[must_use]
@@ -84,17 +84,20 @@ impl Limiter {
     ///
     /// let clock = ManualClock::new();
     /// let limiter = Limiter::with_clock("1/s".parse()?, clock.clone());
-    /// assert!(limiter.check().is_ok());
-    /// assert!(limiter.check().is_err());
+    /// assert!(limiter.try_acquire().is_ok());
+    /// assert!(limiter.try_acquire().is_err());
     /// clock.advance(Duration::from_secs(1));
-    /// assert!(limiter.check().is_ok());
+    /// assert!(limiter.try_acquire().is_ok());
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     #[must_use]
     pub fn with_clock(limits: Limits, clock: impl Clock + 'static) -> Limiter {
+        Limiter::from_parts(limits, Box::new(clock))
+    }
+
+    pub(crate) fn from_parts(limits: Limits, clock: Box<dyn Clock>) -> Limiter {
         let state = limits.fresh();
-        let shared = Mutex::new(Shared { limits: Arc::new(limits), state });
-        let (shared, clock) = (CachePadded::new(shared), Box::new(clock));
+        let shared = CachePadded::new(Mutex::new(Shared { limits: Arc::new(limits), state }));
         let inner = Arc::new(Inner { shared, clock, line: Line::new() });
         Limiter { inner, meter: Meter::default(), is_fair: true }
     }
@@ -107,7 +110,7 @@ impl Limiter {
     /// use nanopace_limits::Limiter;
     ///
     /// let limiter = Limiter::new("100/s, 5000/day".parse()?).named("api");
-    /// assert!(limiter.check().is_ok());
+    /// assert!(limiter.try_acquire().is_ok());
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     #[cfg(feature = "metrics")]
@@ -134,12 +137,12 @@ impl Limiter {
     /// use nanopace_limits::{Limiter, Step, Wait};
     /// use std::task::Waker;
     ///
-    /// let limiter = Limiter::per_day(10).build()?;
-    /// limiter.check_n(8)?;
+    /// let limiter = Limiter::new("10/day".parse()?);
+    /// limiter.try_acquire_costs(8)?;
     /// let mut waiter = limiter.waiter(Wait::new(5));
     /// assert!(matches!(waiter.step(Waker::noop()), Step::Until(_)));
-    /// assert!(limiter.check_n(2).is_err(), "somebody waits");
-    /// assert!(limiter.clone().fair(false).check_n(2).is_ok());
+    /// assert!(limiter.try_acquire_costs(2).is_err(), "somebody waits");
+    /// assert!(limiter.clone().fair(false).try_acquire_costs(2).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -155,34 +158,17 @@ impl Limiter {
     /// ```
     /// use nanopace_limits::Limiter;
     ///
-    /// let limiter = Limiter::per_day(1).build()?;
-    /// assert!(limiter.check().is_ok());
-    /// assert!(limiter.check().is_err());
+    /// let limiter = Limiter::new("1/day".parse()?);
+    /// assert!(limiter.try_acquire().is_ok());
+    /// assert!(limiter.try_acquire().is_err());
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
-    pub fn check(&self) -> Result<(), Rejected> {
-        self.check_n(1)
+    pub fn try_acquire(&self) -> Result<(), Rejected> {
+        self.answer(Costs::Same(1), |limits, state, now| limits.try_acquire(state, now, 1))
     }
 
-    /// Lets `n` in now, or says why not: all of them or none.
-    ///
-    /// # Errors
-    /// As for [`check`](Limiter::check).
-    ///
-    /// ```
-    /// use nanopace_limits::{Limiter, Rejected};
-    ///
-    /// let limiter = Limiter::per_day(5).build()?;
-    /// assert!(limiter.check_n(5).is_ok());
-    /// assert_eq!(limiter.check_n(6), Err(Rejected::ExceedsCapacity { capacity: 5 }));
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
-    pub fn check_n(&self, n: u64) -> Result<(), Rejected> {
-        self.answer(Costs::Same(n), |limits, state, now| limits.decide(state, now, n))
-    }
-
-    /// Lets one request in now that costs each limit something of its own: one cost for each limit,
-    /// in the order of the limits. All of them are counted or none.
+    /// Lets in now what costs each limit the same, or something of its own: `5`, or one cost for each
+    /// limit, in the order of the limits. All of it is counted or nothing.
     ///
     /// # Errors
     /// [`CostsRejected`]. Nothing is counted then, except by limits that count rejected requests.
@@ -192,14 +178,14 @@ impl Limiter {
     ///
     /// // A hundred requests a minute, and a megabyte.
     /// let limiter = Limiter::new("100/min, 1M/min".parse()?);
-    /// assert!(limiter.check_costs(&[1, 900_000]).is_ok());
-    /// assert!(limiter.check_costs(&[1, 900_000]).is_err());
-    /// assert!(limiter.check_costs(&[99, 0]).is_ok(), "the rejected request was not counted");
+    /// assert!(limiter.try_acquire_costs(&[1, 900_000]).is_ok());
+    /// assert!(limiter.try_acquire_costs(&[1, 900_000]).is_err());
+    /// assert!(limiter.try_acquire_costs(&[99, 0]).is_ok(), "the rejected request was not counted");
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
-    pub fn check_costs<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<(), CostsRejected> {
+    pub fn try_acquire_costs<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<(), CostsRejected> {
         let costs = costs.into();
-        self.answer(costs, |limits, state, now| limits.decide_costs(state, now, costs))
+        self.answer(costs, |limits, state, now| limits.try_acquire_costs(state, now, costs))
     }
 
     /// Lets one request in now or not, and says how the limits stand.
@@ -217,28 +203,14 @@ impl Limiter {
     /// ```
     #[must_use]
     pub fn decide(&self) -> Decision {
-        self.decide_n(1)
-    }
-
-    /// Lets `n` in now or not, all of them or none, and says how the limits stand.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// let limiter = Limiter::per_day(5).build()?;
-    /// assert_eq!(limiter.decide_n(3).remaining(), 2);
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
-    #[must_use]
-    pub fn decide_n(&self, n: u64) -> Decision {
-        let costs = Costs::Same(n);
-        let Ok(decision) = self.decision(costs, |limits, state, now| {
-            Ok::<_, Infallible>(limits.decision(state, now, n))
+        let Ok(decision) = self.decided(Costs::Same(1), |limits, state, now| {
+            Ok::<_, Infallible>(limits.decide(state, now, 1))
         });
         decision
     }
 
-    /// The same with costs: one for each limit, in the order of the limits.
+    /// The same for a request that costs each limit the same, or something of its own: `5`, or
+    /// `&[1, 4_000]`.
     ///
     /// # Errors
     /// [`CostsRejected::Number`] if there is not one cost for each limit.
@@ -252,7 +224,7 @@ impl Limiter {
     /// ```
     pub fn decide_costs<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<Decision, CostsRejected> {
         let costs = costs.into();
-        self.decision(costs, |limits, state, now| limits.decision_costs(state, now, costs))
+        self.decided(costs, |limits, state, now| limits.decide_costs(state, now, costs))
     }
 
     /// How the limit stands now that has the least left. Counts nothing.
@@ -260,7 +232,7 @@ impl Limiter {
     /// ```
     /// use nanopace_limits::Limiter;
     ///
-    /// let limiter = Limiter::per_day(5).build()?;
+    /// let limiter = Limiter::new("5/day".parse()?);
     /// assert_eq!(limiter.standing().remaining, 5);
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
@@ -288,11 +260,11 @@ impl Limiter {
     /// ```
     /// use nanopace_limits::Limiter;
     ///
-    /// let limiter = Limiter::per_day(2).build()?;
-    /// assert!(limiter.check_n(2).is_ok());
+    /// let limiter = Limiter::new("2/day".parse()?);
+    /// assert!(limiter.try_acquire_costs(2).is_ok());
     /// limiter.set_limits("3/day".parse()?);
-    /// assert!(limiter.check().is_ok());
-    /// assert!(limiter.check().is_err());
+    /// assert!(limiter.try_acquire().is_ok());
+    /// assert!(limiter.try_acquire().is_err());
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     pub fn set_limits(&self, limits: Limits) {
@@ -342,7 +314,7 @@ impl Limiter {
     }
 
     /// The same, with what there is to say about it.
-    fn decision<E>(
+    fn decided<E>(
         &self,
         costs: Costs<'_>,
         step: impl FnOnce(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<Decision, E>,

@@ -91,10 +91,10 @@ impl Limits {
     ///
     /// let (old, new): (Limits, Limits) = ("2/s".parse()?, "3/s".parse()?);
     /// let mut state = old.fresh();
-    /// old.decide(&mut state, Nanos::ZERO, 2)?;
+    /// old.try_acquire(&mut state, Nanos::ZERO, 2)?;
     /// let mut state = new.carry(&old, &state, Nanos::ZERO);
-    /// assert!(new.decide(&mut state, Nanos::ZERO, 1).is_ok());
-    /// assert!(new.decide(&mut state, Nanos::ZERO, 1).is_err());
+    /// assert!(new.try_acquire(&mut state, Nanos::ZERO, 1).is_ok());
+    /// assert!(new.try_acquire(&mut state, Nanos::ZERO, 1).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -120,7 +120,7 @@ impl Limits {
     ///
     /// let limits: Limits = "10/s, 12/min".parse()?;
     /// let mut state = limits.fresh();
-    /// limits.decide(&mut state, Nanos::ZERO, 8).unwrap();
+    /// limits.try_acquire(&mut state, Nanos::ZERO, 8).unwrap();
     /// let (limit, standing) = limits.tightest(&state, Nanos::from_nanos(1_000_000_000));
     /// assert_eq!((limit, standing.limit, standing.remaining), (1, 12, 4));
     /// # Ok::<(), nanopace_limits::LimitsError>(())
@@ -155,19 +155,23 @@ impl Limits {
     ///
     /// let limits: Limits = "100/min, 1M/min".parse()?;
     /// let mut state = limits.fresh();
-    /// assert!(limits.decide_costs(&mut state, Nanos::ZERO, &[1, 900_000]).is_ok());
-    /// assert!(limits.decide_costs(&mut state, Nanos::ZERO, &[1, 900_000]).is_err());
+    /// assert!(limits.try_acquire_costs(&mut state, Nanos::ZERO, &[1, 900_000]).is_ok());
+    /// assert!(limits.try_acquire_costs(&mut state, Nanos::ZERO, &[1, 900_000]).is_err());
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
-    pub fn decide_costs<'a>(
+    pub fn try_acquire_costs<'a>(
         &self,
         state: &mut LimitsState,
         now: Nanos,
         costs: impl Into<Costs<'a>>,
     ) -> Result<(), CostsRejected> {
-        let costs = costs.into();
-        costs.fit(self.0.len())?;
-        Ok(self.decide_each(state, now, costs)?)
+        match costs.into() {
+            Costs::Same(n) => Ok(self.try_acquire(state, now, n)?),
+            costs => {
+                costs.fit(self.0.len())?;
+                Ok(self.try_acquire_each(state, now, costs)?)
+            }
+        }
     }
 
     /// The same, with what there is to say about it.
@@ -181,11 +185,11 @@ impl Limits {
     ///
     /// let limits: Limits = "100/min, 1M/min".parse()?;
     /// let mut state = limits.fresh();
-    /// let decision = limits.decision_costs(&mut state, Nanos::ZERO, &[1, 999_999])?;
+    /// let decision = limits.decide_costs(&mut state, Nanos::ZERO, &[1, 999_999])?;
     /// assert_eq!((decision.which(), decision.remaining()), (1, 1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn decision_costs<'a>(
+    pub fn decide_costs<'a>(
         &self,
         state: &mut LimitsState,
         now: Nanos,
@@ -193,15 +197,15 @@ impl Limits {
     ) -> Result<Decision, CostsRejected> {
         let costs = costs.into();
         costs.fit(self.0.len())?;
-        Ok(self.decision_each(state, now, costs))
+        Ok(self.decide_each(state, now, costs))
     }
 
     /// The whole decision, and how that limit stands after it which has rejected the request for
     /// the longest time, or else the tightest one.
-    fn decision_each(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) -> Decision {
-        let answer = self.decide_each(state, now, costs);
+    fn decide_each(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) -> Decision {
+        let answer = self.try_acquire_each(state, now, costs);
         let rejects = |(place, (limit, state)): (usize, (&Limit, &LimitState))| {
-            answer.is_err() && limit.check(state, now, costs.of(place)) == answer
+            answer.is_err() && limit.peek(state, now, costs.of(place)) == answer
         };
         let rejecting = self.each_with(state).enumerate().position(rejects);
         let (which, standing) = match rejecting {
@@ -212,7 +216,7 @@ impl Limits {
     }
 
     /// The whole decision on costs that fit the limits. Zero of a limit is always let in by it.
-    fn decide_each(
+    fn try_acquire_each(
         &self,
         state: &mut LimitsState,
         now: Nanos,
@@ -248,7 +252,7 @@ impl Limits {
         let answers = self
             .each_with(state)
             .enumerate()
-            .map(|(place, (limit, state))| limit.check(state, now, costs.of(place)));
+            .map(|(place, (limit, state))| limit.peek(state, now, costs.of(place)));
         match answers.filter_map(Result::err).max() {
             Some(Rejected::NotUntil(moment)) => {
                 Err(Rejected::NotUntil(moment.max(self.retry_elsewhere(state, now, costs))))
@@ -308,7 +312,7 @@ impl Rule for Limits {
         state.forget_replaced(now);
     }
 
-    fn check(&self, state: &LimitsState, now: Nanos, n: u64) -> Result<(), Rejected> {
+    fn peek(&self, state: &LimitsState, now: Nanos, n: u64) -> Result<(), Rejected> {
         self.check_each(state, now, Costs::Same(n))
     }
 
@@ -332,14 +336,14 @@ impl Rule for Limits {
     }
 
     #[inline]
-    fn decide(&self, state: &mut LimitsState, now: Nanos, n: u64) -> Result<(), Rejected> {
+    fn try_acquire(&self, state: &mut LimitsState, now: Nanos, n: u64) -> Result<(), Rejected> {
         match (&self.0[..], state.only()) {
-            ([limit], Some(own)) => limit.decide(own, now, n),
-            _ => self.decide_each(state, now, Costs::Same(n)),
+            ([limit], Some(own)) => limit.try_acquire(own, now, n),
+            _ => self.try_acquire_each(state, now, Costs::Same(n)),
         }
     }
 
-    fn decision(&self, state: &mut LimitsState, now: Nanos, n: u64) -> Decision {
-        self.decision_each(state, now, Costs::Same(n))
+    fn decide(&self, state: &mut LimitsState, now: Nanos, n: u64) -> Decision {
+        self.decide_each(state, now, Costs::Same(n))
     }
 }

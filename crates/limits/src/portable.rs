@@ -151,7 +151,7 @@ impl Limits {
     ///
     /// let limits: Limits = "10/s, 5000/day fixed-window".parse()?;
     /// let mut state = limits.fresh();
-    /// limits.decide(&mut state, Nanos::ZERO, 2)?;
+    /// limits.try_acquire(&mut state, Nanos::ZERO, 2)?;
     /// let accounts = limits.to_portable(&state).unwrap();
     /// assert_eq!(accounts.len(), 2);
     ///

@@ -66,7 +66,7 @@ impl Limits {
     /// Lets in a request that can be taken back, or says why not.
     ///
     /// # Errors
-    /// As for [`decide_costs`](Limits::decide_costs).
+    /// As for [`try_acquire_costs`](Limits::try_acquire_costs).
     ///
     /// ```
     /// use nanopace::Nanos;
@@ -88,7 +88,7 @@ impl Limits {
         costs: impl Into<Costs<'a>>,
     ) -> Result<Receipt, CostsRejected> {
         let costs = costs.into();
-        self.decide_costs(state, now, costs)?;
+        self.try_acquire_costs(state, now, costs)?;
         Ok(self.receipt(state, costs))
     }
 
@@ -116,7 +116,7 @@ impl Limits {
     /// let mut state = limits.fresh();
     /// let receipt = limits.reserve(&mut state, Nanos::ZERO, &[1, 4_000])?;
     /// limits.settle(&mut state, Nanos::ZERO, &receipt, &[1, 1_500]);
-    /// assert!(limits.decide_costs(&mut state, Nanos::ZERO, &[1, 8_500]).is_ok());
+    /// assert!(limits.try_acquire_costs(&mut state, Nanos::ZERO, &[1, 8_500]).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn settle<'a>(

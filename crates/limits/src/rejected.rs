@@ -59,7 +59,7 @@ impl PartialOrd for Rejected {
 /// use nanopace_limits::{CostsRejected, Limiter};
 ///
 /// let limiter = Limiter::new("10/s, 1M/s".parse()?);
-/// let error = limiter.check_costs(&[1]).unwrap_err();
+/// let error = limiter.try_acquire_costs(&[1]).unwrap_err();
 /// assert_eq!(error, CostsRejected::Number { limits: 2, costs: 1 });
 /// # Ok::<(), nanopace_limits::LimitsError>(())
 /// ```

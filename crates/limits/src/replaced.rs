@@ -74,7 +74,7 @@ impl Account {
     fn level(&self, now: Nanos) -> Option<Level> {
         let Law::Gcra { burst, .. } = self.limit.law else { return None };
         let free = self.limit.remaining(&self.state, now);
-        match self.limit.check(&self.state, now, free.saturating_add(1)) {
+        match self.limit.peek(&self.state, now, free.saturating_add(1)) {
             Err(Rejected::NotUntil(next)) => {
                 Some(Level::new(burst - free, (next - now).as_nanos(), interval_ns(&self.limit)))
             }

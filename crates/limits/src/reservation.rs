@@ -7,7 +7,7 @@ impl Limiter {
     /// It costs each limit the same, or something of its own: `1`, or `&[1, 4_000]`.
     ///
     /// # Errors
-    /// As for [`check_costs`](Limiter::check_costs).
+    /// As for [`try_acquire_costs`](Limiter::try_acquire_costs).
     ///
     /// ```
     /// use nanopace_limits::Limiter;
@@ -17,7 +17,7 @@ impl Limiter {
     /// let reservation = limiter.reserve(&[1, 4_000])?; // at most
     /// // ... the request ...
     /// reservation.commit_costs(&[1, 1_500]);
-    /// assert!(limiter.check_costs(&[1, 8_500]).is_ok());
+    /// assert!(limiter.try_acquire_costs(&[1, 8_500]).is_ok());
     ///
     /// drop(limiter.reserve(&[1, 0])?); // not made after all
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -40,7 +40,7 @@ impl Limiter {
 /// ```
 /// use nanopace_limits::Limiter;
 ///
-/// let limiter = Limiter::per_day(1).build()?;
+/// let limiter = Limiter::new("1/day".parse()?);
 /// drop(limiter.reserve(1)?);
 /// limiter.reserve(1)?.commit();
 /// assert!(limiter.reserve(1).is_err());
@@ -64,9 +64,9 @@ impl Reservation {
     /// ```
     /// use nanopace_limits::Limiter;
     ///
-    /// let limiter = Limiter::per_day(1).build()?;
+    /// let limiter = Limiter::new("1/day".parse()?);
     /// limiter.reserve(1)?.commit();
-    /// assert!(limiter.check().is_err());
+    /// assert!(limiter.try_acquire().is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn commit(mut self) {

@@ -36,7 +36,7 @@ use nanopace_nanos::Nanos;
 /// let mut count = RingCount::<10>::new(Duration::from_secs(1))?;
 /// let events = [(6.5, 2), (8.8, 6), (12.7, 1), (17.0, 3)];
 /// assert_eq!(events.map(|(seconds, n)| count.add(at(seconds), n)), [2, 8, 9, 10]);
-/// assert_eq!(count.check(at(32.0)), 0);
+/// assert_eq!(count.advance(at(32.0)), 0);
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ impl<const N: usize> RingCount<N> {
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
     pub fn add(&mut self, now: Nanos, n: u64) -> u64 {
-        self.check(now);
+        self.advance(now);
         let n = n.min(u64::MAX - self.total);
         self.counts[place::<N>(self.newest)] += n;
         self.total += n;
@@ -103,11 +103,11 @@ impl<const N: usize> RingCount<N> {
     ///
     /// let mut count = RingCount::<10>::new(Duration::from_millis(100))?;
     /// count.add(Nanos::ZERO, 2);
-    /// assert_eq!(count.check(Nanos::from_nanos(999_999_999)), 2);
-    /// assert_eq!(count.check(Nanos::from_nanos(1_000_000_000)), 0);
+    /// assert_eq!(count.advance(Nanos::from_nanos(999_999_999)), 2);
+    /// assert_eq!(count.advance(Nanos::from_nanos(1_000_000_000)), 0);
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
-    pub fn check(&mut self, now: Nanos) -> u64 {
+    pub fn advance(&mut self, now: Nanos) -> u64 {
         let slot = self.slots.number(now);
         let passed = slot.saturating_sub(self.newest);
         if passed >= N as u64 {
@@ -123,7 +123,7 @@ impl<const N: usize> RingCount<N> {
     }
 
     /// How many events there were within the ring at the last call of [`add`](RingCount::add) or
-    /// [`check`](RingCount::check).
+    /// [`advance`](RingCount::advance).
     ///
     /// ```
     /// use nanopace::Nanos;
@@ -275,10 +275,10 @@ impl<const N: usize> Rule for SlottedRing<N> {
     }
 
     fn advance(&self, state: &mut RingCount<N>, now: Nanos) {
-        state.check(now);
+        state.advance(now);
     }
 
-    fn check(&self, state: &RingCount<N>, now: Nanos, n: u64) -> Result<(), Rejected> {
+    fn peek(&self, state: &RingCount<N>, now: Nanos, n: u64) -> Result<(), Rejected> {
         let most = room_beside(n, self.limit)?;
         if n == 0 || state.total_at(now) <= most {
             return Ok(());

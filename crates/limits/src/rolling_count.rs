@@ -73,7 +73,7 @@ impl RollingCount {
     /// ```
     pub fn add(&mut self, now: Nanos, n: u64) -> u64 {
         // What doesn't fit is nowhere: the total is always the sum of the log.
-        let n = n.min(u64::MAX - self.check(now));
+        let n = n.min(u64::MAX - self.advance(now));
         if n > 0 {
             match self.log.back_mut() {
                 Some((moment, count)) if *moment == self.latest => *count += n,
@@ -93,10 +93,10 @@ impl RollingCount {
     ///
     /// let mut count = RollingCount::new(Duration::from_secs(1));
     /// count.add(Nanos::ZERO, 2);
-    /// assert_eq!(count.check(Nanos::from_nanos(1_000_000_000)), 2);
-    /// assert_eq!(count.check(Nanos::from_nanos(1_000_000_001)), 0);
+    /// assert_eq!(count.advance(Nanos::from_nanos(1_000_000_000)), 2);
+    /// assert_eq!(count.advance(Nanos::from_nanos(1_000_000_001)), 0);
     /// ```
-    pub fn check(&mut self, now: Nanos) -> u64 {
+    pub fn advance(&mut self, now: Nanos) -> u64 {
         self.latest = self.latest.max(now);
         while let Some(&(moment, n)) = self.log.front() {
             if !self.has_left(moment, now) {
@@ -113,7 +113,7 @@ impl RollingCount {
     }
 
     /// How many events there were within the interval at the last call of
-    /// [`add`](RollingCount::add) or [`check`](RollingCount::check).
+    /// [`add`](RollingCount::add) or [`advance`](RollingCount::advance).
     ///
     /// ```
     /// use nanopace::Nanos;

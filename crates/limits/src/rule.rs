@@ -9,7 +9,7 @@ use nanopace_nanos::Nanos;
 /// and no atomics.
 ///
 /// A decision has three steps, in this order: [`advance`](Rule::advance) the state to the moment,
-/// [`check`](Rule::check) the request, and [`debit`](Rule::debit) it if it may go. So several
+/// [`peek`](Rule::peek) at the request, and [`debit`](Rule::debit) it if it may go. So several
 /// limits on one request are all checked before any of them is debited (a tuple of rules is a
 /// rule), and a rejected request counts for nothing, unless [`refuse`](Rule::refuse) says otherwise.
 ///
@@ -34,7 +34,7 @@ use nanopace_nanos::Nanos;
 ///         self.0
 ///     }
 ///     fn advance(&self, _: &mut u64, _: Nanos) {}
-///     fn check(&self, let_in: &u64, _: Nanos, n: u64) -> Result<(), Rejected> {
+///     fn peek(&self, let_in: &u64, _: Nanos, n: u64) -> Result<(), Rejected> {
 ///         match self.0 - let_in {
 ///             left if n <= left => Ok(()),
 ///             capacity => Err(Rejected::ExceedsCapacity { capacity }),
@@ -50,8 +50,8 @@ use nanopace_nanos::Nanos;
 ///
 /// let rule = InAll(3);
 /// let mut state = rule.fresh();
-/// assert!(rule.decide(&mut state, Nanos::ZERO, 2).is_ok());
-/// assert!(rule.decide(&mut state, Nanos::ZERO, 2).is_err());
+/// assert!(rule.try_acquire(&mut state, Nanos::ZERO, 2).is_ok());
+/// assert!(rule.try_acquire(&mut state, Nanos::ZERO, 2).is_err());
 /// ```
 pub trait Rule: Debug + Send + Sync {
     /// What the rule remembers.
@@ -106,13 +106,13 @@ pub trait Rule: Debug + Send + Sync {
     /// use nanopace_limits::{FixedWindow, Rule};
     ///
     /// let rule = FixedWindow::new("2/s".parse()?);
-    /// assert!(rule.check(&rule.fresh(), Nanos::ZERO, 2).is_ok());
-    /// assert!(rule.check(&rule.fresh(), Nanos::ZERO, 3).is_err());
+    /// assert!(rule.peek(&rule.fresh(), Nanos::ZERO, 2).is_ok());
+    /// assert!(rule.peek(&rule.fresh(), Nanos::ZERO, 3).is_err());
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
-    fn check(&self, state: &Self::State, now: Nanos, n: u64) -> Result<(), Rejected>;
+    fn peek(&self, state: &Self::State, now: Nanos, n: u64) -> Result<(), Rejected>;
 
-    /// Counts `n` as let in at `now`, after [`check`](Rule::check) has allowed it for this state.
+    /// Counts `n` as let in at `now`, after [`peek`](Rule::peek) has allowed it for this state.
     ///
     /// ```
     /// use nanopace::Nanos;
@@ -121,7 +121,7 @@ pub trait Rule: Debug + Send + Sync {
     /// let rule = FixedWindow::new("2/s".parse()?);
     /// let mut state = rule.fresh();
     /// rule.debit(&mut state, Nanos::ZERO, 2);
-    /// assert!(rule.check(&state, Nanos::ZERO, 1).is_err());
+    /// assert!(rule.peek(&state, Nanos::ZERO, 1).is_err());
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
     fn debit(&self, state: &mut Self::State, now: Nanos, n: u64);
@@ -136,7 +136,7 @@ pub trait Rule: Debug + Send + Sync {
     /// let rule = SlidingLog::counting_rejected("1/s".parse()?);
     /// let mut state = rule.fresh();
     /// rule.refuse(&mut state, Nanos::ZERO, 1);
-    /// assert!(rule.check(&state, Nanos::ZERO, 1).is_err());
+    /// assert!(rule.peek(&state, Nanos::ZERO, 1).is_err());
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
     fn refuse(&self, _state: &mut Self::State, _now: Nanos, _n: u64) {}
@@ -187,7 +187,7 @@ pub trait Rule: Debug + Send + Sync {
         let (mut fits, mut above) = (0, self.most().saturating_add(1));
         while above - fits > 1 {
             let middle = fits + (above - fits) / 2;
-            match self.check(state, now, middle) {
+            match self.peek(state, now, middle) {
                 Ok(()) => fits = middle,
                 Err(_) => above = middle,
             }
@@ -212,7 +212,7 @@ pub trait Rule: Debug + Send + Sync {
     /// ```
     fn standing(&self, state: &Self::State, now: Nanos) -> Standing {
         let limit = self.most();
-        let reset = match self.check(state, now, limit) {
+        let reset = match self.peek(state, now, limit) {
             Err(Rejected::NotUntil(moment)) => moment - now,
             _ => Duration::ZERO,
         };
@@ -223,7 +223,7 @@ pub trait Rule: Debug + Send + Sync {
     /// count as an arrival: the state does not even learn its moment.
     ///
     /// # Errors
-    /// As for [`check`](Rule::check). Nothing is counted then, unless [`refuse`](Rule::refuse) counts.
+    /// As for [`peek`](Rule::peek). Nothing is counted then, unless [`refuse`](Rule::refuse) counts.
     ///
     /// ```
     /// use nanopace::Nanos;
@@ -231,16 +231,16 @@ pub trait Rule: Debug + Send + Sync {
     ///
     /// let rule = FixedWindow::new("2/s".parse()?);
     /// let mut state = rule.fresh();
-    /// assert!(rule.decide(&mut state, Nanos::ZERO, 2).is_ok());
-    /// assert!(rule.decide(&mut state, Nanos::ZERO, 1).is_err());
+    /// assert!(rule.try_acquire(&mut state, Nanos::ZERO, 2).is_ok());
+    /// assert!(rule.try_acquire(&mut state, Nanos::ZERO, 1).is_err());
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
-    fn decide(&self, state: &mut Self::State, now: Nanos, n: u64) -> Result<(), Rejected> {
+    fn try_acquire(&self, state: &mut Self::State, now: Nanos, n: u64) -> Result<(), Rejected> {
         if n == 0 || n > self.most() {
-            return self.check(state, now, n);
+            return self.peek(state, now, n);
         }
         self.advance(state, now);
-        let answer = self.check(state, now, n);
+        let answer = self.peek(state, now, n);
         match answer {
             Ok(()) => self.debit(state, now, n),
             Err(_) => self.refuse(state, now, n),
@@ -257,16 +257,16 @@ pub trait Rule: Debug + Send + Sync {
     ///
     /// let rule = FixedWindow::new("2/s".parse()?);
     /// let mut state = rule.fresh();
-    /// let decision = rule.decision(&mut state, Nanos::ZERO, 2);
+    /// let decision = rule.decide(&mut state, Nanos::ZERO, 2);
     /// assert!(decision.is_allowed());
     /// assert_eq!((decision.limit(), decision.remaining()), (2, 0));
     ///
-    /// let decision = rule.decision(&mut state, Nanos::ZERO, 1);
+    /// let decision = rule.decide(&mut state, Nanos::ZERO, 1);
     /// assert_eq!(decision.retry(), Some(Duration::from_secs(1)));
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
-    fn decision(&self, state: &mut Self::State, now: Nanos, n: u64) -> Decision {
-        let answer = self.decide(state, now, n);
+    fn decide(&self, state: &mut Self::State, now: Nanos, n: u64) -> Decision {
+        let answer = self.try_acquire(state, now, n);
         Decision::new(answer, now, self.standing(state, now))
     }
 }
@@ -290,8 +290,8 @@ macro_rules! all_of {
                 $(self.$index.advance(&mut state.$index, now);)+
             }
 
-            fn check(&self, state: &Self::State, now: Nanos, n: u64) -> Result<(), Rejected> {
-                let answers = [$(self.$index.check(&state.$index, now, n)),+];
+            fn peek(&self, state: &Self::State, now: Nanos, n: u64) -> Result<(), Rejected> {
+                let answers = [$(self.$index.peek(&state.$index, now, n)),+];
                 answers.into_iter().filter_map(Result::err).max().map_or(Ok(()), Err)
             }
 

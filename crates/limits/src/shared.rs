@@ -59,11 +59,11 @@ impl<R: Rule> Locked<R> {
 
 impl<R: Rule> TryAcquire for Locked<R> {
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
-        self.rule.decide(&mut lock(&self.state), now, n)
+        self.rule.try_acquire(&mut lock(&self.state), now, n)
     }
 
     fn peek_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected> {
-        self.rule.check(&lock(&self.state), now, n)
+        self.rule.peek(&lock(&self.state), now, n)
     }
 }
 

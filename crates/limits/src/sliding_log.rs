@@ -103,7 +103,7 @@ impl SlidingLog {
         now: Nanos,
         n: u64,
     ) -> Result<(), Rejected> {
-        SlidingLog::new(self.quota).check(state, now, n)
+        SlidingLog::new(self.quota).peek(state, now, n)
     }
 
     pub(crate) fn counts_rejected(&self) -> bool {
@@ -125,10 +125,10 @@ impl Rule for SlidingLog {
     }
 
     fn advance(&self, state: &mut RollingCount, now: Nanos) {
-        state.check(now);
+        state.advance(now);
     }
 
-    fn check(&self, state: &RollingCount, now: Nanos, n: u64) -> Result<(), Rejected> {
+    fn peek(&self, state: &RollingCount, now: Nanos, n: u64) -> Result<(), Rejected> {
         let most = room_beside(n, self.quota.count())?;
         if n == 0 || state.total_at(now) <= most {
             return Ok(());

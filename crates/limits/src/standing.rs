@@ -15,7 +15,7 @@ use nanopace_nanos::Nanos;
 ///
 /// let rule = Gcra::new("10/s".parse()?);
 /// let mut state = rule.fresh();
-/// rule.decide(&mut state, Nanos::ZERO, 4).unwrap();
+/// rule.try_acquire(&mut state, Nanos::ZERO, 4).unwrap();
 /// let standing = rule.standing(&state, Nanos::ZERO);
 /// let reset = Duration::from_millis(400);
 /// assert_eq!(standing, Standing { limit: 10, remaining: 6, reset });

@@ -112,7 +112,7 @@ impl AsyncLimiter {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let limiter = AsyncLimiter::new(Limiter::per_day(5).build()?)?;
+    /// let limiter = AsyncLimiter::new(Limiter::new("5/day".parse()?))?;
     /// limiter.wait(Wait::new(5)).await?;
     /// let waited = limiter.wait(Wait::new(1).timeout(Duration::from_secs(1))).await;
     /// assert!(matches!(waited, Err(WaitError::TooLate { .. })));

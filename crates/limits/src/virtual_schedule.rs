@@ -85,7 +85,7 @@ impl VirtualSchedule {
 
     /// Whether `n` more may go at `now`.
     #[inline]
-    pub(crate) fn check(&self, owed: u64, now: Nanos, n: u64) -> Result<(), Rejected> {
+    pub(crate) fn peek(&self, owed: u64, now: Nanos, n: u64) -> Result<(), Rejected> {
         room_beside(n, self.most)?;
         let earliest = owed.saturating_sub(self.limit_units - n * self.cost_units);
         if n == 0 || earliest <= self.units.round_up(now) {
@@ -258,13 +258,13 @@ macro_rules! one_word_rule {
             fn advance(&self, _owed: &mut u64, _now: ::nanopace_nanos::Nanos) {}
 
             #[inline]
-            fn check(
+            fn peek(
                 &self,
                 owed: &u64,
                 now: ::nanopace_nanos::Nanos,
                 n: u64,
             ) -> Result<(), $crate::Rejected> {
-                self.schedule.check(*owed, now, n)
+                self.schedule.peek(*owed, now, n)
             }
 
             #[inline]

@@ -45,8 +45,8 @@ impl<'a> Wait<'a> {
     /// use nanopace_limits::{Limiter, Wait, WaitError};
     /// use std::time::Duration;
     ///
-    /// let limiter = Limiter::per_day(1).build()?;
-    /// assert!(limiter.check().is_ok());
+    /// let limiter = Limiter::new("1/day".parse()?);
+    /// assert!(limiter.try_acquire().is_ok());
     /// let waited = limiter.wait(Wait::new(1).timeout(Duration::from_secs(60)));
     /// assert!(matches!(waited, Err(WaitError::TooLate { .. })));
     /// # Ok::<(), nanopace_limits::LimitsError>(())

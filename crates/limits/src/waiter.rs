@@ -71,7 +71,7 @@ pub enum Step<T> {
 ///
 /// let clock = ManualClock::new();
 /// let limiter = Limiter::with_clock("1/s".parse()?, clock.clone());
-/// assert!(limiter.check().is_ok());
+/// assert!(limiter.try_acquire().is_ok());
 ///
 /// let mut waiter = limiter.waiter(Wait::default());
 /// let Step::Until(moment) = waiter.step(Waker::noop()) else { panic!("too early") };

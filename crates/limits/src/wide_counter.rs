@@ -45,7 +45,7 @@ impl Rule for WideCounter {
 
     fn advance(&self, _counts: &mut Counts, _now: Nanos) {}
 
-    fn check(&self, counts: &Counts, now: Nanos, n: u64) -> Result<(), Rejected> {
+    fn peek(&self, counts: &Counts, now: Nanos, n: u64) -> Result<(), Rejected> {
         rejected::room_beside(n, self.limit)?;
         let counts = self.latest(*counts, now);
         let first = if n == 0 { None } else { counts.slides_in(&self.windows, self.limit, now, n) };

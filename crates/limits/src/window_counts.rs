@@ -95,7 +95,7 @@ macro_rules! window_rule {
             fn advance(&self, _state: &mut u64, _now: ::nanopace_nanos::Nanos) {}
 
             #[inline]
-            fn check(
+            fn peek(
                 &self,
                 state: &u64,
                 now: ::nanopace_nanos::Nanos,

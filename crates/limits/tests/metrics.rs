@@ -14,9 +14,9 @@ use std::time::Duration;
 type Ask = fn(&Limiter, u64) -> bool;
 
 const ASKS: [Ask; 7] = [
-    |limiter, n| limiter.check_n(n).is_ok(),
-    |limiter, n| limiter.check_costs(&[n, 1]).is_ok(),
-    |limiter, n| limiter.decide_n(n).is_allowed(),
+    |limiter, n| limiter.try_acquire_costs(n).is_ok(),
+    |limiter, n| limiter.try_acquire_costs(&[n, 1]).is_ok(),
+    |limiter, n| limiter.decide_costs(n).unwrap().is_allowed(),
     |limiter, n| limiter.decide_costs(&[1, n]).unwrap().is_allowed(),
     |limiter, _| limiter.decide_costs(&[1]).is_ok(), // one cost is missing
     |limiter, n| limiter.reserve(n).is_ok(),         // and taken back
@@ -89,7 +89,7 @@ fn a_request_that_waits_is_counted_once_with_the_time_until_it_was_let_in() {
 async fn a_task_that_waits_is_counted_like_a_thread() {
     let recorder = DebuggingRecorder::new();
     let limiter = metrics::with_local_recorder(&recorder, || {
-        Limiter::per_day(1).named("api").build().unwrap()
+        Limiter::new("1/day".parse().unwrap()).named("api")
     });
     let limiter = AsyncLimiter::new(limiter).unwrap();
     limiter.until_ready().await.unwrap();

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url = env::args().nth(1).unwrap_or_else(|| "redis://127.0.0.1/".to_owned());
     let jobs = Remote::connect(&url)?.limits("2/s burst 1").prefix("jobs").build()?;
     for number in 1..=10 {
-        let waited = until_key_ready(&jobs, "all", Duration::from_millis(100))?;
+        let waited = until_ready(&jobs, "all", Duration::from_millis(100))?;
         println!("job {number} waited {waited:.1?}");
     }
     Ok(())
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Waits until one request gets in. `jitter` is the most that it comes later than it could: it spreads
 /// those who wait for the same moment.
-fn until_key_ready(
+fn until_ready(
     limits: &RemoteKeyed,
     key: &str,
     jitter: Duration,
@@ -57,7 +57,7 @@ mod tests {
             let began = Instant::now();
             thread::scope(|scope| {
                 for jobs in processes.iter().cycle().take(6) {
-                    let wait = |_| until_key_ready(jobs, "all", Duration::from_millis(5));
+                    let wait = |_| until_ready(jobs, "all", Duration::from_millis(5));
                     scope.spawn(move || assert!((0..5).map(wait).all(|end| end.is_ok())));
                 }
             });

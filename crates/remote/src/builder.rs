@@ -117,7 +117,7 @@ impl<C> RemoteBuilder<C> {
     /// use nanopace_remote::{OnLoss, Remote};
     ///
     /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
-    /// assert!(store.limits("10/s").on_loss(OnLoss::Allow).build()?.check("alice").is_ok());
+    /// assert!(store.limits("10/s").on_loss(OnLoss::Allow).build()?.try_acquire("alice").is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn on_loss(self, on_loss: OnLoss) -> Self {

@@ -30,7 +30,7 @@ const VERSION: &str = "v";
 /// config.set(Scope::Key("alice"), "100/s burst 200".parse()?)?;
 ///
 /// let users = store.config(config).build()?;
-/// assert!(users.check_n("alice", 200).is_ok());
+/// assert!(users.try_acquire_costs("alice", 200).is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

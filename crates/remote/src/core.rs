@@ -170,8 +170,7 @@ impl<C: LimitsOf<str>> Core<C> {
 
     /// As if nothing had been let in before.
     fn by_nothing(&self, plan: &Plan, costs: &[u64]) -> Result<Decision, RemoteRejected> {
-        let decision =
-            plan.limits.decision_costs(&mut plan.limits.fresh(), self.clock.now(), costs);
+        let decision = plan.limits.decide_costs(&mut plan.limits.fresh(), self.clock.now(), costs);
         Ok(decision.map_err(KeyRejected::from)?)
     }
 }

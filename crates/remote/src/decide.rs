@@ -161,7 +161,7 @@ impl<'a> Decide<'a> {
         let mut state = state_of(limits, before)?;
         let costs: Vec<u64> = self.costs.iter().map(|cost| cost + more).collect();
         let mut taken = state.clone();
-        let decision = limits.decision_costs(&mut state, now, &costs[..]);
+        let decision = limits.decide_costs(&mut state, now, &costs[..]);
         let decision = decision.map_err(|_| StoreError::Foreign)?;
         debug_assert!(
             is_let_in == decision.is_allowed() || self.plan.counts_nothing(self.costs),

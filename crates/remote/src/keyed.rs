@@ -19,7 +19,7 @@ use std::sync::Arc;
 ///
 /// let store = Remote::lazy("redis://127.0.0.1:1/")?; // `connect` says if it is not there
 /// let users = store.limits("10/s burst 20, 5000/day").on_loss(OnLoss::Allow).build()?;
-/// if users.check("alice").is_ok() {
+/// if users.try_acquire("alice").is_ok() {
 ///     // go
 /// }
 /// # Ok::<(), nanopace_remote::RemoteError>(())
@@ -107,31 +107,15 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     /// use nanopace_remote::Remote;
     ///
     /// let users = Remote::connect("redis://127.0.0.1/")?.limits("1/s").build()?;
-    /// assert!(users.check("alice").is_ok());
-    /// assert!(users.check("alice").is_err());
+    /// assert!(users.try_acquire("alice").is_ok());
+    /// assert!(users.try_acquire("alice").is_err());
     /// # Ok::<(), nanopace_remote::RemoteError>(())
     /// ```
-    pub fn check(&self, key: &str) -> Result<(), RemoteRejected> {
-        self.check_n(key, 1)
+    pub fn try_acquire(&self, key: &str) -> Result<(), RemoteRejected> {
+        self.try_acquire_costs(key, 1)
     }
 
-    /// Lets `n` in, or none.
-    ///
-    /// # Errors
-    /// [`RemoteRejected`].
-    ///
-    /// ```no_run
-    /// use nanopace_remote::Remote;
-    ///
-    /// let users = Remote::connect("redis://127.0.0.1/")?.limits("10/s").build()?;
-    /// assert!(users.check_n("alice", 10).is_ok());
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
-    pub fn check_n(&self, key: &str, n: u64) -> Result<(), RemoteRejected> {
-        self.check_costs(key, n)
-    }
-
-    /// Lets a request in that costs each limit something of its own, or rejects it.
+    /// Lets a request in that costs each limit the same, or something of its own, or rejects it.
     ///
     /// # Errors
     /// [`RemoteRejected`].
@@ -140,10 +124,10 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     /// use nanopace_remote::Remote;
     ///
     /// let users = Remote::connect("redis://127.0.0.1/")?.limits("100/min, 10k/min").build()?;
-    /// assert!(users.check_costs("alice", &[1, 2_000]).is_ok());
+    /// assert!(users.try_acquire_costs("alice", &[1, 2_000]).is_ok());
     /// # Ok::<(), nanopace_remote::RemoteError>(())
     /// ```
-    pub fn check_costs<'a>(
+    pub fn try_acquire_costs<'a>(
         &self,
         key: &str,
         costs: impl Into<Costs<'a>>,
@@ -236,7 +220,7 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     ///
     /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
     /// let users = store.limits("10/s").on_loss(OnLoss::Allow).build()?;
-    /// assert!(users.check("alice").is_ok());
+    /// assert!(users.try_acquire("alice").is_ok());
     /// assert_eq!(users.stats().decisions, 1);
     /// # Ok::<(), nanopace_remote::RemoteError>(())
     /// ```
@@ -251,7 +235,7 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     /// use nanopace_remote::Remote;
     ///
     /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
-    /// assert!(users.check("alice").is_err());
+    /// assert!(users.try_acquire("alice").is_err());
     /// assert_eq!(users.degraded(), 1);
     /// # Ok::<(), nanopace_remote::RemoteError>(())
     /// ```
@@ -267,7 +251,7 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     /// use nanopace_remote::Remote;
     ///
     /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
-    /// assert!(users.check("alice").is_err());
+    /// assert!(users.try_acquire("alice").is_err());
     /// println!("{}", users.trouble().expect("nobody is there")); // connection refused
     /// # Ok::<(), nanopace_remote::RemoteError>(())
     /// ```

@@ -14,11 +14,11 @@
 /// // Nobody listens there.
 /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
 /// let denies = store.limits("10/s").build()?;
-/// assert!(denies.check("alice").is_err());
+/// assert!(denies.try_acquire("alice").is_err());
 ///
 /// let allows = store.limits("10/s").on_loss(OnLoss::Allow).build()?;
-/// assert!(allows.check_n("alice", 10).is_ok());
-/// assert!(allows.check_n("alice", 11).is_err()); // that never gets in
+/// assert!(allows.try_acquire_costs("alice", 10).is_ok());
+/// assert!(allows.try_acquire_costs("alice", 11).is_err()); // that never gets in
 /// assert_eq!(allows.degraded(), 2);
 /// # Ok::<(), nanopace_remote::RemoteError>(())
 /// ```

@@ -13,7 +13,7 @@ use std::sync::Arc;
 ///
 /// let store = Remote::connect("redis://127.0.0.1/")?;
 /// let users = store.limits("10/s burst 20, 5000/day").build()?;
-/// assert!(users.check("alice").is_ok());
+/// assert!(users.try_acquire("alice").is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

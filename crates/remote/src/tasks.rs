@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// # async fn in_a_task() -> Result<(), Box<dyn std::error::Error>> {
 /// let users = Remote::lazy("redis://127.0.0.1/")?.limits("10/s burst 20").build()?;
 /// let users = AsyncRemoteKeyed::new(users);
-/// if users.check("alice").await.is_ok() {
+/// if users.try_acquire("alice").await.is_ok() {
 ///     // go
 /// }
 /// # Ok(())
@@ -84,45 +84,31 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
         self.store.trouble()
     }
 
-    /// [`RemoteKeyed::check`].
+    /// [`RemoteKeyed::try_acquire`].
     ///
     /// # Errors
     /// [`RemoteRejected`].
     ///
     /// ```no_run
     /// # async fn example(users: nanopace_remote::AsyncRemoteKeyed) {
-    /// assert!(users.check("alice").await.is_ok());
+    /// assert!(users.try_acquire("alice").await.is_ok());
     /// # }
     /// ```
-    pub async fn check(&self, key: &str) -> Result<(), RemoteRejected> {
-        self.check_n(key, 1).await
+    pub async fn try_acquire(&self, key: &str) -> Result<(), RemoteRejected> {
+        self.try_acquire_costs(key, 1).await
     }
 
-    /// [`RemoteKeyed::check_n`].
+    /// [`RemoteKeyed::try_acquire_costs`].
     ///
     /// # Errors
     /// [`RemoteRejected`].
     ///
     /// ```no_run
     /// # async fn example(users: nanopace_remote::AsyncRemoteKeyed) {
-    /// assert!(users.check_n("alice", 10).await.is_ok());
+    /// assert!(users.try_acquire_costs("alice", &[1, 2_000]).await.is_ok());
     /// # }
     /// ```
-    pub async fn check_n(&self, key: &str, n: u64) -> Result<(), RemoteRejected> {
-        self.check_costs(key, n).await
-    }
-
-    /// [`RemoteKeyed::check_costs`].
-    ///
-    /// # Errors
-    /// [`RemoteRejected`].
-    ///
-    /// ```no_run
-    /// # async fn example(users: nanopace_remote::AsyncRemoteKeyed) {
-    /// assert!(users.check_costs("alice", &[1, 2_000]).await.is_ok());
-    /// # }
-    /// ```
-    pub async fn check_costs<'a>(
+    pub async fn try_acquire_costs<'a>(
         &self,
         key: &str,
         costs: impl Into<Costs<'a>>,

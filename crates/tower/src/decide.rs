@@ -56,7 +56,9 @@ impl<B> Decide<B> for Limiter {
     type Later = Ready<Decided>;
 
     fn decide_on(&self, _: &Request<B>, cost: u64) -> Deciding<Self::Later> {
-        Deciding::Now(outcome(Verdict::new(self.decide_n(cost), Some(self.limits()))))
+        let decision = self.decide_costs(cost).map_err(|rejected| Rejection::Key(rejected.into()));
+        let verdict = |decision| outcome(Verdict::new(decision, Some(self.limits())));
+        Deciding::Now(decision.and_then(verdict))
     }
 }
 

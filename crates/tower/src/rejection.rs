@@ -90,7 +90,7 @@ impl Rejection {
     /// use std::time::Duration;
     ///
     /// let limiter = Limiter::new("1/h sliding-log".parse()?);
-    /// limiter.check().unwrap();
+    /// limiter.try_acquire().unwrap();
     /// let rejection = Rejection::Limit(Verdict::new(limiter.decide(), None));
     /// assert!(rejection.retry() > Some(Duration::from_secs(3_000)));
     /// # Ok::<(), nanopace_tower::LimitsError>(())

@@ -100,7 +100,7 @@ impl Settings {
 
 fn from_rule(rule: impl Rule + 'static) -> AnyLimiter {
     let mut state = rule.fresh();
-    Box::new(move |n, now| rule.decide(&mut state, now, n).map(|()| now))
+    Box::new(move |n, now| rule.try_acquire(&mut state, now, n).map(|()| now))
 }
 
 /// A ring of slots. The number of slots is a constant of its type, so only some can be chosen.
@@ -121,6 +121,6 @@ fn from_queue(rule: LeakyQueue) -> AnyLimiter {
     let mut state = rule.fresh();
     Box::new(move |n, now| {
         let departure = rule.departure(state, now);
-        rule.decide(&mut state, now, n).map(|()| departure)
+        rule.try_acquire(&mut state, now, n).map(|()| departure)
     })
 }

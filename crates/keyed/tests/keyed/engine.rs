@@ -277,7 +277,7 @@ fn what_a_request_cost_beyond_its_reservation_takes_the_place_of_an_idle_key() {
     let keyed = nanopace_keyed::Keyed::with_engine(engine, clock.clone());
     let reservation = keyed.reserve("alice", 1).unwrap();
     clock.set(at(10 * SECOND));
-    keyed.check("bob").unwrap(); // alice is removed for it
+    keyed.try_acquire("bob").unwrap(); // alice is removed for it
     clock.set(at(20 * SECOND));
     reservation.commit_costs(500);
     assert_eq!(keyed.standing("alice").unwrap().remaining, 0);

@@ -10,8 +10,8 @@ use std::time::Duration;
 type Ask = fn(&Keyed<u64>, u64, u64) -> bool;
 
 const ASKS: [Ask; 7] = [
-    |keyed, key, n| keyed.check_n(&key, n).is_ok(),
-    |keyed, key, n| keyed.check_costs(&key, &[n, 1]).is_ok(),
+    |keyed, key, n| keyed.try_acquire_costs(&key, n).is_ok(),
+    |keyed, key, n| keyed.try_acquire_costs(&key, &[n, 1]).is_ok(),
     |keyed, key, n| keyed.decide_costs(&key, n).is_ok_and(|decision| decision.is_allowed()),
     |keyed, key, _| keyed.decide_costs(&key, &[1]).is_ok(), // one cost is missing
     |keyed, key, n| keyed.reserve(&key, n).is_ok(),         // and taken back
@@ -65,9 +65,9 @@ fn a_name_given_to_the_builder_is_that_of_the_limits() {
     let recorder = DebuggingRecorder::new();
     metrics::with_local_recorder(&recorder, || {
         let users: Keyed = Keyed::per_minute(2).named("users").and("1/day").build().unwrap();
-        assert!(users.check("alice").is_ok());
-        assert!(users.check("alice").is_err());
-        assert!(users.check("bob").is_ok());
+        assert!(users.try_acquire("alice").is_ok());
+        assert!(users.try_acquire("alice").is_err());
+        assert!(users.try_acquire("bob").is_ok());
     });
     assert_eq!(counted(&recorder), [2, 1, 0]);
 }
@@ -80,7 +80,7 @@ async fn a_task_that_waits_is_counted() {
         Keyed::per_minute(1).named("users").build().unwrap()
     });
     let users = nanopace_keyed::AsyncKeyed::new(users).unwrap();
-    users.until_key_ready("alice").await.unwrap();
+    users.until_ready("alice").await.unwrap();
     users.wait("alice", Wait::new(1).timeout(Duration::ZERO)).await.unwrap_err();
     assert_eq!(counted(&recorder), [1, 1, 1]);
 }

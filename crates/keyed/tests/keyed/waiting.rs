@@ -20,7 +20,7 @@ const DAY: Duration = Duration::from_secs(24 * 3_600);
 fn users() -> (ManualClock, Users) {
     let clock = ManualClock::new();
     let users: Users = Keyed::per(10, DAY).clock(clock.clone()).build().unwrap();
-    users.check_n("alice", 10).unwrap();
+    users.try_acquire_costs("alice", 10).unwrap();
     (clock, users)
 }
 
@@ -54,7 +54,7 @@ fn end(guest: &mut Guest<'_>) -> End {
 #[test]
 fn a_raise_wakes_who_waits_for_whatever_key() {
     let (_, users) = users();
-    users.check_n("bob", 10).unwrap();
+    users.try_acquire_costs("bob", 10).unwrap();
     let guests = ["alice", "bob"].map(|key| (users.waiter(key, Wait::new(2)), Arc::default()));
     let mut guests: [(Guest<'_>, Arc<Bell>); 2] = guests;
     for (guest, bell) in &mut guests {
@@ -92,30 +92,30 @@ fn who_asks_gives_way_to_who_waits_for_the_same_key() {
     bell.waits(&mut first);
     let moment = Nanos::ZERO + DAY / 2;
     let not_until = KeyRejected::Limit(Rejected::NotUntil(moment));
-    assert_eq!(users.check("alice"), Err(not_until));
-    assert_eq!(users.check_costs("alice", 1), Err(not_until));
+    assert_eq!(users.try_acquire("alice"), Err(not_until));
+    assert_eq!(users.try_acquire_costs("alice", 1), Err(not_until));
     assert_eq!(users.reserve("alice", 1).map(drop), Err(not_until));
     let decision = users.decide("alice").unwrap();
     assert_eq!(decision.answer(), Err(Rejected::NotUntil(moment)));
     assert_eq!(decision.remaining(), 0);
-    assert_eq!(users.check_n("alice", 0), Ok(()));
+    assert_eq!(users.try_acquire_costs("alice", 0), Ok(()));
     let never = KeyRejected::Limit(Rejected::ExceedsCapacity { capacity: 10 });
-    assert_eq!(users.check_n("alice", 11), Err(never));
-    assert_eq!(users.check_n("bob", 10), Ok(()), "nobody waits for bob");
+    assert_eq!(users.try_acquire_costs("alice", 11), Err(never));
+    assert_eq!(users.try_acquire_costs("bob", 10), Ok(()), "nobody waits for bob");
     clock.set(moment);
     assert_eq!(end(&mut first), Ok(moment - Nanos::ZERO));
     assert!(bell.has_rung(), "the second one is called");
-    assert!(users.check("alice").is_err(), "it is the first now");
-    assert!(users.clone().fair(false).check("alice").is_err(), "nothing is left");
+    assert!(users.try_acquire("alice").is_err(), "it is the first now");
+    assert!(users.clone().fair(false).try_acquire("alice").is_err(), "nothing is left");
     drop(second);
     clock.advance(DAY / 10);
-    assert_eq!(users.check("alice"), Ok(()));
+    assert_eq!(users.try_acquire("alice"), Ok(()));
 }
 
 #[test]
 fn a_line_that_is_empty_again_holds_nobody_up_while_others_wait_for_another_key() {
     let (clock, users) = users();
-    users.check_n("bob", 10).unwrap();
+    users.try_acquire_costs("bob", 10).unwrap();
     let mut bob = users.waiter("bob", Wait::new(10));
     let mut alice = users.waiter("alice", Wait::new(1));
     let bell = Arc::<Bell>::default();
@@ -124,8 +124,8 @@ fn a_line_that_is_empty_again_holds_nobody_up_while_others_wait_for_another_key(
     drop(alice);
     clock.advance(DAY / 10);
     bell.waits(&mut bob);
-    assert_eq!(users.check("alice"), Ok(()));
-    assert!(users.check("bob").is_err());
+    assert_eq!(users.try_acquire("alice"), Ok(()));
+    assert!(users.try_acquire("bob").is_err());
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_hopeless_timeout_behind_others_is_told_at_once() {
 fn a_key_without_room_does_not_wait() {
     let clock = ManualClock::new();
     let users: Users = Keyed::per(1, DAY).max_keys(1).clock(clock.clone()).build().unwrap();
-    users.check("alice").unwrap();
+    users.try_acquire("alice").unwrap();
     let mut guest = users.waiter("bob", Wait::default());
     let no_room = WaitError::Rejected(KeyRejected::TooManyKeys { max: 1 });
     assert_eq!(end(&mut guest), Err(no_room));

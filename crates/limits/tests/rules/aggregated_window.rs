@@ -88,7 +88,7 @@ proptest! {
         let (mut state, mut now) = (rule.fresh(), 1000_u64);
         for (step, n) in requests {
             now = now.saturating_add_signed(step);
-            prop_assert_eq!(rule.decide(&mut state, at(now), n), definition.decide(now, n), "{} at {}", n, now);
+            prop_assert_eq!(rule.try_acquire(&mut state, at(now), n), definition.decide(now, n), "{} at {}", n, now);
         }
     }
 
@@ -101,7 +101,7 @@ proptest! {
             now += step.unsigned_abs();
             let within = |span: u64| let_in.iter().filter(|(moment, _)| now - moment < span).map(|(_, n)| n).sum::<u64>();
             let (recent, a_little_longer) = (within(period), within(period + width));
-            match rule.decide(&mut state, at(now), n) {
+            match rule.try_acquire(&mut state, at(now), n) {
                 Ok(()) => {
                     prop_assert!(n == 0 || recent + n <= count, "{n} beside {recent}");
                     let_in.push((now, n));
@@ -117,10 +117,10 @@ proptest! {
         for (step, n) in requests {
             now = now.saturating_add_signed(step);
             let before = state.clone();
-            if let Err(Rejected::NotUntil(moment)) = rule.decide(&mut state, at(now), n) {
+            if let Err(Rejected::NotUntil(moment)) = rule.try_acquire(&mut state, at(now), n) {
                 let mut early = before.clone();
-                prop_assert!(rule.decide(&mut early, at(moment.as_nanos() - 1), n).is_err());
-                prop_assert_eq!(rule.decide(&mut state, moment, n), Ok(()));
+                prop_assert!(rule.try_acquire(&mut early, at(moment.as_nanos() - 1), n).is_err());
+                prop_assert_eq!(rule.try_acquire(&mut state, moment, n), Ok(()));
                 now = moment.as_nanos();
             }
         }
@@ -136,12 +136,12 @@ fn the_edges_of_the_types_do_no_harm() {
         let rule = AggregatedWindow::new(quota, NonZeroU16::new(slots).unwrap());
         let mut state = rule.fresh();
         assert_eq!(
-            rule.decide(&mut state, at(0), u64::MAX),
+            rule.try_acquire(&mut state, at(0), u64::MAX),
             Err(Rejected::ExceedsCapacity { capacity: count })
         );
-        assert_eq!(rule.decide(&mut state, at(0), count), Ok(()));
-        assert_eq!(rule.decide(&mut state, Nanos::MAX, 0), Ok(()));
-        let again = rule.decide(&mut state, Nanos::MAX, count);
+        assert_eq!(rule.try_acquire(&mut state, at(0), count), Ok(()));
+        assert_eq!(rule.try_acquire(&mut state, Nanos::MAX, 0), Ok(()));
+        let again = rule.try_acquire(&mut state, Nanos::MAX, count);
         assert_eq!(again.is_ok(), period == 1, "{again:?}");
     }
 }
@@ -150,8 +150,8 @@ fn the_edges_of_the_types_do_no_harm() {
 fn a_day_of_requests_is_a_few_numbers() {
     let rule = AggregatedWindow::new("100000/day".parse().unwrap(), NonZeroU16::new(24).unwrap());
     let (mut state, second) = (rule.fresh(), 1_000_000_000);
-    let admitted =
-        (0..200_000).filter(|request| rule.decide(&mut state, at(request * second), 1).is_ok());
+    let admitted = (0..200_000)
+        .filter(|request| rule.try_acquire(&mut state, at(request * second), 1).is_ok());
     assert!(admitted.count() > 100_000);
     let entries = format!("{state:?}").matches(": ").count();
     assert!((20..=25).contains(&entries), "{entries} entries");
@@ -162,9 +162,9 @@ fn a_moment_from_before_what_was_forgotten_counts_as_when_that_left() {
     let quota = Quota::new(3, Duration::from_nanos(60)).unwrap();
     let rule = AggregatedWindow::new(quota, NonZeroU16::new(60).unwrap());
     let mut state = rule.fresh();
-    assert_eq!(rule.decide(&mut state, at(0), 3), Ok(()));
+    assert_eq!(rule.try_acquire(&mut state, at(0), 3), Ok(()));
     // At 60 slot 0 has left.
     rule.advance(&mut state, at(60));
-    assert_eq!(rule.decide(&mut state, at(59), 3), Ok(()));
-    assert_eq!(rule.decide(&mut state, at(119), 1), Err(Rejected::NotUntil(at(120))));
+    assert_eq!(rule.try_acquire(&mut state, at(59), 3), Ok(()));
+    assert_eq!(rule.try_acquire(&mut state, at(119), 1), Err(Rejected::NotUntil(at(120))));
 }

@@ -151,7 +151,7 @@ fn buckets_at_the_edges_of_the_types() {
 fn a_meter_falls_as_it_leaks() {
     let meter = LeakyMeter::new("10/s".parse().unwrap(), 30).unwrap();
     let mut state = meter.fresh();
-    meter.decide(&mut state, seconds(7), 25).unwrap();
+    meter.try_acquire(&mut state, seconds(7), 25).unwrap();
     assert_eq!(meter.level(state, seconds(7)), 25);
     assert_eq!(meter.level(state, at(7 * SECOND + SECOND / 10 - 1)), 25);
     assert_eq!(meter.level(state, at(7 * SECOND + SECOND / 10)), 24);
@@ -181,7 +181,7 @@ proptest! {
         let mut state = rule.fresh();
         let mut let_in = Vec::new();
         for arrival in arrivals {
-            if rule.decide(&mut state, arrival.now, arrival.n).is_ok() {
+            if rule.try_acquire(&mut state, arrival.now, arrival.n).is_ok() {
                 let_in.push(arrival);
             }
             let held = tokens(quota, capacity, cost, &let_in, arrival.now) / u128::from(interval_ns(quota));

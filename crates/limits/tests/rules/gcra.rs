@@ -60,14 +60,14 @@ fn the_sources_trace() {
     let rule = Gcra::new("3/60s".parse().unwrap());
     let mut score = rule.fresh();
     for expected in [20, 40, 60] {
-        assert_eq!(rule.decide(&mut score, Nanos::ZERO, 1), Ok(()));
+        assert_eq!(rule.try_acquire(&mut score, Nanos::ZERO, 1), Ok(()));
         assert_eq!(score, expected * SECOND);
     }
-    let rejected = rule.decide(&mut score, Nanos::ZERO, 1);
+    let rejected = rule.try_acquire(&mut score, Nanos::ZERO, 1);
     assert_eq!(rejected, not_until(seconds(20)), "80 is more than 0 + 60: 20 s until retry");
     assert_eq!(score, 60 * SECOND, "nothing has changed");
-    assert_eq!(rule.decide(&mut score, at(20 * SECOND - 1), 1), not_until(seconds(20)));
-    assert_eq!(rule.decide(&mut score, seconds(20), 1), Ok(()));
+    assert_eq!(rule.try_acquire(&mut score, at(20 * SECOND - 1), 1), not_until(seconds(20)));
+    assert_eq!(rule.try_acquire(&mut score, seconds(20), 1), Ok(()));
     assert_eq!(score, 80 * SECOND);
 }
 
@@ -76,7 +76,7 @@ fn one_each_interval_always_gets_in() {
     let rule = Gcra::new("3/60s".parse().unwrap());
     let mut score = rule.fresh();
     for second in [20, 40, 60, 80, 1_000, 1_020] {
-        assert_eq!(rule.decide(&mut score, seconds(second), 1), Ok(()));
+        assert_eq!(rule.try_acquire(&mut score, seconds(second), 1), Ok(()));
     }
 }
 
@@ -256,12 +256,12 @@ fn of_two_limits_that_are_too_small_the_smaller_answers() {
     let rule = (Gcra::new("3/s".parse().unwrap()), Gcra::new("5/h".parse().unwrap()));
     let mut state = rule.fresh();
     assert_eq!(
-        rule.decide(&mut state, seconds(1), 6),
+        rule.try_acquire(&mut state, seconds(1), 6),
         Err(Rejected::ExceedsCapacity { capacity: 3 })
     );
-    assert_eq!(rule.decide(&mut state, seconds(1), 3), Ok(()));
+    assert_eq!(rule.try_acquire(&mut state, seconds(1), 3), Ok(()));
     assert_eq!(
-        rule.decide(&mut state, seconds(1), 4),
+        rule.try_acquire(&mut state, seconds(1), 4),
         Err(Rejected::ExceedsCapacity { capacity: 3 })
     );
 }

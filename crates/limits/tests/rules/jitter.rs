@@ -52,7 +52,7 @@ proptest! {
 fn it_is_not_always_the_same() {
     let waited = |_| {
         let (clock, limiter) = limiter("1/s");
-        limiter.check().unwrap();
+        limiter.try_acquire().unwrap();
         let mut crowd = Crowd::new(&limiter, &clock);
         let guest = crowd.comes(Wait::new(1).jitter(100_000 * MS));
         crowd.wait_for_all();
@@ -66,7 +66,7 @@ fn it_is_not_always_the_same() {
 #[test]
 fn who_leaves_meanwhile_gives_back_what_it_took() {
     let (clock, limiter) = limiter("10/day");
-    limiter.check_n(10).unwrap();
+    limiter.try_acquire_costs(10).unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
     let day = Nanos::from_nanos(24 * 3_600_000_000_000);
     crowd.comes(Wait::new(10).jitter(1_000 * MS));
@@ -85,7 +85,7 @@ fn who_leaves_meanwhile_gives_back_what_it_took() {
 #[test]
 fn a_call_does_not_shorten_it() {
     let (clock, limiter) = limiter("1/s");
-    limiter.check().unwrap();
+    limiter.try_acquire().unwrap();
     let mut waiter = limiter.waiter(Wait::new(1).jitter(1_000 * MS));
     let Step::Until(moment) = waiter.step(Waker::noop()) else { panic!("too early") };
     clock.set(moment);
@@ -99,7 +99,7 @@ fn a_call_does_not_shorten_it() {
 #[test]
 fn who_stands_behind_does_not_wait_for_it() {
     let (clock, limiter) = limiter("1/s");
-    limiter.check().unwrap();
+    limiter.try_acquire().unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
     crowd.comes(Wait::new(1).jitter(100_000 * MS));
     let in_time = crowd.comes(Wait::new(1).timeout(2_000 * MS));

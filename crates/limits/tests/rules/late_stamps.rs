@@ -39,7 +39,7 @@ fn let_in(rule: &impl Rule, requests: &[Arrival]) -> (Vec<Arrival>, Vec<Arrival>
     let mut state = rule.fresh();
     let decide = |request: &Arrival| {
         latest = latest.max(request.now);
-        let answer = rule.decide(&mut state, request.now, request.n);
+        let answer = rule.try_acquire(&mut state, request.now, request.n);
         answer.is_ok().then_some((*request, Arrival { now: latest, ..*request }))
     };
     requests.iter().filter_map(decide).unzip()

@@ -2,9 +2,7 @@
 
 use crate::laws::{at, seconds};
 use nanopace::ManualClock;
-use nanopace_limits::{
-    Costs, CostsRejected, Limit, Limiter, Limits, LimitsBuilder, LimitsError, Rejected, Rule,
-};
+use nanopace_limits::{Costs, CostsRejected, Limit, Limiter, Limits, LimitsError, Rejected, Rule};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,14 +53,14 @@ fn of_limits_with_nothing_left_the_last_to_recover_is_the_tightest() {
     {
         let limits: Limits = text.parse().unwrap();
         let mut state = limits.fresh();
-        limits.decide(&mut state, at(0), 1).unwrap();
+        limits.try_acquire(&mut state, at(0), 1).unwrap();
         let (which, standing) = limits.tightest(&state, at(0));
         assert_eq!((which, standing.reset), (slowest, Duration::from_secs(3_600)), "{text}");
     }
     // Of those with as much left, the first.
     let limits: Limits = "2/min, 2/h".parse().unwrap();
     let mut state = limits.fresh();
-    limits.decide(&mut state, at(0), 1).unwrap();
+    limits.try_acquire(&mut state, at(0), 1).unwrap();
     assert_eq!(limits.tightest(&state, at(0)).0, 0);
 }
 
@@ -81,7 +79,7 @@ proptest! {
         }).collect();
         let mut state = limits.fresh();
         for arrival in &arrivals {
-            let decision = limits.decision(&mut state, arrival.now, arrival.n);
+            let decision = limits.decide(&mut state, arrival.now, arrival.n);
             let tightest = limits.each()[decision.which()].to_string().parse::<Limits>().unwrap();
             prop_assert_eq!(decision.limit(), tightest.most());
         }
@@ -102,9 +100,9 @@ proptest! {
             now += pause;
             let costs: Vec<u64> = alone.iter().zip(&more).map(|(_, more)| n * more).collect();
             let each = alone.iter().zip(&states).zip(&costs);
-            let answers: Vec<_> = each.map(|((one, state), cost)| one.check(state, at(now), *cost)).collect();
+            let answers: Vec<_> = each.map(|((one, state), cost)| one.peek(state, at(now), *cost)).collect();
             let expected = answers.iter().filter_map(|answer| answer.err()).max().map_or(Ok(()), Err);
-            let answer = limits.decide_costs(&mut state, at(now), &costs[..]);
+            let answer = limits.try_acquire_costs(&mut state, at(now), &costs[..]);
             if limits.to_string().contains("sliding-log-all") {
                 // It counts what others reject, and has to let that in too.
                 prop_assert_eq!(answer.is_ok(), expected.is_ok());
@@ -140,7 +138,7 @@ proptest! {
             if i == first {
                 receipt = limits.reserve(&mut with, at(now), size).ok();
                 match receipt {
-                    Some(_) => limits.decide(&mut without, at(now), stayed).unwrap(),
+                    Some(_) => limits.try_acquire(&mut without, at(now), stayed).unwrap(),
                     None => is_like = false,
                 }
             }
@@ -150,8 +148,8 @@ proptest! {
             let (left, most) = (limits.remaining(&with, at(now)), limits.remaining(&without, at(now)));
             prop_assert!(left <= most, "{}, not {} of {} at {}", left, most, limits, now);
             prop_assert!(!is_like || receipt.is_some() || left == most, "{}, not {} of {} at {}", left, most, limits, now);
-            match limits.decide(&mut with, at(now), n) {
-                Ok(()) => prop_assert_eq!(limits.decide(&mut without, at(now), n), Ok(()), "{} at {}", limits, now),
+            match limits.try_acquire(&mut with, at(now), n) {
+                Ok(()) => prop_assert_eq!(limits.try_acquire(&mut without, at(now), n), Ok(()), "{} at {}", limits, now),
                 Err(_) => is_like = false,
             }
         }
@@ -175,15 +173,15 @@ proptest! {
             match what {
                 0 | 1 => if let Ok(receipt) = limits.reserve(&mut with, at(now), size) {
                     let stays = stays.min(size);
-                    prop_assert_eq!(limits.decide(&mut without, at(now), stays), Ok(()));
+                    prop_assert_eq!(limits.try_acquire(&mut without, at(now), stays), Ok(()));
                     open.push((receipt, stays));
                 },
                 2 if place < open.len() => {
                     let (receipt, stays) = open.remove(place);
                     limits.settle(&mut with, at(now), &receipt, stays);
                 }
-                _ => if limits.decide(&mut with, at(now), size).is_ok() {
-                    prop_assert_eq!(limits.decide(&mut without, at(now), size), Ok(()), "{} at {}", limits, now);
+                _ => if limits.try_acquire(&mut with, at(now), size).is_ok() {
+                    prop_assert_eq!(limits.try_acquire(&mut without, at(now), size), Ok(()), "{} at {}", limits, now);
                 },
             }
             let (left, most) = (limits.remaining(&with, at(now)), limits.remaining(&without, at(now)));
@@ -204,7 +202,7 @@ proptest! {
                 limits.settle(&mut state, at(now), &receipt, 0);
                 prop_assert_eq!(limits.standing(&state, at(now)), before);
             }
-            let _ = limits.decide(&mut state, at(now), n);
+            let _ = limits.try_acquire(&mut state, at(now), n);
         }
     }
 
@@ -225,9 +223,9 @@ proptest! {
                 state = new.carry(&old, &state, at(now));
                 limits = &new;
             }
-            let gets_in = limits.decide(&mut state, at(now), n).is_ok();
+            let gets_in = limits.try_acquire(&mut state, at(now), n).is_ok();
             if gets_in && i >= change {
-                prop_assert_eq!(new.decide(&mut fresh, at(now), n), Ok(()), "{} after {}", new, old);
+                prop_assert_eq!(new.try_acquire(&mut fresh, at(now), n), Ok(()), "{} after {}", new, old);
             }
         }
     }
@@ -240,11 +238,12 @@ fn between_kinds_a_change_forgets_what_was_not_recorded() {
     let (old, new): (Limits, Limits) =
         ("10/s burst 1".parse().unwrap(), "20/s in 10".parse().unwrap());
     let mut state = old.fresh();
-    let let_in =
-        |state: &mut _| (0..10).filter(|i| old.decide(state, milli(i * 100), 1).is_ok()).count();
+    let let_in = |state: &mut _| {
+        (0..10).filter(|i| old.try_acquire(state, milli(i * 100), 1).is_ok()).count()
+    };
     assert_eq!(let_in(&mut state), 10);
     let mut state = new.carry(&old, &state, milli(950));
-    let more = (0..100).filter(|_| new.decide(&mut state, milli(950), 1).is_ok()).count();
+    let more = (0..100).filter(|_| new.try_acquire(&mut state, milli(950), 1).is_ok()).count();
     assert_eq!(10 + more, 29);
 }
 
@@ -253,11 +252,11 @@ fn of_two_windows_alike_each_goes_on_with_its_own_count() {
     let (old, new): (Limits, Limits) =
         ("10/min in 6, 5k/min in 6".parse().unwrap(), "20/min in 6, 6k/min in 6".parse().unwrap());
     let mut state = old.fresh();
-    old.decide_costs(&mut state, seconds(1), &[3, 4_500]).unwrap();
+    old.try_acquire_costs(&mut state, seconds(1), &[3, 4_500]).unwrap();
     let mut state = new.carry(&old, &state, seconds(1));
-    assert!(new.decide_costs(&mut state, seconds(1), &[17, 1_501]).is_err());
-    assert!(new.decide_costs(&mut state, seconds(1), &[18, 1_500]).is_err());
-    assert!(new.decide_costs(&mut state, seconds(1), &[17, 1_500]).is_ok());
+    assert!(new.try_acquire_costs(&mut state, seconds(1), &[17, 1_501]).is_err());
+    assert!(new.try_acquire_costs(&mut state, seconds(1), &[18, 1_500]).is_err());
+    assert!(new.try_acquire_costs(&mut state, seconds(1), &[17, 1_500]).is_ok());
 }
 
 #[test]
@@ -274,7 +273,7 @@ fn what_is_wrong_is_said() {
         let told = text.parse::<Limits>().unwrap_err().to_string();
         assert!(told.starts_with(error), "{text}: {told}");
     }
-    let error = LimitsBuilder::new(5, Duration::ZERO).limits();
+    let error = Limiter::per(5, Duration::ZERO).limits();
     assert!(matches!(error, Err(LimitsError::Quota(_))), "{error:?}");
     assert_eq!(
         Limiter::per_second(5).and("5/s sliding-log").burst(3).limits(),
@@ -286,7 +285,7 @@ fn what_is_wrong_is_said() {
 fn a_limiter_reads_its_clock_in_the_order_of_its_decisions() {
     let limiter = Limiter::new("1000/h sliding-log".parse().unwrap());
     let let_in: usize = std::thread::scope(|scope| {
-        let ask = || (0..1_000).filter(|_| limiter.check().is_ok()).count();
+        let ask = || (0..1_000).filter(|_| limiter.try_acquire().is_ok()).count();
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
@@ -299,22 +298,22 @@ fn windows_of_the_clock_that_are_not_aligned_forget_nothing() {
     let clock = ManualClock::new();
     clock.set(seconds(60));
     let limiter = Limiter::with_clock("100/60s fixed-window".parse().unwrap(), clock.clone());
-    assert!(limiter.check_n(100).is_ok());
+    assert!(limiter.try_acquire_costs(100).is_ok());
     for period in 61..80 {
         limiter.set_limits(format!("10/{period}s fixed-window").parse().unwrap());
         clock.advance(Duration::from_secs(1));
         limiter.set_limits("100/60s fixed-window".parse().unwrap());
-        assert!(limiter.check().is_err(), "after {period}: {limiter:?}");
+        assert!(limiter.try_acquire().is_err(), "after {period}: {limiter:?}");
     }
 }
 
 #[test]
 fn no_limits_have_no_costs() {
     let limiter = Limiter::with_clock("".parse().unwrap(), ManualClock::new());
-    assert_eq!(limiter.check_costs(&[]), Ok(()));
+    assert_eq!(limiter.try_acquire_costs(&[]), Ok(()));
     assert!(limiter.decide_costs(&[]).unwrap().is_allowed());
     limiter.reserve(&[]).unwrap().commit_costs(&[]);
-    assert_eq!(limiter.check_costs(&[1]), Err(CostsRejected::Number { limits: 0, costs: 1 }));
+    assert_eq!(limiter.try_acquire_costs(&[1]), Err(CostsRejected::Number { limits: 0, costs: 1 }));
 }
 
 /// A log that counts rejected requests counts this one, whichever limit has rejected it.
@@ -323,11 +322,11 @@ fn a_request_gets_in_when_it_is_told_beside_a_log_that_counts_it() {
     let clock = ManualClock::new();
     let limits = "1/s burst 1, 2/min sliding-log-all".parse().unwrap();
     let limiter = Limiter::with_clock(limits, clock.clone());
-    assert!(limiter.check().is_ok());
-    let Err(Rejected::NotUntil(moment)) = limiter.check() else { panic!("let in") };
+    assert!(limiter.try_acquire().is_ok());
+    let Err(Rejected::NotUntil(moment)) = limiter.try_acquire() else { panic!("let in") };
     assert_eq!(moment, seconds(60));
     clock.set(moment);
-    assert!(limiter.check().is_ok());
+    assert!(limiter.try_acquire().is_ok());
 }
 
 /// Two limits by turns, as two processes that disagree have them: what the faster one lets through gets
@@ -344,7 +343,7 @@ fn a_rate_that_comes_back_goes_on_with_its_own_account() {
             if turn > 0 {
                 state = both[new].carry(&both[old], &state, now);
             }
-            let_in += u32::from(both[new].decide(&mut state, now, 1).is_ok());
+            let_in += u32::from(both[new].try_acquire(&mut state, now, 1).is_ok());
         }
         assert!((290..=310).contains(&let_in), "{fast} and {slow}: {let_in}");
     }
@@ -354,7 +353,7 @@ fn a_rate_that_comes_back_goes_on_with_its_own_account() {
 #[test]
 fn the_name_of_a_policy_is_a_string_of_a_structured_field() {
     let limits: Limits = "100/h".parse().unwrap();
-    let decision = limits.decision(&mut limits.fresh(), at(0), 100);
+    let decision = limits.decide(&mut limits.fresh(), at(0), 100);
     for (name, quoted) in
         [("a b", r#""a b""#), (r#"a"b"#, r#""a\"b""#), (r"a\b", r#""a\\b""#), ("a\nbü", r#""ab""#)]
     {

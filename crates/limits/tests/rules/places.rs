@@ -24,6 +24,10 @@ fn at(nanos: u64) -> Nanos {
     Nanos::from_nanos(nanos)
 }
 
+fn too_early(nanos: u64) -> Result<(), CostsRejected> {
+    Ok(not_until(nanos)?)
+}
+
 fn not_until(nanos: u64) -> Result<(), Rejected> {
     Err(Rejected::NotUntil(at(nanos)))
 }
@@ -32,7 +36,7 @@ fn not_until(nanos: u64) -> Result<(), Rejected> {
 fn waited(text: &str, came: &[(u64, u64)], asks_every: Option<u64>) -> Vec<Option<Duration>> {
     let micros = Duration::from_micros;
     let (clock, limiter) = limiter(text);
-    limiter.check_n(4).unwrap_or_else(|_| limiter.check().unwrap());
+    limiter.try_acquire_costs(4).unwrap_or_else(|_| limiter.try_acquire().unwrap());
     let mut crowd = Crowd::new(&limiter, &clock);
     let comes = |&(pause, n): &(u64, u64)| {
         crowd.wait_for(micros(pause));
@@ -40,7 +44,7 @@ fn waited(text: &str, came: &[(u64, u64)], asks_every: Option<u64>) -> Vec<Optio
     };
     let guests: Vec<_> = came.iter().map(comes).collect();
     while crowd.waiting() > 0 {
-        assert!(asks_every.is_none() || limiter.check().is_err(), "somebody waits");
+        assert!(asks_every.is_none() || limiter.try_acquire().is_err(), "somebody waits");
         crowd.wait_for(micros(asks_every.unwrap_or(10)));
     }
     guests.into_iter().map(|guest| crowd.end_of(guest).and_then(Result::ok)).collect()
@@ -64,30 +68,30 @@ proptest! {
 fn who_gives_way_is_told_the_moment_of_the_first() {
     let (clock, limiter) = limiter("100/s burst 10");
     let ms = |n: u64| n * 1_000_000;
-    limiter.check_n(10).unwrap();
+    limiter.try_acquire_costs(10).unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
     let guests = [crowd.comes(Wait::new(3)), crowd.comes(Wait::new(1))];
     clock.set(at(ms(25)));
-    assert_eq!(limiter.check(), not_until(ms(30)), "one is there, which the first will take");
-    assert_eq!(limiter.check_n(9), not_until(ms(90)), "by itself");
-    assert_eq!(limiter.check_n(0), Ok(()));
+    assert_eq!(limiter.try_acquire(), not_until(ms(30)), "one is there, which the first will take");
+    assert_eq!(limiter.try_acquire_costs(9), too_early(ms(90)), "by itself");
+    assert_eq!(limiter.try_acquire_costs(0), Ok(()));
     let never = Rejected::ExceedsCapacity { capacity: 10 };
-    assert_eq!(limiter.check_n(11), Err(never));
-    assert_eq!(limiter.check_costs(1), not_until(ms(30)).map_err(CostsRejected::from));
+    assert_eq!(limiter.try_acquire_costs(11), Err(never.into()));
+    assert_eq!(limiter.try_acquire_costs(1), too_early(ms(30)));
     let number = CostsRejected::Number { limits: 1, costs: 2 };
-    assert_eq!(limiter.check_costs(&[1, 1]), Err(number));
-    assert_eq!(limiter.reserve(1).map(drop), not_until(ms(30)).map_err(CostsRejected::from));
+    assert_eq!(limiter.try_acquire_costs(&[1, 1]), Err(number));
+    assert_eq!(limiter.reserve(1).map(drop), too_early(ms(30)));
     crowd.wait_until(at(ms(35)));
     assert_eq!(crowd.end_of(guests[0]), Some(Ok(Duration::from_millis(30))));
-    assert_eq!(limiter.check(), not_until(ms(40)), "the other one is the first now");
+    assert_eq!(limiter.try_acquire(), not_until(ms(40)), "the other one is the first now");
     crowd.wait_until(at(ms(55)));
-    assert_eq!(limiter.check(), Ok(()), "nobody waits");
+    assert_eq!(limiter.try_acquire(), Ok(()), "nobody waits");
 }
 
 #[test]
 fn a_decision_that_gives_way_has_nothing_left() {
     let (clock, limiter) = limiter("100/s burst 10");
-    limiter.check_n(10).unwrap();
+    limiter.try_acquire_costs(10).unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
     crowd.comes(Wait::new(5));
     clock.advance(Duration::from_millis(20));
@@ -96,7 +100,7 @@ fn a_decision_that_gives_way_has_nothing_left() {
         assert_eq!((decision.remaining(), decision.limit()), (0, 10));
         assert_eq!(decision.retry(), Some(Duration::from_millis(30)));
     }
-    assert!(limiter.decide_n(0).is_allowed());
+    assert!(limiter.decide_costs(0).unwrap().is_allowed());
     assert_eq!(limiter.standing().remaining, 2, "they took nothing");
 }
 
@@ -104,27 +108,27 @@ fn a_decision_that_gives_way_has_nothing_left() {
 fn who_does_not_want_to_be_fair_overtakes() {
     let (clock, limiter) = limiter("100/s burst 10");
     let unfair = limiter.clone().fair(false);
-    limiter.check_n(10).unwrap();
+    limiter.try_acquire_costs(10).unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
     let guest = crowd.comes(Wait::new(2));
     for _ in 0..100 {
         crowd.wait_for(Duration::from_millis(10));
-        assert!(limiter.check().is_err());
-        assert!(unfair.check().is_ok());
+        assert!(limiter.try_acquire().is_err());
+        assert!(unfair.try_acquire().is_ok());
     }
     assert_eq!(crowd.end_of(guest), None);
-    assert!(unfair.fair(true).check().is_err());
+    assert!(unfair.fair(true).try_acquire().is_err());
 }
 
 /// A refused request is a refused request.
 #[test]
 fn who_gives_way_counts_where_rejected_requests_count() {
     let (clock, limiter) = limiter("4/s sliding-log-all");
-    limiter.check_n(2).unwrap();
+    limiter.try_acquire_costs(2).unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
     crowd.comes(Wait::new(3));
     clock.advance(Duration::from_millis(900));
-    assert_eq!(limiter.check(), not_until(1_000_000_000));
+    assert_eq!(limiter.try_acquire(), not_until(1_000_000_000));
     crowd.wait_until(at(1_000_000_000));
     assert_eq!(limiter.standing().remaining, 0, "3, and the one that gave way");
 }
@@ -133,23 +137,23 @@ fn who_gives_way_counts_where_rejected_requests_count() {
 #[test]
 fn a_place_is_not_kept_for_ever() {
     let (clock, limiter) = limiter("10/day");
-    limiter.check_n(9).unwrap();
+    limiter.try_acquire_costs(9).unwrap();
     let mut first = limiter.waiter(Wait::new(2));
     let mut second = limiter.waiter(Wait::new(2));
     assert!(matches!(first.step(Waker::noop()), Step::Until(_)));
     assert!(matches!(second.step(Waker::noop()), Step::Until(_)));
     clock.advance(Duration::from_secs(2));
-    assert!(limiter.check().is_err(), "it should have looked after one second");
+    assert!(limiter.try_acquire().is_err(), "it should have looked after one second");
     clock.advance(Duration::from_nanos(1));
-    assert!(limiter.check_n(0).is_ok());
+    assert!(limiter.try_acquire_costs(0).is_ok());
     limiter.reserve(1).expect("a second later still").commit_costs(0);
     drop(first);
     // Whoever gives way first says when the second should have looked.
-    assert!(limiter.check().is_err());
+    assert!(limiter.try_acquire().is_err());
     clock.advance(Duration::from_secs(1));
-    assert!(limiter.check().is_err());
+    assert!(limiter.try_acquire().is_err());
     clock.advance(Duration::from_nanos(1));
-    assert!(limiter.check().is_ok());
+    assert!(limiter.try_acquire().is_ok());
     drop(second);
 }
 
@@ -157,7 +161,7 @@ fn a_place_is_not_kept_for_ever() {
 fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<End>, End) {
     let micros = Duration::from_micros;
     let (clock, limiter) = limiter(text);
-    limiter.check_n(4).unwrap_or_else(|_| limiter.check().unwrap());
+    limiter.try_acquire_costs(4).unwrap_or_else(|_| limiter.try_acquire().unwrap());
     let mut crowd = Crowd::new(&limiter, &clock);
     let (last, others) = came.split_last().unwrap();
     for (pause, n) in others {
@@ -200,7 +204,7 @@ proptest! {
 #[test]
 fn a_timeout_that_passes_behind_others_tells_a_true_moment() {
     let (clock, limiter) = limiter("10/s burst 1");
-    limiter.check().unwrap();
+    limiter.try_acquire().unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
     let ms = Duration::from_millis;
     for _ in 0..3 {
@@ -223,7 +227,7 @@ fn a_timeout_that_passes_behind_others_tells_a_true_moment() {
 #[test]
 fn a_timeout_of_nothing_does_not_stand_behind_others() {
     let (clock, limiter) = limiter("10/s burst 2");
-    limiter.check_n(2).unwrap();
+    limiter.try_acquire_costs(2).unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
     crowd.comes(Wait::new(1));
     let hasty = crowd.comes(Wait::new(1).timeout(Duration::ZERO));
@@ -235,7 +239,7 @@ fn a_timeout_of_nothing_does_not_stand_behind_others() {
 #[test]
 fn a_long_line_is_not_looked_at_to_its_end() {
     let (clock, limiter) = limiter("1k/s burst 1");
-    limiter.check().unwrap();
+    limiter.try_acquire().unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
     for _ in 0..1_100 {
         crowd.comes(Wait::new(1));
@@ -251,7 +255,7 @@ fn a_long_line_is_not_looked_at_to_its_end() {
 fn who_stands_behind_sleeps_until_its_deadline_and_hears_when_it_never_gets_in() {
     let clock = ManualClock::new();
     let limiter = Limiter::with_clock("5/day".parse().unwrap(), clock.clone());
-    limiter.check_n(5).unwrap();
+    limiter.try_acquire_costs(5).unwrap();
     let mut first = limiter.waiter(Wait::new(1));
     assert!(matches!(first.step(Waker::noop()), Step::Until(_)));
     let mut patient = limiter.waiter(Wait::new(1));
@@ -275,7 +279,7 @@ fn who_leaves_from_behind_calls_nobody() {
         }
     }
     let limiter = Limiter::with_clock("1/day".parse().unwrap(), ManualClock::new());
-    limiter.check().unwrap();
+    limiter.try_acquire().unwrap();
     let calls = Arc::new(Calls(AtomicU64::new(0)));
     let waker = Waker::from(Arc::clone(&calls));
     let mut waiters = [(); 3].map(|()| limiter.waiter(Wait::new(1)));
@@ -294,10 +298,10 @@ fn who_leaves_from_behind_calls_nobody() {
 fn who_looks_again_and_again_keeps_its_place() {
     let clock = ManualClock::new();
     let limiter = Limiter::with_clock("1/min burst 2".parse().unwrap(), clock.clone());
-    limiter.check().unwrap();
+    limiter.try_acquire().unwrap();
     let mut waiter = limiter.waiter(Wait::new(2));
     while let Step::Until(moment) = waiter.step(Waker::noop()) {
-        assert!(limiter.check().is_err());
+        assert!(limiter.try_acquire().is_err());
         clock.set(moment);
     }
     assert_eq!(clock.now(), Nanos::ZERO + Duration::from_secs(60));
@@ -307,11 +311,13 @@ fn who_looks_again_and_again_keeps_its_place() {
 fn who_gives_way_is_told_what_it_has_added_to_those_that_count_it() {
     let limits = "2/200ms, 3/s sliding-log-all".parse().unwrap();
     let limiter = Limiter::with_clock(limits, ManualClock::new());
-    limiter.check().unwrap();
+    limiter.try_acquire().unwrap();
     let mut waiter = limiter.waiter(Wait::new(2));
     assert!(matches!(waiter.step(Waker::noop()), Step::Until(_)));
-    limiter.check().unwrap_err();
-    let Err(Rejected::NotUntil(moment)) = limiter.check() else { panic!("it does not give way") };
+    limiter.try_acquire().unwrap_err();
+    let Err(Rejected::NotUntil(moment)) = limiter.try_acquire() else {
+        panic!("it does not give way")
+    };
     assert_eq!(moment, Nanos::ZERO + Duration::from_secs(1), "three are counted");
 }
 
@@ -319,7 +325,7 @@ fn who_gives_way_is_told_what_it_has_added_to_those_that_count_it() {
 fn of_several_limits_the_longest_wait_says_whether_it_is_hopeless() {
     for text in ["1/s, 1/min", "1/min, 1/s"] {
         let limiter = Limiter::with_clock(text.parse().unwrap(), ManualClock::new());
-        limiter.check().unwrap();
+        limiter.try_acquire().unwrap();
         let mut waiter = limiter.waiter(Wait::new(1).timeout(Duration::from_secs(10)));
         let retry = Duration::from_secs(60);
         let hopeless = Step::Done(Err(WaitError::TooLate { retry }));

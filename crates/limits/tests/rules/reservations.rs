@@ -16,7 +16,9 @@ fn what_a_request_cost_beyond_its_reservation_keeps_others_out() {
         clock.set(seconds(5));
         let limiter = Limiter::with_clock(text.parse().unwrap(), clock.clone());
         limiter.reserve(5).unwrap().commit_costs(24);
-        let Err(Rejected::NotUntil(moment)) = limiter.check() else { panic!("{text} lets in") };
+        let Err(Rejected::NotUntil(moment)) = limiter.try_acquire() else {
+            panic!("{text} lets in")
+        };
         assert_eq!(moment - seconds(5), Duration::from_nanos(wait), "{text}");
     }
 }
@@ -38,7 +40,7 @@ fn reservations_are_taken_back_whole_in_the_order_they_were_made_and_in_reverse(
 fn of_two_limits_alike_each_takes_back_its_own_cost() {
     let limiter = Limiter::with_clock("10/s, 10/s".parse().unwrap(), ManualClock::new());
     drop(limiter.reserve(&[1, 4]).unwrap());
-    assert!(limiter.check_costs(&[10, 10]).is_ok());
+    assert!(limiter.try_acquire_costs(&[10, 10]).is_ok());
 }
 
 #[test]
@@ -48,7 +50,7 @@ fn what_would_be_paid_earlier_without_another_is_not_taken_back_late() {
     let (first, second) = (limiter.reserve(4).unwrap(), limiter.reserve(4).unwrap());
     drop(first); // the second one is paid after 0.4 s now
     clock.set(at(600_000_000));
-    limiter.check_n(4).unwrap();
+    limiter.try_acquire_costs(4).unwrap();
     drop(second);
     assert_eq!(limiter.standing().remaining, 6);
 }
@@ -61,11 +63,11 @@ fn what_a_request_cost_beyond_its_reservation_counts_by_another_number_of_limits
     limiter.set_limits("50/h sliding-log, 60/min".parse().unwrap());
     reservation.commit_costs(21);
     assert_eq!(
-        limiter.check_costs(&[30, 0]),
+        limiter.try_acquire_costs(&[30, 0]),
         Err(Rejected::NotUntil(at(3_600_000_000_000)).into())
     );
-    assert!(limiter.check_costs(&[29, 0]).is_ok());
-    assert!(limiter.check_costs(&[0, 40]).is_err());
+    assert!(limiter.try_acquire_costs(&[29, 0]).is_ok());
+    assert!(limiter.try_acquire_costs(&[0, 40]).is_err());
 
     clock.advance(Duration::from_secs(2 * 3_600));
     limiter.set_limits("100/day sliding-log".parse().unwrap());
@@ -90,7 +92,7 @@ fn a_reservation_is_not_taken_back_from_what_came_while_its_limit_was_away() {
     let limiter = Limiter::with_clock("1/s burst 10".parse().unwrap(), clock);
     let reservation = limiter.reserve(10).unwrap();
     limiter.set_limits("100/min sliding-log".parse().unwrap());
-    assert!(limiter.check_n(10).is_ok());
+    assert!(limiter.try_acquire_costs(10).is_ok());
     limiter.set_limits("1/s burst 10".parse().unwrap());
     drop(reservation);
     assert_eq!(limiter.standing().remaining, 0);

@@ -33,7 +33,7 @@ fn sums_stop_at_the_largest_number() {
         assert_eq!(exact.add(at(7), if total == u64::MAX { 2 } else { total }), total);
         assert_eq!(ring.add(at(7), if total == u64::MAX { 2 } else { total }), total);
     }
-    assert_eq!((exact.check(at(108)), ring.check(at(400))), (0, 0));
+    assert_eq!((exact.advance(at(108)), ring.advance(at(400))), (0, 0));
     assert_eq!((exact.add(at(108), 1), ring.add(at(400), 1)), (1, 1));
 }
 
@@ -48,8 +48,8 @@ fn a_jump_of_any_length_clears_the_ring() {
     for jump in [10, 11, 19, 20, 1 << 30, 1 << 33] {
         let mut ring = RingCount::<10>::new(Duration::from_secs(1)).unwrap();
         ring.add(seconds(3), 5);
-        assert_eq!(ring.check(seconds(12)), 5);
-        assert_eq!(ring.check(seconds(3 + jump)), 0, "after {jump} slots");
+        assert_eq!(ring.advance(seconds(12)), 5);
+        assert_eq!(ring.advance(seconds(3 + jump)), 0, "after {jump} slots");
     }
 }
 
@@ -59,8 +59,8 @@ fn a_jump_of_any_length_clears_the_ring() {
 fn three_hundred_per_second_guard_what_they_say() {
     fn closest(rule: SlottedRing<10>) -> u64 {
         let mut state = rule.fresh();
-        assert_eq!(rule.decide(&mut state, at(10 * SECOND - 1), 300), Ok(()));
-        match rule.check(&state, at(10 * SECOND - 1), 300) {
+        assert_eq!(rule.try_acquire(&mut state, at(10 * SECOND - 1), 300), Ok(()));
+        match rule.peek(&state, at(10 * SECOND - 1), 300) {
             Err(Rejected::NotUntil(moment)) => moment.as_nanos() - (10 * SECOND - 1),
             other => panic!("{other:?}"),
         }
@@ -78,7 +78,7 @@ proptest! {
         for (index, event) in events.iter().enumerate() {
             let now = event.now.as_nanos();
             let within = |moment: u64| now - moment <= interval_ns;
-            prop_assert_eq!(count.check(event.now), sum(&events[..index], within));
+            prop_assert_eq!(count.advance(event.now), sum(&events[..index], within));
             prop_assert_eq!(count.add(event.now, event.n), sum(&events[..=index], within));
         }
     }
@@ -172,6 +172,6 @@ fn what_fits_in_part_counts_in_part_and_leaves() {
     let mut count = RollingCount::new(Duration::from_nanos(100));
     assert_eq!(count.add(at(1), u64::MAX - 1), u64::MAX - 1);
     assert_eq!(count.add(at(2), 5), u64::MAX);
-    assert_eq!(count.check(at(102)), 1);
-    assert_eq!(count.check(at(103)), 0);
+    assert_eq!(count.advance(at(102)), 1);
+    assert_eq!(count.advance(at(103)), 0);
 }

@@ -25,12 +25,12 @@ fn poll(waiting: &mut Waiting<'_>) -> Option<Waited> {
 /// A thousand times, a request comes in between that does not wait.
 fn gets_in_beside(cost: u64, every: Duration) -> bool {
     let (clock, limiter) = limiter("100/s burst 10");
-    limiter.limiter().check_n(10).unwrap();
+    limiter.limiter().try_acquire_costs(10).unwrap();
     let mut waiting: Waiting<'_> = Box::pin(limiter.wait(Wait::new(cost)));
     (0..1_000).any(|_| {
-        let _ = limiter.limiter().check();
+        let _ = limiter.limiter().try_acquire();
         clock.advance(every);
-        let _ = limiter.limiter().check();
+        let _ = limiter.limiter().try_acquire();
         poll(&mut waiting).is_some()
     })
 }
@@ -44,7 +44,7 @@ fn who_waits_has_a_place() {
 #[test]
 fn a_hopeless_timeout_behind_others_is_told_at_once() {
     let (_clock, limiter) = limiter("10/s burst 1");
-    limiter.limiter().check().unwrap();
+    limiter.limiter().try_acquire().unwrap();
     let mut others: Vec<Waiting<'_>> =
         (0..5).map(|_| -> Waiting { Box::pin(limiter.until_ready()) }).collect();
     assert!(others.iter_mut().all(|other| poll(other).is_none()));
@@ -59,13 +59,13 @@ fn a_hopeless_timeout_behind_others_is_told_at_once() {
 #[test]
 fn a_future_dropped_while_its_jitter_passes_has_taken_nothing() {
     let (clock, limiter) = limiter("1/s");
-    limiter.limiter().check().unwrap();
+    limiter.limiter().try_acquire().unwrap();
     let wait = Wait::new(1).jitter(Duration::from_secs(3_600));
     let mut waiting: Waiting<'_> = Box::pin(limiter.wait(wait));
     assert_eq!(poll(&mut waiting), None);
     clock.advance(Duration::from_secs(1));
     assert_eq!(poll(&mut waiting), None);
-    assert!(limiter.limiter().check().is_err(), "it has taken one");
+    assert!(limiter.limiter().try_acquire().is_err(), "it has taken one");
     drop(waiting);
-    assert!(limiter.limiter().check().is_ok());
+    assert!(limiter.limiter().try_acquire().is_ok());
 }

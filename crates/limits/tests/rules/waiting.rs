@@ -44,7 +44,7 @@ fn happen(crowd: &mut Crowd<'_>, limiter: &Limiter, events: &[(u64, Event)]) -> 
             }
             Event::GivesUp { which } => crowd.gives_up(which),
             Event::Asks { is_fair } => {
-                asked += u64::from(limiter.clone().fair(is_fair).check().is_ok());
+                asked += u64::from(limiter.clone().fair(is_fair).try_acquire().is_ok());
             }
             Event::TakesBack => drop(limiter.clone().fair(false).reserve(1)),
         }
@@ -97,7 +97,7 @@ fn what_never_gets_in_does_not_wait() {
         assert_eq!(limiter.wait(Wait::new(&[1])), Err(WaitError::Rejected(number)));
     };
     is_told();
-    limiter.check_n(5).unwrap();
+    limiter.try_acquire_costs(5).unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
     crowd.comes(Wait::new(1));
     is_told();
@@ -117,7 +117,7 @@ fn a_timeout_that_is_too_short_is_told_at_once() {
 #[test]
 fn the_first_looks_every_second() {
     let (_, limiter) = limiter("1/day");
-    limiter.check().unwrap();
+    limiter.try_acquire().unwrap();
     let mut waiter = limiter.waiter(Wait::default());
     let second = Nanos::from_nanos(1_000_000_000);
     assert_eq!(waiter.step(Waker::noop()), Step::Until(second));
@@ -144,14 +144,14 @@ fn a_raise_and_a_reservation_taken_back_reach_a_thread_that_waits() {
         assert!(first.join().unwrap().is_ok());
         assert!(second.join().unwrap().is_ok());
     });
-    assert!(limiter.check().is_err());
+    assert!(limiter.try_acquire().is_err());
 }
 
 /// No time passes, so nobody looks again by itself.
 #[test]
 fn a_raise_wakes_who_waits() {
     let (clock, limiter) = limiter("1/day");
-    limiter.check().unwrap();
+    limiter.try_acquire().unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
     let guest = crowd.comes(Wait::default());
     limiter.set_limits("2/day".parse().unwrap());
@@ -177,7 +177,7 @@ fn a_reservation_taken_back_wakes_who_waits() {
 #[test]
 fn a_request_for_nothing_goes_past_those_who_wait() {
     let limiter = Limiter::with_clock("1/day, 2/day".parse().unwrap(), ManualClock::new());
-    limiter.check().unwrap();
+    limiter.try_acquire().unwrap();
     let mut waiter = limiter.waiter(Wait::new(1));
     assert!(matches!(waiter.step(Waker::noop()), Step::Until(_)));
 

@@ -95,13 +95,13 @@ fn the_sources_weighted_window() {
     // Limit 10; 9 before, 5 now, at a quarter of the window: 9 x 0.75 + 5 = 11.75.
     let rule = SlidingCounter::new(Quota::new(10, span(60 * SECOND)).unwrap()).unwrap();
     let mut state = rule.fresh();
-    assert_eq!(rule.decide(&mut state, seconds(30), 9), Ok(()));
+    assert_eq!(rule.try_acquire(&mut state, seconds(30), 9), Ok(()));
     // 9 x (1 - t) + 5 <= 10 from t = 4/9 on: 26.67 s into the window.
-    assert_eq!(rule.decide(&mut state, at(86_666_666_666), 5), not_until(at(86_666_666_667)));
-    assert_eq!(rule.decide(&mut state, at(86_666_666_667), 5), Ok(()));
-    assert_eq!(rule.check(&state, seconds(75), 1), not_until(seconds(60) + span(33_333_333_334)));
+    assert_eq!(rule.try_acquire(&mut state, at(86_666_666_666), 5), not_until(at(86_666_666_667)));
+    assert_eq!(rule.try_acquire(&mut state, at(86_666_666_667), 5), Ok(()));
+    assert_eq!(rule.peek(&state, seconds(75), 1), not_until(seconds(60) + span(33_333_333_334)));
     // At t = 5/9, 9 x 4/9 + 5 + 1 = 10.
-    assert_eq!(rule.decide(&mut state, at(93_333_333_334), 1), Ok(()));
+    assert_eq!(rule.try_acquire(&mut state, at(93_333_333_334), 1), Ok(()));
 }
 
 fn weighs_exactly<R: Rule>(
@@ -112,7 +112,7 @@ fn weighs_exactly<R: Rule>(
     let mut state = rule.fresh();
     let mut let_in = Vec::new();
     for &arrival in arrivals {
-        let answer = rule.decide(&mut state, arrival.now, arrival.n);
+        let answer = rule.try_acquire(&mut state, arrival.now, arrival.n);
         prop_assert_eq!(answer.is_ok(), sliding_counter_lets_in(quota, &let_in, arrival));
         if answer.is_ok() {
             let_in.push(arrival);
@@ -126,9 +126,9 @@ fn a_sliding_counter_in_words_has_no_bound_of_a_word() {
     let limits: Limits = "10M/day sliding-counter".parse().unwrap();
     let day = seconds(24 * 60 * 60);
     let mut state = limits.fresh();
-    assert_eq!(limits.decide(&mut state, Nanos::ZERO, 10_000_000), Ok(()));
-    assert_eq!(limits.decide(&mut state, day + span(day.as_nanos() / 4), 2_500_000), Ok(()));
-    assert!(limits.decide(&mut state, day + span(day.as_nanos() / 4), 1).is_err());
+    assert_eq!(limits.try_acquire(&mut state, Nanos::ZERO, 10_000_000), Ok(()));
+    assert_eq!(limits.try_acquire(&mut state, day + span(day.as_nanos() / 4), 2_500_000), Ok(()));
+    assert!(limits.try_acquire(&mut state, day + span(day.as_nanos() / 4), 1).is_err());
 }
 
 #[test]
@@ -144,11 +144,11 @@ fn a_caller_that_keeps_asking_stays_out_if_rejected_requests_count() {
     // except for the one that waited until its retry time.
     let rule = SlidingLog::counting_rejected("2/10s".parse().unwrap());
     let mut state = rule.fresh();
-    assert_eq!(rule.decide(&mut state, seconds(0), 2), Ok(()));
-    assert_eq!(rule.decide(&mut state, seconds(4), 1), not_until(seconds(10)));
-    assert_eq!(rule.decide(&mut state, seconds(8), 1), not_until(seconds(14)));
-    assert_eq!(rule.decide(&mut state, seconds(12), 1), not_until(seconds(18)));
-    assert_eq!(rule.decide(&mut state, seconds(18), 1), Ok(()));
+    assert_eq!(rule.try_acquire(&mut state, seconds(0), 2), Ok(()));
+    assert_eq!(rule.try_acquire(&mut state, seconds(4), 1), not_until(seconds(10)));
+    assert_eq!(rule.try_acquire(&mut state, seconds(8), 1), not_until(seconds(14)));
+    assert_eq!(rule.try_acquire(&mut state, seconds(12), 1), not_until(seconds(18)));
+    assert_eq!(rule.try_acquire(&mut state, seconds(18), 1), Ok(()));
 }
 
 #[test]
@@ -158,11 +158,11 @@ fn a_log_that_counts_rejected_requests_does_so_beside_others() {
         SlidingLog::new("1/s".parse().unwrap()),
     );
     let mut state = logs.fresh();
-    assert_eq!(logs.decide(&mut state, seconds(0), 1), Ok(()));
+    assert_eq!(logs.try_acquire(&mut state, seconds(0), 1), Ok(()));
     // The other log rejects this one; it counts all the same, until 10 s after its arrival.
     let early = at(SECOND / 2);
-    assert_eq!(logs.decide(&mut state, early, 1), not_until(seconds(1)));
-    assert_eq!(logs.decide(&mut state, seconds(2), 1), not_until(early + span(10 * SECOND)));
+    assert_eq!(logs.try_acquire(&mut state, early, 1), not_until(seconds(1)));
+    assert_eq!(logs.try_acquire(&mut state, seconds(2), 1), not_until(early + span(10 * SECOND)));
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn a_log_remembers_no_more_moments_than_its_count() {
         let mut state = rule.fresh();
         let mut most = 0;
         for moment in 0..5_000 {
-            let _ = rule.decide(&mut state, at(moment), 1);
+            let _ = rule.try_acquire(&mut state, at(moment), 1);
             most = most.max(format!("{state:?}").matches(", 1)").count());
         }
         assert_eq!(most, 5, "{rule:?}");
@@ -254,12 +254,12 @@ proptest! {
         let mut state = rule.fresh();
         let mut seen: Vec<Arrival> = Vec::new();
         for arrival in arrivals {
-            let answer = rule.decide(&mut state, arrival.now, arrival.n);
+            let answer = rule.try_acquire(&mut state, arrival.now, arrival.n);
             let recent = sum(&seen, |one| u128::from(one.as_nanos()) + u128::from(quota.period_ns()) > u128::from(arrival.now.as_nanos()));
             let fits = arrival.n == 0 || recent + u128::from(arrival.n) <= u128::from(quota.count());
             prop_assert_eq!(answer.is_ok(), fits && arrival.n <= quota.count());
             if let Err(Rejected::NotUntil(moment)) = answer && moment < Nanos::MAX {
-                prop_assert_eq!(rule.decide(&mut state.clone(), moment, arrival.n), Ok(()));
+                prop_assert_eq!(rule.try_acquire(&mut state.clone(), moment, arrival.n), Ok(()));
             }
             if arrival.n <= quota.count() {
                 seen.push(arrival);

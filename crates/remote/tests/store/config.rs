@@ -27,14 +27,16 @@ fn all_processes_see_a_change_and_both_kinds_of_limiters_take_it() {
         let local = Keyed::with_config(local, 100);
         config.set(Scope::Prefix(""), "2/day".parse().unwrap()).unwrap();
         // One after the other: what the first lets in meanwhile counts.
-        until("one has limits", || remote.check("a").is_ok());
-        until("the other has limits", || local.check("a").is_ok());
+        until("one has limits", || remote.try_acquire("a").is_ok());
+        until("the other has limits", || local.try_acquire("a").is_ok());
         config.set(Scope::Key("alice"), "5/day burst 7".parse().unwrap()).unwrap();
-        until("they change", || remote.check_n("alice", 6).is_ok());
-        until("they change", || local.check_n("alice", 6).is_ok());
+        until("they change", || remote.try_acquire_costs("alice", 6).is_ok());
+        until("they change", || local.try_acquire_costs("alice", 6).is_ok());
         assert!(config.unset(Scope::Prefix("")).unwrap());
-        until("they are gone", || remote.check("bob").is_err() && local.check("bob").is_err());
-        assert!(remote.check("alice").is_ok());
+        until("they are gone", || {
+            remote.try_acquire("bob").is_err() && local.try_acquire("bob").is_err()
+        });
+        assert!(remote.try_acquire("alice").is_ok());
     }
 }
 

@@ -13,7 +13,7 @@ fn expires(server: &Server) -> u64 {
 
 /// From when on one more gets in, by the store's clock, in nanoseconds.
 fn not_until(users: &RemoteKeyed) -> u64 {
-    match users.check("alice") {
+    match users.try_acquire("alice") {
         Err(RemoteRejected::Key(KeyRejected::Limit(Rejected::NotUntil(moment)))) => {
             moment.as_nanos()
         }
@@ -45,7 +45,7 @@ fn a_key_expires_when_nothing_of_it_counts_any_more() {
             ] {
                 ask::<String>(&server, &["FLUSHALL"]);
                 users.set_limits(limits.parse().unwrap()).unwrap();
-                users.check("alice").unwrap();
+                users.try_acquire("alice").unwrap();
                 let expires = expires(&server);
                 let what = format!("{engine}, {limits}, turn {turn}");
                 let late = late(expires, not_until(&users), &what);
@@ -66,7 +66,7 @@ fn a_replaced_limit_keeps_its_key_as_long_as_it_counts() {
         for turn in 0..20 {
             ask::<String>(&server, &["FLUSHALL"]);
             users.set_limits("1/day".parse().unwrap()).unwrap();
-            users.check("alice").unwrap();
+            users.try_acquire("alice").unwrap();
             let counts_until = not_until(&users);
             users.set_limits("1/h".parse().unwrap()).unwrap();
             not_until(&users);

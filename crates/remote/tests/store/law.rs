@@ -32,7 +32,7 @@ impl Local {
             self.state = limits.carry(&self.limits, &self.state, now);
             self.limits = limits.clone();
         }
-        limits.decision_costs(&mut self.state, now, costs).unwrap()
+        limits.decide_costs(&mut self.state, now, costs).unwrap()
     }
 }
 

@@ -115,8 +115,8 @@ fn several_processes_let_in_no_more_than_one_would() {
                     }
                     Event::Ask { who, n, times } => {
                         for _ in 0..times {
-                            if fleet.limiters[who].check_n("alice", n).is_ok() {
-                                let judged = limits.decide(&mut state, fleet.now(), n);
+                            if fleet.limiters[who].try_acquire_costs("alice", n).is_ok() {
+                                let judged = limits.try_acquire(&mut state, fleet.now(), n);
                                 prop_assert!(judged.is_ok(), "{} too many of {}", n, text);
                             }
                         }
@@ -146,7 +146,7 @@ fn threads_of_several_processes_keep_the_rate() {
                 let users = users.build().unwrap();
                 let end = began + Duration::from_millis(400);
                 let attempts = (0..).take_while(|_| Instant::now() < end);
-                attempts.filter(|_| users.check("alice").is_ok()).count() as u64
+                attempts.filter(|_| users.try_acquire("alice").is_ok()).count() as u64
             };
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(process)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).sum()
@@ -166,7 +166,7 @@ fn no_more_is_missing_than_what_is_leased() {
         let fleet = Fleet::new(&store(&server), limits, 0, Duration::from_secs(10));
         let mut let_in = 0;
         for turn in 0..3_000 {
-            let_in += u64::from(fleet.limiters[turn % 3].check("alice").is_ok());
+            let_in += u64::from(fleet.limiters[turn % 3].try_acquire("alice").is_ok());
         }
         let leased: u64 = fleet.limiters.iter().map(RemoteKeyed::leased).sum();
         assert!(let_in <= 1000 && let_in + leased >= 1000, "{engine}: {let_in} and {leased}");
@@ -187,14 +187,14 @@ fn what_is_not_used_is_given_back() {
         };
         let lease = |ahead| {
             let users = store.limits("1000/day fixed-window").leased(ahead).build().unwrap();
-            users.check("alice").unwrap();
+            users.try_acquire("alice").unwrap();
             users
         };
         let users = lease(Duration::from_secs(10));
         assert_eq!((users.leased(), left()), (1, 998));
         users.give_back();
         assert_eq!((users.leased(), left()), (0, 999));
-        users.check("alice").unwrap();
+        users.try_acquire("alice").unwrap();
         assert_eq!((users.leased(), left()), (1, 997));
         drop(users);
         // The thread that sweeps may hold it a little longer.
@@ -216,7 +216,7 @@ fn blocks_are_smaller_the_more_processes_there_are() {
             limiter.build().unwrap()
         };
         let block = |key: &str, limiter: &RemoteKeyed| {
-            limiter.check(key).unwrap();
+            limiter.try_acquire(key).unwrap();
             limiter.leased()
         };
         let first = limiter();
@@ -241,10 +241,10 @@ fn tokens_of_old_limits_are_not_used() {
         let server = Server::start(engine).unwrap();
         let users = store(&server).limits("1000/s fixed-window").leased(Duration::from_secs(1));
         let users = users.build().unwrap();
-        users.check("alice").unwrap();
+        users.try_acquire("alice").unwrap();
         assert!(users.leased() > 0);
         users.set_limits("1/day fixed-window".parse().unwrap()).unwrap();
-        let let_in = (0..20).filter(|_| users.check("alice").is_ok()).count();
+        let let_in = (0..20).filter(|_| users.try_acquire("alice").is_ok()).count();
         assert!(let_in <= 1, "{let_in}");
     }
 }

@@ -18,7 +18,7 @@ fn impatient(server: &Server) -> Remote {
 
 fn ready(store: &Remote) {
     let probe = store.limits("1/ns").prefix("probe").build().unwrap();
-    until("the store answers", || probe.check("probe").is_ok());
+    until("the store answers", || probe.try_acquire("probe").is_ok());
 }
 
 fn in_time<T>(decide: impl FnOnce() -> T) -> T {
@@ -34,19 +34,19 @@ fn a_halted_store_holds_nobody_up_and_is_found_again() {
     for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let users = impatient(&server).limits("1000/day").build().unwrap();
-        until("the store answers", || users.check("alice").is_ok());
+        until("the store answers", || users.try_acquire("alice").is_ok());
         let before = users.degraded();
         server.stop().unwrap();
         in_time(|| {
             for _ in 0..10_000 {
-                assert!(users.check("alice").is_err());
+                assert!(users.try_acquire("alice").is_err());
             }
         });
-        assert_eq!(users.check("alice").unwrap_err(), StoreError::Broken.into());
+        assert_eq!(users.try_acquire("alice").unwrap_err(), StoreError::Broken.into());
         assert!(users.degraded() - before == 10_001);
         server.go_on().unwrap();
-        until("it is asked again", || users.check("bob").is_ok());
-        assert!(users.check_n("bob", 1000).is_err());
+        until("it is asked again", || users.try_acquire("bob").is_ok());
+        assert!(users.try_acquire_costs("bob", 1000).is_err());
     }
 }
 
@@ -59,7 +59,7 @@ fn many_threads_are_held_up_no_longer_than_one() {
         server.stop().unwrap();
         thread::scope(|scope| {
             for _ in 0..50 {
-                scope.spawn(|| in_time(|| assert!(users.check("alice").is_err())));
+                scope.spawn(|| in_time(|| assert!(users.try_acquire("alice").is_err())));
             }
         });
     }
@@ -74,11 +74,12 @@ fn requests_fare_as_was_said_while_the_store_is_lost() {
         let build = |on_loss| store.limits("8/day burst 8").on_loss(on_loss).build().unwrap();
         let [deny, allow, share] = [OnLoss::Deny, OnLoss::Allow, OnLoss::LocalShare(4)].map(build);
         server.kill();
-        let let_in = |users: &RemoteKeyed| (0..20).filter(|_| users.check("bob").is_ok()).count();
+        let let_in =
+            |users: &RemoteKeyed| (0..20).filter(|_| users.try_acquire("bob").is_ok()).count();
         assert_eq!([let_in(&deny), let_in(&allow), let_in(&share)], [0, 20, 2]);
-        assert!(matches!(deny.check("bob").unwrap_err(), RemoteRejected::Store(_)));
-        assert!(matches!(share.check("bob").unwrap_err(), RemoteRejected::Key(_)));
-        assert!(allow.check_n("bob", 9).is_err(), "that never gets in");
+        assert!(matches!(deny.try_acquire("bob").unwrap_err(), RemoteRejected::Store(_)));
+        assert!(matches!(share.try_acquire("bob").unwrap_err(), RemoteRejected::Key(_)));
+        assert!(allow.try_acquire_costs("bob", 9).is_err(), "that never gets in");
         assert_eq!([deny.degraded(), allow.degraded(), share.degraded()], [21, 21, 21]);
     }
 }
@@ -98,10 +99,10 @@ fn a_store_that_was_killed_comes_back_empty_or_with_its_file() {
             let options = if keeps { options.append_only() } else { options };
             let mut server = options.start().unwrap();
             let users = store(&server).limits("2/day").build().unwrap();
-            users.check_n("alice", 2).unwrap();
+            users.try_acquire_costs("alice", 2).unwrap();
             server.restart().unwrap();
             until("the store answers", || users.decide_costs("alice", 0).is_ok());
-            assert_eq!(users.check("alice").is_err(), keeps, "{engine}");
+            assert_eq!(users.try_acquire("alice").is_err(), keeps, "{engine}");
         }
     }
 }
@@ -114,9 +115,9 @@ fn a_decision_whose_answer_is_lost_is_counted_once() {
         let proxy = Proxy::start(server.address()).unwrap();
         let store = Remote::lazy_with(&proxy.url(), patient()).unwrap();
         let users = store.limits("10/day").build().unwrap();
-        users.check("alice").unwrap();
+        users.try_acquire("alice").unwrap();
         proxy.drop_replies(1);
-        assert!(matches!(users.check("alice").unwrap_err(), RemoteRejected::Store(_)));
+        assert!(matches!(users.try_acquire("alice").unwrap_err(), RemoteRejected::Store(_)));
         until("the store answers", || users.decide_costs("alice", 0).is_ok());
         assert_eq!(users.decide_costs("alice", 0).unwrap().remaining(), 8);
     }
@@ -131,16 +132,16 @@ fn a_request_that_arrives_late_does_no_harm() {
         let settings = Settings::default().timeout(Duration::from_millis(200));
         let store = Remote::lazy_with(&proxy.url(), settings).unwrap();
         let users = store.limits("10/day").build().unwrap();
-        until("the store answers", || users.check("alice").is_ok());
+        until("the store answers", || users.try_acquire("alice").is_ok());
         proxy.hold_requests();
-        until("it is given up", || users.check("alice").is_err());
+        until("it is given up", || users.try_acquire("alice").is_err());
         until("another connection answers", || users.decide_costs("alice", 0).is_ok());
         let before = users.decide_costs("alice", 0).unwrap().remaining();
         proxy.release();
         until("it arrives", || {
             users.decide_costs("alice", 0).is_ok_and(|decision| decision.remaining() == before - 1)
         });
-        let let_in = (0..20).filter(|_| users.check("alice").is_ok()).count();
+        let let_in = (0..20).filter(|_| users.try_acquire("alice").is_ok()).count();
         assert_eq!(u64::try_from(let_in).unwrap(), before - 1);
     }
 }
@@ -157,9 +158,9 @@ fn a_cut_connection_is_an_error_in_time_and_mends() {
             ready(&store);
             let users = store.limits("1000/day").build().unwrap();
             proxy.cut(new);
-            in_time(|| (0..100).for_each(|_| assert!(users.check("alice").is_err())));
+            in_time(|| (0..100).for_each(|_| assert!(users.try_acquire("alice").is_err())));
             proxy.mend().unwrap();
-            until("it is asked again", || users.check("alice").is_ok());
+            until("it is asked again", || users.try_acquire("alice").is_ok());
         }
     }
 }
@@ -175,17 +176,17 @@ fn after_a_failover_the_other_server_decides() {
         let proxy = Proxy::start(first.address()).unwrap();
         let store = Remote::lazy_with(&proxy.url(), patient()).unwrap();
         let users = store.limits("2/day").build().unwrap();
-        users.check("alice").unwrap();
+        users.try_acquire("alice").unwrap();
         until("the replica has it", || ask::<u64>(&second, &["EXISTS", "nanopace:{alice}"]) == 1);
 
         // At first it only reads: it is no store then.
         proxy.redirect(second.address());
         until("the replica refuses", || {
-            users.check("alice") == Err(StoreError::Refused("READONLY".to_owned()).into())
+            users.try_acquire("alice") == Err(StoreError::Refused("READONLY".to_owned()).into())
         });
         ask::<String>(&second, &["REPLICAOF", "NO", "ONE"]);
-        until("the other one decides", || users.check("alice").is_ok());
-        assert!(matches!(users.check("alice").unwrap_err(), RemoteRejected::Key(_)));
+        until("the other one decides", || users.try_acquire("alice").is_ok());
+        assert!(matches!(users.try_acquire("alice").unwrap_err(), RemoteRejected::Key(_)));
     }
 }
 
@@ -196,11 +197,11 @@ fn nothing_is_sent_while_the_breaker_is_open() {
     for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let users = impatient(&server).limits("1000/day").build().unwrap();
-        until("the store answers", || users.check("alice").is_ok());
+        until("the store answers", || users.try_acquire("alice").is_ok());
         server.stop().unwrap();
-        while users.check("alice") != Err(StoreError::Broken.into()) {}
+        while users.try_acquire("alice") != Err(StoreError::Broken.into()) {}
         for _ in 0..1_000 {
-            assert_eq!(users.check("bob"), Err(StoreError::Broken.into()));
+            assert_eq!(users.try_acquire("bob"), Err(StoreError::Broken.into()));
         }
         server.go_on().unwrap();
         until("it is asked again", || users.decide_costs("bob", 0).is_ok());
@@ -220,7 +221,9 @@ fn limits_that_are_changed_all_the_time_let_no_more_in_than_the_highest() {
                     let limits =
                         store(&server).limits(&format!("{limit}/h")).on_loss(OnLoss::Allow);
                     let users = limits.build().unwrap();
-                    scope.spawn(move || (0..500).filter(|_| users.check("alice").is_ok()).count())
+                    scope.spawn(move || {
+                        (0..500).filter(|_| users.try_acquire("alice").is_ok()).count()
+                    })
                 })
                 .collect();
             callers.into_iter().map(|caller| caller.join().unwrap()).sum::<usize>()

@@ -39,7 +39,7 @@ fn nothing_that_was_counted_is_missing_in_the_figures() {
             if turn % 7 == 0 {
                 proxy.drop_replies(1);
             }
-            let_in += u64::from(users.check(["alice", "bob", "carol"][turn % 3]).is_ok());
+            let_in += u64::from(users.try_acquire(["alice", "bob", "carol"][turn % 3]).is_ok());
             if turn % 13 == 0 {
                 users.give_back();
             }
@@ -61,11 +61,11 @@ fn a_block_whose_answer_is_lost_is_counted_as_lost() {
         let users = leased(&through(&proxy));
         // The thread that says that this process is there has had its answer.
         until("it is there", || ask::<u64>(&server, &["EXISTS", "nanopace/processes"]) == 1);
-        users.check("alice").unwrap();
+        users.try_acquire("alice").unwrap();
         assert!(users.leased() > 1);
         assert_eq!(users.stats().lost, 0);
         proxy.drop_replies(1);
-        assert!(users.check("bob").is_err());
+        assert!(users.try_acquire("bob").is_err());
         let lost = users.stats().lost;
         assert!(lost > 1 && lost == counted(&store(&server), "bob"), "{engine}: {lost}");
     }
@@ -79,7 +79,7 @@ fn what_cannot_be_given_back_is_lost() {
         let proxy = Proxy::start(server.address()).unwrap();
         let settings = patient().timeout(Duration::from_millis(200));
         let users = leased(&Remote::lazy_with(&proxy.url(), settings).unwrap());
-        until("some are taken ahead", || users.check("alice").is_ok() && users.leased() > 0);
+        until("some are taken ahead", || users.try_acquire("alice").is_ok() && users.leased() > 0);
         let before = users.stats();
         proxy.cut(NewConnections::Refused);
         users.give_back();
@@ -96,10 +96,10 @@ fn a_strict_request_without_an_answer_is_lost() {
         let server = Server::start(engine).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
         let users = through(&proxy).limits("10/day fixed-window").build().unwrap();
-        users.check_n("alice", 2).unwrap();
+        users.try_acquire_costs("alice", 2).unwrap();
         assert_eq!(users.stats().lost, 0);
         proxy.drop_replies(1);
-        assert!(users.check_n("alice", 3).is_err());
+        assert!(users.try_acquire_costs("alice", 3).is_err());
         assert_eq!(users.stats().lost, 3);
         until("the store answers", || users.decide_costs("alice", 0).is_ok());
         assert_eq!(users.decide_costs("alice", 0).unwrap().remaining(), 5);
@@ -113,15 +113,15 @@ fn what_the_store_has_not_counted_is_not_lost() {
         let server = Server::start(engine).unwrap();
         ask::<String>(&server, &["SET", "nanopace:{bob}", "something else"]);
         let users = store(&server).limits("10/day").build().unwrap();
-        users.check_n("alice", 10).unwrap();
-        assert!(users.check("alice").is_err());
-        assert!(users.check_n("alice", 11).is_err());
-        assert_eq!(users.check("bob"), Err(StoreError::Foreign.into()));
+        users.try_acquire_costs("alice", 10).unwrap();
+        assert!(users.try_acquire("alice").is_err());
+        assert!(users.try_acquire_costs("alice", 11).is_err());
+        assert_eq!(users.try_acquire("bob"), Err(StoreError::Foreign.into()));
         assert_eq!(users.stats().lost, 0);
     }
     let users = Remote::lazy("redis://127.0.0.1:1/").unwrap().limits("10/day").build().unwrap();
     for _ in 0..10 {
-        assert!(matches!(users.check("alice"), Err(RemoteRejected::Store(_))));
+        assert!(matches!(users.try_acquire("alice"), Err(RemoteRejected::Store(_))));
     }
     assert_eq!(users.stats().lost, 0, "nothing was sent");
 }
@@ -135,9 +135,11 @@ async fn what_a_dropped_decision_has_sent_is_lost() {
         let users = leased(&store(&server));
         let users = nanopace_remote::AsyncRemoteKeyed::new(users);
         let dropped = async |key| {
-            tokio::time::timeout(Duration::from_millis(20), users.check(key)).await.unwrap_err();
+            tokio::time::timeout(Duration::from_millis(20), users.try_acquire(key))
+                .await
+                .unwrap_err();
         };
-        users.check("alice").await.unwrap();
+        users.try_acquire("alice").await.unwrap();
         assert_eq!(users.keyed().stats().lost, 0);
         server.stop().unwrap();
         dropped("bob").await;

@@ -19,7 +19,7 @@ fn flood(store: &Remote) {
     let others = store.limits("1/h").prefix("others").build().unwrap();
     let long = "k".repeat(400);
     for number in 0..10_000 {
-        others.check(&format!("{number}{long}")).unwrap();
+        others.try_acquire(&format!("{number}{long}")).unwrap();
     }
 }
 
@@ -34,23 +34,23 @@ fn a_full_store_says_so_and_goes_on_rejecting() {
         let server = Server::start(engine).unwrap();
         let store = store(&server);
         let [denies, allows] = [OnLoss::Deny, OnLoss::Allow].map(|on_loss| victim(&store, on_loss));
-        denies.check_n("victim", 2).unwrap();
+        denies.try_acquire_costs("victim", 2).unwrap();
         // Less than a server without any keys has.
         ask::<String>(&server, &["CONFIG", "SET", "maxmemory", "1"]);
         for _ in 0..20 {
             // However many in a row.
             for _ in 0..3 {
-                assert_eq!(denies.check("fresh"), Err(StoreError::Full.into()), "{engine}");
+                assert_eq!(denies.try_acquire("fresh"), Err(StoreError::Full.into()), "{engine}");
             }
             assert_eq!(denies.trouble(), Some(StoreError::Full), "{engine}");
-            assert!(allows.check("fresh").is_ok(), "{engine}: as was said");
+            assert!(allows.try_acquire("fresh").is_ok(), "{engine}: as was said");
             // It is known to have used up its limits: the store is asked.
-            assert!(allows.check("victim").is_err(), "{engine}");
+            assert!(allows.try_acquire("victim").is_err(), "{engine}");
         }
         assert_eq!((denies.degraded(), allows.degraded()), (60, 20), "{engine}");
         assert_eq!(denies.stats().lost, 0, "{engine}");
         ask::<String>(&server, &["CONFIG", "SET", "maxmemory", "0"]);
-        assert!(denies.check("fresh").is_ok(), "{engine}");
+        assert!(denies.try_acquire("fresh").is_ok(), "{engine}");
         assert_eq!(denies.trouble(), None, "{engine}");
     }
 }
@@ -63,10 +63,10 @@ fn volatile_ttl_keeps_what_counts_for_longest() {
         let server = small(engine);
         let store = store(&server);
         let victim = victim(&store, OnLoss::Deny);
-        victim.check_n("victim", 2).unwrap();
+        victim.try_acquire_costs("victim", 2).unwrap();
         flood(&store);
         let evicted: String = ask(&server, &["INFO", "stats"]);
         assert!(!evicted.contains("evicted_keys:0\r"), "{engine}: it was full");
-        assert!(victim.check("victim").is_err(), "{engine}");
+        assert!(victim.try_acquire("victim").is_err(), "{engine}");
     }
 }

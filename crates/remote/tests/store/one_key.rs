@@ -7,14 +7,14 @@ use nanopace_trials::services::{Engine, Server};
 /// Limits that let requests in when the store is lost, and a key that has used up its own.
 fn beside_a_victim(server: &Server) -> RemoteKeyed {
     let users = store(server).limits("2/day").on_loss(OnLoss::Allow).build().unwrap();
-    users.check_n("victim", 2).unwrap();
+    users.try_acquire_costs("victim", 2).unwrap();
     users
 }
 
 fn victims_let_in(users: &RemoteKeyed, before_each: impl Fn()) -> usize {
     let is_let_in = |_: &u32| {
         before_each();
-        users.check("victim").is_ok()
+        users.try_acquire("victim").is_ok()
     };
     (0..20).filter(is_let_in).count()
 }
@@ -31,8 +31,8 @@ fn a_key_of_any_length_is_counted_and_lets_nobody_else_in() {
         let server = with_short_arguments(engine);
         let users = beside_a_victim(&server);
         let long = "k".repeat(1_200_000);
-        assert_eq!(victims_let_in(&users, || drop(users.check(&long))), 0, "{engine}");
-        assert!(matches!(users.check(&long), Err(RemoteRejected::Key(_))), "{engine}");
+        assert_eq!(victims_let_in(&users, || drop(users.try_acquire(&long))), 0, "{engine}");
+        assert!(matches!(users.try_acquire(&long), Err(RemoteRejected::Key(_))), "{engine}");
         assert_eq!(users.degraded(), 0, "{engine}");
     }
 }
@@ -45,8 +45,8 @@ fn what_a_long_key_takes_in_the_store_is_bounded() {
         let users = store(&server).limits("2/day").build().unwrap();
         for number in 0..20 {
             let key = format!("{number}{}", "k".repeat(1_200_000));
-            assert!(users.check_n(&key, 2).is_ok(), "{engine}: each is a key of its own");
-            assert!(users.check(&key).is_err(), "{engine}");
+            assert!(users.try_acquire_costs(&key, 2).is_ok(), "{engine}: each is a key of its own");
+            assert!(users.try_acquire(&key).is_err(), "{engine}");
         }
         let names: Vec<String> = ask(&server, &["KEYS", "*"]);
         assert_eq!(names.len(), 20);
@@ -62,7 +62,7 @@ fn a_key_with_something_else_in_it_lets_nobody_in() {
         let users = beside_a_victim(&server);
         ask::<u64>(&server, &["RPUSH", "nanopace:{list}", "1"]);
         ask::<String>(&server, &["SET", "nanopace:{text}", "something else"]);
-        let is_foreign = |key| users.check(key) == Err(StoreError::Foreign.into());
+        let is_foreign = |key| users.try_acquire(key) == Err(StoreError::Foreign.into());
         let both = || assert!(is_foreign("list") && is_foreign("text"), "{engine}");
         assert_eq!(victims_let_in(&users, both), 0, "{engine}");
         assert_eq!((users.degraded(), users.trouble()), (0, None), "{engine}");
@@ -79,11 +79,15 @@ async fn it_is_the_same_for_tasks() {
         ask::<u64>(&server, &["RPUSH", "nanopace:{list}", "1"]);
         let long = "k".repeat(1_200_000);
         for _ in 0..20 {
-            users.check(&long).await.ok();
-            assert_eq!(users.check("list").await, Err(StoreError::Foreign.into()), "{engine}");
-            assert!(users.check("victim").await.is_err(), "{engine}");
+            users.try_acquire(&long).await.ok();
+            assert_eq!(
+                users.try_acquire("list").await,
+                Err(StoreError::Foreign.into()),
+                "{engine}"
+            );
+            assert!(users.try_acquire("victim").await.is_err(), "{engine}");
         }
-        assert!(matches!(users.check(&long).await, Err(RemoteRejected::Key(_))), "{engine}");
+        assert!(matches!(users.try_acquire(&long).await, Err(RemoteRejected::Key(_))), "{engine}");
         assert_eq!((users.keyed().degraded(), users.trouble()), (0, None), "{engine}");
     }
 }

@@ -26,7 +26,7 @@ fn with_rights(server: &Server, keys: &str, commands: &[&str]) -> Remote {
 }
 
 fn refusal(store: &Remote) -> StoreError {
-    match store.limits("10/day").build().unwrap().check("alice") {
+    match store.limits("10/day").build().unwrap().try_acquire("alice") {
         Err(RemoteRejected::Store(error)) => error,
         answer => panic!("{answer:?}"),
     }
@@ -75,12 +75,12 @@ fn the_rights_that_are_named_are_enough() {
     for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let strict = with_rights(&server, "~nanopace:*", DECIDES).limits("10/day").build().unwrap();
-        strict.check("alice").unwrap();
+        strict.try_acquire("alice").unwrap();
 
         let store = with_rights(&server, "~nanopace*", &[DECIDES, LEASES].concat());
         let leased = store.limits("10/day fixed-window").leased(Duration::from_secs(10));
         let leased = leased.build().unwrap();
-        leased.check("bob").unwrap();
+        leased.try_acquire("bob").unwrap();
         let processes = |command| ask::<i64>(&server, &[command, "nanopace/processes"]);
         until("it is counted", || processes("PTTL") > 0);
         drop(leased);
@@ -116,19 +116,19 @@ fn a_store_that_was_never_there_says_why() {
             let settings = patient().timeout(Duration::from_millis(500));
             let store = Remote::lazy_with(&url, settings).unwrap();
             let users = store.limits("10/day").on_loss(OnLoss::Allow).build().unwrap();
-            users.check("alice").unwrap();
+            users.try_acquire("alice").unwrap();
             until("it is known", || {
-                users.check("alice").unwrap();
+                users.try_acquire("alice").unwrap();
                 users.trouble().as_ref() == Some(&reason)
             });
             // And stays so, however often it is tried.
             for _ in 0..200 {
-                users.check("alice").unwrap();
+                users.try_acquire("alice").unwrap();
                 assert_eq!(users.trouble().as_ref(), Some(&reason), "{engine}");
             }
             assert!(!format!("{:?} {reason}", users.trouble()).contains("unspeakable"));
             let denies = store.limits("10/day").build().unwrap();
-            let error = denies.check("alice").unwrap_err();
+            let error = denies.try_acquire("alice").unwrap_err();
             assert!([reason, StoreError::Broken].map(RemoteRejected::Store).contains(&error));
         }
     }
@@ -147,13 +147,13 @@ fn a_store_that_answers_again_is_no_trouble() {
     for engine in Engine::ALL {
         let mut server = Server::start(engine).unwrap();
         let users = store(&server).limits("1M/day").build().unwrap();
-        users.check("alice").unwrap();
+        users.try_acquire("alice").unwrap();
         assert_eq!(users.trouble(), None);
         server.kill();
-        assert!(users.check("alice").is_err());
+        assert!(users.try_acquire("alice").is_err());
         assert!(matches!(users.trouble(), Some(StoreError::Connection(_))));
         server.restart().unwrap();
-        until("it answers", || users.check("alice").is_ok());
+        until("it answers", || users.try_acquire("alice").is_ok());
         assert_eq!(users.trouble(), None);
     }
 }
@@ -170,7 +170,7 @@ async fn tasks_are_told_why_too() {
             let users = nanopace_remote::AsyncRemoteKeyed::new(users);
             let end = std::time::Instant::now() + Duration::from_secs(20);
             while users.trouble().as_ref() != Some(&reason) {
-                users.check("alice").await.unwrap();
+                users.try_acquire("alice").await.unwrap();
                 assert!(
                     std::time::Instant::now() < end,
                     "{engine}: {:?} and not {reason:?}",
@@ -180,7 +180,7 @@ async fn tasks_are_told_why_too() {
         }
         let users =
             nanopace_remote::AsyncRemoteKeyed::new(store(&server).limits("9/s").build().unwrap());
-        users.check("alice").await.unwrap();
+        users.try_acquire("alice").await.unwrap();
         assert_eq!(users.trouble(), None);
     }
 }

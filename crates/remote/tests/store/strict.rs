@@ -20,7 +20,7 @@ fn threads_and_processes_share_a_limit() {
         let processes = [store(&server), store(&server)];
         let users = processes.map(|store| store.limits("1000/day").build().unwrap());
         let let_in = |limiter: &nanopace_remote::RemoteKeyed| {
-            (0..400).filter(|_| limiter.check("alice").is_ok()).count()
+            (0..400).filter(|_| limiter.try_acquire("alice").is_ok()).count()
         };
         let total: usize = thread::scope(|scope| {
             let threads: Vec<_> = users
@@ -32,7 +32,7 @@ fn threads_and_processes_share_a_limit() {
         });
         // One interval of the rate is 86 s.
         assert!((1000..=1001).contains(&total), "{engine}: {total}");
-        assert!(users[0].check("bob").is_ok());
+        assert!(users[0].try_acquire("bob").is_ok());
     }
 }
 
@@ -42,16 +42,16 @@ fn several_limits_are_all_checked_before_any_is_debited() {
     for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let users = store(&server).limits("100/day, 2/day fixed-window").build().unwrap();
-        assert!(users.check_n("alice", 2).is_ok());
+        assert!(users.try_acquire_costs("alice", 2).is_ok());
         for _ in 0..5 {
-            assert!(users.check("alice").is_err());
+            assert!(users.try_acquire("alice").is_err());
         }
-        assert!(users.check_costs("alice", &[98, 0]).is_ok());
-        let error = users.check_costs("alice", &[1]).unwrap_err();
+        assert!(users.try_acquire_costs("alice", &[98, 0]).is_ok());
+        let error = users.try_acquire_costs("alice", &[1]).unwrap_err();
         assert_eq!(error, KeyRejected::Costs { limits: 2, costs: 1 }.into());
-        let never = users.check_n("alice", 101).unwrap_err();
+        let never = users.try_acquire_costs("alice", 101).unwrap_err();
         assert_eq!(never, Rejected::ExceedsCapacity { capacity: 2 }.into());
-        assert!(users.check_n("alice", 0).is_ok());
+        assert!(users.try_acquire_costs("alice", 0).is_ok());
     }
 }
 
@@ -81,7 +81,7 @@ fn a_key_lives_as_long_as_it_counts_and_its_size_is_bounded() {
         let server = Server::start(engine).unwrap();
         let users = store(&server).limits("10/s, 60/h fixed-window").build().unwrap();
         for n in 0..60 {
-            users.check(if n % 2 == 0 { "alice" } else { "bob" }).ok();
+            users.try_acquire(if n % 2 == 0 { "alice" } else { "bob" }).ok();
         }
         let names: Vec<String> = ask(&server, &["KEYS", "*"]);
         assert_eq!(names.len(), 2, "one key for each subject: {names:?}");
@@ -91,7 +91,7 @@ fn a_key_lives_as_long_as_it_counts_and_its_size_is_bounded() {
         assert!((1..=3_600_002).contains(&left), "{left}");
 
         let fast = store(&server).limits("1000/s").prefix("fast").build().unwrap();
-        fast.check("alice").unwrap();
+        fast.try_acquire("alice").unwrap();
         until("the key is gone", || ask::<u64>(&server, &["EXISTS", "fast:{alice}"]) == 0);
     }
 }
@@ -104,7 +104,7 @@ fn changes_of_limits_cost_no_memory_for_ever() {
         let users = store(&server).limits("10/day").build().unwrap();
         for count in 1..100 {
             users.set_limits(format!("{count}/{count}h").parse().unwrap()).unwrap();
-            users.check("alice").ok();
+            users.try_acquire("alice").ok();
         }
         let length: usize = ask(&server, &["STRLEN", "nanopace:{alice}"]);
         assert!(length < 1_000, "{length}");
@@ -120,7 +120,7 @@ fn limits_that_go_back_and_forth_forget_nothing() {
         let high = store(&server).limits("100/day").build().unwrap();
         let low = store(&server).limits("10/day").build().unwrap();
         let let_in = |limiter: &nanopace_remote::RemoteKeyed| {
-            (0..5).filter(|_| limiter.check("alice").is_ok()).count()
+            (0..5).filter(|_| limiter.try_acquire("alice").is_ok()).count()
         };
         let total: usize = (0..100).map(|_| let_in(&high) + let_in(&low)).sum();
         assert!(total <= 101, "{engine}: {total}");
@@ -142,9 +142,9 @@ fn slow_limits_of_one_process_do_not_slow_another_one_down() {
             });
             let mut let_in = [0, 0];
             for _ in 0..600 {
-                let_in[0] += u32::from(fast.check("alice").is_ok());
+                let_in[0] += u32::from(fast.try_acquire("alice").is_ok());
                 micros.fetch_add(2_500, Ordering::Relaxed);
-                let_in[1] += u32::from(slow.check("alice").is_ok());
+                let_in[1] += u32::from(slow.try_acquire("alice").is_ok());
                 micros.fetch_add(2_500, Ordering::Relaxed);
             }
             let [fast, slow] = let_in;
@@ -159,12 +159,12 @@ fn scripts_are_sent_again_after_a_flush() {
     for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let users = store(&server).limits("2/day").build().unwrap();
-        users.check("alice").unwrap();
+        users.try_acquire("alice").unwrap();
         ask::<String>(&server, &["SCRIPT", "FLUSH"]);
-        users.check("alice").unwrap();
-        assert!(users.check("alice").is_err());
+        users.try_acquire("alice").unwrap();
+        assert!(users.try_acquire("alice").is_err());
         ask::<String>(&server, &["FLUSHALL"]);
-        assert!(users.check_n("alice", 2).is_ok());
+        assert!(users.try_acquire_costs("alice", 2).is_ok());
         assert_eq!(users.degraded(), 0);
     }
 }
@@ -176,7 +176,7 @@ fn a_password_works_and_is_never_printed() {
         let server = Server::with(engine).password("unspeakable").start().unwrap();
         let store = store(&server);
         let users = store.limits("1/day").build().unwrap();
-        users.check("alice").unwrap();
+        users.try_acquire("alice").unwrap();
         let wrong = server.url().replace("unspeakable", "unspeakablewrong");
         let error = Remote::connect(&wrong).unwrap_err();
         assert!(matches!(error, RemoteError::Store(StoreError::Refused(_))), "{error:?}");
@@ -197,11 +197,11 @@ fn a_cluster_finds_a_subject_by_its_tag() {
             ask::<String>(&server, &["CLUSTER", "INFO"]).contains("cluster_state:ok")
         });
         let users = store(&server).limits("2/day, 5/day fixed-window").build().unwrap();
-        users.check("alice").unwrap();
+        users.try_acquire("alice").unwrap();
         let slot = |key: &str| ask::<u64>(&server, &["CLUSTER", "KEYSLOT", key]);
         assert_eq!(slot("nanopace:{alice}"), slot("alice"));
         for subject in ["a}b", "{a", "{a}", ":{", "a b", "ü"] {
-            users.check(subject).unwrap();
+            users.try_acquire(subject).unwrap();
             let names: Vec<String> = ask(&server, &["KEYS", "*"]);
             assert!(names.contains(&format!("nanopace:{{{subject}}}")), "{names:?}");
             assert_eq!(slot(&format!("nanopace:{{{subject}}}")), slot(&format!("{{{subject}}}")));
@@ -220,7 +220,7 @@ fn what_others_have_written_is_left_alone_and_harms_no_other_key() {
         ask::<String>(&server, &["SET", "nanopace:{empty}", ""]);
         ask::<u64>(&server, &["RPUSH", "nanopace:{list}", "1"]);
         for key in ["text", "damaged", "empty", "list"].into_iter().cycle().take(12) {
-            let error = users.check(key).unwrap_err();
+            let error = users.try_acquire(key).unwrap_err();
             assert_eq!(error, RemoteRejected::Store(StoreError::Foreign), "{engine} {key}");
             assert!(users.decide_costs("alice", 0).is_ok(), "{engine} {key}");
         }
@@ -255,13 +255,13 @@ fn a_damaged_state_is_left_alone() {
         let mut connection = redis::Client::open(server.url()).unwrap().get_connection().unwrap();
         for limits in ["2/day", "3/7s, 2/day", "9/day fixed-window", "1/day, 9/h sliding-counter"] {
             let users = store(&server).limits(limits).prefix(limits).build().unwrap();
-            users.check("alice").unwrap();
+            users.try_acquire("alice").unwrap();
             let name = |subject: &str| format!("{limits}:{{{subject}}}");
             let state: String = ask(&server, &["GET", &name("alice")]);
             let mut left_alone = 0;
             for damaged in damage(&state) {
                 connection.set::<_, _, ()>(name("bob"), &damaged).unwrap();
-                if users.check("bob") == Err(StoreError::Foreign.into()) {
+                if users.try_acquire("bob") == Err(StoreError::Foreign.into()) {
                     let after: String = connection.get(name("bob")).unwrap();
                     assert_eq!(after, damaged, "{engine} {limits}");
                     left_alone += 1;
@@ -282,13 +282,13 @@ fn each_key_has_limits_of_its_own_or_none() {
         config.set(Scope::Prefix("log:"), "3/day sliding-log".parse().unwrap()).unwrap();
         config.set(Scope::Key("free"), "".parse().unwrap()).unwrap();
         let users = store(&server).config(config).build().unwrap();
-        assert!(users.check_n("alice", 3).is_ok());
-        assert_eq!(users.check("bob").unwrap_err(), KeyRejected::NoLimits.into());
-        assert!(users.check_n("free", u64::MAX).is_ok());
-        assert!(matches!(users.check("log:1").unwrap_err(), RemoteRejected::Unsupported(_)));
+        assert!(users.try_acquire_costs("alice", 3).is_ok());
+        assert_eq!(users.try_acquire("bob").unwrap_err(), KeyRejected::NoLimits.into());
+        assert!(users.try_acquire_costs("free", u64::MAX).is_ok());
+        assert!(matches!(users.try_acquire("log:1").unwrap_err(), RemoteRejected::Unsupported(_)));
         users.config().set(Scope::Key("alice"), "5/day".parse().unwrap()).unwrap();
-        assert!(users.check_n("alice", 2).is_ok());
-        assert!(users.check("alice").is_err());
+        assert!(users.try_acquire_costs("alice", 2).is_ok());
+        assert!(users.try_acquire("alice").is_err());
     }
 }
 
@@ -299,8 +299,8 @@ fn any_subject_and_any_prefix_is_a_key_of_its_own() {
         let server = Server::start(engine).unwrap();
         let users = store(&server).limits("1/day").prefix("").build().unwrap();
         for subject in ["", "}", "{", "{}", "a b", "a\r\nb", "\0", "ü", &"long".repeat(10_000)] {
-            assert!(users.check(subject).is_ok(), "{subject:?}");
-            assert!(users.check(subject).is_err(), "{subject:?}");
+            assert!(users.try_acquire(subject).is_ok(), "{subject:?}");
+            assert!(users.try_acquire(subject).is_err(), "{subject:?}");
         }
     }
 }
@@ -322,7 +322,7 @@ fn an_address_that_nobody_answers_at_is_an_error_in_time() {
     let settings = nanopace_remote::Settings::default().connect_timeout(Duration::from_millis(50));
     let users = Remote::lazy_with("redis://127.0.0.1:1/", settings).unwrap();
     let users = users.limits("1/s").build().unwrap();
-    assert!(matches!(users.check("alice").unwrap_err(), RemoteRejected::Store(_)));
+    assert!(matches!(users.try_acquire("alice").unwrap_err(), RemoteRejected::Store(_)));
     let error = Remote::connect("redis://127.0.0.1:1/").unwrap_err();
     assert!(matches!(error, RemoteError::Store(StoreError::Connection(_))), "{error:?}");
 }

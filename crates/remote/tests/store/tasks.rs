@@ -18,7 +18,7 @@ async fn tasks_and_threads_share_a_limit() {
                 tokio::spawn(async move {
                     let mut let_in = 0;
                     for _ in 0..4 {
-                        let_in += usize::from(users.check("alice").await.is_ok());
+                        let_in += usize::from(users.try_acquire("alice").await.is_ok());
                     }
                     let_in
                 })
@@ -29,10 +29,10 @@ async fn tasks_and_threads_share_a_limit() {
             let_in += task.await.unwrap();
         }
         assert_eq!(let_in, 100, "{engine}");
-        assert!(users.keyed().check("alice").is_err());
+        assert!(users.keyed().try_acquire("alice").is_err());
         ask::<String>(&server, &["SCRIPT", "FLUSH"]);
         assert!(users.decide("bob").await.unwrap().is_allowed());
-        users.check_costs("bob", &[99]).await.unwrap();
+        users.try_acquire_costs("bob", &[99]).await.unwrap();
     }
 }
 
@@ -48,15 +48,15 @@ async fn a_halted_store_holds_no_task_up_and_is_found_again() {
         server.stop().unwrap();
         let began = Instant::now();
         for _ in 0..10_000 {
-            assert!(users.check("alice").await.is_err());
+            assert!(users.try_acquire("alice").await.is_err());
         }
         assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
-        assert_eq!(users.check("alice").await, Err(StoreError::Broken.into()));
+        assert_eq!(users.try_acquire("alice").await, Err(StoreError::Broken.into()));
         server.go_on().unwrap();
         until("it is asked again", &users, true).await;
         server.kill();
         until("it is gone", &users, false).await;
-        assert!(matches!(users.check("alice").await, Err(RemoteRejected::Store(_))));
+        assert!(matches!(users.try_acquire("alice").await, Err(RemoteRejected::Store(_))));
         server.restart().unwrap();
         until("it is there again", &users, true).await;
         assert!(users.keyed().degraded() > 10_000);
@@ -71,7 +71,7 @@ async fn tasks_use_what_was_taken_ahead() {
         let users = store(&server).limits("1000/s fixed-window").leased(Duration::from_secs(1));
         let users = AsyncRemoteKeyed::new(users.build().unwrap());
         for _ in 0..100 {
-            users.check("alice").await.unwrap();
+            users.try_acquire("alice").await.unwrap();
         }
         assert!(users.keyed().stats().local > 50);
     }
@@ -79,7 +79,7 @@ async fn tasks_use_what_was_taken_ahead() {
 
 async fn until(what: &str, users: &AsyncRemoteKeyed, is_let_in: bool) {
     let end = Instant::now() + Duration::from_secs(20);
-    while users.check("alice").await.is_ok() != is_let_in {
+    while users.try_acquire("alice").await.is_ok() != is_let_in {
         assert!(Instant::now() < end, "never: {what}");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
@@ -96,10 +96,10 @@ fn a_runtime_that_stands_still_between_decisions_finds_the_store_again() {
         let users = AsyncRemoteKeyed::new(store.limits("1M/s").build().unwrap());
         server.kill();
         let is_broken = |rejected| rejected == RemoteRejected::Store(StoreError::Broken);
-        while !runtime.block_on(users.check("alice")).is_err_and(is_broken) {}
+        while !runtime.block_on(users.try_acquire("alice")).is_err_and(is_broken) {}
         server.restart().unwrap();
         let end = Instant::now() + Duration::from_secs(20);
-        while runtime.block_on(users.check("alice")).is_err() {
+        while runtime.block_on(users.try_acquire("alice")).is_err() {
             assert!(Instant::now() < end, "it is never asked again");
             std::thread::sleep(Duration::from_millis(2));
         }

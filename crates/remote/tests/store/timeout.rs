@@ -14,7 +14,9 @@ fn a_far_store_works_out_of_the_box() {
         let proxy = Proxy::start(server.address()).unwrap();
         proxy.delay(Duration::from_millis(30));
         let users = Remote::connect(&proxy.url()).unwrap().limits("1000/day").build().unwrap();
-        until("twenty in a row are decided", || (0..20).all(|_| users.check("alice").is_ok()));
+        until("twenty in a row are decided", || {
+            (0..20).all(|_| users.try_acquire("alice").is_ok())
+        });
     }
 }
 
@@ -26,9 +28,11 @@ fn a_store_that_becomes_slow_is_found_again() {
         let server = Server::start(engine).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
         let users = Remote::connect(&proxy.url()).unwrap().limits("100000/day").build().unwrap();
-        until("it is near", || (0..100).all(|_| users.check("alice").is_ok()));
+        until("it is near", || (0..100).all(|_| users.try_acquire("alice").is_ok()));
         proxy.delay(Duration::from_millis(30));
-        until("twenty in a row are decided", || (0..20).all(|_| users.check("alice").is_ok()));
+        until("twenty in a row are decided", || {
+            (0..20).all(|_| users.try_acquire("alice").is_ok())
+        });
     }
 }
 
@@ -45,7 +49,7 @@ async fn a_far_store_works_for_tasks_too() {
         let end = std::time::Instant::now() + Duration::from_secs(20);
         let mut in_a_row = 0;
         while in_a_row < 20 {
-            in_a_row = if users.check("alice").await.is_ok() { in_a_row + 1 } else { 0 };
+            in_a_row = if users.try_acquire("alice").await.is_ok() { in_a_row + 1 } else { 0 };
             assert!(std::time::Instant::now() < end, "{engine}: never");
         }
     }
@@ -63,11 +67,11 @@ fn a_connection_on_which_an_answer_is_missing_is_given_up() {
         let there = Remote::lazy_with(&proxy.url(), settings).unwrap();
         let (far, near) = (there.limits("2/day"), store(&server).limits("2/day"));
         let (far, near) = (far.build().unwrap(), near.build().unwrap());
-        near.check_n("empty", 2).unwrap();
+        near.try_acquire_costs("empty", 2).unwrap();
         until("the store answers", || far.decide_costs("warm", 0).is_ok());
         // What is sent on the connection that is open stays on the way.
         proxy.hold_requests();
-        assert_eq!(far.check("empty"), Err(StoreError::Timeout.into()), "{engine}");
+        assert_eq!(far.try_acquire("empty"), Err(StoreError::Timeout.into()), "{engine}");
         assert_eq!(far.decide_costs("full", 0).unwrap().remaining(), 2, "{engine}");
         proxy.release();
         assert_eq!(far.decide_costs("full", 0).unwrap().remaining(), 2, "{engine}");
@@ -89,7 +93,7 @@ async fn tasks_give_such_a_connection_up_too() {
             assert!(std::time::Instant::now() < end, "{engine}: never");
         }
         proxy.hold_requests();
-        assert_eq!(users.check("held").await, Err(StoreError::Timeout.into()), "{engine}");
+        assert_eq!(users.try_acquire("held").await, Err(StoreError::Timeout.into()), "{engine}");
         assert_eq!(users.decide_costs("full", 0).await.unwrap().remaining(), 2, "{engine}");
     }
 }

@@ -15,7 +15,7 @@ const COSTS_TWO: fn(&Request<String>) -> u64 = |_| 2;
 /// One of each kind, with the statuses of HTTP and of gRPC.
 fn rejections() -> Vec<(Rejection, u16, u16)> {
     let limiter = Limiter::new("1/h sliding-log".parse().unwrap());
-    let decisions = [limiter.decide_n(2), limiter.decide(), limiter.decide()];
+    let decisions = [limiter.decide_costs(2).unwrap(), limiter.decide(), limiter.decide()];
     let by = |number: usize| Rejection::Limit(Verdict::new(decisions[number], None));
     vec![
         (by(0), 429, 8),

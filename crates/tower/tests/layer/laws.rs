@@ -176,7 +176,7 @@ fn there_are_no_more_keys_than_there_may_be() {
     for key in 0..100 {
         assert_eq!(call(&service, from(&key.to_string())).status(), 200);
     }
-    assert_eq!(users.check("new"), Err(KeyRejected::TooManyKeys { max: 100 }));
+    assert_eq!(users.try_acquire("new"), Err(KeyRejected::TooManyKeys { max: 100 }));
     let response: Response<String> = call(&service, from("new"));
     assert_eq!(response.status(), 503);
     assert_eq!(response.body(), "too many clients at the moment: come back later\n");

@@ -45,7 +45,7 @@ pub(crate) fn not_until(moment: Nanos) -> Answer {
 /// The answers to `arrivals`, in order.
 pub(crate) fn answers<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Vec<Answer> {
     let mut state = rule.fresh();
-    arrivals.iter().map(|arrival| rule.decide(&mut state, arrival.now, arrival.n)).collect()
+    arrivals.iter().map(|arrival| rule.try_acquire(&mut state, arrival.now, arrival.n)).collect()
 }
 
 /// Those of `arrivals` that get in.
@@ -198,9 +198,9 @@ pub(crate) fn rejections_count_for_nothing<R: Rule>(
     let mut state = rule.fresh();
     let mut untouched = rule.fresh();
     for arrival in arrivals {
-        let answer = rule.decide(&mut state, arrival.now, arrival.n);
+        let answer = rule.try_acquire(&mut state, arrival.now, arrival.n);
         let mut asked = untouched.clone();
-        prop_assert_eq!(answer, rule.decide(&mut asked, arrival.now, arrival.n));
+        prop_assert_eq!(answer, rule.try_acquire(&mut asked, arrival.now, arrival.n));
         if answer.is_ok() {
             untouched = asked;
         }
@@ -212,14 +212,20 @@ pub(crate) fn rejections_count_for_nothing<R: Rule>(
 pub(crate) fn retries_get_in<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
     let mut state = rule.fresh();
     for &Arrival { now, n } in arrivals {
-        let Err(Rejected::NotUntil(moment)) = rule.decide(&mut state, now, n) else { continue };
+        let Err(Rejected::NotUntil(moment)) = rule.try_acquire(&mut state, now, n) else {
+            continue;
+        };
         if moment == Nanos::MAX {
             continue; // perhaps beyond the end of time
         }
         prop_assert!(moment > now, "{:?} at {:?}", moment, now);
         let before = at(moment.as_nanos() - 1);
-        prop_assert!(rule.decide(&mut state.clone(), before, n).is_err(), "also at {:?}", before);
-        prop_assert_eq!(rule.decide(&mut state.clone(), moment, n), Ok(()), "at {:?}", moment);
+        prop_assert!(
+            rule.try_acquire(&mut state.clone(), before, n).is_err(),
+            "also at {:?}",
+            before
+        );
+        prop_assert_eq!(rule.try_acquire(&mut state.clone(), moment, n), Ok(()), "at {:?}", moment);
     }
     Ok(())
 }
@@ -229,15 +235,20 @@ pub(crate) fn idle_is_fresh<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(
     for (i, &first) in arrivals.iter().enumerate() {
         let mut state = rule.fresh();
         for arrival in &arrivals[..i] {
-            let _ = rule.decide(&mut state, arrival.now, arrival.n);
+            let _ = rule.try_acquire(&mut state, arrival.now, arrival.n);
         }
         if !rule.is_idle(&state, first.now) {
             continue;
         }
         let mut fresh = rule.fresh();
         for later in arrivals[i..].iter().filter(|later| later.now >= first.now) {
-            let answer = rule.decide(&mut state, later.now, later.n);
-            prop_assert_eq!(answer, rule.decide(&mut fresh, later.now, later.n), "{:?}", later);
+            let answer = rule.try_acquire(&mut state, later.now, later.n);
+            prop_assert_eq!(
+                answer,
+                rule.try_acquire(&mut fresh, later.now, later.n),
+                "{:?}",
+                later
+            );
         }
     }
     Ok(())
@@ -296,10 +307,10 @@ pub(crate) fn a_standing_is_true<R: Rule>(
 ) -> Result<(), TestCaseError> {
     let mut state = rule.fresh();
     for arrival in arrivals {
-        let decision = rule.decision(&mut state, arrival.now, arrival.n);
+        let decision = rule.decide(&mut state, arrival.now, arrival.n);
         let standing = rule.standing(&state, arrival.now);
         prop_assert_eq!(standing.limit, rule.most());
-        let check = |now, n| rule.check(&state, now, n);
+        let check = |now, n| rule.peek(&state, now, n);
         prop_assert!(check(arrival.now, standing.remaining).is_ok(), "{:?}", standing);
         let more = standing.remaining.saturating_add(1);
         prop_assert!(check(arrival.now, more).is_err() || more > rule.most(), "{:?}", standing);
