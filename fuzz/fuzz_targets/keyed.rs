@@ -9,8 +9,9 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use nanopace::Nanos;
 use nanopace_fuzz::{AnyQuota, Move, Number};
+use nanopace_limits::internal::LimitsState;
 use nanopace_keyed::{
-    ConfigStore, DecisionEngine, KeyRejected, Limit, Limits, LimitsState, MemoryConfig, Scope,
+    ConfigStore, DecisionEngine, KeyRejected, Limit, Limits, MemoryConfig, Scope,
     WhenFull,
 };
 use nanopace_limits::{Quota, Rejected, Rule};

@@ -3,7 +3,8 @@
 use crate::keyed::MAX_KEYS;
 use crate::{DecisionEngine, Keyed, Uniform, WhenFull};
 use nanopace::{Clock, TscClock};
-use nanopace_limits::{Limiter, LimitsBuilder, LimitsError, Meter};
+use nanopace_limits::internal::Meter;
+use nanopace_limits::{Limiter, LimitsBuilder, LimitsError};
 use std::hash::Hash;
 use std::marker::PhantomData;
 use std::time::Duration;

@@ -2,7 +2,8 @@
 
 use crate::{KeyRejected, LimitsOf, RequestStore};
 use nanopace::Nanos;
-use nanopace_limits::{Costs, Limits, LimitsState, Receipt, Rejected, Rule};
+use nanopace_limits::internal::{LimitsState, Receipt};
+use nanopace_limits::{Costs, Limits, Rejected, Rule};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;

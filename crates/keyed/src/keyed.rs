@@ -2,9 +2,8 @@
 
 use crate::{DecisionEngine, KeyRejected, LimitsOf, Uniform};
 use nanopace::{Clock, Nanos, TscClock};
-use nanopace_limits::{
-    Costs, Decision, Limits, LimitsState, Line, Meter, Receipt, Rejected, Standing,
-};
+use nanopace_limits::internal::{LimitsState, Line, Meter, Receipt};
+use nanopace_limits::{Costs, Decision, Limits, Rejected, Standing};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
@@ -135,8 +134,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     }
 
     /// The same limits, whose answers are counted under that name from now on, those for all keys
-    /// together: [`Meter`] says what is counted, and by which recorder. Clones that were made before
-    /// have no name, or another one, and share what was let in.
+    /// together, as `Limiter::named` says. Clones that were made before have no name, or another one,
+    /// and share what was let in.
     ///
     /// ```
     /// use nanopace_keyed::Keyed;

@@ -25,14 +25,14 @@ pub use config::{Change, ConfigError, ConfigSnapshot, ConfigStore, MemoryConfig,
 #[cfg(feature = "disk")]
 #[cfg_attr(docsrs, doc(cfg(feature = "disk")))]
 pub use disk::DiskConfig;
-pub use engine::{DecisionEngine, PerKey, Tally};
+pub use engine::DecisionEngine;
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
 pub use file::FileConfig;
 pub use keyed::Keyed;
 pub use limits_of::{LimitsOf, Uniform};
 pub use nanopace_limits::{
-    Costs, Decision, Limit, Limits, LimitsError, LimitsState, Rejected, Standing, Wait, WaitError,
+    Costs, Decision, Limit, Limits, LimitsError, Rejected, Standing, Wait, WaitError,
 };
 pub use rejected::KeyRejected;
 pub use requests::{RequestStore, WhenFull};
@@ -40,4 +40,11 @@ pub use reservation::KeyReservation;
 #[cfg(feature = "async")]
 #[cfg_attr(docsrs, doc(cfg(feature = "async")))]
 pub use tasks::AsyncKeyed;
-pub use waiting::KeyGate;
+
+/// What tests of this project need beside the rest. It is outside of what semantic versions promise,
+/// and so are the hidden methods that take or return any of it.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::engine::{PerKey, Tally};
+    pub use crate::waiting::KeyGate;
+}

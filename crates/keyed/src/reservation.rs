@@ -1,7 +1,8 @@
 //! A request for a key that is counted, and may be taken back.
 
 use crate::{KeyRejected, Keyed, LimitsOf};
-use nanopace_limits::{Costs, Receipt};
+use nanopace_limits::Costs;
+use nanopace_limits::internal::Receipt;
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
 

@@ -3,7 +3,8 @@
 use crate::{KeyRejected, Keyed, LimitsOf, Uniform};
 use nanopace_async::Timer;
 use nanopace_async::timer::{self, Alarms};
-use nanopace_limits::{Wait, WaitError, wait_in_task};
+use nanopace_limits::internal::wait_in_task;
+use nanopace_limits::{Wait, WaitError};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::io;

@@ -2,10 +2,8 @@
 
 use crate::{KeyRejected, Keyed, LimitsOf};
 use nanopace::{Clock, Nanos};
-use nanopace_limits::{
-    Costs, CostsRejected, Gate, Limits, LimitsState, Line, Receipt, Refusal, Wait, WaitError,
-    Waiter,
-};
+use nanopace_limits::internal::{Gate, LimitsState, Line, Receipt, Refusal, Waiter};
+use nanopace_limits::{Costs, CostsRejected, Limits, Wait, WaitError};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
@@ -72,14 +70,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     }
 
     /// One who waits for `key` as `wait` says, to be driven by hand. It is not in line yet.
-    ///
-    /// ```
-    /// use nanopace_keyed::{Keyed, Wait};
-    ///
-    /// let users: Keyed = Keyed::per_second(10).build()?;
-    /// assert!(users.waiter("alice", Wait::new(5)).block().is_ok());
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
+    #[doc(hidden)]
     #[must_use]
     pub fn waiter<'a, 'l, Q>(
         &'l self,

@@ -4,6 +4,7 @@ use crate::costs::Costs;
 use crate::{CostsRejected, Limits, LimitsState};
 use nanopace_nanos::Nanos;
 
+#[doc(hidden)]
 impl Limits {
     /// Lets a request in if it fits. Otherwise nothing is counted, not even by limits that count
     /// rejected requests: for those who look again and again.
@@ -11,19 +12,6 @@ impl Limits {
     /// # Errors
     /// As for [`try_acquire_costs`](Limits::try_acquire_costs). The moment is that of a request that is not
     /// counted until then.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Limits, Rule};
-    ///
-    /// let limits: Limits = "1/s sliding-log-all".parse()?;
-    /// let mut state = limits.fresh();
-    /// let second = Nanos::from_nanos(1_000_000_000);
-    /// assert!(limits.admit(&mut state, Nanos::ZERO, 1).is_ok());
-    /// assert!(limits.admit(&mut state, Nanos::ZERO, 1).is_err());
-    /// assert!(limits.admit(&mut state, second, 1).is_ok());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     pub fn admit<'a>(
         &self,
         state: &mut LimitsState,

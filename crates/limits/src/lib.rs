@@ -77,7 +77,7 @@ mod wide_counter;
 mod window_counts;
 mod windows;
 
-pub use aggregated_window::{AggregatedState, AggregatedWindow};
+pub use aggregated_window::AggregatedWindow;
 pub use atomic::Atomic;
 #[cfg(feature = "std")]
 pub use builder::LimitsBuilder;
@@ -90,24 +90,17 @@ pub use limit::{Limit, LimitsError};
 #[cfg(feature = "std")]
 pub use limiter::Limiter;
 pub use limits::Limits;
-pub use limits_state::LimitsState;
-#[cfg(feature = "std")]
-pub use line::Line;
 #[cfg(feature = "std")]
 pub use managed_pool::ManagedPool;
 #[cfg(feature = "std")]
-pub use meter::Meter;
-#[cfg(feature = "std")]
 pub use pool_state::AcquireError;
-pub use portable::{Arithmetic, PortableAccount, PortableState};
 pub use quota::{Quota, QuotaError};
-pub use receipt::Receipt;
 #[cfg(feature = "std")]
 pub use refilled_bucket::RefilledBucket;
 pub use rejected::{CostsRejected, Rejected};
 #[cfg(feature = "std")]
 pub use reservation::Reservation;
-pub use ring_count::{RingCount, SlottedRing};
+pub use ring_count::SlottedRing;
 pub use rolling_count::RollingCount;
 pub use rule::Rule;
 #[cfg(feature = "std")]
@@ -117,12 +110,38 @@ pub use sliding_log::SlidingLog;
 pub use standing::{Decision, Standing};
 #[cfg(feature = "async")]
 #[cfg_attr(docsrs, doc(cfg(feature = "async")))]
-pub use tasks::{AsyncLimiter, wait_in_task};
+pub use tasks::AsyncLimiter;
 pub use token_bucket::TokenBucket;
 #[cfg(feature = "std")]
 pub use token_pool::TokenPool;
 pub use try_acquire::TryAcquire;
 #[cfg(feature = "std")]
-pub use wait::{Refusal, Wait, WaitError};
+pub use wait::{Wait, WaitError};
+
+/// What `nanopace-keyed` and `nanopace-remote` are made of: states of limits, the line of those who
+/// wait, laws in whole numbers. It is outside of what semantic versions promise, and so are the
+/// hidden methods that take or return any of it.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::aggregated_window::AggregatedState;
+    pub use crate::limits_state::LimitsState;
+    #[cfg(feature = "std")]
+    pub use crate::line::Line;
+    #[cfg(feature = "std")]
+    pub use crate::meter::Meter;
+    pub use crate::portable::{Arithmetic, PortableAccount, PortableState};
+    pub use crate::receipt::Receipt;
+    pub use crate::ring_count::RingCount;
+    #[cfg(feature = "async")]
+    pub use crate::tasks::wait_in_task;
+    #[cfg(feature = "std")]
+    pub use crate::wait::Refusal;
+    #[cfg(feature = "std")]
+    pub use crate::waiter::{Gate, Step, Waiter};
+}
+
+#[cfg(feature = "async")]
+use internal::Step;
+use internal::{AggregatedState, LimitsState};
 #[cfg(feature = "std")]
-pub use waiter::{Gate, Step, Waiter};
+use internal::{Gate, Line, Meter, Receipt, Refusal, Waiter};

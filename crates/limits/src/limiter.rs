@@ -102,9 +102,18 @@ impl Limiter {
         Limiter { inner, meter: Meter::default(), is_fair: true }
     }
 
-    /// The same limiter, whose answers are counted under that name from now on: [`Meter`] says what
-    /// is counted, and by which recorder. Clones that were made before have no name, or another one,
-    /// and share what was let in.
+    /// The same limiter, whose answers are counted under that name from now on, by the facade
+    /// [`metrics`](https://docs.rs/metrics) and the recorder that is installed now. So install it
+    /// first. Clones that were made before have no name, or another one, and share what was let in.
+    ///
+    /// | metric | kind | counts |
+    /// |---|---|---|
+    /// | `nanopace_limits_admitted_total` | counter | requests that were let in, however much they cost |
+    /// | `nanopace_limits_rejected_total` | counter | requests that were not, for any reason |
+    /// | `nanopace_limits_waited_seconds` | histogram | how long those that would have waited were waiting until they were let in |
+    ///
+    /// Each has the label `limiter` with the name. What is taken back later stays counted: counters never
+    /// fall. A caller that gives up while it waits is not counted.
     ///
     /// ```
     /// use nanopace_limits::Limiter;
@@ -134,16 +143,12 @@ impl Limiter {
     /// (`sliding-log-all`) count these too, so whoever asks them too often keeps all out, as ever.
     ///
     /// ```
-    /// use nanopace_limits::{Limiter, Step, Wait};
-    /// use std::task::Waker;
+    /// use nanopace_limits::Limiter;
     ///
-    /// let limiter = Limiter::new("10/day".parse()?);
-    /// limiter.try_acquire_costs(8)?;
-    /// let mut waiter = limiter.waiter(Wait::new(5));
-    /// assert!(matches!(waiter.step(Waker::noop()), Step::Until(_)));
-    /// assert!(limiter.try_acquire_costs(2).is_err(), "somebody waits");
-    /// assert!(limiter.clone().fair(false).try_acquire_costs(2).is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// let limiter = Limiter::per_second(10).build()?;
+    /// let hasty = limiter.clone().fair(false); // takes what is there, whoever waits
+    /// assert!(hasty.try_acquire().is_ok());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     #[must_use]
     pub fn fair(self, fair: bool) -> Limiter {

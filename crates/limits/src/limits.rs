@@ -80,23 +80,12 @@ impl Limits {
     pub fn each(&self) -> &[Limit] {
         &self.0
     }
+}
 
+#[doc(hidden)]
+impl Limits {
     /// The state that these limits begin with when they replace the `old` ones at `now`. What was
     /// counted stays counted, as [`Limits`] say.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::Limits;
-    /// use nanopace_limits::Rule;
-    ///
-    /// let (old, new): (Limits, Limits) = ("2/s".parse()?, "3/s".parse()?);
-    /// let mut state = old.fresh();
-    /// old.try_acquire(&mut state, Nanos::ZERO, 2)?;
-    /// let mut state = new.carry(&old, &state, Nanos::ZERO);
-    /// assert!(new.try_acquire(&mut state, Nanos::ZERO, 1).is_ok());
-    /// assert!(new.try_acquire(&mut state, Nanos::ZERO, 1).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn carry(&self, old: &Limits, state: &LimitsState, now: Nanos) -> LimitsState {
         let account = |(limit, state): (&Limit, &LimitState)| Account::new(*limit, state.clone());
@@ -113,18 +102,6 @@ impl Limits {
 
     /// How that limit stands which has the least left, or of several that have nothing left the one
     /// with the longest reset; and which one that is. Without limits, number 0, without end.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Limits, Rule};
-    ///
-    /// let limits: Limits = "10/s, 12/min".parse()?;
-    /// let mut state = limits.fresh();
-    /// limits.try_acquire(&mut state, Nanos::ZERO, 8).unwrap();
-    /// let (limit, standing) = limits.tightest(&state, Nanos::from_nanos(1_000_000_000));
-    /// assert_eq!((limit, standing.limit, standing.remaining), (1, 12, 4));
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn tightest(&self, state: &LimitsState, now: Nanos) -> (usize, Standing) {
         let standings = self.each_with(state).map(|(limit, state)| limit.standing(state, now));
@@ -148,17 +125,6 @@ impl Limits {
     ///
     /// # Errors
     /// [`CostsRejected`].
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Limits, Rule};
-    ///
-    /// let limits: Limits = "100/min, 1M/min".parse()?;
-    /// let mut state = limits.fresh();
-    /// assert!(limits.try_acquire_costs(&mut state, Nanos::ZERO, &[1, 900_000]).is_ok());
-    /// assert!(limits.try_acquire_costs(&mut state, Nanos::ZERO, &[1, 900_000]).is_err());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     pub fn try_acquire_costs<'a>(
         &self,
         state: &mut LimitsState,
@@ -167,7 +133,7 @@ impl Limits {
     ) -> Result<(), CostsRejected> {
         match costs.into() {
             Costs::Same(n) => Ok(self.try_acquire(state, now, n)?),
-            costs => {
+            costs @ Costs::Each(_) => {
                 costs.fit(self.0.len())?;
                 Ok(self.try_acquire_each(state, now, costs)?)
             }
@@ -178,17 +144,6 @@ impl Limits {
     ///
     /// # Errors
     /// [`CostsRejected::Number`] if there is not one cost for each limit.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Limits, Rule};
-    ///
-    /// let limits: Limits = "100/min, 1M/min".parse()?;
-    /// let mut state = limits.fresh();
-    /// let decision = limits.decide_costs(&mut state, Nanos::ZERO, &[1, 999_999])?;
-    /// assert_eq!((decision.which(), decision.remaining()), (1, 1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn decide_costs<'a>(
         &self,
         state: &mut LimitsState,

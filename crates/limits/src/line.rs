@@ -48,8 +48,8 @@ use std::time::Duration;
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Lines of threads and tasks, one for each key: the fair part of waiting, beneath
-/// [`Limiter::wait`](crate::Limiter::wait) and `Keyed::wait`. A [`Waiter`](crate::Waiter) stands in
-/// one.
+/// [`Limiter::wait`](crate::Limiter::wait) and `Keyed::wait`. A [`Waiter`](crate::waiter::Waiter) stands
+/// in one.
 pub struct Line<K> {
     /// Those who stand, for whatever key. Written with the lines locked.
     standing: AtomicU64,
@@ -130,16 +130,6 @@ impl<K: Hash + Eq> Line<K> {
     /// # Errors
     /// [`Rejected::NotUntil`], not before the moment of the first in line. Limits that count
     /// rejected requests have counted it.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Costs, Limits, Line, Rule};
-    ///
-    /// let (line, limits): (Line<String>, Limits) = (Line::new(), "10/s".parse()?);
-    /// let (mut state, now) = (limits.fresh(), Nanos::ZERO);
-    /// line.give_way("alice", &limits, &mut state, now, Costs::Same(1))?; // nobody waits
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[inline]
     pub fn give_way<Q>(
         &self,
@@ -272,13 +262,6 @@ impl<K: Hash + Eq> Line<K> {
     }
 
     /// Calls the first one, to look again.
-    ///
-    /// ```
-    /// use nanopace_limits::Line;
-    ///
-    /// let line: Line<String> = Line::new();
-    /// line.call("alice"); // after what was counted for her has become less
-    /// ```
     pub fn call<Q>(&self, key: &Q)
     where
         K: Borrow<Q>,
@@ -289,13 +272,6 @@ impl<K: Hash + Eq> Line<K> {
     }
 
     /// Calls the first one of each key.
-    ///
-    /// ```
-    /// use nanopace_limits::Line;
-    ///
-    /// let line: Line<String> = Line::new();
-    /// line.call_all(); // after all limits have changed
-    /// ```
     pub fn call_all(&self) {
         let lines = lock(&self.lines);
         let called: Vec<Waker> = lines.keys.values().filter_map(OfKey::first).collect();

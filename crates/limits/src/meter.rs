@@ -5,30 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Counts a limiter's answers, if it has a name (`Limiter::named`, feature `metrics`), by the facade
-/// [`metrics`](https://docs.rs/metrics). It is public for limiters that are made of a
-/// [`Rule`](crate::Rule).
-///
-/// | metric | kind | counts |
-/// |---|---|---|
-/// | `nanopace_limits_admitted_total` | counter | requests that were let in, however much they cost |
-/// | `nanopace_limits_rejected_total` | counter | requests that were not, for any reason |
-/// | `nanopace_limits_waited_seconds` | histogram | how long those that would have waited were waiting until they were let in |
-///
-/// Each has the label `limiter` with the name. What is taken back later stays counted: counters never
-/// fall. A caller that gives up while it waits is not counted.
+/// [`metrics`](https://docs.rs/metrics).
 ///
 /// Without a name, and without the feature `metrics`, nothing is counted. Then a meter takes no memory
 /// and no time.
-///
-/// ```
-/// use nanopace_limits::{Atomic, Gcra, Meter, TryAcquire};
-/// use nanopace::Nanos;
-///
-/// let (limiter, meter) = (Atomic::new(Gcra::new("10/s".parse()?)), Meter::default());
-/// let answer = limiter.try_acquire_at(Nanos::ZERO);
-/// meter.answered(answer.is_ok());
-/// # Ok::<(), nanopace_limits::QuotaError>(())
-/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Meter(Option<Handles>);
 
@@ -62,12 +42,6 @@ const WAITED: &str = "nanopace_limits_waited_seconds";
 impl Meter {
     /// Counts under that name, by the recorder that is installed now. So install it first: what is
     /// counted for a name that was given before is lost.
-    ///
-    /// ```
-    /// use nanopace_limits::Meter;
-    ///
-    /// Meter::named("api").answered(true);
-    /// ```
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn named(name: &str) -> Meter {
@@ -87,12 +61,6 @@ impl Meter {
     }
 
     /// A request was let in, or rejected.
-    ///
-    /// ```
-    /// use nanopace_limits::Meter;
-    ///
-    /// Meter::default().answered(false);
-    /// ```
     #[inline]
     pub fn answered(&self, let_in: bool) {
         if let Some(handles) = &self.0 {
@@ -101,14 +69,6 @@ impl Meter {
     }
 
     /// A request that would have waited was let in after so long, or rejected.
-    ///
-    /// ```
-    /// use nanopace_limits::{Limiter, Meter, Wait};
-    ///
-    /// let limiter = Limiter::per_second(10).build()?;
-    /// Meter::default().waited(&limiter.wait(Wait::default()));
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[inline]
     pub fn waited<E>(&self, end: &Result<Duration, E>) {
         self.answered(end.is_ok());

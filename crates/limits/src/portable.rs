@@ -12,16 +12,6 @@ use alloc::vec::Vec;
 /// A rate is decided in *units*: `moment` nanoseconds are `moment` - `moment` x `shortfall_q64` /
 /// 2^64 of them, rounded up. A request for n gets in if what is owed is at most the moment plus
 /// (`burst` - n) x `interval` units. Then the greater of both plus n x `interval` is owed.
-///
-/// ```
-/// use nanopace_limits::{Arithmetic, Limit};
-///
-/// let limit: Limit = "10/s burst 20".parse()?;
-/// let rate = Arithmetic::Rate { interval: 100_000_000, shortfall_q64: 0, burst: 20 };
-/// assert_eq!(limit.arithmetic(), Some(rate));
-/// assert_eq!("10/s sliding-log".parse::<Limit>()?.arithmetic(), None);
-/// # Ok::<(), nanopace_limits::LimitsError>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arithmetic {
     /// A [`Gcra`](crate::Gcra).
@@ -81,17 +71,10 @@ pub struct PortableAccount {
     pub state: PortableState,
 }
 
+#[doc(hidden)]
 impl Limit {
     /// The numbers that decide, if the limit's state is a few integers: if it is a rate, a fixed
     /// window or a sliding counter.
-    ///
-    /// ```
-    /// use nanopace_limits::Limit;
-    ///
-    /// assert!("10/s fixed-window".parse::<Limit>()?.arithmetic().is_some());
-    /// assert!("1000/h in 60".parse::<Limit>()?.arithmetic().is_none());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn arithmetic(&self) -> Option<Arithmetic> {
         let (period_ns, count) = (self.quota().period_ns(), self.quota().count());
@@ -141,24 +124,10 @@ impl PortableAccount {
     }
 }
 
+#[doc(hidden)]
 impl Limits {
     /// A state in whole numbers: first of these limits, in their order, and then of those that they
     /// have replaced and that still count. None if a state is not a few integers.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Limits, Rule};
-    ///
-    /// let limits: Limits = "10/s, 5000/day fixed-window".parse()?;
-    /// let mut state = limits.fresh();
-    /// limits.try_acquire(&mut state, Nanos::ZERO, 2)?;
-    /// let accounts = limits.to_portable(&state).unwrap();
-    /// assert_eq!(accounts.len(), 2);
-    ///
-    /// let state = limits.from_portable(&accounts).unwrap();
-    /// assert_eq!(limits.remaining(&state, Nanos::ZERO), 8);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn to_portable(&self, state: &LimitsState) -> Option<Vec<PortableAccount>> {
         let in_force = self.each().iter().zip(state.in_force());
@@ -169,15 +138,6 @@ impl Limits {
 
     /// The state that [`to_portable`](Limits::to_portable) has written. None if the accounts don't
     /// begin with these limits, or if a state is not one of its limit.
-    ///
-    /// ```
-    /// use nanopace_limits::{Limits, Rule};
-    ///
-    /// let (limits, others): (Limits, Limits) = ("10/s".parse()?, "20/s".parse()?);
-    /// let accounts = limits.to_portable(&limits.fresh()).unwrap();
-    /// assert!(others.from_portable(&accounts).is_none());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn from_portable(&self, accounts: &[PortableAccount]) -> Option<LimitsState> {
         let (in_force, replaced) = accounts.split_at_checked(self.each().len())?;

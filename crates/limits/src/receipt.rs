@@ -19,34 +19,12 @@ pub struct Receipt {
 
 impl Receipt {
     /// The limits that have counted it.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Limits, Rule};
-    /// use std::sync::Arc;
-    ///
-    /// let limits: Arc<Limits> = Arc::new("100/min".parse()?);
-    /// let receipt = limits.reserve(&mut limits.fresh(), Nanos::ZERO, 1)?;
-    /// assert_eq!(receipt.limits(), &limits);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn limits(&self) -> &Arc<Limits> {
         &self.limits
     }
 
     /// What was counted, by each limit.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Limits, Rule};
-    /// use std::sync::Arc;
-    ///
-    /// let limits: Arc<Limits> = Arc::new("100/min, 10k/min".parse()?);
-    /// let receipt = limits.reserve(&mut limits.fresh(), Nanos::ZERO, &[1, 4_000])?;
-    /// assert_eq!(receipt.costs(), [1, 4_000]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn costs(&self) -> &[u64] {
         &self.costs
@@ -62,25 +40,12 @@ impl Receipt {
     }
 }
 
+#[doc(hidden)]
 impl Limits {
     /// Lets in a request that can be taken back, or says why not.
     ///
     /// # Errors
     /// As for [`try_acquire_costs`](Limits::try_acquire_costs).
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Costs, Limits, Rule};
-    /// use std::sync::Arc;
-    ///
-    /// let limits: Arc<Limits> = Arc::new("5/day".parse()?);
-    /// let mut state = limits.fresh();
-    /// let receipt = limits.reserve(&mut state, Nanos::ZERO, 5)?;
-    /// assert_eq!(limits.remaining(&state, Nanos::ZERO), 0);
-    /// limits.settle(&mut state, Nanos::ZERO, &receipt, Costs::Same(2));
-    /// assert_eq!(limits.remaining(&state, Nanos::ZERO), 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn reserve<'a>(
         self: &Arc<Limits>,
         state: &mut LimitsState,
@@ -106,19 +71,6 @@ impl Limits {
     /// off, or that has left its window. What is more is counted even if it does not fit: by limits
     /// that have changed since too, of which there may be another number now, and which then count the
     /// largest of the costs. Costs that are missing count as they were.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Limits, Rule};
-    /// use std::sync::Arc;
-    ///
-    /// let limits: Arc<Limits> = Arc::new("100/min, 10k/min".parse()?);
-    /// let mut state = limits.fresh();
-    /// let receipt = limits.reserve(&mut state, Nanos::ZERO, &[1, 4_000])?;
-    /// limits.settle(&mut state, Nanos::ZERO, &receipt, &[1, 1_500]);
-    /// assert!(limits.try_acquire_costs(&mut state, Nanos::ZERO, &[1, 8_500]).is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn settle<'a>(
         &self,
         state: &mut LimitsState,

@@ -6,8 +6,8 @@ use crate::refilled_bucket::Stock;
 use crate::sync::Mutex;
 use crate::{
     AggregatedWindow, Atomic, FixedWindow, Gcra, LeakyMeter, LeakyQueue, Locked, ManagedPool,
-    RefilledBucket, RingCount, RollingCount, Rule, SlidingCounter, SlidingLog, SlottedRing,
-    TokenBucket, TokenPool,
+    RefilledBucket, RollingCount, Rule, SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
+    TokenPool,
 };
 use std::mem::size_of;
 
@@ -49,7 +49,6 @@ fn limiters_take_what_the_readme_says() {
         ("ManagedPool", shared::<ManagedPool, State>()),
         ("TokenPool", plain::<TokenPool>()),
         ("RollingCount", plain::<RollingCount>()),
-        ("RingCount<10>", plain::<RingCount<10>>()),
     ];
     let readme = include_str!("../README.md");
     for (name, (state, all)) in sizes {

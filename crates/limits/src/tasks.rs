@@ -144,18 +144,6 @@ impl AsyncLimiter {
 ///
 /// # Errors
 /// [`WaitError`].
-///
-/// ```
-/// use nanopace_async::timer::{Alarms, best};
-/// use nanopace_limits::{Limiter, Wait, wait_in_task};
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let limiter = Limiter::per_second(10).build()?;
-/// wait_in_task(limiter.waiter(Wait::default()), &Alarms::new(best()?)).await?;
-/// # Ok(())
-/// # }
-/// ```
 pub async fn wait_in_task<G: Gate>(
     mut waiter: Waiter<'_, G>,
     alarms: &Alarms,

@@ -5,6 +5,7 @@ use crate::{CostsRejected, Decision, Limits, LimitsState, Receipt, Rejected, Rul
 use nanopace_nanos::Nanos;
 use std::sync::Arc;
 
+#[doc(hidden)]
 impl Limits {
     /// As [`admit`](Limits::admit), for a request that may be taken back.
     pub(crate) fn admit_for_now(
@@ -41,17 +42,6 @@ impl Limits {
 
     /// The decision on a request that has given way ([`Line::give_way`](crate::Line::give_way)).
     /// Nothing is left for it, whatever the limits have left.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Limits, Rejected, Rule};
-    ///
-    /// let limits: Limits = "10/s".parse()?;
-    /// let rejected = Rejected::NotUntil(Nanos::from_nanos(5));
-    /// let decision = limits.gave_way(&limits.fresh(), Nanos::ZERO, rejected);
-    /// assert_eq!((decision.answer(), decision.remaining()), (Err(rejected), 0));
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn gave_way(&self, state: &LimitsState, now: Nanos, rejected: Rejected) -> Decision {
         let (which, standing) = self.tightest(state, now);

@@ -125,14 +125,6 @@ pub enum WaitError<E> {
 /// Why a request was rejected, and whether waiting helps.
 pub trait Refusal {
     /// From when on the request gets in, if it ever does.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{Refusal, Rejected};
-    ///
-    /// assert_eq!(Rejected::NotUntil(Nanos::ZERO).not_until(), Some(Nanos::ZERO));
-    /// assert_eq!(Rejected::ExceedsCapacity { capacity: 5 }.not_until(), None);
-    /// ```
     fn not_until(&self) -> Option<Nanos>;
 }
 

@@ -62,23 +62,6 @@ pub enum Step<T> {
 ///
 /// [`Limiter::wait`](crate::Limiter::wait) and `AsyncLimiter` drive one. Another event loop may do so
 /// by itself:
-///
-/// ```
-/// use nanopace::{Clock, ManualClock};
-/// use nanopace_limits::{Limiter, Step, Wait};
-/// use std::task::Waker;
-/// use std::time::Duration;
-///
-/// let clock = ManualClock::new();
-/// let limiter = Limiter::with_clock("1/s".parse()?, clock.clone());
-/// assert!(limiter.try_acquire().is_ok());
-///
-/// let mut waiter = limiter.waiter(Wait::default());
-/// let Step::Until(moment) = waiter.step(Waker::noop()) else { panic!("too early") };
-/// clock.set(moment);
-/// assert_eq!(waiter.step(Waker::noop()), Step::Done(Ok(Duration::from_secs(1))));
-/// # Ok::<(), nanopace_limits::LimitsError>(())
-/// ```
 pub struct Waiter<'a, G: Gate> {
     gate: G,
     wait: Wait<'a>,
@@ -94,14 +77,6 @@ type End<G> = Result<Duration, WaitError<<G as Gate>::Refusal>>;
 
 impl<'a, G: Gate> Waiter<'a, G> {
     /// Comes now, and is not in line yet.
-    ///
-    /// ```
-    /// use nanopace_limits::{Limiter, Wait, Waiter};
-    ///
-    /// let limiter = Limiter::per_second(10).build()?;
-    /// assert!(Waiter::new(&limiter, Wait::default()).block().is_ok());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn new(gate: G, wait: Wait<'a>) -> Waiter<'a, G> {
         let came = gate.clock().now();
@@ -110,16 +85,6 @@ impl<'a, G: Gate> Waiter<'a, G> {
     }
 
     /// Tries to get in where that is its turn. What comes out at the end is how long it has waited.
-    ///
-    /// ```
-    /// use nanopace_limits::{Limiter, Step, Wait};
-    /// use std::task::Waker;
-    ///
-    /// let limiter = Limiter::per_second(10).build()?;
-    /// let step = limiter.waiter(Wait::default()).step(Waker::noop());
-    /// assert!(matches!(step, Step::Done(Ok(_))));
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     pub fn step(&mut self, waker: &Waker) -> Step<End<G>> {
         let now = self.gate.clock().now();
         if let Some((_, moment)) = self.goes_on {
@@ -271,14 +236,6 @@ impl<'a, G: Gate> Waiter<'a, G> {
     ///
     /// # Errors
     /// [`WaitError`].
-    ///
-    /// ```
-    /// use nanopace_limits::{Limiter, Wait};
-    ///
-    /// let limiter = Limiter::per_second(10).build()?;
-    /// assert!(limiter.waiter(Wait::new(5)).block().is_ok());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     pub fn block(mut self) -> Result<Duration, WaitError<G::Refusal>> {
         let parker = Parker::new();
         let waker = Waker::from(Arc::new(Unpark(parker.unparker().clone())));

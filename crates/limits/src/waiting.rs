@@ -48,14 +48,7 @@ impl Limiter {
     }
 
     /// One who waits as `wait` says, to be driven by hand. It is not in line yet.
-    ///
-    /// ```
-    /// use nanopace_limits::{Limiter, Wait};
-    ///
-    /// let limiter = Limiter::per_second(10).build()?;
-    /// assert!(limiter.waiter(Wait::new(5)).block().is_ok());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
+    #[doc(hidden)]
     #[must_use]
     pub fn waiter<'a>(&self, wait: Wait<'a>) -> Waiter<'a, &Limiter> {
         Waiter::new(self, wait)

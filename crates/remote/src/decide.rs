@@ -10,7 +10,8 @@ use crate::record;
 use crate::script::{Call, DECIDE, REPLACE};
 use crate::stats::{AtRisk, Counters};
 use nanopace::Nanos;
-use nanopace_limits::{Decision, Limits, LimitsState, Receipt, Rule};
+use nanopace_limits::internal::{LimitsState, Receipt};
+use nanopace_limits::{Decision, Limits, Rule};
 use redis::Value;
 
 /// How often the limits of a state may turn out to be others before it is given up.

@@ -11,7 +11,8 @@
 use crate::decide::More;
 use foldhash::fast::RandomState;
 use nanopace::Nanos;
-use nanopace_limits::{Arithmetic, Decision, Limit, Limits, Receipt};
+use nanopace_limits::internal::{Arithmetic, Receipt};
+use nanopace_limits::{Decision, Limit, Limits};
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,8 @@
 //! Limits as the script is told of them.
 
 use crate::error::UnsupportedLimit;
-use nanopace_limits::{Arithmetic, Limit, Limits};
+use nanopace_limits::internal::Arithmetic;
+use nanopace_limits::{Limit, Limits};
 use std::sync::Arc;
 
 /// Limits that a store can keep, in the script's words.

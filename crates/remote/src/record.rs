@@ -1,7 +1,8 @@
 //! The state of a subject as text. `script/decide.lua` reads and writes the same.
 
 use crate::plan::{Plan, specification_of};
-use nanopace_limits::{Limit, Limits, LimitsState, PortableAccount, PortableState};
+use nanopace_limits::internal::{LimitsState, PortableAccount, PortableState};
+use nanopace_limits::{Limit, Limits};
 
 /// The kind's letter and three numbers.
 const SPECIFICATION: usize = 55;

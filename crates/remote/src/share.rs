@@ -1,7 +1,8 @@
 //! The part of each limit that a process keeps by itself.
 
 use nanopace_keyed::LimitsOf;
-use nanopace_limits::{Arithmetic, Limit, Limits, Quota};
+use nanopace_limits::internal::Arithmetic;
+use nanopace_limits::{Limit, Limits, Quota};
 use std::sync::Arc;
 use std::time::Duration;
 

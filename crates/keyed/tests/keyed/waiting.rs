@@ -2,8 +2,9 @@
 //! looks again unless it is woken.
 
 use nanopace::{Clock, ManualClock, Nanos};
-use nanopace_keyed::{KeyGate, KeyRejected, Keyed, Rejected, Uniform, Wait, WaitError};
-use nanopace_limits::{Step, Waiter};
+use nanopace_keyed::internal::KeyGate;
+use nanopace_keyed::{KeyRejected, Keyed, Rejected, Uniform, Wait, WaitError};
+use nanopace_limits::internal::{Step, Waiter};
 use std::hash::RandomState;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,7 +2,8 @@
 
 use crate::common::crowd::{Crowd, limiter};
 use nanopace::Nanos;
-use nanopace_limits::{Step, Wait, WaitError};
+use nanopace_limits::internal::Step;
+use nanopace_limits::{Wait, WaitError};
 use proptest::prelude::*;
 use std::task::Waker;
 use std::time::Duration;

@@ -2,7 +2,8 @@
 
 use crate::common::crowd::{Crowd, End, limiter};
 use nanopace::{Clock, ManualClock, Nanos};
-use nanopace_limits::{CostsRejected, Limiter, Rejected, Step, Wait, WaitError};
+use nanopace_limits::internal::Step;
+use nanopace_limits::{CostsRejected, Limiter, Rejected, Wait, WaitError};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -3,8 +3,9 @@
 
 use crate::laws::{Arrival, SECOND, arrivals, at, orderly, quotas, seconds, span};
 use nanopace::Nanos;
+use nanopace_limits::internal::RingCount;
 use nanopace_limits::{
-    Locked, Quota, QuotaError, Rejected, RingCount, RollingCount, Rule, SlottedRing, TryAcquire,
+    Locked, Quota, QuotaError, Rejected, RollingCount, Rule, SlottedRing, TryAcquire,
 };
 use proptest::prelude::*;
 use std::time::Duration;

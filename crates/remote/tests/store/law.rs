@@ -1,7 +1,8 @@
 //! The store decides as the rules do: the same answer, and the same figures, for the same arrivals.
 
 use nanopace::Nanos;
-use nanopace_limits::{Decision, Limit, Limits, LimitsState, Quota, Rejected, Rule};
+use nanopace_limits::internal::LimitsState;
+use nanopace_limits::{Decision, Limit, Limits, Quota, Rejected, Rule};
 use nanopace_remote::{Remote, RemoteKeyed, Settings};
 use nanopace_trials::services::{Engine, Server};
 use proptest::prelude::*;

@@ -2,7 +2,8 @@
 //! its alarm.
 
 use nanopace::{Clock, ManualClock, Nanos};
-use nanopace_limits::{CostsRejected, Limiter, Step, Wait, WaitError, Waiter};
+use nanopace_limits::internal::{Step, Waiter};
+use nanopace_limits::{CostsRejected, Limiter, Wait, WaitError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};
