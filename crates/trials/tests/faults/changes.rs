@@ -1,13 +1,16 @@
 //! Changes of the load while something fails.
 
 use crate::{all_started, begin, each_engine, end, one_engine, program, tell};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use nanopace::Rate;
 use nanopace_fleet::{Control, FleetError, RunStatus};
-use nanopace_trials::fleet::Trial;
+use nanopace_trials::fleet::{Outcome, Trial};
 use nanopace_trials::services::{NewConnections, Proxy, Server};
 use std::thread;
 use std::time::Duration;
+
+/// The default.
+const FRAME: Duration = Duration::from_millis(100);
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
@@ -17,20 +20,31 @@ fn a_run_is_paused_goes_on_and_stops() -> Result<()> {
         let trial = begin(&server, "hold 1k/s 10s", 3)?;
         trial.until(300);
         trial.control().pause()?;
+        let paused = trial.elapsed();
         let again = trial.control().pause();
         assert!(matches!(again, Err(FleetError::Paused(_))), "{again:?}");
         trial.until(700);
         trial.control().set_rate("500/s".parse()?)?;
         trial.until(800);
+        let resumed = trial.elapsed();
         trial.control().resume()?;
         trial.until(1400);
         trial.control().stop()?;
         let outcome = end(trial)?;
         all_started(&outcome, 1);
-        // Less than without a pause, and more than up to it.
-        assert!((300..1_300).contains(&outcome.account.expected));
+        // Both changes begin with a frame, as long after they were asked for.
+        let longest = longest_gap(&outcome).context("no starts")?;
+        assert!(longest + 2 * FRAME >= resumed.saturating_sub(paused), "{longest:?}");
         Ok(())
     })
+}
+
+/// The longest time without an intended start.
+fn longest_gap(outcome: &Outcome) -> Option<Duration> {
+    let starts = outcome.nodes.iter().flat_map(|(_, _, starts)| starts);
+    let mut intended: Vec<Duration> = starts.map(|start| start.intended).collect();
+    intended.sort_unstable();
+    intended.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).max()
 }
 
 #[test]
