@@ -187,7 +187,7 @@ fn recorded_arrivals_have_one_owner_each() {
     explore("recorded_arrivals_have_one_owner_each", || {
         let (clock, builder) = manual("1/s");
         let recorded = [0, 1_000, 1_000, 1_100, 5_000];
-        let pacer = builder.arrivals(Arrivals::replay(recorded.map(span))).build();
+        let pacer = builder.arrivals(Arrivals::replay(move || recorded.map(span))).build();
         clock.advance(span(1_050));
         let other = spawn({
             let pacer = pacer.clone();
@@ -216,7 +216,7 @@ fn a_replay_strands_nobody() {
     explore("a_replay_strands_nobody", || {
         let (clock, builder) = manual("1/s");
         let recorded = [0, loom_tests::HOUR];
-        let pacer = builder.arrivals(Arrivals::replay(recorded.map(span))).build();
+        let pacer = builder.arrivals(Arrivals::replay(move || recorded.map(span))).build();
         pacer.acquire().unwrap();
         let other = spawn({
             let pacer = pacer.clone();

@@ -12,8 +12,8 @@ use std::time::Duration;
 const RECORDED: &str = "0.0\n0.5\n0.6\n0.7\n2.0\n2.1\n5.5\n5.5\n5.5\n9.0\n";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let lines = Cursor::new(RECORDED).lines();
-    let offsets = lines.map_while(|line| line.ok()?.parse().ok()).map(Duration::from_secs_f64);
+    let lines = || Cursor::new(RECORDED).lines().map_while(|line| line.ok()?.parse().ok());
+    let offsets = move || lines().map(Duration::from_secs_f64);
     // At 1/s it plays as it was recorded.
     let pacer = Pacer::builder("10/s".parse()?).arrivals(Arrivals::replay(offsets)).build();
     let mut first = None;

@@ -6,6 +6,7 @@ mod jitter;
 #[cfg(test)]
 mod laws;
 mod parse;
+mod process;
 mod random;
 mod renewal;
 mod replay;
@@ -13,16 +14,11 @@ mod replay;
 mod statistics;
 mod tree;
 
-use crate::count::{Count, ONE};
 pub use error::ArrivalsError;
-use exact::ExactPoisson;
-use jitter::Jitter;
-use renewal::Renewal;
-use replay::Replay;
-use std::cell::RefCell;
+pub(crate) use process::Process;
+use replay::Recording;
 use std::num::NonZeroU32;
 use std::time::Duration;
-use tree::MOST;
 
 /// How arrivals are spread: evenly, at random, or as they were recorded.
 ///
@@ -67,18 +63,17 @@ use tree::MOST;
 /// assert_eq!(format!("{arrivals:?}"), format!("{same:?}"));
 /// # Ok::<(), nanopace::ArrivalsError>(())
 /// ```
-#[derive(Debug)]
-pub struct Arrivals {
-    process: RefCell<Process>,
-}
+#[derive(Clone, Debug)]
+pub struct Arrivals(Kind);
 
-#[derive(Debug)]
-enum Process {
+/// Where slots lie, and nothing of who asks.
+#[derive(Clone, Debug)]
+enum Kind {
     Even,
-    Renewal(Renewal),
-    ExactPoisson(ExactPoisson),
-    Jitter(Jitter),
-    Replay(Replay),
+    Gamma { shape: f64, seed: u64 },
+    ExactPoisson { slots: NonZeroU32, seed: u64 },
+    Jitter { part: f64, seed: u64 },
+    Replay(Recording),
 }
 
 /// The shapes of gamma distributions that are computed well.
@@ -95,7 +90,7 @@ impl Arrivals {
     /// ```
     #[must_use]
     pub fn even() -> Arrivals {
-        Process::Even.into()
+        Arrivals(Kind::Even)
     }
 
     /// A Poisson process, as from many users who know nothing of each other: gaps are independent
@@ -118,7 +113,7 @@ impl Arrivals {
     /// ```
     #[must_use]
     pub fn poisson(seed: u64) -> Arrivals {
-        Process::Renewal(Renewal::new(1.0, seed)).into()
+        Arrivals(Kind::Gamma { shape: 1.0, seed })
     }
 
     /// A Poisson process on condition that each run of `slots` slots fills exactly `slots` counts:
@@ -143,7 +138,7 @@ impl Arrivals {
     /// ```
     pub fn exact_poisson(slots: u32, seed: u64) -> Result<Arrivals, ArrivalsError> {
         let slots = NonZeroU32::new(slots).ok_or(ArrivalsError::NoSlots)?;
-        Ok(Process::ExactPoisson(ExactPoisson::new(slots, seed)).into())
+        Ok(Arrivals(Kind::ExactPoisson { slots, seed }))
     }
 
     /// Independent gaps of gamma distribution, with mean 1 and variance `1 / shape`: below 1
@@ -171,7 +166,7 @@ impl Arrivals {
         if !GAMMA_SHAPES.contains(&shape) {
             return Err(ArrivalsError::Gamma);
         }
-        Ok(Process::Renewal(Renewal::new(shape, seed)).into())
+        Ok(Arrivals(Kind::Gamma { shape, seed }))
     }
 
     /// Even slots, each of which is late by a random part of a gap: slot `n` is due at
@@ -194,11 +189,12 @@ impl Arrivals {
         if !(0.0..=1.0).contains(&part) {
             return Err(ArrivalsError::Jitter);
         }
-        Ok(Process::Jitter(Jitter::new(part, seed)).into())
+        Ok(Arrivals(Kind::Jitter { part, seed }))
     }
 
-    /// Arrivals that were recorded: their offsets from the start, ascending. An offset that is
-    /// lower than one before it counts as equal to the highest before it.
+    /// Arrivals that were recorded: each pacer calls `recorded`, which returns their offsets from the
+    /// start, ascending. An offset that is lower than one before it counts as equal to the highest
+    /// before it.
     ///
     /// One count is one second. So the pacer's rate is the speed: 1/s plays as recorded, 2/s twice
     /// as fast, and a ramp faster and faster. The schedule ends with the last offset.
@@ -206,23 +202,23 @@ impl Arrivals {
     /// Offsets are read when they are needed and forgotten when they are over, so that a recording
     /// may be of any length: at most 2^20 of them are kept ahead of the slots that are in use, and
     /// as many behind, while a slot there is held. One that is held for longer counts as later than
-    /// it was. They are read by whoever asks for a slot, while others wait: reading must not block for long, must
-    /// not panic, and must not call the pacer.
+    /// it was. They are read by whoever asks for a slot, while others wait: reading must not block for
+    /// long, must not panic, and must not call the pacer.
     ///
     /// ```
     /// use nanopace::Arrivals;
     /// use std::time::Duration;
     ///
     /// let recorded = "0.0\n0.8\n0.9\n4.5";
-    /// let offsets: Result<Vec<f64>, _> = recorded.lines().map(str::parse).collect();
-    /// let arrivals = Arrivals::replay(offsets?.into_iter().map(Duration::from_secs_f64));
+    /// let offsets = || recorded.lines().map_while(|line| line.parse().ok());
+    /// let arrivals = Arrivals::replay(move || offsets().map(Duration::from_secs_f64));
     /// # let _ = arrivals;
-    /// # Ok::<(), std::num::ParseFloatError>(())
     /// ```
-    pub fn replay(
-        offsets: impl IntoIterator<Item = Duration, IntoIter: Send + 'static>,
-    ) -> Arrivals {
-        Process::Replay(Replay::new(offsets.into_iter())).into()
+    pub fn replay<I>(recorded: impl Fn() -> I + Send + Sync + 'static) -> Arrivals
+    where
+        I: IntoIterator<Item = Duration, IntoIter: Send + 'static>,
+    {
+        Arrivals(Kind::Replay(Recording::new(recorded)))
     }
 
     /// The same process with another seed. Even slots and a replay have none, and stay as they are.
@@ -235,83 +231,21 @@ impl Arrivals {
     /// # Ok::<(), nanopace::ArrivalsError>(())
     /// ```
     #[must_use]
-    pub fn with_seed(self, seed: u64) -> Arrivals {
-        let process = match self.process.into_inner() {
-            Process::Renewal(renewal) => Process::Renewal(renewal.with_seed(seed)),
-            Process::ExactPoisson(exact) => Process::ExactPoisson(exact.with_seed(seed)),
-            Process::Jitter(jitter) => Process::Jitter(jitter.with_seed(seed)),
-            seedless @ (Process::Even | Process::Replay(_)) => seedless,
-        };
-        process.into()
+    pub fn with_seed(mut self, new: u64) -> Arrivals {
+        match &mut self.0 {
+            Kind::Gamma { seed, .. }
+            | Kind::ExactPoisson { seed, .. }
+            | Kind::Jitter { seed, .. } => {
+                *seed = new;
+            }
+            Kind::Even | Kind::Replay(_) => {}
+        }
+        self
     }
-}
 
-impl Arrivals {
     /// Whether slot `n` is due at count `n`.
     pub(crate) fn is_even(&self) -> bool {
-        matches!(*self.process.borrow(), Process::Even)
-    }
-
-    /// Whether there is always another slot.
-    pub(crate) fn is_endless(&self) -> bool {
-        !matches!(*self.process.borrow(), Process::Replay(_))
-    }
-
-    /// The count at which the slot is due, which never goes down with the slot; none if there is no
-    /// such slot.
-    pub(crate) fn count_of(&self, slot: u64) -> Option<Count> {
-        let mut process = self.process.borrow_mut();
-        if let Process::Replay(replay) = &mut *process {
-            return replay.count_of(slot);
-        }
-        (slot < MOST).then(|| match &mut *process {
-            Process::Renewal(renewal) => renewal.count_of(slot),
-            Process::ExactPoisson(exact) => exact.count_of(slot),
-            Process::Jitter(jitter) => jitter.count_of(slot),
-            Process::Even | Process::Replay(_) => Count::from(slot) * ONE,
-        })
-    }
-
-    /// How many slots are due at `count` or before. A replay may have more, 2^20 behind the slot that
-    /// it is [read ahead](Arrivals::read_ahead) of.
-    pub(crate) fn slots_by(&self, count: Count) -> u64 {
-        let slots = match &mut *self.process.borrow_mut() {
-            Process::Even => u64::try_from(count / ONE).unwrap_or(u64::MAX).saturating_add(1),
-            Process::Renewal(renewal) => renewal.slots_by(count),
-            Process::ExactPoisson(exact) => exact.slots_by(count),
-            Process::Jitter(jitter) => jitter.slots_by(count),
-            Process::Replay(replay) => replay.slots_by(count),
-        };
-        slots.min(MOST)
-    }
-
-    /// Whether all slots up to `count` are known: a replay may have more of them.
-    pub(crate) fn is_known_until(&self, count: Count) -> bool {
-        match &mut *self.process.borrow_mut() {
-            Process::Replay(replay) => replay.is_known_until(count),
-            _ => true,
-        }
-    }
-
-    /// A replay is read ahead of this slot from now on. False if that is not worth a new look at how
-    /// many slots there are.
-    pub(crate) fn read_ahead(&self, slot: u64) -> bool {
-        match &mut *self.process.borrow_mut() {
-            Process::Replay(replay) => replay.read_ahead(slot),
-            _ => false,
-        }
-    }
-
-    /// Whether it is time to [`forget`](Arrivals::forget_before) slots before this one.
-    pub(crate) fn remembers_many_before(&self, slot: u64) -> bool {
-        matches!(&*self.process.borrow(), Process::Replay(replay) if replay.remembers_many_before(slot))
-    }
-
-    /// The slots before this one are not asked for again.
-    pub(crate) fn forget_before(&self, slot: u64) {
-        if let Process::Replay(replay) = &mut *self.process.borrow_mut() {
-            replay.forget_before(slot);
-        }
+        matches!(self.0, Kind::Even)
     }
 }
 
@@ -319,11 +253,5 @@ impl Arrivals {
 impl Default for Arrivals {
     fn default() -> Arrivals {
         Arrivals::even()
-    }
-}
-
-impl From<Process> for Arrivals {
-    fn from(process: Process) -> Arrivals {
-        Arrivals { process: RefCell::new(process) }
     }
 }

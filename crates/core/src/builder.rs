@@ -591,7 +591,7 @@ impl PacerBuilder {
         let clock = self.clock.unwrap_or_else(|| Box::new(TscClock::new()));
         let now = clock.now().signed();
         let end = End::new(self.slots, self.until.map(|until| now.saturating_add(span_ns(until))));
-        let slots = Slots::new(self.arrivals, self.shard);
+        let slots = Slots::new(&self.arrivals, self.shard);
         let slots = if self.leased { slots.leased() } else { slots };
         let mut schedule = Schedule::new(self.load, slots, self.policy, end, now);
         match self.start {

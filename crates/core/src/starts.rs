@@ -23,12 +23,13 @@ impl Arrivals {
     /// assert_eq!(second.next(), Some(Duration::from_nanos(447_213_596)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn starts(self, shape: Shape, shard: Shard) -> impl Iterator<Item = Duration> {
+    pub fn starts(&self, shape: Shape, shard: Shard) -> impl Iterator<Item = Duration> + use<> {
         let end = shape.count_at_ns(i64::MAX);
+        let process = self.process();
         (0..).map_while(move |local| {
             let slot = shard.global(local);
-            self.forget_before(slot);
-            let count = self.count_of(slot).filter(|&count| count < end)?;
+            process.forget_before(slot);
+            let count = process.count_of(slot).filter(|&count| count < end)?;
             Some(shape.time_of_count(count)).filter(|&ns| ns < i64::MAX).map(duration)
         })
     }
@@ -44,6 +45,7 @@ impl Arrivals {
     /// assert_eq!([before(0), before(1), before(30), before(31)], [0, 1, 1, 2]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[must_use]
     pub fn starts_before(&self, elapsed: Duration, shape: &Shape, shard: &Shard) -> u64 {
         let Some(last_ns) = span_ns(elapsed).checked_sub(1).filter(|&ns| ns >= 0) else { return 0 };
         let count = shape.count_at_ns(last_ns);
@@ -51,7 +53,7 @@ impl Arrivals {
         // next has not come.
         let is_below = shape.is_waiting_at_ns(last_ns, count);
         let last: Option<Count> = if is_below { count.checked_sub(1) } else { Some(count) };
-        last.map_or(0, |last| shard.locals_before(self.slots_by(last)))
+        last.map_or(0, |last| shard.locals_before(self.process().slots_by(last)))
     }
 }
 
@@ -147,7 +149,9 @@ mod tests {
             let offsets: Vec<_> = offsets.into_iter().map(Duration::from_nanos).collect();
             let shape = Shape::constant(Rate::per_second(1).expect("a rate"));
             let shard = Shard::new(0, 1).expect("a shard");
-            let played: Vec<_> = Arrivals::replay(offsets.clone()).starts(shape, shard).collect();
+            let recorded = offsets.clone();
+            let arrivals = Arrivals::replay(move || recorded.clone());
+            let played: Vec<_> = arrivals.starts(shape, shard).collect();
             prop_assert_eq!(played, offsets);
         }
     }

@@ -320,7 +320,7 @@ mod tests {
             let policy =
                 Policy { strictness, tolerance: 0, max_backlog: None, skip_later_than: None };
             let load = Load::Rate("10G/s".parse().unwrap());
-            let slots = Slots::new(Arrivals::even(), Shard::whole());
+            let slots = Slots::new(&Arrivals::even(), Shard::whole());
             let schedule = Schedule::new(load, slots, policy, End::new(None, None), 0);
             let (timeline, clock) = (Timeline::new(schedule, 0, 0), ManualClock::new());
             let begin = |slots| timeline.go_on(&mut Attempt::new(slots, i64::MAX), &clock);

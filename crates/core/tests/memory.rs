@@ -117,7 +117,7 @@ fn a_pacer_and_a_lane_are_small_and_stay_so() {
     drop(held);
 
     // Recorded arrivals are forgotten.
-    let replay = Arrivals::replay((0..).map(Duration::from_millis));
+    let replay = Arrivals::replay(|| (0..).map(Duration::from_millis));
     let recorded = build("1/s", &clock).arrivals(replay).build();
     let play = |starts: u32| {
         for _ in 0..starts {

@@ -22,7 +22,7 @@ impl ArrivalProcess {
     pub(crate) fn open(&self, seed: u64) -> anyhow::Result<Arrivals> {
         match self {
             ArrivalProcess::Named(name) => Ok(name.parse::<Arrivals>()?.with_seed(seed)),
-            ArrivalProcess::Replay(file) => Ok(Arrivals::replay(recording::read(file)?)),
+            ArrivalProcess::Replay(file) => recording::read(file),
         }
     }
 

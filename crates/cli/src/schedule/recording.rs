@@ -1,10 +1,10 @@
 //! A recording: a file with one time a line, in seconds from the start.
 //!
-//! The file is read twice. First all of it is checked, so that nothing starts if it is not sound;
-//! then it is read along as the load goes on. So memory does not grow with its length.
+//! First all of the file is checked, so that nothing starts if it is not sound; then it is read along
+//! as the load goes on. So memory does not grow with its length.
 
 use anyhow::{Context, bail, ensure};
-use nanopace::Nanos;
+use nanopace::{Arrivals, Nanos};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;
@@ -13,14 +13,19 @@ use std::time::Duration;
 /// A line that may come first, and names what follows.
 pub(crate) const HEADER: &str = "intended_start_seconds";
 
-/// The times in a file, which has been checked.
-pub(crate) fn read(path: &Path) -> anyhow::Result<impl Iterator<Item = Duration> + Send + use<>> {
+/// The recording in a file, which has been checked.
+pub(crate) fn read(path: &Path) -> anyhow::Result<Arrivals> {
     let name = path.display();
     let metadata = fs::metadata(path).with_context(|| format!("cannot read {name}"))?;
     ensure!(metadata.is_file(), "{name}: a recording is read twice, and must be a file");
     check(&mut offsets(path)?).map_err(|error| error.context(name.to_string()))?;
-    // What is changed from now on ends the recording, at worst.
-    Ok(offsets(path)?.map_while(Result::ok))
+    let path = path.to_owned();
+    Ok(Arrivals::replay(move || times(&path)))
+}
+
+/// What has changed in the file since it was checked ends the recording, at worst.
+fn times(path: &Path) -> impl Iterator<Item = Duration> + Send + use<> {
+    offsets(path).into_iter().flatten().map_while(Result::ok)
 }
 
 fn check(offsets: &mut Offsets) -> anyhow::Result<()> {
@@ -105,7 +110,7 @@ mod tests {
         fs::write(&path, text).unwrap();
         let shown = path.to_str().unwrap();
         read(&path)
-            .map(Iterator::collect)
+            .map(|_| times(&path).collect())
             .map_err(|error| format!("{error:#}").replace(shown, "FILE"))
     }
 

@@ -21,10 +21,6 @@ impl ExactPoisson {
         ExactPoisson { slots, key, tree: tree(key, slots) }
     }
 
-    pub(super) fn with_seed(&self, seed: u64) -> ExactPoisson {
-        ExactPoisson::new(self.slots, seed)
-    }
-
     pub(super) fn count_of(&mut self, slot: u64) -> Count {
         let slots = u64::from(self.slots.get());
         let run = slot / slots;

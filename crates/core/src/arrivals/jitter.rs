@@ -21,16 +21,8 @@ impl Jitter {
     /// `part` is from 0 to 1.
     pub(super) fn new(part: f64, seed: u64) -> Jitter {
         let part = if part < 1.0 { Count::from(fraction(part)) } else { ONE };
-        Jitter::of(part, seed)
-    }
-
-    fn of(part: Count, seed: u64) -> Jitter {
         let key = Key { seed, of: Use::Jitter, run: 0 };
         Jitter { part, key, block: None, numbers: Vec::new() }
-    }
-
-    pub(super) fn with_seed(&self, seed: u64) -> Jitter {
-        Jitter::of(self.part, seed)
     }
 
     pub(super) fn count_of(&mut self, slot: u64) -> Count {

@@ -8,10 +8,7 @@ use crate::count::Count;
 const ABOVE_ROOT: u32 = 64;
 
 #[derive(Debug)]
-pub(super) struct Renewal {
-    shape: f64,
-    tree: Tree,
-}
+pub(super) struct Renewal(Tree);
 
 impl Renewal {
     #[expect(
@@ -23,18 +20,14 @@ impl Renewal {
     pub(super) fn new(shape: f64, seed: u64) -> Renewal {
         let key = Key { seed, of: Use::Renewal, run: 0 };
         let total = key.numbers(ABOVE_ROOT, 0).gamma(MOST as f64 * shape) / shape;
-        Renewal { shape, tree: Tree::new(key, shape, MOST, Count::from(total as u64) << 64) }
-    }
-
-    pub(super) fn with_seed(&self, seed: u64) -> Renewal {
-        Renewal::new(self.shape, seed)
+        Renewal(Tree::new(key, shape, MOST, Count::from(total as u64) << 64))
     }
 
     pub(super) fn count_of(&mut self, slot: u64) -> Count {
-        self.tree.end(slot)
+        self.0.end(slot)
     }
 
     pub(super) fn slots_by(&mut self, count: Count) -> u64 {
-        self.tree.ends_by(count)
+        self.0.ends_by(count)
     }
 }

@@ -4,6 +4,7 @@ use crate::count::{Count, ONE};
 use std::collections::VecDeque;
 use std::fmt;
 use std::iter::Fuse;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// So many arrivals are read ahead, to tell how many are due.
@@ -17,6 +18,30 @@ const ROOM: usize = 1 << 12;
 
 type Offsets = Box<dyn Iterator<Item = Duration> + Send>;
 
+/// What a replay reads.
+#[derive(Clone)]
+pub(super) struct Recording(Arc<dyn Fn() -> Offsets + Send + Sync>);
+
+impl Recording {
+    pub(super) fn new<I>(recorded: impl Fn() -> I + Send + Sync + 'static) -> Recording
+    where
+        I: IntoIterator<Item = Duration, IntoIter: Send + 'static>,
+    {
+        Recording(Arc::new(move || Box::new(recorded().into_iter())))
+    }
+
+    /// From the beginning.
+    pub(super) fn open(&self) -> Replay {
+        Replay::new(self.0())
+    }
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Recording")
+    }
+}
+
 pub(super) struct Replay {
     offsets: Fuse<Offsets>,
     /// The number of the first arrival in `known`.
@@ -29,8 +54,7 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    pub(super) fn new(offsets: impl Iterator<Item = Duration> + Send + 'static) -> Replay {
-        let offsets: Offsets = Box::new(offsets);
+    fn new(offsets: Offsets) -> Replay {
         let known = VecDeque::new();
         Replay { offsets: offsets.fuse(), first: 0, known, latest: 0, limit: AHEAD }
     }
@@ -108,11 +132,10 @@ impl fmt::Debug for Replay {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
     fn replay(millis: &[u64]) -> Replay {
-        Replay::new(Vec::from(millis).into_iter().map(Duration::from_millis))
+        Replay::new(Box::new(Vec::from(millis).into_iter().map(Duration::from_millis)))
     }
 
     /// One arrival per second for ever, and how many of them have been read.
@@ -122,7 +145,7 @@ mod tests {
         let offsets = (0..).map(Duration::from_secs).inspect(move |_| {
             reader.fetch_add(1, SeqCst);
         });
-        (Replay::new(offsets), read)
+        (Replay::new(Box::new(offsets)), read)
     }
 
     #[test]
@@ -140,7 +163,7 @@ mod tests {
             times += 1;
             (times % 2 == 1).then_some(Duration::ZERO)
         });
-        let mut replay = Replay::new(unfused);
+        let mut replay = Replay::new(Box::new(unfused));
         assert_eq!(
             [replay.count_of(0), replay.count_of(1), replay.count_of(1)],
             [Some(0), None, None]
@@ -170,7 +193,7 @@ mod tests {
 
     #[test]
     fn the_longest_offset_is_a_count() {
-        let mut replay = Replay::new([Duration::MAX, Duration::ZERO].into_iter());
+        let mut replay = Recording::new(|| [Duration::MAX, Duration::ZERO]).open();
         assert!(replay.count_of(1) > Some(ONE * Count::from(u64::MAX)));
     }
 

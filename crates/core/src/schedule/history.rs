@@ -394,7 +394,7 @@ mod tests {
             .map(|&rate| Pace::Scale(Rate::per_second(rate).unwrap().scale_at(1 << 32)));
         let mut paces = paces.zip((0..).map(|second| second * 1_000_000_000));
         let (pace, time) = paces.next().unwrap();
-        let slots = Slots::new(Arrivals::even(), Shard::whole());
+        let slots = Slots::new(&Arrivals::even(), Shard::whole());
         let mut history = History::new(&pace, slots, time);
         paces.for_each(|(pace, now)| history.append(&pace, now));
         history

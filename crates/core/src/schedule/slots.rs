@@ -5,7 +5,7 @@
 //! count is rounded up and a count's position down, so `count_of(p) <= c` says the same as
 //! `p <= position_by(c)`.
 
-use crate::arrivals::Arrivals;
+use crate::arrivals::{Arrivals, Process};
 use crate::count::{Count, ONE};
 use crate::lease::Lease;
 use crate::position::{REACH, SLOT, after, ticks_between};
@@ -21,7 +21,7 @@ const EXACT: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct Slots {
     /// None if they are even: slot n of the load lies at the count n.
-    arrivals: Option<Box<Arrivals>>,
+    arrivals: Option<Box<Process>>,
     /// In order. Before the first one this process has all slots. The last may be a *frontier*: what
     /// lies behind it is not known yet.
     stripes: Vec<Stripe>,
@@ -53,8 +53,8 @@ impl Stripe {
 }
 
 impl Slots {
-    pub(crate) fn new(arrivals: Arrivals, shard: Shard) -> Slots {
-        let arrivals = (!arrivals.is_even()).then(|| Box::new(arrivals));
+    pub(crate) fn new(arrivals: &Arrivals, shard: Shard) -> Slots {
+        let arrivals = (!arrivals.is_even()).then(|| Box::new(arrivals.process()));
         let stripe =
             (!shard.is_whole()).then_some(Stripe { first: 0, from: 0, shard: Some(shard) });
         Slots { arrivals, stripes: stripe.into_iter().collect(), known: (0, 0) }
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn changes_of_shards_are_forgotten_when_their_slots_are_claimed() {
-        let mut slots = Slots::new(Arrivals::even(), Shard::whole());
+        let mut slots = Slots::new(&Arrivals::even(), Shard::whole());
         for change in 0..1_000 {
             let (from, next) = (10 * (change + 1), after(0, slots.own_before(10 * change)));
             assert!(slots.set_shard(Shard::new(0, 2).unwrap(), from, next));

@@ -172,7 +172,7 @@ mod tests {
     /// 1000 per second from the clock's origin on; slot 0 has started, and the rate has changed.
     fn timeline(strictness: Strictness) -> (Timeline, ManualClock) {
         let load = Load::Rate("1k/s".parse().unwrap());
-        let slots = Slots::new(Arrivals::even(), Shard::whole());
+        let slots = Slots::new(&Arrivals::even(), Shard::whole());
         let policy = Policy { strictness, tolerance: 0, max_backlog: None, skip_later_than: None };
         let schedule = Schedule::new(load, slots, policy, End::new(None, None), 0);
         let (timeline, clock) = (Timeline::new(schedule, 0, 0), ManualClock::new());

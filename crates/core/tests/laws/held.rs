@@ -230,7 +230,7 @@ fn a_backlog_over_ten_thousand_changes_is_never_later_than_it_is_and_hardly_less
 fn a_recorded_arrival_that_is_held_keeps_its_moment() {
     let clock = ManualClock::jumping();
     let offsets = (0..).map(Duration::from_millis);
-    let pacer = build("1/s", &clock).arrivals(Arrivals::replay(offsets)).build();
+    let pacer = build("1/s", &clock).arrivals(Arrivals::replay(move || offsets.clone())).build();
     pacer.acquire().expect("the first");
     let mut held = pacer.claim().expect("the second");
     for _ in 0..100_000 {
@@ -244,7 +244,7 @@ fn a_recorded_arrival_that_is_held_keeps_its_moment() {
 fn a_recorded_arrival_that_is_held_for_too_long_counts_as_later() {
     let clock = ManualClock::new();
     let offsets = (0..).map(Duration::from_micros);
-    let pacer = build("1/s", &clock).arrivals(Arrivals::replay(offsets)).build();
+    let pacer = build("1/s", &clock).arrivals(Arrivals::replay(move || offsets.clone())).build();
     pacer.acquire().expect("the first");
     let mut held = pacer.claim().expect("the second");
     clock.set(at(2 * SECOND));

@@ -98,7 +98,7 @@ fn what_has_been_paid_back_is_not_waiting_any_more() {
 fn a_change_behind_the_last_slot_makes_no_time_idle() {
     let clock = ManualClock::new();
     let offsets = [0, 100].map(Duration::from_millis);
-    let builder = build("1/s", &clock).arrivals(Arrivals::replay(offsets));
+    let builder = build("1/s", &clock).arrivals(Arrivals::replay(move || offsets));
     let pacer = builder.max_backlog(Duration::from_secs(9)).build();
     clock.advance(Duration::from_millis(150));
     pacer.go_on_with_shape("hold 0/s 1s".parse().expect("a shape"));
@@ -117,7 +117,7 @@ fn a_backlog_of_a_recording_is_not_read_at_once() {
         reader.fetch_add(1, Ordering::Relaxed);
     });
     let clock = ManualClock::new();
-    let pacer = build("1/s", &clock).arrivals(Arrivals::replay(offsets)).build();
+    let pacer = build("1/s", &clock).arrivals(Arrivals::replay(move || offsets.clone())).build();
     clock.advance(Duration::from_secs(4));
     for _ in 0..10 {
         assert!(pacer.try_acquire().is_ok());

@@ -308,7 +308,8 @@ fn a_replay_plays_what_was_recorded_at_its_speed() {
     let offsets = [0, 10, 10, 250, 1_000].map(Duration::from_millis);
     for (rate, speed) in [("1/s", 1), ("2/s", 2)] {
         let clock = ManualClock::jumping();
-        let builder = Pacer::builder(rate.parse().unwrap()).arrivals(Arrivals::replay(offsets));
+        let builder =
+            Pacer::builder(rate.parse().unwrap()).arrivals(Arrivals::replay(move || offsets));
         let pacer = builder.clock(clock).build();
         assert_eq!(starts(|| pacer.acquire().ok(), 10), offsets.map(|offset| offset / speed));
         assert_eq!(pacer.acquire(), Err(Ended::Finished));
@@ -369,7 +370,7 @@ fn nothing_is_made_up_for_that_was_behind_the_end() {
 
 #[test]
 fn the_first_end_counts() {
-    let offsets = |n: u32| Arrivals::replay((0..n).map(|n| n * Duration::from_secs(1)));
+    let offsets = |n: u32| Arrivals::replay(move || (0..n).map(|n| n * Duration::from_secs(1)));
     let shaped = |text| Pacer::shaped(shape(text));
     for (builder, slots) in [
         (shaped("hold 10/s 5s"), 50),
@@ -390,7 +391,7 @@ fn the_first_end_counts() {
 #[test]
 fn a_recording_of_millions_ends_where_the_load_does() {
     const SLOTS: u32 = 1_500_000;
-    let offsets = || Arrivals::replay((0..2 * SLOTS).map(|n| n * Duration::from_micros(1)));
+    let offsets = || Arrivals::replay(|| (0..2 * SLOTS).map(|n| n * Duration::from_micros(1)));
     let until = || Pacer::builder("1/s".parse().unwrap()).until(SLOTS * Duration::from_micros(1));
     for (builder, row) in [
         (until(), SLOTS),
@@ -413,7 +414,8 @@ fn a_recording_of_millions_ends_where_the_load_does() {
 #[test]
 fn a_replay_on_a_ramp_gets_faster() {
     let offsets = (0..10_u32).map(|n| n * Duration::from_secs(1));
-    let builder = Pacer::shaped(shape("ramp 0/s..2/s 10s")).arrivals(Arrivals::replay(offsets));
+    let builder = Pacer::shaped(shape("ramp 0/s..2/s 10s"))
+        .arrivals(Arrivals::replay(move || offsets.clone()));
     let pacer = builder.clock(ManualClock::jumping()).build();
     for (n, start) in (0_u32..).zip(starts(|| pacer.acquire().ok(), 10)) {
         let exact = f64::from(10 * n).sqrt();

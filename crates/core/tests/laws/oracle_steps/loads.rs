@@ -109,7 +109,8 @@ impl Spread {
             Spread::Poisson(seed) => Arrivals::poisson(*seed),
             Spread::Jitter(seed) => Arrivals::jitter(0.7, *seed).expect("a part of a gap"),
             Spread::Replay(offsets) => {
-                Arrivals::replay(offsets.clone().into_iter().map(Duration::from_nanos))
+                let offsets = offsets.clone();
+                Arrivals::replay(move || offsets.clone().into_iter().map(Duration::from_nanos))
             }
         }
     }

@@ -1,0 +1,101 @@
+//! Arrivals in use: what was drawn or read last is kept, so that the next slot is found at once.
+
+use super::exact::ExactPoisson;
+use super::jitter::Jitter;
+use super::renewal::Renewal;
+use super::replay::Replay;
+use super::tree::MOST;
+use super::{Arrivals, Kind};
+use crate::count::{Count, ONE};
+use std::cell::RefCell;
+
+/// Answers for one pacer where the slots of [`Arrivals`] lie.
+#[derive(Debug)]
+pub(crate) struct Process(RefCell<State>);
+
+#[derive(Debug)]
+enum State {
+    Even,
+    Renewal(Renewal),
+    ExactPoisson(ExactPoisson),
+    Jitter(Jitter),
+    Replay(Replay),
+}
+
+impl Arrivals {
+    pub(crate) fn process(&self) -> Process {
+        Process(RefCell::new(match &self.0 {
+            Kind::Even => State::Even,
+            &Kind::Gamma { shape, seed } => State::Renewal(Renewal::new(shape, seed)),
+            &Kind::ExactPoisson { slots, seed } => {
+                State::ExactPoisson(ExactPoisson::new(slots, seed))
+            }
+            &Kind::Jitter { part, seed } => State::Jitter(Jitter::new(part, seed)),
+            Kind::Replay(recording) => State::Replay(recording.open()),
+        }))
+    }
+}
+
+impl Process {
+    /// Whether there is always another slot.
+    pub(crate) fn is_endless(&self) -> bool {
+        !matches!(*self.0.borrow(), State::Replay(_))
+    }
+
+    /// The count at which the slot is due, which never goes down with the slot; none if there is no
+    /// such slot.
+    pub(crate) fn count_of(&self, slot: u64) -> Option<Count> {
+        let mut state = self.0.borrow_mut();
+        if let State::Replay(replay) = &mut *state {
+            return replay.count_of(slot);
+        }
+        (slot < MOST).then(|| match &mut *state {
+            State::Renewal(renewal) => renewal.count_of(slot),
+            State::ExactPoisson(exact) => exact.count_of(slot),
+            State::Jitter(jitter) => jitter.count_of(slot),
+            State::Even | State::Replay(_) => Count::from(slot) * ONE,
+        })
+    }
+
+    /// How many slots are due at `count` or before. A replay may have more, 2^20 behind the slot that
+    /// it is [read ahead](Process::read_ahead) of.
+    pub(crate) fn slots_by(&self, count: Count) -> u64 {
+        let slots = match &mut *self.0.borrow_mut() {
+            State::Even => u64::try_from(count / ONE).unwrap_or(u64::MAX).saturating_add(1),
+            State::Renewal(renewal) => renewal.slots_by(count),
+            State::ExactPoisson(exact) => exact.slots_by(count),
+            State::Jitter(jitter) => jitter.slots_by(count),
+            State::Replay(replay) => replay.slots_by(count),
+        };
+        slots.min(MOST)
+    }
+
+    /// Whether all slots up to `count` are known: a replay may have more of them.
+    pub(crate) fn is_known_until(&self, count: Count) -> bool {
+        match &mut *self.0.borrow_mut() {
+            State::Replay(replay) => replay.is_known_until(count),
+            _ => true,
+        }
+    }
+
+    /// A replay is read ahead of this slot from now on. False if that is not worth a new look at how
+    /// many slots there are.
+    pub(crate) fn read_ahead(&self, slot: u64) -> bool {
+        match &mut *self.0.borrow_mut() {
+            State::Replay(replay) => replay.read_ahead(slot),
+            _ => false,
+        }
+    }
+
+    /// Whether it is time to [`forget`](Process::forget_before) slots before this one.
+    pub(crate) fn remembers_many_before(&self, slot: u64) -> bool {
+        matches!(&*self.0.borrow(), State::Replay(replay) if replay.remembers_many_before(slot))
+    }
+
+    /// The slots before this one are not asked for again.
+    pub(crate) fn forget_before(&self, slot: u64) {
+        if let State::Replay(replay) = &mut *self.0.borrow_mut() {
+            replay.forget_before(slot);
+        }
+    }
+}
