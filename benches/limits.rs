@@ -16,9 +16,7 @@ use nanopace_benches::figure::{Figure, Sense, head};
 use nanopace_benches::float;
 use nanopace_benches::rounds::alternate;
 use nanopace_keyed::{ConfigStore, DecisionEngine, Keyed, MemoryConfig, RequestStore, Scope};
-use nanopace_limits::{
-    Atomic, Clocked, Gcra, LeakyMeter, Limiter, Quota, Rule, TokenBucket, TryAcquire,
-};
+use nanopace_limits::{Atomic, Clocked, Gcra, Limiter, Quota, Rule, TokenBucket, TryAcquire};
 use peak_alloc::PeakAlloc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -104,7 +102,7 @@ fn direct() {
             candidate(
                 "leaky bucket",
                 threads,
-                asking(LeakyMeter::new(quota("1G/s"), CAPACITY).expect("a capacity")),
+                asking(TokenBucket::leaky_meter(quota("1G/s"), CAPACITY).expect("a capacity")),
             ),
             candidate(
                 "cooldown, interval not whole",

@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use nanopace::Nanos;
 use nanopace_fuzz::{AnyQuota, Move, Number};
 use nanopace_limits::{
-    AggregatedWindow, Atomic, FixedWindow, Gcra, LeakyMeter, LeakyQueue, TryAcquire,
+    AggregatedWindow, Atomic, FixedWindow, Gcra, LeakyQueue, TryAcquire,
     Locked, Quota, QuotaError, Rejected, Rule, SlidingCounter, SlidingLog, SlottedRing,
     TokenBucket,
 };
@@ -126,7 +126,7 @@ impl Setting {
                     bucket(length_ns) / u128::from(cost)
                 })
             }
-            Kind::LeakyMeter => Subject::word(LeakyMeter::new(quota, capacity)?, capacity, bucket),
+            Kind::LeakyMeter => Subject::word(TokenBucket::leaky_meter(quota, capacity)?, capacity, bucket),
             Kind::LeakyQueue => Subject::word(LeakyQueue::new(quota, capacity)?, capacity, bucket),
             Kind::FixedWindow => Subject::word(FixedWindow::new(quota), count, windows),
             Kind::SlidingCounter => Subject::word(SlidingCounter::new(quota)?, count, windows),

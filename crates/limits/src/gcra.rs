@@ -68,6 +68,19 @@ impl Gcra {
         Gcra::with_burst(quota, quota.count()).expect("a period is at most 292 years")
     }
 
+    /// The same by another name: after each request, the limiter cools down for one interval.
+    ///
+    /// ```
+    /// use nanopace_limits::{Gcra, Rule};
+    ///
+    /// assert_eq!(Gcra::cooldown("3/60s".parse()?).most(), 3);
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    #[must_use]
+    pub fn cooldown(quota: Quota) -> Gcra {
+        Gcra::new(quota)
+    }
+
     /// Limits to `quota`. Up to `burst` requests may get in at once; a burst of 1 spaces them
     /// evenly.
     ///
@@ -94,14 +107,3 @@ impl Gcra {
 }
 
 one_word_rule!(Gcra, |_| 0);
-
-/// Another name for [`Gcra`]: after each request, the limiter cools down for one interval.
-///
-/// ```
-/// use nanopace_limits::{Cooldown, Gcra};
-///
-/// let rule: Gcra = Cooldown::new("3/60s".parse()?);
-/// # let _ = rule;
-/// # Ok::<(), nanopace_limits::QuotaError>(())
-/// ```
-pub type Cooldown = Gcra;

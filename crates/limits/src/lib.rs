@@ -19,7 +19,6 @@ mod flow;
 #[cfg(feature = "std")]
 mod foresight;
 mod gcra;
-mod leaky_meter;
 mod leaky_queue;
 mod limit;
 #[cfg(feature = "std")]
@@ -83,8 +82,7 @@ pub use atomic::Atomic;
 pub use builder::LimitsBuilder;
 pub use costs::Costs;
 pub use fixed_window::FixedWindow;
-pub use gcra::{Cooldown, Gcra};
-pub use leaky_meter::LeakyMeter;
+pub use gcra::Gcra;
 pub use leaky_queue::LeakyQueue;
 pub use limit::{Limit, LimitsError};
 #[cfg(feature = "std")]

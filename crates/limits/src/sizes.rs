@@ -5,9 +5,8 @@ use crate::pool_state::State;
 use crate::refilled_bucket::Stock;
 use crate::sync::Mutex;
 use crate::{
-    AggregatedWindow, Atomic, FixedWindow, Gcra, LeakyMeter, LeakyQueue, Locked, ManagedPool,
-    RefilledBucket, RollingCount, Rule, SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
-    TokenPool,
+    AggregatedWindow, Atomic, FixedWindow, Gcra, LeakyQueue, Locked, ManagedPool, RefilledBucket,
+    RollingCount, Rule, SlidingCounter, SlidingLog, SlottedRing, TokenBucket, TokenPool,
 };
 use std::mem::size_of;
 
@@ -36,7 +35,6 @@ fn plain<T>() -> Size {
 fn limiters_take_what_the_readme_says() {
     let sizes = [
         ("Gcra", word::<Gcra>()),
-        ("LeakyMeter", word::<LeakyMeter>()),
         ("LeakyQueue", word::<LeakyQueue>()),
         ("TokenBucket", word::<TokenBucket>()),
         ("FixedWindow", word::<FixedWindow>()),

@@ -28,7 +28,8 @@ use nanopace_nanos::Nanos;
 /// # Source
 ///
 /// J. S. Turner, "New directions in communications (or which way to the information age?)", IEEE
-/// Communications Magazine, 1986; RFC 2697 (the committed burst). The `TokenBucket` of the library
+/// Communications Magazine, 1986; ITU-T Recommendation I.371 (continuous-state leaky bucket); RFC 2697
+/// (the committed burst). The `TokenBucket` of the library
 /// folly keeps one moment as its state, too.
 ///
 /// ```
@@ -67,6 +68,30 @@ impl TokenBucket {
     /// ```
     pub fn new(quota: Quota, capacity: u64) -> Result<TokenBucket, QuotaError> {
         Ok(TokenBucket { schedule: VirtualSchedule::new(quota, capacity)?, initial_word: 0 })
+    }
+
+    /// The same law as a leaky meter: each request pours a drop into a bucket that holds `capacity`
+    /// of them and leaks at `quota`, and one that would make it overflow is rejected. Its level is
+    /// the capacity without the [`tokens`](TokenBucket::tokens): 0 at first.
+    ///
+    /// # Errors
+    /// As for [`new`](TokenBucket::new).
+    ///
+    /// ```
+    /// use nanopace::Nanos;
+    /// use nanopace_limits::{Rejected, Rule, TokenBucket};
+    ///
+    /// let meter = TokenBucket::leaky_meter("10/s".parse()?, 30)?;
+    /// let mut state = meter.fresh();
+    /// assert!(meter.try_acquire(&mut state, Nanos::ZERO, 30).is_ok());
+    /// let second = Nanos::from_nanos(1_000_000_000);
+    /// assert_eq!(30 - meter.tokens(state, second), 20);
+    /// let rejected = Rejected::NotUntil(Nanos::from_nanos(1_100_000_000));
+    /// assert_eq!(meter.try_acquire(&mut state, second, 11), Err(rejected));
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    pub fn leaky_meter(quota: Quota, capacity: u64) -> Result<TokenBucket, QuotaError> {
+        TokenBucket::new(quota, capacity)
     }
 
     /// The same bucket, where a request takes `cost` tokens: 1 to the capacity.

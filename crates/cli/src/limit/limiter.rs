@@ -4,9 +4,9 @@ use crate::limit::kind::Kind;
 use anyhow::bail;
 use nanopace::{ManualClock, Nanos};
 use nanopace_limits::{
-    AggregatedWindow, FixedWindow, Gcra, LeakyMeter, LeakyQueue, Limits, ManagedPool, Quota,
-    QuotaError, RefilledBucket, Rejected, Rule, SlidingCounter, SlidingLog, SlottedRing,
-    TokenBucket, TryAcquire,
+    AggregatedWindow, FixedWindow, Gcra, LeakyQueue, Limits, ManagedPool, Quota, QuotaError,
+    RefilledBucket, Rejected, Rule, SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
+    TryAcquire,
 };
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl Settings {
         let Settings { limit, capacity, .. } = *self;
         Ok(match kind {
             Kind::Cooldown => from_rule(Gcra::with_burst(limit, capacity)?),
-            Kind::LeakyBucket => from_rule(LeakyMeter::new(limit, capacity)?),
+            Kind::LeakyBucket => from_rule(TokenBucket::leaky_meter(limit, capacity)?),
             Kind::LeakyQueue => from_queue(LeakyQueue::new(limit, capacity)?),
             Kind::TokenBucket => from_rule(TokenBucket::new(limit, capacity)?),
             Kind::RefilledTokenBucket => self.refilled()?,

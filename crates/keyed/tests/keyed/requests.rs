@@ -4,8 +4,8 @@ use crate::{at, quota};
 use nanopace::Nanos;
 use nanopace_keyed::{KeyRejected, RequestStore, WhenFull};
 use nanopace_limits::{
-    AggregatedWindow, FixedWindow, Gcra, LeakyMeter, LeakyQueue, Quota, Rejected, Rule,
-    SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
+    AggregatedWindow, FixedWindow, Gcra, LeakyQueue, Quota, Rejected, Rule, SlidingCounter,
+    SlidingLog, SlottedRing, TokenBucket,
 };
 use proptest::prelude::*;
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -101,14 +101,14 @@ proptest! {
         let quota = Quota::new(count, Duration::from_nanos(count + more)).unwrap();
         same_decisions_without_removal(TokenBucket::new(quota, 7).unwrap().with_cost(2).unwrap(), &steps)?;
         same_decisions_without_removal(TokenBucket::new(quota, 7).unwrap().initially(1, at(600)).unwrap(), &steps)?;
-        same_decisions_without_removal(LeakyMeter::new(quota, 5).unwrap(), &steps)?;
+        same_decisions_without_removal(TokenBucket::leaky_meter(quota, 5).unwrap(), &steps)?;
         same_decisions_without_removal(LeakyQueue::new(quota, 5).unwrap(), &steps)?;
         same_decisions_without_removal(FixedWindow::new(quota), &steps)?;
         same_decisions_without_removal(SlidingLog::new(quota), &steps)?;
         same_decisions_without_removal(SlidingLog::counting_rejected(quota), &steps)?;
         same_decisions_without_removal(SlottedRing::<4>::new(quota), &steps)?;
         same_decisions_without_removal((Gcra::new(quota), SlidingLog::new(quota)), &steps)?;
-        let three = (SlottedRing::<4>::new(quota), FixedWindow::new(quota), LeakyMeter::new(quota, 2).unwrap());
+        let three = (SlottedRing::<4>::new(quota), FixedWindow::new(quota), TokenBucket::leaky_meter(quota, 2).unwrap());
         same_decisions_without_removal(three, &steps)?;
         if let Ok(counter) = SlidingCounter::new(quota) {
             same_decisions_without_removal(counter, &steps)?;

@@ -4,8 +4,8 @@
 use crate::laws::{Arrival, MILLI, SECOND, at, not_until, span};
 use nanopace::Nanos;
 use nanopace_limits::{
-    AggregatedWindow, Cooldown, FixedWindow, LeakyMeter, Locked, Quota, Rule, SlidingCounter,
-    SlidingLog, SlottedRing, TokenBucket, TryAcquire,
+    AggregatedWindow, FixedWindow, Gcra, Locked, Quota, Rule, SlidingCounter, SlidingLog,
+    SlottedRing, TokenBucket, TryAcquire,
 };
 use proptest::prelude::*;
 use std::num::NonZeroU16;
@@ -113,8 +113,8 @@ proptest! {
         fn keeps(rule: &impl Rule, requests: &[Arrival]) -> Result<(), TestCaseError> {
             crate::laws::let_in_is_bounded(&let_in(rule, requests).0, |length_ns| u128::from(bucket(length_ns)))
         }
-        keeps(&Cooldown::new(quota()), &requests)?;
+        keeps(&Gcra::cooldown(quota()), &requests)?;
         keeps(&TokenBucket::new(quota(), COUNT).unwrap(), &requests)?;
-        keeps(&LeakyMeter::new(quota(), COUNT).unwrap(), &requests)?;
+        keeps(&TokenBucket::leaky_meter(quota(), COUNT).unwrap(), &requests)?;
     }
 }
