@@ -144,21 +144,7 @@ impl AggregatedWindow {
 
     /// What still counts at `now`, oldest first: the latest moment at which it may have been let
     /// in, and how much it is.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{AggregatedWindow, Rule};
-    /// use std::num::NonZeroU16;
-    ///
-    /// let rule = AggregatedWindow::new("10/s".parse()?, NonZeroU16::new(10).unwrap());
-    /// let mut state = rule.fresh();
-    /// rule.try_acquire(&mut state, Nanos::ZERO, 3).unwrap();
-    /// let now = Nanos::from_nanos(500_000_000);
-    /// let let_in: Vec<_> = rule.let_in(&state, now).collect();
-    /// assert_eq!(let_in, [(Nanos::from_nanos(99_999_999), 3)]);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
-    pub fn let_in(
+    pub(crate) fn let_in(
         &self,
         state: &AggregatedState,
         now: Nanos,

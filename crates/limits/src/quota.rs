@@ -20,7 +20,7 @@ use thiserror::Error;
 ///
 /// let quota: Quota = "3/60s".parse()?;
 /// assert_eq!(quota, Quota::new(3, Duration::from_secs(60))?);
-/// assert_eq!("10k/s".parse::<Quota>()?, Quota::per_second(10_000)?);
+/// assert_eq!("10k/s".parse::<Quota>()?, Quota::new(10_000, Duration::from_secs(1))?);
 /// assert_eq!("1/day".parse::<Quota>()?.to_string(), "1/day");
 /// assert!("0/s".parse::<Quota>().is_err());
 /// # Ok::<(), nanopace_limits::QuotaError>(())
@@ -116,21 +116,6 @@ impl Quota {
             _ if count > period_ns => Err(QuotaError::TooFast),
             _ => Ok(Quota { count, period_ns }),
         }
-    }
-
-    /// `count` requests per second.
-    ///
-    /// # Errors
-    /// [`QuotaError::ZeroCount`] for zero, [`QuotaError::TooFast`] for more than 10^9.
-    ///
-    /// ```
-    /// use nanopace_limits::Quota;
-    ///
-    /// assert_eq!(Quota::per_second(50)?.to_string(), "50/s");
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
-    pub fn per_second(count: u64) -> Result<Quota, QuotaError> {
-        Quota::new(count, Duration::from_secs(1))
     }
 
     /// How many requests there may be per period: 1 or more.

@@ -131,19 +131,7 @@ impl RollingCount {
 
     /// How many there will be within the interval before `now`, if nothing is added. Moves nothing
     /// on.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::RollingCount;
-    /// use std::time::Duration;
-    ///
-    /// let mut count = RollingCount::new(Duration::from_secs(1));
-    /// count.add(Nanos::ZERO, 2);
-    /// assert_eq!(count.total_at(Nanos::from_nanos(1_000_000_001)), 0);
-    /// assert_eq!(count.total(), 2);
-    /// ```
-    #[must_use]
-    pub fn total_at(&self, now: Nanos) -> u64 {
+    pub(crate) fn total_at(&self, now: Nanos) -> u64 {
         let left = self.log.iter().take_while(|(moment, _)| self.has_left(*moment, now));
         self.total - left.map(|(_, n)| n).sum::<u64>()
     }

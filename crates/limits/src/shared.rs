@@ -42,19 +42,6 @@ impl<R: Rule> Locked<R> {
         let state = Mutex::new(rule.fresh());
         Locked { rule, state }
     }
-
-    /// The rule that it follows.
-    ///
-    /// ```
-    /// use nanopace_limits::{Locked, Rule, SlidingLog};
-    ///
-    /// let limiter = Locked::new(SlidingLog::new("10/s".parse()?));
-    /// assert_eq!(limiter.rule().most(), 10);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
-    pub fn rule(&self) -> &R {
-        &self.rule
-    }
 }
 
 impl<R: Rule> TryAcquire for Locked<R> {
@@ -117,38 +104,6 @@ impl<L: TryAcquire, C: Clock> Clocked<L, C> {
     /// # Ok::<(), nanopace_limits::QuotaError>(())
     /// ```
     pub fn try_acquire(&self) -> Result<(), Rejected> {
-        self.try_acquire_n(1)
-    }
-
-    /// Lets `n` in now, or says why not: all of them or none.
-    ///
-    /// # Errors
-    /// [`Rejected`]. Nothing is counted then.
-    ///
-    /// ```
-    /// use nanopace::ManualClock;
-    /// use nanopace_limits::{Atomic, Clocked, Gcra, Rejected};
-    ///
-    /// let limiter = Clocked::new(Atomic::new(Gcra::new("5/s".parse()?)), ManualClock::new());
-    /// assert!(limiter.try_acquire_n(5).is_ok());
-    /// assert_eq!(limiter.try_acquire_n(6), Err(Rejected::ExceedsCapacity { capacity: 5 }));
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
-    pub fn try_acquire_n(&self, n: u64) -> Result<(), Rejected> {
-        self.limiter.try_acquire_n_at(n, self.clock.now())
-    }
-
-    /// The limiter.
-    ///
-    /// ```
-    /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::{Atomic, Clocked, Gcra, TryAcquire};
-    ///
-    /// let clocked = Clocked::new(Atomic::new(Gcra::new("5/s".parse()?)), ManualClock::new());
-    /// assert!(clocked.limiter().peek_n_at(5, Nanos::ZERO).is_ok());
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
-    pub fn limiter(&self) -> &L {
-        &self.limiter
+        self.limiter.try_acquire_n_at(1, self.clock.now())
     }
 }

@@ -75,18 +75,6 @@ impl<'a> Wait<'a> {
     pub fn jitter(self, jitter: Duration) -> Wait<'a> {
         Wait { jitter, ..self }
     }
-
-    /// What the request costs.
-    ///
-    /// ```
-    /// use nanopace_limits::{Costs, Wait};
-    ///
-    /// assert_eq!(Wait::new(5).costs(), Costs::Same(5));
-    /// ```
-    #[must_use]
-    pub fn costs(&self) -> Costs<'a> {
-        self.costs
-    }
 }
 
 impl Default for Wait<'_> {
