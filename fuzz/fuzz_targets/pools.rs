@@ -8,9 +8,8 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use nanopace::{ManualClock, Nanos};
 use nanopace_fuzz::{AnyQuota, Move, Number};
-use nanopace_limits::{
-    TryAcquire, ManagedPool, Quota, QuotaError, RefilledBucket, Rejected, TokenPool,
-};
+use nanopace_limits::pools::{ManagedPool, RefilledBucket, TokenPool};
+use nanopace_limits::{TryAcquire, Quota, QuotaError, Rejected};
 use std::time::Duration;
 
 /// The longest period of a bucket, and interval of a pool.

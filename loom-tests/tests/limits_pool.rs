@@ -5,7 +5,7 @@
 
 use loom_tests::{explore, spawn};
 use nanopace::ManualClock;
-use nanopace_limits::{AcquireError, ManagedPool};
+use nanopace_limits::pools::{AcquireError, ManagedPool};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -4,7 +4,8 @@
 
 use loom_tests::{SECOND, at, explore, spawn};
 use nanopace::{ManualClock, Nanos};
-use nanopace_limits::{Atomic, Gcra, LeakyQueue, RefilledBucket, TryAcquire};
+use nanopace_limits::pools::RefilledBucket;
+use nanopace_limits::{Atomic, Gcra, LeakyQueue, TryAcquire};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -15,8 +15,6 @@ mod costs;
 mod counts;
 mod fixed_window;
 #[cfg(feature = "std")]
-mod flow;
-#[cfg(feature = "std")]
 mod foresight;
 mod gcra;
 mod leaky_queue;
@@ -28,18 +26,13 @@ mod limits_state;
 #[cfg(feature = "std")]
 mod line;
 #[cfg(feature = "std")]
-mod managed_pool;
-#[cfg(feature = "std")]
 mod meter;
-#[cfg(feature = "std")]
-mod pool_state;
+#[cfg(feature = "pools")]
+#[cfg_attr(docsrs, doc(cfg(feature = "pools")))]
+pub mod pools;
 mod portable;
 mod quota;
 mod receipt;
-#[cfg(feature = "std")]
-mod refill_thread;
-#[cfg(feature = "std")]
-mod refilled_bucket;
 mod rejected;
 mod replaced;
 #[cfg(feature = "std")]
@@ -49,7 +42,7 @@ mod rolling_count;
 mod rule;
 #[cfg(feature = "std")]
 mod shared;
-#[cfg(all(test, target_os = "linux", target_pointer_width = "64"))]
+#[cfg(all(test, feature = "pools", target_os = "linux", target_pointer_width = "64"))]
 mod sizes;
 mod sliding_counter;
 mod sliding_log;
@@ -60,8 +53,6 @@ mod tasks;
 #[cfg(feature = "std")]
 mod text;
 mod token_bucket;
-#[cfg(feature = "std")]
-mod token_pool;
 mod try_acquire;
 #[cfg(feature = "std")]
 mod turns;
@@ -88,13 +79,7 @@ pub use limit::{Limit, LimitsError};
 #[cfg(feature = "std")]
 pub use limiter::Limiter;
 pub use limits::Limits;
-#[cfg(feature = "std")]
-pub use managed_pool::ManagedPool;
-#[cfg(feature = "std")]
-pub use pool_state::AcquireError;
 pub use quota::{Quota, QuotaError};
-#[cfg(feature = "std")]
-pub use refilled_bucket::RefilledBucket;
 pub use rejected::{CostsRejected, Rejected};
 #[cfg(feature = "std")]
 pub use reservation::Reservation;
@@ -110,8 +95,6 @@ pub use standing::{Decision, Standing};
 #[cfg_attr(docsrs, doc(cfg(feature = "async")))]
 pub use tasks::AsyncLimiter;
 pub use token_bucket::TokenBucket;
-#[cfg(feature = "std")]
-pub use token_pool::TokenPool;
 pub use try_acquire::TryAcquire;
 #[cfg(feature = "std")]
 pub use wait::{Wait, WaitError};

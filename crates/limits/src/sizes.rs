@@ -1,12 +1,13 @@
 //! Tests: what limiters take in memory is what the README says.
 
-use crate::flow::Stretch;
-use crate::pool_state::State;
-use crate::refilled_bucket::Stock;
+use crate::pools::flow::Stretch;
+use crate::pools::pool_state::State;
+use crate::pools::refilled_bucket::Stock;
+use crate::pools::{ManagedPool, RefilledBucket, TokenPool};
 use crate::sync::Mutex;
 use crate::{
-    AggregatedWindow, Atomic, FixedWindow, Gcra, LeakyQueue, Locked, ManagedPool, RefilledBucket,
-    RollingCount, Rule, SlidingCounter, SlidingLog, SlottedRing, TokenBucket, TokenPool,
+    AggregatedWindow, Atomic, FixedWindow, Gcra, LeakyQueue, Locked, RollingCount, Rule,
+    SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
 };
 use std::mem::size_of;
 

@@ -10,15 +10,19 @@ pub(crate) use loom::sync::atomic::AtomicU64;
 
 #[cfg(all(feature = "std", not(loom)))]
 mod world {
+    #[cfg(feature = "pools")]
     pub(crate) use std::sync::mpsc::{Sender, channel};
     pub(crate) use std::sync::{Mutex, MutexGuard};
+    #[cfg(feature = "pools")]
     pub(crate) use std::thread::{JoinHandle, spawn};
 }
 
 #[cfg(loom)]
 mod world {
+    #[cfg(feature = "pools")]
     pub(crate) use loom::sync::mpsc::{Sender, channel};
     pub(crate) use loom::sync::{Mutex, MutexGuard};
+    #[cfg(feature = "pools")]
     pub(crate) use loom::thread::{JoinHandle, spawn};
 }
 

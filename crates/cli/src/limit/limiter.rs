@@ -3,10 +3,10 @@
 use crate::limit::kind::Kind;
 use anyhow::bail;
 use nanopace::{ManualClock, Nanos};
+use nanopace_limits::pools::{ManagedPool, RefilledBucket};
 use nanopace_limits::{
-    AggregatedWindow, FixedWindow, Gcra, LeakyQueue, Limits, ManagedPool, Quota, QuotaError,
-    RefilledBucket, Rejected, Rule, SlidingCounter, SlidingLog, SlottedRing, TokenBucket,
-    TryAcquire,
+    AggregatedWindow, FixedWindow, Gcra, LeakyQueue, Limits, Quota, QuotaError, Rejected, Rule,
+    SlidingCounter, SlidingLog, SlottedRing, TokenBucket, TryAcquire,
 };
 use std::num::NonZeroU16;
 use std::time::Duration;

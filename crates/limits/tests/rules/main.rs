@@ -10,12 +10,15 @@ mod laws;
 mod limits;
 mod places;
 mod quota;
+#[cfg(feature = "pools")]
 mod refilled_bucket;
 mod reservations;
 mod rolling;
 #[cfg(feature = "async")]
 mod tasks;
+#[cfg(feature = "pools")]
 mod threads;
+#[cfg(feature = "pools")]
 mod token_pool;
 mod waiting;
 mod windows;

@@ -2,7 +2,8 @@
 
 use crate::laws::{SECOND, at};
 use nanopace::ManualClock;
-use nanopace_limits::{RefilledBucket, TryAcquire};
+use nanopace_limits::TryAcquire;
+use nanopace_limits::pools::RefilledBucket;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 

@@ -4,9 +4,8 @@
 use crate::common::until;
 use crate::laws::{Arrival, DAY, MILLI, SECOND, at, span};
 use nanopace::{ManualClock, Nanos};
-use nanopace_limits::{
-    AcquireError, ManagedPool, Quota, QuotaError, Rejected, TokenPool, TryAcquire,
-};
+use nanopace_limits::pools::{AcquireError, ManagedPool, TokenPool};
+use nanopace_limits::{Quota, QuotaError, Rejected, TryAcquire};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};

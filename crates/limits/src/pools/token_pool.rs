@@ -30,7 +30,7 @@ use crate::QuotaError;
 /// The token pool of the rate limiters of nosqlbench, and of its predecessor `EngineBlock`.
 ///
 /// ```
-/// use nanopace_limits::TokenPool;
+/// use nanopace_limits::pools::TokenPool;
 ///
 /// let mut pool = TokenPool::new(1_000, 1.25)?;
 /// pool.refill(1_000);
@@ -63,7 +63,7 @@ impl TokenPool {
     /// is below 1 or not finite, [`QuotaError::CapacityTooLarge`] if their product is above 2^63.
     ///
     /// ```
-    /// use nanopace_limits::TokenPool;
+    /// use nanopace_limits::pools::TokenPool;
     ///
     /// assert!(TokenPool::new(1_000, 1.25).is_ok());
     /// assert!(TokenPool::new(1_000, 0.9).is_err());
@@ -80,7 +80,7 @@ impl TokenPool {
     /// As for [`new`](TokenPool::new). Nothing is changed then.
     ///
     /// ```
-    /// use nanopace_limits::TokenPool;
+    /// use nanopace_limits::pools::TokenPool;
     ///
     /// let mut pool = TokenPool::new(10, 1.5)?;
     /// pool.refill(14);
@@ -107,7 +107,7 @@ impl TokenPool {
     /// Adds `tokens`, and moves back what may be moved back.
     ///
     /// ```
-    /// use nanopace_limits::TokenPool;
+    /// use nanopace_limits::pools::TokenPool;
     ///
     /// let mut pool = TokenPool::new(10, 1.5)?;
     /// pool.refill(14);
@@ -135,7 +135,7 @@ impl TokenPool {
     /// Takes `tokens` from the active pool, all or none. Returns whether it did.
     ///
     /// ```
-    /// use nanopace_limits::TokenPool;
+    /// use nanopace_limits::pools::TokenPool;
     ///
     /// let mut pool = TokenPool::new(10, 1.5)?;
     /// pool.refill(10);
@@ -153,7 +153,7 @@ impl TokenPool {
     /// How many tokens can be taken at once.
     ///
     /// ```
-    /// use nanopace_limits::TokenPool;
+    /// use nanopace_limits::pools::TokenPool;
     ///
     /// assert_eq!(TokenPool::new(10, 1.5)?.active(), 0);
     /// # Ok::<(), nanopace_limits::QuotaError>(())
@@ -166,7 +166,7 @@ impl TokenPool {
     /// How many tokens are waiting for room.
     ///
     /// ```
-    /// use nanopace_limits::TokenPool;
+    /// use nanopace_limits::pools::TokenPool;
     ///
     /// let mut pool = TokenPool::new(10, 1.0)?;
     /// pool.refill(13);
@@ -181,7 +181,7 @@ impl TokenPool {
     /// The most tokens that the active pool ever holds: `size` x `ratio`.
     ///
     /// ```
-    /// use nanopace_limits::TokenPool;
+    /// use nanopace_limits::pools::TokenPool;
     ///
     /// assert_eq!(TokenPool::new(1_000, 1.25)?.capacity(), 1_250);
     /// # Ok::<(), nanopace_limits::QuotaError>(())

@@ -1,11 +1,12 @@
 //! What the threads of a managed pool share: the tokens, the callers that wait for them, and who is
 //! served when.
 
-use crate::flow::Flow;
-use crate::refill_thread::Ticks;
+use super::TokenPool;
+use super::flow::Flow;
+use super::refill_thread::Ticks;
 use crate::rejected::room_beside;
 use crate::sync::Sender;
-use crate::{Quota, QuotaError, Rejected, TokenPool};
+use crate::{Quota, QuotaError, Rejected};
 use nanopace::Nanos;
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,9 +1,10 @@
 //! The token pool with backfill at work: a thread refills it, and callers take or wait.
 
-use crate::pool_state::{AcquireError, State};
-use crate::refill_thread::RefillThread;
+use super::TokenPool;
+use super::pool_state::{AcquireError, State};
+use super::refill_thread::RefillThread;
 use crate::sync::{Mutex, MutexGuard, channel, lock};
-use crate::{Quota, QuotaError, Rejected, TokenPool, TryAcquire};
+use crate::{Quota, QuotaError, Rejected, TryAcquire};
 use nanopace::{Clock, Nanos};
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +51,7 @@ use std::time::Duration;
 ///
 /// ```
 /// use nanopace::TscClock;
-/// use nanopace_limits::ManagedPool;
+/// use nanopace_limits::pools::ManagedPool;
 /// use std::time::Duration;
 ///
 /// // 10 000 tokens/s in a pool of 100 that may overflow by a quarter, refilled every millisecond.
@@ -77,7 +78,7 @@ impl ManagedPool {
     ///
     /// ```
     /// use nanopace::TscClock;
-    /// use nanopace_limits::ManagedPool;
+    /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
     /// let tick = Duration::from_millis(1);
@@ -110,7 +111,7 @@ impl ManagedPool {
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::ManagedPool;
+    /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
     /// let clock = ManualClock::new();
@@ -140,7 +141,7 @@ impl ManagedPool {
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::ManagedPool;
+    /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
     /// let clock = ManualClock::new();
@@ -164,7 +165,7 @@ impl ManagedPool {
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::ManagedPool;
+    /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
     /// let clock = ManualClock::new();
@@ -190,7 +191,7 @@ impl ManagedPool {
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::ManagedPool;
+    /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
     /// let clock = ManualClock::new();
@@ -225,7 +226,7 @@ impl ManagedPool {
     ///
     /// ```
     /// use nanopace::ManualClock;
-    /// use nanopace_limits::ManagedPool;
+    /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
     /// let clock = ManualClock::new();
@@ -245,7 +246,7 @@ impl ManagedPool {
     ///
     /// ```
     /// use nanopace::ManualClock;
-    /// use nanopace_limits::ManagedPool;
+    /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
     /// let tick = Duration::from_millis(1);
@@ -267,7 +268,7 @@ impl ManagedPool {
     ///
     /// ```
     /// use nanopace::ManualClock;
-    /// use nanopace_limits::ManagedPool;
+    /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
     /// let clock = ManualClock::new();
@@ -289,7 +290,7 @@ impl ManagedPool {
     ///
     /// ```
     /// use nanopace::ManualClock;
-    /// use nanopace_limits::ManagedPool;
+    /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
     /// let tick = Duration::from_millis(1);
@@ -310,7 +311,7 @@ impl ManagedPool {
     ///
     /// ```
     /// use nanopace::ManualClock;
-    /// use nanopace_limits::ManagedPool;
+    /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
     /// let clock = ManualClock::new();
@@ -331,7 +332,7 @@ impl ManagedPool {
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::ManagedPool;
+    /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
     /// let clock = ManualClock::new();
@@ -353,7 +354,7 @@ impl ManagedPool {
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::ManagedPool;
+    /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
     /// let clock = ManualClock::new();
@@ -372,7 +373,7 @@ impl ManagedPool {
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::ManagedPool;
+    /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
     /// let clock = ManualClock::new();

@@ -1,6 +1,6 @@
 //! The token bucket that is refilled at a fixed interval.
 
-use crate::refill_thread::{RefillThread, Ticks};
+use super::refill_thread::{RefillThread, Ticks};
 use crate::rejected::room_beside;
 use crate::sync::{Mutex, MutexGuard, lock};
 use crate::{Quota, QuotaError, Rejected, TryAcquire};
@@ -40,7 +40,8 @@ use std::sync::Arc;
 ///
 /// ```
 /// use nanopace::{ManualClock, Nanos};
-/// use nanopace_limits::{TryAcquire, RefilledBucket, Rejected};
+/// use nanopace_limits::pools::RefilledBucket;
+/// use nanopace_limits::{TryAcquire, Rejected};
 /// use std::time::Duration;
 ///
 /// // 10 tokens every 100 ms, up to 25, 5 of them at the start, one for each request.
@@ -82,7 +83,7 @@ impl RefilledBucket {
     ///
     /// ```
     /// use nanopace::TscClock;
-    /// use nanopace_limits::RefilledBucket;
+    /// use nanopace_limits::pools::RefilledBucket;
     ///
     /// let bucket = RefilledBucket::start("10/100ms".parse()?, 25, 5, 1, TscClock::new())?;
     /// assert!(bucket.is_attended());
@@ -114,7 +115,8 @@ impl RefilledBucket {
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::{TryAcquire, RefilledBucket};
+    /// use nanopace_limits::pools::RefilledBucket;
+    /// use nanopace_limits::TryAcquire;
     ///
     /// let clock = ManualClock::new();
     /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
@@ -148,7 +150,8 @@ impl RefilledBucket {
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::{TryAcquire, RefilledBucket};
+    /// use nanopace_limits::pools::RefilledBucket;
+    /// use nanopace_limits::TryAcquire;
     ///
     /// let clock = ManualClock::new();
     /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
@@ -166,7 +169,8 @@ impl RefilledBucket {
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::{TryAcquire, RefilledBucket};
+    /// use nanopace_limits::pools::RefilledBucket;
+    /// use nanopace_limits::TryAcquire;
     ///
     /// let clock = ManualClock::new();
     /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
@@ -189,7 +193,8 @@ impl RefilledBucket {
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::{RefilledBucket, TryAcquire};
+    /// use nanopace_limits::pools::RefilledBucket;
+    /// use nanopace_limits::TryAcquire;
     /// use std::time::Duration;
     ///
     /// let clock = ManualClock::new();
@@ -210,7 +215,7 @@ impl RefilledBucket {
     ///
     /// ```
     /// use nanopace::ManualClock;
-    /// use nanopace_limits::RefilledBucket;
+    /// use nanopace_limits::pools::RefilledBucket;
     ///
     /// let clock = ManualClock::new();
     /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock)?;
@@ -230,7 +235,7 @@ impl RefilledBucket {
     ///
     /// ```
     /// use nanopace::ManualClock;
-    /// use nanopace_limits::RefilledBucket;
+    /// use nanopace_limits::pools::RefilledBucket;
     ///
     /// let clock = ManualClock::new();
     /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock)?;
@@ -247,7 +252,7 @@ impl RefilledBucket {
     ///
     /// ```
     /// use nanopace::ManualClock;
-    /// use nanopace_limits::RefilledBucket;
+    /// use nanopace_limits::pools::RefilledBucket;
     ///
     /// let clock = ManualClock::new();
     /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock)?;
@@ -263,7 +268,8 @@ impl RefilledBucket {
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::{TryAcquire, RefilledBucket};
+    /// use nanopace_limits::pools::RefilledBucket;
+    /// use nanopace_limits::TryAcquire;
     ///
     /// let clock = ManualClock::new();
     /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;

@@ -1,0 +1,16 @@
+//! Buckets and pools with a thread of their own, which refills them on time (feature `pools`).
+//!
+//! Every other limiter works out what has come since it was last asked. These are refilled at the
+//! same moments for all callers, whether anybody asks or not.
+
+pub(crate) mod flow;
+mod managed_pool;
+pub(crate) mod pool_state;
+mod refill_thread;
+pub(crate) mod refilled_bucket;
+mod token_pool;
+
+pub use managed_pool::ManagedPool;
+pub use pool_state::AcquireError;
+pub use refilled_bucket::RefilledBucket;
+pub use token_pool::TokenPool;

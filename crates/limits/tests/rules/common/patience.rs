@@ -1,0 +1,16 @@
+//! Waiting for what another thread does.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Long enough for any machine to have made progress; only a test that fails gets there.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Returns when `done`; fails instead of hanging.
+pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !done() {
+        assert!(started.elapsed() < PATIENCE, "{what}: no progress");
+        thread::yield_now();
+    }
+}
