@@ -10,10 +10,8 @@ use libfuzzer_sys::fuzz_target;
 use nanopace::Nanos;
 use nanopace_fuzz::{AnyQuota, Move, Number};
 use nanopace_limits::internal::LimitsState;
-use nanopace_keyed::{
-    ConfigStore, DecisionEngine, KeyRejected, Limit, Limits, MemoryConfig, Scope,
-    WhenFull,
-};
+use nanopace_keyed::internal::DecisionEngine;
+use nanopace_keyed::{ConfigStore, KeyRejected, Limit, Limits, MemoryConfig, Scope, WhenFull};
 use nanopace_limits::{Quota, Rejected, Rule};
 use std::collections::HashMap;
 use std::num::NonZeroU16;

@@ -4,9 +4,8 @@
 
 use loom_tests::{explore, spawn};
 use nanopace::Nanos;
-use nanopace_keyed::{
-    Change, ConfigStore, DecisionEngine, MemoryConfig, RequestStore, Scope, Uniform,
-};
+use nanopace_keyed::internal::{DecisionEngine, RequestStore};
+use nanopace_keyed::{Change, ConfigStore, MemoryConfig, Scope, Uniform};
 use nanopace_limits::Gcra;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;

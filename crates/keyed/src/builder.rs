@@ -4,8 +4,8 @@ use crate::keyed::MAX_KEYS;
 use crate::{DecisionEngine, Keyed, Uniform, WhenFull};
 use nanopace::{Clock, TscClock};
 use nanopace_limits::internal::Meter;
-use nanopace_limits::{Limiter, LimitsBuilder, LimitsError};
-use std::hash::Hash;
+use nanopace_limits::{Limiter, LimitsError};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -27,10 +27,12 @@ use std::time::Duration;
 /// ```
 #[derive(Debug)]
 #[must_use]
-pub struct KeyedBuilder<K> {
-    limits: LimitsBuilder,
+pub struct KeyedBuilder<K, C = Uniform, S = RandomState> {
+    config: Result<C, LimitsError>,
+    hasher: S,
     max_keys: usize,
     when_full: WhenFull,
+    lag: Duration,
     clock: Box<dyn Clock>,
     meter: Meter,
     keys: PhantomData<fn() -> K>,
@@ -74,10 +76,36 @@ impl<K: Hash + Eq> Keyed<K> {
     /// # Ok::<(), nanopace_keyed::LimitsError>(())
     /// ```
     pub fn per(count: u64, period: Duration) -> KeyedBuilder<K> {
+        KeyedBuilder::new(Limiter::per(count, period).limits().map(Uniform::new))
+    }
+}
+
+impl<K, C> Keyed<K, C> {
+    /// Begins with limits of its own for each key, by a [`ConfigStore`](crate::ConfigStore) or another
+    /// [`LimitsOf`](crate::LimitsOf) keys.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigStore, Keyed, MemoryConfig, Scope};
+    ///
+    /// let config = MemoryConfig::new();
+    /// config.set(Scope::Prefix(""), "10/s".parse()?)?;
+    /// let users: Keyed<String, _> = Keyed::builder(config).max_keys(10_000).build()?;
+    /// assert!(users.try_acquire("alice").is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn builder(config: C) -> KeyedBuilder<K, C> {
+        KeyedBuilder::new(Ok(config))
+    }
+}
+
+impl<K, C> KeyedBuilder<K, C> {
+    fn new(config: Result<C, LimitsError>) -> KeyedBuilder<K, C> {
         KeyedBuilder {
-            limits: Limiter::per(count, period),
+            config,
+            hasher: RandomState::new(),
             max_keys: MAX_KEYS,
             when_full: WhenFull::default(),
+            lag: Duration::from_secs(1),
             clock: Box::new(TscClock::new()),
             meter: Meter::default(),
             keys: PhantomData,
@@ -85,7 +113,7 @@ impl<K: Hash + Eq> Keyed<K> {
     }
 }
 
-impl<K: Hash + Eq> KeyedBuilder<K> {
+impl<K, S> KeyedBuilder<K, Uniform, S> {
     /// Lets up to `burst` of the last limit in at once. Without it that is one period's worth.
     ///
     /// ```
@@ -96,7 +124,7 @@ impl<K: Hash + Eq> KeyedBuilder<K> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn burst(self, burst: u64) -> Self {
-        KeyedBuilder { limits: self.limits.burst(burst), ..self }
+        KeyedBuilder { config: self.config.and_then(|all| all.with_burst(burst)), ..self }
     }
 
     /// Another limit at once, or several, written as [`Limits`](crate::Limits) are.
@@ -109,9 +137,11 @@ impl<K: Hash + Eq> KeyedBuilder<K> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn and(self, limits: &str) -> Self {
-        KeyedBuilder { limits: self.limits.and(limits), ..self }
+        KeyedBuilder { config: self.config.and_then(|all| all.and(limits)), ..self }
     }
+}
 
+impl<K, C, S> KeyedBuilder<K, C, S> {
     /// The most keys that there may be at a time. The default is 2^20.
     ///
     /// ```
@@ -137,6 +167,37 @@ impl<K: Hash + Eq> KeyedBuilder<K> {
     /// ```
     pub fn when_full(self, when_full: WhenFull) -> Self {
         KeyedBuilder { when_full, ..self }
+    }
+
+    /// How much older than a clean-up a decision's moment may be so that the decision still finds all
+    /// that it needs. Idle keys stay that long. The default is one second.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    /// use std::time::Duration;
+    ///
+    /// let users: Keyed = Keyed::per_second(10).lag(Duration::from_secs(5)).build()?;
+    /// # let _ = users;
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    pub fn lag(self, lag: Duration) -> Self {
+        KeyedBuilder { lag, ..self }
+    }
+
+    /// Another hash function. The default is [`RandomState`], so an attacker can't choose keys that
+    /// collide.
+    ///
+    /// ```
+    /// use nanopace_keyed::Keyed;
+    /// use std::hash::RandomState;
+    ///
+    /// let users: Keyed = Keyed::per_second(10).hasher(RandomState::new()).build()?;
+    /// # let _ = users;
+    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// ```
+    pub fn hasher<H>(self, hasher: H) -> KeyedBuilder<K, C, H> {
+        let KeyedBuilder { config, max_keys, when_full, lag, clock, meter, keys, .. } = self;
+        KeyedBuilder { config, hasher, max_keys, when_full, lag, clock, meter, keys }
     }
 
     /// Another clock, such as a [`ManualClock`](nanopace::ManualClock) in tests.
@@ -168,7 +229,9 @@ impl<K: Hash + Eq> KeyedBuilder<K> {
     pub fn named(self, name: &str) -> Self {
         KeyedBuilder { meter: Meter::named(name), ..self }
     }
+}
 
+impl<K: Hash + Eq, C, S: BuildHasher> KeyedBuilder<K, C, S> {
     /// The limits by key.
     ///
     /// # Errors
@@ -180,10 +243,10 @@ impl<K: Hash + Eq> KeyedBuilder<K> {
     /// assert!(Keyed::<u64>::per_second(10).build().is_ok());
     /// assert!(Keyed::<u64>::per_second(0).build().is_err());
     /// ```
-    pub fn build(self) -> Result<Keyed<K>, LimitsError> {
-        let uniform = Uniform::new(self.limits.limits()?);
-        let engine = DecisionEngine::new(uniform, self.max_keys);
-        let engine = engine.tuned(|requests| requests.when_full(self.when_full));
-        Ok(Keyed::from_parts(engine, self.clock).with_meter(self.meter))
+    pub fn build(self) -> Result<Keyed<K, C, S>, LimitsError> {
+        let KeyedBuilder { config, hasher, max_keys, when_full, lag, clock, meter, .. } = self;
+        let engine = DecisionEngine::with_hasher(config?, max_keys, hasher)
+            .tuned(|requests| requests.when_full(when_full).lag(lag));
+        Ok(Keyed::from_parts(engine, clock).with_meter(meter))
     }
 }

@@ -26,26 +26,6 @@ use std::sync::Arc;
 ///   take memory while they count.
 /// * A decision takes what the [`RequestStore`] takes, the configuration's version (two loads and a hash of the key), and
 ///   the steps of the rules.
-///
-/// ```
-/// use nanopace::Nanos;
-/// use nanopace_keyed::{ConfigStore, DecisionEngine, KeyRejected, MemoryConfig, Scope};
-/// use nanopace_limits::Rejected;
-///
-/// let config = MemoryConfig::new();
-/// config.set(Scope::Prefix(""), "2/s, 3/min in 60".parse()?)?;
-/// let engine = DecisionEngine::new(config, 1_000_000);
-/// let at = |millis: u64| Nanos::from_nanos(millis * 1_000_000);
-///
-/// assert!(engine.try_acquire_n_at("alice", 2, at(10_000)).is_ok());
-/// let rejected = KeyRejected::Limit(Rejected::NotUntil(at(10_500)));
-/// assert_eq!(engine.try_acquire_at("alice", at(10_000)), Err(rejected));
-/// assert!(engine.try_acquire_at("bob", at(10_000)).is_ok());
-///
-/// engine.config().set(Scope::Key("alice"), "4/s".parse()?)?;
-/// assert!(engine.try_acquire_at("alice", at(10_000)).is_ok());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct DecisionEngine<C, K = String, S = RandomState> {
     config: C,
@@ -71,13 +51,6 @@ struct Followed {
 
 impl<C, K: Hash + Eq> DecisionEngine<C, K> {
     /// Decides by `config`, for at most `max_keys` keys at a time.
-    ///
-    /// ```
-    /// use nanopace_keyed::{DecisionEngine, MemoryConfig};
-    ///
-    /// let engine: DecisionEngine<_> = DecisionEngine::new(MemoryConfig::new(), 1_000_000);
-    /// assert_eq!(engine.requests().keys(), 0);
-    /// ```
     #[must_use]
     pub fn new(config: C, max_keys: usize) -> DecisionEngine<C, K> {
         DecisionEngine::with_hasher(config, max_keys, RandomState::new())
@@ -86,15 +59,6 @@ impl<C, K: Hash + Eq> DecisionEngine<C, K> {
 
 impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
     /// The same as [`new`](DecisionEngine::new), with another hash function.
-    ///
-    /// ```
-    /// use nanopace_keyed::{DecisionEngine, MemoryConfig};
-    /// use std::hash::RandomState;
-    ///
-    /// let engine: DecisionEngine<_, String, _> =
-    ///     DecisionEngine::with_hasher(MemoryConfig::new(), 1_000, RandomState::new());
-    /// # let _ = engine;
-    /// ```
     #[must_use]
     pub fn with_hasher(config: C, max_keys: usize, hasher: S) -> DecisionEngine<C, K, S> {
         let requests = RequestStore::with_hasher(PerKey(()), max_keys, hasher);
@@ -102,14 +66,6 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
     }
 
     /// The same with a request store that `tune` has given another policy or lag.
-    ///
-    /// ```
-    /// use nanopace_keyed::{DecisionEngine, MemoryConfig, WhenFull};
-    ///
-    /// let engine: DecisionEngine<_> = DecisionEngine::new(MemoryConfig::new(), 1_000)
-    ///     .tuned(|requests| requests.when_full(WhenFull::Reject));
-    /// # let _ = engine;
-    /// ```
     #[must_use]
     pub fn tuned(
         self,
@@ -120,35 +76,11 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
 
     /// The limits of each key. They can be changed at any time. A change takes effect at the key's
     /// next decision.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_keyed::{ConfigStore, DecisionEngine, MemoryConfig, Scope};
-    ///
-    /// let config = MemoryConfig::new();
-    /// config.set(Scope::Prefix(""), "2/s".parse()?)?;
-    /// let engine = DecisionEngine::new(config, 1_000);
-    /// engine.config().set(Scope::Key("alice"), "3/s".parse()?)?;
-    /// assert!(engine.try_acquire_n_at("alice", 3, Nanos::ZERO).is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn config(&self) -> &C {
         &self.config
     }
 
     /// The store of what was counted.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_keyed::{ConfigStore, DecisionEngine, MemoryConfig, Scope};
-    ///
-    /// let config = MemoryConfig::new();
-    /// config.set(Scope::Prefix(""), "2/s".parse()?)?;
-    /// let engine = DecisionEngine::new(config, 1_000);
-    /// engine.try_acquire_at("alice", Nanos::ZERO)?;
-    /// assert_eq!(engine.requests().keys(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn requests(&self) -> &RequestStore<K, PerKey, S> {
         &self.requests
     }
@@ -157,17 +89,6 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
     ///
     /// # Errors
     /// [`KeyRejected`]. Nothing is counted then.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_keyed::{ConfigStore, DecisionEngine, MemoryConfig, Scope};
-    ///
-    /// let config = MemoryConfig::new();
-    /// config.set(Scope::Prefix(""), "2/s".parse()?)?;
-    /// let engine = DecisionEngine::new(config, 1_000);
-    /// assert!(engine.try_acquire_at("alice", Nanos::ZERO).is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn try_acquire_at<Q>(&self, key: &Q, now: Nanos) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,
@@ -182,18 +103,6 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
     ///
     /// # Errors
     /// [`KeyRejected`]. Nothing is counted then.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_keyed::{ConfigStore, DecisionEngine, MemoryConfig, Scope};
-    ///
-    /// let config = MemoryConfig::new();
-    /// config.set(Scope::Prefix(""), "2/s".parse()?)?;
-    /// let engine = DecisionEngine::new(config, 1_000);
-    /// assert!(engine.try_acquire_n_at("alice", 2, Nanos::ZERO).is_ok());
-    /// assert!(engine.try_acquire_n_at("alice", 1, Nanos::ZERO).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn try_acquire_n_at<Q>(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,
@@ -208,18 +117,6 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
     ///
     /// # Errors
     /// As for [`RequestStore::peek_n_at`].
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_keyed::{ConfigStore, DecisionEngine, MemoryConfig, Scope};
-    ///
-    /// let config = MemoryConfig::new();
-    /// config.set(Scope::Prefix(""), "2/s".parse()?)?;
-    /// let engine: DecisionEngine<_> = DecisionEngine::new(config, 1_000);
-    /// assert!(engine.peek_n_at("alice", 2, Nanos::ZERO).is_ok());
-    /// assert_eq!(engine.requests().keys(), 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn peek_n_at<Q>(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,

@@ -14,7 +14,7 @@ pub(crate) const MAX_KEYS: usize = 1 << 20;
 /// Limits for each of many keys, with a clock. Its clones share what was let in.
 ///
 /// All keys have the same limits ([`Uniform`]), which may be changed, or each has its own
-/// ([`LimitsOf`], [`ConfigStore`](crate::ConfigStore)): [`with_config`](Keyed::with_config).
+/// ([`LimitsOf`], [`ConfigStore`](crate::ConfigStore)): [`builder`](Keyed::builder).
 ///
 /// ```
 /// use nanopace_keyed::Keyed;
@@ -69,7 +69,7 @@ impl<K: Hash + Eq> Keyed<K> {
     #[must_use]
     pub fn new(limits: Limits) -> Keyed<K> {
         let engine = DecisionEngine::new(Uniform::new(limits), MAX_KEYS);
-        Keyed::with_engine(engine, TscClock::new())
+        Keyed::from_parts(engine, Box::new(TscClock::new()))
     }
 }
 
@@ -92,47 +92,7 @@ impl<K: Hash + Eq, S: BuildHasher> Keyed<K, Uniform, S> {
     }
 }
 
-impl<C> Keyed<String, C> {
-    /// Limits of its own for each key, by a [`ConfigStore`](crate::ConfigStore) or another
-    /// [`LimitsOf`] keys; for at most `max_keys` keys at a time.
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigStore, Keyed, MemoryConfig, Scope};
-    ///
-    /// let config = MemoryConfig::new();
-    /// config.set(Scope::Prefix(""), "10/s".parse()?)?;
-    /// config.set(Scope::Key("alice"), "100/s".parse()?)?;
-    /// let users = Keyed::with_config(config, 1_000_000);
-    /// assert!(users.try_acquire_costs("alice", 100).is_ok());
-    /// assert!(users.try_acquire_costs("bob", 100).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn with_config(config: C, max_keys: usize) -> Keyed<String, C> {
-        Keyed::with_engine(DecisionEngine::new(config, max_keys), TscClock::new())
-    }
-}
-
 impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
-    /// An engine with a clock: for other hash functions, keys, policies and clocks.
-    ///
-    /// ```
-    /// use nanopace::ManualClock;
-    /// use nanopace_keyed::{DecisionEngine, Keyed, Uniform};
-    ///
-    /// let engine: DecisionEngine<_, u64> = DecisionEngine::new(Uniform::new("10/s".parse()?), 100);
-    /// let users = Keyed::with_engine(engine, ManualClock::new());
-    /// assert!(users.try_acquire(&7).is_ok());
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
-    #[must_use]
-    pub fn with_engine(
-        engine: DecisionEngine<C, K, S>,
-        clock: impl Clock + 'static,
-    ) -> Keyed<K, C, S> {
-        Keyed::from_parts(engine, Box::new(clock))
-    }
-
     /// The same limits, whose answers are counted under that name from now on, those for all keys
     /// together, as `Limiter::named` says. Clones that were made before have no name, or another one,
     /// and share what was let in.
@@ -185,16 +145,39 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         Keyed { meter, ..self }
     }
 
-    /// The engine, with the configuration and the store of what was counted.
+    /// The limits of each key. They can be changed at any time. A change takes effect at the key's
+    /// next decision.
+    ///
+    /// ```
+    /// use nanopace_keyed::{ConfigStore, Keyed, MemoryConfig, Scope};
+    ///
+    /// let users: Keyed<String, _> = Keyed::builder(MemoryConfig::new()).build()?;
+    /// users.config().set(Scope::Key("alice"), "3/s".parse()?)?;
+    /// assert!(users.try_acquire_costs("alice", 3).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn config(&self) -> &C {
+        self.inner.engine.config()
+    }
+
+    /// How many keys there are now. This includes idle keys that have not been removed yet.
     ///
     /// ```
     /// use nanopace_keyed::Keyed;
     ///
     /// let users: Keyed = Keyed::per_second(10).build()?;
-    /// users.try_acquire("alice").unwrap();
-    /// assert_eq!(users.engine().requests().keys(), 1);
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
+    /// users.try_acquire("alice")?;
+    /// assert_eq!(users.keys(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[must_use]
+    pub fn keys(&self) -> usize {
+        self.inner.engine.requests().keys()
+    }
+
+    /// What it is made of.
+    #[doc(hidden)]
     #[must_use]
     pub fn engine(&self) -> &DecisionEngine<C, K, S> {
         &self.inner.engine

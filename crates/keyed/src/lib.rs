@@ -25,7 +25,6 @@ pub use config::{Change, ConfigError, ConfigSnapshot, ConfigStore, MemoryConfig,
 #[cfg(feature = "disk")]
 #[cfg_attr(docsrs, doc(cfg(feature = "disk")))]
 pub use disk::DiskConfig;
-pub use engine::DecisionEngine;
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
 pub use file::FileConfig;
@@ -35,16 +34,20 @@ pub use nanopace_limits::{
     Costs, Decision, Limit, Limits, LimitsError, Rejected, Standing, Wait, WaitError,
 };
 pub use rejected::KeyRejected;
-pub use requests::{RequestStore, WhenFull};
+pub use requests::WhenFull;
 pub use reservation::KeyReservation;
 #[cfg(feature = "async")]
 #[cfg_attr(docsrs, doc(cfg(feature = "async")))]
 pub use tasks::AsyncKeyed;
 
-/// What tests of this project need beside the rest. It is outside of what semantic versions promise,
-/// and so are the hidden methods that take or return any of it.
+/// What a [`Keyed`] is made of: a store of what was let in for each key, for any rule, and the engine
+/// that has each key's limits in it. They are here for the tests and measurements of this project,
+/// outside of what semantic versions promise, and so are the hidden methods that take any of it.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::engine::{PerKey, Tally};
+    pub use crate::engine::{DecisionEngine, PerKey, Tally};
+    pub use crate::requests::RequestStore;
     pub use crate::waiting::KeyGate;
 }
+
+use internal::{DecisionEngine, RequestStore};

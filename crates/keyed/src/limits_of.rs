@@ -2,7 +2,7 @@
 
 use crate::ConfigStore;
 use crate::sync::{AtomicU64, Mutex, Relaxed, lock};
-use nanopace_limits::Limits;
+use nanopace_limits::{Limits, LimitsError};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// ```
 /// use nanopace_keyed::{DecisionEngine, LimitsOf};
 /// use nanopace::Nanos;
-/// use nanopace_limits::Limits;
+/// use nanopace_limits::{Limits, LimitsError};
 /// use std::sync::Arc;
 ///
 /// /// Customers below 1000 pay for more.
@@ -117,6 +117,20 @@ impl Uniform {
     #[must_use]
     pub fn new(limits: Limits) -> Uniform {
         Uniform { limits: Mutex::new(Arc::new(limits)), version: AtomicU64::new(0) }
+    }
+
+    /// The same with another burst of the last limit.
+    pub(crate) fn with_burst(self, burst: u64) -> Result<Uniform, LimitsError> {
+        let mut each = lock(&self.limits).each().to_vec();
+        let last = each.last_mut().ok_or(LimitsError::NoBurst)?;
+        *last = last.with_burst(burst)?;
+        Ok(Uniform::new(Limits::new(each)))
+    }
+
+    /// The same, and more of them.
+    pub(crate) fn and(self, more: &str) -> Result<Uniform, LimitsError> {
+        let (each, more) = (lock(&self.limits).each().to_vec(), more.parse::<Limits>()?);
+        Ok(Uniform::new(Limits::new(each.into_iter().chain(more.each().iter().copied()))))
     }
 
     /// Other limits for all keys. What was counted stays counted: [`Limits`] say how.

@@ -23,7 +23,7 @@ const KEYS_PER_SHARD: usize = 16_384;
 /// Says what happens to a new key when there are as many keys as there may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenFull {
-    /// It is rejected at once. Room is made by [`RequestStore::sweep`], and by the clean-up that
+    /// It is rejected at once. Room is made by [`Keyed::sweep`](crate::Keyed::sweep), and by the clean-up that
     /// insertions do.
     Reject,
     /// Up to 256 places are searched for idle keys to remove, beginning where the last search
@@ -56,20 +56,6 @@ pub enum WhenFull {
 ///   request takes none.
 /// * A decision takes a hash, the lock of a shard, and the rule's step. A new key takes eight looks
 ///   more.
-///
-/// ```
-/// use nanopace::Nanos;
-/// use nanopace_keyed::RequestStore;
-/// use nanopace_limits::Gcra;
-///
-/// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000_000);
-/// let now = Nanos::from_nanos(1_000_000_000);
-/// assert!(store.try_acquire_n_at("alice", 3, now).is_ok());
-/// assert!(store.try_acquire_n_at("alice", 1, now).is_err());
-/// assert!(store.try_acquire_n_at("bob", 1, now).is_ok());
-/// assert_eq!(store.keys(), 2);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct RequestStore<K, R: Rule, S = RandomState> {
     rule: R,
     hasher: S,
@@ -103,17 +89,6 @@ impl<K: Hash + Eq, R: Rule> RequestStore<K, R> {
     /// An empty store for at most `max_keys` keys.
     ///
     /// New keys are hashed by [`RandomState`], so an attacker can't choose keys that collide.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_keyed::RequestStore;
-    /// use nanopace_limits::Gcra;
-    ///
-    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
-    /// assert_eq!(store.keys(), 0);
-    /// # let _ = Nanos::ZERO;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn new(rule: R, max_keys: usize) -> Self {
         Self::with_hasher(rule, max_keys, RandomState::new())
@@ -122,18 +97,6 @@ impl<K: Hash + Eq, R: Rule> RequestStore<K, R> {
 
 impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
     /// The same as [`new`](RequestStore::new), with another hash function.
-    ///
-    /// ```
-    /// use nanopace_keyed::RequestStore;
-    /// use nanopace_limits::Gcra;
-    /// use std::hash::RandomState;
-    ///
-    /// let rule = Gcra::new("3/60s".parse()?);
-    /// let hasher = RandomState::new();
-    /// let store: RequestStore<u64, _> = RequestStore::with_hasher(rule, 1_000, hasher);
-    /// # let _ = store;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn with_hasher(rule: R, max_keys: usize, hasher: S) -> Self {
         let shards = (max_keys / KEYS_PER_SHARD).clamp(16, 1 << 12).next_power_of_two();
@@ -151,19 +114,6 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
 
     /// Sets what happens to a new key when there are as many keys as there may be. The default is
     /// [`WhenFull::EvictExpired`].
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_keyed::{KeyRejected, RequestStore, WhenFull};
-    /// use nanopace_limits::Gcra;
-    ///
-    /// let store: RequestStore<String, _> =
-    ///     RequestStore::new(Gcra::new("3/60s".parse()?), 1).when_full(WhenFull::Reject);
-    /// assert!(store.try_acquire_n_at("alice", 1, Nanos::ZERO).is_ok());
-    /// let rejected = store.try_acquire_n_at("bob", 1, Nanos::ZERO);
-    /// assert_eq!(rejected, Err(KeyRejected::TooManyKeys { max: 1 }));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn when_full(self, when_full: WhenFull) -> Self {
         RequestStore { when_full, ..self }
@@ -171,51 +121,17 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
 
     /// Sets how much older than a clean-up a decision's moment may be so that the decision still
     /// finds all that it needs. Idle keys stay that long. The default is one second.
-    ///
-    /// ```
-    /// use nanopace_keyed::RequestStore;
-    /// use nanopace_limits::Gcra;
-    /// use std::time::Duration;
-    ///
-    /// let store: RequestStore<String, _> =
-    ///     RequestStore::new(Gcra::new("3/60s".parse()?), 1_000).lag(Duration::from_secs(5));
-    /// # let _ = store;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn lag(self, lag: Duration) -> Self {
         RequestStore { lag: u64::try_from(lag.as_nanos()).unwrap_or(u64::MAX), ..self }
     }
 
     /// The rule that all keys follow.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_keyed::RequestStore;
-    /// use nanopace_limits::Gcra;
-    ///
-    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
-    /// # use nanopace_limits::Rule;
-    /// assert_eq!(store.rule().most(), 3);
-    /// # let _ = Nanos::ZERO;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn rule(&self) -> &R {
         &self.rule
     }
 
     /// How many keys there are now. This includes idle keys that have not been removed yet.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_keyed::RequestStore;
-    /// use nanopace_limits::Gcra;
-    ///
-    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
-    /// store.try_acquire_n_at("alice", 1, Nanos::ZERO)?;
-    /// assert_eq!(store.keys(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn keys(&self) -> usize {
         // Relaxed: an insertion compares for itself, in `reserve`. This answer is about a moment
         // that is over, so there is no model.
@@ -227,17 +143,6 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
     ///
     /// # Errors
     /// [`KeyRejected`]. Nothing is counted then.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_keyed::RequestStore;
-    /// use nanopace_limits::Gcra;
-    ///
-    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
-    /// assert!(store.try_acquire_n_at("alice", 2, Nanos::ZERO).is_ok());
-    /// assert!(store.try_acquire_n_at("alice", 2, Nanos::ZERO).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn try_acquire_n_at<Q>(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,
@@ -252,17 +157,6 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
     /// # Errors
     /// [`KeyRejected`], as for the request itself, with one exception: a new key is rejected even
     /// if the request would remove an idle key to make room for it.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_keyed::RequestStore;
-    /// use nanopace_limits::Gcra;
-    ///
-    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
-    /// assert!(store.peek_n_at("alice", 3, Nanos::ZERO).is_ok());
-    /// assert_eq!(store.keys(), 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn peek_n_at<Q>(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,
@@ -282,19 +176,6 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
     ///
     /// `usize::MAX` looks at every place once. Only one lock is held at a time, for one shard at
     /// most. A table that has become four times too large gives its memory back.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_keyed::RequestStore;
-    /// use nanopace_limits::Gcra;
-    ///
-    /// let store: RequestStore<String, _> = RequestStore::new(Gcra::new("3/60s".parse()?), 1_000);
-    /// store.try_acquire_n_at("alice", 1, Nanos::ZERO)?;
-    /// let later = Nanos::from_nanos(120_000_000_000);
-    /// assert_eq!(store.sweep(later, usize::MAX), 1);
-    /// assert_eq!(store.keys(), 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn sweep(&self, now: Nanos, mut looks: usize) -> usize {
         let mut removed = 0;
         for _ in 0..self.shards.len() {

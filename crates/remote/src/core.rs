@@ -45,7 +45,8 @@ impl<C: LimitsOf<str>> Core<C> {
         let share = match on_loss {
             OnLoss::LocalShare(parts) => {
                 let share = Share { of: Arc::clone(&config), parts };
-                Some(Keyed::with_config(share, LOCAL_KEYS))
+                // A configuration that is there has no step that could be invalid.
+                Keyed::builder(share).max_keys(LOCAL_KEYS).build().ok()
             }
             _ => None,
         };

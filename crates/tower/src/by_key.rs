@@ -74,7 +74,7 @@ where
 
     fn decide_key(&self, key: &Q, cost: u64) -> Deciding<Self::Later> {
         let decision = self.decide_costs(key, cost).map_err(Rejection::Key);
-        let limits = || self.engine().config().limits_for(key);
+        let limits = || self.config().limits_for(key);
         Deciding::Now(decision.and_then(|decision| outcome(Verdict::new(decision, limits()))))
     }
 }

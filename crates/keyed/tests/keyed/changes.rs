@@ -2,7 +2,8 @@
 //! locked out.
 
 use crate::at;
-use nanopace_keyed::{ConfigStore, DecisionEngine, Limits, MemoryConfig, Scope};
+use nanopace_keyed::internal::DecisionEngine;
+use nanopace_keyed::{ConfigStore, Limits, MemoryConfig, Scope};
 use proptest::prelude::*;
 use std::fmt;
 

@@ -1,6 +1,7 @@
 //! The configuration: what it lists, what a batch does, and whom a change concerns.
 
-use nanopace_keyed::{Change, ConfigSnapshot, ConfigStore, DecisionEngine, MemoryConfig, Scope};
+use nanopace_keyed::internal::DecisionEngine;
+use nanopace_keyed::{Change, ConfigSnapshot, ConfigStore, MemoryConfig, Scope};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::thread;

@@ -1,6 +1,7 @@
 //! The configuration on disk: deaths, damage, company.
 
-use nanopace_keyed::{ConfigError, ConfigStore, DecisionEngine, DiskConfig, Scope};
+use nanopace_keyed::internal::DecisionEngine;
+use nanopace_keyed::{ConfigError, ConfigStore, DiskConfig, Scope};
 use proptest::prelude::*;
 use redb::{Database, TableDefinition};
 use std::io::{BufRead, BufReader};

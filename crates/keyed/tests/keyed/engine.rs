@@ -1,8 +1,9 @@
 //! The decision engine and its configuration.
 
 use crate::{at, laws};
+use nanopace_keyed::internal::DecisionEngine;
 use nanopace_keyed::{
-    ConfigStore, DecisionEngine, KeyRejected, Limits, LimitsError, MemoryConfig, Scope,
+    ConfigStore, KeyRejected, Keyed, Limits, LimitsError, MemoryConfig, Scope, Uniform,
 };
 use nanopace_limits::Rejected;
 use proptest::prelude::*;
@@ -244,9 +245,8 @@ fn texts_that_are_no_limits_are_told_why() {
 fn what_a_request_cost_beyond_its_reservation_counts_for_a_key_that_was_removed() {
     for text in ["10/s", "10/s in 10", "10/s sliding-log", "10/s fixed-window"] {
         let clock = nanopace::ManualClock::new();
-        let engine: DecisionEngine<_> =
-            DecisionEngine::new(nanopace_keyed::Uniform::new(limits(text)), 10);
-        let keyed = nanopace_keyed::Keyed::with_engine(engine, clock.clone());
+        let builder = Keyed::builder(Uniform::new(limits(text))).max_keys(10);
+        let keyed: Keyed = builder.clock(clock.clone()).build().unwrap();
         let reservation = keyed.reserve("alice", 1).unwrap();
         clock.set(at(10_000_000_000));
         assert_eq!(keyed.sweep(usize::MAX), 1);
@@ -272,9 +272,8 @@ impl Hasher for SameHash {
 #[test]
 fn what_a_request_cost_beyond_its_reservation_takes_the_place_of_an_idle_key() {
     let (clock, hasher) = (nanopace::ManualClock::new(), BuildHasherDefault::<SameHash>::new());
-    let uniform = nanopace_keyed::Uniform::new(limits("10/s"));
-    let engine: DecisionEngine<_, String, _> = DecisionEngine::with_hasher(uniform, 1, hasher);
-    let keyed = nanopace_keyed::Keyed::with_engine(engine, clock.clone());
+    let builder = Keyed::builder(Uniform::new(limits("10/s"))).max_keys(1).hasher(hasher);
+    let keyed: Keyed<String, _, _> = builder.clock(clock.clone()).build().unwrap();
     let reservation = keyed.reserve("alice", 1).unwrap();
     clock.set(at(10 * SECOND));
     keyed.try_acquire("bob").unwrap(); // alice is removed for it

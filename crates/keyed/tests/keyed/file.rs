@@ -1,8 +1,8 @@
 //! A configuration in a file that several processes follow.
 
+use nanopace_keyed::internal::DecisionEngine;
 use nanopace_keyed::{
-    Change, ConfigError, ConfigSnapshot, ConfigStore, DecisionEngine, FileConfig, MemoryConfig,
-    Scope,
+    Change, ConfigError, ConfigSnapshot, ConfigStore, FileConfig, MemoryConfig, Scope,
 };
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

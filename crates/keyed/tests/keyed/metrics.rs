@@ -2,7 +2,7 @@
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use nanopace::ManualClock;
-use nanopace_keyed::{DecisionEngine, KeyReservation, Keyed, Uniform, Wait, WhenFull};
+use nanopace_keyed::{KeyReservation, Keyed, Uniform, Wait, WhenFull};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -44,9 +44,8 @@ proptest! {
     ) {
         let (recorder, clock) = (DebuggingRecorder::new(), ManualClock::new());
         let limits = "5/s, 4/s sliding-log".parse().unwrap();
-        let engine = DecisionEngine::new(Uniform::new(limits), 3);
-        let engine = engine.tuned(|requests| requests.when_full(WhenFull::Reject));
-        let nameless = Keyed::with_engine(engine, clock.clone());
+        let builder = Keyed::builder(Uniform::new(limits)).max_keys(3).when_full(WhenFull::Reject);
+        let nameless = builder.clock(clock.clone()).build().unwrap();
         let named = metrics::with_local_recorder(&recorder, || nameless.clone().named("users"));
         let mut expected = [0; 3];
         for (ask, key, n, by_name, pause) in steps {

@@ -2,7 +2,8 @@
 
 use crate::{at, quota};
 use nanopace::Nanos;
-use nanopace_keyed::{KeyRejected, RequestStore, WhenFull};
+use nanopace_keyed::internal::RequestStore;
+use nanopace_keyed::{KeyRejected, WhenFull};
 use nanopace_limits::{
     AggregatedWindow, FixedWindow, Gcra, LeakyQueue, Quota, Rejected, Rule, SlidingCounter,
     SlidingLog, SlottedRing, TokenBucket,

@@ -24,7 +24,7 @@ fn all_processes_see_a_change_and_both_kinds_of_limiters_take_it() {
         let remote = RemoteConfig::follow(&there, "limits", SOON).unwrap();
         let local = RemoteConfig::follow(&there, "limits", SOON).unwrap();
         let remote = there.config(remote).build().unwrap();
-        let local = Keyed::with_config(local, 100);
+        let local = Keyed::<String, _>::builder(local).build().unwrap();
         config.set(Scope::Prefix(""), "2/day".parse().unwrap()).unwrap();
         // One after the other: what the first lets in meanwhile counts.
         until("one has limits", || remote.try_acquire("a").is_ok());

@@ -3,7 +3,7 @@
 use crate::{API_KEY, behind, by_header, call, from, keyed, limits};
 use http::{HeaderName, HeaderValue, Request};
 use nanopace::ManualClock;
-use nanopace_keyed::{ConfigStore, DecisionEngine, MemoryConfig, Scope};
+use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
 use nanopace_tower::{KeyOf, Keyed, LimitLayer, Peer, WithoutKey};
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -131,7 +131,7 @@ fn keys_have_limits_of_their_own() {
         let config = MemoryConfig::new();
         config.set(Scope::Prefix("gold:"), limits("2/h")).unwrap();
         config.set(Scope::Prefix("free:"), limits("1/h")).unwrap();
-        Keyed::with_engine(DecisionEngine::new(config, 100), ManualClock::new())
+        Keyed::builder(config).clock(ManualClock::new()).build().unwrap()
     };
     let plan =
         |request: &Request<String>| Some(request.headers().get(API_KEY)?.to_str().ok()?.to_owned());

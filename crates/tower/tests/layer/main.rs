@@ -15,7 +15,7 @@ use futures_util::FutureExt;
 use http::header::HeaderName;
 use http::{Request, Response};
 use nanopace::ManualClock;
-use nanopace_keyed::{DecisionEngine, Uniform};
+use nanopace_keyed::Uniform;
 use nanopace_tower::{Keyed, LimitLayer, Limits};
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -30,7 +30,8 @@ fn limits(text: &str) -> Limits {
 
 /// The same limits for at most a hundred keys, by that clock.
 fn keyed<K: Hash + Eq>(text: &str, clock: &ManualClock) -> Keyed<K> {
-    Keyed::with_engine(DecisionEngine::new(Uniform::new(limits(text)), 100), clock.clone())
+    let uniform = Uniform::new(limits(text));
+    Keyed::builder(uniform).max_keys(100).clock(clock.clone()).build().expect("limits")
 }
 
 /// The service behind the limits.
