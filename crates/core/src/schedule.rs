@@ -19,6 +19,7 @@
 //! that time runs along at the rate are virtual time, as in `VirtualClock` (Zhang, 1990).
 
 mod account;
+mod asked;
 mod chord;
 mod course;
 mod curve;
@@ -27,6 +28,7 @@ mod history;
 mod line;
 mod policy;
 mod slots;
+mod unstarted;
 
 use crate::lease::Lease;
 use crate::position::{RANGE, SLOT, after, before, earlier, first_after, later, ticks_between};
@@ -35,6 +37,7 @@ use crate::shard::Shard;
 use crate::strictness::Rule;
 use crate::{Level, Rate, Strictness};
 pub(crate) use account::Account;
+use asked::Asked;
 pub(crate) use chord::Stretch;
 use course::{Course, Pace};
 use curve::WHOLE;
@@ -73,6 +76,8 @@ pub(crate) struct Schedule {
     starts_on_use: bool,
     paused: i64,
     idle: i64,
+    /// The load as it was asked for, once time has been given up.
+    asked: Option<Box<Asked>>,
 }
 
 /// What is asked for.
@@ -111,6 +116,7 @@ impl Schedule {
             starts_on_use: false,
             paused: 0,
             idle: 0,
+            asked: None,
         }
     }
 
@@ -256,6 +262,7 @@ impl Schedule {
         self.history.correct(&shape, self.origin, now);
         // Slots are where the load has them, whatever time was given up.
         self.idle = 0;
+        self.asked = None;
         // A rate, too: only a curve can begin before its anchor.
         self.load = Load::Shape(Box::new(shape));
         self.end = self.end.with_shape(self.load.end(self.origin).max(now));
@@ -264,6 +271,7 @@ impl Schedule {
 
     fn set_load(&mut self, load: Load, origin: i64, now: i64) {
         self.drop_paid(now);
+        self.change_asked(origin, now);
         (self.load, self.origin) = (load, origin);
         // A shape that is over already ends now.
         self.end = self.end.with_shape(self.load.end(origin).max(now));
@@ -370,6 +378,9 @@ impl Schedule {
         if let Some(course) = &mut self.catch_up {
             course.shift(pause);
         }
+        if let Some(asked) = &mut self.asked {
+            asked.shift(pause);
+        }
     }
 
     /// Everything before `next` that is due by `moment` counts as started. To be called when the
@@ -405,6 +416,7 @@ impl Schedule {
         if time > passes {
             let idle = self.end.before(time).saturating_sub(self.end.before(passes));
             self.idle = self.idle.saturating_add(idle);
+            self.part_from_load();
             self.history.forfeit(position, time);
         }
     }

@@ -1,5 +1,6 @@
 //! Which slots of a load belong to one of several processes that make it together.
 
+use crate::count::Count;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::str::FromStr;
@@ -168,6 +169,12 @@ impl Shard {
     pub(crate) fn locals_before(&self, global: u64) -> u64 {
         let in_cycle = self.own.partition_point(|&slot| slot < global % self.cycle);
         global / self.cycle * self.own.len() as u64 + in_cycle as u64
+    }
+
+    /// The share of this process in so many slots, rounded down.
+    pub(crate) fn part_of(&self, count: Count) -> Count {
+        let (own, cycle) = (self.own.len() as Count, Count::from(self.cycle));
+        count / cycle * own + count % cycle * own / cycle
     }
 
     /// If its slots lie evenly: one in so many.

@@ -42,6 +42,7 @@ pub(crate) use held::LaneRun;
 pub(crate) use open::Pace;
 use published::Published;
 pub(crate) use published::Run;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -284,6 +285,11 @@ impl Timeline {
 
     pub(crate) fn with_schedule<T>(&self, read: impl FnOnce(&Schedule) -> T) -> T {
         read(self.enter().schedule())
+    }
+
+    /// See [`Pacer::unstarted`](crate::Pacer::unstarted).
+    pub(crate) fn unstarted(&self, span: &Range<i64>, clock: &dyn Clock) -> Vec<(i64, u64)> {
+        self.enter().unstarted(span, clock)
     }
 
     pub(crate) fn read(&self, clock: &dyn Clock) -> Reading {

@@ -3,6 +3,7 @@
 use super::curve::Curve;
 use super::line::Line;
 use super::slots::Slots;
+use crate::count::Count;
 use crate::position::{RANGE, REACH, SLOT, ticks_between};
 use crate::scale::Scale;
 use crate::shape::Shape;
@@ -47,6 +48,14 @@ impl Course {
         }
     }
 
+    /// The count that is reached at `time`.
+    pub(crate) fn count_at(&self, time: i64, slots: &Slots) -> Count {
+        match self {
+            Course::Line(line) => line.count_at(time, slots.count_of(line.position_at(time))),
+            Course::Curve(curve) => curve.count_at(time),
+        }
+    }
+
     /// The course that goes on from here at `now`. What has passed of the current interval stays
     /// passed.
     pub(crate) fn continued(&self, pace: &Pace, now: i64, slots: &Slots) -> Course {
@@ -62,10 +71,7 @@ impl Course {
                 Course::Line(Line::through(position, ahead, now, scale))
             }
             (_, Pace::Shape { shape, origin, ratio_q32 }) => {
-                let count = match self {
-                    Course::Line(line) => line.count_at(now, slots.count_of(position)),
-                    Course::Curve(curve) => curve.count_at(now),
-                };
+                let count = self.count_at(now, slots);
                 let curve = Curve::new(shape, *origin, now, position, count);
                 Course::Curve(curve.times(*ratio_q32).into())
             }
@@ -119,12 +125,9 @@ impl Course {
 
     /// Everything is `span_ns` later.
     pub(crate) fn shift(&mut self, span_ns: i64) {
-        let shift = |moment: &mut i64| *moment = moment.saturating_add(span_ns);
         match self {
-            Course::Line(line) => shift(&mut line.time),
-            Course::Curve(curve) => {
-                [&mut curve.origin, &mut curve.since].into_iter().for_each(shift);
-            }
+            Course::Line(line) => line.time = line.time.saturating_add(span_ns),
+            Course::Curve(curve) => curve.shift(span_ns),
         }
     }
 

@@ -120,12 +120,18 @@ impl Curve {
     }
 
     /// The last count whose slot is reached at `time`, none if there is none; and whether that is the
-    /// one before the count so far.
+    /// one before the count so far: while the rate is zero, and before the shape begins.
     fn reached_at(&self, time: i64) -> (Option<Count>, bool) {
         let elapsed_ns = time.saturating_sub(self.origin);
         let made = self.shape.count_at_ns(elapsed_ns);
-        let is_waiting = self.shape.is_waiting_at_ns(elapsed_ns, made);
+        let is_waiting = elapsed_ns < 0 || self.shape.is_waiting_at_ns(elapsed_ns, made);
         (self.count_when(made).checked_sub(Count::from(is_waiting)), is_waiting)
+    }
+
+    /// Everything is `span_ns` later.
+    pub(crate) fn shift(&mut self, span_ns: i64) {
+        self.origin = self.origin.saturating_add(span_ns);
+        self.since = self.since.saturating_add(span_ns);
     }
 
     /// The count that is reached at `time`.

@@ -102,6 +102,16 @@ impl End {
         self.by_time().min(moment)
     }
 
+    /// The moment, or the first one at which there is no slot any more if that comes before it.
+    pub(super) fn behind(&self, moment: i64) -> i64 {
+        moment.min(self.time).min(self.shape.saturating_add(1))
+    }
+
+    /// How many slots there are at most.
+    pub(super) fn most(&self) -> u64 {
+        self.slots.unwrap_or(u64::MAX)
+    }
+
     /// The moment of the end.
     pub(super) fn moment(&self, history: &History) -> i64 {
         let by_count = self.position.map(|position| history.passes(position));

@@ -10,6 +10,7 @@ use super::chord::{self, Stretch};
 use super::course::{Course, Pace};
 use super::curve::Curve;
 use super::slots::Slots;
+use crate::count::Count;
 use crate::lease::Lease;
 use crate::position::{REACH, before, earlier, first_after, later, ticks_between};
 use crate::shape::Shape;
@@ -159,6 +160,12 @@ impl History {
         let late = self.pieces[index].course.position_at(time.saturating_sub(1), &self.slots);
         // Behind its end a piece says nothing: the next one begins at that time or later.
         first_after(earlier(late, self.end_of(index)))
+    }
+
+    /// The count that the schedule has come to at `time`.
+    pub(crate) fn count_at(&self, time: i64) -> Count {
+        let piece = &self.pieces[self.index_before(time.saturating_add(1))];
+        piece.course.count_at(time.max(piece.since), &self.slots)
     }
 
     /// The piece in force just before `time`.

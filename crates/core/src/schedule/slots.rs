@@ -50,6 +50,11 @@ impl Stripe {
         let more = |shard: &Shard| shard.locals_before(global) - shard.locals_before(self.from);
         self.first.saturating_add(self.shard.as_ref().map_or(0, more))
     }
+
+    fn share_of(&self, count: Count) -> Count {
+        let more = count - Count::from(self.from) * ONE;
+        Count::from(self.first) * ONE + self.shard.as_ref().map_or(0, |shard| shard.part_of(more))
+    }
 }
 
 impl Slots {
@@ -172,11 +177,27 @@ impl Slots {
             let part = (count % ONE) >> (ONE.trailing_zeros() - PART_BITS);
             return self.position(whole(count / ONE)).wrapping_add(whole(part));
         }
-        let slots = self.own_before(self.slots_by(count));
+        let slots = self.own_by(count);
         let here = slots.checked_sub(1).map_or(0, |last| self.count_of_slot(last));
         let gap = self.count_of_slot(slots).saturating_sub(here).max(1);
         let part = parts(count.saturating_sub(here), gap);
         self.position(slots).wrapping_sub(SLOT).wrapping_add(part)
+    }
+
+    /// How many of this process's slots lie at `count` or before it.
+    pub(crate) fn own_by(&self, count: Count) -> u64 {
+        self.own_before(self.slots_by(count))
+    }
+
+    /// How many of so many slots of the load are this process's, if all lay evenly.
+    pub(crate) fn share_of(&self, count: Count) -> Count {
+        let begun = |stripe: &&Stripe| Count::from(stripe.from) * ONE <= count;
+        self.stripes.iter().rfind(begun).map_or(count, |stripe| stripe.share_of(count))
+    }
+
+    /// Whether they are where somebody has recorded them.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.arrivals.as_ref().is_some_and(|arrivals| !arrivals.is_endless())
     }
 
     /// Bounds how many changes of shards are remembered. Slots before `open` have been claimed and
@@ -214,7 +235,7 @@ impl Slots {
 
     /// How many of this process's slots lie before the one at `position`, or up to it; none before
     /// the first.
-    fn number(&self, position: u64) -> Option<u64> {
+    pub(crate) fn number(&self, position: u64) -> Option<u64> {
         let (at, number) = self.known;
         number.checked_add_signed(ticks_between(at, position) >> PART_BITS)
     }

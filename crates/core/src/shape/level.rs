@@ -58,7 +58,7 @@ impl Level {
     }
 
     /// Per nanosecond; rounded up.
-    pub(super) fn fine(self) -> Fine {
+    pub(crate) fn fine(self) -> Fine {
         let Some((operations, period_ns)) = self.0.map(Rate::fraction) else { return Fine::ZERO };
         div_ceil(Fine::from(operations) << FINE_BITS, Fine::from(period_ns))
     }

@@ -14,6 +14,7 @@ use crate::schedule::{Schedule, Start, Stretch};
 use crate::sleepers::WakeUps;
 use crate::sync::MutexGuard;
 use crate::{Ended, Refused};
+use std::ops::Range;
 
 /// What the lock guards.
 #[derive(Debug)]
@@ -283,6 +284,11 @@ impl Entry<'_> {
     /// claimed.
     fn skip(&mut self, claimed: &Claimed, now: i64) {
         self.locked.skipped += claimed.slots;
+        self.skip_late(now);
+    }
+
+    /// Skips all slots that are too late and there to be claimed.
+    fn skip_late(&mut self, now: i64) {
         loop {
             let next = self.timeline.next();
             self.locked.schedule.cut_to_range(next, now);
@@ -488,6 +494,20 @@ impl Entry<'_> {
         let ahead = slots_between(first_after(reached), next);
         let returned = self.locked.returned.due_slots(reached);
         claimed.saturating_sub(ahead + self.locked.skipped + returned)
+    }
+
+    /// See [`Pacer::unstarted`](crate::Pacer::unstarted).
+    pub(super) fn unstarted(&mut self, span: &Range<i64>, clock: &dyn Clock) -> Vec<(i64, u64)> {
+        let now = self.now(clock);
+        self.tidy(now);
+        self.skip_late(now);
+        let schedule = &self.locked.schedule;
+        let next = self.timeline.next();
+        let new = (next, next.wrapping_add_signed(RANGE));
+        let there = self.locked.returned.ranges().chain([new]);
+        let unstarted = there.flat_map(|range| schedule.batches(range, span)).collect();
+        self.publish_at(now);
+        unstarted
     }
 
     pub(super) fn read(&mut self, clock: &dyn Clock) -> Reading {

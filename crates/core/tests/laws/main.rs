@@ -1,5 +1,6 @@
 //! What a pacer keeps to, in virtual time. One test program, which is built much faster than many.
 
+mod asked;
 mod changes;
 mod clocks;
 mod common;

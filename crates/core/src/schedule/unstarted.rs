@@ -1,0 +1,33 @@
+//! Slots that are due and that nobody has started, in batches: there may be billions.
+
+use super::Schedule;
+use crate::position::{after, before, earlier, later, slots_between, ticks_between};
+use std::iter;
+use std::ops::Range;
+
+/// The slots of a batch are due within this part of their age.
+const FINENESS: i64 = 10_000;
+
+impl Schedule {
+    /// Of the slots from the position `from` up to `to`, those that are intended to start in `span` and
+    /// have come: the intended start of the last one of each batch, and how many slots it has.
+    pub(crate) fn batches(
+        &self,
+        (from, to): (u64, u64),
+        span: &Range<i64>,
+    ) -> impl Iterator<Item = (i64, u64)> {
+        let end = span.end;
+        let mut at = later(from, self.first_from(span.start));
+        let to = earlier(to, self.first_from(self.stopped(end)));
+        iter::from_fn(move || {
+            let first = at;
+            if ticks_between(first, to) <= 0 {
+                return None;
+            }
+            let due = self.intended(first);
+            let until = due.saturating_add(end.saturating_sub(due) / FINENESS).saturating_add(1);
+            at = earlier(later(self.first_from(until), after(first, 1)), to);
+            Some((self.intended(before(at)), slots_between(first, at)))
+        })
+    }
+}

@@ -1,0 +1,380 @@
+//! How many slots a load has had, and which of them nobody has started: against the starts of the
+//! load, one by one.
+
+use crate::common::{assert_balanced, drain, span, strictness};
+use nanopace::{Arrivals, Level, ManualClock, Nanos, Pacer, Rate, Shape, Shard, Strictness};
+use proptest::prelude::*;
+use std::time::Duration;
+
+const RATES: [u32; 5] = [1, 7, 40, 333, 1_000];
+const STRICTNESSES: [f64; 4] = [0.0, 0.5, 1.0, 1.5];
+/// A change of pace is where it is to within this part of a slot, and some nanoseconds.
+const CHANGE: f64 = 1.0 / 65_536.0 + 4e-6;
+
+#[derive(Clone, Copy, Debug)]
+enum Spread {
+    Even,
+    Poisson(u64),
+    Replay(u64),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Clock(u64),
+    Start(u8),
+    /// One is claimed and given back while later ones start.
+    GiveBack(u8),
+    Rate(usize),
+    /// From one rate to another in so many nanoseconds; then there is nothing more.
+    Ramp(usize, usize, u64),
+    Pause,
+    Resume,
+    /// One of so many processes, from so many slots behind those of the load that are due.
+    Shard(u32, u32, u64),
+    Policy(usize, Option<u64>, Option<u64>),
+}
+
+#[derive(Clone, Debug)]
+struct Setting {
+    spread: Spread,
+    shard: Option<(u32, u32)>,
+    rate: usize,
+    slots: Option<u64>,
+    until: Option<u64>,
+}
+
+/// What the load does since its last change: slots per nanosecond at both ends, and how long it takes.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    from: f64,
+    to: f64,
+    time: f64,
+}
+
+impl Piece {
+    fn constant(hz: u32) -> Piece {
+        let rate = f64::from(hz) * 1e-9;
+        Piece { from: rate, to: rate, time: f64::INFINITY }
+    }
+
+    fn count(&self, elapsed: f64) -> f64 {
+        let elapsed = elapsed.min(self.time);
+        self.from * elapsed + (self.to - self.from) * elapsed / self.time * elapsed / 2.0
+    }
+}
+
+/// The load, plain: in floating point, and each slot by itself.
+struct Oracle {
+    piece: Piece,
+    /// The schedule's time when that began, and the count then.
+    since: u64,
+    before: f64,
+    now: u64,
+    is_paused: bool,
+    changes: f64,
+    shards: Vec<(u64, u32, u32)>,
+    /// The counts of random or recorded slots.
+    arrivals: Option<Vec<f64>>,
+    most: u64,
+    until: u64,
+}
+
+impl Oracle {
+    fn new(setting: &Setting) -> Oracle {
+        let one = Shape::constant(Rate::per_second(1).unwrap());
+        let whole = Shard::new(0, 1).unwrap();
+        let is_even = matches!(setting.spread, Spread::Even);
+        let listed = || setting.spread.arrivals().starts(one, whole).take(20_000);
+        let arrivals = (!is_even).then(|| listed().map(|at| at.as_secs_f64()).collect());
+        Oracle {
+            piece: Piece::constant(RATES[setting.rate]),
+            since: 0,
+            before: 0.0,
+            now: 0,
+            is_paused: false,
+            changes: 1.0,
+            shards: setting.shard.iter().map(|&(index, count)| (0, index, count)).collect(),
+            arrivals,
+            most: setting.slots.unwrap_or(u64::MAX),
+            until: setting.until.unwrap_or(u64::MAX),
+        }
+    }
+
+    fn count(&self, later: u64) -> f64 {
+        let time = self.now + if self.is_paused { 0 } else { later };
+        self.before + self.piece.count(float(time.min(self.until).max(self.since) - self.since))
+    }
+
+    fn change(&mut self, piece: Piece) {
+        self.before = self.count(0);
+        (self.piece, self.since) = (piece, self.now);
+        self.changes += 1.0;
+    }
+
+    fn is_own(&self, slot: u64) -> bool {
+        let shard = self.shards.iter().rfind(|&&(from, ..)| from <= slot);
+        shard.is_none_or(|&(_, index, count)| slot % u64::from(count) == u64::from(index))
+    }
+
+    /// How many slots there are at least and at most, later than now by so much.
+    fn slots(&self, later: u64) -> [u64; 2] {
+        let [least, most] = [-CHANGE, CHANGE].map(|slack| self.count(later) + slack * self.changes);
+        [least, most].map(|count| {
+            let lies = |slot: u64| match &self.arrivals {
+                None => float(slot),
+                Some(counts) => usize::try_from(slot)
+                    .ok()
+                    .and_then(|n| counts.get(n))
+                    .copied()
+                    .unwrap_or(f64::INFINITY),
+            };
+            let due = (0..).take_while(|&slot| lies(slot) <= count);
+            (due.filter(|&slot| self.is_own(slot)).count() as u64).min(self.most)
+        })
+    }
+}
+
+impl Spread {
+    fn arrivals(self) -> Arrivals {
+        match self {
+            Spread::Even => Arrivals::even(),
+            Spread::Poisson(seed) => Arrivals::poisson(seed),
+            Spread::Replay(step) => Arrivals::replay((0..5_000).map(move |n| span(n * n * step))),
+        }
+    }
+}
+
+/// A pacer that takes steps, and the load that it is to follow.
+struct Run {
+    clock: ManualClock,
+    pacer: Pacer,
+    oracle: Oracle,
+    /// Whether no policy may have moved a slot, nor held one back.
+    is_plain: bool,
+}
+
+impl Run {
+    fn new(setting: &Setting) -> Run {
+        let clock = ManualClock::new();
+        let builder = Pacer::builder(rate(setting.rate)).clock(clock.clone());
+        let builder = builder.tolerance(Duration::ZERO).sleep_threshold(Duration::ZERO);
+        let builder = builder.arrivals(setting.spread.arrivals());
+        let builder = setting.shard.iter().fold(builder, |builder, &(index, count)| {
+            builder.shard(Shard::new(index, count).unwrap())
+        });
+        let builder = setting.slots.iter().fold(builder, |builder, &slots| builder.slots(slots));
+        let builder = setting.until.iter().fold(builder, |builder, &ns| builder.until(span(ns)));
+        Run { clock, pacer: builder.build(), oracle: Oracle::new(setting), is_plain: true }
+    }
+
+    fn take(&mut self, step: Step) {
+        let Run { clock, pacer, oracle, .. } = self;
+        match step {
+            Step::Clock(ns) => {
+                clock.advance(span(ns));
+                oracle.now += if oracle.is_paused { 0 } else { ns };
+            }
+            Step::Start(slots) => {
+                (0..slots).for_each(|_| {
+                    let _ = pacer.try_acquire();
+                });
+            }
+            Step::GiveBack(slots) => {
+                let claim = pacer.claim();
+                (0..slots).for_each(|_| {
+                    let _ = pacer.try_acquire();
+                });
+                drop(claim);
+            }
+            Step::Rate(index) if pacer.shape().is_none() && pacer.rate() == rate(index) => {}
+            Step::Rate(index) => {
+                pacer.set_rate(rate(index));
+                oracle.change(Piece::constant(RATES[index]));
+            }
+            Step::Ramp(from, to, ns) => {
+                let [from, to] = [from, to].map(|index| RATES[index]);
+                let level = |hz: u32| Level::from(Rate::per_second(hz.into()).unwrap());
+                pacer.set_shape(Shape::ramp(level(from), level(to), span(ns)).unwrap());
+                let [from, to] = [from, to].map(|hz| f64::from(hz) * 1e-9);
+                oracle.change(Piece { from, to, time: float(ns) });
+            }
+            Step::Pause => {
+                pacer.pause();
+                oracle.is_paused = true;
+            }
+            Step::Resume => {
+                pacer.resume();
+                oracle.is_paused = false;
+            }
+            Step::Shard(index, count, ahead) => {
+                let from = whole(oracle.count(0)) + ahead;
+                let is_behind = oracle.shards.iter().all(|&(at, ..)| at < from);
+                if is_behind && pacer.set_shard(Shard::new(index, count).unwrap(), from).is_ok() {
+                    oracle.shards.push((from, index, count));
+                    oracle.changes += 1.0;
+                }
+            }
+            Step::Policy(index, backlog, skip) => {
+                pacer.set_strictness(strictness(STRICTNESSES[index]));
+                pacer.set_max_backlog(backlog.map(span));
+                pacer.set_skip_later_than(skip.map(span));
+                self.is_plain &= index == 0 && backlog.is_none();
+            }
+        }
+    }
+
+    fn check(&self, later: u64) {
+        let Run { pacer, oracle, .. } = self;
+        let [here, then] = [0, later].map(|later| pacer.now() + span(later));
+        for (moment, later) in [(here, 0), (then, later)] {
+            let [least, most] = oracle.slots(later);
+            let slots = pacer.asked_before(moment);
+            assert!((least..=most).contains(&slots), "{slots}, not {least} to {most}");
+            self.check_count(moment, later);
+        }
+        if self.is_plain {
+            let ledger = pacer.ledger();
+            let due = ledger.granted + ledger.skipped + ledger.backlog_slots;
+            assert_eq!(pacer.asked_before(here + span(1)), due, "{ledger:?}");
+        }
+        assert_balanced(pacer);
+    }
+
+    fn check_count(&self, moment: Nanos, later: u64) {
+        let (oracle, count) = (&self.oracle, self.pacer.asked_count(moment));
+        let share = match oracle.shards[..] {
+            _ if oracle.arrivals.is_some() => return,
+            [] => 1.0,
+            [(0, _, count)] => f64::from(count).recip(),
+            _ => return,
+        };
+        let expected = (oracle.count(later) * share).min(float(oracle.most));
+        let slack = oracle.changes * CHANGE;
+        assert!((count - expected).abs() <= slack, "{count}, not {expected}");
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "below 2^52")]
+fn float(number: u64) -> f64 {
+    number as f64
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+fn whole(count: f64) -> u64 {
+    count as u64
+}
+
+fn rate(index: usize) -> Rate {
+    Rate::per_second(RATES[index].into()).unwrap()
+}
+
+fn setting() -> impl Strategy<Value = Setting> {
+    let spread = prop_oneof![
+        3 => Just(Spread::Even),
+        1 => (0_u64..1_000).prop_map(Spread::Poisson),
+        1 => (1_u64..1_000_000).prop_map(Spread::Replay),
+    ];
+    let shard = prop::option::weighted(0.3, (0_u32..3, 3_u32..5));
+    let slots = prop::option::weighted(0.1, 0_u64..1_000);
+    let until = prop::option::weighted(0.1, 0_u64..10_000_000_000);
+    (spread, shard, 0..RATES.len(), slots, until).prop_map(|(spread, shard, rate, slots, until)| {
+        Setting { spread, shard, rate, slots, until }
+    })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let ns =
+        || prop_oneof![Just(1), 0_u64..2_000_000_000, (1_u64..20).prop_map(|n| n * 100_000_000)];
+    let limit = || prop::option::weighted(0.3, 1_000_000_u64..500_000_000);
+    let rates = || 0..RATES.len();
+    prop_oneof![
+        8 => ns().prop_map(Step::Clock),
+        6 => (1_u8..50).prop_map(Step::Start),
+        2 => (1_u8..20).prop_map(Step::GiveBack),
+        3 => rates().prop_map(Step::Rate),
+        3 => (rates(), rates(), ns()).prop_map(|(from, to, ns)| Step::Ramp(from, to, ns.max(2))),
+        1 => Just(Step::Pause),
+        2 => Just(Step::Resume),
+        1 => (0_u32..3, 3_u32..5, 1_u64..500).prop_map(|(i, n, ahead)| Step::Shard(i, n, ahead)),
+        1 => (0..STRICTNESSES.len(), limit(), limit()).prop_map(|(i, backlog, skip)| Step::Policy(i, backlog, skip)),
+    ]
+}
+
+/// Each slot of a batch is one of those that were taken one by one, of which some lie so near the ends of
+/// the span that a nanosecond decides: along a curve starts are exact to that.
+fn assert_same(batches: &[(Nanos, u64)], single: &[Nanos], (begin, end): (Nanos, Nanos)) {
+    let all = batches.iter().flat_map(|&(due, slots)| (0..slots).map(move |_| due));
+    let all: Vec<Nanos> = all.collect();
+    let near = |&due: &Nanos| due + span(1) >= begin && due < end + span(1);
+    let near: Vec<Nanos> = single.iter().copied().filter(near).collect();
+    let sure = near.iter().filter(|&&due| due > begin && due + span(1) < end).count();
+    assert!((sure..=near.len()).contains(&all.len()), "{batches:?}, not {near:?}");
+    let matches = |skip: usize| {
+        let pairs = all.iter().zip(&near[skip..]);
+        pairs.clone().all(|(&batched, &due)| {
+            batched + span(1) >= due && batched - due <= (end - due) / 10_000 + span(1)
+        })
+    };
+    assert!((0..=near.len() - all.len()).any(matches), "{batches:?}, not {near:?}");
+}
+
+proptest! {
+    /// However the load was changed, stopped and shared out, and whatever policies did to its slots.
+    #[test]
+    fn a_load_asks_for_its_starts_one_by_one(
+        setting in setting(),
+        steps in prop::collection::vec((step(), 0_u64..3_000_000_000), 1..25),
+    ) {
+        let mut run = Run::new(&setting);
+        for (step, later) in steps {
+            run.take(step);
+            run.check(later);
+        }
+    }
+
+    /// What is left is what a drain would find, and stays where it is.
+    #[test]
+    fn what_nobody_has_started_is_what_can_still_be_taken(
+        setting in setting(),
+        steps in prop::collection::vec(step(), 1..25),
+        [begin, end] in [0_u64..20_000_000_000, 0_u64..20_000_000_000],
+    ) {
+        let [mut run, mut twin] = [(); 2].map(|()| Run::new(&setting));
+        for step in steps {
+            run.take(step);
+            twin.take(step);
+        }
+        let (begin, end) = (Nanos::from_nanos(begin.min(end)), Nanos::from_nanos(begin.max(end)));
+        let end = end.min(run.pacer.now());
+        run.pacer.close();
+        run.pacer.resume();
+        let left = run.pacer.unstarted(begin..end);
+        let ledger = run.pacer.ledger();
+        prop_assert_eq!(run.pacer.unstarted(begin..end), left.clone());
+        prop_assert_eq!(run.pacer.ledger(), ledger);
+        assert_balanced(&run.pacer);
+
+        twin.pacer.set_strictness(Strictness::AVERAGE);
+        twin.pacer.set_max_backlog(None);
+        twin.pacer.resume();
+        let drained = drain(&twin.pacer);
+        let due: Vec<Nanos> = drained.iter().map(|grant| grant.intended_start()).collect();
+        assert_same(&left, &due, (begin, end));
+        prop_assert_eq!(ledger.skipped, twin.pacer.ledger().skipped);
+    }
+}
+
+/// As many as there are before the end, however many that is.
+#[test]
+fn billions_are_told_in_some_thousand_batches() {
+    for hz in [1, 7, 1_000, 1_000_000, 10_000_000_000] {
+        let clock = ManualClock::new();
+        let pacer = Pacer::builder(Rate::per_second(hz).unwrap()).clock(clock.clone()).build();
+        let [begin, end] = [1, 3].map(|seconds| pacer.now() + Duration::from_secs(seconds));
+        clock.advance(Duration::from_secs(5));
+        let left = pacer.unstarted(begin..end);
+        assert_eq!(left.iter().map(|(_, slots)| slots).sum::<u64>(), 2 * hz, "{hz}/s");
+        assert!(left.len() < 200_000 && left.iter().all(|&(last, _)| (begin..end).contains(&last)));
+        assert!(left.is_sorted_by_key(|&(last, _)| last));
+    }
+}
