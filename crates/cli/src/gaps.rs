@@ -3,12 +3,11 @@
 //! Clumps can have a perfect average. So each gap between two neighbouring starts of all workers is
 //! compared with what was asked for in its time: there should be one slot in it.
 
-use nanopace::Nanos;
-
 /// Judges the gaps between starts, given in order.
 #[derive(Debug, Default)]
 pub(crate) struct Gaps {
-    last: Option<Nanos>,
+    /// How many slots had been asked for at the last start.
+    last: Option<f64>,
     count: f64,
     near: f64,
     /// The mean of the gaps, in slots, and the sum of squared distances
@@ -32,10 +31,11 @@ impl Gaps {
         self.last = None;
     }
 
-    /// The next start, not before the previous one. So many slots were asked for from that to this.
-    pub(crate) fn start(&mut self, at: Nanos, slots: impl FnOnce(Nanos, Nanos) -> f64) {
-        if let Some(last) = self.last.replace(at) {
-            self.gap(slots(last, at));
+    /// The next start, not before the previous one, when so many slots had been asked for, parts of
+    /// them included.
+    pub(crate) fn start(&mut self, asked: f64) {
+        if let Some(last) = self.last.replace(asked) {
+            self.gap(asked - last);
         }
     }
 
@@ -61,11 +61,12 @@ impl Gaps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::console::human::float;
 
     /// Shows the starts, in microseconds, at so many slots per second.
     fn show(gaps: &mut Gaps, hz: f64, starts_us: &[u64]) {
         for us in starts_us {
-            gaps.start(Nanos::from_nanos(us * 1_000), |from, to| (to - from).as_secs_f64() * hz);
+            gaps.start(float(*us) * hz * 1e-6);
         }
     }
 

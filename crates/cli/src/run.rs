@@ -12,7 +12,6 @@ mod headline;
 mod invitation;
 mod keyboard;
 pub(crate) mod keys;
-mod leftover;
 pub(crate) mod live;
 mod load;
 pub(crate) mod member;
@@ -173,9 +172,8 @@ pub(crate) fn perform(
     let is_wanted = wait_until_ready(messages, &threads);
     let span = start_schedule(setup, member, &shared, sender.clone())?;
     logs.begin(span.began);
-    let asked = setup.asked(span.start, member)?;
     let policy = setup.policy();
-    let mut controller = Controller::new(&shared, member, span, asked, live, logs, policy, watch);
+    let mut controller = Controller::new(&shared, member, span, live, logs, policy, watch);
     match member {
         _ if is_wanted => controller.run(messages),
         // What can't be given back is lost, and counted.
@@ -251,7 +249,7 @@ fn start_schedule<'run>(
         let first = pacer.claim()?;
         pacer.resume();
         let start = first.due()? - setup.first;
-        publish(setup, shared, RunSpan::new(pacer, start, setup.length(), messages));
+        publish(setup, shared, RunSpan::new(pacer, start, setup.length()?, messages));
         drop(first);
     }
     shared.span.get().context("the schedule has not started")

@@ -146,7 +146,7 @@ pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts
         while bounds.go_on() {
             let (intended, actual) = start(&pacer)?;
             lateness.saturating_record(nanos(actual - intended));
-            gaps.start(actual, |from, to| (to - from).as_secs_f64() * f64::from(hz));
+            gaps.start((actual - Nanos::ZERO).as_secs_f64() * f64::from(hz));
         }
         let wall = wall.elapsed().as_secs_f64();
         let cpu_share = cpu_since(before).map(|cpu| cpu.as_secs_f64() / wall);

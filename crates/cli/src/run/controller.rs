@@ -1,9 +1,7 @@
 //! Controls a run: acts on keys, signals and programs, collects and shows, and ends the run.
 
 use super::action::{Action, Refusal};
-use super::asked::{AskedLoad, Load};
 use super::keys::Prompt;
-use super::leftover;
 use super::live::Live;
 use super::load::shared::RunShared;
 use super::load::span::{RunEnd, RunSpan};
@@ -22,7 +20,7 @@ use super::reporting::summary::{Ending, RunResults, Summary, Title};
 use super::reporting::verdict::HICCUP;
 use super::snapshot::{Phase, RECENT, Recent, Snapshot};
 use crate::console::human::{float, four_digits};
-use nanopace::{Ledger, Nanos, Pacer, Rate, Shape, Strictness};
+use nanopace::{Ledger, Nanos, Pacer, Rate, Shape};
 use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
@@ -43,11 +41,10 @@ pub(crate) struct Controller<'run> {
     shared: &'run RunShared,
     /// The node of a fleet that this is.
     member: Option<&'run Member>,
-    /// The fleet's load and its nodes, when they were looked at.
-    heard: Option<(String, u32)>,
     has_left: bool,
     span: &'run RunSpan,
-    asked: AskedLoad,
+    /// The slots per second of a load that has always been the same rate.
+    constant_hz: Option<f64>,
     over_time: OverTime,
     /// The last intervals.
     recent: VecDeque<Interval>,
@@ -92,6 +89,8 @@ pub(crate) struct Policy {
 #[derive(Clone, Debug)]
 struct Collected {
     at: Nanos,
+    /// How many slots had been asked for, parts of them included.
+    asked: f64,
     skipped: u64,
     idle: Duration,
     /// Of each load thread.
@@ -100,12 +99,10 @@ struct Collected {
 
 impl<'run> Controller<'run> {
     /// The controller of a schedule that has just started.
-    #[expect(clippy::too_many_arguments, reason = "called once")]
     pub(crate) fn new(
         shared: &'run RunShared,
         member: Option<&'run Member>,
         span: &'run RunSpan,
-        asked: AskedLoad,
         live: Live,
         logs: Logs,
         policy: Policy,
@@ -113,19 +110,20 @@ impl<'run> Controller<'run> {
     ) -> Controller<'run> {
         let pacer = &shared.pacer;
         let processor = shared.threads.times();
-        let start = Collected { at: span.start, skipped: 0, idle: Duration::ZERO, processor };
+        let start =
+            Collected { at: span.start, asked: 0.0, skipped: 0, idle: Duration::ZERO, processor };
+        let length = span.length();
         Controller {
             pacer: pacer.clone(),
             shared,
             member,
-            heard: None,
             has_left: false,
             span,
-            asked,
+            constant_hz: length.constant_hz,
             over_time: OverTime::new(),
             recent: VecDeque::new(),
             tally: Tally::default(),
-            collector: Collector::new(pacer, &shared.recorders),
+            collector: Collector::new(pacer, &shared.recorders, length.is_even),
             live,
             logs,
             prompt: Prompt::default(),
@@ -205,22 +203,6 @@ impl<'run> Controller<'run> {
         self.member.map(Member::standing)
     }
 
-    /// Asks for a fair share of what the fleet's load is now.
-    fn follow_fleet(&mut self, member: &Member) {
-        let (standing, load) = (member.standing(), member.load());
-        let news = Some((load, standing.nodes));
-        if self.heard == news {
-            return;
-        }
-        let shape = news.as_ref().and_then(|(load, _)| load.parse::<Shape>().ok());
-        self.heard = news;
-        if let Some(shape) = shape {
-            let now = self.pacer.now().max(self.span.start);
-            self.collector.change(&self.asked);
-            self.asked.share(now, shape, now - member.begins(), standing.share());
-        }
-    }
-
     /// A tick also ends the warm-up, so that what follows is collected apart; and in a fleet each second of
     /// the load, so that what all nodes did in it can be added up.
     fn next_tick(&self) -> Nanos {
@@ -233,9 +215,6 @@ impl<'run> Controller<'run> {
     fn tick(&mut self) {
         // The channel's clock and the pacer's may differ slightly.
         if self.pacer.now() >= self.next_tick() {
-            if let Some(member) = self.member {
-                self.follow_fleet(member);
-            }
             let second = self.second.at;
             self.collect(Nanos::ZERO);
             let phase = self.phase();
@@ -266,18 +245,15 @@ impl<'run> Controller<'run> {
     pub(crate) fn end(&mut self) -> RunEnd {
         let run_end = self.span.end_run(self.pacer.now());
         self.ended = Some(run_end.ledger);
-        if self.member.is_none() {
-            // A pause and a burst ratio hold back slots that were due.
-            self.pacer.set_strictness(Strictness::AVERAGE);
-            self.pacer.resume();
-        }
-        let left = leftover::take(&self.pacer, self.span, &self.asked, run_end.at);
+        self.pacer.close();
+        // What was late when it was paused is not later now.
+        self.pacer.resume();
+        let left = self.span.unstarted();
         if let Some(recorder) = self.shared.recorders.first() {
             recorder.unstarted(&left, run_end.at);
         }
         let is_overdue = |(intended, _): &&(Nanos, u64)| run_end.at - *intended > HICCUP;
         self.overdue = left.iter().filter(is_overdue).map(|(_, slots)| slots).sum();
-        self.pacer.close();
         run_end
     }
 
@@ -330,7 +306,7 @@ impl<'run> Controller<'run> {
             title,
             recorded_from: self.span.recorded_from,
             run_end,
-            asked: &self.asked,
+            constant_hz: self.constant_hz,
             over_time: self.over_time,
             stats: self.collector.total(),
             gaps: self.collector.gap_quality(),
@@ -367,6 +343,8 @@ impl<'run> Controller<'run> {
         let ledger = self.pacer.ledger();
         let now = Collected {
             at,
+            // A load that is corrected to less has not come so far again.
+            asked: self.span.asked(at).count.max(self.last.asked),
             skipped: ledger.skipped,
             idle: ledger.idle,
             processor: self.shared.threads.times(),
@@ -377,14 +355,14 @@ impl<'run> Controller<'run> {
             self.warm = self.last.clone();
         }
         let (from, to) = (self.recorded(before.at), self.recorded(self.last.at));
-        let stats = self.collector.collect(&self.asked);
+        let stats = self.collector.collect();
         self.tally.add(stats);
         let brief = Brief::of(stats);
         self.backlog = self.backlog_now();
         let interval = Interval {
             from: from - self.span.start,
             to: to - self.span.start,
-            asked: self.asked.count(from, to),
+            asked: self.asked_since(&before),
             backlog: self.backlog,
             brief,
             due: Due::new(),
@@ -399,6 +377,7 @@ impl<'run> Controller<'run> {
         self.recent.push_back(Interval {
             from: before.at - self.span.start,
             to: self.last.at - self.span.start,
+            asked: self.last.asked - before.asked,
             ..interval
         });
         // Of the warm-up nothing is known.
@@ -420,15 +399,21 @@ impl<'run> Controller<'run> {
         at.max(self.span.recorded_from).min(self.span.end())
     }
 
+    /// How many recorded slots were asked for between an earlier collection and the last one.
+    fn asked_since(&self, before: &Collected) -> f64 {
+        let recorded = |from: f64| self.last.asked.max(from) - before.asked.max(from);
+        self.span.warm_up().map_or(0.0, |warm_up| recorded(warm_up.count))
+    }
+
     /// Logs what was collected since the last second ended.
     fn end_second(&mut self) {
         let before = mem::replace(&mut self.second, self.last.clone());
-        let (from, to) = (self.recorded(before.at), self.recorded(self.last.at));
+        let asked = self.asked_since(&before);
         let stats = self.collector.end_second();
         self.logs.write(&Second {
             from: before.at - self.span.start,
             to: self.last.at - self.span.start,
-            asked: self.asked.count(from, to),
+            asked,
             backlog: self.backlog,
             stats,
         });
@@ -439,11 +424,11 @@ impl<'run> Controller<'run> {
 
     /// Counts what policies took from the run, once everything else is known.
     fn settle(&mut self, run_end: &RunEnd) {
-        let (total, from) = (self.collector.total(), self.span.recorded_from);
+        let total = self.collector.total();
         let skipped = match self.policy.skip_later_than {
             None => 0,
             Some(_) if self.policy.keeps_slots => {
-                self.asked.slots(from, run_end.at).saturating_sub(total.due())
+                run_end.recorded.slots.saturating_sub(total.due())
             }
             Some(_) => self.last.skipped - self.warm.skipped,
         };
@@ -468,7 +453,7 @@ impl<'run> Controller<'run> {
             return Err(Refusal::NoRequestsLeft);
         }
         if let Some(member) = self.member {
-            let done = member.act(action, self.asked.hz(self.pacer.now()));
+            let done = member.act(action, self.hz());
             return done.map_err(|error| Refusal::Fleet(member.told(error)));
         }
         match action {
@@ -489,56 +474,61 @@ impl<'run> Controller<'run> {
         if is_paused == self.pacer.is_paused() {
             return;
         }
-        if is_paused {
-            self.pacer.pause();
-        } else {
-            self.pacer.resume();
-        }
+        self.change(if is_paused { Pacer::pause } else { Pacer::resume });
         self.shared.recorders.iter().for_each(|recorder| recorder.pause(is_paused));
-        self.collector.change(&self.asked);
-        self.asked.pause(self.pacer.now(), is_paused);
     }
 
     fn scale_rate(&mut self, factor: f64) {
         // A rate at the end of the range stays as it is.
-        if let Ok(rate) = Rate::from_hz(four_digits(self.asked.hz(self.pacer.now()) * factor)) {
+        if let Ok(rate) = Rate::from_hz(four_digits(self.hz() * factor)) {
             self.set_rate(rate);
         }
     }
 
     fn set_rate(&mut self, rate: Rate) {
-        self.pacer.set_rate(rate);
-        self.collector.change(&self.asked);
-        self.asked.change(self.pacer.now(), Load::Rate(rate));
+        self.change(|pacer| pacer.set_rate(rate));
     }
 
     fn set_shape(&mut self, shape: Shape) {
-        self.pacer.set_shape(shape.clone());
-        let now = self.pacer.now();
-        self.span.follow(now, shape.duration());
-        self.collector.change(&self.asked);
-        self.asked.change(now, Load::Shape(shape));
+        let length = shape.duration();
+        self.change(|pacer| pacer.set_shape(shape));
+        self.span.follow(self.pacer.now(), length);
+    }
+
+    fn change(&mut self, change: impl FnOnce(&Pacer)) {
+        self.span.warm_up();
+        self.collector.change(change);
+        self.constant_hz = None;
+    }
+
+    /// The slots per second of all processes that are asked for now, or would be but for a pause.
+    fn hz(&self) -> f64 {
+        match self.pacer.rate() {
+            // It has none.
+            Rate::SLOWEST if self.pacer.shape().is_some() => 0.0,
+            rate => rate.as_hz(),
+        }
     }
 
     /// What was asked for in the last second; of the warm-up, what is asked for now.
     fn asked_hz(&self) -> f64 {
         let second: Duration = self.recent.iter().map(Interval::length).sum();
         if second.is_zero() {
-            return self.asked.hz(self.last.at);
+            return self.hz();
         }
-        let [from, to] = [self.last.at - second, self.last.at].map(|at| at.min(self.span.end()));
-        self.asked.count(from, to) / second.as_secs_f64()
+        self.recent.iter().map(|interval| interval.asked).sum::<f64>() / second.as_secs_f64()
     }
 
     fn snapshot(&self, phase: Phase) -> Snapshot {
-        let load = self.asked.load();
+        let shape = self.pacer.shape();
+        let load = |shape: &Shape| shape.to_string();
         Snapshot {
             start: self.span.began,
             elapsed: self.pacer.now() - self.span.start,
             planned_end: self.planned_end().map(|end| end - self.span.start),
             phase,
-            load: load.to_string(),
-            is_shape: matches!(load, Load::Shape(_)),
+            load: shape.as_ref().map_or_else(|| self.pacer.rate().to_string(), load),
+            is_shape: shape.is_some(),
             ledger: self.ledger(),
             backlog: self.backlog_now(),
             recent: Recent::new(&self.recent, self.asked_hz()),
@@ -564,18 +554,9 @@ impl<'run> Controller<'run> {
     }
 
     fn planned_end(&self) -> Option<Nanos> {
-        let end = match (self.member, load_length(self.asked.load())) {
-            (Some(member), Some(length)) => member.begins() + length,
-            _ => self.span.end(),
-        };
-        Some(end).filter(|&end| end < Nanos::MAX)
-    }
-}
-
-fn load_length(load: &Load) -> Option<Duration> {
-    match load {
-        Load::Rate(_) => None,
-        Load::Shape(shape) => shape.duration(),
+        let length = || self.pacer.shape()?.duration();
+        let of_fleet = self.member.and_then(|member| Some(member.begins() + length()?));
+        Some(of_fleet.unwrap_or_else(|| self.span.end())).filter(|&end| end < Nanos::MAX)
     }
 }
 

@@ -9,7 +9,6 @@ pub(crate) mod tellings;
 pub(crate) mod timeline;
 
 use super::action::Action;
-use super::asked::AskedLoad;
 use super::load::span::RunLength;
 use super::recording::outcome::Outcome;
 use super::recording::over_time::Interval;
@@ -58,13 +57,6 @@ pub(crate) struct Standing {
     pub(crate) all: Option<String>,
     /// The fleet goes on without this node, or not at all.
     pub(crate) is_over: bool,
-}
-
-impl Standing {
-    /// The part of the load that is this node's if all have the same.
-    pub(crate) fn share(&self) -> f64 {
-        1.0 / f64::from(self.nodes)
-    }
 }
 
 impl Display for Standing {
@@ -153,7 +145,9 @@ impl Member {
             warmup: (self.begins() + warmup) - self.starts(),
             duration: Duration::MAX,
             slots: None,
+            is_even: false,
             is_steady: false,
+            constant_hz: None,
             ends_with_load: true,
             longest: Duration::MAX,
         }
@@ -173,12 +167,6 @@ impl Member {
     /// The whole load as text, with all changes so far.
     pub(crate) fn load(&self) -> String {
         self.node.shape()
-    }
-
-    /// The fair share of the load as it is now, from a moment on.
-    pub(crate) fn asked(&self, from: Nanos) -> anyhow::Result<AskedLoad> {
-        let past = from - self.begins();
-        Ok(AskedLoad::of_fleet(from, self.load().parse()?, past, self.standing().share()))
     }
 
     /// Which node of which run it is.

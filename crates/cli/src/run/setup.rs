@@ -1,7 +1,6 @@
 //! The set-up of a run. Everything that can be wrong is found here, before any load.
 
 use super::args::RunArgs;
-use super::asked::AskedLoad;
 use super::client::failure::{Failure, Tls};
 use super::client::plan::{self, Draft, Plan};
 use super::client::session::Session;
@@ -24,7 +23,7 @@ use crate::console::{Output, Progress, ResultFile, is_stdout};
 use crate::target::Target;
 use anyhow::{Context, bail, ensure};
 use core_affinity::CoreId;
-use nanopace::{Nanos, Pacer, Rate, Strictness};
+use nanopace::{Pacer, Rate, Strictness};
 use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -166,14 +165,6 @@ impl Setup {
             || args.strictness == Strictness::STRICT
     }
 
-    /// The load that is asked for, from this start on.
-    pub(crate) fn asked(&self, start: Nanos, member: Option<&Member>) -> anyhow::Result<AskedLoad> {
-        match member {
-            Some(member) => member.asked(start),
-            None => AskedLoad::new(start, &self.args.schedule),
-        }
-    }
-
     /// What may happen to slots that are late.
     pub(crate) fn policy(&self) -> Policy {
         let args = &self.args;
@@ -190,18 +181,20 @@ impl Setup {
     }
 
     /// The length of the run. It ends with the load, at the latest.
-    pub(crate) fn length(&self) -> RunLength {
+    pub(crate) fn length(&self) -> anyhow::Result<RunLength> {
         let args = &self.args;
         let is_limited = args.requests.is_some() || args.schedule.has_length();
         let default = if is_limited { Duration::MAX } else { DEFAULT_DURATION };
-        RunLength {
+        Ok(RunLength {
             warmup: args.warmup,
             duration: args.duration.unwrap_or(default).min(self.end.saturating_sub(args.warmup)),
             slots: args.requests,
+            is_even: args.schedule.arrivals.is_even(),
             is_steady: args.schedule.is_steady(),
+            constant_hz: args.schedule.constant_hz()?,
             ends_with_load: args.schedule.is_replay(),
             longest: args.duration.unwrap_or(Duration::MAX),
-        }
+        })
     }
 
     /// Where requests go, the load, and by what.

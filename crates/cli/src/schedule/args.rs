@@ -120,6 +120,13 @@ impl ScheduleArgs {
         self.shape.is_none() && self.arrivals.is_even() && self.shard.is_none()
     }
 
+    /// This process's slots per second, if that is always the same.
+    pub(crate) fn constant_hz(&self) -> anyhow::Result<Option<f64>> {
+        let rate = self.rate.filter(|_| self.shape.is_none() && !self.is_replay());
+        let share = self.shard()?.share();
+        Ok(rate.map(|rate| rate.as_hz() * share))
+    }
+
     /// Whether the load itself says how long it is; it may have no end.
     pub(crate) fn has_length(&self) -> bool {
         self.shape.is_some() || self.is_replay()

@@ -1,7 +1,7 @@
 //! The part of the schedule that is run and recorded, and its end.
 
 use crate::console::human;
-use crate::run::asked::AskedLoad;
+use crate::run::asked::Asked;
 use crate::run::message::Message;
 use nanopace::{Ledger, Nanos, Pacer};
 use std::sync::OnceLock;
@@ -23,16 +23,16 @@ pub(crate) struct RunSpan {
     end: AtomicU64,
     /// The end at the latest, whatever the load is.
     latest: Nanos,
+    length: RunLength,
     /// How many recorded slots may still start, if that is limited: threads would pass the count to
     /// and fro for nothing.
     left: Option<AtomicU64>,
-    /// How many that were at the beginning.
-    slots: Option<u64>,
     /// How many slots were decided about, if the last one of the load ends the run.
     decided: Option<AtomicU64>,
     /// How many of them were not started.
     refused: AtomicU64,
-    is_steady: bool,
+    /// The load before the recorded part, once that has begun.
+    warm_up: OnceLock<Asked>,
     ended: OnceLock<RunEnd>,
     messages: Sender<Message>,
 }
@@ -42,22 +42,15 @@ pub(crate) struct RunSpan {
 pub(crate) struct RunEnd {
     /// The end on the schedule.
     pub(crate) at: Nanos,
-    /// What is due from here on was not asked for: the last slot may have started late.
-    asked_until: Nanos,
-    /// No more recorded slots than this were asked for, if that was limited.
-    slots: Option<u64>,
+    /// The load before that, with the warm-up.
+    asked: Asked,
+    /// The part of it that is recorded.
+    pub(crate) recorded: Asked,
+    /// How many recorded slots must have started if none was late.
+    pub(crate) required: f64,
     /// The pacer's ledger when the end was noticed, without what was due behind it: up to an interval
     /// before it if the last recorded slot was admitted.
     pub(crate) ledger: Ledger,
-}
-
-impl RunEnd {
-    /// How many slots of a load must have started from a moment on if none was late. A thread may have started
-    /// a later slot than the last that was asked for, in place of one that another thread held.
-    pub(crate) fn required(&self, asked: &AskedLoad, from: Nanos) -> f64 {
-        let required = asked.required(from, self.asked_until);
-        self.slots.map_or(required, |slots| required.min(human::float(slots)))
-    }
 }
 
 /// What becomes of a slot.
@@ -73,7 +66,7 @@ pub(crate) enum Admission {
     Over,
 }
 
-/// The length of a run.
+/// The length of a run, and how its slots lie.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunLength {
     /// Started but not recorded, at the beginning.
@@ -82,8 +75,12 @@ pub(crate) struct RunLength {
     pub(crate) duration: Duration,
     /// How many recorded slots may start; none for no limit.
     pub(crate) slots: Option<u64>,
+    /// Whether slots lie evenly around the load, so that gaps between them can be judged.
+    pub(crate) is_even: bool,
     /// Whether the intervals between slots are equal, but for changes of the rate.
     pub(crate) is_steady: bool,
+    /// The slots per second of a load that is a constant rate, until it is changed.
+    pub(crate) constant_hz: Option<f64>,
     /// Whether the last slot of the load ends the run.
     pub(crate) ends_with_load: bool,
     /// How long it is at most with a load that takes the place of this one; `Duration::MAX` for as
@@ -109,13 +106,32 @@ impl RunSpan {
             end: AtomicU64::new((recorded_from + length.duration).as_nanos()),
             latest: recorded_from + length.longest,
             left: length.slots.map(AtomicU64::new),
-            slots: length.slots,
             decided: length.ends_with_load.then(AtomicU64::default),
             refused: AtomicU64::default(),
-            is_steady: length.is_steady,
+            warm_up: OnceLock::new(),
+            length,
             ended: OnceLock::new(),
             messages,
         }
+    }
+
+    pub(crate) fn length(&self) -> &RunLength {
+        &self.length
+    }
+
+    /// The load before a moment, or before the end of the run if that comes first.
+    pub(crate) fn asked(&self, moment: Nanos) -> Asked {
+        let ended = self.ended.get().filter(|ended| ended.at <= moment);
+        let before = |moment| Asked::before(&self.pacer, moment);
+        ended.map_or_else(|| before(moment.min(self.end())), |ended| ended.asked)
+    }
+
+    /// The load before the recorded part, once that has begun. To be looked at before each change of
+    /// the load, behind which nobody knows what was asked for before.
+    pub(crate) fn warm_up(&self) -> Option<Asked> {
+        let has_begun = self.pacer.now() >= self.recorded_from;
+        let asked = || self.asked(self.recorded_from);
+        has_begun.then(|| *self.warm_up.get_or_init(asked))
     }
 
     /// Slots from here on are not started, and no slot is started from then on.
@@ -209,8 +225,16 @@ impl RunSpan {
         left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).ok()
     }
 
+    /// The recorded slots that were due before the end of the run and that nobody has started, in
+    /// batches: see [`Pacer::unstarted`].
+    pub(crate) fn unstarted(&self) -> Vec<(Nanos, u64)> {
+        let left = self.pacer.unstarted(self.recorded_from..self.end()).into_iter();
+        let left = left.map(|(due, slots)| (due, self.leave(slots)));
+        left.filter(|&(_, slots)| slots > 0).collect()
+    }
+
     /// Leaves so many slots of the run unstarted. Returns how many of them are part of the run.
-    pub(crate) fn leave(&self, slots: u64) -> u64 {
+    fn leave(&self, slots: u64) -> u64 {
         let Some(left) = &self.left else { return slots };
         let update = |left: u64| Some(left.saturating_sub(slots));
         // Relaxed: as in `take_one`.
@@ -222,7 +246,7 @@ impl RunSpan {
         // The run ends one interval after the last intended start, or now if that is later. So N
         // slots take N intervals, where they have equal ones.
         let interval = Duration::from_secs_f64(self.pacer.rate().interval_ns() * 1e-9);
-        let interval = if self.is_steady { interval } else { Duration::ZERO };
+        let interval = if self.length.is_steady { interval } else { Duration::ZERO };
         let asked_until = intended_start + interval;
         self.end_at(asked_until.max(now), asked_until);
         // The receiver is gone only when the run has ended.
@@ -241,10 +265,27 @@ impl RunSpan {
         let at = at.min(planned);
         *self.ended.get_or_init(|| RunEnd {
             at,
-            asked_until: asked_until.min(planned),
-            slots: self.slots,
+            asked: Asked::before(&self.pacer, at),
+            recorded: self.recorded(at),
+            required: self.required(asked_until.min(planned)),
             ledger: until(at - self.start, self.pacer.ledger()),
         })
+    }
+
+    /// The load of the recorded part before a moment.
+    fn recorded(&self, until: Nanos) -> Asked {
+        let until = Asked::before(&self.pacer, until);
+        self.warm_up().map_or_else(Asked::default, |warm_up| until.since(warm_up))
+    }
+
+    /// How many recorded slots must have started if none was late and those behind `until` were not asked
+    /// for: the last one may have started late. Of even ones, the last may just have been due. A thread
+    /// may have started a later slot than the last that was asked for, in place of one that another
+    /// thread held.
+    fn required(&self, until: Nanos) -> f64 {
+        let Asked { slots, count } = self.recorded(until);
+        let required = if self.length.is_even { count.floor() } else { human::float(slots) };
+        self.length.slots.map_or(required, |slots| required.min(human::float(slots)))
     }
 }
 
@@ -270,22 +311,39 @@ mod tests {
     /// Before any end.
     const NOW: Nanos = Nanos::ZERO;
 
-    /// A span at 1/s whose slots are all due, and its messages.
-    fn span(warmup: u64, duration: u64, slots: Option<u64>) -> (RunSpan, Receiver<Message>) {
-        let clock = ManualClock::new();
-        let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
-        let (sender, messages) = mpsc::channel();
-        let length = RunLength {
+    fn length(warmup: u64, duration: u64, slots: Option<u64>) -> RunLength {
+        RunLength {
             warmup: secs(warmup),
             duration: secs(duration),
             slots,
+            is_even: true,
             is_steady: true,
+            constant_hz: None,
             ends_with_load: false,
             longest: Duration::MAX,
-        };
+        }
+    }
+
+    /// A span at so many slots per second that are all due, and its messages.
+    fn span_at(hz: u64, length: RunLength) -> (RunSpan, Receiver<Message>) {
+        let clock = ManualClock::new();
+        let pacer = Pacer::builder(Rate::per_second(hz).unwrap()).clock(clock.clone()).build();
+        let (sender, messages) = mpsc::channel();
         let span = RunSpan::new(&pacer, pacer.now(), length, sender);
         clock.advance(secs(1_000));
         (span, messages)
+    }
+
+    /// A span at 1/s that has just begun.
+    fn running(length: RunLength) -> (RunSpan, ManualClock) {
+        let clock = ManualClock::new();
+        let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
+        (RunSpan::new(&pacer, pacer.now(), length, mpsc::channel().0), clock)
+    }
+
+    /// As `span_at`, at 1/s.
+    fn span(warmup: u64, duration: u64, slots: Option<u64>) -> (RunSpan, Receiver<Message>) {
+        span_at(1, length(warmup, duration, slots))
     }
 
     /// The decisions about slots, one after the other, until the pacer is closed or there are
@@ -315,11 +373,15 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::float_cmp, reason = "whole numbers")]
     fn a_last_slot_that_is_late_asks_for_no_more() {
-        let (span, _messages) = span(0, 1_000, Some(1));
-        assert_eq!(span.admit(span.start, span.start + secs(5)), Admission::Recorded);
+        let (span, _messages) = span(0, 1_000, Some(3));
+        let admit = |slot| span.admit(span.start + secs(slot), span.start + secs(5));
+        // Policies moved the last of them by a second, and all were late.
+        assert_eq!([0, 1, 3].map(admit), [Admission::Recorded; 3]);
         let ended = span.end_run(span.start);
-        assert_eq!((ended.at, ended.asked_until), (span.start + secs(5), span.start + secs(1)));
+        assert_eq!((ended.at, ended.recorded.slots), (span.start + secs(5), 5));
+        assert_eq!(ended.required, 3.0);
     }
 
     /// Two threads took a slot each, and the second slot was decided about first.
@@ -329,8 +391,7 @@ mod tests {
         let (span, _messages) = span(0, 1_000, Some(1));
         let admit = |seconds| span.admit(span.start + secs(seconds), span.start + secs(5));
         assert_eq!((admit(1), admit(0)), (Admission::Recorded, Admission::Over));
-        let asked = AskedLoad::constant(span.start, Rate::per_second(1).unwrap());
-        assert_eq!(span.end_run(span.start).required(&asked, span.start), 1.0);
+        assert_eq!(span.end_run(span.start).required, 1.0);
     }
 
     #[test]
@@ -351,12 +412,10 @@ mod tests {
         let pacer = Pacer::builder(rate).slots(5).clock(clock.clone()).build();
         let (sender, messages) = mpsc::channel();
         let length = RunLength {
-            warmup: Duration::ZERO,
             duration: Duration::MAX,
-            slots: None,
             is_steady: false,
             ends_with_load: true,
-            longest: Duration::MAX,
+            ..length(0, 0, None)
         };
         let span = RunSpan::new(&pacer, pacer.now(), length, sender);
         clock.advance(secs(10));
@@ -370,6 +429,54 @@ mod tests {
         );
         pacer.acquire().unwrap();
         assert_eq!(span.not_started(), 2);
+    }
+
+    /// How many slots are left after 3 s of which one was warm-up, at so many a second.
+    fn left(hz: u64, slots: Option<u64>) -> u64 {
+        let (span, _messages) = span_at(hz, length(1, 2, slots));
+        let ended = span.end_run(span.pacer.now());
+        let left = span.unstarted();
+        assert!(left.iter().all(|&(due, _)| (span.recorded_from..ended.at).contains(&due)));
+        left.iter().map(|(_, slots)| slots).sum()
+    }
+
+    #[test]
+    fn every_slot_that_was_due_before_the_end_is_left_once() {
+        for hz in [1, 7, 1_000, 1_000_000, 10_000_000_000] {
+            assert_eq!(left(hz, None), 2 * hz, "{hz}/s");
+        }
+    }
+
+    #[test]
+    fn no_more_are_left_than_the_run_may_start() {
+        assert_eq!(left(1_000, Some(300)), 300);
+    }
+
+    #[test]
+    fn what_is_asked_for_is_known_from_the_warm_up_to_the_end() {
+        let (span, clock) = running(length(1, 4, None));
+        assert_eq!((span.asked(span.start).slots, span.warm_up()), (0, None));
+        clock.advance(secs(2));
+        let warm_up = span.warm_up().unwrap();
+        assert_eq!((warm_up.slots, span.asked(span.start + secs(2)).slots), (1, 2));
+        // Nothing that comes later changes it.
+        span.pacer.set_rate(Rate::per_second(5).unwrap());
+        clock.advance(secs(5));
+        let ended = span.end_run(span.pacer.now());
+        span.pacer.set_rate(Rate::per_second(100).unwrap());
+        assert_eq!(span.warm_up(), Some(warm_up));
+        assert_eq!(ended.recorded, span.asked(Nanos::MAX).since(warm_up));
+        assert_eq!(ended.recorded.slots, 16);
+    }
+
+    #[test]
+    fn nothing_is_asked_for_by_a_run_that_ends_in_its_warm_up() {
+        let (span, clock) = running(length(3, 4, None));
+        clock.advance(secs(2));
+        let ended = span.end_run(span.pacer.now());
+        assert_eq!((ended.recorded, ended.required), (Asked::default(), 0.0));
+        clock.advance(secs(20));
+        assert_eq!(ended.recorded, span.asked(Nanos::MAX).since(span.warm_up().unwrap()));
     }
 
     #[test]

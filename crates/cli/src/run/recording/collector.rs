@@ -4,7 +4,6 @@ use super::outcome::Outcome;
 use super::recorder::Recorder;
 use super::stats::OperationStats;
 use crate::gaps::{Gaps, Quality};
-use crate::run::asked::AskedLoad;
 use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::sync::Arc;
@@ -14,7 +13,9 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Collector<'run> {
     recorders: &'run [Arc<Recorder>],
-    clock: Pacer,
+    pacer: Pacer,
+    /// Whether gaps between slots can be judged, because these lie evenly around the load.
+    is_even: bool,
     /// What was collected last.
     interval: OperationStats,
     /// What was collected in this second.
@@ -34,11 +35,16 @@ pub(crate) struct Collector<'run> {
 }
 
 impl<'run> Collector<'run> {
-    /// A collector for the threads of `recorders`, which are paced by `pacer`.
-    pub(crate) fn new(pacer: &Pacer, recorders: &'run [Arc<Recorder>]) -> Collector<'run> {
+    /// A collector for the threads of `recorders`, which are paced by `pacer`: evenly, or not.
+    pub(crate) fn new(
+        pacer: &Pacer,
+        recorders: &'run [Arc<Recorder>],
+        is_even: bool,
+    ) -> Collector<'run> {
         Collector {
             recorders,
-            clock: pacer.clone(),
+            pacer: pacer.clone(),
+            is_even,
             interval: OperationStats::new(),
             second: OperationStats::new(),
             last_second: OperationStats::new(),
@@ -65,9 +71,9 @@ impl<'run> Collector<'run> {
         &self.outcomes
     }
 
-    /// Collects what was recorded since the last time, of the load that was asked for.
-    pub(crate) fn collect(&mut self, asked: &AskedLoad) -> &OperationStats {
-        self.judge_starts(asked);
+    /// Collects what was recorded since the last time.
+    pub(crate) fn collect(&mut self) -> &OperationStats {
+        self.judge_starts();
         self.interval.clear();
         for recorder in self.recorders {
             recorder.swap_stats(&mut self.spare);
@@ -93,9 +99,13 @@ impl<'run> Collector<'run> {
         self.total.forfeited(forfeited);
     }
 
-    /// From now on, another load is asked for; this one was until now.
-    pub(crate) fn change(&mut self, asked: &AskedLoad) {
-        self.judge_starts(asked);
+    /// Changes the load.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&Pacer)) {
+        self.judge_starts();
+        change(&self.pacer);
+        // What has started meanwhile is of one load or of the other.
+        self.take_starts();
+        self.starts.clear();
         self.gaps.cut();
     }
 
@@ -110,18 +120,22 @@ impl<'run> Collector<'run> {
     }
 
     /// Judges the gaps between the starts of all threads, in order.
-    fn judge_starts(&mut self, asked: &AskedLoad) {
+    fn judge_starts(&mut self) {
         // A start is stamped and recorded in one step, so no start up to this moment can come
         // later.
-        let complete_until = self.clock.now();
-        for recorder in self.recorders {
-            recorder.take_starts(&mut self.starts);
-        }
+        let complete_until = self.pacer.now();
+        self.take_starts();
         self.starts.sort_unstable();
         let complete = self.starts.partition_point(|start| *start <= complete_until);
         let starts = self.starts.drain(..complete);
-        if asked.is_even() {
-            starts.for_each(|start| self.gaps.start(start, |from, to| asked.count(from, to)));
+        if self.is_even {
+            starts.for_each(|start| self.gaps.start(self.pacer.asked_count(start)));
+        }
+    }
+
+    fn take_starts(&mut self) {
+        for recorder in self.recorders {
+            recorder.take_starts(&mut self.starts);
         }
     }
 }
@@ -138,10 +152,6 @@ mod tests {
 
     const RATE: u64 = 1_000;
 
-    fn asked() -> AskedLoad {
-        AskedLoad::constant(Nanos::ZERO, Rate::per_second(RATE).unwrap())
-    }
-
     fn recorders(pacer: &Pacer) -> Vec<Arc<Recorder>> {
         Recorder::all(pacer, &[1, 2], false)
     }
@@ -150,12 +160,12 @@ mod tests {
     fn every_operation_is_collected_once() {
         let pacer = Pacer::new(Rate::per_second(RATE).unwrap());
         let recorders = recorders(&pacer);
-        let mut collector = Collector::new(&pacer, &recorders);
+        let mut collector = Collector::new(&pacer, &recorders, true);
         for (first, second) in [(3, 1), (0, 0), (0, 5)] {
             (0..first).for_each(|_| drop(recorders[0].start(pacer.now(), true)));
             (0..second).for_each(|_| drop(recorders[1].start(pacer.now(), true)));
             (0..7).for_each(|_| drop(recorders[1].start(pacer.now(), false)));
-            let stats = collector.collect(&asked());
+            let stats = collector.collect();
             assert_eq!((stats.started(), stats.unfinished), (first + second, first + second));
             let stats = collector.end_second();
             assert_eq!((stats.started(), stats.unfinished), (first + second, first + second));
@@ -168,9 +178,9 @@ mod tests {
     fn what_policies_gave_up_is_put_down_to_who_was_late() {
         let pacer = Pacer::new(Rate::per_second(RATE).unwrap());
         let recorders = recorders(&pacer);
-        let mut collector = Collector::new(&pacer, &recorders);
+        let mut collector = Collector::new(&pacer, &recorders, true);
         recorders[0].unstarted(&[(Nanos::ZERO, 1)], Nanos::ZERO + Duration::from_secs(1));
-        collector.collect(&asked());
+        collector.collect();
         collector.end_second();
         let second = Duration::from_secs(1);
         collector.settle(2, second, second);
@@ -189,8 +199,8 @@ mod tests {
         let rate = Rate::per_second(100).unwrap();
         let pacer = Pacer::builder(rate).clock(clock.clone()).build();
         let recorders = Recorder::all(&pacer, &[1], false);
-        let mut collector = Collector::new(&pacer, &recorders);
-        let (mut over_time, asked) = (OverTime::new(), AskedLoad::constant(Nanos::ZERO, rate));
+        let mut collector = Collector::new(&pacer, &recorders, true);
+        let mut over_time = OverTime::new();
         let at = |ms| Nanos::ZERO + Duration::from_millis(ms);
         let (mut next, mut flight) = (0, None::<Flight<'_>>);
         for now in (0..=END_MS).step_by(10) {
@@ -202,7 +212,7 @@ mod tests {
             if now > 0 && now.is_multiple_of(TICK_MS) {
                 collector.take_outcomes();
                 let [from, to] = [now - TICK_MS, now].map(Duration::from_millis);
-                let (brief, due) = (Brief::of(collector.collect(&asked)), Due::new());
+                let (brief, due) = (Brief::of(collector.collect()), Due::new());
                 let backlog = Backlog::default();
                 over_time.add(Interval { from, to, asked: 25.0, backlog, brief, due });
                 for outcome in collector.outcomes() {

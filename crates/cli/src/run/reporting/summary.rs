@@ -4,7 +4,6 @@ use super::machine::Machine;
 use super::verdict::{Evidence, Verdict};
 use crate::console::human::{self, float};
 use crate::gaps::Quality;
-use crate::run::asked::AskedLoad;
 use crate::run::client::endpoint::Endpoint;
 use crate::run::criteria::{self, Criterion, Figures};
 use crate::run::load::span::RunEnd;
@@ -77,8 +76,8 @@ pub(crate) struct RunResults<'run> {
     pub(crate) recorded_from: Nanos,
     /// The end of the schedule.
     pub(crate) run_end: RunEnd,
-    /// The load that was asked for.
-    pub(crate) asked: &'run AskedLoad,
+    /// The slots per second of a load that was always the same rate.
+    pub(crate) constant_hz: Option<f64>,
     /// What was asked for and what happened, interval by interval.
     pub(crate) over_time: OverTime,
     /// The operations that were recorded.
@@ -105,12 +104,13 @@ pub(crate) struct Ending {
 impl Summary {
     /// Sums up a run that is over.
     pub(crate) fn new(results: RunResults<'_>) -> Summary {
-        let RunResults { recorded_from: from, run_end, asked, stats, .. } = results;
+        let RunResults { recorded_from: from, run_end, stats, .. } = results;
         let (started, duration) = (float(stats.started()), run_end.at - from);
-        let target_hz = asked.mean_hz(from, run_end.at);
-        let achieved_hz = share(started, duration.as_secs_f64(), 0.0);
+        let target_hz =
+            results.constant_hz.unwrap_or_else(|| per_second(run_end.recorded.count, duration));
+        let achieved_hz = per_second(started, duration);
         // More than was due, if policies gave up time; less, if a part of an interval is left.
-        let required = run_end.required(asked, from).max(float(stats.due()));
+        let required = run_end.required.max(float(stats.due()));
         let evidence = Evidence::new(stats, ratio(started, required));
         let scarcity = results.processor.and_then(|time| scarcity(time, duration, stats));
         Summary {
@@ -213,6 +213,11 @@ fn stopping(stats: &OperationStats) -> Option<String> {
     })
 }
 
+/// A rate over so much time; 0 over none.
+fn per_second(slots: f64, time: Duration) -> f64 {
+    share(slots, time.as_secs_f64(), 0.0)
+}
+
 /// `part` of `whole`; `otherwise` if there is nothing to have a part of.
 fn share(part: f64, whole: f64, otherwise: f64) -> f64 {
     if whole > 0.0 { part / whole } else { otherwise }
@@ -245,6 +250,13 @@ mod tests {
         stats.skipped = 0;
         stats.unstarted = 600;
         assert_eq!(told(ending(true, 0), 1_101.0, &stats), None);
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "nothing is zero")]
+    fn an_empty_stretch_has_no_rate() {
+        assert_eq!(per_second(10.0, Duration::from_secs(4)), 2.5);
+        assert_eq!(per_second(0.0, Duration::ZERO), 0.0);
     }
 
     #[test]
