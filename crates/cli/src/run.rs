@@ -245,12 +245,13 @@ fn start_schedule<'run>(
         let length = member.length(setup.args.warmup);
         publish(setup, shared, RunSpan::new(pacer, member.starts(), length, messages));
     } else {
-        // The first slot says when the schedule starts, exactly. It goes back, and a worker gets it.
+        // The first slot says when the schedule starts, exactly. It goes back before a worker looks for
+        // it: whoever finds that none is left ends.
         let first = pacer.claim()?;
         pacer.resume();
         let start = first.due()? - setup.first;
-        publish(setup, shared, RunSpan::new(pacer, start, setup.length()?, messages));
         drop(first);
+        publish(setup, shared, RunSpan::new(pacer, start, setup.length()?, messages));
     }
     shared.span.get().context("the schedule has not started")
 }
