@@ -139,7 +139,9 @@ impl Spread {
         match self {
             Spread::Even => Arrivals::even(),
             Spread::Poisson(seed) => Arrivals::poisson(seed),
-            Spread::Replay(step) => Arrivals::replay((0..5_000).map(move |n| span(n * n * step))),
+            Spread::Replay(step) => {
+                Arrivals::replay(move || (0..5_000).map(move |n| span(n * n * step)))
+            }
         }
     }
 }
