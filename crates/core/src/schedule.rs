@@ -26,7 +26,9 @@ mod curve;
 mod end;
 mod history;
 mod line;
+mod load;
 mod policy;
+mod progress;
 mod slots;
 mod unstarted;
 
@@ -35,7 +37,7 @@ use crate::position::{RANGE, SLOT, after, before, earlier, first_after, later, t
 use crate::shape::Shape;
 use crate::shard::Shard;
 use crate::strictness::Rule;
-use crate::{Level, Rate, Strictness};
+use crate::{Rate, Strictness};
 pub(crate) use account::Account;
 use asked::Asked;
 pub(crate) use chord::Stretch;
@@ -44,6 +46,7 @@ use curve::WHOLE;
 pub(crate) use end::End;
 use history::History;
 pub(crate) use line::Line;
+pub(crate) use load::Load;
 pub(crate) use policy::Policy;
 use policy::Verdict;
 pub(crate) use slots::Slots;
@@ -78,15 +81,6 @@ pub(crate) struct Schedule {
     idle: i64,
     /// The load as it was asked for, once time has been given up.
     asked: Option<Box<Asked>>,
-}
-
-/// What is asked for.
-#[derive(Clone, Debug)]
-pub(crate) enum Load {
-    /// Always the same rate.
-    Rate(Rate),
-    /// A rate that follows a shape, boxed because pacers are small.
-    Shape(Box<Shape>),
 }
 
 /// What happens to a slot that is due.
@@ -533,37 +527,5 @@ impl Schedule {
     /// moved because of it, or because of slots behind it.
     pub(crate) fn is_unsettled(&self, position: u64) -> bool {
         ticks_between(self.settled, position) > 0
-    }
-}
-
-impl From<Shape> for Load {
-    fn from(shape: Shape) -> Load {
-        let rate = shape.as_constant().and_then(Level::rate);
-        rate.map_or_else(|| Load::Shape(Box::new(shape)), Load::Rate)
-    }
-}
-
-impl Load {
-    pub(crate) fn shape(&self) -> Option<&Shape> {
-        match self {
-            Load::Rate(_) => None,
-            Load::Shape(shape) => Some(shape),
-        }
-    }
-
-    /// The moment of the end of what began at `origin`; `i64::MAX` is never.
-    fn end(&self, origin: i64) -> i64 {
-        match self {
-            Load::Rate(_) => i64::MAX,
-            Load::Shape(shape) => origin.saturating_add(shape.duration_ns()),
-        }
-    }
-
-    fn pace(&self, slots: &Slots, origin: i64, ratio_q32: u64) -> Pace {
-        match self {
-            Load::Rate(rate) if slots.is_plain() => Pace::Scale(rate.scale_at(ratio_q32)),
-            Load::Rate(rate) => Pace::Shape { shape: Shape::constant(*rate), origin, ratio_q32 },
-            Load::Shape(shape) => Pace::Shape { shape: Shape::clone(shape), origin, ratio_q32 },
-        }
     }
 }

@@ -1,0 +1,74 @@
+//! How far the load has come: in slots, and with parts of slots.
+
+use super::Schedule;
+use super::asked::Asked;
+use super::course::Course;
+use super::load::Load;
+use crate::count::{Count, approximate, fine};
+use crate::position::earlier;
+
+impl Schedule {
+    /// How many of this process's slots the load has had before `moment`, which is not before the
+    /// last change of the load or the last pause.
+    pub(crate) fn asked_before(&self, moment: i64) -> u64 {
+        let (moment, slots) = (self.stopped(moment), self.history.slots());
+        let Some(asked) = &self.asked else {
+            return slots.number(self.first_from(moment)).unwrap_or(0);
+        };
+        let come = asked.come_before(&self.load, self.end.behind(moment));
+        come.checked_sub(1).map_or(0, |last| slots.own_by(last)).min(self.end.most())
+    }
+
+    /// The same with parts of slots: as many as there are on average, where they lie at random.
+    pub(crate) fn asked_count(&self, moment: i64) -> f64 {
+        let slots = self.history.slots();
+        if slots.is_recorded() {
+            return float(self.asked_before(moment));
+        }
+        let time = self.end.before(self.paused_since.map_or(moment, |since| moment.min(since)));
+        approximate(fine(slots.share_of(self.count_at(time)))).min(float(self.end.most()))
+    }
+
+    /// How far the load has come at `time`.
+    fn count_at(&self, time: i64) -> Count {
+        match (&self.asked, &self.load, self.history.current()) {
+            (Some(asked), ..) => asked.count_at(&self.load, time),
+            // The line itself knows it to a nanosecond.
+            (None, Load::Rate(_), Course::Line(line)) if line.time <= time => {
+                let here = self.history.slots().count_of(line.position);
+                here + self.load.count_at_ns(time - line.time)
+            }
+            _ => self.history.count_at(time),
+        }
+    }
+
+    /// The moment, or that behind the beginning of the pause: nothing comes after that.
+    pub(super) fn stopped(&self, moment: i64) -> i64 {
+        self.paused_since.map_or(moment, |since| moment.min(since.saturating_add(1)))
+    }
+
+    /// The first slot that is intended to start at `moment` or later, or the end before that.
+    pub(super) fn first_from(&self, moment: i64) -> u64 {
+        let first = self.history.first_from(moment);
+        self.end().map_or(first, |end| earlier(first, end))
+    }
+
+    /// Another load is about to begin, or a part of it, at `origin`.
+    pub(super) fn change_asked(&mut self, origin: i64, now: i64) {
+        if let Some(asked) = &mut self.asked {
+            asked.change(&self.load, &self.end, origin, now);
+        }
+    }
+
+    /// Before time is given up for the first time: the load goes on as the schedule was.
+    pub(super) fn part_from_load(&mut self) {
+        if self.asked.is_none() {
+            self.asked = Some(Box::new(Asked::new(&self.history, &self.end, self.end())));
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far fewer slots than 2^53, or as good as infinite")]
+fn float(slots: u64) -> f64 {
+    slots as f64
+}
