@@ -24,8 +24,8 @@ use std::sync::Arc;
 /// * Memory per key: the key and 32 bytes. Several limits take 48 bytes more and 16 for each, and a
 ///   log or an aggregated window takes what it takes by itself. Limits that are no longer in force
 ///   take memory while they count.
-/// * A decision takes what the [`RequestStore`] takes, the configuration's version (two loads and a hash of the key), and
-///   the steps of the rules.
+/// * A decision takes what the [`RequestStore`] takes, the configuration's version (two loads and a
+///   hash of the key), and the steps of the rules.
 #[derive(Debug)]
 pub struct DecisionEngine<C, K = String, S = RandomState> {
     config: C,

@@ -31,6 +31,26 @@ pub(crate) const MAX_KEYS: usize = 1 << 20;
 /// The clock is read under the lock under which a decision is made, so the decisions on a key are in
 /// the order of their moments. Whatever threads do, a limit holds in every span of the clock.
 ///
+/// # Keys
+///
+/// A key's limits are looked up at its first request, and again at the first one after a change of
+/// the configuration. A key without limits is rejected
+/// ([`KeyRejected::NoLimits`](crate::KeyRejected::NoLimits)): to give limits to all keys, set defaults
+/// for the empty prefix.
+///
+/// A key takes memory from its first admission until it is idle and a clean-up comes by. Each new key
+/// looks at eight places, so memory follows the number of active keys without any help. Removing an
+/// idle key never changes a decision, and at no moment are there more keys than
+/// [`max_keys`](crate::KeyedBuilder::max_keys).
+///
+/// # Cost
+///
+/// * Memory: for each key, the key and 33 bytes, and 1.5 times that on average, because tables grow by
+///   doubling. Several limits take 48 bytes more and 16 for each, and a log or an aggregated window
+///   takes what it takes by itself.
+/// * A decision takes two hashes of the key, the lock of a shard that few other keys have, and the
+///   steps of the rules.
+///
 /// # Who waits
 ///
 /// Those who [wait](Keyed::wait) for a key stand in a line, and get in in the order in which they

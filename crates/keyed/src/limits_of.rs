@@ -12,9 +12,7 @@ use std::sync::Arc;
 /// Every [`ConfigStore`] is one for texts, and [`Uniform`] is one for keys of any type.
 ///
 /// ```
-/// use nanopace_keyed::{DecisionEngine, LimitsOf};
-/// use nanopace::Nanos;
-/// use nanopace_limits::{Limits, LimitsError};
+/// use nanopace_keyed::{Keyed, Limits, LimitsOf};
 /// use std::sync::Arc;
 ///
 /// /// Customers below 1000 pay for more.
@@ -34,9 +32,9 @@ use std::sync::Arc;
 /// }
 ///
 /// let plans = Plans { paid: Arc::new("100/s".parse()?), free: Arc::new("1/s".parse()?) };
-/// let engine: DecisionEngine<Plans, u32> = DecisionEngine::new(plans, 10_000);
-/// assert!(engine.try_acquire_n_at(&7, 100, Nanos::ZERO).is_ok());
-/// assert!(engine.try_acquire_n_at(&7_000, 2, Nanos::ZERO).is_err());
+/// let customers: Keyed<u32, Plans> = Keyed::builder(plans).build()?;
+/// assert!(customers.try_acquire_costs(&7, 100).is_ok());
+/// assert!(customers.try_acquire_costs(&7_000, 2).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait LimitsOf<Q: ?Sized>: Debug + Send + Sync {
@@ -106,12 +104,11 @@ impl Uniform {
     /// These limits for all keys.
     ///
     /// ```
-    /// use nanopace_keyed::{DecisionEngine, Uniform};
-    /// use nanopace::Nanos;
+    /// use nanopace_keyed::{Keyed, Uniform};
     ///
     /// let limits = Uniform::new("10/s".parse()?);
-    /// let engine: DecisionEngine<_, u64> = DecisionEngine::new(limits, 1_000_000);
-    /// assert!(engine.try_acquire_at(&7, Nanos::ZERO).is_ok());
+    /// let users: Keyed<u64> = Keyed::builder(limits).build()?;
+    /// assert!(users.try_acquire(&7).is_ok());
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     #[must_use]

@@ -6,11 +6,11 @@ use thiserror::Error;
 /// Why a request for a key was rejected. Nothing was counted.
 ///
 /// ```
-/// use nanopace::Nanos;
-/// use nanopace_keyed::{DecisionEngine, KeyRejected, MemoryConfig};
+/// use nanopace_keyed::{Keyed, KeyRejected, MemoryConfig};
 ///
-/// let engine: DecisionEngine<_> = DecisionEngine::new(MemoryConfig::new(), 10);
-/// assert_eq!(engine.try_acquire_at("alice", Nanos::ZERO), Err(KeyRejected::NoLimits));
+/// let users: Keyed<String, _> = Keyed::builder(MemoryConfig::new()).build()?;
+/// assert_eq!(users.try_acquire("alice"), Err(KeyRejected::NoLimits));
+/// # Ok::<(), nanopace_keyed::LimitsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]

@@ -112,11 +112,10 @@ impl TokenBucket {
 
     /// The same bucket, holding `tokens` at `start`: 0 to the capacity.
     ///
-    /// Where each key has a bucket of its own (`RequestStore` of the crate `nanopace-keyed`), all of
-    /// them fill from `start` on, not from the key's first request. A key that comes late finds its
-    /// bucket as full as if it had been there from `start` on. It can't be otherwise: a request that
-    /// is rejected leaves nothing behind, so a bucket that began empty at the key's first request
-    /// would begin again at each one, and never fill.
+    /// Where each key has a bucket of its own, all of them fill from `start` on, not from the key's
+    /// first request. A key that comes late finds its bucket as full as if it had been there from
+    /// `start` on. It can't be otherwise: a request that is rejected leaves nothing behind, so a bucket
+    /// that began empty at the key's first request would begin again at each one, and never fill.
     ///
     /// # Errors
     /// [`QuotaError::InitialTooLarge`] for more than the capacity.
