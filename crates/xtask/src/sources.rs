@@ -55,7 +55,15 @@ pub(crate) fn is_for_tests(item: &Item) -> bool {
     attributes(item).iter().any(is_cfg_test)
 }
 
-fn attributes(item: &Item) -> &[Attribute] {
+/// Whether the documentation leaves it out.
+pub(crate) fn is_hidden(attributes: &[Attribute]) -> bool {
+    let says_hidden = |attribute: &Attribute| {
+        attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "hidden")
+    };
+    attributes.iter().any(|attribute| attribute.path().is_ident("doc") && says_hidden(attribute))
+}
+
+pub(crate) fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
         Item::Enum(item) => &item.attrs,

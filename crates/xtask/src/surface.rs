@@ -1,7 +1,8 @@
 //! The public items of a crate, by name: what its root declares or re-exports, with methods, public
-//! fields and variants. What macros write is not seen, nor which traits a type implements.
+//! fields and variants. What the documentation hides is left out. What macros write is not seen, nor
+//! which traits a type implements.
 
-use crate::sources::{self, ModulePath, is_for_tests};
+use crate::sources::{self, ModulePath, attributes, is_for_tests, is_hidden};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::path::Path;
@@ -44,7 +45,8 @@ impl Surface {
                 None => _ = self.rows.insert(name, ("use", vec![import.path.join("::")])),
             }
         }
-        for item in modules.items.get(module).into_iter().flatten() {
+        let shown = |item: &&Item| !is_hidden(attributes(item));
+        for item in modules.items.get(module).into_iter().flatten().filter(shown) {
             let Some((kind, name, Visibility::Public(_))) = described(item) else { continue };
             let path = [module, &[name.to_string()]].concat();
             if kind == "mod" {
@@ -121,7 +123,9 @@ fn of_trait(item: &TraitItem) -> Option<Member> {
 
 fn of_type(item: &ImplItem) -> Option<Member> {
     match item {
-        ImplItem::Fn(item) if matches!(item.vis, Visibility::Public(_)) => {
+        ImplItem::Fn(item)
+            if matches!(item.vis, Visibility::Public(_)) && !is_hidden(&item.attrs) =>
+        {
             Some(Member::of(&item.sig.ident, true))
         }
         ImplItem::Const(item) if matches!(item.vis, Visibility::Public(_)) => {
@@ -184,6 +188,9 @@ impl Modules {
             for item in items {
                 let Item::Impl(item @ ItemImpl { trait_: None, .. }) = item else { continue };
                 let syn::Type::Path(of) = &*item.self_ty else { continue };
+                if is_hidden(&item.attrs) {
+                    continue;
+                }
                 let path: Vec<String> =
                     of.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
                 let Some((home, _)) = self.find(module, &path) else { continue };
@@ -241,9 +248,10 @@ mod tests {
     fn what_can_be_named_from_outside_is_shown() {
         let root = "mod a; pub mod b; pub use a::{A, Open as O}; pub use other::Else; struct Own;";
         let a = "pub struct A { pub x: u8, y: u8 } pub enum Open { V } pub struct Hidden; \
-                 impl A { pub fn f() {} fn g() {} pub(crate) fn h() {} } impl Hidden { pub fn i() {} }";
+                 impl A { pub fn f() {} fn g() {} pub(crate) fn h() {} #[doc(hidden)] pub fn m() {} } \
+                 #[doc(hidden)] impl A { pub fn n() {} } impl Hidden { pub fn i() {} }";
         let b = "use crate::a::A; impl A { pub fn k() {} } pub trait T { fn l(); } \
-                 #[cfg(test)] pub struct Test; impl Clone for A { fn clone() {} }";
+                 #[cfg(test)] pub struct Test; #[doc(hidden)] pub mod internal { pub use crate::a::Hidden; } impl Clone for A { fn clone() {} }";
         let files = [("", root), ("a", a), ("b", b)].map(|(module, code)| {
             let module = module.split("::").filter(|it| !it.is_empty()).map(str::to_owned);
             (module.collect(), syn::parse_file(code).unwrap().items)
