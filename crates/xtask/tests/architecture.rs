@@ -14,21 +14,26 @@ fn page() -> String {
 
 /// The engine's files by path below `src`, without comments and unit tests.
 fn sources() -> BTreeMap<String, String> {
-    let src = root().join("crates/core/src");
-    let mut sources = BTreeMap::new();
-    let mut folders = vec![src.clone()];
+    let files = texts(&root().join("crates/core/src"));
+    files.into_iter().map(|(file, text)| (file, code(&text))).collect()
+}
+
+/// The files of a crate by path below its `src`.
+fn texts(src: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![src.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else {
-                let name = path.strip_prefix(&src).unwrap().to_str().unwrap().to_owned();
-                sources.insert(name, code(&fs::read_to_string(&path).unwrap()));
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(src).unwrap().to_str().unwrap().to_owned();
+                found.insert(name, fs::read_to_string(&path).unwrap());
             }
         }
     }
-    sources
+    found
 }
 
 fn code(text: &str) -> String {
@@ -163,6 +168,37 @@ fn atomics_are_where_the_page_says() {
             "timeline/published.rs",
         ],
     );
+}
+
+/// In the function that has it, before it or on the lines of the same call.
+#[test]
+fn every_atomic_operation_says_why_its_ordering_is_enough() {
+    let orderings = ["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
+    let mut operations = 0;
+    for name in ["core", "limits", "keyed"] {
+        for (file, text) in texts(&root().join("crates").join(name).join("src")) {
+            let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+            let mut reason = "";
+            for line in text.lines().map(str::trim) {
+                if let Some(comment) = line.strip_prefix("// ") {
+                    let given = orderings.iter().find(|name| comment.starts_with(**name));
+                    reason = given.map_or(reason, |name| *name);
+                } else if line.contains("fn ") {
+                    reason = "";
+                } else if !line.starts_with("//") && has_ordering(line) {
+                    assert!(!reason.is_empty(), "{name}/{file}: {line}");
+                    operations += 1;
+                }
+            }
+        }
+    }
+    assert!(operations > 40, "{operations}");
+}
+
+/// Whether the line of code passes an ordering to a call.
+fn has_ordering(line: &str) -> bool {
+    let names = ["Relaxed)", "Acquire)", "Release)", "AcqRel)", "SeqCst)"];
+    line.contains('(') && names.iter().any(|name| line.contains(name))
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! cargo run -p loom-tests --bin mutants             every edit
 //! cargo run -p loom-tests --bin mutants -- TEXT...  those whose names contain one of the texts
 //! cargo run -p loom-tests --bin mutants -- --check  only whether all of them still apply; whether models that are named
-//!                                                   exist; and whether the README tells of all models and edits
+//!                                                   exist; and whether each model has an edit that breaks it
 //! ```
 //!
 //! An edit is a file `mutants/NAME.patch`: a unified diff against the workspace's root, with lines

@@ -1,9 +1,7 @@
-//! Whether the models that are named exist, and whether the README's table has every model and
-//! every edit.
+//! Whether the models that are named exist, and whether each model has an edit that breaks it.
 
 use crate::{ALL, Mutant, Trial, Verdict};
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,41 +9,25 @@ use std::path::{Path, PathBuf};
 /// What is not as it is said to be, a line each.
 pub(crate) fn wrong(root: &Path, mutants: &[Mutant]) -> io::Result<Vec<String>> {
     let models = models(root)?;
-    let named = named(root)?;
-    let rows = rows(&fs::read_to_string(root.join("loom-tests/README.md"))?);
-    let told: BTreeSet<String> = rows.iter().map(|(model, _)| model.clone()).collect();
-    let told_pairs =
-        rows.iter().flat_map(|(model, edits)| edits.iter().map(|edit| pair(edit, model))).collect();
-    let stored = pairs(mutants, |_| true);
-    let caught = pairs(mutants, |trial| trial.expected == Verdict::Caught);
-    let in_edits = stored.into_iter().map(|pair| pair.1).filter(|model| model != ALL).collect();
+    let in_edits = of_edits(mutants, |trial| trial.model != ALL);
+    let broken = of_edits(mutants, |trial| trial.expected == Verdict::Caught);
     Ok([
-        missing(&named, &models, "is named, and there is no such model"),
+        missing(&named(root)?, &models, "is named, and there is no such model"),
         missing(&in_edits, &models, "is named by an edit, and there is no such model"),
-        missing(&models, &told, "is a model that the README does not tell of"),
-        missing(&told, &models, "is told of by the README, and there is no such model"),
-        missing(&caught, &told_pairs, "are an edit and its model that the README does not tell of"),
-        missing(&told_pairs, &caught, "are told of by the README, and no edit says so"),
+        missing(&models, &broken, "is a model that no edit breaks"),
     ]
     .concat())
 }
 
 /// Those that are not in `all`.
-fn missing<T: Ord + Debug>(some: &BTreeSet<T>, all: &BTreeSet<T>, what: &str) -> Vec<String> {
-    some.difference(all).map(|one| format!("{one:?} {what}")).collect()
+fn missing(some: &BTreeSet<String>, all: &BTreeSet<String>, what: &str) -> Vec<String> {
+    some.difference(all).map(|one| format!("{one} {what}")).collect()
 }
 
-fn pair(edit: &str, model: &str) -> (String, String) {
-    (edit.to_owned(), model.to_owned())
-}
-
-/// Edits and the models that they are tried on.
-fn pairs(mutants: &[Mutant], is_wanted: fn(&&Trial) -> bool) -> BTreeSet<(String, String)> {
-    let of = |mutant: &Mutant| {
-        let wanted = mutant.trials.iter().filter(is_wanted);
-        wanted.map(|trial| pair(&mutant.name, &trial.model)).collect::<Vec<_>>()
-    };
-    mutants.iter().flat_map(of).collect()
+/// The models that edits are tried on.
+fn of_edits(mutants: &[Mutant], is_wanted: fn(&&Trial) -> bool) -> BTreeSet<String> {
+    let trials = mutants.iter().flat_map(|mutant| &mutant.trials);
+    trials.filter(is_wanted).map(|trial| trial.model.clone()).collect()
 }
 
 /// Every test of `loom-tests/tests`.
@@ -82,24 +64,17 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The names in sentences that begin with `Model:` or `Models:`, and in the last column of tables
-/// about orderings.
+/// The names in sentences that begin with `Model:` or `Models:`.
 fn named_models(text: &str) -> BTreeSet<String> {
     let lines =
         text.lines().map(|line| line.trim().trim_start_matches('/').trim_start_matches('!').trim());
-    let flowing = lines.clone().collect::<Vec<_>>().join(" ");
+    let flowing = lines.collect::<Vec<_>>().join(" ");
     let sentences = flowing
         .split("Model")
         .skip(1)
         .filter(|rest| rest.starts_with(": ") || rest.starts_with("s: "));
-    let told = sentences.map(|rest| rest.split(". ").next().unwrap_or(rest).to_owned());
-    let columns = lines
-        .filter(|line| line.starts_with("| `"))
-        .filter_map(|line| line.trim_end_matches(" |").rsplit(" | ").next());
-    told.chain(columns.map(str::to_owned))
-        .flat_map(|text| code_words(&text))
-        .filter(|word| is_name(word))
-        .collect()
+    let told = sentences.map(|rest| rest.split(". ").next().unwrap_or(rest));
+    told.flat_map(code_words).filter(|word| is_name(word)).collect()
 }
 
 /// Names of models are sentences.
@@ -111,15 +86,4 @@ fn is_name(word: &str) -> bool {
 /// What stands between backquotes.
 fn code_words(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
-}
-
-/// Of the README's table of models: each model, and the edits that break it.
-fn rows(readme: &str) -> Vec<(String, Vec<String>)> {
-    let cells = |line: &str| line.trim_matches('|').split('|').map(code_words).collect::<Vec<_>>();
-    let rows = readme
-        .lines()
-        .filter(|line| line.starts_with("| `"))
-        .map(cells)
-        .filter(|cells| cells.len() == 7);
-    rows.filter_map(|mut cells| Some((cells[0].pop()?, cells.pop()?))).collect()
 }
