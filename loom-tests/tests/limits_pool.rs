@@ -19,26 +19,6 @@ fn pool() -> (ManualClock, Arc<ManagedPool>) {
     (clock, Arc::new(pool))
 }
 
-/// A caller that waits, or is about to, gets the token of the next refill.
-///
-/// Threads: one that acquires, one that moves the clock on and refills.
-/// Edits: `refill` serves no caller; `acquire` looks at the pool and joins the queue under two
-/// locks.
-#[test]
-fn a_refill_reaches_who_waits() {
-    explore("a_refill_reaches_who_waits", || {
-        let (clock, pool) = pool();
-        let other = spawn({
-            let pool = Arc::clone(&pool);
-            move || pool.acquire(1)
-        });
-        clock.advance(SECOND);
-        pool.refill();
-        assert_eq!(other.join().unwrap(), Ok(Duration::ZERO));
-        assert_eq!(pool.snapshot().active(), 0);
-    });
-}
-
 /// Closing turns away callers that wait or are about to.
 ///
 /// Threads: one that acquires, one that closes. Edits: `close` tells no caller; `acquire` does not

@@ -3,7 +3,7 @@
 #![cfg(loom)]
 
 use loom_tests::{
-    MICRO, SECOND, assert_balanced, at, drain, explore, intended_ns, manual, slots, span, spawn,
+    MICRO, SECOND, assert_balanced, drain, explore, intended_ns, manual, slots, span, spawn,
 };
 use nanopace::{Claim, Grant, ManualClock, Pacer, PacerBuilder, Refused, Strictness};
 
@@ -60,80 +60,6 @@ fn a_strict_gap_is_forfeited_once() {
         assert_eq!(starts_ms(&starts), expected);
         assert_eq!(pacer.ledger().granted, 2);
         assert_balanced(&pacer);
-    });
-}
-
-/// Under a partial strictness each late start closes its part of the gap as the one before has left
-/// it.
-///
-/// Threads: two that claim and start, 10 s late, at strictness 0.5.
-/// Edit: `Schedule::start` lets a straggler forfeit too.
-#[test]
-fn a_partial_gap_is_closed_in_turn() {
-    explore("a_partial_gap_is_closed_in_turn", || {
-        let (clock, builder) = manual("1/s");
-        let (pacer, starts) = start_late(builder.strictness(Strictness::new(0.5).unwrap()), &clock);
-        // Slot 0: 5 s of 10 s; slot 1, then at 6 s: 2 s of 4 s. Or slot 1: 4.5 s of 9 s, and slot 0
-        // nothing.
-        let expected = match pacer.ledger().idle.as_millis() {
-            7_000 => [Ok(0), Ok(6_000)],
-            4_500 => [Ok(0), Ok(1_000)],
-            idle_ms => panic!("{idle_ms} ms forfeited"),
-        };
-        assert_eq!(starts_ms(&starts), expected);
-        assert_balanced(&pacer);
-    });
-}
-
-/// A limit on the backlog forfeits what is beyond it once.
-///
-/// Threads: two that claim and start, 10 s late, where 3 s of backlog are allowed.
-/// Edit: `Schedule::start` lets a straggler forfeit too.
-#[test]
-fn a_backlog_is_cut_once() {
-    explore("a_backlog_is_cut_once", || {
-        let (clock, builder) = manual("1/s");
-        let (pacer, starts) = start_late(builder.max_backlog(span(3 * SECOND)), &clock);
-        // Slot 0: 7 s, and slot 1 is within the limit. Or slot 1: 6 s, and slot 0 keeps its
-        // intended start.
-        let expected = match pacer.ledger().idle.as_secs() {
-            7 => [Ok(0), Ok(8_000)],
-            6 => [Ok(0), Ok(1_000)],
-            idle => panic!("{idle} s forfeited"),
-        };
-        assert_eq!(starts_ms(&starts), expected);
-        assert_balanced(&pacer);
-    });
-}
-
-/// What is owed under a burst ratio is booked once: whoever of two late callers starts first, and
-/// intended starts stay where they were.
-///
-/// Threads: two that claim and start, 10 s late, at burst ratio 2.
-/// Edit: `Schedule::start` lets a straggler owe time too.
-#[test]
-fn owed_time_is_booked_once() {
-    explore("owed_time_is_booked_once", || {
-        let (clock, builder) = manual("1/s");
-        let (pacer, mut starts) =
-            start_late(builder.strictness(Strictness::new(2.0).unwrap()), &clock);
-        // Slot 0 starts, and slot 1 waits for its share of the ratio; or slot 1 does, and slot 0
-        // may already.
-        let expected = [[Ok(0), Err(10_500)], [Ok(0), Ok(1_000)]];
-        assert!(expected.contains(&starts_ms(&starts)), "{starts:?}");
-        assert!(pacer.ledger().waiting.as_secs() >= 7, "{:?}", pacer.ledger());
-        assert_eq!(pacer.ledger().idle.as_secs(), 0);
-        assert_balanced(&pacer);
-        clock.advance(span(SECOND / 2));
-        let intended = starts.each_mut().map(|(claim, _)| claim.start().unwrap().intended_start());
-        assert_eq!(intended, [at(0), at(SECOND)]);
-        // Slot 2 comes half a second after slot 1, by the faster line.
-        let next = pacer.try_acquire().map(intended_ns);
-        let after_slot_0 = starts[1].1.is_err();
-        assert_eq!(
-            next,
-            if after_slot_0 { Err(Refused::NotUntil(at(11 * SECOND))) } else { Ok(2 * SECOND) }
-        );
     });
 }
 

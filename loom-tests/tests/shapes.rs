@@ -172,30 +172,6 @@ fn a_new_shape_reaches_sleepers() {
     });
 }
 
-/// A lane that goes on while the shape changes starts each of its slots once, and gives back the
-/// others.
-///
-/// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped;
-/// one that sets the shape. Four slots are due. Edits: `put_back` puts slots aside although it has
-/// taken them back; the lane forgets what it has left.
-#[test]
-fn a_lane_goes_on_during_a_new_shape() {
-    explore("a_lane_goes_on_during_a_new_shape", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
-        clock.advance(span(3_500));
-        let mut lane = pacer.lane();
-        let first = [(); 2].map(|()| lane.acquire().unwrap());
-        let other = spawn(move || lane.acquire().unwrap());
-        pacer.set_shape(shape("ramp 0/s..10/s 1s"));
-        let other = other.join().unwrap();
-        let grants = drain(&pacer).into_iter().chain(first).chain([other]);
-        assert_eq!(slots(grants), [0, MICRO, 2 * MICRO, 3 * MICRO]);
-        assert_eq!(pacer.ledger().granted, 4);
-        assert_balanced(&pacer);
-    });
-}
-
 /// The schedule's time stands still during a pause, and so does a shape's: it makes no difference
 /// whether the load goes on with a new shape before the pause, during it or behind it.
 ///
