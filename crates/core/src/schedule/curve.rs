@@ -1,6 +1,10 @@
 //! A piece of schedule that need not be straight: a shape from a moment on, for slots that lie
 //! wherever the arrival process puts them.
 //!
+//! Two counts run along a curve: the shape's, which begins with the shape, and the load's, at which
+//! slots lie. They meet where the curve begins, and from there on the load's grows `ratio_q32` times as
+//! fast as the shape's.
+//!
 //! Rounding as for a [`Line`](super::Line): a position's time is the first whole nanosecond at which
 //! the shape has made its count, so `time_of(p) <= t` says exactly the same as
 //! `p <= position_at(t)`.
@@ -17,18 +21,17 @@ pub(crate) struct Curve {
     pub(crate) shape: Shape,
     /// The moment at which the shape begins, in nanoseconds of the clock.
     pub(crate) origin: i64,
-    /// The piece holds behind this position.
+    /// The piece holds for slots behind this position.
     pub(crate) position: u64,
-    /// This count lies there, or before it if a load was corrected to less,
-    count: Count,
-    /// and is reached at this moment: the shape may be too slow for its counts to tell moments
-    /// apart,
+    /// The moment at which the piece begins. Counts don't tell it where the shape is very slow.
     pub(crate) since: i64,
-    /// which is when the shape has made this count.
-    made: Count,
-    /// How many slots there are for one of the shape's, in units of 2^-32.
+    /// The load's count at `since`. It lies at `position`, or before it if a load was corrected to less.
+    load_since: Count,
+    /// The shape's count at `since`.
+    shape_since: Count,
+    /// How much the load's count grows while the shape's grows by one, in units of 2^-32.
     pub(crate) ratio_q32: u64,
-    /// The last time that was asked for: a start asks several times for one.
+    /// The time that was asked for last: a start asks several times for one.
     known: Cell<Known>,
 }
 
@@ -44,19 +47,17 @@ struct Known {
 pub(crate) const WHOLE: u64 = 1 << 32;
 
 impl Curve {
-    /// The piece in which `count` is reached at `now`, behind `position`.
-    pub(crate) fn new(shape: &Shape, origin: i64, now: i64, position: u64, count: Count) -> Curve {
-        let made = shape.count_at_ns(now.saturating_sub(origin));
-        let known = Cell::default();
+    /// The piece behind `position` that begins `now`, where the load's count is `load`.
+    pub(crate) fn new(shape: &Shape, origin: i64, now: i64, position: u64, load: Count) -> Curve {
         Curve {
             shape: shape.clone(),
             origin,
             position,
-            count,
             since: now,
-            made,
+            load_since: load,
+            shape_since: shape.count_at_ns(now.saturating_sub(origin)),
             ratio_q32: WHOLE,
-            known,
+            known: Cell::default(),
         }
     }
 
@@ -89,18 +90,19 @@ impl Curve {
         })
     }
 
-    /// When `count` is reached; `i64::MAX` if never.
-    fn time_of_count(&self, count: Count) -> i64 {
-        if count == Count::MAX {
+    /// When the load's count is `load`; `i64::MAX` if never.
+    fn time_of_count(&self, load: Count) -> i64 {
+        if load == Count::MAX {
             return i64::MAX;
         }
-        let time_of = |made| self.origin.saturating_add(self.shape.time_of_count(made));
-        if count < self.count {
+        let time_of = |shape| self.origin.saturating_add(self.shape.time_of_count(shape));
+        if load < self.load_since {
             // What was reached before the shape began does not wait for its rate to rise from zero.
-            let made = self.made.checked_sub(self.shapes(self.count - count));
-            return made.map_or(self.origin, time_of);
+            let shape = self.shape_since.checked_sub(self.load_to_shape(self.load_since - load));
+            return shape.map_or(self.origin, time_of);
         }
-        time_of(self.made.saturating_add(self.shapes(count - self.count))).max(self.since)
+        let more = self.load_to_shape(load - self.load_since);
+        time_of(self.shape_since.saturating_add(more)).max(self.since)
     }
 
     /// The last position that is reached at `time`. While the rate is zero, that is not the one at
@@ -123,9 +125,9 @@ impl Curve {
     /// one before the count so far: while the rate is zero, and before the shape begins.
     fn reached_at(&self, time: i64) -> (Option<Count>, bool) {
         let elapsed_ns = time.saturating_sub(self.origin);
-        let made = self.shape.count_at_ns(elapsed_ns);
-        let is_waiting = elapsed_ns < 0 || self.shape.is_waiting_at_ns(elapsed_ns, made);
-        (self.count_when(made).checked_sub(Count::from(is_waiting)), is_waiting)
+        let shape = self.shape.count_at_ns(elapsed_ns);
+        let is_waiting = elapsed_ns < 0 || self.shape.is_waiting_at_ns(elapsed_ns, shape);
+        (self.load_at(shape).checked_sub(Count::from(is_waiting)), is_waiting)
     }
 
     /// Everything is `span_ns` later.
@@ -134,37 +136,37 @@ impl Curve {
         self.since = self.since.saturating_add(span_ns);
     }
 
-    /// The count that is reached at `time`.
+    /// The load's count at `time`.
     pub(crate) fn count_at(&self, time: i64) -> Count {
-        self.count_when(self.shape.count_at_ns(time.saturating_sub(self.origin)))
+        self.load_at(self.shape.count_at_ns(time.saturating_sub(self.origin)))
     }
 
-    /// The count that is reached when the shape has made this one.
-    fn count_when(&self, made: Count) -> Count {
-        if made >= self.made {
-            self.count.saturating_add(self.own(made - self.made))
+    /// The load's count where the shape's is `shape`.
+    fn load_at(&self, shape: Count) -> Count {
+        if shape >= self.shape_since {
+            self.load_since.saturating_add(self.shape_to_load(shape - self.shape_since))
         } else {
-            self.count.saturating_sub(self.own(self.made - made))
+            self.load_since.saturating_sub(self.shape_to_load(self.shape_since - shape))
         }
     }
 
-    /// How much of the shape so many slots take.
-    fn shapes(&self, slots: Count) -> Count {
+    /// How much the shape's count grows while the load's grows by `load`, rounded up.
+    fn load_to_shape(&self, load: Count) -> Count {
         if self.ratio_q32 == WHOLE {
-            return slots;
+            return load;
         }
         let ratio = Count::from(self.ratio_q32);
-        let (whole, rest) = (slots / ratio, slots % ratio);
+        let (whole, rest) = (load / ratio, load % ratio);
         whole.saturating_mul(WHOLE.into()).saturating_add((rest << 32).div_ceil(ratio))
     }
 
-    /// How many slots so much of the shape makes.
-    fn own(&self, made: Count) -> Count {
+    /// How much the load's count grows while the shape's grows by `shape`, rounded down.
+    fn shape_to_load(&self, shape: Count) -> Count {
         if self.ratio_q32 == WHOLE {
-            return made;
+            return shape;
         }
         let ratio = Count::from(self.ratio_q32);
-        let (whole, rest) = (made >> 32, made & Count::from(WHOLE - 1));
+        let (whole, rest) = (shape >> 32, shape & Count::from(WHOLE - 1));
         whole.saturating_mul(ratio).saturating_add((rest * ratio) >> 32)
     }
 

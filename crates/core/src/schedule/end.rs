@@ -17,7 +17,7 @@ pub(crate) struct End {
     position: Option<u64>,
     /// At this moment, which a pause moves; `i64::MAX` is never.
     time: i64,
-    /// And where the shape ends, which a pause moves too.
+    /// The shape ends at this moment, which a pause moves too; `i64::MAX` is never.
     shape: i64,
     revision: u64,
 }

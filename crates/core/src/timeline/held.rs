@@ -27,9 +27,9 @@ pub(crate) struct LaneRun(Mutex<Option<(u64, u64)>>);
 #[derive(Debug)]
 struct Lanes {
     all: Vec<Weak<LaneRun>>,
-    /// Whether lanes may take runs,
+    /// Whether lanes may take runs.
     is_open: bool,
-    /// or may still have some, so that it is worth asking them.
+    /// Whether lanes may have runs still, from when they might take them: then it is worth asking.
     may_have_runs: bool,
 }
 
