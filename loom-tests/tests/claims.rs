@@ -107,8 +107,8 @@ fn rows_are_unique() {
 /// back: a caller who read the clock early and reports it late changes nothing.
 ///
 /// Threads: one that acquires twice, one that moves the clock on and acquires. The clock stands at
-/// 1.5 us and at 4.5 us only, so there is one right wait time for slots 2 and 3. Edits: `report`
-/// tells the reading after it has moved the horizon; or lets it go back; or moves the horizon
+/// 1.5 us and at 4.5 us only, so there is one right wait time for slots 2 and 3. Edits: the
+/// reading is reported after the horizon has been moved; or goes back; or the horizon is moved
 /// `Relaxed`; `window` reads the reading first; or the horizon `Relaxed`.
 #[test]
 fn last_seen_never_goes_back() {

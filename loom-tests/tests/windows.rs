@@ -53,8 +53,8 @@ fn a_window_is_read_whole() {
 /// A pause closes the window: what starts has started before it, by the clock of that time, or
 /// starts after it and is as late as it was.
 ///
-/// Threads: one that tries to acquire, one that pauses, for a second, and resumes. Edits: `see`
-/// reports the clock `Relaxed`, or `window` loads it so; or does not look at the version again.
+/// Threads: one that tries to acquire, one that pauses, for a second, and resumes. Edits: `report`
+/// tells the reading `Relaxed`, or `window` loads it so; or does not look at the version again.
 #[test]
 fn a_window_closes_with_a_pause() {
     explore_less(1, "a_window_closes_with_a_pause", || {

@@ -120,7 +120,7 @@ impl Timeline {
     /// Now, reported to all threads, for a start that belongs to no slot.
     pub(crate) fn start_now(&self, clock: &dyn Clock) -> Grant {
         let now = self.now(clock).signed();
-        self.published.see(now);
+        self.published.report(now);
         Grant::at(now, now)
     }
 

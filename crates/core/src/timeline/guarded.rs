@@ -106,7 +106,7 @@ impl Entry<'_> {
         match decided {
             Err(refused) => Next::Refuse(refused),
             Ok(plan) if plan.is_due() => {
-                self.timeline.published.see(now);
+                self.timeline.published.report(now);
                 Next::Start(self.timeline.grant(&plan))
             }
             // It was made by what was published just now.
@@ -433,7 +433,7 @@ impl Entry<'_> {
         if self.timeline.version() != version
             && let Some(snapshot) = self.timeline.published.snapshot()
         {
-            self.timeline.published.advance(&snapshot, self.timeline.next(), now, last);
+            self.timeline.published.advance_horizon(&snapshot, self.timeline.next(), now, last);
         }
     }
 

@@ -35,7 +35,7 @@ impl Attempt {
             return None;
         }
         timeline.held.leave(self.held.as_ref()?);
-        timeline.published.see(now);
+        timeline.published.report(now);
         Some(timeline.grant(&Plan { now, ..*plan }))
     }
 
@@ -74,7 +74,7 @@ impl Timeline {
     #[inline]
     fn start_open(&self, claimed: &Claimed, snapshot: &Snapshot, now: i64) {
         self.held.leave(claimed);
-        let seen = self.published.report(snapshot, claimed.end(), now);
+        let seen = self.published.report_due(snapshot, claimed.end(), now);
         self.keep_up(seen..now, now);
     }
 
@@ -84,7 +84,7 @@ impl Timeline {
         if takes_long {
             self.held.enter(claimed);
         }
-        self.published.note(claimed.end(), plan.now);
+        self.published.report_at(claimed.end(), plan.now);
         // There is time for it here, so that the start does not have to do it.
         self.keep_up(plan.due.saturating_sub(plan.interval_ns)..plan.due, plan.now);
     }
@@ -130,7 +130,7 @@ impl Timeline {
                 if slots > 1 {
                     lane.set(Some((start, after(start, slots))));
                 }
-                let seen = self.published.note(after(start, slots), now);
+                let seen = self.published.report_at(after(start, slots), now);
                 self.keep_up(seen..now, now);
                 return Some((snapshot.run(start, slots, now), now));
             }

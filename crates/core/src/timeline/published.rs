@@ -198,8 +198,8 @@ impl Published {
     #[inline]
     pub(super) fn seen(&self) -> u64 {
         // Acquire: a caller that gets a reading which was made after a change also sees the change.
-        // Partner: `see`. That the result is never before a start which the caller knows of needs
-        // no ordering: the word only grows. Models: `a_window_closes_with_a_pause`,
+        // Partner: `report`. That the result is never before a start which the caller knows of
+        // needs no ordering: the word only grows. Models: `a_window_closes_with_a_pause`,
         // `now_is_never_before_a_start`.
         self.hot.seen.load(Acquire)
     }
@@ -279,12 +279,12 @@ impl Published {
         let version = old.wrapping_add(STATE) | rest;
         if let State::Open(stretch) = state {
             self.hot.store(stretch);
-            self.note(next, now);
+            self.report_at(next, now);
             // Nothing is known to be due, not even what has been claimed, because that may come
             // back. Model: `a_slot_that_comes_back_is_not_due`.
             let horizon = first_after(stretch.line.position) | tag(version);
-            // Release: see *Orderings* above. A swap, because `advance`'s compare-and-swap then
-            // comes before it or fails after it. No model sees this.
+            // Release: see *Orderings* above. A swap, because the compare-and-swap of `move_horizon`
+            // then comes before it or fails after it. No model sees this.
             self.hot.horizon.swap(horizon, Release);
         }
         // Release: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
@@ -295,31 +295,37 @@ impl Published {
     /// Tells all threads that the clock read `now` when claims had come to the position `claimed`,
     /// which is behind the slots that start by that reading. Lets as many more slots start by it as
     /// are due and allowed. Returns the latest reading that was reported before.
-    pub(super) fn report(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
+    pub(super) fn report_due(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
         let last = self.last_reading();
         if !reading::is_the_same(
             slots_between(last.read_at, claimed),
             now.saturating_sub(last.seen),
         ) {
-            self.note(claimed, now);
+            self.report_at(claimed, now);
         }
-        self.advance(snapshot, claimed, now, last);
+        self.advance_horizon(snapshot, claimed, now, last);
         last.seen
     }
 
     /// The latest reading of the clock that was reported.
     pub(super) fn last_reading(&self) -> LastReading {
-        // Acquire, and Relaxed after it: `note` stores them in the other order, so a newer `seen`
-        // comes with a `read_at` that is as new or newer, and no pace is overestimated. No model
-        // sees this, because the numbers in models are too small for a pace; it is kept because the
-        // argument needs it.
+        // Acquire, and Relaxed after it: `report_at` stores them in the other order, so a newer
+        // `seen` comes with a `read_at` that is as new or newer, and no pace is overestimated. No
+        // model sees this, because the numbers in models are too small for a pace; it is kept
+        // because the argument needs it.
         let seen = self.hot.seen.load(Acquire).cast_signed();
         LastReading { seen, read_at: self.hot.read_at.load(Relaxed) }
     }
 
     /// Lets as many slots from `claimed` on start by the reading `now` as are due, and allowed at
     /// the pace since the reading before.
-    pub(super) fn advance(&self, snapshot: &Snapshot, claimed: u64, now: i64, last: LastReading) {
+    pub(super) fn advance_horizon(
+        &self,
+        snapshot: &Snapshot,
+        claimed: u64,
+        now: i64,
+        last: LastReading,
+    ) {
         let elapsed_ns = now.saturating_sub(last.seen);
         let more = reading::more(slots_between(last.read_at, claimed), elapsed_ns);
         let due = slots_between(claimed, snapshot.first_ahead(now)).min(more);
@@ -335,8 +341,8 @@ impl Published {
         // No model sees that.
         let old = self.hot.horizon.load(Acquire);
         if self.version() == version && ticks_between(old, horizon) > 0 {
-            // Release: for what `note` has stored. A failure means that another thread has moved
-            // it, which is as good; the value found is not used, so Relaxed. Model:
+            // Release: for what `report_at` has stored. A failure means that another thread has
+            // moved it, which is as good; the value found is not used, so Relaxed. Model:
             // `last_seen_never_goes_back`.
             let _ = self.hot.horizon.compare_exchange(old, horizon, Release, Relaxed);
         }
@@ -349,18 +355,18 @@ impl Published {
         self.is_open() && ticks_between(position, horizon & !TAG) > 0
     }
 
-    /// Notes a reading of the clock; neither word ever goes back. Returns the latest reading before
-    /// it.
-    pub(super) fn note(&self, claimed: u64, now: i64) -> i64 {
+    /// Reports a reading of the clock that was made when claims had come to the position `claimed`;
+    /// neither word ever goes back. Returns the latest reading before it.
+    pub(super) fn report_at(&self, claimed: u64, now: i64) -> i64 {
         let moved_on = |old| (ticks_between(old, claimed) > 0).then_some(claimed);
-        // Relaxed: `see` comes behind it, with Release; see `report`. No model sees this.
+        // Relaxed: `report` comes behind it, with Release; see `last_reading`. No model sees this.
         let _ = self.hot.read_at.fetch_update(Relaxed, Relaxed, moved_on);
-        self.see(now)
+        self.report(now)
     }
 
     /// Reports a reading of the clock. Returns the latest one before it.
     #[inline]
-    pub(super) fn see(&self, now: i64) -> i64 {
+    pub(super) fn report(&self, now: i64) -> i64 {
         // Release: partner of `window`'s load; see *Orderings* above. Model:
         // `a_window_closes_with_a_pause`.
         self.hot.seen.fetch_max(now.max(0).unsigned_abs(), Release).cast_signed()
@@ -544,8 +550,8 @@ mod tests {
             published.write(&slower, 0, 0);
         }
         assert_eq!(tag(published.version()), tag(snapshot.version));
-        published.report(&snapshot, after(0, 1), 1_000);
-        published.report(&snapshot, after(0, 1_000), 2_000);
+        published.report_due(&snapshot, after(0, 1), 1_000);
+        published.report_due(&snapshot, after(0, 1_000), 2_000);
         assert!(!published.is_known_due(after(0, 1_001)));
         let window = published.window().unwrap();
         assert!((1..3_000).all(|slot| window.grant(after(0, slot)).is_none()));
