@@ -8,6 +8,7 @@ use loom_tests::{
 };
 use nanopace::clock::Parker;
 use nanopace::{Clock, ManualClock, Nanos, Pacer, Refused};
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// A pacer 3.5 us behind its schedule of 1M/s, of which slot 0 has started, and slots 1 and 2 are
@@ -78,6 +79,53 @@ fn a_window_closes_with_a_pause() {
             }
         };
         assert_eq!(drain(&pacer).len(), 3 - started);
+    });
+}
+
+loom::thread_local! {
+    static IS_BEHIND: Cell<bool> = Cell::new(false);
+}
+
+/// Reads what it is set to, but for a thread that is behind: its readings stay the same.
+#[derive(Clone, Debug)]
+struct TwoClocks(Arc<AtomicU64>);
+
+impl Clock for TwoClocks {
+    fn now(&self) -> Nanos {
+        let is_behind = IS_BEHIND.with(Cell::get);
+        let nanos = if is_behind { 3_500 } else { self.0.load(Ordering::Relaxed) };
+        Nanos::from_nanos(nanos)
+    }
+
+    fn park(&self, _: &Parker, _: Nanos) {
+        loom::thread::yield_now();
+    }
+}
+
+/// A reading that another thread has reported after a change is used with the schedule as it is since then.
+///
+/// Threads: one whose clock is behind, which tries to acquire by the latest reading of all; one that pauses, for a
+/// second, and resumes. Edit: `seen` loads the reading `Relaxed`.
+#[test]
+fn a_reading_comes_with_its_change() {
+    explore("a_reading_comes_with_its_change", || {
+        let clock = TwoClocks(Arc::new(AtomicU64::new(0)));
+        let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
+        clock.0.store(3_500, Ordering::Relaxed);
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || {
+                IS_BEHIND.with(|is_behind| is_behind.set(true));
+                pacer.try_acquire()
+            }
+        });
+        pacer.pause();
+        clock.0.store(SECOND + 3_500, Ordering::Relaxed);
+        pacer.resume();
+        match other.join().unwrap() {
+            Ok(grant) => assert_eq!(wait_ns(grant), 3_500),
+            Err(refused) => assert_eq!(refused, Refused::Paused),
+        }
     });
 }
 

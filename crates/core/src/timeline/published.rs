@@ -199,7 +199,7 @@ impl Published {
     pub(super) fn seen(&self) -> u64 {
         // Acquire: a caller that gets a reading which was made after a change also sees the change.
         // Partner: `report`. That the result is never before a start which the caller knows of
-        // needs no ordering: the word only grows. Models: `a_window_closes_with_a_pause`,
+        // needs no ordering: the word only grows. Models: `a_reading_comes_with_its_change`,
         // `now_is_never_before_a_start`.
         self.hot.seen.load(Acquire)
     }
