@@ -11,14 +11,39 @@ use std::sync::Arc;
 /// a database is open on it or not. The database by itself would lock it only after its bytes were
 /// examined, and would let it go with an error.
 #[derive(Clone, Debug)]
-pub(super) struct Held(pub(super) Arc<dyn StorageBackend>);
+pub(super) struct Held {
+    file: Arc<dyn StorageBackend>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "it is there for its end"))]
+    lock: Option<Arc<Lock>>,
+}
+
+/// The lock of a file, on a handle of its own. A process that was just started has copies of all handles
+/// for a moment: closing ours would leave the file locked for as long.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // What can't be unlocked is when its last handle is closed.
+        let _ = self.0.unlock();
+    }
+}
 
 impl Held {
+    /// What is no file, and not locked.
+    #[cfg(test)]
+    pub(super) fn of(file: Arc<dyn StorageBackend>) -> Held {
+        Held { file, lock: None }
+    }
+
     /// Locks the whole file, as redb 2.6 does and its later versions look for.
     pub(super) fn open(path: &Path) -> Result<Held, Error> {
         let file = File::options().read(true).write(true).open(path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Held(Arc::new(FileBackend::new(file)?))),
+            Ok(()) => {
+                let lock = Some(Arc::new(Lock(file.try_clone()?)));
+                Ok(Held { file: Arc::new(FileBackend::new(file)?), lock })
+            }
             Err(TryLockError::WouldBlock) => Err(Error::DatabaseAlreadyOpen),
             Err(TryLockError::Error(error)) => Err(error.into()),
         }
@@ -28,27 +53,43 @@ impl Held {
 /// Says nothing of locks, so the database takes none of its own.
 impl StorageBackend for Held {
     fn len(&self) -> io::Result<u64> {
-        self.0.len()
+        self.file.len()
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.0.read(offset, out)
+        self.file.read(offset, out)
     }
 
     fn set_len(&self, length: u64) -> io::Result<()> {
-        self.0.set_len(length)
+        self.file.set_len(length)
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.0.sync_data()
+        self.file.sync_data()
     }
 
     fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.0.write(offset, bytes)
+        self.file.write(offset, bytes)
     }
 
     /// The file is closed when its last handle is dropped.
     fn close(&self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_that_a_new_process_has_for_a_moment_keeps_nothinglocked() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let held = Held::open(file.path()).unwrap();
+        let copy = held.lock.as_ref().unwrap().0.try_clone().unwrap();
+        assert!(matches!(Held::open(file.path()), Err(Error::DatabaseAlreadyOpen)));
+        drop(held);
+        assert!(Held::open(file.path()).is_ok());
+        drop(copy);
     }
 }

@@ -52,7 +52,7 @@ impl Disk {
 
     fn opened(self: &Arc<Disk>) -> DiskConfig {
         let file: Arc<dyn StorageBackend> = self.clone();
-        DiskConfig::on(PathBuf::from("limits"), Held(file)).unwrap()
+        DiskConfig::on(PathBuf::from("limits"), Held::of(file)).unwrap()
     }
 
     /// All limits after a power cut, and after the death of the process only.
