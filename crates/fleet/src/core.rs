@@ -1,5 +1,15 @@
-//! What a node does and when: a machine without threads, clocks and connections. It is told the
-//! time and the store's answers, and says what to ask for and what the pacer may start.
+//! What a node does and when: a machine without threads, clocks and connections. It is told the time and
+//! the store's answers, and says what to ask for and what the pacer may start.
+//!
+//! A *frame* is a short piece of the schedule, a *track* every so many slots of it, and a
+//! [`Piece`] some tracks of one frame. A node *claims* pieces at the store before their frame *closes*;
+//! the [`Book`] has the frames around now. When no answer comes in time, the node decides alone: it is
+//! *blind*, runs the tracks that are its own by the roster, and *marks* them at the store when it can.
+//! Frames that are old enough are *counted*, and their owners forgotten.
+//!
+//! `asks` has what is asked of the store, `answers` what follows from its answers, `versions` how the load
+//! is replaced under a running pacer, `unclaimed` what was run without a claim, and `counts` the old frames.
+//! All moments are those of the run, in nanoseconds.
 
 use crate::blind::Blind;
 use crate::book::{Book, Stage};
@@ -11,82 +21,84 @@ use crate::owners::NodeId;
 use crate::progress::Progress;
 use crate::tracks::Tracks;
 use crate::trips::Trips;
+use cut::Cut;
 use nanopace::driver::Lease;
-use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
+use unclaimed::Unclaimed;
 
 mod answers;
 mod asks;
 mod counts;
+mod cut;
 #[cfg(test)]
 pub(crate) mod tests;
+mod unclaimed;
+mod versions;
 
-/// A node that has not looked around for so long, and half a frame, was not run.
+/// A thread that has not run for this long and half a frame has stood still.
 const STALL_NS: u64 = 30_000_000;
-
-/// A node that has come too far by an old load sits out for so many frames at most: months.
-const SITS_OUT: u64 = 1 << 30;
 
 /// A node of a running run.
 #[derive(Debug)]
 pub(crate) struct Core {
     node: NodeId,
+    /// The run, as far as the node has heard.
     run: Run,
+    /// The load of the run's last version.
     load: Load,
     book: Book,
+    unclaimed: Unclaimed,
     blind: Blind,
-    /// The number of the last request.
-    sequence: u64,
-    /// The number of the last claim that the store answered.
-    answered: u64,
+    /// How many frames the node has run without knowing who owns what.
+    blind_frames: u64,
+
     /// Whether the node's oldest slot is more than a frame late.
     is_late: bool,
     /// The part of its own tracks that the node claims: 1 unless it is or was late.
     appetite: f64,
-    /// A request that has to come before all others.
-    urgent: Option<Request>,
-    /// Pieces that the node runs although the store may not know it.
-    unmarked: VecDeque<Piece>,
-    /// By frame, the slots of those pieces. The store has not said yet who owns them.
-    unsaid: BTreeMap<u64, u64>,
-    /// By frame, slots that the node started and another node owns.
-    clashes: BTreeMap<u64, u64>,
-    /// More such slots: of frames that have been counted, and of a load that was not in force any more.
-    strays: u64,
-    /// Nothing is asked before this moment.
+
+    /// The number of the last request.
+    sequence: u64,
+    /// The number of the last request that says what the node has, a claim or a mark, which was answered.
+    answered: u64,
+    /// When the request that is under way was sent.
+    sent_at: Option<u64>,
+    last_reply: LastReply,
+    trips: Trips,
+    /// The node asks for nothing before this moment.
     asks_from: u64,
     /// When the node made its last claim.
     asked_at: u64,
-    /// When the request was sent that has not been answered yet, if there is one.
-    waits: Option<u64>,
-    heard: Heard,
-    trips: Trips,
+    /// A request that has to come before all others.
+    urgent: Option<Request>,
+
     /// When the node's thread ran last.
-    looked: u64,
+    ran_at: u64,
     /// When the node's thread ran again after it had stood still.
-    woke: u64,
+    woke_at: u64,
     /// When a claim was answered last.
     heard_at: u64,
-    /// When a claim was answered for the first time after long, or the store was filled again.
-    disturbed: u64,
-    /// How many frames the node has run without knowing who owns what.
-    blind_frames: u64,
-    /// The slot that the pacer has come to by a load that was not in force any more.
-    came_to: u64,
-    /// The frame of that slot by the load in force. The pacer has nothing before it.
-    resumes: u64,
+    /// When nodes last had something to tell the store anew, because it had been away or was filled again.
+    disturbed_at: u64,
+
+    /// What the pacer has to give up, because the load has changed.
     cut: Option<Cut>,
-    /// The first frame that the node takes no part in, once it leaves.
+    /// The slot that the pacer had reached by a load that is no longer in force.
+    reached: u64,
+    /// The frame in which the load in force reaches that slot. The node takes no part before it.
+    resumes: u64,
+
+    /// The first frame in which the node takes no part any more, once it leaves.
     leaves: Option<u64>,
     /// Whether the pacer knows where the node's part ends.
     is_told_of_end: bool,
-    /// Why the node can't go on, if it can't.
-    over: Option<FleetError>,
+    /// Why the node can't go on.
+    failure: Option<FleetError>,
 }
 
-/// What came of the last request.
+/// What came back for the last request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Heard {
+enum LastReply {
     Answer,
     Nothing,
     /// An answer to a claim by a clock that has been set.
@@ -95,27 +107,15 @@ enum Heard {
 
 /// What the pacer has to be told.
 #[derive(Debug)]
-pub(crate) struct Change {
+pub(crate) struct Update {
     /// The first frame of the leases.
     pub(crate) frame: u64,
     /// The first slot of that frame.
     pub(crate) slot: u64,
+    /// One lease for each frame.
     pub(crate) leases: Vec<Lease>,
-    /// Of what comes before it nothing else is leased, so it may as well be from a later slot on.
+    /// Whether the pacer has nothing from here on, so that the leases can begin behind what it has started.
     pub(crate) is_rest: bool,
-}
-
-/// The load has changed, from a frame on that may have begun. What the pacer has from there on was by
-/// the old load.
-#[derive(Debug)]
-pub(crate) struct Cut {
-    /// What it starts from this slot on by the new load would be wrong.
-    pub(crate) slot: u64,
-    /// What it had.
-    pieces: Vec<Piece>,
-    old: Load,
-    /// The first frame that it can take part in.
-    next: u64,
 }
 
 impl Core {
@@ -132,33 +132,30 @@ impl Core {
             node,
             load,
             book: Book::new(first, run.frames),
+            run,
+            unclaimed: Unclaimed::default(),
             blind,
-            sequence: 0,
-            answered: 0,
+            blind_frames: 0,
             is_late: false,
             appetite: 1.0,
-            urgent: None,
-            unmarked: VecDeque::new(),
-            unsaid: BTreeMap::new(),
-            clashes: BTreeMap::new(),
-            strays: 0,
+            sequence: 0,
+            answered: 0,
+            sent_at: None,
+            last_reply: LastReply::Answer,
+            trips,
             asks_from: 0,
             asked_at: 0,
-            waits: None,
-            heard: Heard::Answer,
-            trips,
-            looked: now,
-            woke: 0,
+            urgent: None,
+            ran_at: now,
+            woke_at: 0,
             heard_at: now,
-            disturbed: now,
-            blind_frames: 0,
-            came_to: 0,
-            resumes: 0,
+            disturbed_at: now,
             cut: None,
+            reached: 0,
+            resumes: 0,
             leaves: None,
             is_told_of_end: false,
-            over: None,
-            run,
+            failure: None,
         })
     }
 
@@ -178,12 +175,12 @@ impl Core {
         self.run.frames
     }
 
-    /// What it tells of itself, besides what its pacer has done.
+    /// What the node tells of itself; what its pacer has done is missing.
     pub(crate) fn progress(&self, now: u64) -> Progress {
         Progress {
             twice: self.twice(),
             blind_ns: self.blind.since().map_or(0, |since| now.saturating_sub(since)),
-            unmarked: self.unsaid.values().sum(),
+            unmarked: self.unclaimed.unconfirmed(),
             limit_ns: self.blind.limit_ns(),
             members: self.run.roster.rank(self.node).1,
             versions: self.run.versions.len() as u64,
@@ -202,8 +199,9 @@ impl Core {
         self.blind_frames
     }
 
+    /// Slots that this node has started and another node owns.
     pub(crate) fn twice(&self) -> u64 {
-        self.clashes.values().sum::<u64>() + self.strays
+        self.unclaimed.twice()
     }
 
     /// Slots that the pacer was given and that were due by now.
@@ -211,23 +209,24 @@ impl Core {
         self.book.due_slots(now, self.frames().at(now), &mut self.load)
     }
 
-    /// Why it can't go on, if it can't.
-    pub(crate) fn over(&self) -> Option<&FleetError> {
-        self.over.as_ref()
+    /// Why the node can't go on.
+    pub(crate) fn failure(&self) -> Option<&FleetError> {
+        self.failure.as_ref()
     }
 
-    /// Whether all that it has run is known to the store.
+    /// Whether the store knows all that the node has run.
     pub(crate) fn is_marked(&self) -> bool {
-        self.unmarked.is_empty() && self.urgent.is_none()
+        self.unclaimed.to_mark.is_empty() && self.urgent.is_none()
     }
 
-    /// The first frame that it takes no part in.
+    /// The first frame in which the node takes no part any more.
     fn end(&self) -> u64 {
         let ends = [self.load.end(), self.leaves];
         ends.into_iter().flatten().min().unwrap_or(u64::MAX)
     }
 
-    fn partition(&self, frame: u64) -> Tracks {
+    /// The node's own tracks of a frame, by the roster.
+    fn own(&self, frame: u64) -> Tracks {
         if frame < self.resumes {
             return Tracks::default();
         }
@@ -235,29 +234,28 @@ impl Core {
         self.frames().own(frame, rank, nodes)
     }
 
-    /// It runs these tracks of a frame, and the store does not know it. It asks for no more: others may
-    /// be blind too.
+    /// Runs these tracks of a frame without having claimed them, and asks for no more of it: others may be
+    /// blind too.
     fn runs_blind(&mut self, frame: u64, tracks: Tracks) {
         self.blind_frames += 1;
         if !tracks.is_empty() {
-            self.unsaid.insert(frame, self.load.slots(frame, &tracks));
-            self.unmarked.push_front(Piece { frame, tracks: tracks.clone() });
+            let slots = self.load.slots(frame, &tracks);
+            self.unclaimed.runs(Piece { frame, tracks: tracks.clone() }, slots);
         }
         if let Some(entry) = self.book.entry(frame) {
             (entry.tracks, entry.stage, entry.is_told) = (Some(tracks), Stage::Done, true);
         }
     }
 
-    /// Decides what becomes of frames that begin soon and that no answer has come for. A node whose
-    /// store answers has not asked in time, because it was frozen or its thread not run: it still can,
-    /// and so it leaves them open.
+    /// Decides about frames that begin soon and for which no answer has come. If the store does answer, the
+    /// node has not asked in time because its thread stood still. It still can ask, and leaves them open.
     pub(crate) fn settle(&mut self, now: u64) {
         let frames = self.frames();
-        if now > self.looked + STALL_NS + frames.frame_ns / 2 {
-            self.woke = now;
+        if now > self.ran_at + STALL_NS + frames.frame_ns / 2 {
+            self.woke_at = now;
         }
-        self.looked = now;
-        if now < self.despairs() {
+        self.ran_at = now;
+        if now < self.decides_alone_at() {
             return;
         }
         // A node that has become blind just now, or is blind already, may be a little late.
@@ -267,162 +265,124 @@ impl Core {
         for frame in closed.collect::<Vec<u64>>() {
             let begins = frames.begins(frame);
             if now < begins + grace && self.blind.goes_on(begins) {
-                let tracks = self.partition(frame);
+                let tracks = self.own(frame);
                 self.runs_blind(frame, tracks);
             } else if let Some(entry) = self.book.entry(frame) {
                 (entry.tracks, entry.stage) = (Some(Tracks::default()), Stage::Done);
             }
         }
         if self.blind.stops(now) {
-            self.over.get_or_insert(FleetError::Lost);
+            self.failure.get_or_insert(FleetError::Lost);
         }
     }
 
-    /// From when on it goes without an answer: after an error at once, and otherwise when one is
-    /// overdue. A node that was not run gives the answer that may be there the time to be heard.
-    fn despairs(&self) -> u64 {
+    /// From when on the node decides without an answer: at once after an error, and otherwise when the
+    /// answer is overdue. After its thread has stood still, an answer may be there and is given the time to be
+    /// read.
+    fn decides_alone_at(&self) -> u64 {
         let long = self.trips.long_ns() + self.frames().frame_ns / 8;
-        match self.heard {
-            Heard::Answer => self.waits.map_or(u64::MAX, |since| since.max(self.woke) + long),
-            Heard::Nothing | Heard::Refused => self.woke + long,
+        match self.last_reply {
+            LastReply::Answer => {
+                self.sent_at.map_or(u64::MAX, |since| since.max(self.woke_at) + long)
+            }
+            LastReply::Nothing | LastReply::Refused => self.woke_at + long,
         }
     }
 
     /// A request was sent.
     pub(crate) fn sent(&mut self, now: u64) {
-        self.waits = Some(now);
+        self.sent_at = Some(now);
     }
 
-    /// Whether it waits for an answer.
-    pub(crate) fn waits(&self) -> bool {
-        self.waits.is_some()
+    /// Whether a request is under way.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.sent_at.is_some()
     }
 
-    /// How long an answer to a claim is waited for. Meanwhile it may be of use, although it comes late.
+    /// How long an answer to a claim is waited for: as long as it can be of use.
     pub(crate) fn patience(&self) -> Duration {
         self.trips.patience((LEAD + 1) * self.frames().frame_ns)
     }
 
-    /// What the pacer has to give up before it is told of another load.
-    pub(crate) fn cut(&mut self) -> Option<Cut> {
-        self.cut.take()
-    }
-
-    /// The pacer has nothing from this slot on. What it has started by the old load is not what the
-    /// load has there.
-    pub(crate) fn came_to(&mut self, mut cut: Cut, slot: u64) {
-        let strays = cut.pieces.iter().map(|Piece { frame, tracks }| {
-            let (first, end) = (cut.old.first(*frame), cut.old.first(frame + 1).min(slot));
-            cut.old.slots_between(first.min(end), end, tracks)
-        });
-        let strays = strays.sum::<u64>();
-        self.strays += strays;
-        if strays > 0 {
-            self.came_to = slot;
-        }
-        self.sit_out(cut.next);
-    }
-
-    /// As [`came_to`](Core::came_to), for a pacer that has started whole frames.
-    #[cfg(any(test, feature = "simulation"))]
-    pub(crate) fn came_to_a_frame(&mut self, mut cut: Cut) {
-        let slot = cut.old.first(cut.next);
-        self.came_to(cut, slot);
-    }
-
-    /// Takes part again when the load has come to where its pacer is.
-    fn sit_out(&mut self, from: u64) {
-        let far = self.end().clamp(from, from + SITS_OUT);
-        let (mut low, mut high, mut step) = (from, from, 1);
-        while high < far && self.load.first(high) < self.came_to {
-            (low, high, step) = (high + 1, (high + step).min(far), 2 * step);
-        }
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.load.first(middle) < self.came_to { low = middle + 1 } else { high = middle }
-        }
-        self.resumes = high;
-    }
-
-    /// How many rows of frames it remembers.
+    /// How many rows of frames the node remembers.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn rows(&self) -> usize {
         self.book.past().rows()
     }
 
-    /// What the pacer has to be told, if anything.
-    pub(crate) fn change(&mut self) -> Option<Change> {
+    /// What the pacer has to be told.
+    pub(crate) fn update(&mut self) -> Option<Update> {
         if let Some(frame) = self.book.changed() {
-            return Some(self.change_from(frame));
+            return Some(self.update_from(frame));
         }
         let is_end = self.has_closed() && self.book.entries().all(|entry| entry.tracks.is_some());
-        (is_end && !self.is_told_of_end).then(|| self.change_from(self.book.next()))
+        (is_end && !self.is_told_of_end).then(|| self.update_from(self.book.next()))
     }
 
-    /// Whether its last frame has closed. Until then it may get what another node gives back.
+    /// Whether the node's last frame has closed. Until then it may get what another node gives back.
     fn has_closed(&self) -> bool {
         let end = self.end();
-        self.book.next() >= end && self.looked >= self.frames().closes(end.saturating_sub(1))
+        self.book.next() >= end && self.ran_at >= self.frames().closes(end.saturating_sub(1))
     }
 
-    fn change_from(&mut self, frame: u64) -> Change {
+    fn update_from(&mut self, frame: u64) -> Update {
         let mut leases = self.book.leases(frame, &mut self.load);
         if self.has_closed() && frame + leases.len() as u64 >= self.end() {
             leases.push(Lease::nothing(u64::MAX));
         }
         let is_rest = frame >= self.book.next();
-        Change { frame, slot: self.load.first(frame), leases, is_rest }
+        Update { frame, slot: self.load.first(frame), leases, is_rest }
     }
 
-    /// What the pacer of a simulation is told.
+    /// The tracks of an update, for the pacer of a simulation.
     #[cfg(any(test, feature = "simulation"))]
-    pub(crate) fn known(&self, change: &Change) -> Vec<(u64, Tracks)> {
-        let known = self.book.known(change.frame);
+    pub(crate) fn known(&self, update: &Update) -> Vec<(u64, Tracks)> {
+        let known = self.book.known(update.frame);
         known.map(|(frame, tracks)| (frame, tracks.clone())).collect()
     }
 
-    /// The pacer has taken a change, or it was too late for the change's first frame.
-    pub(crate) fn told(&mut self, change: &Change, is_taken: bool) {
+    /// The pacer has taken an update, or it was too late for the update's first frame.
+    pub(crate) fn told(&mut self, update: &Update, is_taken: bool) {
         if !is_taken {
-            return self.book.give_up(change.frame);
+            return self.book.give_up(update.frame);
         }
-        self.book.leased(change.frame);
-        self.is_told_of_end = change.frame + change.leases.len() as u64 > self.end();
+        self.book.leased(update.frame);
+        self.is_told_of_end = update.frame + update.leases.len() as u64 > self.end();
     }
 
-    /// Whether it is not known yet what it has in a frame before it has left, if it leaves now.
+    /// Whether the node, if it left now, would not know yet what it has in the frames before.
     pub(crate) fn is_undecided(&self, now: u64) -> bool {
         let last = self.leaves_from(now);
         self.book.entries().any(|entry| entry.frame < last && entry.tracks.is_none())
     }
 
-    /// From this frame on a node that leaves now takes no part: others still ask for it.
+    /// From this frame on a node that leaves now takes no part. Others still ask for such frames.
     fn leaves_from(&self, now: u64) -> u64 {
         self.frames().at(now + self.frames().frame_ns / 2) + 3
     }
 
-    /// The change by which it takes part no more from a frame on for which others still ask.
-    pub(crate) fn last_change(&mut self, now: u64) -> Change {
+    /// The update by which the pacer of a node that leaves now has nothing more.
+    pub(crate) fn last_update(&mut self, now: u64) -> Update {
         let frame = self.leaves_from(now);
         let (slot, leases) = (self.load.first(frame), vec![Lease::nothing(u64::MAX)]);
         // A pacer that has come further by an old load has nothing there.
-        Change { frame, slot, leases, is_rest: frame < self.resumes }
+        Update { frame, slot, leases, is_rest: frame < self.resumes }
     }
 
-    /// The pacer has taken the [last change](Core::last_change). What it had behind that goes back.
-    pub(crate) fn leave(&mut self, last: &Change) -> Request {
-        // All tracks: what it owns without knowing it goes back, too.
+    /// The pacer has taken the [last update](Core::last_update). What the node has behind that goes back.
+    pub(crate) fn leave(&mut self, last: &Update) -> Request {
+        // All tracks: what the node owns without knowing it goes back, too.
         let all: Tracks = (0..self.frames().tracks).collect();
         let piece = |frame| Piece { frame, tracks: all.clone() };
         let pieces = (last.frame..self.book.next()).map(piece).collect();
         self.leaves = Some(last.frame);
         self.book.cut(last.frame);
-        self.unmarked.retain(|piece| piece.frame < last.frame);
+        self.unclaimed.to_mark.retain(|piece| piece.frame < last.frame);
         self.is_told_of_end = true;
         Request::Leave { id: self.run.id.clone(), node: self.node, from: last.frame, pieces }
     }
 
-    /// Claims nothing more.
+    /// From the next frame on the node claims nothing more.
     pub(crate) fn stop_claiming(&mut self, now: u64) {
         let from = self.frames().at(now) + 1;
         self.leaves = Some(self.leaves.map_or(from, |leaves| leaves.min(from)));

@@ -1,7 +1,7 @@
 //! The thread of a node: asks the store, and gives the pacer what the node has.
 
 use crate::clock::{Leader, RunClock, Sample};
-use crate::core::{Change, Core};
+use crate::core::{Core, Update};
 use crate::error::FleetError;
 use crate::link::Link;
 use crate::message::{Answer, Request};
@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// It looks around at least this often.
+/// The longest time that passes before the thread looks around again.
 const TURN_NS: u64 = 20_000_000;
 
 pub(crate) struct Driver {
@@ -29,7 +29,7 @@ pub(crate) struct Driver {
     pub(crate) words: Receiver<Word>,
     /// Commands that came while it waited for an answer.
     pub(crate) later: VecDeque<Command>,
-    /// Slots that were granted and not started.
+    /// Slots that were granted and then not started.
     pub(crate) not_started: u64,
 }
 
@@ -98,12 +98,12 @@ impl Driver {
         self.core.request(self.clock.now_ns(), is_late, &progress.text())
     }
 
-    /// What has to be decided by now is, whether the store has answered or not.
+    /// Decides what has to be decided by now, whether the store has answered or not.
     fn decide(&mut self) -> Progress {
         let now = self.clock.now_ns();
         self.core.settle(now);
         self.tell();
-        if self.core.over().is_some() {
+        if self.core.failure().is_some() {
             self.pacer.close();
         }
         let progress = self.progress(now);
@@ -116,8 +116,7 @@ impl Driver {
         self.link.send(request, patience, self.core.load().shape().duration());
     }
 
-    /// A round trip that is waited for, and what follows from its answer. Whether this node is the last
-    /// that is done.
+    /// Asks, waits for the answer and takes it in. Returns whether this node is the last that is done.
     fn exchange(&mut self, request: &Request) -> Result<bool, FleetError> {
         self.wait();
         self.send(request.clone(), PATIENCE);
@@ -125,15 +124,15 @@ impl Driver {
         self.take_in(exchange)
     }
 
-    /// Until the store has answered what it was asked, if anything.
+    /// Waits until no request is under way.
     fn wait(&mut self) {
-        if self.core.waits() {
+        if self.core.is_waiting() {
             let before = self.heard();
             let _ = self.take_in(before);
         }
     }
 
-    /// The answer to what was asked.
+    /// Waits for the answer to what was asked.
     fn heard(&mut self) -> Exchange {
         loop {
             match self.word() {
@@ -144,7 +143,7 @@ impl Driver {
         }
     }
 
-    /// What follows from an answer. Whether this node is the last that is done.
+    /// Takes in an answer. Returns whether this node is the last that is done.
     fn take_in(&mut self, exchange: Exchange) -> Result<bool, FleetError> {
         let Exchange { request, reply, sent_ns, received_ns } = exchange;
         let now = self.clock.now_ns();
@@ -154,28 +153,28 @@ impl Driver {
         take_in(&mut self.core, &mut self.leader, &self.clock, &request, reply.answer, sample)?;
         if let Some(cut) = self.core.cut() {
             let slot = self.pacer.lease_rest(cut.slot, &[]);
-            self.core.came_to(cut, slot);
+            self.core.reached(cut, slot);
             self.pacer.correct_shape(self.core.load().followed()?);
         }
         self.tell();
         Ok(is_last)
     }
 
-    /// Gives the pacer what is known. What it can't take any more, because later slots may have
-    /// started, is lost.
+    /// Gives the pacer the tracks that are known. Those that it can't take any more, because later slots may
+    /// have started, are lost.
     fn tell(&mut self) {
-        while let Some(change) = self.core.change() {
-            let is_taken = self.is_taken(&change);
-            self.core.told(&change, is_taken);
+        while let Some(update) = self.core.update() {
+            let is_taken = self.is_taken(&update);
+            self.core.told(&update, is_taken);
         }
     }
 
-    fn is_taken(&self, change: &Change) -> bool {
-        if change.is_rest {
-            let _ = self.pacer.lease_rest(change.slot, &change.leases);
+    fn is_taken(&self, update: &Update) -> bool {
+        if update.is_rest {
+            let _ = self.pacer.lease_rest(update.slot, &update.leases);
             return true;
         }
-        self.pacer.lease(change.slot, &change.leases).is_ok()
+        self.pacer.lease(update.slot, &update.leases).is_ok()
     }
 
     fn progress(&mut self, now: u64) -> Progress {
@@ -191,7 +190,7 @@ impl Driver {
         }
     }
 
-    /// Gives back what has not begun, and takes what nobody else will before that.
+    /// Takes what nobody else will, and then gives back what has not begun.
     fn leave(&mut self) -> Result<(), FleetError> {
         self.hear_of_the_next();
         let now = self.clock.now_ns();
@@ -200,7 +199,7 @@ impl Driver {
             let _ = self.exchange(&claim);
         }
         let last = loop {
-            let last = self.core.last_change(self.clock.now_ns());
+            let last = self.core.last_update(self.clock.now_ns());
             // Otherwise the frame has begun just now.
             if self.is_taken(&last) {
                 break last;
@@ -210,8 +209,8 @@ impl Driver {
         self.retried(&request)
     }
 
-    /// Until it is known what the node has in the frames that it still takes part in. Over a slow link the
-    /// answers take some frames, and behind what the pacer has been told last nothing can be added.
+    /// Waits until it is known what the node has in the frames in which it still takes part. Over a slow link
+    /// the answers take some frames, and nothing can be added behind what the pacer has been told last.
     fn hear_of_the_next(&mut self) {
         let ends = Instant::now() + ENDS_IN;
         self.wait();
@@ -234,7 +233,7 @@ impl Driver {
             match self.exchange(&request) {
                 Err(error) if Instant::now() > ends => return Err(error),
                 Err(_) => thread::sleep(RETRY),
-                Ok(_) if matches!(self.core.over(), Some(FleetError::Replaced)) => {
+                Ok(_) if matches!(self.core.failure(), Some(FleetError::Replaced)) => {
                     return Err(FleetError::Replaced);
                 }
                 Ok(is_last) if is_finish && self.core.is_marked() => return Ok(is_last),
@@ -250,7 +249,7 @@ impl Driver {
         let fired = self.pacer.ledger().granted.saturating_sub(self.not_started);
         let progress = Progress { fired, ..progress }.text();
         if !has_heard {
-            return self.core.sign(&progress);
+            return self.core.sign_of_life(&progress);
         }
         let (id, node) = (self.core.run().id.clone(), self.core.node());
         let finish = Request::Finish { id, node, progress, results: results.to_vec() };
@@ -261,7 +260,7 @@ impl Driver {
         let ends = Instant::now() + ENDS_IN;
         loop {
             match self.exchange(request) {
-                Ok(_) if matches!(self.core.over(), Some(FleetError::Replaced)) => {
+                Ok(_) if matches!(self.core.failure(), Some(FleetError::Replaced)) => {
                     return Err(FleetError::Replaced);
                 }
                 Ok(_) => return Ok(()),
@@ -292,14 +291,16 @@ pub(crate) fn take_in<C: Clock>(
     }
     let origin_us = core.run().origin_us;
     if let Some(step_us) = leader.take(clock, sample, origin_us, frame_ns) {
-        core.step(step_us);
+        core.clock_was_set(step_us);
     }
     Ok(())
 }
 
-/// An answer to what ends a node may take so long: it can't be made up for.
+/// How long the answer to a request that ends a node may take: nothing can make up for it.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What ends a node is tried again for so long, this far apart.
+/// For how long a request that ends a node is tried again.
 const ENDS_IN: Duration = Duration::from_secs(5);
+
+/// The time between two such tries.
 const RETRY: Duration = Duration::from_millis(50);

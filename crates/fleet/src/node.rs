@@ -82,7 +82,7 @@ impl Shared {
             shed: progress.shed,
             twice: progress.twice,
             is_paused: core.load().is_paused(),
-            is_over: core.over().is_some(),
+            is_over: core.failure().is_some(),
         };
         let mut shared = self.lock();
         shared.0 = status;

@@ -1,36 +1,34 @@
-//! What answers change.
+//! What follows from the answers of the store, and from their absence.
 
-use super::{Core, Cut, Heard};
+use super::{Core, LastReply};
 use crate::book::Stage;
 use crate::error::FleetError;
-use crate::load::Load;
-use crate::message::{Answer, Ask, Claim, Claimed, Piece, Request, Take, Version};
+use crate::message::{Answer, Ask, Claim, Claimed, Piece, Request, Take};
 use crate::owners::Owners;
 use crate::tracks::Tracks;
-use std::mem;
 
-/// After an error a node asks again so much later.
+/// How much later a node asks again after an error.
 const RETRY_NS: u64 = 5_000_000;
 
 impl Core {
     /// The store has not answered.
     pub(crate) fn failed(&mut self, now: u64) {
-        self.waits = None;
+        self.sent_at = None;
         self.trips.failed();
         self.asks_from = now + RETRY_NS;
-        if self.heard == Heard::Answer {
-            self.heard = Heard::Nothing;
+        if self.last_reply == LastReply::Answer {
+            self.last_reply = LastReply::Nothing;
         }
     }
 
-    /// The store has answered a claim by a clock that has been set: that is no answer, and asking again
-    /// at once does not help. When the run began by that clock is news.
+    /// The store has answered a claim by a clock that has been set. That is no answer, and asking again at
+    /// once does not help. Only when the run began by that clock is kept.
     pub(crate) fn refused(&mut self, claimed: &Claimed, now: u64) {
         if self.run.origin_us != claimed.origin_us {
             (self.run.origin_us, self.run.epoch) = (claimed.origin_us, claimed.epoch);
         }
-        self.waits = None;
-        self.heard = Heard::Refused;
+        self.sent_at = None;
+        self.last_reply = LastReply::Refused;
         self.asks_from = now + self.frames().frame_ns;
     }
 
@@ -42,26 +40,22 @@ impl Core {
         trip_ns: u64,
         now: u64,
     ) -> Result<(), FleetError> {
-        (self.asks_from, self.waits) = (0, None);
+        (self.asks_from, self.sent_at) = (0, None);
         self.trips.took(trip_ns);
-        // From a mark it does not know who owns what, and its next claim may come too late.
+        // The answer to a mark does not tell who owns what, and the next claim may come too late.
         let is_mark = matches!(request, Request::Mark { .. });
-        if self.heard == Heard::Nothing && !is_mark {
-            self.heard = Heard::Answer;
+        if self.last_reply == LastReply::Nothing && !is_mark {
+            self.last_reply = LastReply::Answer;
         }
         match (request, answer) {
             (_, Answer::Gone) => self.restore(),
-            (_, Answer::Other) => self.over = Some(FleetError::Replaced),
+            (_, Answer::Other) => self.failure = Some(FleetError::Replaced),
             (Request::Claim(claim), Answer::Claimed(claimed)) => {
                 self.claimed(claim, claimed, now)?;
             }
             (Request::Mark { pieces, sequence, .. }, Answer::Pieces(counted, clashes)) => {
                 self.answered = *sequence;
-                self.unmarked.drain(..pieces.len().min(self.unmarked.len()));
-                for Piece { frame, .. } in pieces {
-                    let slots = self.unsaid.remove(frame).filter(|_| *frame < counted);
-                    self.strays += slots.unwrap_or(0);
-                }
+                self.unclaimed.marked(pieces, counted);
                 for clash in clashes {
                     self.clash(&clash, now);
                 }
@@ -75,7 +69,7 @@ impl Core {
         Ok(())
     }
 
-    /// Tracks belong to others: it does not run them, if that can be helped.
+    /// Others own these tracks: the node drops them if there is time, and otherwise has started them twice.
     pub(super) fn clash(&mut self, clash: &Piece, now: u64) {
         let is_in_time = now < self.frames().closes(clash.frame);
         match self.book.entry(clash.frame).and_then(|entry| entry.tracks.as_mut()) {
@@ -86,7 +80,7 @@ impl Core {
                 let ran = self.book.ran(clash.frame).unwrap_or_default();
                 let both = ran.iter().filter(|&track| clash.tracks.contains(track)).collect();
                 let slots = self.load.slots(clash.frame, &both);
-                *self.clashes.entry(clash.frame).or_default() += slots;
+                self.unclaimed.clash(clash.frame, slots);
             }
         }
     }
@@ -99,7 +93,7 @@ impl Core {
         let is_refilled = claimed.epoch > self.run.epoch && claimed.origin_us == self.run.origin_us;
         let is_repaired = is_refilled && !knows_less;
         self.answered = claim.sequence;
-        self.heard = Heard::Answer;
+        self.last_reply = LastReply::Answer;
         self.run.origin_us = claimed.origin_us;
         self.run.state = claimed.state;
         self.run.floor = claimed.floor;
@@ -120,7 +114,7 @@ impl Core {
         let asks = if is_granted { &claim.asks[..] } else { &[] };
         for (ask, owners) in asks.iter().zip(claimed.owners) {
             if is_known(ask.frame) {
-                self.owned(*ask, &owners, now);
+                self.hears_owners(*ask, &owners, now);
             }
         }
         if let Some(roster) = claimed.roster {
@@ -132,26 +126,26 @@ impl Core {
         Ok(())
     }
 
-    /// The owners of a frame that it has asked for.
-    fn owned(&mut self, ask: Ask, owners: &Owners, now: u64) {
+    /// Hears who owns a frame that it has asked for.
+    fn hears_owners(&mut self, ask: Ask, owners: &Owners, now: u64) {
         let own = owners.of(self.node);
         let is_closed = now >= self.frames().closes(ask.frame);
         let is_below = ask.frame < self.run.floor;
-        let partition = self.partition(ask.frame);
+        let by_roster = self.own(ask.frame);
         let Some(entry) = self.book.entry(ask.frame) else { return };
         if is_below && entry.tracks.is_none() {
-            // Nobody can claim it, so each node has its own.
-            let tracks: Tracks = partition.iter().chain(own.iter()).collect();
+            // Nobody can claim the frame, so each node runs its own tracks.
+            let tracks: Tracks = by_roster.iter().chain(own.iter()).collect();
             return self.runs_blind(ask.frame, tracks);
         }
         if entry.tracks.is_none() && own.is_empty() && is_closed && ask.take != Take::Missed {
-            // It may have come too late.
+            // The claim may have come too late.
             return;
         }
         let known = entry.tracks.clone().unwrap_or_default();
         if known.iter().any(|track| !own.contains(track)) && !entry.is_told {
             entry.is_told = true;
-            self.unmarked.push_back(Piece { frame: ask.frame, tracks: known.clone() });
+            self.unclaimed.to_mark.push_back(Piece { frame: ask.frame, tracks: known.clone() });
         }
         entry.stage = match ask.take {
             Take::Own { .. } => Stage::Share,
@@ -161,66 +155,21 @@ impl Core {
         entry.tracks = Some(known.iter().chain(own.iter()).collect());
     }
 
-    /// How many of its versions are the run's, and which ones come behind them. Another change may have been
-    /// made in place of its last one.
-    fn other_versions(&self, claimed: &Claimed) -> (usize, Vec<Version>) {
-        let known = self.run.versions.len();
-        let listed = usize::try_from(claimed.known).unwrap_or(usize::MAX);
-        let start = listed.saturating_sub(claimed.versions.len()).min(known);
-        let pairs = self.run.versions[start..].iter().zip(&claimed.versions);
-        let same = pairs.take_while(|(own, other)| own == other).count();
-        match &claimed.versions[same..] {
-            [] => (known, Vec::new()),
-            other => (start + same, other.to_vec()),
-        }
-    }
-
-    /// Behind so many versions the load has these in place of its own, from a frame on.
-    fn change_load(
-        &mut self,
-        same: usize,
-        versions: Vec<Version>,
-        now: u64,
-    ) -> Result<(), FleetError> {
-        let Some((first, later)) = versions.split_first() else { return Ok(()) };
-        let replaced = self.run.versions.split_off(same);
-        let from = replaced.first().map_or(first.from, |own| own.from.min(first.from));
-        let before = if replaced.is_empty() { None } else { Some(Load::of(&self.run)?) };
-        // What the pacer does not have it has not started, however late that is.
-        let unleased = self.book.unleased().max(from);
-        let next = (self.frames().at(now + self.frames().frame_ns / 2) + 1).min(unleased);
-        let slot = self.load.first(from).max(self.load.slot_at(now).min(self.load.first(unleased)));
-        let new = before.as_ref().unwrap_or(&self.load).changed(first)?;
-        let new = later.iter().try_fold(new, |load, change| load.changed(change))?;
-        let old = mem::replace(&mut self.load, new);
-        self.cut = Some(Cut { slot, pieces: self.book.take_back(from, next), old, next });
-        self.clashes.retain(|&frame, _| frame < from);
-        self.unsaid.retain(|&frame, _| frame < from);
-        self.unmarked.retain(|piece| !(from..next).contains(&piece.frame));
-        self.run.versions.extend(versions);
-        self.run.ends = self.load.end();
-        self.is_told_of_end = false;
-        self.book.cut(self.end());
-        Ok(())
-    }
-
-    /// The store does not know what this node knows: it is told all of it.
+    /// The store has forgotten what this node knows, and is told all of it.
     fn restore(&mut self) {
         self.urgent = Some(Request::Restore { node: self.node, run: Box::new(self.run.clone()) });
         self.mark_all();
     }
 
-    /// The store is told all that this node has, because it may not know it any more.
+    /// The store may have forgotten what this node has, and is told all of it.
     pub(super) fn mark_all(&mut self) {
-        self.unmarked.clear();
-        self.clashes.clear();
         self.book.tell_known();
-        self.unmarked.extend(self.book.past().pieces());
-        self.unmarked.extend(self.book.pieces(0));
+        let pieces = self.book.past().pieces().chain(self.book.pieces(0));
+        self.unclaimed.mark_all(pieces);
     }
 
     /// The store's clock has been set by so much.
-    pub(crate) fn step(&mut self, step_us: i64) {
+    pub(crate) fn clock_was_set(&mut self, step_us: i64) {
         let (id, from_us) = (self.run.id.clone(), self.run.origin_us);
         self.urgent = Some(Request::Rebase { id, from_us, to_us: from_us + step_us });
     }

@@ -1,42 +1,47 @@
-//! What is asked for, and when.
+//! What is asked of the store, and when.
 
-use super::{Core, Heard};
+use super::{Core, LastReply};
 use crate::book::{Entry, Stage};
 use crate::error::FleetError;
 use crate::frames::LEAD;
 use crate::message::{Ask, Claim, Request, Take};
 
-/// A node that has nothing to claim gives a sign of life after so many frames.
+/// A node that has had nothing to claim for so many frames gives a sign of life.
 const SIGN_FRAMES: u64 = 5;
 
-/// Nodes ask so much behind each other at most: the store wakes up once for all of them, or finds its caches
-/// warm, and still hears them in order.
+/// The longest time between the claims of two nodes in a row: the store wakes up once for all of them, or
+/// finds its caches warm, and still hears them in order.
 const APART_NS: u64 = 250_000;
 
-/// At most so many pieces are marked in one request.
+/// The most pieces that are marked in one request.
 const MARKED: usize = 64;
 
-/// At most so many frames are asked for in one request.
+/// The most frames that are asked for in one request.
 const ASKED: usize = 64;
 
 impl Core {
-    /// What is to be asked now. `is_late`: its oldest slot is more than a frame late.
+    /// What is to be asked now. `is_late`: the node's oldest slot is more than a frame late.
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.is_late = is_late;
-        self.turn(now);
-        let is_replaced = matches!(self.over, Some(FleetError::Replaced));
-        if self.waits.is_some() || now < self.asks_from || is_replaced {
+        self.advance(now);
+        let is_replaced = matches!(self.failure, Some(FleetError::Replaced));
+        if self.sent_at.is_some() || now < self.asks_from || is_replaced {
             return None;
         }
-        if self.urgent.is_some() || self.over.is_some() {
+        if self.urgent.is_some() || self.failure.is_some() {
             return self.repair();
         }
-        // What it will run without having claimed it, before others do.
-        if self.unmarked.front().is_some_and(|piece| now < self.frames().closes(piece.frame)) {
+        // What the node is about to run without a claim, before others claim it.
+        if self
+            .unclaimed
+            .to_mark
+            .front()
+            .is_some_and(|piece| now < self.frames().closes(piece.frame))
+        {
             return self.repair();
         }
-        // While its clock is off, it would grant what this node does not take.
-        let is_refused = self.heard == Heard::Refused;
+        // While the store's clock is off, it would grant what this node does not take.
+        let is_refused = self.last_reply == LastReply::Refused;
         let asks = if is_refused { Vec::new() } else { self.asks(now) };
         let sign = self.asked_at + SIGN_FRAMES * self.frames().frame_ns;
         if asks.is_empty() && !is_refused && now < sign {
@@ -46,13 +51,13 @@ impl Core {
         Some(self.claim(asks, progress))
     }
 
-    /// Claims nothing, but hears whether the store has forgotten something.
-    pub(crate) fn sign(&mut self, progress: &str) -> Request {
+    /// A claim of nothing, by whose answer the node hears whether the store has forgotten something.
+    pub(crate) fn sign_of_life(&mut self, progress: &str) -> Request {
         self.claim(Vec::new(), progress)
     }
 
-    /// The last claim of a node that leaves late: it has put off what is not its own, and nobody else
-    /// may have the time, or be there.
+    /// The last claim of a node that leaves late. It has put off what is not its own, and perhaps nobody else
+    /// has the time to claim that, or is there.
     pub(crate) fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
         if !self.is_late && self.appetite >= 1.0 {
             return None;
@@ -66,7 +71,7 @@ impl Core {
         Some(self.claim(asks, progress))
     }
 
-    /// What is asked now, and comes to the store later than this, has most likely been given up.
+    /// A request that is sent now and reaches the store after this moment has most likely been given up.
     fn given_up(&self, now: u64) -> u64 {
         let patience = u64::try_from(self.patience().as_nanos()).unwrap_or(u64::MAX);
         now + patience - patience / 4
@@ -81,7 +86,7 @@ impl Core {
             answered: self.answered,
             epoch: self.run.epoch,
             lead: self.frames().lead(self.ahead()),
-            until_us: self.given_up(self.looked) / 1_000,
+            until_us: self.given_up(self.ran_at) / 1_000,
             versions: self.run.versions.len() as u64,
             change: self.run.change(),
             roster: self.run.roster.version,
@@ -91,21 +96,21 @@ impl Core {
         })
     }
 
-    /// What the store has to be told, so that it knows what this node has.
+    /// What the store has to be told before it knows what this node has.
     pub(crate) fn repair(&mut self) -> Option<Request> {
-        if self.urgent.is_some() || self.unmarked.is_empty() {
+        if self.urgent.is_some() || self.unclaimed.to_mark.is_empty() {
             return self.urgent.clone();
         }
         self.sequence += 1;
-        let pieces = self.unmarked.iter().take(MARKED).cloned().collect();
+        let pieces = self.unclaimed.to_mark.iter().take(MARKED).cloned().collect();
         let (id, node, sequence) = (self.run.id.clone(), self.node, self.sequence);
         let (answered, epoch) = (self.answered, self.run.epoch);
         Some(Request::Mark { id, node, sequence, answered, epoch, pieces })
     }
 
-    /// Opens frames and puts those away that are over.
-    pub(super) fn turn(&mut self, now: u64) {
-        let open = self.opened(now).min(self.end());
+    /// Opens frames, and puts those away that are over.
+    pub(super) fn advance(&mut self, now: u64) {
+        let open = self.asks_until(now).min(self.end());
         if open > self.book.next() {
             self.appetite = if self.is_late {
                 self.appetite / 2.0
@@ -118,20 +123,21 @@ impl Core {
         self.book.pass(self.frames().at(now), &mut self.load, part);
     }
 
-    /// The first frame that it does not ask for yet. Nodes ask one after the other, a little behind
+    /// The first frame that the node does not ask for yet. Nodes ask one after the other, a little behind
     /// the moment at which a frame opens, because clocks differ.
-    fn opened(&self, now: u64) -> u64 {
-        let now = now.saturating_sub(self.delay());
+    fn asks_until(&self, now: u64) -> u64 {
+        let now = now.saturating_sub(self.stagger());
         self.run.first_unopened(now).min(self.frames().at(now + self.ahead()) + LEAD + 1)
     }
 
-    /// So much earlier than the lead it asks: the request before may have to be answered first. Half a
-    /// frame is for trips that become longer.
+    /// How much earlier than the lead the node asks: two round trips, because the request before may have to
+    /// be answered first, and half a frame for trips that become longer.
     fn ahead(&self) -> u64 {
         2 * self.trips.long_ns() + self.frames().frame_ns / 2
     }
 
-    fn delay(&self) -> u64 {
+    /// How much later than the first node of the roster, and than the opening of a frame, this node asks.
+    fn stagger(&self) -> u64 {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let sixteenth = self.frames().frame_ns / 16;
         let apart = (2 * sixteenth / u64::from(nodes.max(1))).min(APART_NS);
@@ -149,7 +155,7 @@ impl Core {
         due.take(ASKED)
             .map(|entry| Ask {
                 frame: entry.frame,
-                take: match self.take(entry.frame, entry.stage) {
+                take: match self.wanted(entry.frame, entry.stage) {
                     Take::Own { .. } | Take::Share { .. } if !is_open(&entry) => Take::Missed,
                     take => take,
                 },
@@ -157,31 +163,32 @@ impl Core {
             .collect()
     }
 
-    /// When a frame's stage is due; [`u64::MAX`] is never. A node that is late leaves what is not its
-    /// own to others, as long as there is time. One that is far away asks for its own tracks earlier, but not
-    /// for those of others before they can have asked.
+    /// When a frame's stage is due; [`u64::MAX`] is never. A late node leaves what is not its own to others
+    /// as long as there is time. A node that is far away asks for its own tracks earlier, but not for those
+    /// of others before they can have asked.
     pub(super) fn due_at(&self, frame: u64, stage: Stage) -> u64 {
         let begins = |frames: u64| self.frames().begins(frame.saturating_sub(frames));
         let frames_before =
             |frames: u64| begins(frames).saturating_sub(self.ahead()).max(begins(self.run.lead));
         let late = begins(1).saturating_sub(2 * self.trips.long_ns());
         match stage {
-            Stage::Own => frames_before(LEAD) + self.delay(),
-            Stage::Share if self.is_late => late + self.delay(),
+            Stage::Own => frames_before(LEAD) + self.stagger(),
+            Stage::Share if self.is_late => late + self.stagger(),
             Stage::Rest if self.is_late => late + self.frames().frame_ns / 2,
-            Stage::Share => frames_before(LEAD - 1).max(begins(LEAD)) + self.delay(),
-            Stage::Rest => frames_before(LEAD - 2).max(begins(LEAD - 1)) + self.delay(),
+            Stage::Share => frames_before(LEAD - 1).max(begins(LEAD)) + self.stagger(),
+            Stage::Rest => frames_before(LEAD - 2).max(begins(LEAD - 1)) + self.stagger(),
             Stage::Done => u64::MAX,
         }
     }
 
+    /// What a claim asks for in a stage of a frame.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         clippy::cast_precision_loss,
         reason = "within the number of tracks"
     )]
-    pub(super) fn take(&self, frame: u64, stage: Stage) -> Take {
+    pub(super) fn wanted(&self, frame: u64, stage: Stage) -> Take {
         if frame < self.resumes {
             return Take::Nothing;
         }
@@ -191,7 +198,7 @@ impl Core {
                 let own = self.frames().own(frame, rank, nodes).len();
                 Take::Own { rank, nodes, most: (self.appetite * own as f64).ceil() as u32 }
             }
-            // They ask one after the other, so the last one takes what is left.
+            // Nodes ask one after the other, so the last one takes what is left.
             Stage::Share => Take::Share { nodes: nodes - rank },
             Stage::Rest => Take::Share { nodes: 1 },
             Stage::Done => Take::Nothing,
@@ -200,18 +207,20 @@ impl Core {
 
     /// When something is to be done next.
     pub(crate) fn due(&self, now: u64) -> u64 {
-        let next = self.opened(now).max(self.book.next());
+        let next = self.asks_until(now).max(self.book.next());
         let opens = if next < self.end() { self.due_at(next, Stage::Own) } else { u64::MAX };
         let sign = self.asked_at + SIGN_FRAMES * self.frames().frame_ns;
-        let marks = if self.unmarked.is_empty() && self.urgent.is_none() { u64::MAX } else { now };
+        let marks =
+            if self.unclaimed.to_mark.is_empty() && self.urgent.is_none() { u64::MAX } else { now };
         let entries = self.book.entries().filter(|entry| now < self.frames().closes(entry.frame));
         let stages = entries.map(|entry| self.due_at(entry.frame, entry.stage));
         let asks = stages.chain([opens, sign, marks]).min().unwrap_or(u64::MAX);
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
-        let closes = unknown.map(|entry| self.frames().closes(entry.frame).max(self.despairs()));
+        let closes =
+            unknown.map(|entry| self.frames().closes(entry.frame).max(self.decides_alone_at()));
         let ends = self.frames().closes(self.end().saturating_sub(1));
         let closes = closes.chain([ends]).filter(|&closes| closes > now).min();
-        let asks = if self.waits.is_some() { u64::MAX } else { asks.max(self.asks_from) };
+        let asks = if self.sent_at.is_some() { u64::MAX } else { asks.max(self.asks_from) };
         asks.min(closes.unwrap_or(u64::MAX))
     }
 }

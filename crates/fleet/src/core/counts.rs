@@ -1,22 +1,21 @@
-//! Old frames: their slots are counted for their owners, who are forgotten then, here and in the store.
+//! Old frames: their slots are counted for each owner, and the owners then forgotten, here and in the store.
 
 use super::Core;
 use crate::message::{Counted, Request};
 use crate::store::CHUNK;
-use std::mem;
 
-/// Frames are counted when they are so old, and the store was there for so long: then nobody has anything to
-/// tell of them.
+/// How old frames are when they are counted. The store must have been there for as long, so that nobody has
+/// anything to tell of them any more.
 const AGE_NS: u64 = 60_000_000_000;
 
-/// At most so many pieces are counted in one request, or a frame.
+/// The most pieces that are counted in one request, but at least a frame.
 const PIECES: u64 = 1_024;
 
 impl Core {
-    /// After the store was away for long, or was filled again, nodes have something to tell.
+    /// Notes whether the store was away for long or was filled again: then nodes have something to tell.
     pub(super) fn look_for_disturbance(&mut self, epoch: u64, now: u64) {
         if now > self.heard_at + AGE_NS / 2 || epoch != self.run.epoch {
-            self.disturbed = now;
+            self.disturbed_at = now;
         }
         self.heard_at = now;
     }
@@ -26,7 +25,7 @@ impl Core {
         let from = self.run.counted.until;
         let most = PIECES.div_ceil(self.frames().tracks.into());
         let until = (from + most).min((from / CHUNK + 1) * CHUNK);
-        let last = self.disturbed.max(self.frames().begins(until));
+        let last = self.disturbed_at.max(self.frames().begins(until));
         if now < last + AGE_NS || self.book.first() < until || self.run.roster.rank(self.node).0 > 0
         {
             return None;
@@ -42,8 +41,7 @@ impl Core {
         }
         self.run.counted = counted.clone();
         self.book.forget(counted.until);
-        let kept = self.clashes.split_off(&counted.until);
-        self.strays += mem::replace(&mut self.clashes, kept).values().sum::<u64>();
+        self.unclaimed.forget(counted.until);
         true
     }
 }
@@ -62,19 +60,19 @@ mod tests {
 
     /// An answer to a claim by which so much has been counted.
     fn hears_of(core: &mut Core, until: u64) {
-        let request = core.sign("");
+        let request = core.sign_of_life("");
         let answer = Claimed { counted: Some(counted(until)), ..claimed(core) };
-        answered(core, &request, Answer::Claimed(answer), core.looked);
+        answered(core, &request, Answer::Claimed(answer), core.ran_at);
     }
 
     #[test]
     fn what_was_started_twice_stays_so_when_it_is_counted() {
         let mut core = blind_until(40);
         let tracks: Tracks = (0..16).collect();
-        core.clash(&Piece { frame: 20, tracks }, core.looked);
+        core.clash(&Piece { frame: 20, tracks }, core.ran_at);
         let twice = core.twice();
         hears_of(&mut core, 30);
-        assert!(twice > 0 && core.twice() == twice && core.clashes.is_empty());
+        assert!(twice > 0 && core.twice() == twice && core.unclaimed.by_frame.is_empty());
         assert_eq!(core.book.past().tracks(20), None);
         assert!(core.book.past().tracks(30).is_some());
     }
@@ -83,12 +81,12 @@ mod tests {
     #[test]
     fn what_is_told_too_late_was_started_twice() {
         let mut core = blind_until(40);
-        let (now, unsaid) = (core.looked, core.unsaid.clone());
+        let (now, unsaid) = (core.ran_at, core.unclaimed.unconfirmed.clone());
         let request = core.repair().unwrap();
         answered(&mut core, &request, Answer::Pieces(20, Vec::new()), now);
         let slots = unsaid.range(..20).map(|(_, slots)| slots).sum();
         assert_eq!(core.twice(), slots);
-        assert_eq!(core.progress(core.looked).unmarked, 0);
+        assert_eq!(core.progress(core.ran_at).unmarked, 0);
         core.mark_all();
         let request = core.repair().unwrap();
         answered(&mut core, &request, Answer::Pieces(20, Vec::new()), now);
@@ -110,7 +108,7 @@ mod tests {
         let begun = |core: &mut Core| {
             let frame_ns = core.frames().frame_ns;
             core.book = Book::new(200, core.frames());
-            core.disturbed = 64 * frame_ns;
+            core.disturbed_at = 64 * frame_ns;
             64 * frame_ns + AGE_NS
         };
         let mut core = core();
@@ -120,7 +118,7 @@ mod tests {
             panic!("it counts")
         };
         assert_eq!((firsts.len(), firsts[0], firsts[64]), (65, 0, 56 * 20));
-        core.disturbed += 1;
+        core.disturbed_at += 1;
         assert!(core.count(now).is_none(), "it was disturbed");
         begun(&mut core);
         core.book = Book::new(63, core.frames());
@@ -135,10 +133,10 @@ mod tests {
         let mut core = core();
         let first = core.heard_at;
         let mut heard = |later, epoch| {
-            let (request, now) = (core.sign(""), core.heard_at + later);
+            let (request, now) = (core.sign_of_life(""), core.heard_at + later);
             let answer = Claimed { epoch, ..claimed(&core) };
             answered(&mut core, &request, Answer::Claimed(answer), now);
-            (core.disturbed, now)
+            (core.disturbed_at, now)
         };
         assert_eq!(heard(AGE_NS / 2, 0).0, first);
         assert_eq!(heard(AGE_NS / 2, 0).0, first);

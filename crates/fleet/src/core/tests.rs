@@ -36,7 +36,7 @@ pub(crate) fn core() -> Core {
 
 /// Looks around, as a node that is run does, up to a moment.
 fn settle(core: &mut Core, now: u64) {
-    let looks = (core.looked..now).step_by(usize::try_from(FRAME_NS / 2).unwrap());
+    let looks = (core.ran_at..now).step_by(usize::try_from(FRAME_NS / 2).unwrap());
     looks.for_each(|at| core.settle(at));
     core.settle(now);
 }
@@ -52,7 +52,7 @@ fn a_node_that_has_not_asked_in_time_asks_late_and_is_not_blind() {
         let mut core = core();
         let asked = 20 * FRAME_NS;
         core.book = Book::new(23, core.frames());
-        core.looked = asked;
+        core.ran_at = asked;
         assert!(core.request(asked, false, "").is_some());
         if is_unanswered {
             core.failed(asked);
@@ -103,14 +103,14 @@ fn a_node_that_was_frozen_gives_an_answer_the_time_to_be_heard() {
 #[test]
 fn the_last_that_is_asked_for_is_all_that_is_left() {
     let core = core();
-    assert_eq!(core.take(30, Stage::Rest), Take::Share { nodes: 1 });
+    assert_eq!(core.wanted(30, Stage::Rest), Take::Share { nodes: 1 });
 }
 
 #[test]
 fn what_a_node_that_leaves_gives_back_can_still_be_claimed() {
     for now in (20 * FRAME_NS..22 * FRAME_NS).step_by(1_000_000) {
         let (mut leaver, other) = (core(), core());
-        let last = leaver.last_change(now);
+        let last = leaver.last_update(now);
         let Request::Leave { from, .. } = leaver.leave(&last) else { panic!("it leaves") };
         // Others look for what is left more than a frame later.
         assert!(other.due_at(from, Stage::Rest) > now + FRAME_NS, "{now}");
@@ -138,9 +138,9 @@ pub(super) fn blind_until(frame: u64) -> Core {
     let mut core = core();
     for at in 2..frame {
         core.failed(at * FRAME_NS);
-        core.turn(at * FRAME_NS);
+        core.advance(at * FRAME_NS);
         core.settle(at * FRAME_NS);
-        core.change().into_iter().for_each(|change| core.told(&change, true));
+        core.update().into_iter().for_each(|update| core.told(&update, true));
     }
     core
 }
@@ -148,17 +148,17 @@ pub(super) fn blind_until(frame: u64) -> Core {
 #[test]
 fn all_is_told_again_when_others_have_repaired_the_store() {
     let mut core = blind_until(40);
-    let request = core.sign("");
-    core.unmarked.clear();
+    let request = core.sign_of_life("");
+    core.unclaimed.to_mark.clear();
     let answer = Claimed { epoch: core.run.epoch + 1, ..claimed(&core) };
     answered(&mut core, &request, Answer::Claimed(answer), 40 * FRAME_NS);
-    assert!(core.unmarked.len() > 30 && core.urgent.is_none());
+    assert!(core.unclaimed.to_mark.len() > 30 && core.urgent.is_none());
 }
 
 #[test]
 fn a_store_that_knows_less_versions_is_told_them() {
     let mut core = core();
-    let request = core.sign("");
+    let request = core.sign_of_life("");
     let answer = Claimed { known: 0, ..claimed(&core) };
     answered(&mut core, &request, Answer::Claimed(answer), FRAME_NS);
     assert!(matches!(core.urgent, Some(Request::Restore { .. })));
@@ -168,16 +168,16 @@ fn a_store_that_knows_less_versions_is_told_them() {
 #[test]
 fn what_was_started_by_an_old_load_is_counted() {
     let mut core = blind_until(30);
-    let request = core.sign("");
+    let request = core.sign_of_life("");
     let versions =
         vec![Version { change: 1, from: 20, shape: Some(SLOWER.to_owned()), rest: None }];
     let answer = Claimed { known: 2, versions, ..claimed(&core) };
     answered(&mut core, &request, Answer::Claimed(answer), 30 * FRAME_NS);
     let cut = core.cut().unwrap();
-    core.came_to_a_frame(cut);
+    core.reached_frame(cut);
     // Eight of 16 tracks in up to eleven frames, each of 20 slots.
     assert!((80..=121).contains(&core.twice()), "{}", core.twice());
-    assert!(core.unmarked.iter().all(|piece| !(20..31).contains(&piece.frame)));
+    assert!(core.unclaimed.to_mark.iter().all(|piece| !(20..31).contains(&piece.frame)));
     assert!(core.resumes > 31);
 }
 
@@ -186,10 +186,10 @@ fn what_was_started_by_an_old_load_is_counted() {
 fn the_end_is_told_once() {
     let mut core = core();
     core.leaves = Some(core.book.next());
-    let change = core.change().unwrap();
-    assert!(change.is_rest);
-    core.told(&change, true);
-    assert!(core.change().is_none());
+    let update = core.update().unwrap();
+    assert!(update.is_rest);
+    core.told(&update, true);
+    assert!(core.update().is_none());
 }
 
 /// A node that has nothing in the last frames may still get what another one gives back.
@@ -204,8 +204,8 @@ fn the_end_is_not_told_before_the_last_frame_closes() {
     }
     let closes = core.frames().closes(first + 2);
     for (now, leases) in [(closes - 1, 3), (closes, 4)] {
-        core.looked = now;
-        assert_eq!(core.change().unwrap().leases.len(), leases);
+        core.ran_at = now;
+        assert_eq!(core.update().unwrap().leases.len(), leases);
     }
 }
 
@@ -213,17 +213,17 @@ fn the_end_is_not_told_before_the_last_frame_closes() {
 #[test]
 fn a_node_that_leaves_is_told_of_the_end_again() {
     let mut core = core();
-    let last = core.last_change(0);
+    let last = core.last_update(0);
     let _ = core.leave(&last);
     let first = core.book.next();
     core.book.open(last.frame);
     for frame in first..last.frame {
         core.book.entry(frame).unwrap().tracks = Some(Tracks::default());
     }
-    let given = core.change().unwrap();
+    let given = core.update().unwrap();
     core.told(&given, true);
-    core.looked = core.frames().closes(last.frame);
-    assert_eq!(core.change().unwrap().leases.len(), 1);
+    core.ran_at = core.frames().closes(last.frame);
+    assert_eq!(core.update().unwrap().leases.len(), 1);
 }
 
 /// It has run without the store what was another's: that counts if its pacer had it in time.
@@ -236,8 +236,8 @@ fn only_what_the_pacer_had_was_started_twice() {
         let frame = core.book.next() - 1;
         let closes = core.frames().closes(frame);
         settle(&mut core, closes);
-        while let Some(change) = core.change() {
-            core.told(&change, is_taken);
+        while let Some(update) = core.update() {
+            core.told(&update, is_taken);
         }
         let tracks = (0..16).collect();
         core.clash(&Piece { frame, tracks }, core.frames().begins(frame + 1));
@@ -247,7 +247,7 @@ fn only_what_the_pacer_had_was_started_twice() {
 
 /// The load becomes another one from a frame on, and the node hears of it.
 fn hears_of(core: &mut Core, from: u64, shape: &str, now: u64) -> Cut {
-    let request = core.sign("");
+    let request = core.sign_of_life("");
     let versions = vec![Version { change: 1, from, shape: Some(shape.to_owned()), rest: None }];
     let known = core.run.versions.len() as u64 + 1;
     let answer = Claimed { known, versions, ..claimed(core) };
@@ -263,7 +263,7 @@ fn by_an_old_load_only_slots_that_the_pacer_has_come_to_were_started() {
         let mut core = blind_until(30);
         let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
         let slot = cut.old.slot_at(came_to * FRAME_NS);
-        core.came_to(cut, slot);
+        core.reached(cut, slot);
         assert_eq!(core.twice(), strays, "came to frame {came_to}");
     }
 }
@@ -272,10 +272,10 @@ fn by_an_old_load_only_slots_that_the_pacer_has_come_to_were_started() {
 #[test]
 fn a_node_that_has_started_nothing_by_an_old_load_goes_on_at_once() {
     let mut core = core();
-    core.turn(30 * FRAME_NS);
+    core.advance(30 * FRAME_NS);
     let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
     let (slot, next) = (cut.slot, cut.next);
-    core.came_to(cut, slot);
+    core.reached(cut, slot);
     assert_eq!((core.twice(), core.resumes), (0, next));
 }
 
@@ -286,11 +286,11 @@ fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
         let mut core = blind_until(30);
         let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
         let slot = cut.old.slot_at(31 * FRAME_NS);
-        core.came_to(cut, slot);
+        core.reached(cut, slot);
         let twice = core.twice();
         let cut = hears_of(&mut core, 45, shape, 40 * FRAME_NS);
         let same = cut.slot;
-        core.came_to(cut, same);
+        core.reached(cut, same);
         assert_eq!(core.twice(), twice, "it has started nothing since");
         let resumes = core.resumes;
         assert!(core.load.first(resumes) >= slot, "its pacer has nothing in frame {resumes}");
@@ -303,11 +303,11 @@ fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
 fn what_was_run_by_an_old_load_is_not_told() {
     let mut core = blind_until(30);
     let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
-    core.came_to_a_frame(cut);
-    let request = core.sign("");
+    core.reached_frame(cut);
+    let request = core.sign_of_life("");
     answered(&mut core, &request, Answer::Gone, 31 * FRAME_NS);
-    assert!(core.unmarked.iter().any(|piece| piece.frame < 20));
-    assert!(core.unmarked.iter().all(|piece| !(20..31).contains(&piece.frame)));
+    assert!(core.unclaimed.to_mark.iter().any(|piece| piece.frame < 20));
+    assert!(core.unclaimed.to_mark.iter().all(|piece| !(20..31).contains(&piece.frame)));
 }
 
 #[test]
@@ -320,9 +320,9 @@ fn a_node_that_sits_out_runs_and_claims_nothing() {
     let closes = core.frames().closes(last);
     settle(&mut core, closes);
     assert_eq!(core.book.entry(last).unwrap().tracks, Some(Tracks::default()));
-    assert!(core.unmarked.is_empty());
+    assert!(core.unclaimed.to_mark.is_empty());
     for stage in [Stage::Own, Stage::Share, Stage::Rest] {
-        assert_eq!(core.take(last, stage), Take::Nothing);
+        assert_eq!(core.wanted(last, stage), Take::Nothing);
     }
 }
 
@@ -332,7 +332,7 @@ fn a_node_that_sits_out_can_leave() {
     for (resumes, is_rest) in [(0, false), (1_000, true)] {
         let mut core = core();
         core.resumes = resumes;
-        assert_eq!(core.last_change(20 * FRAME_NS).is_rest, is_rest);
+        assert_eq!(core.last_update(20 * FRAME_NS).is_rest, is_rest);
     }
 }
 
@@ -340,14 +340,14 @@ fn a_node_that_sits_out_can_leave() {
 #[test]
 fn a_node_that_leaves_has_nothing_behind_its_last_frame() {
     let mut core = blind_until(30);
-    let last = core.last_change(28 * FRAME_NS);
-    core.turn(29 * FRAME_NS);
-    let tracks = core.partition(last.frame);
+    let last = core.last_update(28 * FRAME_NS);
+    core.advance(29 * FRAME_NS);
+    let tracks = core.own(last.frame);
     core.runs_blind(last.frame, tracks);
-    assert!(core.unmarked.iter().any(|piece| piece.frame >= last.frame));
+    assert!(core.unclaimed.to_mark.iter().any(|piece| piece.frame >= last.frame));
     core.leave(&last);
     assert_eq!(core.book.next(), last.frame);
-    assert!(core.unmarked.iter().all(|piece| piece.frame < last.frame));
+    assert!(core.unclaimed.to_mark.iter().all(|piece| piece.frame < last.frame));
     let due = core.due_slots(last.frame * FRAME_NS);
     assert_eq!(core.due_slots((last.frame + 4) * FRAME_NS), due);
 }
@@ -356,17 +356,17 @@ fn a_node_that_leaves_has_nothing_behind_its_last_frame() {
 #[test]
 fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
     let mut core = core();
-    core.turn(20 * FRAME_NS);
+    core.advance(20 * FRAME_NS);
     core.is_late = true;
-    core.turn(21 * FRAME_NS);
+    core.advance(21 * FRAME_NS);
     core.is_late = false;
-    let own = |core: &Core| match core.take(30, Stage::Own) {
+    let own = |core: &Core| match core.wanted(30, Stage::Own) {
         Take::Own { most, .. } => most,
         other => panic!("{other:?}"),
     };
     let mut most = vec![own(&core)];
     for frame in 22..32 {
-        core.turn(frame * FRAME_NS);
+        core.advance(frame * FRAME_NS);
         most.push(own(&core));
     }
     assert_eq!(
@@ -385,20 +385,20 @@ fn what_was_run_without_the_store_is_told_once() {
     let frame = core.book.next() - 1;
     let closes = core.frames().closes(frame);
     settle(&mut core, closes);
-    assert!(core.unmarked.iter().any(|piece| piece.frame == frame));
-    core.unmarked.clear();
+    assert!(core.unclaimed.to_mark.iter().any(|piece| piece.frame == frame));
+    core.unclaimed.to_mark.clear();
     let Request::Claim(claim) = &request else { panic!("it claims") };
     let owners = claim.asks.iter().map(|_| Owners([0, 2].repeat(16))).collect();
     let answer = Claimed { owners, ..claimed(&core) };
     answered(&mut core, &request, Answer::Claimed(answer), closes + 1);
-    assert_eq!(core.unmarked, []);
+    assert_eq!(core.unclaimed.to_mark, []);
 }
 
 /// Without the store it may be a little late itself.
 #[test]
 fn a_blind_node_that_is_late_still_runs_its_own() {
     let mut core = blind_until(30);
-    core.turn(31 * FRAME_NS);
+    core.advance(31 * FRAME_NS);
     let last = core.book.next() - 1;
     settle(&mut core, (last + 2) * FRAME_NS);
     assert_eq!(core.book.entry(last).unwrap().tracks.as_ref().map(Tracks::len), Some(8));
@@ -410,7 +410,7 @@ fn a_late_node_claims_less_and_less_of_its_own_and_more_again_on_time() {
     let mut most = |frames: std::ops::Range<u64>, is_late| {
         let most = frames.map(|frame| {
             core.request(frame * FRAME_NS, is_late, "");
-            match core.take(frame, Stage::Own) {
+            match core.wanted(frame, Stage::Own) {
                 Take::Own { most, .. } => most,
                 other => panic!("{other:?}"),
             }
@@ -437,11 +437,11 @@ fn the_end_of_each_load_is_told() {
     let mut core = blind_until(30);
     core.is_told_of_end = true;
     let cut = hears_of(&mut core, 20, "hold 1k/s 100ms", 30 * FRAME_NS);
-    core.came_to_a_frame(cut);
-    let change = core.change().unwrap();
-    assert_eq!((change.leases.len(), change.is_rest), (1, true));
-    core.told(&change, true);
-    assert!(core.change().is_none());
+    core.reached_frame(cut);
+    let update = core.update().unwrap();
+    assert_eq!((update.leases.len(), update.is_rest), (1, true));
+    core.told(&update, true);
+    assert!(core.update().is_none());
 }
 
 /// Slots that are not there any more count once, as those of an old load.
@@ -454,7 +454,7 @@ fn what_clashed_by_an_old_load_counts_once() {
     assert_eq!(core.twice(), 20);
     let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
     let slot = cut.old.slot_at(21 * FRAME_NS);
-    core.came_to(cut, slot);
+    core.reached(cut, slot);
     assert_eq!(core.twice(), 10 + 10);
 }
 
@@ -462,16 +462,18 @@ fn what_clashed_by_an_old_load_counts_once() {
 #[test]
 fn what_the_store_does_not_know_any_more_is_told_once() {
     let mut core = core();
-    core.turn(30 * FRAME_NS);
+    core.advance(30 * FRAME_NS);
     let frame = core.book.next() - 1;
     core.book.entry(frame).unwrap().tracks = Some((0..8).collect());
     let ask = Ask { frame, take: Take::Share { nodes: 1 } };
     for _ in 0..2 {
-        let Request::Claim(claim) = core.sign("") else { panic!("a sign is a claim of nothing") };
+        let Request::Claim(claim) = core.sign_of_life("") else {
+            panic!("a sign is a claim of nothing")
+        };
         let request = Request::Claim(Claim { asks: vec![ask], ..claim });
         let answer = Claimed { owners: vec![Owners::default()], ..claimed(&core) };
         answered(&mut core, &request, Answer::Claimed(answer), 30 * FRAME_NS);
-        assert_eq!(core.unmarked, [Piece { frame, tracks: (0..8).collect() }]);
+        assert_eq!(core.unclaimed.to_mark, [Piece { frame, tracks: (0..8).collect() }]);
     }
 }
 
@@ -490,7 +492,7 @@ fn a_late_node_asks_in_time_for_what_is_left() {
 fn a_node_is_blind_until_a_claim_is_answered() {
     let mut core = blind_until(40);
     assert!(core.blind_since().is_some());
-    let request = core.sign("");
+    let request = core.sign_of_life("");
     let answer = Answer::Claimed(claimed(&core));
     answered(&mut core, &request, answer, 40 * FRAME_NS);
     assert_eq!(core.blind_since(), None);
@@ -502,7 +504,7 @@ fn a_node_that_leaves_late_asks_for_all_that_it_has_put_off() {
     assert!(core.last_claim(now, "").is_none(), "it has put nothing off");
     core.is_late = true;
     let Some(Request::Claim(claim)) = core.last_claim(now, "") else { panic!("it claims") };
-    let last = core.last_change(now).frame;
+    let last = core.last_update(now).frame;
     for frame in 31..last {
         assert!(claim.asks.contains(&Ask { frame, take: Take::Share { nodes: 1 } }), "{frame}");
     }

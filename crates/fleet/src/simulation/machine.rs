@@ -203,7 +203,7 @@ impl Machine {
         take_in(core, &mut self.leader, &self.clock, &request, answer, sample)
             .expect("versions can be read");
         if let Some(cut) = core.cut() {
-            core.came_to_a_frame(cut);
+            core.reached_frame(cut);
         }
     }
 
@@ -219,9 +219,9 @@ impl Machine {
     pub(super) fn tell(&mut self) -> u64 {
         let now = self.clock.now_ns();
         let Phase::Running(core) = &mut self.phase else { return u64::MAX };
-        while let Some(change) = core.change() {
-            let is_taken = self.pacer.lease(change.frame, core.known(&change)) || change.is_rest;
-            core.told(&change, is_taken);
+        while let Some(update) = core.update() {
+            let is_taken = self.pacer.lease(update.frame, core.known(&update)) || update.is_rest;
+            core.told(&update, is_taken);
         }
         core.due(now).saturating_sub(now)
     }

@@ -361,7 +361,7 @@ impl<'a> World<'a> {
             is_told: account.is_told(),
             closes: account.closes(),
             blind_frames: running.clone().map(|core| core.blind_frames()).sum(),
-            gave_up: running.clone().filter(|core| core.over().is_some()).count(),
+            gave_up: running.clone().filter(|core| core.failure().is_some()).count(),
             requests_per_second: f64::from(u32::try_from(self.queue.requests).unwrap_or(u32::MAX))
                 / seconds,
             utilisation: worked / seconds,

@@ -1,0 +1,18 @@
+//! What a pacer has to give up when the load changes.
+
+use crate::load::Load;
+use crate::message::Piece;
+
+/// The load has changed, from a frame on that may have begun. From there on the pacer has slots by the old
+/// load.
+#[derive(Debug)]
+pub(crate) struct Cut {
+    /// From this slot on, what the pacer has is wrong by the new load.
+    pub(crate) slot: u64,
+    /// What the pacer had by the old load.
+    pub(super) pieces: Vec<Piece>,
+    /// The load by which the pacer had them.
+    pub(super) old: Load,
+    /// The first frame in which the node can take part by the new load.
+    pub(super) next: u64,
+}

@@ -1,0 +1,96 @@
+//! Another version of the load, from a frame on that may have begun. The pacer gives up what it has by the
+//! old load, and the node takes part again when the new load has come to the slot that its pacer had reached.
+
+use super::Core;
+use super::cut::Cut;
+use crate::error::FleetError;
+use crate::load::Load;
+use crate::message::{Claimed, Piece, Version};
+use std::mem;
+
+/// A node whose pacer has come too far by an old load sits out for at most so many frames: months.
+const SITS_OUT: u64 = 1 << 30;
+
+impl Core {
+    /// What the pacer has to give up before it is told of another load.
+    pub(crate) fn cut(&mut self) -> Option<Cut> {
+        self.cut.take()
+    }
+
+    /// The pacer has nothing from this slot on. What it has started by the old load before it is not what
+    /// the new load has there, and counts as started twice.
+    pub(crate) fn reached(&mut self, mut cut: Cut, slot: u64) {
+        let wrong = cut.pieces.iter().map(|Piece { frame, tracks }| {
+            let (first, end) = (cut.old.first(*frame), cut.old.first(frame + 1).min(slot));
+            cut.old.slots_between(first.min(end), end, tracks)
+        });
+        let wrong = wrong.sum::<u64>();
+        self.unclaimed.others += wrong;
+        if wrong > 0 {
+            self.reached = slot;
+        }
+        self.sit_out(cut.next);
+    }
+
+    /// As [`reached`](Core::reached), for a pacer that has started whole frames.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(crate) fn reached_frame(&mut self, mut cut: Cut) {
+        let slot = cut.old.first(cut.next);
+        self.reached(cut, slot);
+    }
+
+    /// Takes part again when the load has come to the slot that its pacer had reached.
+    fn sit_out(&mut self, from: u64) {
+        let far = self.end().clamp(from, from + SITS_OUT);
+        let (mut low, mut high, mut step) = (from, from, 1);
+        while high < far && self.load.first(high) < self.reached {
+            (low, high, step) = (high + 1, (high + step).min(far), 2 * step);
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.load.first(middle) < self.reached { low = middle + 1 } else { high = middle }
+        }
+        self.resumes = high;
+    }
+
+    /// How many of the node's versions are the run's, and which versions follow them. Another change may
+    /// have been made in place of the node's last one.
+    pub(super) fn other_versions(&self, claimed: &Claimed) -> (usize, Vec<Version>) {
+        let known = self.run.versions.len();
+        let listed = usize::try_from(claimed.known).unwrap_or(usize::MAX);
+        let start = listed.saturating_sub(claimed.versions.len()).min(known);
+        let pairs = self.run.versions[start..].iter().zip(&claimed.versions);
+        let same = pairs.take_while(|(own, other)| own == other).count();
+        match &claimed.versions[same..] {
+            [] => (known, Vec::new()),
+            other => (start + same, other.to_vec()),
+        }
+    }
+
+    /// Keeps so many versions of the load, and puts these in place of the others.
+    pub(super) fn change_load(
+        &mut self,
+        same: usize,
+        versions: Vec<Version>,
+        now: u64,
+    ) -> Result<(), FleetError> {
+        let Some((first, later)) = versions.split_first() else { return Ok(()) };
+        let replaced = self.run.versions.split_off(same);
+        let from = replaced.first().map_or(first.from, |own| own.from.min(first.from));
+        let before = if replaced.is_empty() { None } else { Some(Load::of(&self.run)?) };
+        // What the pacer does not have it has not started, however late that is.
+        let unleased = self.book.unleased().max(from);
+        let next = (self.frames().at(now + self.frames().frame_ns / 2) + 1).min(unleased);
+        let slot = self.load.first(from).max(self.load.slot_at(now).min(self.load.first(unleased)));
+        let new = before.as_ref().unwrap_or(&self.load).changed(first)?;
+        let new = later.iter().try_fold(new, |load, change| load.changed(change))?;
+        let old = mem::replace(&mut self.load, new);
+        self.cut = Some(Cut { slot, pieces: self.book.take_back(from, next), old, next });
+        self.unclaimed.cut(from, next);
+        self.run.versions.extend(versions);
+        self.run.ends = self.load.end();
+        self.is_told_of_end = false;
+        self.book.cut(self.end());
+        Ok(())
+    }
+}
