@@ -9,7 +9,7 @@ use crate::silence::Silence;
 use crate::store::{CHUNK, Store};
 use std::time::Duration;
 
-/// So many chunks of owners are read at once.
+/// How many chunks of owners are read at once.
 const CHUNKS: u64 = 64;
 
 /// What became of each slot of a run. It [closes](Account::closes) if
@@ -36,7 +36,7 @@ pub struct Account {
     /// Nodes of which the store has forgotten all, because it was emptied after they had died or left.
     /// Slots that no node owns may be theirs.
     pub forgotten: u64,
-    /// In the order in which they have joined.
+    /// The nodes, in the order in which they have joined.
     pub nodes: Vec<NodeAccount>,
 }
 
@@ -46,7 +46,7 @@ pub struct Account {
 pub struct NodeAccount {
     /// The node's number, from 1 on.
     pub number: u16,
-    /// What people call it.
+    /// What people call the node.
     pub name: String,
     /// Slots that it owned.
     pub claimed: u64,
@@ -59,18 +59,18 @@ pub struct NodeAccount {
     /// Slots that it owned and never started; negative if it has started more than it had, and then
     /// the account does not close.
     pub lost: i64,
-    /// So many of those it may have started after all: it is silent, and has left no results.
+    /// How many of the lost slots a silent node without results may have started after all.
     pub untold: u64,
     /// So many slots it may have started besides, while they were another's: it is silent, and may have
     /// gone on without the store. It goes on for a bounded time, and with its part of the load.
     pub perhaps_twice: u64,
-    /// How late its oldest slot was when it was heard of last.
+    /// How late the node's oldest slot was when it was heard of last.
     pub late: Duration,
-    /// For how long it had been without the store then.
+    /// For how long the node had been without the store when it was heard of last.
     pub blind: Duration,
-    /// How long ago it was heard of.
+    /// How long ago the node was heard of last.
     pub silent: Duration,
-    /// It has left, or is done. A node that is not, and has been silent for long, is dead.
+    /// Whether the node has left or is done. One that has not, and has been silent for long, is dead.
     pub is_finished: bool,
 }
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 /// What a node does when it has been without the store for too long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenBlind {
-    /// It starts nothing until the store is back.
+    /// The node starts nothing until the store is back.
     #[default]
     Hold,
-    /// It ends: its pacer is closed.
+    /// The node ends: its pacer is closed.
     Stop,
 }
 

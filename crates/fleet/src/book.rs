@@ -8,15 +8,16 @@ use crate::tracks::Tracks;
 use nanopace::driver::Lease;
 use std::collections::VecDeque;
 
-/// What is to be asked for a frame next.
+/// What a node asks for next in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
-    /// The node's own tracks.
+    /// The node asks for its own tracks.
     Own,
-    /// Its share of what is left.
+    /// The node asks for its share of what others have left.
     Share,
-    /// What is left then.
+    /// The node asks for all that is still left.
     Rest,
+    /// The node asks for nothing more.
     Done,
 }
 
@@ -27,15 +28,16 @@ pub(crate) struct Entry {
     pub(crate) stage: Stage,
     /// The tracks that the node has, as soon as that is known.
     pub(crate) tracks: Option<Tracks>,
-    /// The store has been told of the tracks, or will be: it may not have known of them.
+    /// Whether the store has been told of tracks that it may not have known, or will be.
     pub(crate) is_told: bool,
-    /// Those that its pacer has.
+    /// The tracks that the pacer has.
     leased: Option<Tracks>,
 }
 
+/// The frames around now, and the past.
 #[derive(Debug)]
 pub(crate) struct Book {
-    /// One for each frame from some frame on.
+    /// One entry for each frame from some frame on.
     entries: VecDeque<Entry>,
     /// The first frame behind the entries.
     next: u64,
@@ -77,7 +79,7 @@ impl Book {
         self.next = self.next.max(until);
     }
 
-    /// Takes no more frames from `until` on.
+    /// Drops the frames from `until` on.
     pub(crate) fn cut(&mut self, until: u64) {
         self.entries.retain(|entry| entry.frame < until);
         self.next = self.next.min(until);
@@ -109,7 +111,7 @@ impl Book {
         self.past.tracks(frame).or_else(entry)
     }
 
-    /// The first frame whose tracks are known and not those of the pacer.
+    /// The first frame whose tracks are known, but are not what the pacer has.
     pub(crate) fn changed(&self) -> Option<u64> {
         let is_changed = |entry: &&Entry| entry.tracks.is_some() && entry.tracks != entry.leased;
         let known = self.entries.iter().take_while(|entry| entry.tracks.is_some());
@@ -141,8 +143,8 @@ impl Book {
         self.entries.iter().rfind(has).map_or(self.first(), |entry| entry.frame + 1)
     }
 
-    /// What the pacer had in frames from `from` on, which counts as run no more. It has nothing in
-    /// those before `until`, and is to be told again of those behind.
+    /// Takes back what the pacer had in frames from `from` on: it no longer counts as run. The pacer has
+    /// nothing in those before `until`, and is to be told again of those behind.
     pub(crate) fn take_back(&mut self, from: u64, until: u64) -> Vec<Piece> {
         let mut taken = self.past.take_back(from);
         for entry in self.entries.iter_mut().filter(|entry| entry.frame >= from) {

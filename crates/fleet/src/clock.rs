@@ -14,24 +14,27 @@ pub(crate) struct RunClock<C = TscClock>(Arc<Inner<C>>);
 struct Inner<C> {
     base: C,
     /// Written by the node's thread alone; readers get all of it or the one before.
-    line: AtomicCell<Line>,
+    mapping: AtomicCell<Mapping>,
 }
 
-/// From `base_ns` of the machine's clock on, the run's moments are those behind `run_ns`.
+/// How moments of the machine's clock become moments of the run.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct Mapping {
+    /// A moment of the machine's clock, in nanoseconds. Earlier ones count as this one.
     base_ns: u64,
+    /// The moment of the run at that time, in nanoseconds.
     run_ns: u64,
-    /// How much faster it runs, in parts of 10^9; at -10^9 it stands still.
+    /// How much faster the run's clock runs than the machine's, in parts of 10^9; at -10^9 it stands still.
     faster_ppb: i64,
 }
 
+/// The run's clock stands still.
 const STANDS: i64 = -1_000_000_000;
 
-/// It is never led by more than this.
+/// The most by which the run's clock is led, in parts of 10^9.
 const MOST_PPB: i64 = 500_000;
 
-impl Line {
+impl Mapping {
     fn at(&self, base_ns: u64) -> u64 {
         let passed = base_ns.saturating_sub(self.base_ns);
         let passed =
@@ -41,17 +44,17 @@ impl Line {
 }
 
 impl RunClock {
-    /// It stands at the beginning of the run.
+    /// A clock that stands at the beginning of the run.
     pub(crate) fn standing() -> RunClock {
         RunClock::over(TscClock::new())
     }
 }
 
 impl<C: Clock> RunClock<C> {
-    /// One that stands, over another clock of the machine.
+    /// A clock that stands at the beginning of the run, over another clock of the machine.
     pub(crate) fn over(base: C) -> RunClock<C> {
-        let line = Line { base_ns: 0, run_ns: 0, faster_ppb: STANDS };
-        RunClock(Arc::new(Inner { base, line: AtomicCell::new(line) }))
+        let mapping = Mapping { base_ns: 0, run_ns: 0, faster_ppb: STANDS };
+        RunClock(Arc::new(Inner { base, mapping: AtomicCell::new(mapping) }))
     }
 
     pub(crate) fn base_ns(&self) -> u64 {
@@ -59,23 +62,23 @@ impl<C: Clock> RunClock<C> {
     }
 
     pub(crate) fn now_ns(&self) -> u64 {
-        self.0.line.load().at(self.base_ns())
+        self.0.mapping.load().at(self.base_ns())
     }
 
-    /// It goes on from here, by a round trip that may lie before the run's beginning.
+    /// Starts the clock by a round trip, which may lie before the run's beginning.
     pub(crate) fn start(&self, sample: &Sample, origin_us: i64) {
         let (at_ns, run_ns) = sample.run_at(origin_us);
         let before_ns = u64::try_from(-run_ns).unwrap_or(0);
         let run_ns = u64::try_from(run_ns).unwrap_or(0);
         let base_ns = at_ns + before_ns;
-        self.0.line.store(Line { base_ns, run_ns, faster_ppb: 0 });
+        self.0.mapping.store(Mapping { base_ns, run_ns, faster_ppb: 0 });
     }
 
-    /// It runs so much faster from now on.
+    /// Runs faster than the machine's clock by `faster_ppb` from now on.
     fn lead(&self, faster_ppb: i64) {
         let base_ns = self.base_ns();
-        let run_ns = self.0.line.load().at(base_ns);
-        self.0.line.store(Line { base_ns, run_ns, faster_ppb });
+        let run_ns = self.0.mapping.load().at(base_ns);
+        self.0.mapping.store(Mapping { base_ns, run_ns, faster_ppb });
     }
 }
 
@@ -102,7 +105,7 @@ impl Sample {
         self.sent_ns + self.round_trip_ns() / 2
     }
 
-    /// At this moment of the machine's clock, the run was so far.
+    /// A moment of the machine's clock, and the moment of the run at that time.
     fn run_at(&self, origin_us: i64) -> (u64, i64) {
         (self.middle_ns(), (self.store_us - origin_us).saturating_mul(1_000))
     }
@@ -110,7 +113,7 @@ impl Sample {
     /// How far the store is ahead of a clock that follows it.
     fn ahead_ns<C: Clock>(&self, clock: &RunClock<C>, origin_us: i64) -> i64 {
         let (at_ns, run_ns) = self.run_at(origin_us);
-        run_ns - clock.0.line.load().at(at_ns).cast_signed()
+        run_ns - clock.0.mapping.load().at(at_ns).cast_signed()
     }
 
     /// Whether the store's clock is off by more than a frame, whichever way took the time of the round
@@ -126,8 +129,8 @@ impl Sample {
     }
 }
 
-/// So many round trips are made before a node joins, to know how long one takes, and what time it is.
-/// While it waits for others it makes more, and goes by as many of the last ones.
+/// How many round trips a node makes before it joins, to know how long one takes, and what time it is. While
+/// it waits for others it makes more, and goes by as many of the last ones.
 const SAMPLES: usize = 8;
 
 /// The last round trips before a node begins.
@@ -209,13 +212,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_exact_for_years() {
-        let line = Line { base_ns: 5, run_ns: 7, faster_ppb: MOST_PPB };
-        assert_eq!(line.at(5), 7);
-        assert_eq!(line.at(4), 7);
-        assert_eq!(line.at(1_000_000_005), 1_000_500_007);
+    fn a_mapping_is_exact_for_years() {
+        let mapping = Mapping { base_ns: 5, run_ns: 7, faster_ppb: MOST_PPB };
+        assert_eq!(mapping.at(5), 7);
+        assert_eq!(mapping.at(4), 7);
+        assert_eq!(mapping.at(1_000_000_005), 1_000_500_007);
         let year = 31_536_000_000_000_000;
-        assert_eq!(line.at(5 + year), 7 + year + year / 2_000);
+        assert_eq!(mapping.at(5 + year), 7 + year + year / 2_000);
     }
 
     #[test]

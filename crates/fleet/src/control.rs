@@ -132,7 +132,7 @@ impl Control {
     }
 
     /// The results that nodes have given when they were done; of others what they told last, if they did.
-    /// In the order of their numbers.
+    /// The results of nodes in the order of their numbers.
     ///
     /// # Errors
     /// [`FleetError::NoRun`] and [`FleetError::Store`].

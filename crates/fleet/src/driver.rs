@@ -34,7 +34,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// Until the node is told to end.
+    /// Runs until the node is told to end.
     pub(crate) fn run(mut self) {
         loop {
             self.turn();

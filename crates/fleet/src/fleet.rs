@@ -25,7 +25,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-/// A node waits so long for its run to start.
+/// How long a node waits for its run to start.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// How to take part in a run: which store, the run's name, and its load.
@@ -232,7 +232,7 @@ impl Fleet {
         Ok(LoadText { shape, arrivals, seed, ends })
     }
 
-    /// As soon as no run of this name is ending.
+    /// Joins as soon as no run of this name is ending.
     fn enter(
         &self,
         store: &mut RedisStore,

@@ -3,10 +3,10 @@
 use crate::tracks::Tracks;
 use std::time::Duration;
 
-/// A node asks for a frame so many frames before it begins, and earlier by what its round trips take.
+/// How many frames before its beginning a node asks for a frame; earlier still by what round trips take.
 pub(crate) const LEAD: u64 = 3;
 
-/// The store takes claims for a frame from at most so many frames before it begins.
+/// How many frames before its beginning, at most, the store takes claims for a frame.
 const MOST_LEAD: u64 = 64;
 
 /// The frames and tracks of a run. Moments are those of the run, in nanoseconds.
@@ -14,6 +14,7 @@ const MOST_LEAD: u64 = 64;
 pub(crate) struct Frames {
     /// How long a frame is; whole microseconds.
     pub(crate) frame_ns: u64,
+    /// How many tracks a frame has.
     pub(crate) tracks: u32,
 }
 
@@ -36,8 +37,8 @@ impl Frames {
         Frames { frame_ns, tracks: nodes.next_power_of_two().max(16) }
     }
 
-    /// From so many frames before it begins the store has to take claims for a frame, so that a node
-    /// which asks so much earlier than [`LEAD`] is not too early.
+    /// How many frames before its beginning the store has to take claims for a frame, so that a node which
+    /// asks by `ahead_ns` earlier than [`LEAD`] is not too early.
     pub(crate) fn lead(&self, ahead_ns: u64) -> u64 {
         (LEAD + 1 + ahead_ns / self.frame_ns).min(MOST_LEAD)
     }
@@ -51,7 +52,7 @@ impl Frames {
         moment_ns / self.frame_ns
     }
 
-    /// Until this moment the store takes claims for a frame, and a node waits for its answer.
+    /// When a frame closes: until then the store takes claims for it, and a node waits for its answer.
     pub(crate) fn closes(&self, frame: u64) -> u64 {
         self.begins(frame).saturating_sub(self.frame_ns / 4)
     }
@@ -62,7 +63,7 @@ impl Frames {
         (first..self.tracks).step_by(nodes.max(1) as usize).collect()
     }
 
-    /// The first of them, which may lie behind the last track.
+    /// The first track of a node; it may lie behind the last one, and then the node has none.
     fn first_own(&self, frame: u64, rank: u32, nodes: u32) -> u32 {
         let nodes = u64::from(nodes.max(1));
         let passed = frame % nodes * (u64::from(self.tracks) % nodes) % nodes;

@@ -8,7 +8,7 @@ use nanopace::driver::Lease;
 use nanopace::{Arrivals, Level, Shape, Shard};
 use std::time::Duration;
 
-/// So many frames at the beginning of a run have no slots: meanwhile all nodes hear of the start, and
+/// How many frames at the beginning of a run have no slots: meanwhile all nodes hear of the start, and
 /// claim.
 const HEAD: u64 = 8;
 
@@ -18,12 +18,13 @@ pub(crate) struct Load {
     frames: Frames,
     arrivals: (String, u64),
     process: Arrivals,
-    /// Without the frames at the beginning that have no slots.
+    /// The load without the frames at the beginning that have no slots.
     body: Shape,
-    /// With them.
+    /// The load with these frames.
     shape: Shape,
+    /// What goes on after a pause, while there is one.
     rest: Option<Shape>,
-    /// The first slot of some frame, which is asked for several times in a row.
+    /// The first slots of frames that were asked for of late: the same ones are asked for several times.
     known: Vec<(u64, u64)>,
 }
 
@@ -38,7 +39,7 @@ impl Load {
         Load::with(frames, (arrivals.to_owned(), seed), parse(shape)?, None)
     }
 
-    /// That of a run, with all its changes.
+    /// The load of a run, with all its changes.
     pub(crate) fn of(run: &Run) -> Result<Load, FleetError> {
         let (first, changes) = run.versions.split_first().ok_or(FleetError::Damaged)?;
         let shape = first.shape.as_deref().ok_or(FleetError::Damaged)?;
@@ -57,7 +58,7 @@ impl Load {
         Ok(Load { frames, arrivals, process, body, shape, rest, known: Vec::new() })
     }
 
-    /// What it is with a change.
+    /// The load with a change.
     pub(crate) fn changed(&self, change: &Version) -> Result<Load, FleetError> {
         let next = change.shape.as_deref().map(parse).transpose()?;
         let body = match (self.up_to(change.from)?, next) {
@@ -69,7 +70,7 @@ impl Load {
         Load::with(self.frames, self.arrivals.clone(), body, rest)
     }
 
-    /// Its shape as text.
+    /// The shape as text.
     pub(crate) fn text(&self) -> String {
         self.body.to_string()
     }
@@ -163,7 +164,7 @@ impl Load {
         shard.map_or(Lease::nothing(until), |shard| Lease::of(shard, until))
     }
 
-    /// What is left of it from a frame on; none if it is over.
+    /// What is left of the load from a frame on; none if it is over.
     pub(crate) fn behind(&self, from: u64) -> Option<Shape> {
         self.shape.clone().skip(Duration::from_nanos(self.frames.begins(from))).ok()
     }

@@ -34,7 +34,7 @@ pub(crate) enum Request {
         id: String,
         node: NodeId,
         sequence: u64,
-        /// As in a [`Claim`].
+        /// The sequence of the last claim or mark that was answered, as in a [`Claim`].
         answered: u64,
         epoch: u64,
         pieces: Vec<Piece>,
@@ -55,10 +55,10 @@ pub(crate) enum Request {
     Change {
         id: String,
         known: u64,
-        /// The last of those.
+        /// The number of the last known change.
         behind: u64,
         version: Version,
-        /// As in a [`Run`].
+        /// The first frame behind the load; none if it never ends.
         ends: Option<u64>,
     },
     /// The slots of some frames in a row are counted for their owners, and whose each was is forgotten.
@@ -99,7 +99,7 @@ pub(crate) struct Piece {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Join {
-    /// For people.
+    /// What people call the node.
     pub(crate) name: String,
     /// A number for the run, if this makes it.
     pub(crate) id: String,
@@ -107,9 +107,9 @@ pub(crate) struct Join {
     pub(crate) awaited: u32,
     /// The frame that the round trip of this node needs.
     pub(crate) frames: Frames,
-    /// As in a [`Claim`].
+    /// How many frames ahead the node has to ask, as in a [`Claim`].
     pub(crate) lead: u64,
-    /// What the load consists of; none: whatever the run's is.
+    /// The load; none takes part in whatever the run's load is.
     pub(crate) load: Option<LoadText>,
 }
 
@@ -119,7 +119,7 @@ pub(crate) struct LoadText {
     pub(crate) shape: String,
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
-    /// As in a [`Run`].
+    /// The first frame behind the load; none if it never ends.
     pub(crate) ends: Option<u64>,
 }
 
@@ -130,22 +130,23 @@ pub(crate) struct Claim {
     pub(crate) node: NodeId,
     /// Higher than that of any request of this node before.
     pub(crate) sequence: u64,
-    /// The sequence of the last claim that was answered. A store that does not know of it has
+    /// The sequence of the last claim or mark that was answered. A store that does not know of it has
     /// forgotten something.
     pub(crate) answered: u64,
     /// The last epoch that the node has heard of.
     pub(crate) epoch: u64,
-    /// How many frames ahead it has to ask, because its round trips take so long.
+    /// How many frames ahead the node has to ask, because its round trips take so long.
     pub(crate) lead: u64,
-    /// What comes to the store behind this moment of the run takes nothing: it is not waited for.
+    /// A claim that reaches the store after this moment of the run takes nothing: its answer is not waited
+    /// for any more.
     pub(crate) until_us: u64,
     /// How many versions of the load the node knows.
     pub(crate) versions: u64,
-    /// The last of them.
+    /// The number of the change that made the last of these versions.
     pub(crate) change: u64,
-    /// The version of the roster that it knows.
+    /// The version of the roster that the node knows.
     pub(crate) roster: u64,
-    /// Up to which frame slots have been counted, as far as it knows.
+    /// Up to which frame slots have been counted, as far as the node knows.
     pub(crate) counted: u64,
     /// How far the node is, for those who look.
     pub(crate) progress: String,
@@ -161,13 +162,13 @@ pub(crate) struct Ask {
 /// Which tracks a node wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Take {
-    /// Up to so many of its own, as number `rank` of `nodes`.
+    /// Up to `most` of the own tracks of number `rank` of `nodes` nodes.
     Own { rank: u32, nodes: u32, most: u32 },
-    /// Its share of what is free, as one of so many.
+    /// A share of what is free, as one of so many nodes.
     Share { nodes: u32 },
-    /// All that is free in a frame that it has missed.
+    /// All that is free in a frame that the node has missed.
     Missed,
-    /// None: it wants to know the owners.
+    /// No tracks: the node wants to know the owners.
     Nothing,
 }
 
@@ -200,7 +201,7 @@ pub(crate) struct Run {
     pub(crate) seed: u64,
     /// The first frame behind the load; none if it never ends.
     pub(crate) ends: Option<u64>,
-    /// The first is what it began with.
+    /// The versions of the load, of which the first is what the run began with.
     pub(crate) versions: Vec<Version>,
     pub(crate) roster: Roster,
     /// How many nodes have joined so far.
@@ -230,7 +231,7 @@ pub(crate) struct Version {
     /// No other change has this number; 0 is what the run began with.
     pub(crate) change: u64,
     pub(crate) from: u64,
-    /// None: it is over there.
+    /// The load from there on; none if it is over.
     pub(crate) shape: Option<String>,
     /// What goes on after a pause, while there is one.
     pub(crate) rest: Option<String>,
@@ -317,7 +318,7 @@ pub(crate) enum Answer {
     Pieces(u64, Vec<Piece>),
     Done,
     Counted(Counted),
-    /// Of a node that is done: whether all others are.
+    /// The node is done. `is_last` says whether all others are, too.
     Finished {
         is_last: bool,
     },
@@ -335,9 +336,9 @@ pub(crate) struct NodeText {
     pub(crate) progress: String,
     /// How many nodes there were in the roster that it was told last, if that was not the one before.
     pub(crate) members: Option<u32>,
-    /// It has left, or is done.
+    /// Whether the node has left or is done.
     pub(crate) is_finished: bool,
-    /// It has given its results.
+    /// Whether the node has given its results.
     pub(crate) has_results: bool,
 }
 
@@ -347,7 +348,7 @@ pub(crate) struct NodeText {
 pub struct NodeResults {
     /// The node's number, from 1 on.
     pub number: u16,
-    /// What it has given.
+    /// What the node has given.
     pub bytes: Vec<u8>,
     /// Whether that is all: the node was [done](crate::Node::finish). Otherwise it is what it
     /// [told](crate::Node::tell) last.
@@ -379,6 +380,6 @@ pub(crate) struct Claimed {
     pub(crate) roster: Option<Roster>,
     /// What has been counted, if that is a chunk more than the node knew, or less.
     pub(crate) counted: Option<Counted>,
-    /// For each ask.
+    /// The owners for each ask, in order.
     pub(crate) owners: Vec<Owners>,
 }

@@ -6,14 +6,15 @@ use crate::message::Piece;
 use crate::tracks::Tracks;
 use std::ops::Range;
 
+/// What a node has run.
 #[derive(Debug)]
 pub(crate) struct Past {
     frames: Frames,
-    /// In order.
+    /// What was run, in the order of the frames.
     ran: Vec<Ran>,
 }
 
-/// Frames in a row.
+/// Frames in a row, and on which of their tracks they were run.
 #[derive(Debug)]
 struct Ran {
     frames: Range<u64>,
@@ -22,7 +23,7 @@ struct Ran {
 
 #[derive(Debug)]
 enum Which {
-    /// Those of number `rank` of `nodes` nodes.
+    /// The tracks that belong to number `rank` of `nodes` nodes.
     Part {
         rank: u32,
         nodes: u32,

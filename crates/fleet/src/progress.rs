@@ -1,29 +1,29 @@
 //! How far a node is, as it tells the store.
 
-/// Slots of a node.
+/// What a node has done, and what it knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// Started.
+    /// Slots that were started.
     pub(crate) fired: u64,
-    /// Skipped by a late policy.
+    /// Slots that a late policy has skipped.
     pub(crate) shed: u64,
-    /// Started, but owned by another node.
+    /// Slots that this node has started and another node owns.
     pub(crate) twice: u64,
-    /// Its oldest slot is late by so many nanoseconds.
+    /// How late the node's oldest slot is.
     pub(crate) late_ns: u64,
-    /// It runs without the store for so many nanoseconds, or did so before it told this.
+    /// For how long the node has run without the store, or had before it told this.
     pub(crate) blind_ns: u64,
-    /// Started without the store, which does not know of it yet. They may be another's.
+    /// Slots that were started without the store, which does not know of them yet. Another may own them.
     pub(crate) unmarked: u64,
-    /// It goes on without the store for so many nanoseconds.
+    /// For how long the node goes on without the store.
     pub(crate) limit_ns: u64,
-    /// So many nodes share the load, of which it runs its part without the store.
+    /// How many nodes share the load: without the store, this one runs its part of it.
     pub(crate) members: u32,
-    /// It knows so many versions of the load.
+    /// How many versions of the load the node knows.
     pub(crate) versions: u64,
-    /// The last of them.
+    /// The number of the change that made the last of these versions.
     pub(crate) change: u64,
-    /// When it told this, as a moment of the run in nanoseconds. The store may have heard it much later.
+    /// When the node told this, as a moment of the run in nanoseconds. The store may have heard it much later.
     pub(crate) told_ns: u64,
 }
 

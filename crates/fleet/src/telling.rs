@@ -13,7 +13,7 @@ use std::thread;
 pub(crate) struct Telling(Sender<Vec<u8>>);
 
 impl Telling {
-    /// For this node of the run with this number.
+    /// A telling of this node of the run with this number.
     pub(crate) fn start(mut store: RedisStore, id: String, node: NodeId) -> io::Result<Telling> {
         let (sender, told) = channel::<Vec<u8>>();
         thread::Builder::new().name("nanopace fleet tell".into()).spawn(move || {

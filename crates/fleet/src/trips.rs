@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-/// An answer is waited for so long at most.
+/// The longest time for which an answer is waited for.
 const MOST: Duration = Duration::from_secs(3);
 
 /// Round trips to the store.
@@ -16,12 +16,12 @@ pub(crate) struct Trips {
 }
 
 impl Trips {
-    /// After the first one.
+    /// The estimate after the first round trip.
     pub(crate) fn new(trip_ns: u64) -> Trips {
         Trips { smooth_ns: trip_ns, varies_ns: trip_ns / 2, failures: 0 }
     }
 
-    /// One more.
+    /// One more round trip took so long.
     pub(crate) fn took(&mut self, trip_ns: u64) {
         let off_ns = self.smooth_ns.abs_diff(trip_ns);
         self.varies_ns = self.varies_ns - self.varies_ns / 4 + off_ns / 4;

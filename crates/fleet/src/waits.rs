@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Waits {
-    /// For other nodes: so many are there, this one included, of so many.
+    /// The node waits for others: so many are there, this one included, of so many.
     ForNodes {
         /// Nodes that are there.
         here: u32,

@@ -22,13 +22,13 @@ pub struct Jitter {
 }
 
 impl Jitter {
-    /// From zero to `max`.
+    /// A random time from zero to `max`.
     #[must_use]
     pub fn up_to(max: Duration) -> Jitter {
         Jitter { min: Nanos::default(), max: max.into() }
     }
 
-    /// From `min` to `min + interval`.
+    /// A random time from `min` to `min + interval`.
     #[must_use]
     pub fn new(min: Duration, interval: Duration) -> Jitter {
         let min = Nanos::from(min);

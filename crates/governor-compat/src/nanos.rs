@@ -20,7 +20,7 @@ use std::time::Duration;
 pub struct Nanos(u64);
 
 impl Nanos {
-    /// So many nanoseconds.
+    /// A span of so many nanoseconds.
     #[must_use]
     pub const fn new(nanos: u64) -> Nanos {
         Nanos(nanos)

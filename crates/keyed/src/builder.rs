@@ -1,4 +1,4 @@
-//! Limits by key, in a line.
+//! Limits by key, built a step at a time.
 
 use crate::keyed::MAX_KEYS;
 use crate::{DecisionEngine, Keyed, Uniform, WhenFull};

@@ -59,7 +59,7 @@ use tables::write;
 /// ```
 pub struct DiskConfig {
     cache: MemoryConfig,
-    /// None after an error. Locked from a change on disk until the same change of the cache, so that
+    /// The database; none after an error. Locked from a change on disk until the same change of the cache, so that
     /// the same change comes last in both.
     database: Mutex<Option<Database>>,
     file: Held,

@@ -36,15 +36,15 @@ pub struct DecisionEngine<C, K = String, S = RandomState> {
 #[derive(Clone, Copy, Debug)]
 pub struct PerKey(());
 
-/// A key's limits, and what they remember.
+/// A key's limits, and what they remember; none until they are looked up.
 #[derive(Clone, Debug, Default)]
 pub struct Tally(Option<Followed>);
 
-/// None until limits are looked up.
+/// The limits that a key's tally goes by, and what they have counted.
 #[derive(Clone, Debug)]
 struct Followed {
     limits: Arc<Limits>,
-    /// The key's, before the limits were looked up.
+    /// The version of the key's limits, read before they were looked up.
     version: u64,
     state: LimitsState,
 }
@@ -65,7 +65,7 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         DecisionEngine { config, requests }
     }
 
-    /// The same with a request store that `tune` has given another policy or lag.
+    /// The same engine with a request store that `tune` has given another policy or lag.
     #[must_use]
     pub fn tuned(
         self,

@@ -85,9 +85,9 @@ struct Followed {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// Of the document that was read last, unless it may change and keep its stamp.
+    /// The stamp of the document that was read last, unless it may change and keep its stamp.
     stamp: Option<Stamp>,
-    /// Of the file as the thread has found it, and since when it stands still.
+    /// The stamp of the file as the thread has found it, and since when it stands still.
     found: Option<(Stamp, Instant)>,
     trouble: Option<Arc<ConfigError>>,
 }

@@ -8,7 +8,7 @@ use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
 
-/// How many keys there may be unless it is said.
+/// How many keys there may be unless the builder says otherwise.
 pub(crate) const MAX_KEYS: usize = 1 << 20;
 
 /// Limits for each of many keys, with a clock. Its clones share what was let in.
@@ -54,7 +54,7 @@ pub(crate) const MAX_KEYS: usize = 1 << 20;
 /// # Who waits
 ///
 /// Those who [wait](Keyed::wait) for a key stand in a line, and get in in the order in which they
-/// came. Whoever does not wait gives way to them, unless it says otherwise: [`fair`](Keyed::fair).
+/// came. Whoever does not wait gives way to them, unless its handle is not [`fair`](Keyed::fair).
 #[derive(Debug)]
 pub struct Keyed<K = String, C = Uniform, S = RandomState> {
     inner: Arc<Inner<K, C, S>>,
@@ -196,7 +196,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.inner.engine.requests().keys()
     }
 
-    /// What it is made of.
+    /// The engine below.
     #[doc(hidden)]
     #[must_use]
     pub fn engine(&self) -> &DecisionEngine<C, K, S> {
@@ -306,8 +306,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.decide_costs(key, 1)
     }
 
-    /// The same for a request that costs each limit the same, or something of its own: `5`, or
-    /// `&[1, 4_000]`.
+    /// Lets a request in for `key` now or not, and says how the limits stand. The request costs each limit
+    /// the same, or something of its own: `5`, or `&[1, 4_000]`.
     ///
     /// # Errors
     /// As for [`decide`](Keyed::decide), and [`KeyRejected::Costs`] if there is not one cost for
@@ -341,7 +341,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         decision
     }
 
-    /// How that limit of the key stands now that has the least left. Counts nothing.
+    /// How the limit of the key that has the least left stands now. Counts nothing.
     ///
     /// # Errors
     /// [`KeyRejected::NoLimits`].
@@ -363,7 +363,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.inner.engine.look(key, || self.clock().now(), look).map(|(standing, _)| standing)
     }
 
-    /// The answer to a request that does not wait, which is counted when the lock is let go.
+    /// The answer to a request that does not wait. Its metric is counted after the lock is released.
     pub(crate) fn answer<Q, T>(
         &self,
         key: &Q,
@@ -416,7 +416,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.inner.engine.step(key, || self.clock().now(), step)
     }
 
-    /// Counts what a request has really cost, and calls who waits for the key.
+    /// Counts what a request has really cost, and wakes whoever is first in line for the key.
     pub(crate) fn settle(&self, key: K, receipt: &Receipt, actual: Costs<'_>) {
         let Inner { engine, clock, line } = &*self.inner;
         // A key that is new to the store had nothing to give back.

@@ -60,13 +60,14 @@ pub struct RequestStore<K, R: Rule, S = RandomState> {
     rule: R,
     hasher: S,
     shards: Shards<K, R::State>,
-    /// Keys in all shards. Raised before an insertion, while it is less than `max_keys`; lowered
+    /// How many keys all shards have. Raised before an insertion, while it is less than `max_keys`; lowered
     /// after a removal.
     keys: CachePadded<AtomicU64>,
-    /// Shards that sweeps have begun with.
+    /// How many shards sweeps have looked at so far. The next sweep goes on from there.
     swept: AtomicU64,
     max_keys: u64,
     when_full: WhenFull,
+    /// How long idle keys stay, in nanoseconds.
     lag: u64,
 }
 
@@ -76,7 +77,7 @@ struct Shard<K, T> {
     entries: HashTable<Entry<K, T>>,
     /// The place that the next clean-up looks at first.
     hand: usize,
-    /// From this moment on, all keys that were removed would be idle.
+    /// The moment from which on all keys that were removed would be idle.
     horizon: Nanos,
 }
 

@@ -57,7 +57,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
 #[must_use = "dropping it takes the request back"]
 pub struct KeyReservation<K: Hash + Eq, C, S: BuildHasher = RandomState> {
     keyed: Keyed<K, C, S>,
-    /// None once it is settled.
+    /// The key and its receipt; none once the request is settled.
     request: Option<(K, Receipt)>,
 }
 

@@ -69,7 +69,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         end
     }
 
-    /// One who waits for `key` as `wait` says, to be driven by hand. It is not in line yet.
+    /// A waiter for `key` as `wait` says, to be driven by hand. It is not in line yet.
     #[doc(hidden)]
     #[must_use]
     pub fn waiter<'a, 'l, Q>(

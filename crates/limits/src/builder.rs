@@ -21,9 +21,9 @@ use std::time::Duration;
 #[must_use]
 pub struct LimitsBuilder {
     limits: Result<Vec<Limit>, LimitsError>,
-    /// Of the limiter; limits alone have none.
+    /// The clock of the limiter; limits alone have none.
     clock: Box<dyn Clock>,
-    /// Of the limiter; limits alone have none.
+    /// The meter of the limiter; limits alone have none.
     meter: Meter,
 }
 

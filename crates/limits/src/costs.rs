@@ -16,7 +16,7 @@ use alloc::sync::Arc;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Costs<'a> {
-    /// The same of all.
+    /// The same cost for each limit.
     Same(u64),
     /// One cost for each limit, in the order of the limits.
     Each(&'a [u64]),
@@ -39,7 +39,7 @@ impl Costs<'_> {
         }
     }
 
-    /// The same, if it is there.
+    /// What a limit costs, if a cost was given for it.
     pub(crate) fn given(self, limit: usize) -> Option<u64> {
         match self {
             Costs::Same(n) => Some(n),

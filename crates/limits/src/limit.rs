@@ -1,4 +1,4 @@
-//! One limit, of any kind, in words.
+//! One limit of any kind, which is written as text.
 
 use crate::counts::Counts;
 use crate::wide_counter::WideCounter;
@@ -51,7 +51,7 @@ pub(crate) enum Law {
 pub(crate) enum LimitState {
     Word {
         word: u64,
-        /// By how many requests a rate's debt has gone back so far, in a circle; 0 if never.
+        /// How many requests have been given back to a rate, as a number that wraps around; 0 if none.
         back: u32,
     },
     /// Boxed, so that a limit of one word takes no more memory than it needs.
@@ -97,8 +97,8 @@ pub enum LimitsError {
     NoBurst,
 }
 
-/// A limit's rule and state together; a state is never another law's, because [`Limit::fresh`]
-/// makes all.
+/// A limit's rule and state together. A state never belongs to another law, because [`Limit::fresh`] makes
+/// all states.
 macro_rules! with_law {
     ($limit:expr, $state:expr, |$rule:ident, $own:ident| $answer:expr) => {
         match (&$limit.law, $state) {
@@ -232,7 +232,7 @@ impl Limit {
         }
     }
 
-    /// Its quota.
+    /// The quota.
     ///
     /// ```
     /// use nanopace_limits::Limit;
@@ -262,7 +262,7 @@ impl Limit {
         }
     }
 
-    /// The whole decision.
+    /// Decides on a request, and counts it if it gets in.
     #[inline]
     pub(crate) fn try_acquire(
         &self,
@@ -274,8 +274,8 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.try_acquire(own, now, n))
     }
 
-    /// Forgets how far a rate's debt has gone back when no request is left that this matters for. So
-    /// a state that is idle is as good as a fresh one, also when the limit changes.
+    /// Forgets what was given back to a rate when that matters for no request any more. So an idle state is
+    /// as good as a fresh one, also when the limit changes.
     #[inline]
     fn forget_back(&self, state: &mut LimitState, now: Nanos) {
         if let (Law::Gcra { rule, .. }, LimitState::Word { word, back: back @ 1.. }) =
@@ -295,7 +295,7 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.peek(own, now, n))
     }
 
-    /// The same for a request that is not counted where it is rejected.
+    /// As [`peek`](Limit::peek), for a request that is not counted if it is rejected.
     pub(crate) fn check_uncounted(
         &self,
         state: &LimitState,
@@ -322,8 +322,8 @@ impl Limit {
         }
     }
 
-    /// Counts what other limits have let in. A rate is exhausted by it at worst, so it recovers
-    /// within the time of one burst.
+    /// Counts what other limits have let in. At worst that exhausts a rate, which recovers within the time
+    /// of one burst.
     pub(crate) fn debit_for_others(&self, state: &mut LimitState, now: Nanos, n: u64) {
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, back }) => {
@@ -335,7 +335,7 @@ impl Limit {
         }
     }
 
-    /// When a request gets in that another limit rejects at `now`, if this one counts it.
+    /// When a request that another limit rejects at `now` gets in, if this limit counts rejected requests.
     pub(crate) fn retry_elsewhere(&self, state: &LimitState, now: Nanos, n: u64) -> Option<Nanos> {
         match (&self.law, state) {
             (Law::Log { rule }, LimitState::Log(log)) => rule.retry_elsewhere(log, now, n),
@@ -387,7 +387,7 @@ impl PartialEq for Limit {
 
 impl Eq for Limit {}
 
-/// The kind of a limit, and what it has beside its quota.
+/// The kind of a limit, and its parameters beside the quota.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Gcra { burst: u64 },
@@ -411,7 +411,7 @@ impl Limit {
     }
 }
 
-/// A circle of numbers, of which 0 means never.
+/// Adds to a number that wraps around and is 0 only before the first addition.
 pub(crate) fn go_back(back: &mut u32, less: u32) {
     if less > 0 {
         *back = back.wrapping_add(less).max(1);

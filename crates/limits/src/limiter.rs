@@ -38,7 +38,7 @@ use std::sync::Arc;
 /// # Who waits
 ///
 /// Those who [wait](Limiter::wait) stand in a line, and get in in the order in which they came. Whoever
-/// does not wait gives way to them, unless it says otherwise: [`fair`](Limiter::fair).
+/// does not wait gives way to them, unless its handle is not [`fair`](Limiter::fair).
 #[derive(Clone, Debug)]
 pub struct Limiter {
     inner: Arc<Inner>,
@@ -214,8 +214,8 @@ impl Limiter {
         decision
     }
 
-    /// The same for a request that costs each limit the same, or something of its own: `5`, or
-    /// `&[1, 4_000]`.
+    /// Lets a request in now or not, and says how the limits stand. The request costs each limit the same,
+    /// or something of its own: `5`, or `&[1, 4_000]`.
     ///
     /// # Errors
     /// [`CostsRejected::Number`] if there is not one cost for each limit.
@@ -232,7 +232,7 @@ impl Limiter {
         self.decided(costs, |limits, state, now| limits.decide_costs(state, now, costs))
     }
 
-    /// How the limit stands now that has the least left. Counts nothing.
+    /// How the limit that has the least left stands now. Counts nothing.
     ///
     /// ```
     /// use nanopace_limits::Limiter;
@@ -283,7 +283,7 @@ impl Limiter {
         self.inner.line.call(&());
     }
 
-    /// The clock that it decides by.
+    /// The clock by which decisions are made.
     pub(crate) fn clock(&self) -> &dyn Clock {
         &*self.inner.clock
     }
@@ -293,18 +293,18 @@ impl Limiter {
         &self.inner.line
     }
 
-    /// What counts the answers.
+    /// The meter that counts the answers.
     pub(crate) fn meter(&self) -> &Meter {
         &self.meter
     }
 
-    /// Counts what a request has really cost, and calls who waits.
+    /// Counts what a request has really cost, and wakes whoever is first in line.
     pub(crate) fn settle(&self, receipt: &Receipt, actual: Costs<'_>) {
         self.with(|limits, state, now| limits.settle(state, now, receipt, actual));
         self.inner.line.call(&());
     }
 
-    /// The answer to a request that does not wait, which is counted when the lock is let go.
+    /// The answer to a request that does not wait. Its metric is counted after the lock is released.
     pub(crate) fn answer<T, E: From<Rejected>>(
         &self,
         costs: Costs<'_>,
@@ -318,7 +318,7 @@ impl Limiter {
         answer
     }
 
-    /// The same, with what there is to say about it.
+    /// As [`answer`](Limiter::answer), with how the limits stand.
     fn decided<E>(
         &self,
         costs: Costs<'_>,

@@ -1,4 +1,4 @@
-//! Several limits at once, in words, which may give way to others.
+//! Several limits at once, which are written as text and may be replaced by others.
 
 use crate::costs::Costs;
 use crate::limit::LimitState;
@@ -246,7 +246,7 @@ impl Limits {
     }
 }
 
-/// How it stands where there is no limit.
+/// The standing where there is no limit.
 const ENDLESS: Standing = Standing { limit: u64::MAX, remaining: u64::MAX, reset: Duration::ZERO };
 
 impl Rule for Limits {

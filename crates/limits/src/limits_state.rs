@@ -14,7 +14,7 @@ pub struct LimitsState(Counted);
 
 #[derive(Clone, Debug)]
 enum Counted {
-    /// Of one limit, which has replaced none that still counts.
+    /// The state of one limit, which has replaced none that still counts.
     One(LimitState),
     Many(Box<Many>),
 }
@@ -33,7 +33,7 @@ impl LimitsState {
         })
     }
 
-    /// That of the only limit, if there is nothing else.
+    /// The state of the only limit, if there is nothing else.
     #[inline]
     pub(crate) fn only(&mut self) -> Option<&mut LimitState> {
         match &mut self.0 {
@@ -42,7 +42,7 @@ impl LimitsState {
         }
     }
 
-    /// As many as there are limits.
+    /// The states of the limits in force, as many as there are limits.
     pub(crate) fn in_force(&self) -> &[LimitState] {
         match &self.0 {
             Counted::One(state) => slice::from_ref(state),

@@ -43,15 +43,14 @@ use std::mem;
 use std::task::Waker;
 use std::time::Duration;
 
-/// How long after it should have looked the first in line keeps its place before those who do not
-/// wait.
+/// How long the first in line keeps its place before those who do not wait, after it should have looked.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Lines of threads and tasks, one for each key: the fair part of waiting, beneath
 /// [`Limiter::wait`](crate::Limiter::wait) and `Keyed::wait`. A [`Waiter`](crate::waiter::Waiter) stands
 /// in one.
 pub struct Line<K> {
-    /// Those who stand, for whatever key. Written with the lines locked.
+    /// How many stand in line, for all keys. Written with the lines locked.
     standing: AtomicU64,
     lines: Mutex<Lines<K>>,
 }
@@ -64,7 +63,7 @@ struct Lines<K> {
 #[derive(Default)]
 struct OfKey {
     places: BTreeMap<u64, Place>,
-    /// What the first one has left; none before it has looked.
+    /// What the first in line has left; none before it has looked.
     looked: Option<Looked>,
 }
 
@@ -76,9 +75,9 @@ struct Place {
 /// What somebody who has looked, and was not let in, leaves in the first place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Looked {
-    /// From when on it gets in.
+    /// The moment from which on the request gets in.
     pub(crate) gets_in: Nanos,
-    /// When it looks again at the latest.
+    /// The moment at which its caller looks again at the latest.
     pub(crate) again: Nanos,
 }
 
@@ -152,8 +151,8 @@ impl<K: Hash + Eq> Line<K> {
         }
     }
 
-    /// From when on the first one for that key gets in, as far as it has said so; none if nobody
-    /// waits, or if it does not look again.
+    /// The moment from which on the first in line for that key gets in, as far as it has said so; none if
+    /// nobody waits, or if it does not look again.
     #[cold]
     fn gets_in<Q>(&self, key: &Q, now: Nanos) -> Option<Nanos>
     where
@@ -212,7 +211,7 @@ impl<K: Hash + Eq> Line<K> {
         }
     }
 
-    /// It was let in, and is about to leave: what it costs is counted already.
+    /// The holder of the ticket was let in and is about to leave: what it costs is counted already.
     pub(crate) fn gets_nothing_more<Q>(&self, key: &Q, Ticket(number): Ticket)
     where
         K: Borrow<Q>,
@@ -225,7 +224,7 @@ impl<K: Hash + Eq> Line<K> {
         }
     }
 
-    /// What those in front cost, the first of them first.
+    /// What those in front of the ticket cost, beginning with the first in line.
     pub(crate) fn in_front<Q>(&self, key: &Q, Ticket(number): Ticket) -> Vec<KeptCosts>
     where
         K: Borrow<Q>,
@@ -261,7 +260,7 @@ impl<K: Hash + Eq> Line<K> {
         next.into_iter().for_each(Waker::wake);
     }
 
-    /// Calls the first one, to look again.
+    /// Wakes the first in line for a key, to look again.
     pub fn call<Q>(&self, key: &Q)
     where
         K: Borrow<Q>,
@@ -271,7 +270,7 @@ impl<K: Hash + Eq> Line<K> {
         first.into_iter().for_each(Waker::wake);
     }
 
-    /// Calls the first one of each key.
+    /// Wakes the first in line for each key, to look again.
     pub fn call_all(&self) {
         let lines = lock(&self.lines);
         let called: Vec<Waker> = lines.keys.values().filter_map(OfKey::first).collect();

@@ -44,14 +44,14 @@ pub enum Arithmetic {
 /// The state of such a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PortableState {
-    /// Of a rate.
+    /// The state of a rate.
     Rate {
         /// When all that was let in is paid off, in units.
         owed: u64,
         /// By how many requests that has gone back so far, in a circle; 0 if never.
         back: u32,
     },
-    /// Of a window.
+    /// The state of a window.
     Windows {
         /// The number of the latest window that has let anything in: its start by its length.
         number: u64,
@@ -67,7 +67,7 @@ pub enum PortableState {
 pub struct PortableAccount {
     /// The limit.
     pub limit: Limit,
-    /// What it has counted.
+    /// What the limit has counted.
     pub state: PortableState,
 }
 

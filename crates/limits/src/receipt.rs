@@ -30,7 +30,7 @@ impl Receipt {
         &self.costs
     }
 
-    /// Which of the limits of then is the one that is `number` now, and has stayed the same.
+    /// Which limit of those at the time of the receipt is `number` now and has stayed the same.
     fn number_of(&self, number: usize, limit: &Limit) -> Option<usize> {
         let then = self.limits.each();
         match then.get(number) {
@@ -111,7 +111,7 @@ impl Limits {
 pub(crate) struct Place {
     /// A rate's debt with it, or the number or the moment of its window.
     at: u64,
-    /// By how many requests a rate's debt had gone back then.
+    /// How many requests had been given back to the rate by then.
     back: u32,
 }
 

@@ -47,7 +47,7 @@ impl VirtualSchedule {
         VirtualSchedule { units, cost_units: 0, limit_units, most: 0 }.costing(1)
     }
 
-    /// The same, with `cost` tokens for a request.
+    /// The same schedule, with `cost` tokens for a request.
     pub(crate) fn costing(self, cost: u64) -> Result<VirtualSchedule, QuotaError> {
         match self.capacity() {
             _ if cost == 0 => Err(QuotaError::ZeroCost),
@@ -65,13 +65,13 @@ impl VirtualSchedule {
         (self.units.units_per_interval, self.units.shortfall_q64)
     }
 
-    /// In requests.
+    /// The most that gets in at once, in requests.
     #[inline]
     pub(crate) fn most(&self) -> u64 {
         self.most
     }
 
-    /// In tokens.
+    /// The most that gets in at once, in tokens.
     pub(crate) fn capacity(&self) -> u64 {
         self.limit_units / self.units.units_per_interval
     }

@@ -78,7 +78,7 @@ impl<'a> Wait<'a> {
 }
 
 impl Default for Wait<'_> {
-    /// For one request, however long it takes.
+    /// Waits for one request, however long that takes.
     fn default() -> Self {
         Wait::new(1)
     }

@@ -19,9 +19,9 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// The limits of one key, and the line in front of them: what a [`Waiter`] needs of a
 /// [`Limiter`](crate::Limiter) or a `Keyed`.
 pub trait Gate {
-    /// What keys are kept as.
+    /// The owned form of a key.
     type Key: Hash + Eq + Borrow<Self::Asked>;
-    /// What they are asked by.
+    /// The borrowed form of a key, by which it is asked for.
     type Asked: Hash + Eq + ToOwned<Owned = Self::Key> + ?Sized;
     /// Why a request is not let in.
     type Refusal: Refusal + From<CostsRejected>;
@@ -52,7 +52,7 @@ pub trait Gate {
 /// What there is to do for one who waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<T> {
-    /// It is over.
+    /// The wait is over.
     Done(T),
     /// Look again at this moment, or when the waker is woken.
     Until(Nanos),
@@ -72,7 +72,7 @@ pub struct Waiter<'a, G: Gate> {
     goes_on: Option<(Receipt, Nanos)>,
 }
 
-/// How it ends.
+/// How a wait ends.
 type End<G> = Result<Duration, WaitError<<G as Gate>::Refusal>>;
 
 impl<'a, G: Gate> Waiter<'a, G> {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// So many failures in a row open it.
+/// How many failures in a row open the breaker.
 const OPENS_AT: u32 = 2;
 
 /// Counts failures in a row. It is open once there are two.

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Where the version is, beside the limits.
+/// The field that has the version, beside those of the limits.
 const VERSION: &str = "v";
 
 /// A configuration in a store that any number of processes follow, and any of them may change. Both
@@ -50,8 +50,9 @@ const VERSION: &str = "v";
 ///
 /// # In the store
 ///
-/// It is one hash. The limits of a key are in the field `k` and the key, those of a prefix in the
-/// field `p` and the prefix. Who changes it by hand changes the field `v` too: `HINCRBY limits v 1`.
+/// The configuration is one hash. The limits of a key are in the field whose name is `k` and the key, those
+/// of a prefix in that of `p` and the prefix. Whoever changes it by hand changes the field `v` too:
+/// `HINCRBY limits v 1`.
 #[derive(Debug)]
 pub struct RemoteConfig {
     followed: Arc<Followed>,
@@ -185,7 +186,7 @@ impl Followed {
             return Err(RemoteError::Emptied);
         }
         let fields = self.ask::<HashMap<String, String>>(cmd("HGETALL").arg(&self.name))?;
-        // Of the same moment as the limits, if these are newer than the look at the version.
+        // The version of these limits, which may be newer than the one that was asked for.
         let version = fields.get(VERSION).and_then(|version| version.parse().ok());
         let after = read(&fields)?;
         let before = self.config.snapshot();
@@ -199,7 +200,7 @@ impl Followed {
         let arguments = changes.iter().flat_map(words).collect();
         let call = Call { source: &CONFIGURE, key: self.name.clone(), arguments };
         let found = self.store.pool().patient_call(&call)?;
-        // Made, whether it is seen here now or by the thread later.
+        // The change is made, whether this look sees it or a later one of the thread does.
         let looked = self.look(&mut seen);
         seen.trouble = looked.err().map(Arc::new);
         Ok(from_redis_value_ref(&found).unwrap_or(0))

@@ -22,7 +22,7 @@ pub(crate) struct Core<C> {
     config: Arc<C>,
     pub(crate) names: Names,
     on_loss: OnLoss,
-    /// For [`OnLoss::LocalShare`].
+    /// This process's part of the limits, for [`OnLoss::LocalShare`].
     share: Option<Keyed<String, Share<C>>>,
     clock: Arc<dyn Clock>,
     pub(crate) leases: Option<Leases>,
@@ -169,7 +169,7 @@ impl<C: LimitsOf<str>> Core<C> {
         }
     }
 
-    /// As if nothing had been let in before.
+    /// The decision as if nothing had been let in before.
     fn by_nothing(&self, plan: &Plan, costs: &[u64]) -> Result<Decision, RemoteRejected> {
         let decision = plan.limits.decide_costs(&mut plan.limits.fresh(), self.clock.now(), costs);
         Ok(decision.map_err(KeyRejected::from)?)
@@ -188,13 +188,13 @@ fn costs(limits: &Limits, costs: Costs<'_>) -> Result<Vec<u64>, RemoteRejected> 
 
 /// What becomes of a request.
 pub(crate) enum Begun {
-    /// It is decided.
+    /// The request is decided.
     Decided(Decision),
     /// The store has to be asked.
     Asks(Question),
 }
 
-/// What the store is asked.
+/// A question to the store.
 pub(crate) struct Question {
     plan: Arc<Plan>,
     name: String,

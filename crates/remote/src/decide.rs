@@ -24,7 +24,7 @@ pub(crate) struct Decide<'a> {
     pub(crate) key: &'a str,
     /// One for each limit.
     pub(crate) costs: &'a [u64],
-    /// So much more may be taken for later, if `share` times that is left.
+    /// How much more may be taken for later, if `share` times that is left.
     pub(crate) more: u64,
     pub(crate) share: u64,
     /// For tests: the store's time in microseconds.
@@ -56,7 +56,7 @@ pub(crate) struct Answer {
 #[derive(Debug)]
 pub(crate) struct More {
     pub(crate) tokens: u64,
-    /// For them and what was let in at once.
+    /// The receipt for the tokens and for what was let in at once.
     pub(crate) receipt: Receipt,
     /// The store's moment.
     pub(crate) at: Nanos,

@@ -107,20 +107,20 @@ pub enum StoreError {
     /// background. [`trouble`](crate::RemoteKeyed::trouble) says why.
     #[error("the store has failed and is not asked until it answers again")]
     Broken,
-    /// It has not answered in time. It may have counted the request.
+    /// The store has not answered in time. It may have counted the request.
     #[error("the store has not answered in time")]
     Timeout,
     /// The connection could not be made, or was lost. The store may have counted the request.
     #[error("no connection to the store ({0})")]
     Connection(io::ErrorKind),
-    /// Its memory is full, so what would be let in can't be counted. The store goes on deciding on
-    /// what it rejects: that needs no memory.
+    /// The store's memory is full, so what would be let in can't be counted. It still decides on what it
+    /// rejects, which needs no memory.
     #[error("the store's memory is full (OOM), so it can't count what would be let in")]
     Full,
-    /// It has answered by an error, such as `READONLY`, `LOADING`, `WRONGPASS`, `NOAUTH` or `MOVED`.
+    /// The store has answered by an error, such as `READONLY`, `LOADING`, `WRONGPASS`, `NOAUTH` or `MOVED`.
     #[error("the store refuses to decide ({0})")]
     Refused(String),
-    /// It has no database of the number that the address ends in. A cluster has only 0.
+    /// The store has no database of the number that the address ends in. A cluster has only 0.
     #[error(
         "the store has no database of that number: write another one at the end of the address, or none"
     )]

@@ -46,7 +46,7 @@ use std::sync::Arc;
 ///   each process. What is taken ahead and lost on the way, or can't be given back, is gone until the
 ///   limits bring it again: at most [`Stats::lost`]. A block is what the slowest limit brings in the time, but at least one token, and
 ///   no more than half of this process's part of what is left.
-/// * What is not used is given back when it is good no more, and when the limiter is dropped. Then it
+/// * What is not used is given back when it expires, and when the limiter is dropped. Then it
 ///   counts as much as what a [`reservation`](nanopace_limits::Reservation) takes back.
 ///
 /// It is assumed that the clocks of processes and the store run equally fast. They need not show the
@@ -213,7 +213,7 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         self.core().config()
     }
 
-    /// What it has done so far.
+    /// What this limiter and its clones have done so far.
     ///
     /// ```
     /// use nanopace_remote::{OnLoss, Remote};
@@ -260,7 +260,7 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         self.inner.store().pool().trouble()
     }
 
-    /// How many tokens it has taken ahead and not used. So many more could get in elsewhere.
+    /// How many tokens this limiter has taken ahead and not used. As many more could get in elsewhere.
     ///
     /// ```
     /// use nanopace_remote::Remote;
@@ -274,8 +274,8 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         self.core().leases.as_ref().map_or(0, crate::lease::Leases::leased)
     }
 
-    /// Gives back what it has taken ahead and not used. That happens by itself when tokens are good
-    /// no more, and when the last clone is dropped.
+    /// Gives back the tokens that were taken ahead and not used. That happens by itself when they expire,
+    /// and when the last clone is dropped.
     ///
     /// ```
     /// use nanopace_remote::Remote;

@@ -35,19 +35,19 @@ pub(crate) struct Leases {
 /// Tokens that were taken together.
 #[derive(Debug)]
 pub(crate) struct Block {
-    /// Of the configuration. A block of other limits is not used.
+    /// The version of the configuration. A block of other limits is not used.
     version: u64,
     pub(crate) tokens: u64,
-    /// By this process's clock.
+    /// When the tokens expire, by this process's clock.
     until: Nanos,
-    /// How it stood after they were taken.
+    /// How the limits stood after the tokens were taken.
     decision: Decision,
-    /// For what was counted, these tokens and those that were let in at once.
+    /// The receipt for what was counted: these tokens and those that were let in at once.
     pub(crate) receipt: Receipt,
 }
 
 impl Block {
-    /// What has been let in of it: the rest is given back.
+    /// How many tokens of the block were used: the rest is given back.
     pub(crate) fn used(&self) -> Vec<u64> {
         self.receipt.costs().iter().map(|counted| counted - self.tokens).collect()
     }
@@ -74,7 +74,7 @@ impl Leases {
         self.processes.store(processes.max(1), Ordering::Relaxed);
     }
 
-    /// Of which part of what is left a block may be: no more than half of a process's part.
+    /// The part of what is left that a block may be: no more than half of a process's part.
     pub(crate) fn share(&self) -> u64 {
         self.processes.load(Ordering::Relaxed).min(1 << 20) * 2
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 /// The least and the most that a decision may take if nobody has said how long.
 const BOUNDS: [Duration; 2] = [Duration::from_millis(25), Duration::from_millis(250)];
 
-/// So many round trips a decision takes at most, as a rule: the store may have forgotten the script,
-/// and the limits may have changed.
+/// The most round trips that a decision takes, as a rule: the store may have forgotten the script, and the
+/// limits may have changed.
 const TRIPS: u32 = 4;
 
 /// The time-out of decisions: what was set, or what follows the round trips.

@@ -22,7 +22,7 @@ const LONGEST: Duration = Duration::from_secs(3_600);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// None if it follows the round trips.
+    /// The time-out of a decision; none if it follows the round trips.
     pub(crate) timeout: Option<Duration>,
     pub(crate) connect_timeout: Duration,
     pub(crate) connections: usize,

@@ -16,25 +16,25 @@ use std::time::{Duration, Instant};
 /// The pauses between attempts to connect: the first, and the longest.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
 
-/// A pool of connections. It has no address in its `Debug`.
+/// A pool of connections. Its `Debug` shows no address.
 pub(crate) struct Pool {
     client: Client,
     settings: Settings,
     breaker: Breaker,
     patience: Patience,
-    state: Mutex<State>,
-    /// Told when a connection is given back, is wanted, or when it is over.
+    shared: Mutex<Shared>,
+    /// Notified when a connection is given back, when one is wanted, and when the pool ends.
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    idle: Vec<Line>,
-    /// Connections that there are, in use or not.
+struct Shared {
+    idle: Vec<Link>,
+    /// How many connections there are, in use or not.
     connections: usize,
-    /// Threads that wait for one.
+    /// How many threads wait for a connection.
     waiting: usize,
-    /// Why it was in vain, until there is an answer that tells of no trouble.
+    /// Why the store failed last, until there is an answer that tells of no trouble.
     last_error: Option<StoreError>,
     is_over: bool,
 }
@@ -58,7 +58,7 @@ impl Pool {
             settings,
             breaker: Breaker::default(),
             patience: Patience::new(settings.timeout),
-            state: Mutex::new(State::default()),
+            shared: Mutex::new(Shared::default()),
             changed: Condvar::new(),
         });
         let own = Arc::clone(&pool);
@@ -66,16 +66,16 @@ impl Pool {
         Ok(pool)
     }
 
-    /// What another store of the same address is made of.
+    /// The parts that another pool of the same address is made of.
     #[cfg(feature = "async")]
     pub(crate) fn parts(&self) -> (Client, Settings) {
         (self.client.clone(), self.settings)
     }
 
     pub(crate) fn end(&self) {
-        let mut state = self.lock();
-        state.is_over = true;
-        state.idle.clear();
+        let mut shared = self.lock();
+        shared.is_over = true;
+        shared.idle.clear();
         self.changed.notify_all();
     }
 
@@ -101,7 +101,7 @@ impl Pool {
         self.call_by(call, self.deadline(), || ())
     }
 
-    /// By when a decision that begins now has to be made.
+    /// When a decision that begins now has to be made.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.patience.now()
     }
@@ -113,11 +113,11 @@ impl Pool {
         deadline: Instant,
         sent: impl FnOnce(),
     ) -> Result<Value, StoreError> {
-        self.use_line(deadline, |line| {
+        self.use_link(deadline, |link| {
             sent();
-            match line.query(&call.by_digest(), deadline) {
+            match link.query(&call.by_digest(), deadline) {
                 Err(error) if error.code() == Some("NOSCRIPT") => {
-                    line.query(&call.by_text(), deadline)
+                    link.query(&call.by_text(), deadline)
                 }
                 answer => answer,
             }
@@ -129,21 +129,21 @@ impl Pool {
         self.call_by(call, Instant::now() + self.settings.connect_timeout, || ())
     }
 
-    /// The answer to a command that is no decision, in the same time.
+    /// The answer to a command that is no decision, in the time that a connection may take.
     pub(crate) fn command(&self, command: &redis::Cmd) -> Result<Value, StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout;
-        self.use_line(deadline, |line| line.query(command, deadline))
+        self.use_link(deadline, |link| link.query(command, deadline))
     }
 
-    fn use_line(
+    fn use_link(
         &self,
         deadline: Instant,
-        ask: impl FnOnce(&mut Line) -> redis::RedisResult<Value>,
+        ask: impl FnOnce(&mut Link) -> redis::RedisResult<Value>,
     ) -> Result<Value, StoreError> {
         if self.is_lost() {
             return Err(StoreError::Broken);
         }
-        let asked = self.take(deadline).and_then(|line| self.ask_on(line, ask));
+        let asked = self.take(deadline).and_then(|link| self.ask_on(link, ask));
         match &asked {
             Err(error) if error.concerns() == Concerns::Store => self.fails(error),
             _ => self.breaker.succeeds(),
@@ -154,16 +154,16 @@ impl Pool {
     /// A connection on which an answer is missing must not be used again.
     fn ask_on(
         &self,
-        mut line: Line,
-        ask: impl FnOnce(&mut Line) -> redis::RedisResult<Value>,
+        mut link: Link,
+        ask: impl FnOnce(&mut Link) -> redis::RedisResult<Value>,
     ) -> Result<Value, StoreError> {
         let began = Instant::now();
-        let answer = ask(&mut line).map_err(StoreError::from);
+        let answer = ask(&mut link).map_err(StoreError::from);
         match &answer {
-            Err(error) if error.concerns() == Concerns::Store => self.lose(line),
+            Err(error) if error.concerns() == Concerns::Store => self.lose(link),
             told => {
                 self.patience.answered(began.elapsed());
-                self.give_back(line, told.as_ref().err().and_then(StoreError::trouble));
+                self.give_back(link, told.as_ref().err().and_then(StoreError::trouble));
             }
         }
         answer
@@ -173,60 +173,60 @@ impl Pool {
         if *error == StoreError::Timeout {
             self.patience.missed();
         }
-        let mut state = self.lock();
-        state.last_error = Some(error.clone());
+        let mut shared = self.lock();
+        shared.last_error = Some(error.clone());
         if self.breaker.fails() || matches!(error, StoreError::Connection(_)) {
-            // The others are no better.
-            state.connections -= state.idle.len();
-            state.idle.clear();
+            // The idle ones are no better.
+            shared.connections -= shared.idle.len();
+            shared.idle.clear();
         }
         self.changed.notify_all();
     }
 
     /// A connection. If there is none at all, the error says why.
-    fn take(&self, deadline: Instant) -> Result<Line, StoreError> {
-        let mut state = self.lock();
+    fn take(&self, deadline: Instant) -> Result<Link, StoreError> {
+        let mut shared = self.lock();
         loop {
-            if let Some(line) = state.idle.pop() {
-                return Ok(line);
+            if let Some(link) = shared.idle.pop() {
+                return Ok(link);
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                let reason = state.last_error.clone().filter(|_| state.connections == 0);
+                let reason = shared.last_error.clone().filter(|_| shared.connections == 0);
                 return Err(reason.unwrap_or(StoreError::Timeout));
             }
-            state.waiting += 1;
+            shared.waiting += 1;
             self.changed.notify_all();
-            state =
-                self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-            state.waiting -= 1;
+            shared =
+                self.changed.wait_timeout(shared, left).unwrap_or_else(PoisonError::into_inner).0;
+            shared.waiting -= 1;
         }
     }
 
-    /// After an answer, with the trouble that it told of.
-    fn give_back(&self, line: Line, trouble: Option<StoreError>) {
-        let mut state = self.lock();
-        state.last_error = trouble;
-        state.idle.push(line);
-        if state.waiting > 0 {
+    /// Gives a connection back after an answer, with the trouble that the answer told of.
+    fn give_back(&self, link: Link, trouble: Option<StoreError>) {
+        let mut shared = self.lock();
+        shared.last_error = trouble;
+        shared.idle.push(link);
+        if shared.waiting > 0 {
             self.changed.notify_all();
         }
     }
 
-    fn lose(&self, line: Line) {
-        drop(line);
+    fn lose(&self, link: Link) {
+        drop(link);
         self.lock().connections -= 1;
     }
 
-    /// Makes connections when they are wanted, one at a time, until it is over.
+    /// Makes connections when they are wanted, one at a time, until the pool ends.
     fn connect(&self) {
         let [first, longest] = PAUSES;
         let mut pause = first;
         while self.wait_until_wanted() {
             match self.try_connect() {
-                Ok(line) => {
+                Ok(link) => {
                     pause = first;
-                    self.add(line);
+                    self.add(link);
                 }
                 Err(error) => {
                     self.lock().last_error = Some(error);
@@ -238,70 +238,72 @@ impl Pool {
     }
 
     fn wait_until_wanted(&self) -> bool {
-        let mut state = self.lock();
-        while !state.is_over && !self.is_wanted(&state) {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        let mut shared = self.lock();
+        while !shared.is_over && !self.is_wanted(&shared) {
+            shared = self.changed.wait(shared).unwrap_or_else(PoisonError::into_inner);
         }
-        !state.is_over
+        !shared.is_over
     }
 
-    /// One is there beforehand. While the breaker is open, another one is the probe.
-    fn is_wanted(&self, state: &State) -> bool {
-        let is_short = state.waiting > 0 && state.idle.is_empty();
-        let has_room = state.connections < self.settings.connections;
-        state.connections == 0 || self.breaker.is_open() || (is_short && has_room)
+    /// Whether to make a connection. The first is made beforehand, and while the breaker is open, the next
+    /// one is the probe.
+    fn is_wanted(&self, shared: &Shared) -> bool {
+        let is_short = shared.waiting > 0 && shared.idle.is_empty();
+        let has_room = shared.connections < self.settings.connections;
+        shared.connections == 0 || self.breaker.is_open() || (is_short && has_room)
     }
 
-    fn try_connect(&self) -> Result<Line, StoreError> {
+    fn try_connect(&self) -> Result<Link, StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout;
         let connection = self.client.get_connection_with_timeout(self.settings.connect_timeout)?;
-        let mut line = Line { connection, patience: Duration::ZERO };
+        let mut link = Link { connection, patience: Duration::ZERO };
         let began = Instant::now();
-        line.query(&cmd("PING"), deadline)?;
+        link.query(&cmd("PING"), deadline)?;
         self.patience.answered(began.elapsed());
-        Ok(line)
+        Ok(link)
     }
 
-    fn add(&self, line: Line) {
-        let mut state = self.lock();
-        state.connections += 1;
-        state.idle.push(line);
+    fn add(&self, link: Link) {
+        let mut shared = self.lock();
+        shared.connections += 1;
+        shared.idle.push(link);
         self.breaker.succeeds();
         self.changed.notify_all();
     }
 
-    /// Sleeps, unless it is over.
+    /// Sleeps, but not beyond the end of the pool.
     fn pause(&self, pause: Duration) {
         let deadline = Instant::now() + pause;
-        let mut state = self.lock();
-        while !state.is_over {
+        let mut shared = self.lock();
+        while !shared.is_over {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
             }
-            state =
-                self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            shared =
+                self.changed.wait_timeout(shared, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A connection, and how long a read or write on it may take now.
-struct Line {
+struct Link {
     connection: Connection,
     patience: Duration,
 }
 
-impl Line {
+impl Link {
     fn query(&mut self, command: &redis::Cmd, deadline: Instant) -> redis::RedisResult<Value> {
         self.limit_time(deadline)?;
         command.query(&mut self.connection)
     }
 
-    /// Each change is two calls of the system. A tenth more or less is not worth that.
+    /// Sets how long a read or write may take. Each change is two calls of the system, and a tenth more or
+    /// less is not worth that.
     fn limit_time(&mut self, deadline: Instant) -> redis::RedisResult<()> {
         let left = deadline.saturating_duration_since(Instant::now());
         let left = left.max(Duration::from_micros(1));

@@ -19,21 +19,21 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 /// The pauses between attempts to connect: the first, and the longest.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
 
-/// It has no address in its `Debug`.
+/// A store for tasks, which share one connection. Its `Debug` shows no address.
 pub(crate) struct TaskStore {
     client: Client,
     settings: Settings,
     breaker: Breaker,
     patience: Patience,
-    state: Mutex<State>,
+    shared: Mutex<Shared>,
     connected: Notify,
     is_connecting: AtomicBool,
 }
 
 #[derive(Default)]
-struct State {
+struct Shared {
     connection: Option<MultiplexedConnection>,
-    /// Why it was in vain, until there is an answer that tells of no trouble.
+    /// Why the store failed last, until there is an answer that tells of no trouble.
     last_error: Option<StoreError>,
 }
 
@@ -53,13 +53,13 @@ impl TaskStore {
             settings,
             breaker: Breaker::default(),
             patience: Patience::new(settings.timeout),
-            state: Mutex::default(),
+            shared: Mutex::default(),
             connected: Notify::new(),
             is_connecting: AtomicBool::new(false),
         })
     }
 
-    /// By when a decision that begins now has to be made.
+    /// When a decision that begins now has to be made.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.patience.now()
     }
@@ -132,7 +132,7 @@ impl TaskStore {
     }
 
     fn fails(self: &Arc<Self>, error: &StoreError) {
-        *self.lock() = State { connection: None, last_error: Some(error.clone()) };
+        *self.lock() = Shared { connection: None, last_error: Some(error.clone()) };
         if self.breaker.fails() {
             self.connect_in_background();
         }
@@ -159,8 +159,8 @@ impl TaskStore {
         Ok(connection)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -26,9 +26,9 @@ pub enum WithoutKey<K> {
     /// would notice that a server does not know its peers' addresses.
     #[default]
     Reject,
-    /// It is let in, and not counted.
+    /// The request is let in, and not counted.
     LetIn,
-    /// It has this key, together with all others that have none.
+    /// The request has this key, as all others that have none.
     Common(K),
 }
 

@@ -23,9 +23,9 @@ pub type Decided = Result<Option<Verdict>, Rejection>;
 /// ```
 #[derive(Debug)]
 pub enum Deciding<F> {
-    /// It is made.
+    /// The decision is made.
     Now(Decided),
-    /// It is made by this future.
+    /// This future makes the decision.
     Later(F),
 }
 

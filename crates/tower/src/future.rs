@@ -38,7 +38,7 @@ pin_project! {
             waits: Option<(S, Request<B>)>,
             rules: Arc<Rules<D, C, A>>,
         },
-        /// With what is told of the limits, if anything is.
+        /// The request is let in; `told` is what its response tells of the limits.
         LetIn { #[pin] future: S::Future, told: Option<Verdict> },
         Rejected { answer: Ready<S::Response> },
     }

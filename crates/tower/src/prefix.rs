@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// So many leading bits of an IPv6 address tell who it is.
+/// How many leading bits of an IPv6 address tell who it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Prefix(u8);
 

@@ -22,9 +22,9 @@ use std::time::Duration;
 pub enum Rejection {
     /// The limits did not let it in.
     Limit(Verdict),
-    /// Its key could not be counted.
+    /// The key of the request could not be counted.
     Key(KeyRejected),
-    /// It could not be decided by limits in a store.
+    /// The limits in a store could not decide on the request.
     #[cfg(feature = "remote")]
     #[cfg_attr(docsrs, doc(cfg(feature = "remote")))]
     Remote(nanopace_remote::RemoteRejected),

@@ -22,7 +22,7 @@ pub enum Fields {
     Always,
     /// The answers to rejected requests.
     WhenRejected,
-    /// None. `Retry-After` is there all the same.
+    /// No response has them. `Retry-After` is there all the same.
     Never,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// Says whose limits are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope<'a> {
-    /// Those of this key.
+    /// The limits of this key.
     Key(&'a str),
     /// The defaults of all keys that begin with this prefix and have no limits of their own. If
     /// there are several such prefixes, the longest one counts. The empty prefix is that of all

@@ -48,7 +48,7 @@ struct Level {
     pool: TokenPool,
     /// How many tokens have been put into the pool since the start.
     refilled: u128,
-    /// As of when.
+    /// The moment as of which the other fields are.
     latest: Nanos,
 }
 

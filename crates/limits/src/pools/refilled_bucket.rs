@@ -67,7 +67,7 @@ pub(crate) struct Stock {
     /// Never above the capacity.
     tokens: u64,
     ticks: Ticks,
-    /// At which tick the last refill was.
+    /// The number of the tick of the last refill.
     refills: u64,
 }
 

@@ -46,7 +46,7 @@ use crate::QuotaError;
 pub struct TokenPool {
     size: u64,
     share: u64,
-    /// At most `size + share`.
+    /// Tokens that can be taken: at most `size + share`.
     active: u64,
     /// Wide enough for 2^64 refills of any size.
     waiting: u128,
