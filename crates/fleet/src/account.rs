@@ -61,8 +61,8 @@ pub struct NodeAccount {
     pub lost: i64,
     /// How many of the lost slots a silent node without results may have started after all.
     pub untold: u64,
-    /// So many slots it may have started besides, while they were another's: it is silent, and may have
-    /// gone on without the store. It goes on for a bounded time, and with its part of the load.
+    /// How many slots of others a silent node may have started besides, because it may have gone on without
+    /// the store. It does so for a bounded time, and with its part of the load.
     pub perhaps_twice: u64,
     /// How late the node's oldest slot was when it was heard of last.
     pub late: Duration,
@@ -228,7 +228,7 @@ fn of_node(
     // What a silent node has started without owning it and not told is more than it had.
     let more = (fired + shed).saturating_sub(claimed);
     let twice = if silence.is_some() { twice.max(more) } else { twice };
-    // So many of those that it has told may be another's, and not its own.
+    // Of the slots that it has told, as many may be another's.
     let unsaid = silence.map_or(0, |silence| silence.unmarked());
     let lost = (claimed + twice + unsaid).cast_signed() - (fired + shed).cast_signed();
     NodeAccount {

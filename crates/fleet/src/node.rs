@@ -145,7 +145,7 @@ impl Node {
         self.order(Command::Leave)
     }
 
-    /// So many slots that the [`pacer`](Node::pacer) has granted were not started after all, because
+    /// Tells how many slots that the [`pacer`](Node::pacer) has granted were not started after all, because
     /// the callers stopped: they count as lost, and not as fired. Call it before
     /// [`finish`](Node::finish).
     ///

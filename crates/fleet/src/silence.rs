@@ -47,7 +47,7 @@ impl Silence {
         self.unmarked
     }
 
-    /// So many slots before a frame it may have started that were another's: its part of those frames
+    /// How many slots of others the node may have started before the frame `until`: its part of those frames
     /// that have the most.
     pub(crate) fn perhaps_twice(&self, frames: Frames, load: &mut Load, until: u64) -> u64 {
         let mut parts: Vec<u64> =

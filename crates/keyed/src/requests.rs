@@ -245,7 +245,8 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         shard.entries.insert_unique(hash, entry, |entry| self.hasher.hash_one(&entry.key));
     }
 
-    /// A step on a copy of the key's state, or on a fresh one; says whether there is an entry.
+    /// A step on a copy of the key's state, or on a fresh one. Returns its answer, and whether the key has an
+    /// entry.
     pub(crate) fn look<Q, T>(
         &self,
         key: &Q,
@@ -298,7 +299,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         if self.keys() as u64 >= self.max_keys { Err(self.too_many()) } else { Ok(()) }
     }
 
-    /// A shard by a number of any size.
+    /// The shard of a hash, or of any other number.
     fn shard(&self, number: u64) -> &Mutex<Shard<K, R::State>> {
         #[expect(clippy::cast_possible_truncation, reason = "its low bits are what matters")]
         let index = number as usize & (self.shards.len() - 1);

@@ -100,8 +100,8 @@ impl Limits {
         LimitsState::new(in_force.into_iter().map(Account::into_state).collect(), replaced)
     }
 
-    /// How that limit stands which has the least left, or of several that have nothing left the one
-    /// with the longest reset; and which one that is. Without limits, number 0, without end.
+    /// The number of the limit that has the least left, and how it stands. If several have nothing left, it
+    /// is the one with the longest reset. Without limits it is number 0, and endless.
     #[must_use]
     pub fn tightest(&self, state: &LimitsState, now: Nanos) -> (usize, Standing) {
         let standings = self.each_with(state).map(|(limit, state)| limit.standing(state, now));
@@ -140,7 +140,7 @@ impl Limits {
         }
     }
 
-    /// The same, with what there is to say about it.
+    /// Lets a request in or not, and says how the limits stand.
     ///
     /// # Errors
     /// [`CostsRejected::Number`] if there is not one cost for each limit.
@@ -197,7 +197,8 @@ impl Limits {
         }
     }
 
-    /// If several limits reject the request, the answer is the one with the longest wait.
+    /// Whether every limit lets the request in. If several reject it, the answer is the one with the longest
+    /// wait.
     pub(crate) fn check_each(
         &self,
         state: &LimitsState,

@@ -20,7 +20,7 @@ pub struct Stats {
     pub local: u64,
     /// Decisions that were made without the store because it was lost.
     pub degraded: u64,
-    /// Tokens that are taken ahead and not used now. So many more could have been let in elsewhere.
+    /// Tokens that are taken ahead and not used now. As many more could have been let in elsewhere.
     pub leased: u64,
     /// Tokens that the store may have counted, and nobody has: those of requests whose answer was
     /// lost, with what these would have taken ahead, and those that could not be given back. At most

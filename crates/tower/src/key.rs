@@ -1,4 +1,4 @@
-//! By what requests are told apart.
+//! The key of a request, which tells it apart from others.
 
 use http::{HeaderName, Request, StatusCode};
 use std::borrow::Cow;

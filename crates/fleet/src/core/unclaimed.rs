@@ -43,7 +43,7 @@ impl Unclaimed {
         }
     }
 
-    /// So many slots of a frame were started that another node owns.
+    /// Counts slots of a frame that were started and that another node owns.
     pub(super) fn clash(&mut self, frame: u64, slots: u64) {
         *self.by_frame.entry(frame).or_default() += slots;
     }
