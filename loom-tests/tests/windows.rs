@@ -26,7 +26,7 @@ fn behind() -> (ManualClock, Pacer) {
 ///
 /// Threads: one that tries to acquire; one that holds a claim, so that the next slot is on the new
 /// piece when it changes the rate, and then drops it, so that it is on the old one again. Edits:
-/// `window` loads the version, the anchor or the mantissa `Relaxed`; or does not look at the version
+/// `window` loads the version, the anchor, the mantissa or the base `Relaxed`; or does not look at the version
 /// again; or reads while a writer is at work.
 #[test]
 fn a_window_is_read_whole() {
@@ -45,7 +45,10 @@ fn a_window_is_read_whole() {
         pacer.set_rate(rate("3M/s"));
         drop(seventh);
         match other.join().unwrap() {
-            Ok(grant) => assert_eq!((intended_ns(grant), wait_ns(grant)), (7 * MICRO, 500)),
+            Ok(grant) => {
+                assert_eq!((intended_ns(grant), wait_ns(grant)), (7 * MICRO, 500));
+                assert_eq!(grant.slot(), 7);
+            }
             Err(refused) => assert!(matches!(refused, Refused::NotUntil(_)), "{refused}"),
         }
     });

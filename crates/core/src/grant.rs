@@ -5,9 +5,9 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-/// A slot that may start now: when it was intended to start, and how late it is.
+/// A slot that may start now: which one it is, when it was intended to start, and how late it is.
 ///
-/// A `Copy` value of two words. Moments are [`Nanos`] on the pacer's clock.
+/// A `Copy` value of three words. Moments are [`Nanos`] on the pacer's clock.
 ///
 /// The *response time* of an operation is its end minus its intended start. It includes the wait
 /// time, and so hides no stall of the target. The *service time*, its end minus its actual start,
@@ -31,10 +31,11 @@ use std::time::Duration;
 pub struct Grant {
     intended_ns: u64,
     start: Stamp,
+    slot: u64,
 }
 
 /// A moment, doubled and made odd, so that it is never zero. A `Result` of a grant is then no
-/// larger than a grant, and comes back in two registers.
+/// larger than a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp(NonZeroU64);
 
@@ -59,14 +60,53 @@ impl Default for Stamp {
 impl Grant {
     /// Both moments are within the range of [`Nanos`].
     #[inline]
-    pub(crate) fn new(intended_ns: u64, start: Stamp) -> Grant {
-        Grant { intended_ns, start }
+    pub(crate) fn new(intended_ns: u64, start: Stamp, slot: u64) -> Grant {
+        Grant { intended_ns, start, slot }
     }
 
     /// A grant with these moments of the schedule.
-    pub(crate) fn at(intended: i64, start: i64) -> Grant {
+    pub(crate) fn at(intended: i64, start: i64, slot: u64) -> Grant {
         let nanos = |moment| Nanos::from_signed(moment).as_nanos();
-        Grant::new(nanos(intended), Stamp::new(nanos(start)))
+        Grant::new(nanos(intended), Stamp::new(nanos(start)), slot)
+    }
+
+    /// The slot's number in the whole load, counted from 0: what to derive the operation from, its
+    /// request, its row of data or its random numbers. A row of slots has the number of its first,
+    /// and a grant of no slots ([`acquire_many`](crate::Pacer::acquire_many) with zero) `u64::MAX`.
+    ///
+    /// No two grants of a load have the same number, whichever call, lane, claim or process they
+    /// come from. All [shards](crate::Shard) of a load together, and all nodes of a fleet, have
+    /// each number once. Slots are numbered in the order of their intended starts.
+    ///
+    /// It counts slots, and not time: after [`set_rate`](crate::Pacer::set_rate),
+    /// [`set_shape`](crate::Pacer::set_shape) or a pause the next slot has the next number, whenever
+    /// that starts. A slot that was [skipped](crate::PacerBuilder::skip_later_than) has a number
+    /// too, which no grant has. So numbers have gaps where slots were skipped or are another
+    /// process's.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Shard};
+    /// use std::time::Duration;
+    ///
+    /// let requests = ["/a", "/b", "/c"];
+    /// let clock = ManualClock::jumping();
+    /// let second_of_two = Pacer::builder("1k/s".parse()?).shard(Shard::new(1, 2)?);
+    /// let pacer = second_of_two.clock(clock.clone()).build();
+    /// let mut slots = Vec::new();
+    /// for _ in 0..3 {
+    ///     let slot = pacer.acquire()?.slot();
+    ///     let _request = requests[slot as usize % requests.len()];
+    ///     slots.push(slot);
+    /// }
+    /// pacer.set_rate("2k/s".parse()?);
+    /// slots.push(pacer.acquire()?.slot());
+    /// assert_eq!(slots, [1, 3, 5, 7]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn slot(self) -> u64 {
+        self.slot
     }
 
     /// How late the operation starts: actual start minus intended start, never negative.
@@ -184,7 +224,7 @@ impl Grant {
     #[must_use]
     pub fn started_at(self, start: Nanos) -> Grant {
         let start = start.max(self.actual_start());
-        Grant::new(self.intended_ns, Stamp::new(start.as_nanos()))
+        Grant { start: Stamp::new(start.as_nanos()), ..self }
     }
 
     /// The response time of an operation that was complete at `end`: completion minus intended
@@ -217,6 +257,7 @@ impl Grant {
 impl fmt::Debug for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Grant")
+            .field("slot", &self.slot())
             .field("wait_time", &self.wait_time())
             .field("intended_start", &self.intended_start())
             .finish()

@@ -40,7 +40,7 @@ use crate::strictness::Rule;
 use crate::{Rate, Strictness};
 pub(crate) use account::Account;
 use asked::Asked;
-pub(crate) use chord::Stretch;
+pub(crate) use chord::{Numbers, Stretch};
 use course::{Course, Pace};
 use curve::WHOLE;
 pub(crate) use end::End;
@@ -172,6 +172,11 @@ impl Schedule {
             None => self.end.is_by_time() && self.end.is_past(self.intended(position)),
         };
         is_behind_end || !self.history.slots().has(position)
+    }
+
+    /// The number of the slot at `position` in the whole load; none if it is not known yet.
+    pub(crate) fn slot(&self, position: u64) -> Option<u64> {
+        self.history.slots().slot(position)
     }
 
     /// When the slot at `position` is intended to start.

@@ -121,7 +121,7 @@ impl Timeline {
     pub(crate) fn start_now(&self, clock: &dyn Clock) -> Grant {
         let now = self.now(clock).signed();
         self.published.report(now);
-        Grant::at(now, now)
+        Grant::at(now, now, u64::MAX)
     }
 
     /// How long to pause for a slot that may start at `due`: not at all if the time is shorter than
@@ -308,7 +308,7 @@ impl Timeline {
             // Relaxed: as in `early`.
             self.early.fetch_add(1, Relaxed);
         }
-        Grant::at(plan.intended, plan.now)
+        Grant::at(plan.intended, plan.now, plan.slot)
     }
 }
 

@@ -9,8 +9,8 @@
 
 use super::curve::Curve;
 use super::line::Line;
-use super::slots::Slots;
-use crate::position::{RANGE, SLOT, before, earlier, later};
+use super::slots::{Even, Slots};
+use crate::position::{RANGE, SLOT, before, earlier, later, ticks_between};
 
 /// Slots behind one position, up to and including another, that lie on a straight line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,32 @@ pub(crate) struct Stretch {
     pub(crate) line: Line,
     pub(crate) behind: u64,
     pub(crate) until: u64,
+    pub(crate) numbers: Numbers,
+}
+
+/// The numbers that the slots of a stretch have in the whole load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    /// That of the slot at the line's anchor, or of the first one behind it. It wraps around where
+    /// there is no such slot.
+    pub(crate) base: u64,
+    /// By how much the next slot's is higher.
+    pub(crate) stride: u64,
+}
+
+impl Numbers {
+    /// Those of even slots, the first of which lies at `position`, as counted from `anchor`.
+    pub(super) fn new(even: Even, position: u64, anchor: u64) -> Numbers {
+        let before = ticks_between(anchor, position).div_euclid(SLOT.cast_signed());
+        let before = before.cast_unsigned().wrapping_mul(even.stride);
+        Numbers { base: even.slot.wrapping_sub(before), stride: even.stride }
+    }
+
+    /// The number of the slot so many slots behind the one that has the number `base`.
+    #[inline]
+    pub(crate) fn slot(self, behind: u64) -> u64 {
+        self.base.wrapping_add(behind.wrapping_mul(self.stride))
+    }
 }
 
 impl Stretch {
@@ -37,16 +63,18 @@ pub(crate) fn along(
     end: u64,
     slots: &Slots,
 ) -> Option<Stretch> {
-    let even = slots.even_until(position).filter(|_| time < i64::MAX)?;
+    let even = slots.even_from(position).filter(|_| time < i64::MAX)?;
     let (straight_ns, falls) = curve.straight(time);
     let until_ns = time.saturating_add(if falls { straight_ns / 2 } else { straight_ns });
     let reached = curve.position_at(until_ns, slots);
-    let most = position.wrapping_add_signed(RANGE.min((even.min(1 << 44) * SLOT).cast_signed()));
+    let most =
+        position.wrapping_add_signed(RANGE.min((even.more.min(1 << 44) * SLOT).cast_signed()));
     let most = earlier(most, end);
     let last = earlier(reached, most) & !(SLOT - 1);
     let until = later(first, last);
     let early = i64::from(falls && until == last);
     let line = Line::between((position, time), (until, curve.time_of(until, slots) - early));
     let behind = if first == position { position.wrapping_sub(1) } else { position };
-    Some(Stretch { line, behind, until })
+    let numbers = Numbers::new(even, position, line.position);
+    Some(Stretch { line, behind, until, numbers })
 }

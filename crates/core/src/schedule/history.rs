@@ -6,7 +6,7 @@
 //! are forgotten. A slot on one all the same starts when the next piece begins, which is past and
 //! never before the slot's own time: so its wait time is at most too short.
 
-use super::chord::{self, Stretch};
+use super::chord::{self, Numbers, Stretch};
 use super::course::{Course, Pace};
 use super::curve::Curve;
 use super::slots::Slots;
@@ -117,6 +117,7 @@ impl History {
                 // Nothing comes before the first piece, so it also has the slot at its anchor.
                 behind: if index == 0 { line.position.wrapping_sub(1) } else { line.position },
                 until: end,
+                numbers: Numbers::new(self.slots.even_from(position)?, position, line.position),
             }),
             Course::Curve(curve) => {
                 let start = self.known_near(curve, position);
@@ -129,7 +130,7 @@ impl History {
     fn known_near(&self, curve: &Curve, position: u64) -> (u64, i64) {
         let earlier = before(position);
         let is_on = ticks_between(curve.position, earlier) > 0
-            && self.slots.even_until(earlier).is_some_and(|slots| slots > 0);
+            && self.slots.even_from(earlier).is_some_and(|even| even.more > 0);
         let known = curve.known_time(earlier, self.revision).filter(|_| is_on);
         known.map_or_else(|| (position, self.time_of(position)), |time| (earlier, time))
     }
@@ -306,7 +307,7 @@ impl History {
     /// and have not been given back. `is_held` tells whether somebody has one of the slots of a piece,
     /// all the same, or will get it again.
     pub(crate) fn trim(&mut self, open: u64, is_held: impl Fn(u64, u64) -> bool) {
-        self.slots.trim(open);
+        self.slots.trim(open, &is_held);
         if self.pieces.len() <= self.enough {
             return;
         }

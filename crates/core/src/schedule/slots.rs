@@ -8,13 +8,24 @@
 use crate::arrivals::{Arrivals, Process};
 use crate::count::{Count, ONE};
 use crate::lease::Lease;
-use crate::position::{REACH, SLOT, after, ticks_between};
+use crate::position::{REACH, SLOT, after, before, ticks_between};
 use crate::shard::Shard;
 
 const PART_BITS: u32 = SLOT.trailing_zeros();
 
-/// So many changes of shards are remembered, because callers may hold slots from before them: with
-/// leases of 20 ms some 20 s.
+/// Slots in a row that lie at equal distances.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Even {
+    /// How many come behind the first of them.
+    pub(super) more: u64,
+    /// The number of the first in the whole load.
+    pub(super) slot: u64,
+    /// By how much that of the next is higher.
+    pub(super) stride: u64,
+}
+
+/// So many changes of shards are remembered in any case, because callers that are about to start may
+/// have slots from before them, and are not known to hold one: with leases of 20 ms some 20 s.
 const EXACT: usize = 1024;
 
 /// How positions are spread over counts.
@@ -75,15 +86,15 @@ impl Slots {
         self.arrivals.is_none() && self.stripes.is_empty()
     }
 
-    /// The number of slots from `position` on that lie at equal distances; none if they don't.
-    pub(crate) fn even_until(&self, position: u64) -> Option<u64> {
+    /// The slots from the one at `position` on that lie at equal distances; none if they don't.
+    pub(crate) fn even_from(&self, position: u64) -> Option<Even> {
         let number = self.number(position).unwrap_or(0);
         let index = self.stripes.iter().rposition(|stripe| stripe.first <= number);
         let next = self.stripes.get(index.map_or(0, |index| index + 1));
-        let stride = |index: usize| self.stripes[index].shard.as_ref().and_then(Shard::stride);
-        let is_even = index.is_none_or(|index| stride(index).is_some());
         let last = next.map_or(u64::MAX, |next| next.first - 1);
-        (self.arrivals.is_none() && is_even).then(|| last - number)
+        let stride_of = |index: usize| self.stripes[index].shard.as_ref().and_then(Shard::stride);
+        let stride = index.map_or(Some(1), stride_of).filter(|_| self.arrivals.is_none())?;
+        Some(Even { more: last - number, slot: self.global(number)?, stride })
     }
 
     /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
@@ -201,35 +212,40 @@ impl Slots {
     }
 
     /// Bounds how many changes of shards are remembered. Slots before `open` have been claimed and
-    /// not given back.
-    pub(crate) fn trim(&mut self, open: u64) {
+    /// not given back. `is_held` tells whether somebody has a slot between two positions all the same.
+    pub(crate) fn trim(&mut self, open: u64, is_held: impl Fn(u64, u64) -> bool) {
         let number = self.number(open).unwrap_or(0);
-        let past = self.stripes.iter().take_while(|stripe| stripe.first <= number).count();
-        self.stripes.drain(..past.saturating_sub(EXACT));
+        let past = self.stripes.partition_point(|stripe| stripe.first <= number);
+        for index in (0..past.saturating_sub(EXACT)).rev() {
+            let [from, end] = [index, index + 1].map(|at| self.position(self.stripes[at].first));
+            if !is_held(from, before(end)) {
+                self.stripes.remove(index);
+            }
+        }
     }
 
     /// Whether it is time to forget recorded arrivals before `position`.
     pub(crate) fn remembers_many_before(&self, position: u64) -> bool {
-        let arrivals = self.arrivals.as_ref().zip(self.known_global(position));
+        let arrivals = self.arrivals.as_ref().zip(self.slot(position));
         arrivals.is_some_and(|(arrivals, number)| arrivals.remembers_many_before(number))
     }
 
     /// Recorded arrivals are read ahead of `position` from now on. False if that is not worth a new
     /// look at how many slots there are.
     pub(crate) fn read_ahead(&self, position: u64) -> bool {
-        let arrivals = self.arrivals.as_ref().zip(self.known_global(position));
+        let arrivals = self.arrivals.as_ref().zip(self.slot(position));
         arrivals.is_some_and(|(arrivals, number)| arrivals.read_ahead(number))
     }
 
     /// Slots before `position` are not asked for again.
     pub(crate) fn forget_before(&self, position: u64) {
-        if let Some((arrivals, number)) = self.arrivals.as_ref().zip(self.known_global(position)) {
+        if let Some((arrivals, number)) = self.arrivals.as_ref().zip(self.slot(position)) {
             arrivals.forget_before(number);
         }
     }
 
-    /// The number in the whole load of the slot at `position`.
-    fn known_global(&self, position: u64) -> Option<u64> {
+    /// The number in the whole load of the slot at `position`; none behind the last lease.
+    pub(crate) fn slot(&self, position: u64) -> Option<u64> {
         self.number(position).and_then(|number| self.global(number))
     }
 
@@ -300,7 +316,7 @@ mod tests {
         for change in 0..1_000 {
             let (from, next) = (10 * (change + 1), after(0, slots.own_before(10 * change)));
             assert!(slots.set_shard(Shard::new(0, 2).unwrap(), from, next));
-            slots.trim(next);
+            slots.trim(next, |_, _| false);
             assert!(slots.stripes.len() <= EXACT + 2, "after {change}");
         }
     }

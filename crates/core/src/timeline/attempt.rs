@@ -52,6 +52,8 @@ pub(crate) struct Plan {
     pub(crate) now: i64,
     /// The first slot that it is for.
     pub(crate) position: u64,
+    /// Its number in the whole load.
+    pub(super) slot: u64,
     pub(crate) intended: i64,
     /// When the slot may start by the schedule; `i64::MAX` while the pacer is paused.
     pub(crate) release: i64,

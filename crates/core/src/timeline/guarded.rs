@@ -178,6 +178,8 @@ impl Entry<'_> {
             version: 0,
             now,
             position,
+            // What is not known yet is not due yet.
+            slot: schedule.slot(position).unwrap_or(u64::MAX),
             intended: schedule.intended(position),
             release,
             due,

@@ -156,6 +156,7 @@ impl Timeline {
             version: snapshot.version,
             now,
             position,
+            slot: snapshot.slot(position),
             intended,
             release: intended,
             due: intended.saturating_sub(self.lead_ns),

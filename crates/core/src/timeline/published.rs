@@ -42,7 +42,7 @@ use crate::Grant;
 use crate::grant::Stamp;
 use crate::position::{RANGE, SLOT, after, earlier, first_after, slots_between, ticks_between};
 use crate::scale::Scale;
-use crate::schedule::{Line, Stretch};
+use crate::schedule::{Line, Numbers, Stretch};
 use crate::sync::{Acquire, AtomicU64, Relaxed, Release};
 use crossbeam_utils::CachePadded;
 
@@ -87,7 +87,10 @@ struct Hot {
     time: AtomicU64,
     anchor: AtomicU64,
     mantissa: AtomicU64,
-    /// The last position of the piece.
+    /// The [`Numbers`] of its slots.
+    base: AtomicU64,
+    stride: AtomicU64,
+    /// The last position of the piece. The hot path does not need it, so it comes last.
     until: AtomicU64,
 }
 
@@ -124,6 +127,7 @@ pub(super) struct Window {
     /// How far behind the anchor slots are due, less one tick.
     reach: u64,
     piece: Piece,
+    numbers: Numbers,
     seen: u64,
 }
 
@@ -166,6 +170,8 @@ impl Published {
             anchor: word(0),
             mantissa: word(0),
             until: word(0),
+            base: word(0),
+            stride: word(0),
         };
         Published { version: CachePadded::new(word(GUARDED)), hot: CachePadded::new(hot) }
     }
@@ -228,6 +234,8 @@ impl Published {
         let time = hot.time.load(Acquire);
         let anchor = hot.anchor.load(Acquire);
         let mantissa = hot.mantissa.load(Acquire);
+        let base = hot.base.load(Acquire);
+        let stride = hot.stride.load(Acquire);
         let [pre, post] = shifts(version);
         // Relaxed: the Acquire of the words keeps it behind them. Partner: the stores of `withdraw`
         // and `write`. Model: `a_window_is_read_whole`.
@@ -237,7 +245,8 @@ impl Published {
         let reach = (horizon & !TAG).wrapping_sub(anchor).wrapping_sub(1);
         let piece =
             Piece { time: time.wrapping_add(1), mantissa, pre: pre.into(), post: post.into() };
-        Some(Window { anchor, reach, piece, seen })
+        let numbers = Numbers { base, stride };
+        Some(Window { anchor, reach, piece, numbers, seen })
     }
 
     /// From here on no thread starts by the state that was published. Called under the timeline's
@@ -382,9 +391,10 @@ impl Hot {
         let position = self.anchor.load(Acquire);
         let mantissa = self.mantissa.load(Acquire);
         let until = self.until.load(Acquire);
+        let numbers = Numbers { base: self.base.load(Acquire), stride: self.stride.load(Acquire) };
         let line = Line { time, position, scale: Scale::with_shifts(mantissa, shifts(version)) };
         let before = u64::from(version & WITH_ANCHOR != 0);
-        Stretch { line, behind: position.wrapping_sub(before), until }
+        Stretch { line, behind: position.wrapping_sub(before), until, numbers }
     }
 
     fn store(&self, stretch: &Stretch) {
@@ -395,6 +405,8 @@ impl Hot {
         self.anchor.store(position, Release);
         self.mantissa.store(scale.mantissa, Release);
         self.until.store(stretch.until, Release);
+        self.base.store(stretch.numbers.base, Release);
+        self.stride.store(stretch.numbers.stride, Release);
     }
 }
 
@@ -424,7 +436,7 @@ impl Window {
         // Unsigned, so that a slot before the anchor is far beyond the reach.
         (ticks.wrapping_sub(1) < self.reach).then(|| {
             let intended = self.piece.time_of(ticks << (self.piece.pre & 63));
-            Grant::new(intended, Stamp::new(self.seen))
+            Grant::new(intended, Stamp::new(self.seen), self.numbers.slot(ticks / SLOT))
         })
     }
 }
@@ -442,6 +454,11 @@ impl Snapshot {
 
     pub(super) fn intended(&self, position: u64) -> i64 {
         self.stretch.line.time_of(position)
+    }
+
+    /// The number of the slot at `position` in the whole load.
+    pub(super) fn slot(&self, position: u64) -> u64 {
+        self.stretch.numbers.slot(position.wrapping_sub(self.stretch.line.position) / SLOT)
     }
 
     /// When the slot at `position` is intended to start; none if it does not lie on this piece, or
@@ -469,8 +486,10 @@ impl Snapshot {
         let step = SLOT << piece.pre;
         let next = start.wrapping_sub(self.stretch.line.position) << piece.pre;
         let end = next.wrapping_add(slots.wrapping_mul(step));
-        let (version, behind) = (self.version, after(start, slots));
-        Run { version, next, end, step, piece, seen: Stamp::new(now.max(0).unsigned_abs()), behind }
+        let seen = Stamp::new(now.max(0).unsigned_abs());
+        let (version, numbers, behind) = (self.version, self.stretch.numbers, after(start, slots));
+        let slot_bits = step.trailing_zeros();
+        Run { version, next, end, step, piece, slot_bits, numbers, seen, behind }
     }
 }
 
@@ -484,6 +503,9 @@ pub(crate) struct Run {
     end: u64,
     step: u64,
     piece: Piece,
+    /// How many bits of `next` are parts of a slot.
+    slot_bits: u32,
+    numbers: Numbers,
     seen: Stamp,
     /// The position behind its last slot.
     behind: u64,
@@ -496,7 +518,8 @@ impl Run {
         if self.next == self.end || version != self.version {
             return None;
         }
-        let grant = Grant::new(self.piece.time_of(self.next), self.seen);
+        let slot = self.numbers.slot(self.next >> (self.slot_bits & 63));
+        let grant = Grant::new(self.piece.time_of(self.next), self.seen, slot);
         self.next = self.next.wrapping_add(self.step);
         Some(grant)
     }
@@ -515,7 +538,7 @@ impl Run {
     pub(crate) fn waits_of_last(&self, slots: u64) -> (u64, u64) {
         let wait = |slots: u64| {
             let shifted = self.next.wrapping_sub(self.step.wrapping_mul(slots));
-            Grant::new(self.piece.time_of(shifted), self.seen).wait_nanos()
+            Grant::new(self.piece.time_of(shifted), self.seen, 0).wait_nanos()
         };
         (wait(slots), wait(1))
     }
@@ -535,6 +558,7 @@ mod tests {
             line,
             behind: line.position.wrapping_sub(1),
             until: after(0, 1 << 40),
+            numbers: Numbers { base: 0, stride: 1 },
         })
     }
 

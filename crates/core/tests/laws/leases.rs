@@ -54,8 +54,8 @@ impl Plan {
         Shard::of(self.tracks, &own).map_or(Lease::nothing(until), |own| Lease::of(own, until))
     }
 
-    /// The intended starts of what is leased in the end.
-    fn leased(&self) -> Vec<Duration> {
+    /// The slots that are leased in the end, with their intended starts.
+    fn leased(&self) -> Vec<(u64, Duration)> {
         let all = self.arrivals().starts(self.shape.clone(), Shard::new(0, 1).unwrap());
         let bounds: Vec<u64> = (0..=self.frames.len()).map(|frame| self.first(frame)).collect();
         let is_own = |slot: u64| {
@@ -63,8 +63,7 @@ impl Plan {
             self.frames[frame].1 >> (slot % u64::from(self.tracks)) & 1 == 1
         };
         let until = *bounds.last().unwrap();
-        let slots = (0..until).zip(all).filter(|&(slot, _)| is_own(slot));
-        slots.map(|(_, start)| start).collect()
+        (0..until).zip(all).filter(|&(slot, _)| is_own(slot)).collect()
     }
 }
 
@@ -80,7 +79,7 @@ fn plans() -> impl Strategy<Value = Plan> {
 
 /// Everything that starts while the frames go by, each leased in advance and then anew. Somebody
 /// holds a slot all the time.
-fn run(plan: &Plan) -> Vec<Duration> {
+fn run(plan: &Plan) -> Vec<(u64, Duration)> {
     let clock = ManualClock::new();
     let builder = driver::leased(Pacer::shaped(plan.shape.clone()).arrivals(plan.arrivals()));
     let pacer = builder.clock(clock.clone()).build();
@@ -111,7 +110,7 @@ fn run(plan: &Plan) -> Vec<Duration> {
     clock.set(at(plan.frame_ns * plan.frames.len() as u64 + 1_000_000_000));
     drop(held);
     grants.extend(iter::from_fn(acquire));
-    grants.iter().map(|grant| grant.intended_start() - Nanos::ZERO).collect()
+    grants.iter().map(|grant| (grant.slot(), grant.intended_start() - Nanos::ZERO)).collect()
 }
 
 proptest! {
@@ -122,7 +121,8 @@ proptest! {
         let (mut started, leased) = (run(&plan), plan.leased());
         started.sort_unstable();
         prop_assert_eq!(started.len(), leased.len(), "{:?} {:?}", started, leased);
-        for (started, leased) in started.iter().zip(&leased) {
+        for ((slot, started), (own, leased)) in started.iter().zip(&leased) {
+            prop_assert_eq!(slot, own);
             prop_assert!(started.abs_diff(*leased).as_nanos() <= 1, "{started:?} {leased:?}");
         }
     }

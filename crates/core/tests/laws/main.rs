@@ -24,6 +24,7 @@ mod shape_text;
 mod shaped;
 mod shaped_laws;
 mod shapes;
+mod slots;
 mod stalls;
 mod starts;
 mod theory;

@@ -321,7 +321,8 @@ impl Pair {
         let fits =
             |real: f64, plain: When| (plain.low - slack..=plain.high + slack).contains(&real);
         let same = match (real, plain) {
-            (Ok(grant), Answer::Granted { intended, start }) => {
+            (Ok(grant), Answer::Granted { intended, start, slot }) => {
+                assert_eq!(grant.slot(), slot, "{grant:?}");
                 let real_start = float(crate::common::actual_ns(grant));
                 let start_fits =
                     fits(real_start, start) || self.oracle.is_open_loop() && real_start < start.at;

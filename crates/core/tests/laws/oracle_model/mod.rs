@@ -61,7 +61,12 @@ impl Rules {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Answer {
-    Granted { intended: When, start: When },
+    /// With the slot's number in the whole load.
+    Granted {
+        intended: When,
+        start: When,
+        slot: u64,
+    },
     NotUntil(When),
     Paused,
     Finished,
@@ -192,7 +197,7 @@ impl Oracle {
         match slots {
             0 if !state.closed => {
                 let now = When::from(now);
-                Ok((Answer::Granted { intended: now, start: now }, now))
+                Ok((Answer::Granted { intended: now, start: now, slot: u64::MAX }, now))
             }
             slots => state.acquire_by(f64::MAX, slots, now),
         }

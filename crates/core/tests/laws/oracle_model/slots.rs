@@ -78,6 +78,16 @@ impl Slots {
         count.is_some()
     }
 
+    /// The number in the whole load of a slot of ours that there is.
+    pub(super) fn number(&mut self, slot: u64) -> u64 {
+        if self.is_plain {
+            return slot;
+        }
+        let index = usize::try_from(slot).expect("a small number");
+        while self.own.len() <= index && self.extend() {}
+        self.own[index].0
+    }
+
     fn load_count(&mut self, number: u64) -> Option<f64> {
         let Some(load) = &self.load else { return Some(super::state::index(number)) };
         let index = usize::try_from(number).expect("a small number");

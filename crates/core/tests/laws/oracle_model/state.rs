@@ -357,7 +357,8 @@ impl State {
     }
 
     fn starts(&self, slot: u64, start: When, off: f64) -> Answer {
-        Answer::Granted { intended: self.intended(index(slot)).blurred(off), start }
+        let intended = self.intended(index(slot)).blurred(off);
+        Answer::Granted { intended, start, slot: self.slots.borrow_mut().number(slot) }
     }
 
     /// Applies the policy to slots that start, on time or not; false if they are skipped.
