@@ -1,17 +1,16 @@
 //! The command line: its commands, and the text of their help.
 
 use crate::calibrate::args::{self as calibrate_args, CalibrateArgs};
-use crate::config;
-use crate::fleet::args::{self as fleet_args, FleetCommand};
+use crate::http::args::{HttpRunArgs, HttpSearchArgs};
 use crate::limit::LimitArgs;
 use crate::plan::args::{self as plan_args, PlanArgs};
-use crate::run::args::RunArgs;
-use crate::run::member::address::without_password;
-use crate::run::member::args::LOAD;
-use crate::schedule::help::GRAMMAR;
-use crate::search::args::{self as search_args, SearchArgs};
 use clap::error::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use nanopace_load::config;
+use nanopace_load::fleet::args::{self as fleet_args, FleetCommand};
+use nanopace_load::run::member::address::without_password;
+use nanopace_load::schedule::help::GRAMMAR;
+use nanopace_load::search::args as search_args;
 use std::ffi::{OsStr, OsString};
 
 const EXAMPLES: &str = "\
@@ -50,7 +49,7 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
-    run: RunArgs,
+    run: HttpRunArgs,
 }
 
 /// The commands.
@@ -58,10 +57,10 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Drive an HTTP server at a given rate and report wait, service and response times.
     #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{GRAMMAR}"))]
-    Run(Box<RunArgs>),
+    Run(Box<HttpRunArgs>),
     /// Find the highest rate at which a server keeps a promise, such as p99 response < 20ms.
     #[command(after_help = search_args::HELP)]
-    Search(Box<SearchArgs>),
+    Search(Box<HttpSearchArgs>),
     /// Draw a load before anything runs: its rate over time, and when each request is to start.
     #[command(after_help = plan_args::EXAMPLES, after_long_help = plan_args::long_help())]
     Plan(Box<PlanArgs>),
@@ -90,18 +89,7 @@ impl Cli {
         }
         let mut command = Cli::from_arg_matches(&matches).map(Cli::into_command)?;
         match &mut command {
-            Command::Run(args) => {
-                args.settings = config::settings(&definition, &matches);
-                args.config = config::file_of(&matches);
-                args.given = config::given(&definition, &matches);
-                args.fleet.gives_load = LOAD.iter().any(|id| config::is_set(&matches, id));
-                if let Some(url) = &args.fleet.fleet {
-                    args.settings.insert("fleet".to_owned(), without_password(url).into());
-                }
-                if args.schedule.settle(config::is_set(&matches, "rate")) {
-                    args.settings.insert("rate".to_owned(), "1/s".into());
-                }
-            }
+            Command::Run(args) => args.load.settle(&definition, &matches),
             Command::Plan(args) => drop(args.schedule.settle(config::is_set(&matches, "rate"))),
             _ => {}
         }
@@ -154,11 +142,12 @@ mod tests {
     use super::*;
     use clap::CommandFactory;
     use nanopace::Rate;
+    use nanopace_load::run::args::RunArgs;
     use std::time::Duration;
 
     fn run_args(line: &str) -> Result<RunArgs, clap::Error> {
         match Cli::try_parse_from(line.split_whitespace())?.into_command() {
-            Command::Run(args) => Ok(*args),
+            Command::Run(args) => Ok(args.load),
             _ => panic!("{line} is a run"),
         }
     }
@@ -205,8 +194,8 @@ mod tests {
         for line in ["nanopace", "nanopace run"] {
             let args = run_args(line).unwrap();
             assert_eq!(args.schedule.rate, Rate::per_second(5_000).ok());
-            assert_eq!((args.client.connections, args.duration, args.requests), (16, None, None));
-            assert_eq!(args.client.timeout, Duration::from_secs(10));
+            assert_eq!((args.connections, args.duration, args.requests), (16, None, None));
+            assert_eq!(args.timeout, Duration::from_secs(10));
         }
     }
 
@@ -229,7 +218,7 @@ mod tests {
     #[test]
     fn options_may_follow_the_command_or_stand_alone() {
         for line in ["nanopace run --workers 3", "nanopace --connections 3", "nanopace -c 3"] {
-            assert_eq!(run_args(line).unwrap().client.connections, 3);
+            assert_eq!(run_args(line).unwrap().connections, 3);
         }
     }
 

@@ -17,11 +17,11 @@ mod sleeping;
 mod steps;
 mod thread;
 
-use crate::console::{Output, Progress, ResultFile, is_stdout, keep_apart};
-use crate::interrupt::Interrupt;
 use anyhow::ensure;
 use args::CalibrateArgs;
 use measure::Bounds;
+use nanopace_load::console::{Output, Progress, ResultFile, is_stdout, keep_apart};
+use nanopace_load::interrupt::Interrupt;
 use report::Report;
 use results::Results;
 use std::io;

@@ -2,9 +2,9 @@
 
 use crate::args::Cli;
 use crate::limit;
-use crate::run::keys::Prompt;
 use clap::Parser;
-use crossterm::event::KeyCode;
+
+pub use nanopace_load::fuzzing::press_keys;
 
 /// Reads a command line, the program's own name first.
 ///
@@ -24,24 +24,4 @@ pub fn command_line(words: &[&str]) -> Result<(), String> {
 /// What the program would say about the line.
 pub fn request_line(line: &[u8]) -> Result<(), String> {
     limit::request::parse(line).map(drop).map_err(|error| format!("{error:#}"))
-}
-
-/// Presses a key for each character: `\n` is Enter, `\x08` Backspace, `\x1b` Escape.
-///
-/// # Panics
-///
-/// If a text stays in the prompt after it was entered.
-pub fn press_keys(typed: &str) {
-    let mut prompt = Prompt::default();
-    for key in typed.chars() {
-        let key = match key {
-            '\n' => KeyCode::Enter,
-            '\x08' => KeyCode::Backspace,
-            '\x1b' => KeyCode::Esc,
-            other => KeyCode::Char(other),
-        };
-        let acts = prompt.press(key.into()).is_some();
-        let is_left = acts && key == KeyCode::Enter && prompt.typing().is_some();
-        assert!(!is_left, "`{}` is left in the prompt", prompt.line());
-    }
 }

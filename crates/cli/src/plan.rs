@@ -8,12 +8,12 @@ mod outline;
 mod plot;
 mod summary;
 
-use crate::console::{ResultFile, chart as console, keep_apart};
-use crate::interrupt::Interrupt;
 use anyhow::ensure;
 use args::PlanArgs;
 use chart::Chart;
 use load::Load;
+use nanopace_load::console::{ResultFile, chart as console, keep_apart};
+use nanopace_load::interrupt::Interrupt;
 use outline::Outline;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;

@@ -4,7 +4,7 @@
 //! programs take is missing from the thread's processor time. What interrupts and a hypervisor take
 //! shows as gaps between its readings of the clock.
 
-use crate::console::human;
+use nanopace_load::console::human;
 use std::fmt::{self, Display, Formatter};
 
 /// The most that may be taken. The conclusions are drawn from 99th percentiles, and more than this

@@ -2,11 +2,11 @@
 
 use super::results::{Clocks, HICCUP, Sleeps, Spinning, Starts};
 use super::thread::{clock_source, cpu_time, set_fine_timers};
-use crate::console::human::float;
-use crate::gaps::Gaps;
-use crate::interrupt::Interrupt;
 use hdrhistogram::Histogram;
 use nanopace::{Clock, Nanos, Pacer, Pause, Rate, StdClock, TscClock};
+use nanopace_load::console::human::float;
+use nanopace_load::gaps::Gaps;
+use nanopace_load::interrupt::Interrupt;
 use std::hint::black_box;
 use std::panic;
 use std::thread;

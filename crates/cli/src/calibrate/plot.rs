@@ -2,8 +2,8 @@
 
 use super::results::Results;
 use super::steps::{sleeps_name, starts_name};
-use crate::console::human;
 use hdrhistogram::Histogram;
+use nanopace_load::console::human;
 use plotters::coord::combinators::BindKeyPoints;
 use plotters::prelude::*;
 use std::error::Error;

@@ -11,8 +11,8 @@
 //! the one that comes closest.
 
 use super::sleeping::Sleeping;
-use crate::console::human;
 use nanopace::Pause;
+use nanopace_load::console::human;
 use serde::Serialize;
 
 /// What the conclusions are drawn from, for one way to pause.

@@ -2,8 +2,8 @@
 
 use super::results::{Results, Sleeps, Spinning, Starts};
 use super::steps::{sleeps_name, starts_name};
-use crate::console::human;
 use hdrhistogram::Histogram;
+use nanopace_load::console::human;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 

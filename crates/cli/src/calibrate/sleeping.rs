@@ -1,8 +1,8 @@
 //! Conclusions from the cost of a sleep: up to which rate each start has its own sleep, and how
 //! long clumps are above that rate.
 
-use crate::console::human;
 use nanopace::Pause;
+use nanopace_load::console::human;
 use std::time::Duration;
 
 /// What sleeping is like under the engine's defaults.

@@ -2,8 +2,8 @@
 
 use super::measure::{self, Bounds};
 use super::results::{Results, TYPICAL_SLEEP};
-use crate::console::human;
 use nanopace::Pause;
+use nanopace_load::console::human;
 use std::fmt;
 use std::time::Duration;
 

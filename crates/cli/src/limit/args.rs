@@ -1,12 +1,12 @@
 //! The options of `nanopace limit`; the texts here are its `--help` page.
 
-use crate::console::human::positive_duration;
 use crate::limit::kind::Kind;
 use crate::limit::limiter::Settings;
 use crate::limit::load::LoadPhases;
 use clap::Args;
 use nanopace::Nanos;
 use nanopace_limits::{Limit, Limits, LimitsError, Quota};
+use nanopace_load::console::human::positive_duration;
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! The chart of what was asked and admitted over time, drawn with characters.
 
-use crate::console::chart::{eighths, round_up};
-use crate::console::human;
 use crate::limit::columns::Columns;
 use crate::limit::results::Results;
 use crate::limit::times;
+use nanopace_load::console::chart::{eighths, round_up};
+use nanopace_load::console::human;
 use std::fmt::{self, Display, Formatter};
 
 const ROWS: u64 = 10;

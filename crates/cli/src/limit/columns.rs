@@ -1,8 +1,8 @@
 //! How time is divided into the columns of a chart.
 
-use crate::console::human;
 use crate::limit::results::Results;
 use crate::limit::time_series::TimeSeries;
+use nanopace_load::console::human;
 use std::time::Duration;
 
 /// Columns of equal width: 1, 2 or 5 times a power of ten, in nanoseconds.

@@ -1,10 +1,10 @@
 //! Requests from standard input.
 
-use crate::console::Progress;
 use crate::limit::request::{self, Request};
 use crate::limit::times::seconds;
 use anyhow::{Context, anyhow};
 use nanopace::Nanos;
+use nanopace_load::console::Progress;
 use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,11 +1,11 @@
 //! Requests that are generated: phases of a constant rate, one after the other.
 
-use crate::console::human;
 use crate::limit::request::Request;
 use crate::limit::times;
 use fastrand::Rng;
 use nanopace::Nanos;
 use nanopace_limits::{Quota, QuotaError};
+use nanopace_load::console::human;
 use std::str::FromStr;
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
 //! The picture of what was asked and admitted over time, with a panel for each limiter.
 
-use crate::console::human;
 use crate::limit::candidate::Candidate;
 use crate::limit::columns::Columns;
 use crate::limit::results::Results;
 use crate::limit::times;
+use nanopace_load::console::human;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::error::Error;

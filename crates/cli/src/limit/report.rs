@@ -1,6 +1,5 @@
 //! The report for people: how many requests got in.
 
-use crate::console::human;
 use crate::limit::candidate::{Answers, Candidate};
 use crate::limit::chart::{self, Chart};
 use crate::limit::chosen::Dropped;
@@ -8,6 +7,7 @@ use crate::limit::columns::Columns;
 use crate::limit::results::Results;
 use crate::limit::table;
 use crate::limit::times;
+use nanopace_load::console::human;
 use std::fmt::{self, Display, Formatter};
 use std::iter;
 

@@ -1,6 +1,5 @@
 //! The results of a trial.
 
-use crate::console::human;
 use crate::limit::candidate::{Answers, Candidate, Phasing};
 use crate::limit::chosen::Dropped;
 use crate::limit::input::Faults;
@@ -8,6 +7,7 @@ use crate::limit::request::Request;
 use crate::limit::time_series::TimeSeries;
 use nanopace::Nanos;
 use nanopace_limits::{Quota, Rejected};
+use nanopace_load::console::human;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::time::Duration;

@@ -4,13 +4,13 @@ mod caller;
 mod object;
 mod report;
 
-use crate::console::Output;
 use crate::limit::args::LimitArgs;
 use crate::limit::chosen::Chosen;
 use crate::limit::error::Error;
 use crate::limit::watch::Watch;
 use anyhow::ensure;
 use caller::{Caller, Outcome};
+use nanopace_load::console::Output;
 use object::Object;
 use report::Report;
 use std::io;

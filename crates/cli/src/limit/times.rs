@@ -1,7 +1,7 @@
 //! Times as they are shown.
 
-use crate::console::human;
 use nanopace::Nanos;
+use nanopace_load::console::human;
 use std::time::Duration;
 
 /// From here on, times are shown in minutes, hours and so on.

@@ -1,6 +1,5 @@
 //! A trial of requests that come when they come: from its options to its report.
 
-use crate::console::{Output, ResultFile, chart, is_stdout, keep_apart};
 use crate::limit::args::LimitArgs;
 use crate::limit::candidate::{Candidate, Phasing};
 use crate::limit::chosen::Chosen;
@@ -17,6 +16,7 @@ use crate::limit::watch::Watch;
 use anyhow::{Context, anyhow, ensure};
 use nanopace::Nanos;
 use nanopace_limits::Rejected;
+use nanopace_load::console::{Output, ResultFile, chart, is_stdout, keep_apart};
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Who waits for a trial: they see how it is going, and may end it.
 
-use crate::console::Progress;
+use nanopace_load::console::Progress;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

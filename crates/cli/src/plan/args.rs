@@ -1,9 +1,9 @@
 //! The options of `nanopace plan`; the texts here are its `--help` page.
 
-use crate::console::human::positive_duration;
-use crate::schedule::args::ScheduleArgs;
-use crate::schedule::help::GRAMMAR;
 use clap::Args;
+use nanopace_load::console::human::positive_duration;
+use nanopace_load::schedule::args::ScheduleArgs;
+use nanopace_load::schedule::help::GRAMMAR;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! The load over time, drawn with characters.
 
 use super::outline::Outline;
-use crate::axis::{TimeAxis, short_count};
-use crate::console::chart::{eighths, round_up};
-use crate::console::human;
+use nanopace_load::axis::{TimeAxis, short_count};
+use nanopace_load::console::chart::{eighths, round_up};
+use nanopace_load::console::human;
 use std::fmt::{self, Display, Formatter};
 
 /// The width of the numbers at the left.

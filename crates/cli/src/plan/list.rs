@@ -1,8 +1,8 @@
 //! The intended starts, one a line.
 
-use crate::console::{Progress, human};
-use crate::interrupt::Interrupt;
-use crate::schedule::recording::HEADER;
+use nanopace_load::console::{Progress, human};
+use nanopace_load::interrupt::Interrupt;
+use nanopace_load::schedule::recording::HEADER;
 use std::io::{self, BufWriter, Write};
 use std::time::{Duration, Instant};
 

@@ -1,9 +1,9 @@
 //! The load that is planned: what it is made of, and where it ends.
 
 use super::args::PlanArgs;
-use crate::schedule::args::ScheduleArgs;
 use anyhow::ensure;
 use nanopace::{Arrivals, Nanos, Shape, Shard};
+use nanopace_load::schedule::args::ScheduleArgs;
 use std::time::Duration;
 
 /// How much is shown of a load that never ends.

@@ -1,8 +1,8 @@
 //! A load over time: how many requests there are by when.
 
 use super::load::Load;
-use crate::console::human;
-use crate::schedule::tally::tally;
+use nanopace_load::console::human;
+use nanopace_load::schedule::tally::tally;
 use std::time::Duration;
 
 /// How many columns are kept. Those of the picture and of usual terminals are made of them.

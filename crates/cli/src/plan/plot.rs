@@ -1,8 +1,8 @@
 //! The load over time as a picture.
 
 use super::outline::Outline;
-use crate::axis::{TimeAxis, short_count};
-use crate::console::human;
+use nanopace_load::axis::{TimeAxis, short_count};
+use nanopace_load::console::human;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::error::Error;

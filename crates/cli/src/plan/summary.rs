@@ -2,7 +2,7 @@
 
 use super::load::Load;
 use super::outline::Outline;
-use crate::console::human;
+use nanopace_load::console::human;
 use std::fmt::{self, Display, Formatter};
 
 /// How many moments are looked at for the lowest and the highest rate.

@@ -1,0 +1,182 @@
+//! Runs and searches over HTTP: the target of the program.
+
+pub(crate) mod args;
+pub(crate) mod client;
+
+use crate::target::Target as Embedded;
+use anyhow::Context;
+use args::{HttpRunArgs, HttpSearchArgs, RequestArgs};
+use client::failure::{Failure as Why, GROUPS, Tls};
+use client::plan::{self, Draft, Plan};
+use client::session::{Answer, Session};
+use client::{proxy, targets};
+use nanopace::{Nanos, Pacer, Rate};
+use nanopace_load::console::Progress;
+use nanopace_load::kind::{self, Kind};
+use nanopace_load::run::args::RunArgs;
+use nanopace_load::run::files;
+use nanopace_load::run::recording::operation::SetUp;
+use nanopace_load::run::setup::Setup;
+use nanopace_load::search::Job;
+use nanopace_load::tls::Trust;
+use nanopace_load::{Done, Failure, Slot, Target};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A run over HTTP that is ready.
+pub(crate) fn setup(args: HttpRunArgs) -> anyhow::Result<Setup<Http>> {
+    let HttpRunArgs { requests, load } = args;
+    Setup::new(load, &requests.inputs(), |load| Http::new(&requests, load))
+}
+
+/// A search over HTTP that is ready.
+pub(crate) fn job(args: HttpSearchArgs) -> anyhow::Result<Job<Http>> {
+    let HttpSearchArgs { requests, search } = args;
+    Job::new(search, &requests.inputs(), |load| Http::new(&requests, load))
+}
+
+/// Servers that take HTTP requests.
+pub(crate) struct Http {
+    url: String,
+    /// By which socket, if that is not what the URL says.
+    by: String,
+    /// What is sent.
+    plan: Arc<Plan>,
+    /// The embedded target, if that is where requests go.
+    embedded: Option<Embedded>,
+    clock: Mutex<Pacer>,
+}
+
+impl Http {
+    /// Starts the embedded target, if that is where requests go.
+    fn new(args: &RequestArgs, load: &RunArgs) -> anyhow::Result<Http> {
+        kind::expect(&GROUPS);
+        let (embedded, draft) = what(args, load)?;
+        let url = draft.url.clone();
+        let plan = Arc::new(draft.complete(trust(args, embedded.as_ref()), load.timeout)?);
+        if let Some(told) = proxy::unused(&plan.endpoints) {
+            Progress::of_a_job().add_line(&told);
+        }
+        let by = args.client.unix_socket.as_ref();
+        let by = by.map_or_else(String::new, |path| format!(" by {}", path.display()));
+        // Its rate does not matter: it is the clock.
+        let clock = Mutex::new(Pacer::new(Rate::per_second(1)?));
+        Ok(Http { url, by, plan, embedded, clock })
+    }
+
+    fn session(&self, index: usize) -> Session {
+        let clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        Session::new(&self.plan, &clock, index)
+    }
+}
+
+impl Target for Http {
+    type Session = Session;
+
+    async fn connect(&self, index: usize) -> Result<Session, Failure> {
+        let mut session = self.session(index);
+        session.open_all().await;
+        Ok(session)
+    }
+
+    async fn call(&self, session: &mut Session, slot: Slot) -> Result<Done, Failure> {
+        let answer = session.send(slot.start()).await;
+        let done = done(&answer);
+        answer.outcome().map(|()| done).map_err(|why| Failure::of(why.kind()).with(done))
+    }
+
+    /// Sends one request. An answer with an error status is fine: the server works, and the run will count
+    /// such failures.
+    async fn probe(&self) -> Result<(), Failure> {
+        let answer = self.session(0).send(Nanos::ZERO).await;
+        self.plan.begin();
+        match answer.outcome() {
+            Ok(()) | Err(Why::Status(_)) => Ok(()),
+            Err(why) => Err(Failure::of(why.kind())),
+        }
+    }
+
+    fn name(&self) -> String {
+        self.url.clone()
+    }
+
+    fn remark(&self) -> &'static str {
+        if self.embedded.is_some() { " (embedded target)" } else { "" }
+    }
+
+    fn absence(&self, failure: &Failure) -> String {
+        let kind = failure.kind();
+        format!("no answer from {}{}: {kind}{}", self.url, self.by, advice(kind))
+    }
+
+    fn paced_by(&self, pacer: &Pacer) {
+        *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = pacer.clone();
+    }
+
+    fn schedule_starts(&self) {
+        self.embedded.iter().for_each(Embedded::schedule_starts);
+    }
+
+    fn keeps_to_timeout(&self) -> bool {
+        true
+    }
+
+    fn set_ups(&self, session: &mut Session) -> Option<Vec<SetUp>> {
+        Some(session.take_set_ups())
+    }
+
+    fn resolved_in(&self) -> Duration {
+        self.plan.endpoints.iter().map(|endpoint| endpoint.resolved_in).sum()
+    }
+}
+
+fn done(answer: &Answer) -> Done {
+    let (read, written) = answer.traffic;
+    let done = Done::new().bytes(read, written).sent(answer.sent, answer.set_up);
+    answer.status.map_or(done, |status| done.status(status.as_u16()))
+}
+
+/// The requests that were asked for; or one for an embedded target, which has been started.
+fn what<'a>(
+    args: &'a RequestArgs,
+    load: &RunArgs,
+) -> anyhow::Result<(Option<Embedded>, Draft<'a>)> {
+    let mut draft = Draft::new(&args.client);
+    if let Some(path) = &args.targets {
+        let add = |target| draft.add(&target).map_err(|error| format!("{error:#}"));
+        let bodies = targets::read(path, add)?;
+        let bodies = bodies.iter().map(|body| ("a request of --targets", body.as_path()));
+        files::spare(load, bodies)?;
+        return Ok((None, draft));
+    }
+    if let Some(url) = &args.url {
+        draft.add(&plan::target_of(url, &args.client)?)?;
+        return Ok((None, draft));
+    }
+    let embedded =
+        Embedded::start(&args.target.behaviour()).context("cannot start the embedded target")?;
+    draft.add(&plan::target_of(&embedded.url(), &args.client)?)?;
+    Ok((Some(embedded), draft))
+}
+
+fn trust<'a>(args: &'a RequestArgs, embedded: Option<&'a Embedded>) -> Trust<'a> {
+    match (&args.client.cacert, embedded.and_then(Embedded::certificate_pem)) {
+        _ if args.client.insecure => Trust::Anyone,
+        (Some(path), _) => Trust::File(path),
+        (None, Some(certificate)) => Trust::Only(certificate),
+        (None, None) => Trust::System,
+    }
+}
+
+/// What to do about it.
+fn advice(kind: Kind) -> &'static str {
+    let known = [
+        (Why::Tls(Tls::Untrusted), "; trust it by --cacert FILE, or any by --insecure"),
+        (Why::Tls(Tls::OtherName), "; write the URL with a name that it has, and --resolve"),
+        (Why::Tls(Tls::Expired), "; trust any by --insecure"),
+        (Why::Tls(Tls::NoHttp2), "; leave --http2 out"),
+        (Why::Tls(Tls::NotAgreed), "; does it speak TLS? Else write http://"),
+        (Why::Protocol, "; does it speak this version of HTTP?"),
+    ];
+    known.iter().find(|(why, _)| why.kind() == kind).map_or("", |(_, advice)| advice)
+}

@@ -1,0 +1,88 @@
+//! The options of runs and searches over HTTP; the texts here are on `--help` pages.
+
+use super::client::args::ClientArgs;
+use crate::target::args::TargetArgs;
+use clap::Args;
+use nanopace_load::run::args::RunArgs;
+use nanopace_load::run::files::Input;
+use nanopace_load::search::args::SearchArgs;
+use std::path::PathBuf;
+
+/// The options of `nanopace run`.
+#[derive(Debug, Args)]
+pub(crate) struct HttpRunArgs {
+    #[command(flatten)]
+    pub(crate) requests: RequestArgs,
+    #[command(flatten)]
+    pub(crate) load: RunArgs,
+}
+
+/// The options of `nanopace search`.
+#[derive(Debug, Args)]
+pub(crate) struct HttpSearchArgs {
+    #[command(flatten)]
+    pub(crate) requests: RequestArgs,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+}
+
+/// What is sent, where, and how.
+#[derive(Debug, Args)]
+pub(crate) struct RequestArgs {
+    /// URL of the server, http or https; by default an embedded target on a loopback port is used.
+    /// Before the load, one request more is sent, to see whether it is answered
+    #[arg(long, value_name = "URL", help_heading = "Requests and connections")]
+    pub(crate) url: Option<String>,
+
+    /// File of requests to send, round and round, in one of vegeta's formats
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method", "body", "body_file"], help_heading = "Requests and connections")]
+    pub(crate) targets: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+
+    #[command(flatten)]
+    pub(crate) client: ClientArgs,
+}
+
+impl RequestArgs {
+    /// The files that requests are made from, each with its option.
+    pub(crate) fn inputs(&self) -> Vec<Input<'_>> {
+        let files = [
+            ("--targets", &self.targets),
+            ("--body-file", &self.client.body_file),
+            ("--cacert", &self.client.cacert),
+        ];
+        files.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use nanopace_load::run::files;
+
+    #[derive(Debug, Parser)]
+    #[command(no_binary_name = true)]
+    struct Line {
+        #[command(flatten)]
+        run: HttpRunArgs,
+    }
+
+    #[test]
+    fn what_is_read_is_not_written() {
+        for (options, told) in [
+            (["--html", "Cargo.toml", "--body-file", "Cargo.toml"], "--body-file reads this file"),
+            (["--json", "./Cargo.toml", "--cacert", "Cargo.toml"], "--cacert reads this file"),
+            (
+                ["--csv", "../cli/Cargo.toml", "--targets", "Cargo.toml"],
+                "--targets reads this file",
+            ),
+        ] {
+            let HttpRunArgs { requests, load } = Line::parse_from(options).run;
+            let error = files::check(&load, &requests.inputs()).unwrap_err().to_string();
+            assert!(error.contains(told), "{options:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The options of `nanopace run` that are about requests and connections.
+
+use clap::Args;
+use hyper::Method;
+use hyper::header::{HeaderName, HeaderValue};
+use nanopace_load::console::human::positive_duration;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// What is sent, and how.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Requests and connections")]
+pub(crate) struct ClientArgs {
+    /// Method of the requests
+    #[arg(long, short = 'X', value_name = "METHOD", default_value = "GET")]
+    pub(crate) method: Method,
+
+    /// A header of every request, as "Name: value"; may be given again
+    #[arg(long, short = 'H', value_name = "HEADER")]
+    pub(crate) header: Vec<Header>,
+
+    /// Body of every request
+    #[arg(long, short = 'd', value_name = "TEXT", conflicts_with = "body_file")]
+    pub(crate) body: Option<String>,
+
+    /// File with the body of every request
+    #[arg(long, value_name = "FILE")]
+    pub(crate) body_file: Option<PathBuf>,
+
+    /// Speak HTTP/2 only; without it, TLS servers are offered HTTP/1.1
+    #[arg(long)]
+    pub(crate) http2: bool,
+
+    /// Open a new connection for each request
+    #[arg(long, conflicts_with = "http2")]
+    pub(crate) disable_keepalive: bool,
+
+    /// Give up opening a connection after this time; the request counts as failed
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = positive_duration)]
+    pub(crate) connect_timeout: Duration,
+
+    /// Connect to this Unix socket; the URL still gives path and Host header
+    #[arg(long, value_name = "PATH")]
+    pub(crate) unix_socket: Option<PathBuf>,
+
+    /// Use these addresses for a host, as HOST:PORT:ADDRESS[,ADDRESS...]; may be given again
+    #[arg(long, value_name = "WHERE", conflicts_with = "unix_socket")]
+    pub(crate) resolve: Vec<Resolve>,
+
+    /// Trust only the certificates in this PEM file, instead of the system's
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    pub(crate) cacert: Option<PathBuf>,
+
+    /// Trust any certificate
+    #[arg(long, short = 'k')]
+    pub(crate) insecure: bool,
+
+    /// Refused: a proxy would be timed instead of the server
+    #[arg(long, value_name = "URL", hide = true, value_parser = no_proxy)]
+    pub(crate) proxy: Option<String>,
+}
+
+fn no_proxy(_: &str) -> Result<String, String> {
+    Err("nanopace connects to the server itself: through a proxy, times would be the proxy's. \
+         Give the proxy as --url if it is what you want to load"
+        .to_owned())
+}
+
+/// A header of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Header {
+    /// Its name.
+    pub(crate) name: HeaderName,
+    /// Its value.
+    pub(crate) value: HeaderValue,
+}
+
+impl FromStr for Header {
+    type Err = String;
+
+    /// Reads `Name: value`.
+    fn from_str(text: &str) -> Result<Header, String> {
+        let (name, value) =
+            text.split_once(':').ok_or("write Name: value, as in \"Accept: text/html\"")?;
+        Ok(Header {
+            name: name.trim().parse().map_err(|_| format!("{name:?} is not a header's name"))?,
+            value: value
+                .trim()
+                .parse()
+                .map_err(|_| format!("{value:?} is not a header's value"))?,
+        })
+    }
+}
+
+/// The addresses to use for a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Resolve {
+    /// The host, as it is in the URL.
+    pub(crate) host: String,
+    /// The port.
+    pub(crate) port: u16,
+    /// At least one.
+    pub(crate) addresses: Vec<IpAddr>,
+}
+
+impl FromStr for Resolve {
+    type Err = String;
+
+    /// Reads `HOST:PORT:ADDRESS[,ADDRESS...]`.
+    fn from_str(text: &str) -> Result<Resolve, String> {
+        let usage = "write HOST:PORT:ADDRESS, as in example.com:443:127.0.0.1";
+        let (host, rest) = text.split_once(':').ok_or(usage)?;
+        let (port, addresses) = rest.split_once(':').ok_or(usage)?;
+        let address = |text: &str| {
+            let bare = text.trim_start_matches('[').trim_end_matches(']');
+            bare.parse().map_err(|_| format!("{text:?} is not an IP address; {usage}"))
+        };
+        Ok(Resolve {
+            host: host.to_ascii_lowercase(),
+            port: port.parse().map_err(|_| format!("{port:?} is not a port; {usage}"))?,
+            addresses: addresses.split(',').map(address).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_have_a_name_and_a_value() {
+        for (text, name, value) in
+            [("Accept: text/html", "accept", "text/html"), ("x:", "x", ""), ("A:b:c", "a", "b:c")]
+        {
+            let header: Header = text.parse().unwrap();
+            assert_eq!((header.name.as_str(), header.value.to_str().unwrap()), (name, value));
+        }
+        for text in ["", "Accept", ": x", "a b: c", "x: \u{7f}"] {
+            assert!(text.parse::<Header>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn addresses_follow_host_and_port() {
+        let resolve: Resolve = "Example.com:443:127.0.0.1,[::1]".parse().unwrap();
+        assert_eq!((resolve.host.as_str(), resolve.port), ("example.com", 443));
+        let both: [IpAddr; 2] = ["127.0.0.1".parse().unwrap(), "::1".parse().unwrap()];
+        assert_eq!(resolve.addresses, both);
+        for text in ["", "a", "a:1", "a:b:127.0.0.1", "a:1:", "a:1:name", "a:70000:::1"] {
+            assert!(text.parse::<Resolve>().is_err(), "{text:?}");
+        }
+    }
+}

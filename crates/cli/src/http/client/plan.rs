@@ -1,0 +1,199 @@
+//! What is sent, and where: everything about requests that is known before the run.
+
+use super::args::{ClientArgs, Header};
+use super::endpoint::Endpoint;
+use super::requests::{Common, Requests, authority};
+use super::targets::TargetSpec;
+use anyhow::{Context, ensure};
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, USER_AGENT};
+use hyper::{Request, Uri, Version};
+use nanopace_load::tls::{self, Trust};
+use nanopace_load::url;
+use rustls::ClientConfig;
+use std::collections::HashMap;
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Requests, the servers they go to, and how.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    requests: Requests,
+    /// What requests have in common, for each server.
+    common: Vec<Common>,
+    /// The request, if there is only one.
+    only: Option<Request<Full<Bytes>>>,
+    /// Which request is next, round and round.
+    next: AtomicUsize,
+    /// The servers.
+    pub(crate) endpoints: Vec<Endpoint>,
+    /// None if no server speaks TLS.
+    pub(crate) tls: Option<Arc<ClientConfig>>,
+    /// Whether HTTP/2 is spoken.
+    pub(crate) http2: bool,
+    /// Whether each request has a connection of its own.
+    pub(crate) one_request_each: bool,
+    /// The longest time for a request.
+    pub(crate) timeout: Duration,
+    /// The longest time for a connection.
+    pub(crate) connect_timeout: Duration,
+}
+
+/// A request that is to be sent, and perhaps once more.
+#[derive(Debug)]
+pub(crate) struct Prepared<'plan> {
+    plan: &'plan Plan,
+    index: usize,
+    /// Which of the plan's servers it goes to.
+    pub(crate) endpoint: usize,
+}
+
+/// A plan that requests are added to.
+#[derive(Debug)]
+pub(crate) struct Draft<'args> {
+    args: &'args ClientArgs,
+    requests: Requests,
+    endpoints: Vec<Endpoint>,
+    common: Vec<Common>,
+    /// Which endpoint is at a scheme and an authority.
+    known: HashMap<String, usize>,
+    /// The URL of the first request.
+    pub(crate) url: String,
+}
+
+impl Draft<'_> {
+    /// A plan without requests.
+    pub(crate) fn new(args: &ClientArgs) -> Draft<'_> {
+        let (requests, known) = (Requests::default(), HashMap::new());
+        let (endpoints, common, url) = (Vec::new(), Vec::new(), String::new());
+        Draft { args, requests, endpoints, common, known, url }
+    }
+
+    /// Adds a request. The name of its server is resolved, if it is new.
+    pub(crate) fn add(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
+        if self.requests.count() == 0 {
+            self.url = target.url.to_string();
+        }
+        let endpoint = self.endpoint_of(&target.url)?;
+        if self.args.http2 {
+            let own = target.headers.iter().filter(|(name, _)| name == HOST).map(|(_, host)| host);
+            for host in self.common[endpoint].given.get_all(HOST).iter().chain(own) {
+                authority(host)
+                    .with_context(|| format!("{host:?} in the header Host is no host"))?;
+            }
+        }
+        let given = self.common[endpoint].given.get_all(CONTENT_LENGTH).iter();
+        let own = target.headers.iter().filter(|(name, _)| name == CONTENT_LENGTH);
+        for length in given.chain(own.map(|(_, length)| length)) {
+            check_length(length, target.body.len())?;
+        }
+        self.requests.add(target, endpoint).map_err(anyhow::Error::msg)
+    }
+
+    fn endpoint_of(&mut self, url: &Uri) -> anyhow::Result<usize> {
+        let authority = url.authority().map_or("", |authority| authority.as_str());
+        let server = format!("{}://{authority}", url.scheme_str().unwrap_or_default());
+        if let Some(index) = self.known.get(&server) {
+            return Ok(*index);
+        }
+        let endpoint = Endpoint::new(url, self.args)?;
+        self.common.push(common(url, &endpoint.authority, self.args)?);
+        self.endpoints.push(endpoint);
+        self.known.insert(server, self.endpoints.len() - 1);
+        Ok(self.endpoints.len() - 1)
+    }
+
+    /// The plan, if there is at least one request in it. Reads certificates.
+    pub(crate) fn complete(self, trust: Trust<'_>, timeout: Duration) -> anyhow::Result<Plan> {
+        let Draft { args, endpoints, common, .. } = self;
+        let requests = self.requests.complete();
+        let has_tls = endpoints.iter().any(|endpoint| endpoint.tls_name.is_some());
+        Ok(Plan {
+            only: (requests.count() == 1).then(|| requests.get(0, &common[0])),
+            requests,
+            common,
+            next: AtomicUsize::new(0),
+            endpoints,
+            tls: has_tls.then(|| tls::config(trust, args.http2)).transpose()?,
+            http2: args.http2,
+            one_request_each: args.disable_keepalive,
+            timeout,
+            connect_timeout: args.connect_timeout.min(timeout),
+        })
+    }
+}
+
+impl Plan {
+    /// The next request is the first one again.
+    pub(crate) fn begin(&self) {
+        // Relaxed: as in `next`; nobody else sends anything then.
+        self.next.store(0, Ordering::Relaxed);
+    }
+
+    /// The next request.
+    pub(crate) fn next(&self) -> Prepared<'_> {
+        let index = if self.only.is_some() {
+            0
+        } else {
+            // Relaxed: each count must be unique; nothing is ordered by it. No model: one atomic.
+            self.next.fetch_add(1, Ordering::Relaxed) % self.requests.count()
+        };
+        Prepared { plan: self, index, endpoint: self.requests.server(index) }
+    }
+}
+
+impl Prepared<'_> {
+    /// The request, to be sent once.
+    pub(crate) fn request(&self) -> Request<Full<Bytes>> {
+        let Plan { requests, common, only, .. } = self.plan;
+        only.clone().unwrap_or_else(|| requests.get(self.index, &common[self.endpoint]))
+    }
+}
+
+/// Refuses a length that is not that of the body: the server would wait for what never comes, or take what
+/// is left for the next request.
+fn check_length(given: &HeaderValue, body: usize) -> anyhow::Result<()> {
+    let is_right = given.to_str().ok().and_then(|given| given.parse().ok()) == Some(body);
+    ensure!(is_right, "the header Content-Length says {given:?}, but the body has {body} bytes");
+    Ok(())
+}
+
+/// What requests to the server of `url` have in common.
+fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Common> {
+    let mut usual = HeaderMap::new();
+    let agent = concat!("nanopace/", env!("CARGO_PKG_VERSION"));
+    usual.insert(USER_AGENT, HeaderValue::from_static(agent));
+    if !args.http2 {
+        usual.insert(HOST, authority.parse().context("not a host")?);
+    }
+    if args.disable_keepalive {
+        usual.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    let mut given = HeaderMap::new();
+    for Header { name, value } in &args.header {
+        given.append(name.clone(), value.clone());
+    }
+    Ok(Common {
+        // HTTP/2 sends the host with the path.
+        whole: args.http2.then(|| url.clone()),
+        version: if args.http2 { Version::HTTP_2 } else { Version::HTTP_11 },
+        usual,
+        given,
+    })
+}
+
+/// The one request that the options describe.
+pub(crate) fn target_of(url: &str, args: &ClientArgs) -> anyhow::Result<TargetSpec> {
+    let url = url::read(url).map_err(anyhow::Error::msg)?;
+    let body = match (&args.body, &args.body_file) {
+        (Some(text), _) => Bytes::from(text.clone()),
+        (_, Some(path)) => fs::read(path)
+            .with_context(|| format!("--body-file: cannot read {}", path.display()))?
+            .into(),
+        _ => Bytes::new(),
+    };
+    Ok(TargetSpec { method: args.method.clone(), url, headers: Vec::new(), body })
+}

@@ -1,0 +1,148 @@
+//! One place for a request in flight, and its connections.
+
+use super::connection::Connection;
+use super::failure::Failure;
+use super::plan::{Plan, Prepared};
+use hyper::StatusCode;
+use nanopace::{Nanos, Pacer};
+use nanopace_load::run::load::deadline::Deadline;
+use nanopace_load::run::recording::operation::SetUp;
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A connection that was used so short a time ago is not looked at before the next request. A server
+/// that closes it sends that with the answer, or waits for longer.
+const IDLE: Duration = Duration::from_micros(100);
+
+/// Sends one request at a time, and keeps a connection to each server open.
+pub(crate) struct Session {
+    plan: Arc<Plan>,
+    clock: Pacer,
+    /// One place for each of the plan's servers.
+    connections: Vec<Option<Connection>>,
+    deadline: Deadline,
+    /// Which of a server's addresses is next.
+    turn: usize,
+    /// When the last answer was there.
+    answered: Nanos,
+    /// How long it took to open connections, of those that were opened first.
+    set_ups: Vec<SetUp>,
+}
+
+/// How a request went.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    /// Its status, or why there is none.
+    pub(crate) status: Result<StatusCode, Failure>,
+    /// When it was sent: later than its start if a connection had to be opened.
+    pub(crate) sent: Nanos,
+    /// The connection that was opened for it, if one was.
+    pub(crate) set_up: Option<SetUp>,
+    /// Bytes that went over the connection.
+    pub(crate) traffic: (u64, u64),
+}
+
+impl Answer {
+    /// Success, or why it is none.
+    pub(crate) fn outcome(&self) -> Result<(), Failure> {
+        match self.status? {
+            status if status.is_success() || status.is_redirection() => Ok(()),
+            status => Err(Failure::Status(status.as_u16())),
+        }
+    }
+}
+
+impl Session {
+    /// The session that is `index`th: its connections begin with that address. To be made inside a
+    /// runtime.
+    pub(crate) fn new(plan: &Arc<Plan>, clock: &Pacer, index: usize) -> Session {
+        Session {
+            connections: plan.endpoints.iter().map(|_| None).collect(),
+            deadline: Deadline::new(plan.timeout),
+            clock: clock.clone(),
+            plan: Arc::clone(plan),
+            turn: index,
+            answered: Nanos::ZERO,
+            set_ups: Vec::new(),
+        }
+    }
+
+    /// Opens a connection to each server, so that no request has to wait for it. One that cannot be
+    /// opened now is tried again by the first request that needs it.
+    pub(crate) async fn open_all(&mut self) {
+        for endpoint in 0..self.connections.len() {
+            let opened = self.open(endpoint).await;
+            self.set_ups.extend(opened);
+        }
+    }
+
+    /// How long it took to open connections, since this was asked.
+    pub(crate) fn take_set_ups(&mut self) -> Vec<SetUp> {
+        mem::take(&mut self.set_ups)
+    }
+
+    async fn open(&mut self, endpoint: usize) -> Result<SetUp, Failure> {
+        self.turn = self.turn.wrapping_add(1);
+        let (connection, set_up) = Connection::open(&self.plan, endpoint, self.turn).await?;
+        self.connections[endpoint] = Some(connection);
+        Ok(set_up)
+    }
+
+    /// Sends the plan's next request, from `now` on, and reads the answer. A server may close a
+    /// connection between two requests; that is no failure.
+    pub(crate) async fn send(&mut self, now: Nanos) -> Answer {
+        let plan = Arc::clone(&self.plan);
+        let request = plan.next();
+        self.deadline.set(plan.timeout);
+        if let Some(answer) = self.send_on_open(&request, now).await {
+            return answer;
+        }
+        match self.open(request.endpoint).await {
+            Ok(set_up) => self.exchange(&request, self.clock.now(), Some(set_up)).await,
+            Err(failure) => self.unsent(failure),
+        }
+    }
+
+    /// None if no connection is open, or none that takes the request. Then it is safe to send it on
+    /// another one, as the server has not processed it (RFC 9113, section 8.7). Not twice: a server
+    /// that takes nothing on a new connection fails.
+    async fn send_on_open(&mut self, request: &Prepared<'_>, now: Nanos) -> Option<Answer> {
+        let is_recent = now - self.answered < IDLE;
+        let connection = self.connections[request.endpoint].as_mut()?;
+        if !(is_recent && connection.seems_ready() || connection.is_ready(&mut self.deadline).await)
+        {
+            return None;
+        }
+        let answer = self.exchange(request, now, None).await;
+        (answer.status != Err(Failure::NotTaken)).then_some(answer)
+    }
+
+    /// On the connection that is open.
+    async fn exchange(
+        &mut self,
+        request: &Prepared<'_>,
+        sent: Nanos,
+        set_up: Option<SetUp>,
+    ) -> Answer {
+        let Some(connection) = &mut self.connections[request.endpoint] else {
+            return self.unsent(Failure::HungUp);
+        };
+        let mut status = connection.exchange(request, &mut self.deadline).await;
+        if status == Err(Failure::Refused) {
+            // Once more, as the server has not processed it (RFC 9113, section 8.7).
+            status = connection.exchange(request, &mut self.deadline).await;
+        }
+        let traffic = connection.traffic();
+        self.answered = self.clock.now();
+        let is_spoiled = status.is_err_and(|failure| !failure.spares_connection());
+        if is_spoiled || self.plan.one_request_each {
+            self.connections[request.endpoint] = None;
+        }
+        Answer { status, sent, set_up, traffic }
+    }
+
+    fn unsent(&self, failure: Failure) -> Answer {
+        Answer { status: Err(failure), sent: self.clock.now(), set_up: None, traffic: (0, 0) }
+    }
+}

@@ -1,0 +1,133 @@
+//! Numbers as people read and write them.
+
+use std::time::Duration;
+
+/// A time to three digits, in the unit that suits it: `62.1us`, `2.00s`.
+#[must_use]
+pub fn time(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        ..1e-6 => format!("{}ns", time.as_nanos()),
+        ..1e-3 => three_digits(seconds * 1e6) + "us",
+        ..1.0 => three_digits(seconds * 1e3) + "ms",
+        _ => three_digits(seconds) + "s",
+    }
+}
+
+/// A rate per second: four decimals below 10/s, one above.
+#[must_use]
+pub fn hz(hz: f64) -> String {
+    if (1e-4..10.0).contains(&hz) { format!("{hz:.4}/s") } else { format!("{hz:.1}/s") }
+}
+
+/// A rate per second to three digits: `33.3k/s`. It has at most nine characters.
+#[must_use]
+pub fn short_hz(hz: f64) -> String {
+    match hz {
+        ..1e3 => three_digits(hz) + "/s",
+        ..1e6 => three_digits(hz / 1e3) + "k/s",
+        ..1e9 => three_digits(hz / 1e6) + "M/s",
+        ..1e12 => three_digits(hz / 1e9) + "G/s",
+        _ => format!("{hz:.2e}/s"),
+    }
+}
+
+/// A number in four digits: easy to read, and close enough for a rate that was calculated.
+#[must_use]
+pub fn four_digits(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+/// A share in percent.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// A count as a number to calculate with; exact up to 2^53, and to 16 digits above.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "16 digits of a count are enough for any ratio")]
+pub fn float(count: u64) -> f64 {
+    count as f64
+}
+
+/// Reads a time such as `20ms` that must not be zero, for an option of the command line.
+///
+/// # Errors
+///
+/// What is wrong with the text.
+pub fn positive_duration(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Err(_) if text.starts_with('-') => Err("it must be longer than zero".to_owned()),
+        Ok(Duration::ZERO) => Err("it must be longer than zero".to_owned()),
+        Ok(duration) => Ok(duration),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn three_digits(value: f64) -> String {
+    let decimals = match value {
+        ..10.0 => 2,
+        ..100.0 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "a rounded number is the one as it is written")]
+    fn numbers_are_rounded_to_four_digits() {
+        for (value, round) in
+            [(5_500.000_000_000_001, 5_500.0), (7_320.5, 7_320.0), (0.123_456, 0.123_5), (1e9, 1e9)]
+        {
+            assert_eq!(four_digits(value), round);
+        }
+    }
+
+    #[test]
+    fn short_rates_have_three_digits() {
+        for (hz, text) in [
+            (0.5, "0.50/s"),
+            (250.0, "250/s"),
+            (33_333.3, "33.3k/s"),
+            (5e6, "5.00M/s"),
+            (2e10, "20.0G/s"),
+            (4e15, "4.00e15/s"),
+        ] {
+            assert_eq!(short_hz(hz), text);
+        }
+        // As many starts as can be counted, in a nanosecond.
+        for power in -60..94 {
+            let text = short_hz(2.0_f64.powi(power) * 0.999_999);
+            assert!(text.len() <= 9, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_is_read_with_its_unit_and_is_not_zero() {
+        assert_eq!(positive_duration("20ms"), Ok(Duration::from_millis(20)));
+        for text in ["0s", "5", "-1s", "soon", ""] {
+            assert!(positive_duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_have_three_digits() {
+        for (ns, text) in [
+            (0, "0ns"),
+            (999, "999ns"),
+            (1_000, "1.00us"),
+            (62_130, "62.1us"),
+            (999_000, "999us"),
+            (1_234_567, "1.23ms"),
+            (2_000_000_000, "2.00s"),
+            (3_600_000_000_000, "3600s"),
+        ] {
+            assert_eq!(time(Duration::from_nanos(ns)), text);
+        }
+    }
+}

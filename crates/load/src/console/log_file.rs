@@ -1,0 +1,95 @@
+//! A log: a file that is written while the job goes on, so that what it has is there however the job
+//! ends.
+
+use crate::console::place::{self, is_stdout};
+use crate::console::result_file::clear;
+use anyhow::Context;
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::path::Path;
+
+/// Where a log goes.
+#[derive(Debug)]
+pub struct LogFile(Place);
+
+#[derive(Debug)]
+enum Place {
+    Stdout,
+    /// A pipe or a device: it can only be written.
+    Stream(File),
+    File(File),
+}
+
+impl LogFile {
+    /// Opens the file at `path`; `-` is standard output. What is in it stays until the log begins.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written; the message names it.
+    pub fn create(path: &Path) -> anyhow::Result<LogFile> {
+        if is_stdout(path) {
+            return Ok(LogFile(Place::Stdout));
+        }
+        let opened = place::open(path).with_context(|| format!("cannot write {}", path.display()));
+        let (file, is_stream) = opened?;
+        Ok(LogFile(if is_stream { Place::Stream(file) } else { Place::File(file) }))
+    }
+
+    /// Begins: what was in the file goes.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn begin(&self) -> io::Result<()> {
+        if let Place::File(file) = &self.0 { clear(file) } else { Ok(()) }
+    }
+
+    /// Adds lines. A file has all of them then, or none: half a line would be no log.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be written.
+    pub fn append(&mut self, lines: &[u8]) -> io::Result<()> {
+        let Place::File(file) = &mut self.0 else {
+            return self.write_all(lines).and_then(|()| self.flush());
+        };
+        let end = file.stream_position()?;
+        // What can't be taken back stays.
+        file.write_all(lines).inspect_err(|_| drop(file.set_len(end)))
+    }
+}
+
+impl Write for LogFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Place::Stdout => io::stdout().write(bytes),
+            Place::Stream(file) | Place::File(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            Place::Stdout => io::stdout().flush(),
+            Place::Stream(file) | Place::File(file) => file.flush(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use tempfile::TempDir;
+
+    #[test]
+    fn what_was_there_stays_until_the_log_begins() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("log");
+        fs::write(&path, "a long text from before").unwrap();
+        let mut log = LogFile::create(&path).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a long text from before");
+        log.begin().unwrap();
+        log.write_all(b"new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    }
+}

@@ -1,0 +1,63 @@
+//! Where a command writes its results: text for people, one JSON object for programs.
+
+use crate::console::result_file::ResultFile;
+use serde::Serialize;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Where text and JSON go.
+///
+/// Text goes to standard output. A JSON object goes to a file, or to standard output; then the text
+/// goes to standard error instead.
+#[derive(Debug)]
+pub struct Output {
+    json: Option<ResultFile>,
+    /// Whether something else than the text is written to standard output.
+    is_beside: bool,
+}
+
+impl Output {
+    /// Finds the file for the JSON object, if one is wanted; `-` is standard output.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn create(json: Option<&Path>) -> anyhow::Result<Output> {
+        let json = json.map(ResultFile::create).transpose()?;
+        Ok(Output { is_beside: json.as_ref().is_some_and(ResultFile::is_stdout), json })
+    }
+
+    /// The same, but text goes to standard error if something else `is_on_stdout`.
+    #[must_use]
+    pub fn beside(self, is_on_stdout: bool) -> Output {
+        Output { is_beside: self.is_beside || is_on_stdout, ..self }
+    }
+
+    /// Writes the JSON object, if one is wanted, and ends it with a new line.
+    ///
+    /// # Errors
+    ///
+    /// If not all of it can be written.
+    pub fn write_json<T: Serialize>(&self, object: impl FnOnce() -> T) -> io::Result<()> {
+        let Some(json) = &self.json else { return Ok(()) };
+        let mut text = serde_json::to_string_pretty(&object())?;
+        text.push('\n');
+        json.write_text(&text)
+    }
+
+    /// Writes text.
+    ///
+    /// # Errors
+    ///
+    /// If not all of it can be written.
+    pub fn write_text(&self, text: &impl Display) -> io::Result<()> {
+        let text = text.to_string();
+        if self.is_beside {
+            return io::stderr().write_all(text.as_bytes());
+        }
+        let mut stdout = io::stdout();
+        stdout.write_all(text.as_bytes())?;
+        stdout.flush()
+    }
+}

@@ -1,0 +1,195 @@
+//! Where paths lead to: which of them are one file, and which are no files that could be replaced.
+
+use anyhow::ensure;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The names of standard output. Two outputs there would be mixed, so all of them mean the same.
+const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+/// What is in these folders are names of open streams and devices.
+const STREAMS: [&str; 2] = ["/dev", "/proc"];
+/// As many links may lead to a file.
+const MOST_LINKS: u32 = 40;
+
+/// Whether this is not a file, but standard output.
+#[must_use]
+pub fn is_stdout(path: &Path) -> bool {
+    STDOUT.into_iter().any(|name| path == Path::new(name))
+}
+
+/// Refuses outputs of which two are one file, and one that is read. Each has the name of its option.
+///
+/// # Errors
+///
+/// If there is one; the message names both options.
+pub fn keep_apart<'a>(
+    outputs: impl IntoIterator<Item = (&'static str, Option<&'a Path>)>,
+    inputs: impl IntoIterator<Item = (&'static str, &'a Path)>,
+) -> anyhow::Result<()> {
+    let given = outputs.into_iter().filter_map(|(option, path)| Some((option, path?)));
+    let outputs: Vec<_> = given.map(|(option, path)| (option, path, Identity::of(path))).collect();
+    for (index, (option, _, identity)) in outputs.iter().enumerate() {
+        for (other, _, another) in &outputs[index + 1..] {
+            ensure!(
+                !identity.is(another),
+                "--{option} and --{other} have the same file: give each its own"
+            );
+        }
+    }
+    for (input, read) in inputs {
+        let read = Identity::of(read);
+        for (option, path, identity) in &outputs {
+            let path = path.display();
+            ensure!(
+                !identity.is(&read),
+                "--{option} {path}: {input} reads this file: write to another"
+            );
+        }
+    }
+    not_beside_the_report(&outputs)
+}
+
+/// A report on standard output may be in a file too.
+fn not_beside_the_report(outputs: &[(&str, &Path, Identity)]) -> anyhow::Result<()> {
+    let stdout = Path::new(STDOUT[1]);
+    if fs::metadata(stdout).is_ok_and(|stdout| stdout.is_file()) {
+        let report = Identity { destination: None, ..Identity::of_file(stdout) };
+        for (option, path, identity) in outputs {
+            ensure!(
+                !identity.is(&report),
+                "--{option} {}: standard output goes to this file: write to another",
+                path.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What two paths of one file have in common.
+#[derive(Debug, PartialEq, Eq)]
+struct Identity {
+    /// Behind all links; also of a file that is not there yet.
+    destination: Option<PathBuf>,
+    /// The number of the file, and of the device where it is.
+    file: Option<(u64, u64)>,
+}
+
+impl Identity {
+    fn of(path: &Path) -> Identity {
+        if is_stdout(path) {
+            return Identity { destination: Some(STDOUT[0].into()), file: None };
+        }
+        Identity::of_file(path)
+    }
+
+    fn of_file(path: &Path) -> Identity {
+        Identity { destination: destination(path).ok(), file: number(path) }
+    }
+
+    fn is(&self, other: &Identity) -> bool {
+        let is_one = self.destination.is_some() && self.destination == other.destination;
+        is_one || self.file.is_some() && self.file == other.file
+    }
+}
+
+#[cfg(unix)]
+fn number(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn number(_: &Path) -> Option<(u64, u64)> {
+    None
+}
+
+/// Where a file is or would be written, behind all links.
+pub(super) fn destination(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let folder = fs::canonicalize(folder.unwrap_or(Path::new(".")))?;
+        let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+        let there = folder.join(name);
+        match fs::read_link(&there) {
+            Ok(target) => path = folder.join(target),
+            Err(_) => return Ok(there),
+        }
+    }
+    Err(io::Error::other("too many links lead to it"))
+}
+
+/// Opens a file where it is, with what is in it. Whether it is a stream: a pipe, a device, or the name
+/// of a file that is open already. Nothing that is there can be cleared then.
+pub(super) fn open(path: &Path) -> io::Result<(File, bool)> {
+    let is_named_stream = STREAMS.into_iter().any(|folder| path.starts_with(folder));
+    let is_stream = is_named_stream || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
+    let file = OpenOptions::new().write(true).append(is_stream).create(!is_stream).open(path)?;
+    Ok((file, is_stream))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+    use tempfile::TempDir;
+
+    /// A folder with `old` and the links `link` and `hard` to it, `dangling` to `new`, `inside` to
+    /// itself, `loop` to no end, and a folder.
+    fn folder() -> TempDir {
+        let folder = TempDir::new().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("old"), "old").unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        fs::hard_link(at("old"), at("hard")).unwrap();
+        for (target, link) in
+            [("old", "link"), ("new", "dangling"), (".", "inside"), ("loop", "loop")]
+        {
+            symlink(target, at(link)).unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn two_paths_of_one_file_are_told_apart_from_two_files() {
+        let folder = folder();
+        let at = |name: &str| folder.path().join(name);
+        for (one, other, is_one) in [
+            ("old", "old", true),
+            ("old", "folder/../old", true),
+            ("old", "link", true),
+            ("old", "hard", true),
+            ("link", "hard", true),
+            ("old", "inside/old", true),
+            ("new", "new", true),
+            ("new", "folder/../new", true),
+            ("new", "./folder/.././new", true),
+            ("new", "dangling", true),
+            ("new", "inside/inside/dangling", true),
+            ("old", "new", false),
+            ("new", "newer", false),
+            ("folder/new", "new", false),
+            ("loop", "new", false),
+            ("missing/new", "new", false),
+        ] {
+            let [first, second] = [at(one), at(other)];
+            let both = [("json", Some(&*first)), ("csv", Some(&*second))];
+            assert_eq!(keep_apart(both, []).is_err(), is_one, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn what_is_read_is_not_written() {
+        let folder = folder();
+        let (old, hard) = (folder.path().join("old"), folder.path().join("hard"));
+        let told = keep_apart([("json", Some(&*hard))], [("--config", &*old)]).unwrap_err();
+        assert!(told.to_string().ends_with("--config reads this file: write to another"), "{told}");
+    }
+
+    #[test]
+    fn standard_output_has_several_names() {
+        let both = [("json", Some(Path::new("-"))), ("csv", Some(Path::new("/dev/stdout")))];
+        assert!(keep_apart(both, []).is_err());
+    }
+}

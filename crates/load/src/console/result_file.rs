@@ -1,0 +1,220 @@
+//! A file with results. What was there before stays until all of them are there.
+
+use crate::console::place::{self, destination, is_stdout};
+use anyhow::Context;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// Where results go, when they are there.
+#[derive(Debug)]
+pub struct ResultFile(Place);
+
+#[derive(Debug)]
+enum Place {
+    Stdout,
+    /// A pipe or a device: it can only be written.
+    Stream(File),
+    /// A file that a new one would not be like: it is also known by another name, or belongs to
+    /// somebody else, or nothing can be written beside it.
+    Old(File),
+    /// A file that is written beside, and then takes this path.
+    Replaced(PathBuf),
+}
+
+impl ResultFile {
+    /// Where `path` leads to; `-` is standard output. Nothing that is there is changed.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written; the message names it.
+    pub fn create(path: &Path) -> anyhow::Result<ResultFile> {
+        place_of(path).map(ResultFile).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Whether it is standard output.
+    #[must_use]
+    pub fn is_stdout(&self) -> bool {
+        matches!(self.0, Place::Stdout)
+    }
+
+    /// Writes all of it.
+    ///
+    /// # Errors
+    ///
+    /// If not all of it can be written. A file has then what it had before; only one that is known by
+    /// another name too, or that belongs to somebody else, has lost it.
+    pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        match &self.0 {
+            Place::Stdout => {
+                let mut stdout = io::stdout();
+                write(&mut stdout)?;
+                stdout.flush()
+            }
+            Place::Stream(file) => write(&mut &*file),
+            Place::Old(file) => {
+                clear(file)?;
+                write(&mut &*file)
+            }
+            Place::Replaced(path) => replace(path, write),
+        }
+    }
+
+    /// Writes a text.
+    ///
+    /// # Errors
+    ///
+    /// As [`ResultFile::write`].
+    pub fn write_text(&self, text: &str) -> io::Result<()> {
+        self.write(|to| to.write_all(text.as_bytes()))
+    }
+}
+
+/// Empties a file, to write it from its beginning.
+pub(super) fn clear(mut file: &File) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()
+}
+
+fn place_of(path: &Path) -> io::Result<Place> {
+    if is_stdout(path) {
+        return Ok(Place::Stdout);
+    }
+    let Ok(old) = fs::metadata(path) else {
+        let path = destination(path)?;
+        beside(&path)?;
+        return Ok(Place::Replaced(path));
+    };
+    // Only what may be written may be replaced.
+    let (file, is_stream) = place::open(path)?;
+    if is_stream {
+        return Ok(Place::Stream(file));
+    }
+    let path = destination(path)?;
+    let is_replaced = beside(&path).is_ok_and(|new| is_like(new.as_file(), &old));
+    Ok(if is_replaced { Place::Replaced(path) } else { Place::Old(file) })
+}
+
+fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut new = beside(path)?;
+    write(new.as_file_mut())?;
+    if let Ok(old) = fs::metadata(path) {
+        new.as_file().set_permissions(old.permissions())?;
+    }
+    new.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// A file in the same folder, which only those can read who may read what is at `path` now. It is gone
+/// when it is dropped.
+fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".nanopace-");
+    #[cfg(unix)]
+    builder.permissions(permissions(path));
+    let folder = path.parent().unwrap_or(Path::new("."));
+    // The system's words are enough: the name of a file that nobody has asked for confuses.
+    builder.tempfile_in(folder).map_err(|error| error.kind().into())
+}
+
+/// Those of the file at `path`; if it is not there, what the process's mask leaves of all.
+#[cfg(unix)]
+fn permissions(path: &Path) -> fs::Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    let usual = |_| fs::Permissions::from_mode(0o666);
+    fs::metadata(path).map_or_else(usual, |old| old.permissions())
+}
+
+/// Whether the old file can be given up for a new one: nobody else owns it, and it has no other name.
+#[cfg(unix)]
+fn is_like(new: &File, old: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let owners = |file: &Metadata| (file.uid(), file.gid());
+    old.nlink() == 1 && new.metadata().is_ok_and(|new| owners(&new) == owners(old))
+}
+
+#[cfg(not(unix))]
+fn is_like(_: &File, _: &Metadata) -> bool {
+    true
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use tempfile::TempDir;
+
+    fn names(folder: &TempDir) -> Vec<String> {
+        let entries = fs::read_dir(folder.path()).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_was_there_stays_until_all_is_written() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("results");
+        let new = ResultFile::create(&path).unwrap();
+        assert_eq!(names(&folder), [""; 0]);
+        new.write_text("first").unwrap();
+        let failed = ResultFile::create(&path).unwrap().write(|to| {
+            to.write_all(b"second")?;
+            assert_eq!(fs::read_to_string(&path)?, "first");
+            Err(io::Error::other("the disk is full"))
+        });
+        assert!(failed.is_err());
+        assert_eq!(
+            (fs::read_to_string(&path).unwrap(), names(&folder)),
+            ("first".into(), vec!["results".to_owned()])
+        );
+        ResultFile::create(&path).unwrap().write_text("second").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "second");
+    }
+
+    #[test]
+    fn permissions_and_links_are_kept() {
+        let folder = TempDir::new().unwrap();
+        let [path, link, hard] = ["results", "link", "hard"].map(|name| folder.path().join(name));
+        fs::write(&path, "a long text from before").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("results", &link).unwrap();
+        let before = fs::metadata(&path).unwrap().ino();
+        ResultFile::create(&link).unwrap().write_text("by the link").unwrap();
+        let after = fs::metadata(&path).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "by the link");
+        assert_eq!(after.permissions().mode() & 0o777, 0o640);
+        assert!(after.ino() != before && fs::symlink_metadata(&link).unwrap().is_symlink());
+        fs::hard_link(&path, &hard).unwrap();
+        ResultFile::create(&path).unwrap().write_text("short").unwrap();
+        assert_eq!(fs::read_to_string(&hard).unwrap(), "short");
+    }
+
+    #[test]
+    fn a_link_to_nothing_leads_to_the_new_file() {
+        let folder = TempDir::new().unwrap();
+        let link = folder.path().join("link");
+        symlink("results", &link).unwrap();
+        ResultFile::create(&link).unwrap().write_text("new").unwrap();
+        assert_eq!(fs::read_to_string(folder.path().join("results")).unwrap(), "new");
+        let usual = folder.path().join("usual");
+        File::create(&usual).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&link), mode(&usual));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_device_is_written_and_not_replaced() {
+        let null = ResultFile::create(Path::new("/dev/null")).unwrap();
+        assert!(matches!(null.0, Place::Stream(_)));
+        null.write_text("gone").unwrap();
+        let full = ResultFile::create(Path::new("/dev/full")).unwrap();
+        assert_eq!(full.write_text("text").unwrap_err().kind(), io::ErrorKind::StorageFull);
+        for missing in ["/nonexistent/file", "/", "/tmp/.."] {
+            let told = ResultFile::create(Path::new(missing)).unwrap_err().to_string();
+            assert_eq!(told, format!("cannot write {missing}"));
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Kinds of failures: short texts, by which failures are counted.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// With more kinds than this, the others are one kind.
+const MOST: usize = 1_000;
+
+/// What is told of the kinds beyond [`MOST`].
+const OTHERS: &str = "other failures";
+
+/// Kinds that an answer's status says.
+pub const STATUS: &str = "status";
+
+/// A kind of failure. Kinds with the same text are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kind {
+    text: &'static str,
+    group: &'static str,
+}
+
+/// The groups that are counted although none of their kinds has happened: an alarm needs a number.
+static EXPECTED: Mutex<Vec<&str>> = Mutex::new(Vec::new());
+
+/// From now on these groups are counted, too.
+pub fn expect(groups: &[&'static str]) {
+    locked(&EXPECTED).extend(groups);
+}
+
+/// The groups that are counted in any case.
+pub fn expected() -> Vec<&'static str> {
+    locked(&EXPECTED).clone()
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The kinds that there have been. They stay for as long as the process, so that a kind is as cheap as
+/// a number.
+static KNOWN: Mutex<BTreeMap<&'static str, Kind>> = Mutex::new(BTreeMap::new());
+
+impl Kind {
+    /// The kind with this text, in a group of its own.
+    pub fn new(text: &str) -> Kind {
+        Kind::known(text, |text| text)
+    }
+
+    /// The kind with this text. Metrics count its group, of which there are only a few.
+    pub fn of_group(group: &'static str, text: &str) -> Kind {
+        Kind::known(text, |_| group)
+    }
+
+    /// What metrics count it as.
+    pub fn group(self) -> &'static str {
+        self.group
+    }
+
+    fn known(text: &str, group: impl FnOnce(&'static str) -> &'static str) -> Kind {
+        let mut known = locked(&KNOWN);
+        let text = if known.len() < MOST || known.contains_key(text) { text } else { OTHERS };
+        if let Some(kind) = known.get(text) {
+            return *kind;
+        }
+        let text: &'static str = Box::leak(text.into());
+        let kind = Kind { text, group: group(text) };
+        known.insert(text, kind);
+        kind
+    }
+}
+
+impl Display for Kind {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text)
+    }
+}
+
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.text.serialize(to)
+    }
+}
+
+/// Another node's kind has this process's group, or its own.
+impl<'de> Deserialize<'de> for Kind {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Kind, D::Error> {
+        String::deserialize(from).map(|text| Kind::new(&text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_its_text() {
+        let kind = Kind::of_group("connection", "the line is dead");
+        assert_eq!((kind.group(), kind.to_string()), ("connection", "the line is dead".to_owned()));
+        assert_eq!(Kind::new("the line is dead"), kind);
+        assert_eq!(Kind::new("alone").group(), "alone");
+        let sent = serde_json::to_string(&kind).unwrap();
+        assert_eq!(serde_json::from_str::<Kind>(&sent).unwrap(), kind);
+    }
+}

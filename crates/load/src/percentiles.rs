@@ -1,0 +1,151 @@
+//! Distributions of times, as percentiles.
+
+use crate::console::human::{self, float};
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use std::time::Duration;
+
+/// The time that the share `quantile` of all values does not exceed.
+pub fn at(times: &Histogram<u64>, quantile: f64) -> Duration {
+    Duration::from_nanos(times.value_at_quantile(quantile))
+}
+
+/// Times of which some may be known only as lower bounds.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample<'run> {
+    /// All of them, in nanoseconds.
+    pub times: &'run Histogram<u64>,
+    /// Those of them that are lower bounds.
+    pub bounds: Option<&'run Histogram<u64>>,
+}
+
+impl<'run> Sample<'run> {
+    /// Times that were all measured.
+    pub fn exact(times: &'run Histogram<u64>) -> Sample<'run> {
+        Sample { times, bounds: None }
+    }
+
+    /// Times of which `bounds` are lower bounds.
+    pub fn bounded(times: &'run Histogram<u64>, bounds: &'run Histogram<u64>) -> Sample<'run> {
+        Sample { times, bounds: Some(bounds).filter(|bounds| !bounds.is_empty()) }
+    }
+
+    /// Whether there is no time.
+    pub fn is_empty(self) -> bool {
+        self.times.is_empty()
+    }
+
+    /// How many are lower bounds.
+    pub fn at_least(self) -> u64 {
+        self.bounds.map_or(0, Histogram::len)
+    }
+
+    /// Whether the time at this share is only a lower bound: it would be longer if those that are
+    /// lower bounds were long enough.
+    pub fn is_at_least(self, quantile: f64) -> bool {
+        let Some(bounds) = self.bounds else { return false };
+        let time = self.times.value_at_quantile(quantile);
+        let measured = self.times.count_between(0, time) - bounds.count_between(0, time);
+        float(measured) < (quantile * float(self.times.len())).ceil().max(1.0)
+    }
+
+    /// The time at this share if all lower bounds were longer than everything measured; none if it would
+    /// be one of them.
+    pub fn at_most(self, quantile: f64) -> Option<u64> {
+        let Some(bounds) = self.bounds else { return Some(self.times.value_at_quantile(quantile)) };
+        let rank = (quantile * float(self.times.len())).ceil().max(1.0);
+        let mut measured = self.times.clone();
+        measured.subtract(bounds).expect("lower bounds are among the times");
+        // The middle of the rank: its end might be rounded to the next one. Of a time that stands for
+        // several, 0 is the share of the least.
+        let part = if quantile > 0.0 { (rank - 0.5) / float(measured.len()) } else { 0.0 };
+        (rank <= float(measured.len())).then(|| measured.value_at_quantile(part))
+    }
+
+    /// The time at this share in words, with `sign` before it if it is a lower bound; none if there is
+    /// no time.
+    pub fn shown(self, quantile: f64, sign: &str) -> Option<String> {
+        let sign = if self.is_at_least(quantile) { sign } else { "" };
+        (!self.is_empty()).then(|| sign.to_owned() + &human::time(at(self.times, quantile)))
+    }
+
+    /// The mean in words, likewise.
+    pub fn shown_mean(self, sign: &str) -> Option<String> {
+        let sign = if self.bounds.is_some() { sign } else { "" };
+        let mean = Duration::from_secs_f64(self.times.mean() * 1e-9);
+        (!self.is_empty()).then(|| sign.to_owned() + &human::time(mean))
+    }
+}
+
+/// A distribution in nanoseconds, as it is written to JSON.
+#[derive(Debug, Serialize)]
+pub struct Percentiles {
+    count: u64,
+    mean: f64,
+    p50: u64,
+    p90: u64,
+    p99: u64,
+    p99_9: u64,
+    p99_99: u64,
+    max: u64,
+}
+
+impl Percentiles {
+    /// The percentiles of a histogram of nanoseconds.
+    pub fn new(times: &Histogram<u64>) -> Percentiles {
+        Percentiles {
+            count: times.len(),
+            mean: times.mean(),
+            p50: times.value_at_quantile(0.5),
+            p90: times.value_at_quantile(0.9),
+            p99: times.value_at_quantile(0.99),
+            p99_9: times.value_at_quantile(0.999),
+            p99_99: times.value_at_quantile(0.9999),
+            max: times.max(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn histogram(times: impl IntoIterator<Item = u64>) -> Histogram<u64> {
+        let mut histogram = Histogram::new(3).unwrap();
+        times.into_iter().for_each(|time| histogram.record(time).unwrap());
+        histogram
+    }
+
+    proptest! {
+        /// By definition: it is a bound if it grows when all lower bounds do.
+        #[test]
+        fn a_bound_is_what_grows_with_the_bounds(
+            measured in prop::collection::vec(0_u64..5_000_000, 0..60),
+            bounds in prop::collection::vec(0_u64..5_000_000, 0..60),
+            per_mille in 0_u32..=1_000,
+        ) {
+            let quantile = f64::from(per_mille) / 1_000.0;
+            let only = histogram(bounds.iter().copied());
+            let all = histogram(measured.iter().chain(&bounds).copied());
+            let longer = histogram(measured.into_iter().chain(bounds.iter().map(|_| 1 << 40)));
+            let grows = longer.value_at_quantile(quantile) > all.value_at_quantile(quantile);
+            prop_assert_eq!(Sample::bounded(&all, &only).is_at_least(quantile), grows);
+            prop_assert!(!Sample::exact(&all).is_at_least(quantile));
+            let most = longer.value_at_quantile(quantile);
+            let most = if most < 1 << 39 { Some(most) } else { None };
+            prop_assert_eq!(Sample::bounded(&all, &only).at_most(quantile), most);
+        }
+    }
+
+    #[test]
+    fn a_bound_has_its_sign() {
+        let (all, bounds) = (histogram([1_000; 99].into_iter().chain([7_000])), histogram([7_000]));
+        let sample = Sample::bounded(&all, &bounds);
+        let shown = [0.5, 0.99, 1.0].map(|quantile| sample.shown(quantile, ">="));
+        assert_eq!(shown.map(Option::unwrap), ["1.00us", "1.00us", ">=7.00us"]);
+        assert_eq!(sample.shown_mean(">=").unwrap(), ">=1.06us");
+        let none = histogram([]);
+        assert_eq!(Sample::bounded(&none, &none).shown(0.5, ">="), None);
+    }
+}

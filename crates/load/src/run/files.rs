@@ -1,0 +1,48 @@
+//! The files that a run reads and writes: none of those that it writes is another one.
+
+use super::args::RunArgs;
+use crate::console::{is_stdout, keep_apart};
+use anyhow::bail;
+use std::path::Path;
+
+/// A file that is read, and what reads it.
+pub type Input<'a> = (&'static str, &'a Path);
+
+/// Refuses two outputs that are one file, one that is read, and one that has to be a file and is not.
+pub fn check(args: &RunArgs, others: &[Input<'_>]) -> anyhow::Result<()> {
+    for (option, what, file) in [("hdr", "interval log", &args.hdr), ("html", "page", &args.html)] {
+        if let Some(file) = file.as_deref().filter(|file| is_stdout(file)) {
+            bail!(
+                "--{option} {}: the {what} needs a file; --json and --csv can go to standard output",
+                file.display()
+            );
+        }
+    }
+    let inputs = inputs(args).chain(args.schedule.inputs()).chain(others.iter().copied());
+    keep_apart(outputs(args), inputs)
+}
+
+/// Refuses outputs that are read from.
+pub fn spare<'a>(
+    args: &'a RunArgs,
+    inputs: impl IntoIterator<Item = Input<'a>>,
+) -> anyhow::Result<()> {
+    keep_apart(outputs(args), inputs)
+}
+
+fn outputs(args: &RunArgs) -> [(&'static str, Option<&Path>); 5] {
+    let outputs = [
+        ("json", &args.json),
+        ("html", &args.html),
+        ("csv", &args.csv),
+        ("hdr", &args.hdr),
+        ("svg", &args.svg),
+    ];
+    outputs.map(|(option, file)| (option, file.as_deref()))
+}
+
+fn inputs(args: &RunArgs) -> impl Iterator<Item = Input<'_>> {
+    let named =
+        [("--config", &args.config), ("--control-token-file", &args.control.control_token_file)];
+    named.into_iter().filter_map(|(input, file)| Some((input, file.as_deref()?)))
+}

@@ -1,0 +1,8 @@
+//! Load: threads that take slots from the pacer and make calls.
+
+pub mod deadline;
+mod guarded;
+pub(crate) mod shared;
+pub(crate) mod span;
+pub(crate) mod threads;
+mod worker;

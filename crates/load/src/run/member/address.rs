@@ -1,0 +1,95 @@
+//! Where a fleet's store is, and what to say when something is wrong with it.
+
+use anyhow::{Context, anyhow};
+use nanopace_fleet::FleetError;
+use std::env;
+
+/// The variable that has the store's address, so that a password need not be on a command line.
+pub(crate) const VARIABLE: &str = "NANOPACE_STORE";
+
+/// A run at a store.
+#[derive(Clone, Debug)]
+pub(crate) struct RunAddress {
+    /// With the password. Never shown.
+    url: String,
+    /// The run's name.
+    pub(crate) name: String,
+}
+
+impl RunAddress {
+    /// The run `name` at the store that the option gives, or the environment.
+    pub(crate) fn new(option: &str, url: Option<&str>, name: &str) -> anyhow::Result<RunAddress> {
+        let url = url.map(str::to_owned).or_else(|| env::var(VARIABLE).ok());
+        let url = url.with_context(|| {
+            format!("which store? Write {option} redis://HOST:PORT/, or set {VARIABLE}")
+        })?;
+        Ok(RunAddress { url, name: name.to_owned() })
+    }
+
+    /// The store's address, to connect to.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// An error in the words of the command line, in one line.
+    pub(crate) fn told(&self, error: FleetError) -> anyhow::Error {
+        let (store, name) = (without_password(&self.url), &self.name);
+        match error {
+            FleetError::Store(why) => anyhow!(
+                "the store at {store} does not answer: {why}; start redis-server or valkey-server \
+                 there, or write another address"
+            ),
+            FleetError::NoRun => anyhow!(
+                "there is no run {name} at {store}: nanopace run --fleet {store} --run {name} \
+                 --rate 1k/s starts one"
+            ),
+            other => anyhow!("{other}"),
+        }
+    }
+}
+
+/// An address as it may be shown.
+pub fn without_password(url: &str) -> String {
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
+        (None, Some((_, host))) => host.to_owned(),
+        _ => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for (url, shown) in [
+            ("redis://host:1/", "redis://host:1/"),
+            ("redis://:secret@host:1/2", "redis://host:1/2"),
+            ("rediss://user:s@cret@host/", "rediss://host/"),
+            ("user:secret@host", "host"),
+            ("redis://:se/cret@host/", "redis://host/"),
+        ] {
+            assert_eq!(without_password(url), shown);
+        }
+    }
+
+    #[test]
+    fn errors_are_one_line_and_have_no_password() {
+        let run = RunAddress { url: "redis://:secret@host/".into(), name: "checkout".into() };
+        for error in [
+            FleetError::Store("connection refused".into()),
+            FleetError::NoRun,
+            FleetError::Address,
+            FleetError::Differs("hold 1/s 1s".into()),
+            FleetError::Nodes,
+        ] {
+            let told = format!("{:#}", run.told(error));
+            assert!(!told.contains("secret") && !told.contains('\n'), "{told}");
+            assert!(
+                told.contains("write") || told.contains("starts one") || told.contains("start "),
+                "{told}"
+            );
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! One operation, from its slot to its end.
+
+use crate::kind::Kind;
+use nanopace::Nanos;
+use std::time::Duration;
+
+/// How an operation went.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    /// Success, or why it is none.
+    pub(crate) outcome: Result<(), Kind>,
+    /// When it was sent: later than its start if a connection had to be opened.
+    pub(crate) sent: Nanos,
+    pub(crate) details: Details,
+}
+
+/// What is counted of an operation besides its times.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Details {
+    /// The status of its answer, if answers have one.
+    pub(crate) status: Option<u16>,
+    /// The connection that was opened for it, if one was.
+    pub(crate) set_up: Option<SetUp>,
+    /// Bytes read and written.
+    pub(crate) traffic: (u64, u64),
+}
+
+/// How long it took to open a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct SetUp {
+    /// TCP, or the Unix socket; or all of it, if nothing more is known.
+    pub connect: Duration,
+    /// The TLS handshake, if there was one.
+    pub tls: Option<Duration>,
+}
+
+impl Answer {
+    /// Success of what was sent then.
+    #[cfg(test)]
+    pub(crate) fn completed(sent: Nanos) -> Answer {
+        Answer { outcome: Ok(()), sent, details: Details::default() }
+    }
+}
+
+/// An operation that ended with an answer or a failure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operation {
+    /// When the schedule wanted it to start.
+    pub(crate) intended_start: Nanos,
+    /// When it ended.
+    pub(crate) end: Nanos,
+    /// How it went.
+    pub(crate) answer: Answer,
+}
+
+impl Operation {
+    /// How long the answer took. Between its start and this, its connection was opened.
+    pub(crate) fn service_time(&self) -> Duration {
+        self.end - self.answer.sent
+    }
+
+    /// How long after its intended start it was done.
+    pub(crate) fn response_time(&self) -> Duration {
+        self.end - self.intended_start
+    }
+}

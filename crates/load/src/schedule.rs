@@ -1,0 +1,11 @@
+//! The load that is asked for: `nanopace plan` draws it, and `nanopace run` makes it.
+//!
+//! Three things make a load: a shape (the rate over time), an arrival process (how requests lie
+//! around it) and a shard (which of them are this process's).
+
+pub mod args;
+pub mod arrivals;
+pub mod help;
+pub mod recording;
+pub mod table;
+pub mod tally;

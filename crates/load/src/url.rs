@@ -1,0 +1,54 @@
+//! URLs that requests can be sent to.
+
+use hyper::Uri;
+use std::borrow::Cow;
+use std::fmt::Display;
+
+/// What is wrong with a text, and what to write instead.
+pub type Told<T> = Result<T, String>;
+
+/// Characters of a URL in an error.
+const MOST_SHOWN: usize = 200;
+
+const URL: &str = "write for example http://127.0.0.1:8080/";
+
+/// Reads a URL that requests can be sent to; or says what is wrong with it.
+pub fn read(address: &str) -> Told<Uri> {
+    let wrong = |why: &dyn Display| format!("{} {why}; {URL}", shown(address));
+    let parsed = with_path(address).parse();
+    let url: Uri = parsed.map_err(|error| wrong(&format!("is not a URL ({error})")))?;
+    match (url.scheme_str(), url.host()) {
+        (Some("http" | "https"), Some(host)) if !host.is_empty() => {}
+        _ => return Err(wrong(&"is not a URL with http:// or https:// and a host")),
+    }
+    if has_port(&url) && url.port_u16().is_none() {
+        return Err(wrong(&"has no port from 0 to 65535 behind its host"));
+    }
+    Ok(url)
+}
+
+/// A URL may have a query and no path; hyper wants a path.
+fn with_path(address: &str) -> Cow<'_, str> {
+    let host = address.find("://").map_or(0, |scheme| scheme + 3);
+    match address[host..].find(['/', '?']).map(|place| host + place) {
+        Some(query) if address[query..].starts_with('?') => {
+            Cow::Owned(format!("{}/{}", &address[..query], &address[query..]))
+        }
+        _ => Cow::Borrowed(address),
+    }
+}
+
+/// As it is quoted in an error, which is one line.
+fn shown(address: &str) -> String {
+    match address.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{:?}...", &address[..end]),
+        None => format!("{address:?}"),
+    }
+}
+
+/// Whether anything follows the host. What does may be no port; then hyper would leave it out.
+fn has_port(url: &Uri) -> bool {
+    let authority = url.authority().map_or("", |authority| authority.as_str());
+    let place = authority.rsplit('@').next().unwrap_or_default();
+    place.len() > url.host().map_or(0, str::len)
+}
