@@ -145,7 +145,9 @@ impl Slot {
     #[doc(hidden)]
     pub const ALONE: Slot = Slot { number: 0, intended_start: Nanos::ZERO, start: Nanos::ZERO };
 
-    /// Its number, counted from 0. Data of the operation can follow from it.
+    /// Its number in the whole load, counted from 0: the same for each process that has a part of the load,
+    /// as a shard or as a node of a fleet. Data of the operation can follow from it. Slots of the warm-up
+    /// have numbers, too.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number

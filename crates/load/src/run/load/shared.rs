@@ -5,7 +5,6 @@ use crate::run::processor::LoadThreads;
 use crate::run::recording::recorder::Recorder;
 use nanopace::Pacer;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::{SetOnce, watch};
 
@@ -16,7 +15,6 @@ pub(crate) struct RunShared {
     pub(crate) pacer: Pacer,
     /// The longest time for a call.
     pub(crate) timeout: Duration,
-    next: AtomicU64,
     /// One recorder for each thread.
     pub(crate) recorders: Vec<Arc<Recorder>>,
     /// Set when the schedule starts.
@@ -39,17 +37,10 @@ impl RunShared {
         RunShared {
             recorders: Recorder::all(&pacer, connections, gives_up),
             timeout,
-            next: AtomicU64::new(0),
             span: SetOnce::new(),
             give_up: watch::Sender::new(false),
             threads: LoadThreads::default(),
             pacer,
         }
-    }
-
-    /// The next slot's number.
-    pub(crate) fn number(&self) -> u64 {
-        // Relaxed: each count must be unique; nothing is ordered by it. No model: one atomic.
-        self.next.fetch_add(1, Ordering::Relaxed)
     }
 }

@@ -7,7 +7,7 @@ use crate::kind::Kind;
 use crate::run::recording::operation::{Answer, Details, SetUp};
 use crate::run::recording::recorder::Recorder;
 use crate::target::{Done, Failure, Slot, Target};
-use nanopace::Nanos;
+use nanopace::{Grant, Nanos};
 use nanopace_async::AsyncPacer;
 use std::sync::Arc;
 
@@ -44,8 +44,8 @@ impl<T: Target> Worker<T> {
         while let Ok(grant) = self.line.acquire().await {
             let intended_start = grant.intended_start();
             match span.admit(intended_start, shared.pacer.now()) {
-                Admission::Recorded => self.operation(intended_start, true).await,
-                Admission::WarmUp => self.operation(intended_start, false).await,
+                Admission::Recorded => self.operation(grant, true).await,
+                Admission::WarmUp => self.operation(grant, false).await,
                 Admission::Unstarted => {
                     return self.recorder.unstarted(&[(intended_start, 1)], span.end());
                 }
@@ -55,10 +55,10 @@ impl<T: Target> Worker<T> {
         span.end_if_over(shared.pacer.now());
     }
 
-    async fn operation(&mut self, intended_start: Nanos, is_recorded: bool) {
-        let recorder = Arc::clone(&self.recorder);
+    async fn operation(&mut self, grant: Grant, is_recorded: bool) {
+        let (recorder, intended_start) = (Arc::clone(&self.recorder), grant.intended_start());
         let flight = recorder.start(intended_start, is_recorded);
-        let slot = Slot { number: self.shared.number(), intended_start, start: flight.started() };
+        let slot = Slot { number: grant.slot(), intended_start, start: flight.started() };
         let answer = self.call(slot).await;
         flight.end(answer);
     }
