@@ -1,6 +1,4 @@
-//! A load generator of your own: write what one operation is, and get the schedule, the workers, the
-//! recording by intended start, the verdict, the live view, the page, the search and the fleet.
-
+#![doc = include_str!("../README.md")]
 #![expect(clippy::must_use_candidate, reason = "the hidden modules are parts of a program")]
 
 #[doc(hidden)]
@@ -13,6 +11,7 @@ pub mod config;
 pub mod console;
 #[doc(hidden)]
 pub mod fleet;
+mod front;
 #[doc(hidden)]
 pub mod fuzzing;
 #[doc(hidden)]
@@ -23,10 +22,12 @@ pub mod interrupt;
 pub mod job;
 #[doc(hidden)]
 pub mod kind;
+mod load;
 #[doc(hidden)]
 pub mod percentiles;
 #[doc(hidden)]
 pub mod refusal;
+mod report;
 #[doc(hidden)]
 pub mod run;
 #[doc(hidden)]
@@ -41,4 +42,8 @@ pub mod tls;
 #[doc(hidden)]
 pub mod url;
 
+pub use front::main;
+pub use load::{Load, LoadError};
+pub use report::Report;
+pub use run::args::RunArgs as Args;
 pub use target::{Done, Failure, Slot, Target};

@@ -82,7 +82,7 @@ impl<T: Target> Job<T> {
             human::time(first)
         );
         let (least, svg) = (args.step, args.svg.clone());
-        let setup = Setup::new(args.into_run()?, inputs, make)?;
+        let setup = Setup::new(args.into_run(), inputs, make)?;
         let svg = svg.as_deref().map(ResultFile::create).transpose()?;
         let (sender, messages) = mpsc::channel();
         let stop = sender.clone();

@@ -9,7 +9,7 @@ use super::push::args::PushArgs;
 use crate::config;
 use crate::console::human::positive_duration;
 use crate::schedule::args::ScheduleArgs;
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args, Command, Parser};
 use nanopace::Strictness;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -124,7 +124,18 @@ pub struct RunArgs {
     pub(crate) push: PushArgs,
 }
 
+#[derive(Debug, Parser)]
+struct DefaultRun {
+    #[command(flatten)]
+    run: RunArgs,
+}
+
 impl RunArgs {
+    /// A run with all options as they are by default.
+    pub(crate) fn by_default() -> RunArgs {
+        DefaultRun::parse_from(["run"]).run
+    }
+
     /// Notes what was given, once the command line has been read.
     pub fn settle(&mut self, definition: &Command, matches: &ArgMatches) {
         self.settings = config::settings(definition, matches);

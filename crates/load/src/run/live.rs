@@ -13,6 +13,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) enum Live {
     Lines(Progress),
+    Nowhere,
     /// With lines to show when it has gone.
     Screen(Screen, Vec<String>),
 }
@@ -42,7 +43,7 @@ impl Live {
         match self {
             Live::Screen(screen, _) => screen.show(snapshot, over_time, prompt),
             Live::Lines(progress) if is_time_for_a_line => progress.show(&Status(snapshot)),
-            Live::Lines(_) => {}
+            Live::Lines(_) | Live::Nowhere => {}
         }
     }
 
@@ -52,6 +53,7 @@ impl Live {
         match self {
             Live::Lines(progress) => progress.tell(&text),
             Live::Screen(_, told) => told.push(text),
+            Live::Nowhere => {}
         }
     }
 
@@ -59,6 +61,7 @@ impl Live {
     pub(crate) fn end(self) {
         match self {
             Live::Lines(progress) => progress.end(),
+            Live::Nowhere => {}
             Live::Screen(screen, told) => {
                 drop(screen);
                 for text in &told {

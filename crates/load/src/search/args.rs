@@ -6,7 +6,7 @@ use crate::run::args::RunArgs;
 use crate::run::criteria::Criterion;
 use crate::schedule::arrivals::ArrivalProcess;
 use anyhow::ensure;
-use clap::{Args, Parser};
+use clap::Args;
 use nanopace::Rate;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -109,13 +109,6 @@ pub struct SearchArgs {
 /// A little more than once a day, which is the lowest rate that there is.
 const LOWEST: f64 = 1.2e-5;
 
-/// A run with all options as they are by default.
-#[derive(Debug, Parser)]
-struct DefaultRun {
-    #[command(flatten)]
-    run: RunArgs,
-}
-
 impl SearchArgs {
     /// Refuses what contradicts itself.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
@@ -138,8 +131,8 @@ impl SearchArgs {
     }
 
     /// The options of the runs that are the steps, but for their rate and length.
-    pub(crate) fn into_run(self) -> anyhow::Result<RunArgs> {
-        let mut run = default_run()?;
+    pub(crate) fn into_run(self) -> RunArgs {
+        let mut run = RunArgs::by_default();
         run.schedule.rate = Some(self.from);
         run.schedule.arrivals = self.arrivals;
         run.schedule.seed = self.seed;
@@ -150,12 +143,8 @@ impl SearchArgs {
         run.timeout = self.timeout;
         run.json = self.json;
         run.svg = self.svg;
-        Ok(run)
+        run
     }
-}
-
-fn default_run() -> anyhow::Result<RunArgs> {
-    Ok(DefaultRun::try_parse_from(["run"])?.run)
 }
 
 fn promise(text: &str) -> Result<Criterion, String> {
@@ -191,6 +180,7 @@ fn process(text: &str) -> Result<ArrivalProcess, String> {
 mod tests {
     use super::*;
     use crate::run::files;
+    use clap::Parser;
 
     #[derive(Debug, Parser)]
     #[command(no_binary_name = true)]
@@ -202,7 +192,7 @@ mod tests {
     fn read(options: &[&str]) -> Result<SearchArgs, String> {
         let line = Line::try_parse_from(options).map_err(|error| error.to_string())?;
         line.search.check().map_err(|error| error.to_string())?;
-        let run = Line::try_parse_from(options).unwrap().search.into_run().unwrap();
+        let run = Line::try_parse_from(options).unwrap().search.into_run();
         files::check(&run, &[]).map_err(|error| error.to_string())?;
         Ok(line.search)
     }
@@ -215,7 +205,7 @@ mod tests {
             args.until.iter().map(ToString::to_string).collect::<Vec<_>>(),
             ["p99 response < 50ms"]
         );
-        let run = args.into_run().unwrap();
+        let run = args.into_run();
         assert_eq!((run.connections, run.warmup), (16, Duration::from_millis(500)));
         assert!(run.fail_if.is_empty() && run.requests.is_none());
     }
