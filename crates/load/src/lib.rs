@@ -10,6 +10,8 @@ pub mod config;
 #[doc(hidden)]
 pub mod console;
 #[doc(hidden)]
+pub mod details;
+#[doc(hidden)]
 pub mod fleet;
 mod front;
 #[doc(hidden)]

@@ -19,7 +19,7 @@ mod metrics;
 pub(crate) mod processor;
 #[cfg(feature = "otlp")]
 mod push;
-pub mod recording;
+pub(crate) mod recording;
 pub(crate) mod reporting;
 mod screen;
 pub mod setup;

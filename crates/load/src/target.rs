@@ -1,7 +1,7 @@
 //! What is loaded: a target, its sessions, and what becomes of a call.
 
+use crate::details::{Details, SetUp};
 use crate::kind::Kind;
-use crate::run::recording::operation::{Details, SetUp};
 use nanopace::{Nanos, Pacer};
 use std::any::type_name;
 use std::error::Error;
@@ -64,8 +64,7 @@ pub trait Target: Send + Sync + 'static {
     /// Does one operation: the one with the slot's number.
     ///
     /// It is dropped when it takes longer than the timeout, and when the run is given up. It must not
-    /// block its thread, which carries other sessions too: a call that has to is a
-    /// [`BlockingTarget`](crate::BlockingTarget)'s. A panic counts as a failure. What it retries by itself
+    /// block its thread, which carries other sessions too. A panic counts as a failure. What it retries by itself
     /// is part of its service time.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ pub(crate) mod hdr_log;
 pub(crate) mod lateness;
 pub(crate) mod logs;
 mod moved;
-pub mod operation;
+pub(crate) mod operation;
 pub(crate) mod outcome;
 pub(crate) mod over_time;
 pub(crate) mod recorder;

@@ -3,8 +3,9 @@
 use super::guarded::Guarded;
 use super::shared::RunShared;
 use super::span::Admission;
+use crate::details::{Details, SetUp};
 use crate::kind::Kind;
-use crate::run::recording::operation::{Answer, Details, SetUp};
+use crate::run::recording::operation::Answer;
 use crate::run::recording::recorder::Recorder;
 use crate::target::{Done, Failure, Slot, Target};
 use nanopace::{Grant, Nanos};

@@ -1,5 +1,6 @@
 //! One operation, from its slot to its end.
 
+use crate::details::Details;
 use crate::kind::Kind;
 use nanopace::Nanos;
 use std::time::Duration;
@@ -12,26 +13,6 @@ pub(crate) struct Answer {
     /// When it was sent: later than its start if a connection had to be opened.
     pub(crate) sent: Nanos,
     pub(crate) details: Details,
-}
-
-/// What is counted of an operation besides its times.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Details {
-    /// The status of its answer, if answers have one.
-    pub(crate) status: Option<u16>,
-    /// The connection that was opened for it, if one was.
-    pub(crate) set_up: Option<SetUp>,
-    /// Bytes read and written.
-    pub(crate) traffic: (u64, u64),
-}
-
-/// How long it took to open a connection.
-#[derive(Clone, Copy, Debug)]
-pub struct SetUp {
-    /// TCP, or the Unix socket; or all of it, if nothing more is known.
-    pub connect: Duration,
-    /// The TLS handshake, if there was one.
-    pub tls: Option<Duration>,
 }
 
 impl Answer {

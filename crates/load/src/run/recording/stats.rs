@@ -1,8 +1,9 @@
 //! What is counted about operations, by one thread or by all of them.
 
 use super::lateness::{Lateness, Start};
-use super::operation::{Answer, Details, Operation, SetUp};
+use super::operation::{Answer, Operation};
 use crate::console::human::float;
+use crate::details::{Details, SetUp};
 use crate::kind::Kind;
 use crate::percentiles::Sample;
 use hdrhistogram::Histogram;
