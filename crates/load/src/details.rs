@@ -9,6 +9,8 @@ pub struct Details {
     pub(crate) status: Option<u16>,
     /// The connection that was opened for it, if one was.
     pub(crate) set_up: Option<SetUp>,
+    /// By which it is counted apart, too.
+    pub(crate) label: Option<&'static str>,
     /// Bytes read and written.
     pub(crate) traffic: (u64, u64),
 }

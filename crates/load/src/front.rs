@@ -203,9 +203,9 @@ mod tests {
 
         async fn call(&self, _session: &mut (), slot: Slot) -> Result<Done, Failure> {
             if slot.number() % 3 == 2 {
-                return Err(Failure::new("a third"));
+                return Err(Failure::new("a third").with(Done::new().label("third")));
             }
-            Ok(Done::new().bytes(2, 1))
+            Ok(Done::new().bytes(2, 1).label("others of three"))
         }
     }
 
@@ -255,6 +255,12 @@ mod tests {
             serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
         assert_eq!(json["url"], "Thirds");
         assert_eq!((&json["completed"], &json["failures"]["a third"]), (&200.into(), &100.into()));
+        let counts = |label: &str| {
+            let label = &json["labels"][label];
+            (label["completed"].as_u64(), label["failed"].as_u64())
+        };
+        assert_eq!(counts("third"), (Some(0), Some(100)));
+        assert_eq!(counts("others of three"), (Some(200), Some(0)));
         assert_eq!((&json["bytes_read"], &json["bytes_written"]), (&400.into(), &200.into()));
     }
 

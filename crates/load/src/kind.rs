@@ -16,7 +16,10 @@ pub const STATUS: &str = "status";
 
 /// A kind of failure. Kinds with the same text are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Kind {
+pub struct Kind(&'static Entry);
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
     text: &'static str,
     group: &'static str,
 }
@@ -55,7 +58,7 @@ impl Kind {
 
     /// What metrics count it as.
     pub fn group(self) -> &'static str {
-        self.group
+        self.0.group
     }
 
     fn known(text: &str, group: impl FnOnce(&'static str) -> &'static str) -> Kind {
@@ -65,7 +68,7 @@ impl Kind {
             return *kind;
         }
         let text: &'static str = Box::leak(text.into());
-        let kind = Kind { text, group: group(text) };
+        let kind = Kind(Box::leak(Box::new(Entry { text, group: group(text) })));
         known.insert(text, kind);
         kind
     }
@@ -73,13 +76,13 @@ impl Kind {
 
 impl Display for Kind {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text)
+        f.write_str(self.0.text)
     }
 }
 
 impl Serialize for Kind {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        self.text.serialize(to)
+        self.0.text.serialize(to)
     }
 }
 

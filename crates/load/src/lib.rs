@@ -46,6 +46,6 @@ pub mod url;
 
 pub use front::main;
 pub use load::{Load, LoadError};
-pub use report::Report;
+pub use report::{LabelReport, Report};
 pub use run::args::RunArgs as Args;
 pub use target::{Done, Failure, Slot, Target};

@@ -1,6 +1,7 @@
 //! The results of a load, as values.
 
 use crate::percentiles::Sample;
+use crate::run::recording::labels::Labelled;
 use crate::run::reporting::report::Report as Text;
 use crate::run::reporting::summary::Summary;
 use crate::run::reporting::verdict::Verdict;
@@ -62,6 +63,11 @@ impl Report {
     /// How many calls failed by each kind.
     pub fn failures(&self) -> impl Iterator<Item = (String, u64)> {
         self.summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count))
+    }
+
+    /// The calls of each label.
+    pub fn labels(&self) -> impl Iterator<Item = LabelReport<'_>> {
+        self.summary.stats.labels.iter().map(LabelReport)
     }
 
     /// Calls per second that were asked for; the mean, if that changed.
@@ -137,6 +143,42 @@ impl Report {
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         Text(&self.summary).fmt(f)
+    }
+}
+
+/// The calls of one label that ended.
+#[derive(Clone, Copy, Debug)]
+pub struct LabelReport<'report>(&'report Labelled);
+
+impl LabelReport<'_> {
+    /// The label.
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        self.0.label
+    }
+
+    /// Calls that succeeded.
+    #[must_use]
+    pub fn completed(&self) -> u64 {
+        self.0.service.len()
+    }
+
+    /// Calls that failed.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.0.bounds.len()
+    }
+
+    /// A quantile of the service times, as [`Report::service_time`].
+    #[must_use]
+    pub fn service_time(&self, quantile: f64) -> Option<Duration> {
+        time(Sample::exact(&self.0.service), quantile)
+    }
+
+    /// A quantile of the response times, as [`Report::response_time`].
+    #[must_use]
+    pub fn response_time(&self, quantile: f64) -> Option<Duration> {
+        time(self.0.responses(), quantile)
     }
 }
 

@@ -192,6 +192,13 @@ impl Done {
         self
     }
 
+    /// It is counted by this label, too: what kind of operation it was, such as `read`. A program has a few
+    /// of them; with more than a hundred the others are one.
+    pub fn label(mut self, label: &'static str) -> Done {
+        self.details.label = Some(label);
+        self
+    }
+
     /// The answer had this status.
     pub fn status(mut self, status: u16) -> Done {
         self.details.status = Some(status);
@@ -231,7 +238,7 @@ impl Failure {
         self
     }
 
-    /// What is counted of the call all the same.
+    /// What is counted of the call all the same, its label for example.
     pub fn with(mut self, done: Done) -> Failure {
         self.done = done;
         self

@@ -7,6 +7,7 @@ mod causes;
 pub(crate) mod collector;
 pub(crate) mod csv_log;
 pub(crate) mod hdr_log;
+pub(crate) mod labels;
 pub(crate) mod lateness;
 pub(crate) mod logs;
 mod moved;

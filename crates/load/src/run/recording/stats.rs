@@ -1,5 +1,6 @@
 //! What is counted about operations, by one thread or by all of them.
 
+use super::labels::Labels;
 use super::lateness::{Lateness, Start};
 use super::operation::{Answer, Operation};
 use crate::console::human::float;
@@ -41,6 +42,8 @@ pub(crate) struct OperationStats {
     pub(crate) answered: u64,
     /// How many answers had which status.
     pub(crate) statuses: BTreeMap<u16, u64>,
+    /// Those that have a label.
+    pub(crate) labels: Labels,
     /// Connections that were opened.
     pub(crate) set_ups: SetUps,
     /// Bytes of HTTP read and written.
@@ -84,6 +87,7 @@ impl OperationStats {
             skipped: 0,
             answered: 0,
             statuses: BTreeMap::new(),
+            labels: Labels::default(),
             set_ups: SetUps { all: histogram.clone(), connect: histogram.clone(), tls: histogram },
             traffic: (0, 0),
             lateness: Lateness::default(),
@@ -107,7 +111,9 @@ impl OperationStats {
 
     /// Counts the end of an operation that was started.
     pub(crate) fn end(&mut self, operation: &Operation) {
-        let Answer { outcome, details: Details { status, set_up, traffic }, .. } = operation.answer;
+        let Answer { outcome, details: Details { status, set_up, traffic, .. }, .. } =
+            operation.answer;
+        self.labels.end(operation);
         self.traffic.0 += traffic.0;
         self.traffic.1 += traffic.1;
         self.answered += u64::from(outcome.is_ok() || status.is_some());
@@ -198,6 +204,7 @@ impl OperationStats {
         for (status, count) in &other.statuses {
             *self.statuses.entry(*status).or_default() += count;
         }
+        self.labels.add(&other.labels);
         self.answered += other.answered;
         self.unfinished += other.unfinished;
         self.unstarted += other.unstarted;
@@ -232,6 +239,7 @@ impl OperationStats {
         self.histograms().into_iter().for_each(Histogram::reset);
         self.failures.clear();
         self.statuses.clear();
+        self.labels.clear();
         self.answered = 0;
         (self.unfinished, self.unstarted, self.skipped) = (0, 0, 0);
         self.traffic = (0, 0);
@@ -300,7 +308,7 @@ mod tests {
         outcome: Result<(), Kind>,
         code: Option<u16>,
     ) {
-        let details = Details { status: code, set_up: None, traffic: (10, 20) };
+        let details = Details { status: code, traffic: (10, 20), ..Details::default() };
         let answer = Answer { outcome, sent: at(sent), details };
         stats.start(at(100), started(start));
         let operation = Operation { intended_start: at(100), end: at(end), answer };

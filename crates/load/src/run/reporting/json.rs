@@ -5,6 +5,7 @@ use super::spectrum::{self, Point};
 use super::summary::Summary;
 use super::verdict::Verdict;
 use crate::percentiles::Percentiles;
+use crate::run::recording::labels::Labelled;
 use crate::run::recording::outcome::{Due, Ending};
 use crate::run::recording::over_time::Interval;
 use hdrhistogram::Histogram;
@@ -34,6 +35,8 @@ pub(crate) struct Object<F> {
     unfinished: u64,
     failures: BTreeMap<String, u64>,
     statuses: BTreeMap<u16, u64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    labels: BTreeMap<&'static str, LabelObject>,
     duration_seconds: f64,
     wait_time_ns: Percentiles,
     service_time_ns: Percentiles,
@@ -76,6 +79,33 @@ pub(crate) struct IntervalObject {
     service_time_ns: Brief,
     response_time_ns: Brief,
     by_intended_start: DueObject,
+}
+
+/// The operations of one label that ended.
+#[derive(Debug, Serialize)]
+struct LabelObject {
+    completed: u64,
+    failed: u64,
+    service_time_ns: Percentiles,
+    response_time_ns: Percentiles,
+    response_times_at_least: u64,
+    bytes_read: u64,
+    bytes_written: u64,
+}
+
+impl LabelObject {
+    fn new(labelled: &Labelled) -> LabelObject {
+        let (bytes_read, bytes_written) = labelled.traffic;
+        LabelObject {
+            completed: labelled.service.len(),
+            failed: labelled.bounds.len(),
+            service_time_ns: Percentiles::new(&labelled.service),
+            response_time_ns: Percentiles::new(&labelled.response),
+            response_times_at_least: labelled.responses().at_least(),
+            bytes_read,
+            bytes_written,
+        }
+    }
 }
 
 /// What became of the slots that were due in an interval.
@@ -166,6 +196,7 @@ impl<F> Object<F> {
             unfinished: stats.unfinished,
             failures: stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
             statuses: stats.statuses.clone(),
+            labels: stats.labels.iter().map(|it| (it.label, LabelObject::new(it))).collect(),
             duration_seconds: summary.duration.as_secs_f64(),
             wait_time_ns: Percentiles::new(&stats.wait),
             service_time_ns: Percentiles::new(&stats.service),

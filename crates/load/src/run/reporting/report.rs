@@ -5,6 +5,7 @@ use super::rates::Rates;
 use super::summary::Summary;
 use crate::console::human;
 use crate::percentiles::Sample;
+use crate::run::recording::labels::Labelled;
 use crate::run::recording::stats::{OperationStats, SetUps};
 use crate::times::{AT_LEAST, NONE, TimesTable};
 use hdrhistogram::Histogram;
@@ -21,6 +22,7 @@ impl Display for Report<'_> {
         counts(f, summary)?;
         failures(f, &summary.stats)?;
         statuses(f, &summary.stats)?;
+        labels(f, &summary.stats)?;
         write!(f, "{}", Rates(&summary.over_time))?;
         let OperationStats { wait, service, .. } = &summary.stats;
         let ([wait, service], response) =
@@ -85,6 +87,27 @@ fn statuses(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
     }
     let counts = stats.statuses.iter().map(|(status, count)| format!("{count} with {status}"));
     writeln!(f, "statuses  {}", counts.collect::<Vec<_>>().join(", "))
+}
+
+/// Those that have a label, in a line for each.
+fn labels(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
+    for labelled in stats.labels.iter() {
+        let Labelled { label, service, bounds, .. } = labelled;
+        let spread = |sample: Sample<'_>| {
+            let [median, p99] =
+                [0.5, 0.99].map(|at| sample.shown(at, AT_LEAST).unwrap_or_else(|| NONE.to_owned()));
+            format!("p50 {median}, p99 {p99}")
+        };
+        let (service_times, responses) =
+            (spread(Sample::exact(service)), spread(labelled.responses()));
+        let (completed, failed) = (service.len(), bounds.len());
+        writeln!(
+            f,
+            "label     {label}: {completed} completed, {failed} failed; service {service_times}; \
+             response {responses}"
+        )?;
+    }
+    Ok(())
 }
 
 fn gaps(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
