@@ -59,6 +59,10 @@ figures *options:
 fleet-figures:
     cargo run --release -p nanopace-benches --bin fleet
 
+# The load generators in examples/, a workspace of its own: builds them; some minutes.
+examples:
+    cargo build --release --manifest-path examples/Cargo.toml
+
 # A fleet of four at work, of which one is killed, as docs/figures/fleet-demo.svg. Seconds, on a machine with nothing else to do.
 fleet-demo *options:
     cargo run --release --package nanopace-trials -- demo --svg docs/figures/fleet-demo.svg {{ options }}
