@@ -272,7 +272,7 @@ fn only_the_load_generator_and_the_benchmarks_pin_threads() {
         }
     }
     with.sort();
-    assert_eq!(with, ["benches", "cli"]);
+    assert_eq!(with, ["benches", "load"]);
 }
 
 #[test]
