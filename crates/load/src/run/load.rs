@@ -6,3 +6,6 @@ pub(crate) mod shared;
 pub(crate) mod span;
 pub(crate) mod threads;
 mod worker;
+
+#[cfg(test)]
+mod tests;
