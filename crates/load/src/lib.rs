@@ -5,6 +5,7 @@
 pub mod alternate;
 #[doc(hidden)]
 pub mod axis;
+mod blocking;
 #[doc(hidden)]
 pub mod config;
 #[doc(hidden)]
@@ -44,6 +45,7 @@ pub mod tls;
 #[doc(hidden)]
 pub mod url;
 
+pub use blocking::BlockingTarget;
 pub use front::main;
 pub use load::{Load, LoadError};
 pub use report::{LabelReport, Report};

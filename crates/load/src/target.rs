@@ -6,6 +6,7 @@ use nanopace::{Nanos, Pacer};
 use std::any::type_name;
 use std::error::Error;
 use std::fmt::Display;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The most characters of an error that make up a kind of failure.
@@ -88,8 +89,7 @@ pub trait Target: Send + Sync + 'static {
 
     /// What reports call it: its type's name, unless this is implemented.
     fn name(&self) -> String {
-        let name = type_name::<Self>();
-        name.rsplit("::").next().unwrap_or(name).to_owned()
+        short_name::<Self>()
     }
 
     /// Behind [`name`](Target::name) while the run goes on.
@@ -124,11 +124,31 @@ pub trait Target: Send + Sync + 'static {
         None
     }
 
+    /// How its sessions are opened, if their calls block: then each has a thread of its own.
+    #[doc(hidden)]
+    fn blocking(self: Arc<Self>) -> Option<Arc<dyn BlockingSessions>> {
+        None
+    }
+
     /// How long it took to resolve names.
     #[doc(hidden)]
     fn resolved_in(&self) -> Duration {
         Duration::ZERO
     }
+}
+
+/// What has sessions whose calls block.
+#[doc(hidden)]
+pub trait BlockingSessions: Send + Sync {
+    /// Opens the session with this number.
+    fn open(&self, index: usize) -> Result<Box<dyn BlockingSession + '_>, Failure>;
+}
+
+/// A session whose calls block.
+#[doc(hidden)]
+pub trait BlockingSession {
+    /// Does one operation.
+    fn call(&mut self, slot: Slot) -> Result<Done, Failure>;
 }
 
 /// A place on the schedule, which a call is made for.
@@ -262,6 +282,12 @@ impl<E: Error> From<E> for Failure {
     fn from(error: E) -> Failure {
         Failure::new(error).broken()
     }
+}
+
+/// The name of a type without its path.
+pub(crate) fn short_name<T: ?Sized>() -> String {
+    let name = type_name::<T>();
+    name.rsplit("::").next().unwrap_or(name).to_owned()
 }
 
 /// One line, which is not too long.

@@ -1,5 +1,6 @@
 //! Load: threads that take slots from the pacer and make calls.
 
+mod blocking;
 pub mod deadline;
 mod guarded;
 pub(crate) mod shared;

@@ -69,6 +69,18 @@ impl LoadThreads {
         }
     }
 
+    /// Notes what the calling thread has had. To be done before it ends: then the system forgets it.
+    pub(crate) fn end_current(&self) {
+        #[cfg(target_os = "linux")]
+        {
+            let id = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
+            let time = ProcessorTime::of_this_thread();
+            self.threads().iter_mut().filter(|thread| thread.id == id).for_each(|thread| {
+                thread.time = time;
+            });
+        }
+    }
+
     /// What each of them had so far. Nothing where the system does not say.
     pub(crate) fn times(&self) -> Vec<ProcessorTime> {
         let mut threads = self.threads();

@@ -123,6 +123,9 @@ impl<T: Target> Setup<T> {
     pub(crate) fn connections(&self) -> Vec<usize> {
         let connections = self.args.connections as usize;
         let cores = available_parallelism().map_or(1, usize::from);
+        if Arc::clone(&self.target).blocking().is_some() {
+            return vec![1; connections];
+        }
         let threads = self.args.threads.map_or(cores, usize::from);
         threads::spread(connections, threads.min(connections))
     }

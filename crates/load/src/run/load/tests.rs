@@ -1,5 +1,7 @@
 //! Targets that misbehave: nothing is lost from the account, and the verdict names the culprit.
 
+mod blocking;
+
 use crate::console::Progress;
 use crate::run::args::RunArgs;
 use crate::run::live::Live;

@@ -1,5 +1,6 @@
 //! The load threads: a runtime of its own for each, and no work that moves between them.
 
+use super::blocking;
 use super::guarded::Guarded;
 use super::shared::RunShared;
 use super::worker::Worker;
@@ -38,8 +39,8 @@ pub(crate) fn spread(connections: usize, threads: usize) -> Vec<usize> {
 }
 
 impl Threads {
-    /// Starts a thread for each number of `connections`. Each sends [`Message::Ready`] when its
-    /// connections are open.
+    /// Starts a thread for each number of `connections`, or one that looks after them all if calls block.
+    /// Each sends [`Message::Ready`] when its connections are open.
     pub(crate) fn start<T: Target>(
         target: &Arc<T>,
         shared: &Arc<RunShared>,
@@ -47,6 +48,10 @@ impl Threads {
         cores: &[CoreId],
         messages: &Sender<Message>,
     ) -> anyhow::Result<Threads> {
+        if let Some(sessions) = Arc::clone(target).blocking() {
+            let started = blocking::start(&sessions, shared, cores, messages);
+            return Ok(Threads(vec![started.context("cannot start the load")?]));
+        }
         let mut threads = Threads(Vec::new());
         let mut first = 0;
         for (index, &count) in connections.iter().enumerate() {
@@ -124,8 +129,7 @@ impl<T: Target> Load<T> {
                 _ = give_up.wait_for(|given_up| *given_up) => Ok(()),
             }
         });
-        // The last time at which the system knows this thread.
-        self.shared.threads.times();
+        self.shared.threads.end_current();
         worked
     }
 

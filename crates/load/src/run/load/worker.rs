@@ -57,8 +57,8 @@ impl<T: Target> Worker<T> {
     }
 
     async fn operation(&mut self, grant: Grant, is_recorded: bool) {
-        let (recorder, intended_start) = (Arc::clone(&self.recorder), grant.intended_start());
-        let flight = recorder.start(intended_start, is_recorded);
+        let intended_start = grant.intended_start();
+        let flight = self.recorder.start(intended_start, is_recorded);
         let slot = Slot { number: grant.slot(), intended_start, start: flight.started() };
         let answer = self.call(slot).await;
         flight.end(answer);
@@ -99,7 +99,8 @@ impl<T: Target> Worker<T> {
     }
 }
 
-fn answer(sent: Nanos, set_up: Option<SetUp>, called: Result<Done, Failure>) -> Answer {
+/// What became of a call that was sent then, maybe on a session that was opened for it.
+pub(super) fn answer(sent: Nanos, set_up: Option<SetUp>, called: Result<Done, Failure>) -> Answer {
     let done = called.unwrap_or_else(|failure| failure.done);
     let details = Details { set_up: done.details.set_up.or(set_up), ..done.details };
     let outcome = called.map(drop).map_err(|failure| failure.kind);

@@ -46,6 +46,8 @@ pub(crate) struct Attention {
     wakes: u32,
     /// How long it waited for the processor each time it woke, before that beat.
     queued: Duration,
+    /// Whether it waits for an answer, and for nothing else, from start to end.
+    blocks: bool,
 }
 
 /// When a request was sent, and how long its thread had been stopped until then.
@@ -68,7 +70,13 @@ impl Attention {
             processor: ProcessorTime::default(),
             wakes: 0,
             queued: Duration::ZERO,
+            blocks: false,
         }
+    }
+
+    /// From now on the thread waits inside of its calls, one at a time: it finds each answer when it comes.
+    pub(crate) fn blocks(&mut self) {
+        self.blocks = true;
     }
 
     /// The thread goes to sleep, and has had this of the processor.
@@ -108,7 +116,7 @@ impl Attention {
 
     /// Until when answers that had come would have been found by now.
     pub(crate) fn looked_until(&self, now: Nanos) -> Nanos {
-        if self.asleep.is_some() { now.min(self.due) } else { self.looked }
+        if self.blocks || self.asleep.is_some() { now.min(self.due) } else { self.looked }
     }
 
     /// A request is sent now.
@@ -124,7 +132,8 @@ impl Attention {
     /// How long the target had a request to itself whose answer is found now. The rest may have been
     /// the generator's.
     pub(crate) fn busy(&self, sent: Sent, now: Nanos) -> Duration {
-        let unseen = now - self.counted.max(sent.at).min(now);
+        let counted = if self.blocks { now } else { self.counted };
+        let unseen = now - counted.max(sent.at).min(now);
         (now - sent.at).saturating_sub(unseen + self.stopped_since(sent) + self.queued)
     }
 

@@ -12,6 +12,7 @@ use crate::run::reporting::verdict::Verdict::{
 };
 use crate::run::reporting::verdict::{Evidence, Verdict};
 use nanopace::{ManualClock, Nanos, Pacer, Rate};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// From one moment to another, in milliseconds.
@@ -69,10 +70,10 @@ struct Thread<'run> {
     cause: Cause,
     clock: ManualClock,
     pacer: Pacer,
-    recorder: &'run Recorder,
+    recorder: &'run Arc<Recorder>,
     processor: ProcessorTime,
     /// When answers come.
-    in_flight: Vec<(Nanos, Flight<'run>)>,
+    in_flight: Vec<(Nanos, Flight)>,
     next_slot: u64,
     next_beat: Nanos,
 }

@@ -201,7 +201,7 @@ mod tests {
         let mut collector = Collector::new(&pacer, &recorders, true);
         let mut over_time = OverTime::new();
         let at = |ms| Nanos::ZERO + Duration::from_millis(ms);
-        let (mut next, mut flight) = (0, None::<Flight<'_>>);
+        let (mut next, mut flight) = (0, None::<Flight>);
         for now in (0..=END_MS).step_by(10) {
             if now == END_MS {
                 let left = (next..END_MS).step_by(10).map(|ms| (at(ms), 1)).collect::<Vec<_>>();
@@ -234,7 +234,7 @@ mod tests {
         over_time
     }
 
-    fn answer(flight: &mut Option<Flight<'_>>) {
+    fn answer(flight: &mut Option<Flight>) {
         if let Some(flight) = flight.take() {
             flight.end(Answer::completed(Nanos::ZERO));
         }

@@ -55,7 +55,7 @@ impl Recorder {
 
     /// An operation starts now. During the warm-up nothing is counted of it, but who was late is
     /// remembered: a policy may make others pay for it later.
-    pub(crate) fn start(&self, intended_start: Nanos, is_recorded: bool) -> Flight<'_> {
+    pub(crate) fn start(self: &Arc<Self>, intended_start: Nanos, is_recorded: bool) -> Flight {
         let record = &mut *self.record();
         // Read under the lock: a collector that reads the clock first and takes the starts then has
         // all starts up to its reading.
@@ -68,7 +68,7 @@ impl Recorder {
         }
         let (sent, paused) = (record.attention.send(now), record.moved.paused(now));
         Flight {
-            recorder: self,
+            recorder: Arc::clone(self),
             intended_start,
             start,
             sent,
@@ -81,6 +81,11 @@ impl Recorder {
     /// The schedule is paused now, or goes on.
     pub(crate) fn pause(&self, is_paused: bool) {
         self.record().moved.pause(self.clock.now(), is_paused);
+    }
+
+    /// From now on the thread waits inside of its calls: all of their time is the target's.
+    pub(crate) fn blocks(&self) {
+        self.record().attention.blocks();
     }
 
     /// The thread goes to sleep until something happens. It says what it has had of the processor, if
@@ -159,8 +164,8 @@ impl Recorder {
 /// An operation that has started. It is counted as unfinished if this is dropped.
 #[derive(Debug)]
 #[must_use = "an operation that is dropped is unfinished"]
-pub(crate) struct Flight<'run> {
-    recorder: &'run Recorder,
+pub(crate) struct Flight {
+    recorder: Arc<Recorder>,
     intended_start: Nanos,
     start: Start,
     sent: Sent,
@@ -170,7 +175,7 @@ pub(crate) struct Flight<'run> {
     has_ended: bool,
 }
 
-impl Flight<'_> {
+impl Flight {
     /// When the operation started.
     pub(crate) fn started(&self) -> Nanos {
         self.start.actual
@@ -207,7 +212,7 @@ impl Flight<'_> {
     }
 }
 
-impl Drop for Flight<'_> {
+impl Drop for Flight {
     fn drop(&mut self) {
         if self.is_recorded && !self.has_ended {
             let outcome = self.outcome(self.recorder.clock.now(), Ending::Unfinished);
