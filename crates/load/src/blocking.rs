@@ -47,6 +47,9 @@ use std::sync::Arc;
 ///     }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no target: implement `Target`, or `BlockingTarget` if its calls block"
+)]
 pub trait BlockingTarget: Send + Sync + 'static {
     /// A connection, or whatever else carries calls one after the other.
     type Session: Send + 'static;

@@ -113,7 +113,8 @@ impl<T: Target> Job<T> {
             let line = Line { number: steps.len() + 1, step: &measured }.to_string();
             progress.add_line(line.trim_end());
             if measured.has_no_success() {
-                failure = alone::failure(&*self.setup.target, &self.interrupt)?;
+                let Setup { args, target, .. } = &self.setup;
+                failure = alone::failure(&**target, args.timeout, &self.interrupt)?;
             }
             let outcome = measured.outcome;
             steps.push(measured);

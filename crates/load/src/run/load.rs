@@ -2,7 +2,7 @@
 
 mod blocking;
 pub mod deadline;
-mod guarded;
+pub(crate) mod guarded;
 pub(crate) mod shared;
 pub(crate) mod span;
 pub(crate) mod threads;

@@ -6,6 +6,7 @@ use super::controller::Policy;
 use super::files::{self, Input};
 use super::headline::Headline;
 use super::invitation::Invitation;
+use super::load::guarded::Guarded;
 use super::load::span::RunLength;
 use super::load::threads;
 use super::member::Member;
@@ -77,7 +78,7 @@ impl<T: Target> Setup<T> {
         let collector = args.push.collector()?.map(Arc::new);
         let target = Arc::new(make(&args)?);
         allow_open_files(args.connections)?;
-        probe(&*target)?;
+        probe(&*target, args.timeout)?;
         // Only now: a run that can't be made leaves the results of the last one alone.
         let csv_on_stdout = args.csv.as_deref().is_some_and(is_stdout);
         let output = Output::create(args.json.as_deref())?.beside(csv_on_stdout);
@@ -209,10 +210,13 @@ fn cores() -> anyhow::Result<Vec<CoreId>> {
     }
 }
 
-/// Sees whether the target is there.
-fn probe<T: Target>(target: &T) -> anyhow::Result<()> {
+/// Sees whether the target is there, and says so within the timeout.
+fn probe<T: Target>(target: &T, timeout: Duration) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    match runtime.block_on(target.probe()) {
+    let probed = runtime.block_on(async {
+        Guarded::new(timeout, target.keeps_to_timeout()).run(|| target.probe()).await
+    });
+    match probed {
         Ok(()) => Ok(()),
         Err(failure) => bail!("{}", target.absence(&failure)),
     }

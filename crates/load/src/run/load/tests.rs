@@ -149,6 +149,28 @@ fn slow(_: u64) -> Called {
 }
 
 #[test]
+fn a_target_that_hangs_or_panics_before_the_load_is_not_there() {
+    struct Never;
+    impl Target for Never {
+        type Session = ();
+
+        async fn connect(&self, _index: usize) -> Result<(), Failure> {
+            pending().await
+        }
+
+        async fn call(&self, _session: &mut (), _slot: Slot) -> Result<Done, Failure> {
+            Ok(Done::new())
+        }
+    }
+    let told = |error: anyhow::Error| error.to_string();
+    let hangs = set_up(Never, "--timeout 50ms").unwrap_err();
+    assert_eq!(told(hangs), "no answer from Never: timeout");
+    let panics = |n| if n == 0 { panic!("no door") } else { Ok(()) };
+    let panics = set_up(Told::new(panics, |_| done()), "").unwrap_err();
+    assert_eq!(told(panics), "no answer from test: panic: no door");
+}
+
+#[test]
 fn a_slow_target_is_behind() {
     let setup = set_up(Told::new(refuses(0..0), slow), "-c 2").unwrap();
     let summary = run(&setup);
