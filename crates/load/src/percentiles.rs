@@ -5,6 +5,8 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::time::Duration;
 
+pub(crate) const GROWS: &str = "a histogram without a given range grows as needed";
+
 /// The time that the share `quantile` of all values does not exceed.
 pub fn at(times: &Histogram<u64>, quantile: f64) -> Duration {
     Duration::from_nanos(times.value_at_quantile(quantile))
@@ -75,6 +77,13 @@ impl<'run> Sample<'run> {
         let mean = Duration::from_secs_f64(self.times.mean() * 1e-9);
         (!self.is_empty()).then(|| sign.to_owned() + &human::time(mean))
     }
+}
+
+/// Records a time so many times.
+pub(crate) fn record(histogram: &mut Histogram<u64>, time: Duration, count: u64) {
+    // 584 years fit. A longer time counts as that.
+    let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    histogram.record_n(nanos, count).expect(GROWS);
 }
 
 /// A distribution in nanoseconds, as it is written to JSON.

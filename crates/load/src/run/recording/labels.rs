@@ -1,8 +1,7 @@
 //! What is counted apart, by the labels of operations.
 
 use super::operation::Operation;
-use super::stats::record;
-use crate::percentiles::Sample;
+use crate::percentiles::{Sample, record};
 use hdrhistogram::Histogram;
 
 /// With more labels than this, the others are one.

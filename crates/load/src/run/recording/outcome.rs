@@ -1,8 +1,7 @@
 //! What became of slots, by when they were due.
 
-use super::stats::record;
 use crate::kind::Kind;
-use crate::percentiles::Sample;
+use crate::percentiles::{Sample, record};
 use hdrhistogram::Histogram;
 use nanopace::Nanos;
 use serde::{Deserialize, Serialize};

@@ -6,13 +6,11 @@ use super::operation::{Answer, Operation};
 use crate::console::human::float;
 use crate::details::{Details, SetUp};
 use crate::kind::Kind;
-use crate::percentiles::Sample;
+use crate::percentiles::{GROWS, Sample, record};
 use hdrhistogram::Histogram;
 use nanopace::Nanos;
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-const GROWS: &str = "a histogram without a given range grows as needed";
 
 /// Times in nanoseconds and counts, for any number of slots.
 ///
@@ -278,13 +276,6 @@ impl OperationStats {
     pub(crate) fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
-}
-
-/// Records a time so many times.
-pub(super) fn record(histogram: &mut Histogram<u64>, time: Duration, count: u64) {
-    // 584 years fit. A longer time counts as that.
-    let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    histogram.record_n(nanos, count).expect(GROWS);
 }
 
 #[cfg(test)]
