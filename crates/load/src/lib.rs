@@ -49,5 +49,4 @@ pub use blocking::BlockingTarget;
 pub use front::main;
 pub use load::{Load, LoadError};
 pub use report::{LabelReport, Report};
-pub use run::args::RunArgs as Args;
 pub use target::{Done, Failure, Slot, Target};

@@ -2,7 +2,6 @@
 
 mod blocking;
 
-use crate::console::Progress;
 use crate::run::args::RunArgs;
 use crate::run::live::Live;
 use crate::run::message::Message;
@@ -19,7 +18,7 @@ use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -41,21 +40,39 @@ fn set_up<T: Target>(target: T, options: &str) -> anyhow::Result<Setup<T>> {
     Setup::new(Line::try_parse_from(words)?.run, &[], |_| Ok(target))
 }
 
-/// Runs what is set up to its end. The sender of its messages is shown to `meanwhile` before.
-fn run_meanwhile<T: Target>(setup: &Setup<T>, meanwhile: impl FnOnce(Sender<Message>)) -> Summary {
-    let (sender, messages) = mpsc::channel();
-    meanwhile(sender.clone());
-    let (nobody_looks, live) = (watch::channel(None).0, Live::Lines(Progress::of_a_part()));
-    let ran = perform(setup, None, Logs::default(), live, nobody_looks, &sender, &messages);
+/// Runs what is set up to its end.
+fn run_with<T: Target>(
+    setup: &Setup<T>,
+    sender: &Sender<Message>,
+    messages: &Receiver<Message>,
+) -> Summary {
+    let (nobody_looks, live) = (watch::channel(None).0, Live::Nowhere);
+    let ran = perform(setup, None, Logs::default(), live, nobody_looks, sender, messages);
     ran.unwrap().summary
 }
 
 /// Runs what is set up to its end. All of the load is in the account.
 fn run<T: Target>(setup: &Setup<T>) -> Summary {
-    let summary = run_meanwhile(setup, drop);
+    let (sender, messages) = mpsc::channel();
+    let summary = run_with(setup, &sender, &messages);
     assert_eq!(summary.stats.due(), 100, "{summary:?}");
     balance(&summary.stats);
     summary
+}
+
+/// Runs what is set up until four calls have `begun`, and gives them up: they are in the account.
+fn run_until_hung<T: Target>(setup: &Setup<T>, begun: Receiver<()>) {
+    let (sender, messages) = mpsc::channel();
+    let stop = sender.clone();
+    let stops = thread::spawn(move || {
+        begun.iter().take(4).for_each(drop);
+        // The first ends the schedule, the second the waiting for answers.
+        (0..2).for_each(|_| stop.send(Message::Stop).unwrap());
+    });
+    let summary = run_with(setup, &sender, &messages);
+    stops.join().unwrap();
+    balance(&summary.stats);
+    assert_eq!((summary.stats.started(), summary.stats.unfinished), (4, 4));
 }
 
 /// Everything that was started has an end, and everything that was due has a response time.
@@ -207,19 +224,7 @@ fn calls_that_hang_when_the_run_is_given_up_are_unfinished() {
         Box::pin(pending())
     };
     let setup = set_up(Told::new(refuses(0..0), hangs), "-c 4 --duration 1h --timeout 1h").unwrap();
-    let summary = thread::scope(|scope| {
-        run_meanwhile(&setup, |sender| {
-            scope.spawn(move || {
-                begun.iter().take(4).for_each(drop);
-                // The first ends the schedule.
-                for stop in [Message::Stop, Message::Stop] {
-                    sender.send(stop).unwrap();
-                }
-            });
-        })
-    });
-    balance(&summary.stats);
-    assert_eq!((summary.stats.started(), summary.stats.unfinished), (4, 4));
+    run_until_hung(&setup, begun);
     assert_eq!(setup.target.seen(), (5, 4));
 }
 

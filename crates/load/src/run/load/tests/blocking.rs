@@ -1,8 +1,7 @@
 //! Targets whose calls block.
 
-use super::{TAKES, balance, failures, of_kind, run, run_meanwhile, set_up};
+use super::{TAKES, balance, failures, of_kind, run, run_until_hung, run_with, set_up};
 use crate::blocking::BlockingTarget;
-use crate::run::message::Message;
 use crate::run::reporting::verdict::Verdict;
 use crate::target::{Done, Failure, Slot};
 use std::sync::Mutex;
@@ -128,7 +127,8 @@ fn the_last_of_so_many_requests_ends_the_run() {
     let done = |_| Ok(Done::new());
     let target = Told::new(refuses(0), done);
     let setup = set_up(target, "-c 4 --duration 1h --requests 10").unwrap();
-    let summary = run_meanwhile(&setup, drop);
+    let (sender, messages) = mpsc::channel();
+    let summary = run_with(&setup, &sender, &messages);
     balance(&summary.stats);
     assert_eq!((summary.stats.due(), summary.stats.completed()), (10, 10));
     assert_eq!(setup.target.seen(), (5, 10));
@@ -146,19 +146,7 @@ fn calls_that_hang_when_the_run_is_given_up_are_unfinished() {
         Ok(Done::new())
     };
     let setup = set_up(Told::new(refuses(0), hangs), "-c 4 --duration 1h").unwrap();
-    let summary = thread::scope(|scope| {
-        run_meanwhile(&setup, |sender| {
-            scope.spawn(move || {
-                begun.iter().take(4).for_each(drop);
-                // The first ends the schedule.
-                for stop in [Message::Stop, Message::Stop] {
-                    sender.send(stop).unwrap();
-                }
-            });
-        })
-    });
-    balance(&summary.stats);
-    assert_eq!((summary.stats.started(), summary.stats.unfinished), (4, 4));
+    run_until_hung(&setup, begun);
     assert_eq!(setup.target.seen(), (5, 4));
     drop(end);
 }
