@@ -46,6 +46,7 @@ use nanopace::driver::{Drive as _, Watch};
 use nanopace::{Ended, Nanos, Pacer};
 use queue::Queue;
 pub(crate) use queue::{Call, Ticket, Wish};
+use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
@@ -111,8 +112,9 @@ struct Stay<'l> {
     dropped: Option<Waker>,
 }
 
+/// One, as a rule: that takes no memory of its own.
 #[derive(Default)]
-struct Called(Vec<Waker>);
+struct Called(SmallVec<[Waker; 1]>);
 
 impl Drop for Called {
     fn drop(&mut self) {

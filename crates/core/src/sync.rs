@@ -8,6 +8,8 @@ pub(crate) use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 #[cfg(not(loom))]
 mod world {
+    use super::Parker;
+    use std::cell::Cell;
     pub(crate) use std::sync::MutexGuard;
     pub(crate) use std::sync::atomic::AtomicU64;
     pub(crate) use std::thread::yield_now;
@@ -16,6 +18,22 @@ mod world {
     pub(crate) const HERD: usize = 8;
     pub(super) type RawParker = crossbeam_utils::sync::Parker;
     pub(super) type RawUnparker = crossbeam_utils::sync::Unparker;
+
+    thread_local! {
+        static KEPT: Cell<Option<Parker>> = const { Cell::new(None) };
+    }
+
+    /// Lends the thread's parker, so that a pause allocates nothing. It may still get the token of a
+    /// wake-up that came too late for an earlier pause: then it returns early, as for any change.
+    /// A pause inside of a pause has another one: no pause takes the wake-up of the one around it.
+    pub(crate) fn with_parker<T>(pause: impl FnOnce(&Parker) -> T) -> T {
+        // Not there in a thread that is ending.
+        let kept = KEPT.try_with(Cell::take).ok().flatten();
+        let parker = kept.unwrap_or_else(Parker::new);
+        let result = pause(&parker);
+        let _ = KEPT.try_with(|kept| kept.set(Some(parker)));
+        result
+    }
 }
 
 #[cfg(loom)]
@@ -59,12 +77,17 @@ mod world {
             self.0.1.notify_one();
         }
     }
+
+    /// Nothing outlives a model's run.
+    pub(crate) fn with_parker<T>(pause: impl FnOnce(&super::Parker) -> T) -> T {
+        pause(&super::Parker::new())
+    }
 }
 
 use std::fmt;
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
-pub(crate) use world::{AtomicU64, HERD, MutexGuard, yield_now};
+pub(crate) use world::{AtomicU64, HERD, MutexGuard, with_parker, yield_now};
 
 /// A number that no other call returns, from 1 on.
 pub(crate) fn unique() -> u64 {

@@ -5,7 +5,7 @@ use super::hold::Hold;
 use super::processor::thread_time_ns;
 use super::slack::FineTimer;
 use crate::Nanos;
-use crate::sync::Parker;
+use crate::sync::{Parker, with_parker};
 
 /// Sleeps to the moment, or longer, if the thread would otherwise spend too much on sleeping and
 /// may make up for it.
@@ -27,12 +27,15 @@ fn stretched(hold: &Hold<'_>, estimates: ThreadEstimates) -> Nanos {
 
 /// Sleeps once, to `until` or until a change wakes it.
 pub(super) fn until(hold: &Hold<'_>, until: Nanos) -> Nanos {
-    let parker = Parker::new();
+    with_parker(|parker| park_until(hold, parker, until))
+}
+
+fn park_until(hold: &Hold<'_>, parker: &Parker, until: Nanos) -> Nanos {
     if !hold.enter(parker.unparker()) {
         return hold.clock.now();
     }
     let fine = FineTimer::new(hold.pausing.fine_timers && hold.clock.is_real());
-    hold.clock.park(&parker, until);
+    hold.clock.park(parker, until);
     drop(fine);
     hold.leave();
     let now = hold.clock.now();

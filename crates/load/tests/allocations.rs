@@ -1,0 +1,73 @@
+//! A call that succeeds allocates nothing: with four times as many calls in the same time, a load does
+//! not allocate more often.
+
+use nanopace_load::{BlockingTarget, Done, Failure, Load, Slot, Target};
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+use std::alloc::System;
+use std::thread;
+use std::time::Duration;
+use tokio::task::yield_now;
+
+#[global_allocator]
+static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Calls of the smaller load, which lasts a second.
+const CALLS: u64 = 4_000;
+
+struct Nothing;
+
+impl Target for Nothing {
+    type Session = ();
+
+    async fn connect(&self, _index: usize) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    async fn call(&self, (): &mut (), slot: Slot) -> Result<Done, Failure> {
+        yield_now().await;
+        answer(slot)
+    }
+}
+
+struct Blocking;
+
+impl BlockingTarget for Blocking {
+    type Session = ();
+
+    fn connect(&self, _index: usize) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn call(&self, (): &mut (), slot: Slot) -> Result<Done, Failure> {
+        thread::yield_now();
+        answer(slot)
+    }
+}
+
+fn answer(slot: Slot) -> Result<Done, Failure> {
+    match slot.number() % 3 {
+        0 => Ok(Done::new().label("read").bytes(1, 2)),
+        1 => Ok(Done::new().label("write").status(200)),
+        _ => Ok(Done::new()),
+    }
+}
+
+/// How often a load of so many calls in a second allocates.
+fn allocations(calls: u64, target: impl Target) -> u64 {
+    let before = HEAP.stats().allocations;
+    let rate = format!("{calls}/s").parse().unwrap();
+    let load = Load::new(rate).sessions(8).duration(Duration::from_secs(1));
+    let report = load.run_blocking(target).unwrap();
+    assert_eq!(report.started() + report.unstarted(), calls);
+    (HEAP.stats().allocations - before) as u64
+}
+
+/// The others are what it takes to begin, to end and to look at the clock and the machine meanwhile.
+#[test]
+fn a_call_allocates_nothing() {
+    for target in [|calls| allocations(calls, Nothing), |calls| allocations(calls, Blocking)] {
+        let [fewer, more] = [target(CALLS), target(4 * CALLS)];
+        let others = more.saturating_sub(fewer);
+        assert!(others < 3 * CALLS / 20, "{others} allocations for {} calls", 3 * CALLS);
+    }
+}
