@@ -7,7 +7,7 @@
 //! `--record` puts them into `benches/results/figures.json` and into the tables of README.md and
 //! docs/PERFORMANCE.md. `--tables` measures nothing and writes those tables only.
 //!
-//! Parts: `cost`, `threads`, `rate`, `lateness`, `gaps`, `change`; all by default. The exit status
+//! Parts: `cost`, `threads`, `rate`, `lateness`, `gaps`, `change`, `library`; all by default. The exit status
 //! does not depend on what holds: figures are for reading, tests are for failing.
 
 use nanopace::Pause;
@@ -15,6 +15,7 @@ use nanopace_benches::costs::Costs;
 use nanopace_benches::crew::Work;
 use nanopace_benches::figure::Sense::{AtLeast, AtMost};
 use nanopace_benches::figure::{Figure, head};
+use nanopace_benches::library::{Calls, hundred_thousand};
 use nanopace_benches::machine::{Machine, Others};
 use nanopace_benches::pacers::rate;
 use nanopace_benches::record::Record;
@@ -26,7 +27,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use std::{env, fs, io, thread};
 
-const USAGE: &str = "usage: figures [--tables] [--json FILE] [--record] [cost | threads | rate | lateness | gaps | change ...]";
+const USAGE: &str = "usage: figures [--tables] [--json FILE] [--record] [cost | threads | rate | lateness | gaps | change | library ...]";
 
 /// What finds a few rows.
 #[derive(Clone, Copy)]
@@ -38,13 +39,15 @@ struct Part {
     is_timed: bool,
 }
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 8] = [
     Part { name: "cost", rows: cost, is_timed: false },
     Part { name: "threads", rows: threads, is_timed: false },
     Part { name: "rate", rows: achieved_rate, is_timed: false },
     Part { name: "lateness", rows: lateness, is_timed: true },
     Part { name: "gaps", rows: gaps, is_timed: true },
     Part { name: "change", rows: change, is_timed: true },
+    Part { name: "library", rows: library, is_timed: false },
+    Part { name: "library", rows: library_on_time, is_timed: true },
 ];
 
 /// Of all cores' time: more of it, and a late start may be somebody else's doing.
@@ -60,7 +63,7 @@ fn main() -> ExitCode {
             ("--json", _) => json = words.next().map(PathBuf::from),
             ("--record", _) => is_recorded = true,
             ("--tables", _) => return code(Record::read().and_then(|record| record.write())),
-            (_, Some(part)) => wanted.push(part),
+            (_, Some(_)) => wanted.extend(PARTS.iter().filter(|part| part.name == word)),
             _ => {
                 eprintln!("{USAGE}");
                 return ExitCode::from(2);
@@ -310,4 +313,32 @@ fn change(show: &mut dyn FnMut(Figure)) {
         "us",
         of(&|late| quantile(late, 0.99)),
     ));
+}
+
+/// What a call costs that the library for load generators starts and records.
+fn library(show: &mut dyn FnMut(Figure)) {
+    for sessions in [1, 64] {
+        let calls = Calls::of_tasks(sessions);
+        added(show, &format!("{sessions} sessions"), &calls);
+    }
+    for sessions in [1, 64] {
+        let calls = Calls::of_threads(sessions);
+        added(show, &format!("{sessions} blocking sessions"), &calls);
+    }
+}
+
+fn added(show: &mut dyn FnMut(Figure), sessions: &str, calls: &Calls) {
+    let name = format!("processor time that `nanopace-load` adds to a call, {sessions}");
+    let figure = Figure::plain(&name, "ns", calls.added()).bound(AtMost, 1_000.0);
+    show(Figure { baseline: Some(calls.bare.median()), ..figure });
+}
+
+fn library_on_time(show: &mut dyn FnMut(Figure)) {
+    let report = hundred_thousand();
+    let achieved = report.achieved_rate() / report.target_rate();
+    let name = "achieved rate of `nanopace-load` at 100k/s, distance from target";
+    show(Figure::plain(name, "ppm", (achieved - 1.0).abs() * 1e6).bound(AtMost, 100.0));
+    let late = report.wait_time(0.99).map_or(f64::INFINITY, |wait| wait.as_secs_f64() * 1e6);
+    let name = "lateness of `nanopace-load` at 100k/s, 64 sessions, p99";
+    show(Figure::plain(name, "us", late).bound(AtMost, 1_000.0));
 }
