@@ -6,11 +6,11 @@ use crate::limit::LimitArgs;
 use crate::plan::args::{self as plan_args, PlanArgs};
 use clap::error::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use nanopace_load::config;
-use nanopace_load::fleet::args::{self as fleet_args, FleetCommand};
-use nanopace_load::run::member::address::without_password;
-use nanopace_load::schedule::help::GRAMMAR;
-use nanopace_load::search::args as search_args;
+use nanopace_load::console::config;
+use nanopace_load::load::schedule::help::GRAMMAR;
+use nanopace_load::running::fleet::args::{self as fleet_args, FleetCommand};
+use nanopace_load::running::member::address::without_password;
+use nanopace_load::running::search::args as search_args;
 use std::ffi::{OsStr, OsString};
 
 const EXAMPLES: &str = "\
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use clap::CommandFactory;
     use nanopace::Rate;
-    use nanopace_load::run::args::RunArgs;
+    use nanopace_load::running::args::RunArgs;
     use std::time::Duration;
 
     fn run_args(line: &str) -> Result<RunArgs, clap::Error> {

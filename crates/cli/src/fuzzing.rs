@@ -4,7 +4,7 @@ use crate::args::Cli;
 use crate::limit;
 use clap::Parser;
 
-pub use nanopace_load::fuzzing::press_keys;
+pub use nanopace_load::front::fuzzing::press_keys;
 
 /// Reads a command line, the program's own name first.
 ///

@@ -1,12 +1,18 @@
 //! What the commands of the program share at the console: numbers for people to read, charts
 //! of characters, the live line, and where results are written.
 
+pub mod alternate;
+pub mod axis;
 pub mod chart;
+pub mod config;
 pub mod human;
+pub mod interrupt;
 mod log_file;
+pub mod machine;
 mod output;
 mod place;
 mod progress;
+pub mod refusal;
 mod result_file;
 
 pub use log_file::LogFile;

@@ -2,51 +2,22 @@
 #![expect(clippy::must_use_candidate, reason = "the hidden modules are parts of a program")]
 
 #[doc(hidden)]
-pub mod alternate;
-#[doc(hidden)]
-pub mod axis;
-mod blocking;
-#[doc(hidden)]
-pub mod config;
-#[doc(hidden)]
 pub mod console;
 #[doc(hidden)]
-pub mod details;
+pub mod front;
+mod judged;
 #[doc(hidden)]
-pub mod fleet;
-mod front;
+pub mod load;
 #[doc(hidden)]
-pub mod fuzzing;
+pub mod net;
 #[doc(hidden)]
-pub mod gaps;
+pub mod recorded;
 #[doc(hidden)]
-pub mod interrupt;
-#[doc(hidden)]
-pub mod job;
-#[doc(hidden)]
-pub mod kind;
-mod load;
-#[doc(hidden)]
-pub mod percentiles;
-#[doc(hidden)]
-pub mod refusal;
-mod report;
-#[doc(hidden)]
-pub mod run;
-#[doc(hidden)]
-pub mod schedule;
-#[doc(hidden)]
-pub mod search;
-mod target;
-#[doc(hidden)]
-pub mod times;
-#[doc(hidden)]
-pub mod tls;
-#[doc(hidden)]
-pub mod url;
+pub mod running;
+mod shown;
 
-pub use blocking::BlockingTarget;
-pub use front::main;
-pub use load::{Load, LoadError};
-pub use report::{LabelReport, Report};
-pub use target::{Done, Failure, Slot, Target};
+pub use front::builder::{Load, LoadError};
+pub use front::program::main;
+pub use front::report::{LabelReport, Report};
+pub use load::blocking::BlockingTarget;
+pub use load::target::{Done, Failure, Slot, Target};

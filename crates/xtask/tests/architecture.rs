@@ -1,4 +1,4 @@
-//! What docs/ARCHITECTURE.md says of the engine's source is so: one test for each invariant.
+//! What docs/ARCHITECTURE.md says of the source is so: one test for each invariant.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,10 +12,60 @@ fn page() -> String {
     fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap()
 }
 
-/// The engine's files by path below `src`, without comments and unit tests.
-fn sources() -> BTreeMap<String, String> {
-    let files = texts(&root().join("crates/core/src"));
-    files.into_iter().map(|(file, text)| (file, code(&text))).collect()
+/// A crate of which the page lists the layers.
+struct Layered {
+    /// Its folder.
+    name: &'static str,
+    /// The first module of its list.
+    first: &'static str,
+    /// What stands beside the list.
+    beside: &'static [&'static str],
+    /// What no pure module has.
+    impure: &'static [&'static str],
+}
+
+const ENGINE: Layered = Layered {
+    name: "core",
+    first: "nanos",
+    beside: &["lib", "_documentation"],
+    impure: &["sync::", "Clock", "Instant", "thread"],
+};
+
+const LOAD: Layered = Layered {
+    name: "load",
+    first: "console",
+    beside: &["lib"],
+    impure: &["sync::", "Clock", "Instant", "thread::", "::now()", "fs::", "Pacer"],
+};
+
+impl Layered {
+    /// Its files by path below `src`, without comments and unit tests.
+    fn sources(&self) -> BTreeMap<String, String> {
+        let files = texts(&root().join("crates").join(self.name).join("src"));
+        files.into_iter().map(|(file, text)| (file, code(&text))).collect()
+    }
+
+    /// The same without what stands beside the list.
+    fn listed_sources(&self) -> BTreeMap<String, String> {
+        let mut sources = self.sources();
+        sources.retain(|file, _| !self.beside.contains(&module(file)));
+        sources
+    }
+
+    /// The modules in the page's list, in order; and whether they are marked pure.
+    fn layers(&self) -> Vec<(String, bool)> {
+        let (page, begin) = (page(), format!("\n{} ", self.first));
+        let list = page.split("```text").find(|block| block.starts_with(&begin)).unwrap();
+        let list = list.split("```").next().unwrap();
+        let names =
+            list.lines().filter(|line| line.starts_with(|first: char| first.is_alphabetic()));
+        names
+            .map(|line| {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                (words[0].to_owned(), words[1] == "pure")
+            })
+            .collect()
+    }
 }
 
 /// The files of a crate by path below its `src`.
@@ -37,7 +87,12 @@ fn texts(src: &Path) -> BTreeMap<String, String> {
 }
 
 fn code(text: &str) -> String {
-    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+    let is_tests =
+        |rest: &str| rest.starts_with("mod tests") || rest.starts_with("pub(crate) mod tests");
+    let mut tests = text
+        .match_indices("#[cfg(test)]\n")
+        .filter(|(at, mark)| is_tests(&text[at + mark.len()..]));
+    let text = tests.next().map_or(text, |(at, _)| &text[..at]);
     let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.map(|line| line.split(" // ").next().unwrap()).collect::<Vec<_>>().join("\n")
 }
@@ -47,25 +102,11 @@ fn module(file: &str) -> &str {
     file.split(['/', '.']).next().unwrap()
 }
 
-/// The modules in the page's list, in order; and whether they are marked pure.
-fn layers() -> Vec<(String, bool)> {
-    let page = page();
-    let list = page.split("```text").find(|block| block.starts_with("\nnanos")).unwrap();
-    let list = list.split("```").next().unwrap();
-    let names = list.lines().filter(|line| line.starts_with(|first: char| first.is_alphabetic()));
-    names
-        .map(|line| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            (words[0].to_owned(), words[1] == "pure")
-        })
-        .collect()
-}
-
 /// The files that have one of `words` in their code are `allowed`, and each of these has one.
 fn only(words: &[&str], allowed: &[&str]) {
     let has = |text: &str| words.iter().any(|word| text.contains(word));
     let files: Vec<String> =
-        sources().into_iter().filter(|(_, text)| has(text)).map(|(file, _)| file).collect();
+        ENGINE.sources().into_iter().filter(|(_, text)| has(text)).map(|(file, _)| file).collect();
     assert_eq!(files, allowed, "{words:?}");
 }
 
@@ -82,38 +123,38 @@ fn the_engine_depends_on_moments_and_moments_on_nothing() {
 
 #[test]
 fn a_module_uses_only_modules_above_it() {
-    let layers: Vec<String> = layers().into_iter().map(|(name, _)| name).collect();
-    let rank = |name: &str| layers.iter().position(|layer| layer == name);
-    // Re-exported at the crate's root: where they come from.
-    let sources = sources();
-    let exports = exports(&sources["lib.rs"]);
-    for (file, text) in &sources {
-        if ["lib", "_documentation"].contains(&module(file)) {
-            continue;
-        }
-        let own = rank(module(file)).unwrap_or_else(|| panic!("{file} is not in the list"));
-        for used in crate_paths(text) {
-            let used = exports.get(&used).unwrap_or(&used);
-            let other = rank(used).unwrap_or_else(|| panic!("{file} uses {used}, not in the list"));
-            assert!(other <= own, "{file} uses {used}, which is below it");
+    for of in [ENGINE, LOAD] {
+        let layers: Vec<String> = of.layers().into_iter().map(|(name, _)| name).collect();
+        let rank = |name: &str| layers.iter().position(|layer| layer == name);
+        // Re-exported at the crate's root: where they come from.
+        let exports = exports(&of.sources()["lib.rs"]);
+        for (file, text) in of.listed_sources() {
+            let own = rank(module(&file)).unwrap_or_else(|| panic!("{file} is not in the list"));
+            for used in crate_paths(&text) {
+                let used = exports.get(&used).unwrap_or(&used);
+                let other =
+                    rank(used).unwrap_or_else(|| panic!("{file} uses {used}, not in the list"));
+                assert!(other <= own, "{file} uses {used}, which is below it");
+            }
         }
     }
 }
 
 #[test]
 fn the_list_has_every_module_and_nothing_else() {
-    let listed: BTreeSet<String> = layers().into_iter().map(|(name, _)| name).collect();
-    let sources = sources();
-    let modules = sources.keys().map(|file| module(file).to_owned());
-    let modules = modules.filter(|name| !["lib", "_documentation"].contains(&name.as_str()));
-    assert_eq!(listed, modules.collect());
+    for of in [ENGINE, LOAD] {
+        let listed: BTreeSet<String> = of.layers().into_iter().map(|(name, _)| name).collect();
+        let sources = of.listed_sources();
+        assert_eq!(listed, sources.keys().map(|file| module(file).to_owned()).collect());
+    }
 }
 
 /// `Pacer` to `pacer`, from `pub use pacer::Pacer`.
 fn exports(lib: &str) -> BTreeMap<String, String> {
     let mut exports = BTreeMap::new();
     for line in lib.lines().filter_map(|line| line.strip_prefix("pub use ")) {
-        let (module, names) = line.trim_end_matches(';').split_once("::").unwrap();
+        let (module, path) = line.trim_end_matches(';').split_once("::").unwrap();
+        let names = path.rsplit("::").next().unwrap();
         for name in names.trim_matches(['{', '}']).split(',') {
             exports.insert(name.trim().to_owned(), module.to_owned());
         }
@@ -142,14 +183,16 @@ fn crate_paths(text: &str) -> Vec<String> {
 
 #[test]
 fn pure_modules_use_no_atomics_no_locks_and_no_clock() {
-    let pure: Vec<String> =
-        layers().into_iter().filter(|(_, pure)| *pure).map(|(name, _)| name).collect();
-    assert!(pure.len() > 5, "the list has changed its form: {pure:?}");
-    for (file, text) in sources() {
-        if pure.iter().any(|name| name == module(&file)) {
-            let text = text.replace("use std::sync::Arc;", "");
-            for word in ["sync::", "Clock", "Instant", "thread"] {
-                assert!(!text.contains(word), "{file} has {word}");
+    for of in [ENGINE, LOAD] {
+        let pure: Vec<String> =
+            of.layers().into_iter().filter(|(_, pure)| *pure).map(|(name, _)| name).collect();
+        assert!(!pure.is_empty(), "the list has changed its form");
+        for (file, text) in of.sources() {
+            if pure.iter().any(|name| name == module(&file)) {
+                let text = text.replace("use std::sync::Arc;", "");
+                for word in of.impure {
+                    assert!(!text.contains(word), "{file} has {word}");
+                }
             }
         }
     }
@@ -241,7 +284,8 @@ fn only_clocks_ask_the_machine_for_the_time() {
 
 #[test]
 fn the_clock_is_read_where_the_page_says() {
-    let readers: Vec<String> = sources()
+    let readers: Vec<String> = ENGINE
+        .sources()
         .into_iter()
         .filter(|(file, text)| text.contains("clock.now()") && module(file) != "clock")
         .map(|(file, _)| module(&file).to_owned())

@@ -4,7 +4,7 @@ use super::disturbance::Disturbance;
 use super::recommend::{EvenRate, LimitedBy};
 use super::results::{Clocks, HICCUP, Results, Sleeps, Spinning, Starts};
 use super::sleeping::{CLUMPED_HZ, Sleeping};
-use nanopace_load::percentiles::Percentiles;
+use nanopace_load::recorded::percentiles::Percentiles;
 use serde::Serialize;
 
 /// The whole object. What was not measured is null or missing from its list.

@@ -3,9 +3,9 @@
 use super::client::args::ClientArgs;
 use crate::target::args::TargetArgs;
 use clap::Args;
-use nanopace_load::run::args::RunArgs;
-use nanopace_load::run::files::Input;
-use nanopace_load::search::args::SearchArgs;
+use nanopace_load::running::args::RunArgs;
+use nanopace_load::running::files::Input;
+use nanopace_load::running::search::args::SearchArgs;
 use std::path::PathBuf;
 
 /// The options of `nanopace run`.
@@ -61,7 +61,7 @@ impl RequestArgs {
 mod tests {
     use super::*;
     use clap::Parser;
-    use nanopace_load::run::files;
+    use nanopace_load::running::files;
 
     #[derive(Debug, Parser)]
     #[command(no_binary_name = true)]

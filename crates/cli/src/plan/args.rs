@@ -2,8 +2,8 @@
 
 use clap::Args;
 use nanopace_load::console::human::positive_duration;
-use nanopace_load::schedule::args::ScheduleArgs;
-use nanopace_load::schedule::help::GRAMMAR;
+use nanopace_load::load::schedule::args::ScheduleArgs;
+use nanopace_load::load::schedule::help::GRAMMAR;
 use std::path::PathBuf;
 use std::time::Duration;
 

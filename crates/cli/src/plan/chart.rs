@@ -1,7 +1,7 @@
 //! The load over time, drawn with characters.
 
 use super::outline::Outline;
-use nanopace_load::axis::{TimeAxis, short_count};
+use nanopace_load::console::axis::{TimeAxis, short_count};
 use nanopace_load::console::chart::{eighths, round_up};
 use nanopace_load::console::human;
 use std::fmt::{self, Display, Formatter};

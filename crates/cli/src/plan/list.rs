@@ -1,8 +1,8 @@
 //! The intended starts, one a line.
 
+use nanopace_load::console::interrupt::Interrupt;
 use nanopace_load::console::{Progress, human};
-use nanopace_load::interrupt::Interrupt;
-use nanopace_load::schedule::recording::HEADER;
+use nanopace_load::load::schedule::recording::HEADER;
 use std::io::{self, BufWriter, Write};
 use std::time::{Duration, Instant};
 

@@ -3,7 +3,7 @@
 use super::args::PlanArgs;
 use anyhow::ensure;
 use nanopace::{Arrivals, Nanos, Shape, Shard};
-use nanopace_load::schedule::args::ScheduleArgs;
+use nanopace_load::load::schedule::args::ScheduleArgs;
 use std::time::Duration;
 
 /// How much is shown of a load that never ends.

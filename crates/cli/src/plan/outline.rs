@@ -2,7 +2,7 @@
 
 use super::load::Load;
 use nanopace_load::console::human;
-use nanopace_load::schedule::tally::tally;
+use nanopace_load::load::schedule::tally::tally;
 use std::time::Duration;
 
 /// How many columns are kept. Those of the picture and of usual terminals are made of them.

@@ -1,7 +1,7 @@
 //! The load over time as a picture.
 
 use super::outline::Outline;
-use nanopace_load::axis::{TimeAxis, short_count};
+use nanopace_load::console::axis::{TimeAxis, short_count};
 use nanopace_load::console::human;
 use plotters::coord::Shift;
 use plotters::prelude::*;

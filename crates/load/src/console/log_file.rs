@@ -1,8 +1,8 @@
 //! A log: a file that is written while the job goes on, so that what it has is there however the job
 //! ends.
 
-use crate::console::place::{self, is_stdout};
-use crate::console::result_file::clear;
+use super::place::{self, is_stdout};
+use super::result_file::clear;
 use anyhow::Context;
 use std::fs::File;
 use std::io::{self, Seek, Write};

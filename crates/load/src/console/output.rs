@@ -1,6 +1,6 @@
 //! Where a command writes its results: text for people, one JSON object for programs.
 
-use crate::console::result_file::ResultFile;
+use super::result_file::ResultFile;
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, Write};

@@ -1,6 +1,6 @@
 //! A file with results. What was there before stays until all of them are there.
 
-use crate::console::place::{self, destination, is_stdout};
+use super::place::{self, destination, is_stdout};
 use anyhow::Context;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, Write};

@@ -2,7 +2,7 @@
 
 use h2::Reason;
 use hyper::client::conn::TrySendError;
-use nanopace_load::kind::Kind;
+use nanopace_load::load::kind::Kind;
 use std::fmt;
 use std::io;
 

@@ -24,7 +24,7 @@ use base64::prelude::BASE64_STANDARD;
 use hyper::body::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Uri};
-use nanopace_load::url::{self, Told};
+use nanopace_load::net::url::{self, Told};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;

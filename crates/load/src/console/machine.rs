@@ -1,0 +1,53 @@
+//! The machine that a run was on.
+
+use serde::Serialize;
+use std::env::consts::{ARCH, OS};
+use std::fs;
+use std::thread::available_parallelism;
+
+/// What is known of the machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct Machine {
+    /// The cores that this program may use.
+    pub cores: usize,
+    /// The system and its version, where it tells.
+    pub system: String,
+    /// The processor's name, where the system tells.
+    pub processor: Option<String>,
+}
+
+impl Machine {
+    /// This one.
+    pub fn here() -> Machine {
+        let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let system = format!("{OS} {} {ARCH}", release.trim());
+        let listed = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        Machine {
+            cores: available_parallelism().map_or(1, usize::from),
+            system: system.split_whitespace().collect::<Vec<_>>().join(" "),
+            processor: processor(&listed),
+        }
+    }
+}
+
+/// The name in Linux' list of processors.
+fn processor(listed: &str) -> Option<String> {
+    let named = listed.lines().find_map(|line| line.strip_prefix("model name"))?;
+    let name = named.trim_start_matches([' ', '\t', ':']).trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_processor_has_a_name_where_the_system_tells() {
+        let listed = "processor\t: 0\nmodel name\t: Some CPU @ 2.0GHz\nmodel name\t: other\n";
+        assert_eq!(processor(listed).as_deref(), Some("Some CPU @ 2.0GHz"));
+        for listed in ["", "processor : 0", "model name\t: \n"] {
+            assert_eq!(processor(listed), None);
+        }
+        assert!(Machine::here().cores > 0 && Machine::here().system.starts_with(OS));
+    }
+}

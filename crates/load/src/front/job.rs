@@ -1,0 +1,122 @@
+//! What a program does with a load: runs it or searches, writes the results to all places, and says by its
+//! exit status how it was.
+
+use crate::console::interrupt;
+use crate::judged::summary::Summary;
+use crate::judged::whole::Whole;
+use crate::load::target::Target;
+use crate::running::fleet;
+use crate::running::fleet::args::FleetCommand;
+use crate::running::fleet::ask;
+use crate::running::member::Member;
+use crate::running::run::{self, NotJoined, Ran};
+use crate::running::search::Job;
+use crate::running::setup::Setup;
+use crate::shown::fleet::object::WholeObject;
+use crate::shown::json;
+use crate::shown::page;
+use crate::shown::report::{MissedLines, Report};
+use std::io;
+use std::mem;
+use std::process::ExitCode;
+
+/// The results could not be written.
+pub const FAILED: u8 = 1;
+/// What was asked for cannot be done.
+pub const REFUSED: u8 = 2;
+/// The results are not as they are required to be.
+pub const MISSED: u8 = 3;
+/// The load was not the one that was asked for.
+pub const INCOMPLETE: u8 = 4;
+
+/// An exit status; for a failure, together with the error to show.
+pub type Ended = Result<ExitCode, (u8, anyhow::Error)>;
+
+/// Runs what is set up.
+pub fn run<T: Target>(mut setup: Setup<T>) -> Ended {
+    let logs = mem::take(&mut setup.logs);
+    let status = |error: &anyhow::Error| if error.is::<NotJoined>() { REFUSED } else { FAILED };
+    let ran = run::run(&setup, logs).map_err(|error| (status(&error), error))?;
+    let Some((mut ran, member)) = ran else { return Ok(ExitCode::from(interrupt::INTERRUPTED)) };
+    let (written, finished) = publish(&setup, &mut ran, member);
+    written.map_err(|error| (FAILED, error.into()))?;
+    ran.logged.map_err(|error| (FAILED, error))?;
+    let whole = finished.map_err(|error| (FAILED, error))?;
+    let is_well = whole.is_none_or(|whole| whole.is_well());
+    let is_as_required = ran.summary.missed.is_empty() && is_well;
+    Ok(match ran.summary.incomplete {
+        _ if !is_as_required => ExitCode::from(MISSED),
+        Some(_) => ExitCode::from(INCOMPLETE),
+        None => ExitCode::SUCCESS,
+    })
+}
+
+/// Searches for the highest rate.
+pub fn search<T: Target>(mut job: Job<T>) -> Ended {
+    let results = job.run().map_err(|error| (FAILED, error))?;
+    let written = job.publish(&results).into_iter().collect::<io::Result<()>>();
+    written.map_err(|error| (FAILED, error.into()))?;
+    Ok(if results.is_answer() { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
+}
+
+/// Looks at a fleet, or changes it.
+pub fn fleet(command: &FleetCommand) -> Ended {
+    let (written, is_well) = fleet::perform(command).map_err(|error| (REFUSED, error))?;
+    written.map_err(|error| (FAILED, error.into()))?;
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
+}
+
+/// Writes the results to all places. What one does not take, the others still get. Then tells the
+/// store of a fleet, waits for its other nodes, and also writes what all have done. What is required of a node
+/// is required of all together, unless it leaves before.
+fn publish<T: Target>(
+    setup: &Setup<T>,
+    ran: &mut Ran,
+    member: Option<Member>,
+) -> (io::Result<()>, anyhow::Result<Option<Whole>>) {
+    let text = setup.output.write_text(&Report(&ran.summary));
+    let node = member.as_ref().map(ToString::to_string);
+    let finished = member.map_or(Ok(None), |member| finish(setup, ran, member));
+    let text = text.and(match (&finished, node) {
+        (Ok(Some(whole)), Some(node)) => {
+            setup.output.write_text(&format!("fleet     {node} is done\n\n{whole}"))
+        }
+        (Ok(None), Some(node)) => setup.output.write_text(&format!(
+            "fleet     {node} is done; nanopace fleet report shows all of them together\n{}",
+            MissedLines(&ran.summary.missed)
+        )),
+        _ => Ok(()),
+    });
+    let whole = finished.as_ref().ok().and_then(Option::as_ref);
+    (written(setup, &ran.summary, text, whole), finished)
+}
+
+/// Tells the fleet what this node has done. What all have done, unless the fleet goes on.
+fn finish<T: Target>(
+    setup: &Setup<T>,
+    ran: &mut Ran,
+    member: Member,
+) -> anyhow::Result<Option<Whole>> {
+    let criteria = setup.args.criteria();
+    let Some((at, control)) = member.finish(&ran.summary.stats, ran.not_started)? else {
+        ran.summary.require(&criteria);
+        return Ok(None);
+    };
+    let mut whole = ask::whole(&control, &at.name).map_err(|error| at.told(error))?;
+    whole.require(&criteria);
+    Ok(Some(whole))
+}
+
+fn written<T: Target>(
+    setup: &Setup<T>,
+    summary: &Summary,
+    text: io::Result<()>,
+    whole: Option<&Whole>,
+) -> io::Result<()> {
+    let page = setup.html.as_ref().map(|file| file.write_text(&page::html(summary)));
+    let json = setup.output.write_json(|| json::Object::new(summary, whole.map(WholeObject::new)));
+    page.unwrap_or(Ok(()))
+        .map_err(|error| io::Error::other(format!("cannot write --html: {error}")))?;
+    json.map_err(|error| io::Error::other(format!("cannot write --json: {error}")))?;
+    text.map_err(|error| io::Error::other(format!("cannot write the report: {error}")))
+}

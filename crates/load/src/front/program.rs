@@ -1,0 +1,273 @@
+//! A program in one call: its command line is the author's options and the library's.
+
+use super::job::{self, Ended, FAILED, REFUSED};
+use crate::console::config;
+use crate::console::refusal;
+use crate::load::schedule::help::GRAMMAR;
+use crate::load::target::Target;
+use crate::running::args::RunArgs;
+use crate::running::fleet::args::FleetCommand;
+use crate::running::search::Job;
+use crate::running::search::args::SearchArgs;
+use crate::running::setup::Setup;
+use clap::{Args, FromArgMatches, Subcommand};
+use std::env;
+use std::error::Error;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+const RUN: &str = "run";
+const SEARCH: &str = "search";
+const FLEET: &str = "fleet";
+
+/// What can be done.
+enum Command<A: Args> {
+    Run(Box<Run<A>>),
+    Search(Search<A>),
+    Fleet(FleetCommand),
+    /// A configuration is to be printed.
+    Print(String),
+}
+
+#[derive(Args)]
+struct Run<A: Args> {
+    #[command(flatten)]
+    own: A,
+    #[command(flatten)]
+    load: RunArgs,
+}
+
+#[derive(Args)]
+struct Search<A: Args> {
+    #[command(flatten)]
+    own: A,
+    #[command(flatten)]
+    search: SearchArgs,
+}
+
+/// The whole of a load generator: reads the command line, makes the target and does what is asked for.
+///
+/// The options are the author's own and those of a load: rate, shape, arrivals, seed, shard, connections,
+/// threads, duration, warm-up, timeout, what happens when late, requirements, HTML, JSON, CSV, HDR logs,
+/// control by HTTP, metrics, a fleet; `--help` lists them, and `--config` reads them from a file. The
+/// command `search` finds the highest rate that keeps a promise, and `fleet` looks at a fleet and steers it.
+/// On a terminal there is a full-screen view, Ctrl-C ends the run with its report, and the text of the
+/// report goes to standard output.
+///
+/// The exit status is 0 when all is well, 1 when results could not be written, 2 when what was asked for
+/// cannot be done, 3 when a requirement was missed (or a search has no answer), 4 when the run was ended
+/// with slots overdue or half of its slots never started, and 130 after an interrupt without a report.
+///
+/// It blocks, and makes a runtime of its own for each of its threads; call it outside of others.
+///
+/// # Examples
+///
+/// ```no_run
+/// use nanopace_load::{Done, Failure, Slot, Target};
+/// use std::process::ExitCode;
+/// use tokio::net::TcpStream;
+///
+/// /// Opens connections.
+/// #[derive(Debug, clap::Args)]
+/// struct Options {
+///     /// Where to
+///     #[arg(long, default_value = "127.0.0.1:7")]
+///     address: String,
+/// }
+///
+/// struct Connections(String);
+///
+/// impl Target for Connections {
+///     type Session = ();
+///
+///     async fn connect(&self, _index: usize) -> Result<(), Failure> {
+///         Ok(())
+///     }
+///
+///     async fn call(&self, _session: &mut (), _slot: Slot) -> Result<Done, Failure> {
+///         TcpStream::connect(&self.0).await?;
+///         Ok(Done::new())
+///     }
+/// }
+///
+/// fn main() -> ExitCode {
+///     nanopace_load::main(|options: &Options| Ok::<_, String>(Connections(options.address.clone())))
+/// }
+/// ```
+pub fn main<A, T, E>(make: impl FnOnce(&A) -> Result<T, E>) -> ExitCode
+where
+    A: Args,
+    T: Target,
+    E: Into<Box<dyn Error + Send + Sync>>,
+{
+    perform(env::args_os().collect(), make).unwrap_or_else(|(status, error)| {
+        let _ = writeln!(io::stderr(), "error: {error:#}");
+        ExitCode::from(status)
+    })
+}
+
+fn perform<A, T, E>(words: Vec<OsString>, make: impl FnOnce(&A) -> Result<T, E>) -> Ended
+where
+    A: Args,
+    T: Target,
+    E: Into<Box<dyn Error + Send + Sync>>,
+{
+    let target = |own: &A| make(own).map_err(|error| anyhow::Error::from_boxed(error.into()));
+    let refused = |error| (REFUSED, error);
+    match read(words) {
+        Ok(Command::Run(run)) => {
+            let Run { own, load } = *run;
+            job::run(Setup::new(load, &[], |_| target(&own)).map_err(refused)?)
+        }
+        Ok(Command::Search(Search { own, search })) => {
+            job::search(Job::new(search, &[], |_| target(&own)).map_err(refused)?)
+        }
+        Ok(Command::Fleet(command)) => job::fleet(&command),
+        Ok(Command::Print(text)) => match io::stdout().write_all(text.as_bytes()) {
+            Ok(()) => Ok(ExitCode::SUCCESS),
+            Err(error) => Err((FAILED, error.into())),
+        },
+        Err(error) if error.use_stderr() => {
+            Err((REFUSED, anyhow::Error::msg(refusal::text(&error))))
+        }
+        Err(error) => {
+            // Who closes the pipe has read enough of this page.
+            let _ = error.print();
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn read<A: Args>(words: Vec<OsString>) -> Result<Command<A>, clap::Error> {
+    let definition = definition::<A>(words.first());
+    let matches = config::matches(&definition, words)?;
+    if let Some(config) = config::asked_for(&definition, &matches)? {
+        return Ok(Command::Print(config));
+    }
+    match matches.subcommand() {
+        Some((SEARCH, search)) => Search::from_arg_matches(search).map(Command::Search),
+        Some((FLEET, fleet)) => FleetCommand::from_arg_matches(fleet).map(Command::Fleet),
+        run => {
+            let mut run: Run<A> = Run::from_arg_matches(run.map_or(&matches, |(_, run)| run))?;
+            run.load.settle(&definition, &matches);
+            Ok(Command::Run(Box::new(run)))
+        }
+    }
+}
+
+/// Options of a run may follow the word `run` or stand alone. So an option that is required is not, when
+/// another command is given.
+fn definition<A: Args>(program: Option<&OsString>) -> clap::Command {
+    let name = program.and_then(|path| Path::new(path).file_stem()?.to_str().map(str::to_owned));
+    let run = clap::Command::new(RUN).about(
+        "Run the load and report wait, service and response times; the same without this word",
+    );
+    let search = clap::Command::new(SEARCH).about(
+        "Find the highest rate at which the target keeps a promise, such as p99 response < 20ms",
+    );
+    let fleet = clap::Command::new(FLEET)
+        .about("Look at a run that several machines make together, and change it");
+    Run::<A>::augment_args(clap::Command::new(name.unwrap_or_else(|| "load".to_owned())))
+        .args_conflicts_with_subcommands(true)
+        .subcommand_negates_reqs(true)
+        .after_long_help(GRAMMAR)
+        .subcommand(Run::<A>::augment_args(run).after_long_help(GRAMMAR))
+        .subcommand(Search::<A>::augment_args(search))
+        .subcommand(FleetCommand::augment_subcommands(fleet).subcommand_required(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::target::{Done, Failure, Slot};
+    use std::fs;
+
+    #[derive(Debug, Args)]
+    struct Own {
+        /// A text
+        #[arg(long)]
+        text: String,
+    }
+
+    /// Every third call fails.
+    struct Thirds;
+
+    impl Target for Thirds {
+        type Session = ();
+
+        async fn connect(&self, _index: usize) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        async fn call(&self, _session: &mut (), slot: Slot) -> Result<Done, Failure> {
+            if slot.number() % 3 == 2 {
+                return Err(Failure::new("a third").with(Done::new().label("third")));
+            }
+            Ok(Done::new().bytes(2, 1).label("others of three"))
+        }
+    }
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        definition::<Own>(None).debug_assert();
+    }
+
+    #[test]
+    fn own_options_stand_beside_those_of_the_load() {
+        let read = |line: &str| read::<Own>(words(line));
+        let Ok(Command::Run(run)) = read("dir/tool --text a --rate 7/s") else {
+            panic!("it is a run")
+        };
+        assert_eq!((run.own.text.as_str(), run.load.connections), ("a", 16));
+        let Ok(Command::Search(search)) = read("tool search --text b -c 3") else {
+            panic!("it is a search")
+        };
+        assert_eq!((search.own.text.as_str(), search.search.connections), ("b", 3));
+        assert!(matches!(
+            read("tool fleet pause x --store redis://127.0.0.1/"),
+            Ok(Command::Fleet(_))
+        ));
+        for wrong in ["tool", "tool --rate 7/s", "tool --text a --rate 0", "tool --other"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_run_writes_its_results_and_says_how_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let json = folder.path().join("run.json");
+        let line = format!(
+            "tool --text a --rate 1k/s --requests 300 --no-tui --fail-if errors<50% --json {}",
+            json.display()
+        );
+        let status = perform(words(&line), |own: &Own| {
+            assert_eq!(own.text, "a");
+            Ok::<_, String>(Thirds)
+        });
+        assert_eq!(status.unwrap(), ExitCode::SUCCESS);
+        let json: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+        assert_eq!(json["url"], "Thirds");
+        assert_eq!((&json["completed"], &json["failures"]["a third"]), (&200.into(), &100.into()));
+        let counts = |label: &str| {
+            let label = &json["labels"][label];
+            (label["completed"].as_u64(), label["failed"].as_u64())
+        };
+        assert_eq!(counts("third"), (Some(0), Some(100)));
+        assert_eq!(counts("others of three"), (Some(200), Some(0)));
+        assert_eq!((&json["bytes_read"], &json["bytes_written"]), (&400.into(), &200.into()));
+    }
+
+    #[test]
+    fn what_the_author_refuses_is_refused() {
+        let refused = perform(words("tool --text a"), |_: &Own| Err::<Thirds, _>("no such server"));
+        let (status, error) = refused.unwrap_err();
+        assert_eq!((status, error.to_string().as_str()), (REFUSED, "no such server"));
+    }
+}

@@ -1,0 +1,188 @@
+//! The results of a load, as values.
+
+use crate::judged::summary::Summary;
+use crate::judged::verdict::Verdict;
+use crate::recorded::labels::Labelled;
+use crate::recorded::percentiles::Sample;
+use crate::shown::report::Report as Text;
+use crate::shown::{json, page};
+use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
+
+/// The results of a load that is over: figures as values, the report as text, the page and the JSON object.
+///
+/// Each slot that was due is one of [`started`](Report::started), [`skipped`](Report::skipped) and
+/// [`unstarted`](Report::unstarted); each that was started is one of [`completed`](Report::completed),
+/// [`failed`](Report::failed) and [`unfinished`](Report::unfinished). The warm-up is in none of them.
+#[derive(Debug)]
+pub struct Report {
+    summary: Summary,
+}
+
+impl Report {
+    pub(crate) fn new(summary: Summary) -> Report {
+        Report { summary }
+    }
+
+    /// Calls started.
+    #[must_use]
+    pub fn started(&self) -> u64 {
+        self.summary.stats.started()
+    }
+
+    /// Slots that a late policy gave up.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        self.summary.stats.skipped
+    }
+
+    /// Slots that were due and had not started at the end.
+    #[must_use]
+    pub fn unstarted(&self) -> u64 {
+        self.summary.stats.unstarted
+    }
+
+    /// Calls that succeeded.
+    #[must_use]
+    pub fn completed(&self) -> u64 {
+        self.summary.stats.completed()
+    }
+
+    /// Calls that failed.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.summary.stats.failed()
+    }
+
+    /// Calls that were given up when the run was over.
+    #[must_use]
+    pub fn unfinished(&self) -> u64 {
+        self.summary.stats.unfinished
+    }
+
+    /// How many calls failed by each kind.
+    pub fn failures(&self) -> impl Iterator<Item = (String, u64)> {
+        self.summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count))
+    }
+
+    /// The calls of each label.
+    pub fn labels(&self) -> impl Iterator<Item = LabelReport<'_>> {
+        self.summary.stats.labels.iter().map(LabelReport)
+    }
+
+    /// Calls per second that were asked for; the mean, if that changed.
+    #[must_use]
+    pub fn target_rate(&self) -> f64 {
+        self.summary.target_hz
+    }
+
+    /// Calls per second that were started.
+    #[must_use]
+    pub fn achieved_rate(&self) -> f64 {
+        self.summary.achieved_hz
+    }
+
+    /// A quantile from 0 to 1 of the wait times: how much later than intended calls started. None if
+    /// there were none.
+    #[must_use]
+    pub fn wait_time(&self, quantile: f64) -> Option<Duration> {
+        time(Sample::exact(&self.summary.stats.wait), quantile)
+    }
+
+    /// A quantile of the service times: how long calls took that succeeded. This is what a closed loop
+    /// would see.
+    #[must_use]
+    pub fn service_time(&self, quantile: f64) -> Option<Duration> {
+        time(Sample::exact(&self.summary.stats.service), quantile)
+    }
+
+    /// A quantile of the response times: from the intended start to the end. None also if it is one of
+    /// a call that did not succeed, of which only a lower bound is known.
+    #[must_use]
+    pub fn response_time(&self, quantile: f64) -> Option<Duration> {
+        time(self.summary.stats.responses(), quantile)
+    }
+
+    /// Whether the load was the one that was asked for.
+    #[must_use]
+    pub fn is_on_schedule(&self) -> bool {
+        self.summary.verdict == Verdict::OnSchedule
+    }
+
+    /// The verdict in a sentence: whether the load was on schedule, and who was too slow if not.
+    #[must_use]
+    pub fn verdict(&self) -> String {
+        self.summary.sentence()
+    }
+
+    /// What was required and does not hold, a line each.
+    #[must_use]
+    pub fn missed(&self) -> &[String] {
+        &self.summary.missed
+    }
+
+    /// A page with charts, which needs nothing else to be looked at.
+    #[must_use]
+    pub fn to_html(&self) -> String {
+        page::html(&self.summary)
+    }
+
+    /// The results as one JSON object.
+    ///
+    /// # Panics
+    ///
+    /// Never: all names are texts, and all numbers are finite.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let object = json::Object::new(&self.summary, None::<()>);
+        serde_json::to_string_pretty(&object).expect("names are texts, and numbers are finite")
+    }
+}
+
+/// The report for people, of many lines.
+impl Display for Report {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Text(&self.summary).fmt(f)
+    }
+}
+
+/// The calls of one label that ended.
+#[derive(Clone, Copy, Debug)]
+pub struct LabelReport<'report>(&'report Labelled);
+
+impl LabelReport<'_> {
+    /// The label.
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        self.0.label
+    }
+
+    /// Calls that succeeded.
+    #[must_use]
+    pub fn completed(&self) -> u64 {
+        self.0.service.len()
+    }
+
+    /// Calls that failed.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.0.bounds.len()
+    }
+
+    /// A quantile of the service times, as [`Report::service_time`].
+    #[must_use]
+    pub fn service_time(&self, quantile: f64) -> Option<Duration> {
+        time(Sample::exact(&self.0.service), quantile)
+    }
+
+    /// A quantile of the response times, as [`Report::response_time`].
+    #[must_use]
+    pub fn response_time(&self, quantile: f64) -> Option<Duration> {
+        time(self.0.responses(), quantile)
+    }
+}
+
+fn time(sample: Sample<'_>, quantile: f64) -> Option<Duration> {
+    let time = (!sample.is_empty()).then(|| sample.at_most(quantile.clamp(0.0, 1.0)));
+    time.flatten().map(Duration::from_nanos)
+}

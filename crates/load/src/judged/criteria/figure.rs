@@ -1,0 +1,394 @@
+//! The figures that a criterion can name.
+
+use super::unit::{Unit, nanos};
+use crate::console::human::float;
+use crate::recorded::percentiles::Sample;
+use hdrhistogram::Histogram;
+use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
+
+/// The figures of a run that is over. Times are histograms of nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Figures<'run> {
+    /// Actual start minus intended start.
+    pub(crate) wait: &'run Histogram<u64>,
+    /// Completion minus actual start.
+    pub(crate) service: &'run Histogram<u64>,
+    /// Completion minus intended start; a lower bound where there was none.
+    pub(crate) response: Sample<'run>,
+    /// The time it took to set up a connection.
+    pub(crate) setup: &'run Histogram<u64>,
+    /// Slots that fell due.
+    pub(crate) due: u64,
+    /// Requests started.
+    pub(crate) started: u64,
+    /// Requests that were answered well.
+    pub(crate) completed: u64,
+    /// Requests that failed.
+    pub(crate) failed: u64,
+    /// Slots given up because they were too late.
+    pub(crate) skipped: u64,
+    /// Requests still without an answer at the end.
+    pub(crate) unfinished: u64,
+    /// Slots that were due and never started.
+    pub(crate) unstarted: u64,
+    /// Requests started per slot that fell due, as the report shows it.
+    pub(crate) ratio: f64,
+    /// Requests started per second.
+    pub(crate) achieved_hz: f64,
+    /// The share of gaps within 25 % of nominal, if there were enough of them.
+    pub(crate) gaps_within_25_percent: Option<f64>,
+    /// The lateness that the target caused.
+    pub(crate) target_lateness: Duration,
+    /// The lateness that the generator caused.
+    pub(crate) generator_lateness: Duration,
+}
+
+/// What is known of a figure: it lies between two values. They are the same, unless times are known
+/// only as lower bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Value {
+    pub(crate) least: f64,
+    /// Infinite if nothing is known.
+    pub(crate) most: f64,
+    /// How many of how many times are lower bounds.
+    pub(crate) bounds: (u64, u64),
+}
+
+impl Value {
+    fn exact(value: f64) -> Option<Value> {
+        value.is_finite().then_some(Value { least: value, most: value, bounds: (0, 0) })
+    }
+}
+
+/// A number of the report.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Figure {
+    /// A statistic of a distribution of times.
+    Of(Statistic, Times),
+    /// A number that has a name of its own.
+    Single(Single),
+}
+
+/// What is asked of a distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Statistic {
+    /// From 0 to 100.
+    Percentile(f64),
+    Mean,
+    Min,
+    Max,
+    Count,
+}
+
+/// The distributions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Times {
+    Wait,
+    Service,
+    Response,
+    Setup,
+}
+
+/// The numbers that have a name of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Single {
+    Due,
+    Started,
+    Completed,
+    Failed,
+    Skipped,
+    Unfinished,
+    Unstarted,
+    Errors,
+    Ratio,
+    Gaps,
+    Achieved,
+    TargetLateness,
+    GeneratorLateness,
+}
+
+/// Which values of a figure are better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Better {
+    Less,
+    More,
+}
+
+const TIMES: [(&str, Times); 4] = [
+    ("wait", Times::Wait),
+    ("service", Times::Service),
+    ("response", Times::Response),
+    ("setup", Times::Setup),
+];
+
+const STATISTICS: [(&str, Statistic); 4] = [
+    ("mean", Statistic::Mean),
+    ("min", Statistic::Min),
+    ("max", Statistic::Max),
+    ("count", Statistic::Count),
+];
+
+const SINGLES: [(&str, Single); 13] = [
+    ("due", Single::Due),
+    ("started", Single::Started),
+    ("completed", Single::Completed),
+    ("failed", Single::Failed),
+    ("skipped", Single::Skipped),
+    ("unfinished", Single::Unfinished),
+    ("unstarted", Single::Unstarted),
+    ("errors", Single::Errors),
+    ("ratio", Single::Ratio),
+    ("gaps", Single::Gaps),
+    ("achieved", Single::Achieved),
+    ("lateness target", Single::TargetLateness),
+    ("lateness generator", Single::GeneratorLateness),
+];
+
+impl Figure {
+    /// The figure of this name, in lower case: one word or two.
+    pub(crate) fn named(name: &str) -> Option<Figure> {
+        let of = |first, second| Some(Figure::Of(Statistic::named(first)?, Times::named(second)?));
+        let (first, second) = name.split_once(' ').unwrap_or((name, ""));
+        let single = Single::named(name).map(Figure::Single);
+        single.or_else(|| of(first, second)).or_else(|| of(second, first))
+    }
+
+    /// What it is measured in.
+    pub(crate) fn unit(self) -> Unit {
+        match self {
+            Figure::Of(Statistic::Count, _) => Unit::Count,
+            Figure::Of(..) => Unit::Time,
+            Figure::Single(single) => single.unit(),
+        }
+    }
+
+    /// Its value in a run, in its unit. Some runs don't have it.
+    pub(crate) fn value(self, figures: &Figures<'_>) -> Option<Value> {
+        match self {
+            Figure::Of(statistic, times) => statistic.value(times.of(figures)),
+            Figure::Single(single) => single.value(figures).and_then(Value::exact),
+        }
+    }
+
+    /// What is better, more or less of it. None if that depends, as with a count of requests.
+    pub(crate) fn is_better(self) -> Option<Better> {
+        match self {
+            Figure::Of(Statistic::Count, _) => None,
+            Figure::Of(..) => Some(Better::Less),
+            Figure::Single(single) => single.is_better(),
+        }
+    }
+
+    /// Whether it only tells how long requests waited for their start.
+    pub(crate) fn is_about_waiting(self) -> bool {
+        match self {
+            Figure::Of(_, times) => times == Times::Wait,
+            Figure::Single(single) => matches!(
+                single,
+                Single::Ratio
+                    | Single::Unstarted
+                    | Single::Skipped
+                    | Single::TargetLateness
+                    | Single::GeneratorLateness
+            ),
+        }
+    }
+
+    /// Whether it tells how much of the load was started.
+    pub(crate) fn is_about_load(self) -> bool {
+        let about =
+            [Single::Started, Single::Skipped, Single::Unstarted, Single::Ratio, Single::Achieved];
+        matches!(self, Figure::Single(single) if about.contains(&single))
+    }
+
+    /// The smaller share of requests beside a percentile.
+    pub(crate) fn tail(self) -> Option<f64> {
+        let Figure::Of(Statistic::Percentile(percent), _) = self else { return None };
+        Some(percent.min(100.0 - percent) / 100.0)
+    }
+
+    /// What stands between its name and its value.
+    pub(crate) fn verb(self) -> &'static str {
+        if matches!(self, Figure::Single(Single::Errors | Single::Gaps)) { "are" } else { "is" }
+    }
+
+    /// Why a run doesn't have it.
+    pub(crate) fn absence(self) -> &'static str {
+        match self {
+            Figure::Of(..) => "no such time was recorded",
+            Figure::Single(Single::Errors) => "no request was started",
+            Figure::Single(Single::Ratio) => "no slot fell due",
+            Figure::Single(_) => "too few requests were started",
+        }
+    }
+}
+
+impl Display for Figure {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Figure::Of(Statistic::Percentile(percent), times) => {
+                write!(f, "p{percent} {}", name(&TIMES, *times))
+            }
+            Figure::Of(statistic, times) => {
+                write!(f, "{} {}", name(&STATISTICS, *statistic), name(&TIMES, *times))
+            }
+            Figure::Single(single) => f.write_str(name(&SINGLES, *single)),
+        }
+    }
+}
+
+impl Statistic {
+    /// The statistic of this name, in lower case.
+    pub(crate) fn named(name: &str) -> Option<Statistic> {
+        look_up(&STATISTICS, name).or_else(|| percentile(name).map(Statistic::Percentile))
+    }
+
+    fn value(self, sample: Sample<'_>) -> Option<Value> {
+        let least = self.of(sample.times)?;
+        let most = self.at_most(sample).unwrap_or(f64::INFINITY);
+        Some(Value { least, most, bounds: (sample.at_least(), sample.times.len()) })
+    }
+
+    fn of(self, times: &Histogram<u64>) -> Option<f64> {
+        Some(match self {
+            Statistic::Count => float(times.len()),
+            _ if times.is_empty() => return None,
+            Statistic::Percentile(percent) => float(times.value_at_quantile(quantile(percent))),
+            Statistic::Mean => times.mean(),
+            Statistic::Min => float(times.min()),
+            Statistic::Max => float(times.max()),
+        })
+    }
+
+    /// What it would be if all lower bounds were as long as can be; none if that is without end.
+    fn at_most(self, sample: Sample<'_>) -> Option<f64> {
+        match self {
+            _ if self == Statistic::Count || sample.at_least() == 0 => self.of(sample.times),
+            Statistic::Percentile(percent) => sample.at_most(quantile(percent)).map(float),
+            Statistic::Min => sample.at_most(0.0).map(float),
+            _ => None,
+        }
+    }
+}
+
+impl Times {
+    /// The distribution of this name, in lower case.
+    pub(crate) fn named(name: &str) -> Option<Times> {
+        look_up(&TIMES, name)
+    }
+
+    fn of<'run>(self, figures: &Figures<'run>) -> Sample<'run> {
+        match self {
+            Times::Wait => Sample::exact(figures.wait),
+            Times::Service => Sample::exact(figures.service),
+            Times::Response => figures.response,
+            Times::Setup => Sample::exact(figures.setup),
+        }
+    }
+}
+
+impl Single {
+    /// The number of this name, in lower case.
+    pub(crate) fn named(name: &str) -> Option<Single> {
+        look_up(&SINGLES, name)
+    }
+
+    fn is_better(self) -> Option<Better> {
+        match self {
+            Single::Due | Single::Started | Single::Completed | Single::Achieved => None,
+            Single::Ratio | Single::Gaps => Some(Better::More),
+            _ => Some(Better::Less),
+        }
+    }
+
+    fn unit(self) -> Unit {
+        match self {
+            Single::Errors | Single::Ratio | Single::Gaps => Unit::Share,
+            Single::Achieved => Unit::Rate,
+            Single::TargetLateness | Single::GeneratorLateness => Unit::Time,
+            _ => Unit::Count,
+        }
+    }
+
+    fn value(self, figures: &Figures<'_>) -> Option<f64> {
+        Some(match self {
+            Single::Due => float(figures.due),
+            Single::Started => float(figures.started),
+            Single::Completed => float(figures.completed),
+            Single::Failed => float(figures.failed),
+            Single::Skipped => float(figures.skipped),
+            Single::Unfinished => float(figures.unfinished),
+            Single::Unstarted => float(figures.unstarted),
+            // Not finite if no request was started.
+            Single::Errors => float(figures.failed) / float(figures.started),
+            Single::Ratio if figures.due == 0 => return None,
+            Single::Ratio => figures.ratio,
+            Single::Gaps => return figures.gaps_within_25_percent,
+            Single::Achieved => figures.achieved_hz,
+            Single::TargetLateness => nanos(figures.target_lateness),
+            Single::GeneratorLateness => nanos(figures.generator_lateness),
+        })
+    }
+}
+
+fn look_up<T: Copy>(names: &[(&str, T)], wanted: &str) -> Option<T> {
+    names.iter().find(|(name, _)| *name == wanted).map(|&(_, meant)| meant)
+}
+
+fn name<T: Copy + PartialEq>(names: &[(&'static str, T)], wanted: T) -> &'static str {
+    names.iter().find(|(_, meant)| *meant == wanted).map_or("", |&(name, _)| name)
+}
+
+fn percentile(name: &str) -> Option<f64> {
+    let digits = name.strip_prefix('p')?;
+    let plain = digits.starts_with(|c: char| c.is_ascii_digit())
+        && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
+    digits.parse().ok().filter(|percent| plain && (0.0..=100.0).contains(percent))
+}
+
+/// Dividing by 100 would round twice, and then name the next rank of a histogram.
+fn quantile(percent: f64) -> f64 {
+    format!("{percent}e-2").parse().unwrap_or(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_read_back() {
+        let singles = SINGLES.map(|(_, single)| Figure::Single(single));
+        let statistics = STATISTICS.map(|(_, statistic)| statistic);
+        let percentiles = [0.0, 50.0, 99.9, 99.999, 100.0].map(Statistic::Percentile);
+        let asked = statistics.into_iter().chain(percentiles);
+        let of = asked.flat_map(|statistic| TIMES.map(|(_, times)| Figure::Of(statistic, times)));
+        for figure in singles.into_iter().chain(of) {
+            assert_eq!(Figure::named(&figure.to_string()), Some(figure), "{figure}");
+        }
+    }
+
+    #[test]
+    fn percentiles_go_from_0_to_100() {
+        for (name, percent) in
+            [("p0", 0.0), ("p50", 50.0), ("p99.90", 99.9), ("p099", 99.0), ("p100", 100.0)]
+        {
+            assert_eq!(percentile(name), Some(percent), "{name}");
+        }
+        for name in ["p", "p101", "p100.1", "p.5", "p-1", "p+5", "p1e1", "pnan", "pinf", "p9.9.9"] {
+            assert_eq!(percentile(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_percentile_names_the_rank_that_its_decimals_say() {
+        // The times are 1 to 1000, so the percentile of n / 10 is n.
+        let mut times = Histogram::<u64>::new(4).unwrap();
+        (1..=1000).for_each(|time| times.record(time).unwrap());
+        for n in 1..=1000_u16 {
+            let percent = percentile(&format!("p{}.{}", n / 10, n % 10)).unwrap();
+            let value = Statistic::Percentile(percent).of(&times);
+            assert_eq!(value, Some(f64::from(n)), "p{percent}");
+        }
+    }
+}

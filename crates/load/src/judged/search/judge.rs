@@ -1,0 +1,368 @@
+//! What a step has shown: whether the promise was kept, and what ran out if not.
+
+use super::method::{Outcome, Purpose, Step};
+use crate::judged::criteria::Criterion;
+use crate::judged::summary::Summary;
+use crate::judged::verdict::Verdict;
+use crate::recorded::percentiles::{self, Percentiles};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The share of the requests that has to start in every step.
+const LEAST_RATIO: f64 = 0.99;
+/// How many requests have to lie beyond a percentile; and how many there have to be in any case.
+const BEYOND: f64 = 10.0;
+/// The share of the connections that is all of them: finding the next request takes time too.
+const ALL_BUSY: f64 = 0.9;
+
+/// What every step has to keep.
+#[derive(Debug)]
+pub(crate) struct Promise {
+    /// What was asked for.
+    pub(crate) until: Vec<Criterion>,
+    /// What is asked for besides.
+    always: Vec<Criterion>,
+}
+
+/// What ran out at a rate that broke the promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Cause {
+    /// Too many requests failed.
+    Errors,
+    /// Requests waited for connections, which were all busy with answers in good time.
+    Connections,
+    /// All connections were busy, and the answers alone took too long.
+    Target,
+    /// The answers took too long while connections were free.
+    Latency,
+    /// The generator's processor.
+    Generator,
+}
+
+/// A step that is over.
+#[derive(Debug, Serialize)]
+pub(crate) struct Measured {
+    #[serde(rename = "target_rate")]
+    pub(crate) hz: f64,
+    #[serde(rename = "achieved_rate")]
+    pub(crate) achieved_hz: f64,
+    #[serde(rename = "duration_seconds")]
+    pub(crate) seconds: f64,
+    pub(crate) purpose: Purpose,
+    pub(crate) outcome: Outcome,
+    pub(crate) cause: Option<Cause>,
+    pub(crate) verdict: Verdict,
+    /// What the promise says, and does not hold.
+    pub(crate) missed: Vec<String>,
+    /// The figures of the promise, for people.
+    #[serde(skip)]
+    pub(crate) figures: Vec<String>,
+    /// The figure for the chart, if the run has it.
+    #[serde(skip)]
+    pub(crate) charted: Option<Duration>,
+    pub(crate) ratio: f64,
+    pub(crate) errors: f64,
+    pub(crate) failures: BTreeMap<String, u64>,
+    #[serde(skip)]
+    pub(crate) completed: u64,
+    /// How many connections were busy on average: Little's law, from the rate and the mean service
+    /// time.
+    #[serde(rename = "busy_connections")]
+    pub(crate) busy: f64,
+    #[serde(skip)]
+    pub(crate) mean_service: Duration,
+    wait_time_ns: Percentiles,
+    service_time_ns: Percentiles,
+    response_time_ns: Percentiles,
+}
+
+impl Measured {
+    /// Whether no request succeeded, which broke the promise.
+    pub(crate) fn has_no_success(&self) -> bool {
+        self.cause.is_some() && self.completed == 0
+    }
+
+    /// How most of the failed requests failed.
+    pub(crate) fn main_failure(&self) -> Option<&str> {
+        self.failures.iter().max_by_key(|(_, count)| **count).map(|(kind, _)| &**kind)
+    }
+}
+
+impl Promise {
+    /// This, and what every load needs if nothing else is said about it.
+    pub(crate) fn new(until: Vec<Criterion>) -> Promise {
+        let mut always = Vec::new();
+        if !until.iter().any(Criterion::names_errors) {
+            always.push(Criterion::default_errors());
+        }
+        if !until.iter().any(Criterion::names_ratio) {
+            always.push(Criterion::at_least_ratio(LEAST_RATIO));
+        }
+        Promise { until, always }
+    }
+
+    /// How long a step at `hz` has to be, if `least` is not enough for the rarest requests that the
+    /// promise is about.
+    pub(crate) fn length(&self, hz: f64, least: Duration) -> Duration {
+        let shares = self.until.iter().filter_map(Criterion::deciding_share);
+        let samples = shares.map(|share| BEYOND / share).fold(BEYOND, f64::max);
+        // Nobody waits for longer than that; it must only not overflow.
+        Duration::try_from_secs_f64(samples / hz).unwrap_or(Duration::MAX / 4).max(least)
+    }
+
+    /// With more failures than this in a step of `length` at `hz`, the promise is broken.
+    pub(crate) fn most_failures(&self, hz: f64, length: Duration) -> f64 {
+        let requests = hz * length.as_secs_f64();
+        let most = self.all().filter_map(|criterion| criterion.most_failures(requests));
+        most.fold(f64::INFINITY, f64::min)
+    }
+
+    /// The promise as it was written.
+    pub(crate) fn text(&self) -> String {
+        let texts: Vec<_> = self.until.iter().map(Criterion::to_string).collect();
+        texts.join(" and ")
+    }
+
+    /// Which figure is drawn, and its limit: the first time that is promised; else p99 response.
+    pub(crate) fn charted(&self) -> (String, Option<Duration>) {
+        let of = |criterion: &Criterion| Some((criterion.name(), Some(criterion.time_limit()?)));
+        let first = self.until.iter().find_map(of);
+        first.unwrap_or_else(|| ("p99 response".to_owned(), None))
+    }
+
+    /// Judges a step by its summary, with so many connections.
+    pub(crate) fn judge(&self, step: Step, summary: &Summary, connections: u32) -> Measured {
+        let (stats, figures) = (&summary.stats, summary.figures());
+        let missed: Vec<_> = self.all().filter_map(|criterion| criterion.check(&figures)).collect();
+        let mean_service = Duration::from_secs_f64(stats.service.mean() * 1e-9);
+        let busy = summary.achieved_hz * mean_service.as_secs_f64();
+        let is_busy = busy >= ALL_BUSY * f64::from(connections);
+        let cause = (!missed.is_empty()).then(|| self.cause(summary, is_busy));
+        let first_time = self.until.iter().find(|criterion| criterion.time_limit().is_some());
+        let p99 = percentiles::at(&stats.response, 0.99);
+        Measured {
+            hz: step.hz,
+            purpose: step.purpose,
+            achieved_hz: summary.achieved_hz,
+            seconds: summary.duration.as_secs_f64(),
+            outcome: match cause {
+                None => Outcome::Kept,
+                Some(Cause::Generator) => Outcome::Generator,
+                Some(_) => Outcome::Broken,
+            },
+            cause,
+            verdict: summary.verdict,
+            missed: missed.iter().map(ToString::to_string).collect(),
+            figures: self.until.iter().map(|criterion| criterion.shown(&figures)).collect(),
+            charted: match first_time {
+                Some(criterion) => criterion
+                    .value(&figures)
+                    .and_then(|ns| Duration::try_from_secs_f64(ns * 1e-9).ok()),
+                None => (!stats.response.is_empty()).then_some(p99),
+            },
+            ratio: summary.ratio,
+            errors: summary.failed_share,
+            failures: stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
+            completed: stats.completed(),
+            busy,
+            mean_service,
+            wait_time_ns: Percentiles::new(&stats.wait),
+            service_time_ns: Percentiles::new(&stats.service),
+            response_time_ns: Percentiles::new(&stats.response),
+        }
+    }
+
+    /// What ran out. The generator did if the verdict says so, or if most of the lateness was its doing, and
+    /// the verdict names both or the promise would hold without the time that requests waited.
+    fn cause(&self, summary: &Summary, is_busy: bool) -> Cause {
+        let (figures, lateness) = (summary.figures(), &summary.stats.lateness);
+        let fails =
+            |criterion: &Criterion| criterion.names_errors() && criterion.check(&figures).is_some();
+        let waiting_broke_it =
+            self.all().all(|criterion| criterion.holds_without_waiting(&figures));
+        let is_late_itself = lateness.generator > lateness.target;
+        match summary.verdict {
+            Verdict::TargetFailing => Cause::Errors,
+            Verdict::GeneratorBehind => Cause::Generator,
+            Verdict::BothBehind if is_late_itself => Cause::Generator,
+            _ if self.all().any(fails) => Cause::Errors,
+            _ if waiting_broke_it && is_late_itself => Cause::Generator,
+            _ if waiting_broke_it => Cause::Connections,
+            _ if is_busy => Cause::Target,
+            _ => Cause::Latency,
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Criterion> {
+        self.until.iter().chain(&self.always)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::console::machine::Machine;
+    use crate::judged::summary::Title;
+    use crate::recorded::lateness::Lateness;
+    use crate::recorded::over_time::OverTime;
+    use crate::recorded::stats::OperationStats;
+    use nanopace::{Pacer, Rate};
+    use std::time::SystemTime;
+
+    /// A run of 1000 requests at 1000/s; of all times, and of lateness by the target and by the
+    /// generator.
+    fn summary(
+        verdict: Verdict,
+        [service_ms, response_ms]: [u64; 2],
+        [target, generator]: [f64; 2],
+    ) -> Summary {
+        let mut stats = OperationStats::new();
+        stats.service.record_n(service_ms * 1_000_000, 1_000).unwrap();
+        stats.response.record_n(response_ms * 1_000_000, 1_000).unwrap();
+        stats.wait.record_n((response_ms - service_ms) * 1_000_000, 1_000).unwrap();
+        stats.lateness = Lateness { target, generator, held: 0.0 };
+        Summary {
+            title: Title {
+                url: String::new(),
+                start: SystemTime::UNIX_EPOCH,
+                settings: toml::Table::new(),
+                given: [].into(),
+                machine: Machine::here(),
+            },
+            target_hz: 1_000.0,
+            achieved_hz: 1_000.0,
+            ratio: 1.0,
+            failed_share: 0.0,
+            duration: Duration::from_secs(1),
+            over_time: OverTime::new(),
+            stats,
+            gaps: None,
+            ledger: Pacer::new(Rate::per_second(1).unwrap()).ledger(),
+            processor: None,
+            resolved_in: Duration::ZERO,
+            verdict,
+            warnings: Vec::new(),
+            incomplete: None,
+            missed: Vec::new(),
+        }
+    }
+
+    fn promise(text: &str) -> Promise {
+        Promise::new(vec![text.parse().unwrap()])
+    }
+
+    const STEP: Step = Step { hz: 1_000.0, purpose: Purpose::Bracket };
+
+    /// Steps to show: one kept, one broken, one that was not judged.
+    pub(crate) fn steps() -> Vec<Measured> {
+        let judged = |verdict, times, lateness| {
+            promise("p99 response < 20ms").judge(STEP, &summary(verdict, times, lateness), 16)
+        };
+        vec![
+            judged(Verdict::OnSchedule, [5, 5], [0.0; 2]),
+            judged(Verdict::TargetBehind, [5, 50], [1.0, 0.1]),
+            judged(Verdict::GeneratorBehind, [5, 50], [0.1, 1.0]),
+        ]
+    }
+
+    #[test]
+    fn what_ran_out() {
+        use Verdict::{BothBehind, GeneratorBehind, OnSchedule, TargetBehind, TargetFailing};
+        for (verdict, times, lateness, connections, cause) in [
+            (OnSchedule, [5, 19], [1.0, 0.0], 8, None),
+            // A promise that is kept is kept, also if the generator was late.
+            (GeneratorBehind, [5, 19], [0.0, 1.0], 8, None),
+            (GeneratorBehind, [5, 21], [0.0, 1.0], 8, Some(Cause::Generator)),
+            (TargetFailing, [5, 21], [0.0, 1.0], 8, Some(Cause::Errors)),
+            // The answers came in good time, but requests waited: for whom?
+            (TargetBehind, [5, 21], [1.0, 0.1], 5, Some(Cause::Connections)),
+            (BothBehind, [5, 21], [0.6, 0.4], 5, Some(Cause::Connections)),
+            (BothBehind, [25, 50], [0.4, 0.6], 26, Some(Cause::Generator)),
+            (OnSchedule, [15, 21], [0.1, 1.0], 15, Some(Cause::Generator)),
+            // The answers took too long by themselves.
+            (TargetBehind, [25, 50], [1.0, 0.1], 26, Some(Cause::Target)),
+            (OnSchedule, [25, 25], [0.0, 0.1], 100, Some(Cause::Latency)),
+        ] {
+            let step = promise("p99 response < 20ms").judge(
+                STEP,
+                &summary(verdict, times, lateness),
+                connections,
+            );
+            assert_eq!(step.cause, cause, "{verdict:?} {times:?} {lateness:?}");
+            let outcome = match cause {
+                None => Outcome::Kept,
+                Some(Cause::Generator) => Outcome::Generator,
+                Some(_) => Outcome::Broken,
+            };
+            assert_eq!((step.outcome, step.missed.is_empty()), (outcome, cause.is_none()));
+        }
+    }
+
+    #[test]
+    fn every_step_needs_its_requests_started_and_answered() {
+        let of = |ratio, failed_share| {
+            let mut summary = summary(Verdict::TargetBehind, [5, 5], [1.0, 0.0]);
+            summary.ratio = ratio;
+            summary.failed_share = failed_share;
+            promise("p99 response < 20ms").judge(STEP, &summary, 8).missed
+        };
+        assert_eq!(of(1.0, 0.0), [""; 0]);
+        assert_eq!(of(0.98, 0.0), ["ratio is 0.98, wanted >= 0.99"]);
+    }
+
+    #[test]
+    fn without_any_request_no_promise_is_kept() {
+        let mut summary = summary(Verdict::OnSchedule, [5, 5], [0.0; 2]);
+        summary.stats = OperationStats::new();
+        let step = promise("p99 response < 20ms").judge(STEP, &summary, 8);
+        assert_eq!((step.outcome, step.charted), (Outcome::Broken, None));
+        assert_eq!(step.figures, ["unknown"]);
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "products of few digits")]
+    fn a_step_is_over_when_too_many_have_failed() {
+        for (text, most) in [
+            ("p99 response < 20ms", 20.0),
+            ("errors <= 5%", 100.0),
+            ("errors < 0%", 0.0),
+            ("failed < 7", 7.0),
+        ] {
+            assert_eq!(promise(text).most_failures(200.0, Duration::from_secs(10)), most, "{text}");
+        }
+    }
+
+    /// Whoever is late: all connections may wait for answers that belong to no step.
+    #[test]
+    fn without_any_success_it_is_asked_whether_the_target_fails() {
+        for (verdict, response_ms) in
+            [(Verdict::OnSchedule, 5), (Verdict::GeneratorBehind, 50), (Verdict::TargetBehind, 50)]
+        {
+            let mut summary = summary(verdict, [5, response_ms], [0.1, 1.0]);
+            let of = |summary: &Summary| promise("p99 response < 20ms").judge(STEP, summary, 8);
+            assert!(!of(&summary).has_no_success(), "{verdict:?}");
+            summary.stats.service.reset();
+            assert_eq!(of(&summary).has_no_success(), response_ms > 20, "{verdict:?}");
+        }
+    }
+
+    #[test]
+    fn a_step_is_long_enough_for_its_percentile() {
+        let second = Duration::from_secs(1);
+        for (text, hz, seconds) in [
+            ("p99 response < 20ms", 100.0, 10.0),
+            ("p99 response < 20ms", 10_000.0, 1.0),
+            ("p99.9 response < 20ms", 1_000.0, 10.0),
+            ("p50 response < 20ms", 10.0, 2.0),
+            ("errors < 1%", 100.0, 10.0),
+            ("max response < 20ms", 1.0, 10.0),
+            ("max response < 20ms", 100.0, 1.0),
+        ] {
+            let length = promise(text).length(hz, second).as_secs_f64();
+            assert!((length - seconds).abs() < 1e-6, "{text} at {hz}: {length}");
+        }
+        assert!(promise("p99.999999 wait < 1s").length(1e-9, second) > second);
+    }
+}

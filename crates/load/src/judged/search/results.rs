@@ -1,0 +1,101 @@
+//! What a search has found.
+
+use super::judge::{Cause, Measured};
+use super::method::{Conclusion, Outcome, Search};
+use crate::console::human::four_digits;
+use crate::load::kind::Kind;
+use serde::Serialize;
+use std::time::{Duration, SystemTime};
+
+/// What a search has found, and how.
+#[derive(Debug)]
+pub(crate) struct Results {
+    /// Where requests went.
+    pub(crate) url: String,
+    /// How many requests could be in flight.
+    pub(crate) connections: u32,
+    /// When it began.
+    pub(crate) start: SystemTime,
+    /// How long it took.
+    pub(crate) took: Duration,
+    /// What follows from the steps.
+    pub(crate) conclusion: Conclusion,
+    /// Rates at which steps contradicted each other.
+    pub(crate) contradictions: Vec<f64>,
+    /// How far apart the rates of the answer may be.
+    pub(crate) precision: f64,
+    /// All steps, in order.
+    pub(crate) steps: Vec<Measured>,
+    /// Why there are no more of them.
+    pub(crate) end: End,
+    /// How a request failed that was sent alone, if that is why.
+    pub(crate) failure: Option<Kind>,
+}
+
+/// Why a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum End {
+    /// Nothing was left to find out.
+    Complete,
+    Steps,
+    Time,
+    Interrupted,
+    /// No request succeeded in a step, and none did that was sent alone.
+    TargetFailing,
+}
+
+/// A rate of a search, which has few digits.
+pub(crate) fn rate(hz: f64) -> String {
+    format!("{}/s", four_digits(hz))
+}
+
+impl End {
+    /// Why a search has no more steps.
+    pub(crate) fn of(search: &Search) -> End {
+        match search.conclusion() {
+            Conclusion::Unfinished { .. } => End::Steps,
+            _ => End::Complete,
+        }
+    }
+}
+
+impl Results {
+    /// Whether the rate was found, or none is too high.
+    pub(crate) fn is_answer(&self) -> bool {
+        matches!(self.conclusion, Conclusion::Found { .. } | Conclusion::AllKept { .. })
+    }
+
+    /// How many steps the generator spoiled.
+    pub(crate) fn unjudged(&self) -> usize {
+        self.steps.iter().filter(|step| step.outcome == Outcome::Generator).count()
+    }
+
+    /// What ran out above the answer.
+    pub(crate) fn cause(&self) -> Option<Cause> {
+        match self.end {
+            End::TargetFailing => Some(Cause::Errors),
+            _ => self.culprit()?.cause,
+        }
+    }
+
+    /// The last step that shows why the promise is not kept above the answer.
+    pub(crate) fn culprit(&self) -> Option<&Measured> {
+        if self.end == End::TargetFailing {
+            return self.steps.last();
+        }
+        let (hz, outcomes) = match self.conclusion {
+            Conclusion::Found { broken, .. } | Conclusion::NoneKept { broken } => {
+                (broken, &[Outcome::Broken][..])
+            }
+            Conclusion::GeneratorLimit { limit, .. } => (limit, &[Outcome::Generator][..]),
+            Conclusion::Unfinished { missed, .. } => {
+                (missed?, &[Outcome::Broken, Outcome::Generator][..])
+            }
+            Conclusion::AllKept { .. } => return None,
+        };
+        let is_it =
+            |step: &&Measured| (step.hz - hz).abs() < 1e-9 * hz && outcomes.contains(&step.outcome);
+        self.steps.iter().rev().find(is_it)
+    }
+}

@@ -1,0 +1,291 @@
+//! The summary of a run: the numbers behind the report and the JSON object.
+
+use super::criteria::{self, Criterion, Figures};
+use super::verdict::{Evidence, Verdict};
+use crate::console::human::{self, float};
+use crate::console::machine::Machine;
+use crate::recorded::asked::RunEnd;
+use crate::recorded::gaps::Quality;
+use crate::recorded::over_time::OverTime;
+use crate::recorded::processor::ProcessorTime;
+use crate::recorded::stats::OperationStats;
+use nanopace::{Ledger, Nanos};
+use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime};
+use toml::Table;
+
+/// The numbers of a run. The warm-up is in the ledger and in the time spun, and nowhere else.
+#[derive(Debug)]
+pub(crate) struct Summary {
+    /// What was run, where, and when it began.
+    pub(crate) title: Title,
+    /// The rate that was asked for; its mean, if it was changed.
+    pub(crate) target_hz: f64,
+    /// Operations started per second.
+    pub(crate) achieved_hz: f64,
+    /// Operations started as a share of those that were asked for; at most 1.
+    pub(crate) ratio: f64,
+    /// Operations failed per operation started.
+    pub(crate) failed_share: f64,
+    /// How long the recorded part of the schedule was.
+    pub(crate) duration: Duration,
+    /// What was asked for and what happened, interval by interval.
+    pub(crate) over_time: OverTime,
+    /// The operations that were recorded.
+    pub(crate) stats: OperationStats,
+    /// How even the starts were, if there were enough.
+    pub(crate) gaps: Option<Quality>,
+    /// The pacer's ledger at the end.
+    pub(crate) ledger: Ledger,
+    /// What the load threads had of the processor, where the system says it.
+    pub(crate) processor: Option<ProcessorTime>,
+    /// How long it took to resolve all names.
+    pub(crate) resolved_in: Duration,
+    /// Whether the run was on schedule, and what was too slow if not.
+    pub(crate) verdict: Verdict,
+    /// What makes the results less certain.
+    pub(crate) warnings: Vec<String>,
+    /// Why the load was not the one that was asked for, unless it was.
+    pub(crate) incomplete: Option<String>,
+    /// What was required of the run and does not hold.
+    pub(crate) missed: Vec<String>,
+}
+
+/// What tells a run from others.
+#[derive(Clone, Debug)]
+pub(crate) struct Title {
+    /// Where requests went.
+    pub(crate) url: String,
+    /// When the schedule started.
+    pub(crate) start: SystemTime,
+    /// All options by name, as they are written.
+    pub(crate) settings: Table,
+    /// The names of those that were given.
+    pub(crate) given: BTreeSet<String>,
+    /// What it ran on.
+    pub(crate) machine: Machine,
+}
+
+/// What is known when a run is over.
+#[derive(Debug)]
+pub(crate) struct RunResults<'run> {
+    /// What was run.
+    pub(crate) title: Title,
+    /// The end of the warm-up.
+    pub(crate) recorded_from: Nanos,
+    /// The end of the schedule.
+    pub(crate) run_end: RunEnd,
+    /// The slots per second of a load that was always the same rate.
+    pub(crate) constant_hz: Option<f64>,
+    /// What was asked for and what happened, interval by interval.
+    pub(crate) over_time: OverTime,
+    /// The operations that were recorded.
+    pub(crate) stats: &'run OperationStats,
+    /// How even the starts were, if there were enough.
+    pub(crate) gaps: Option<Quality>,
+    /// How the schedule ended. None for the node of a fleet, whose slots go to others.
+    pub(crate) ending: Option<Ending>,
+    /// What the load threads had of the processor.
+    pub(crate) processor: Option<ProcessorTime>,
+    /// How long it took to resolve all names.
+    pub(crate) resolved_in: Duration,
+}
+
+/// How a schedule ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ending {
+    /// Whether somebody ended it before its time.
+    pub(crate) is_cut_short: bool,
+    /// Slots that had been due for more than a hiccup, and had not started.
+    pub(crate) overdue: u64,
+}
+
+impl Summary {
+    /// Sums up a run that is over.
+    pub(crate) fn new(results: RunResults<'_>) -> Summary {
+        let RunResults { recorded_from: from, run_end, stats, .. } = results;
+        let (started, duration) = (float(stats.started()), run_end.at - from);
+        let target_hz =
+            results.constant_hz.unwrap_or_else(|| per_second(run_end.recorded.count, duration));
+        let achieved_hz = per_second(started, duration);
+        // More than was due, if policies gave up time; less, if a part of an interval is left.
+        let required = run_end.required.max(float(stats.due()));
+        let evidence = Evidence::new(stats, ratio(started, required));
+        let scarcity = results.processor.and_then(|time| scarcity(time, duration, stats));
+        Summary {
+            title: results.title,
+            target_hz,
+            achieved_hz,
+            ratio: evidence.ratio,
+            failed_share: evidence.failed,
+            duration,
+            over_time: results.over_time,
+            stats: stats.clone(),
+            gaps: results.gaps,
+            ledger: run_end.ledger,
+            processor: results.processor,
+            resolved_in: results.resolved_in,
+            verdict: Verdict::new(&evidence),
+            warnings: scarcity.into_iter().chain(stopping(stats)).collect(),
+            incomplete: incompleteness(results.ending, required, stats),
+            missed: Vec::new(),
+        }
+    }
+
+    /// The verdict in a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        self.verdict.sentence(&self.stats.lateness)
+    }
+
+    /// Notes which of the criteria are missed. If one is about how much of the load was started, it decides
+    /// whether that was enough.
+    pub(crate) fn require(&mut self, criteria: &[Criterion]) {
+        if criteria.iter().any(Criterion::names_load) {
+            self.incomplete = None;
+        }
+        self.missed = criteria::missed(criteria, &self.figures());
+    }
+
+    /// What criteria are about.
+    pub(crate) fn figures(&self) -> Figures<'_> {
+        let stats = &self.stats;
+        Figures {
+            wait: &stats.wait,
+            service: &stats.service,
+            response: stats.responses(),
+            setup: &stats.set_ups.all,
+            due: stats.due(),
+            started: stats.started(),
+            completed: stats.completed(),
+            failed: stats.failed(),
+            skipped: stats.skipped,
+            unfinished: stats.unfinished,
+            unstarted: stats.unstarted,
+            ratio: self.ratio,
+            achieved_hz: self.achieved_hz,
+            gaps_within_25_percent: self.gaps.map(|gaps| gaps.within_25_percent),
+            target_lateness: Duration::from_secs_f64(stats.lateness.target),
+            generator_lateness: Duration::from_secs_f64(stats.lateness.generator),
+        }
+    }
+}
+
+/// Starts as a share of those that were required; 1 if none was.
+fn ratio(started: f64, required: f64) -> f64 {
+    share(started, required, 1.0).min(1.0)
+}
+
+/// Says so if a run was ended with slots overdue, or if half of the slots that were `required` never
+/// started. Those that fell due just before the end don't count.
+fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats) -> Option<String> {
+    let Ending { is_cut_short, overdue } = ending?;
+    if is_cut_short && overdue > 0 {
+        return Some(format!("ended early, when {overdue} slots were overdue"));
+    }
+    let late = float(stats.unstarted.saturating_sub(overdue));
+    let missing = (required - float(stats.started()) - late).floor();
+    let is_half = missing >= 1.0 && missing * 2.0 >= required;
+    is_half.then(|| format!("{missing} of {} slots never started", required.floor()))
+}
+
+/// Says so if threads had less than half of the processor time that they wanted, unless they wanted
+/// little, and how long each answer waited for it.
+fn scarcity(time: ProcessorTime, duration: Duration, stats: &OperationStats) -> Option<String> {
+    let answers = u32::try_from(stats.completed() + stats.failed()).unwrap_or(u32::MAX);
+    let is_scarce = time.wanted >= duration / 10 && time.had < time.wanted / 2;
+    let each = human::time(stats.queued.checked_div(answers)?);
+    is_scarce
+        .then(|| format!("processor time was scarce: answers waited {each} each for the processor"))
+}
+
+/// Says so if load threads were stopped while a percent of the answers or more were awaited: these have
+/// that time in their service times, because nobody knows when they came.
+fn stopping(stats: &OperationStats) -> Option<String> {
+    let (answers, most) = stats.stopped;
+    let is_notable = answers > 0 && answers * 100 >= stats.completed() + stats.failed();
+    is_notable.then(|| {
+        let most = human::time(most);
+        format!(
+            "the generator was stopped while {answers} answers were awaited: their service times may be up to \
+             {most} too long"
+        )
+    })
+}
+
+/// A rate over so much time; 0 over none.
+fn per_second(slots: f64, time: Duration) -> f64 {
+    share(slots, time.as_secs_f64(), 0.0)
+}
+
+/// `part` of `whole`; `otherwise` if there is nothing to have a part of.
+fn share(part: f64, whole: f64, otherwise: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { otherwise }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_is_incomplete_without_half_of_its_slots() {
+        let ending = |is_cut_short, overdue| Some(Ending { is_cut_short, overdue });
+        let mut stats = OperationStats::new();
+        assert_eq!(incompleteness(ending(false, 0), 0.0, &stats), None);
+        stats.wait.record_n(1, 501).unwrap();
+        stats.unstarted = 400;
+        stats.skipped = 99;
+        let told = |ending, required, stats: &_| incompleteness(ending, required, stats);
+        assert_eq!(told(ending(false, 400), 1_000.0, &stats), None);
+        // A policy gave up the time of ten more.
+        let half = "509 of 1010 slots never started";
+        assert_eq!(told(ending(false, 400), 1_010.9, &stats).as_deref(), Some(half));
+        assert_eq!(told(None, 1_010.9, &stats), None);
+        stats.skipped = 501;
+        let half = "901 of 1402 slots never started";
+        assert_eq!(told(ending(false, 400), 1_402.0, &stats).as_deref(), Some(half));
+        let early = "ended early, when 7 slots were overdue";
+        assert_eq!(told(ending(true, 7), 1_402.0, &stats).as_deref(), Some(early));
+        // They fell due just before the end.
+        stats.skipped = 0;
+        stats.unstarted = 600;
+        assert_eq!(told(ending(true, 0), 1_101.0, &stats), None);
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "nothing is zero")]
+    fn an_empty_stretch_has_no_rate() {
+        assert_eq!(per_second(10.0, Duration::from_secs(4)), 2.5);
+        assert_eq!(per_second(0.0, Duration::ZERO), 0.0);
+    }
+
+    #[test]
+    fn scarce_processor_time_is_told_with_its_size() {
+        let second = Duration::from_secs(1);
+        let mut stats = OperationStats::new();
+        let told = |had, wanted, stats: &OperationStats| {
+            scarcity(ProcessorTime { had, wanted }, second, stats)
+        };
+        // Without an answer nothing has waited.
+        assert_eq!(told(second / 8, second / 2, &stats), None);
+        stats.service.record_n(1_000_000, 100).unwrap();
+        stats.queued = Duration::from_millis(4);
+        let warning = "processor time was scarce: answers waited 40.0us each for the processor";
+        assert_eq!(told(second / 8, second / 2, &stats).as_deref(), Some(warning));
+        assert_eq!(told(second / 4, second / 2, &stats), None);
+        // Threads that need little have it.
+        assert_eq!(told(Duration::ZERO, second / 20, &stats), None);
+    }
+
+    #[test]
+    fn a_stop_that_service_times_have_in_them_is_told_with_its_size() {
+        let mut stats = OperationStats::new();
+        assert_eq!(stopping(&stats), None);
+        stats.service.record_n(1_000_000, 200).unwrap();
+        stats.stopped(Duration::from_millis(900));
+        assert_eq!(stopping(&stats), None);
+        stats.stopped(Duration::from_millis(300));
+        let warning = "the generator was stopped while 2 answers were awaited: their service times may be up \
+                       to 900ms too long";
+        assert_eq!(stopping(&stats).as_deref(), Some(warning));
+    }
+}

@@ -1,0 +1,174 @@
+//! The verdict: did the load follow the schedule, and if not, was the target or the generator too
+//! slow?
+//!
+//! The load was **on schedule** if at least 99 % of the requests that were asked for were started, and
+//! the 99th percentile of the wait time is at most 10 ms (about what a busy scheduler takes at a time)
+//! or at most a tenth of the 99th percentile of the service time.
+//!
+//! Otherwise whoever caused two thirds of the lateness was behind: the **target**, as far as slots
+//! waited for a free connection or were held back afterwards, and else the **generator**: see
+//! [`lateness`](crate::recorded::lateness). If neither did, **both** were.
+//!
+//! If more than 1 % of the requests failed, the **target is failing**, whatever the load was: the
+//! times of the others say little.
+
+use crate::console::human::{float, percent};
+use crate::recorded::lateness::Lateness;
+use crate::recorded::percentiles;
+use crate::recorded::stats::OperationStats;
+use serde::Serialize;
+use std::time::Duration;
+
+/// What the verdict is based on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evidence {
+    /// Operations started as a share of those that were asked for.
+    pub(crate) ratio: f64,
+    /// 99th percentile of the wait time.
+    pub(crate) wait_p99: Duration,
+    /// 99th percentile of the service time.
+    pub(crate) service_p99: Duration,
+    /// What the lateness was spent on.
+    pub(crate) lateness: Lateness,
+    /// Operations failed per operation started.
+    pub(crate) failed: f64,
+}
+
+impl Evidence {
+    /// What was recorded of a run, which started this share of what was asked for.
+    pub(crate) fn new(stats: &OperationStats, ratio: f64) -> Evidence {
+        let (failed, started) = (float(stats.failed()), float(stats.started()));
+        Evidence {
+            ratio,
+            wait_p99: percentiles::at(&stats.wait, 0.99),
+            service_p99: percentiles::at(&stats.service, 0.99),
+            lateness: stats.lateness,
+            failed: if started > 0.0 { failed / started } else { 0.0 },
+        }
+    }
+}
+
+/// Whether the run was on schedule, and what was too slow if not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Verdict {
+    /// The load followed the schedule.
+    OnSchedule,
+    /// The target was too slow: workers were waiting for answers when slots fell due.
+    TargetBehind,
+    /// This program or its machine was too slow.
+    GeneratorBehind,
+    /// Neither caused much more of the lateness than the other.
+    BothBehind,
+    /// Too many requests failed.
+    TargetFailing,
+}
+
+/// What a busy scheduler takes at a time.
+pub(crate) const HICCUP: Duration = Duration::from_millis(10);
+
+const LEAST_RATIO: f64 = 0.99;
+const MOST_FAILED: f64 = 0.01;
+/// Who caused this much of the lateness is to blame alone.
+const MOST_OF_IT: f64 = 2.0 / 3.0;
+
+impl Verdict {
+    /// The verdict on a run.
+    pub(crate) fn new(evidence: &Evidence) -> Verdict {
+        let small = HICCUP.max(evidence.service_p99 / 10);
+        if evidence.failed > MOST_FAILED {
+            Verdict::TargetFailing
+        } else if evidence.ratio >= LEAST_RATIO && evidence.wait_p99 <= small {
+            Verdict::OnSchedule
+        } else {
+            Verdict::on_lateness(&evidence.lateness)
+        }
+    }
+
+    /// Who was behind. Without any lateness it can only have been the generator.
+    fn on_lateness(lateness: &Lateness) -> Verdict {
+        match lateness.target_share().unwrap_or(0.0) {
+            MOST_OF_IT.. => Verdict::TargetBehind,
+            share if 1.0 - share >= MOST_OF_IT => Verdict::GeneratorBehind,
+            _ => Verdict::BothBehind,
+        }
+    }
+
+    /// The verdict in a sentence, on a run with this lateness.
+    pub(crate) fn sentence(self, lateness: &Lateness) -> String {
+        let told = match self {
+            Verdict::BothBehind => return both(lateness.target_share().unwrap_or(0.0)),
+            Verdict::OnSchedule => "on schedule: the load is the one that was asked for.",
+            Verdict::TargetBehind => {
+                "the target could not keep up: slots fell due while all connections were waiting for answers. \
+                 If it should be able to, try more --connections."
+            }
+            Verdict::GeneratorBehind => {
+                "the generator could not keep up: slots fell due while its threads had no processor time, woke up late or were stopped. \
+                 The results say more about this machine than about the target."
+            }
+            Verdict::TargetFailing => {
+                "the target is failing: more than 1 % of the requests had no good answer. \
+                 The times of the others say little."
+            }
+        };
+        told.to_owned()
+    }
+}
+
+fn both(target_share: f64) -> String {
+    let [target, generator] = [target_share, 1.0 - target_share].map(percent);
+    format!(
+        "the target and the generator could not keep up: {target} of the lateness is the target's, \
+         {generator} the generator's. The results say as much about this machine as about the target."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Verdict::{BothBehind, GeneratorBehind, OnSchedule, TargetBehind, TargetFailing};
+
+    #[test]
+    fn the_table() {
+        let cases = [
+            // ratio, p99 of wait and service in ms, lateness by target and generator, failed
+            (1.00, 0, 1, 0.0, 0.1, 0.0, OnSchedule),
+            (1.00, 10, 1, 1.0, 1.0, 0.01, OnSchedule),
+            (0.99, 0, 1, 1.0, 0.0, 0.0, OnSchedule),
+            // Late by a twentieth of the service time.
+            (1.00, 50, 1_000, 1.0, 0.0, 0.0, OnSchedule),
+            // A stall: all started in the end, but late.
+            (1.00, 1_900, 1, 99.0, 1.0, 0.0, TargetBehind),
+            (1.00, 11, 1, 0.67, 0.33, 0.0, TargetBehind),
+            (1.00, 11, 1, 0.66, 0.34, 0.0, BothBehind),
+            (0.98, 0, 1, 0.9, 0.1, 0.0, TargetBehind),
+            // Connections were free and slots still late.
+            (0.50, 5_000, 1, 0.34, 0.66, 0.0, BothBehind),
+            (0.50, 5_000, 1, 0.33, 0.67, 0.0, GeneratorBehind),
+            (1.00, 11, 1, 0.0, 0.1, 0.0, GeneratorBehind),
+            (0.98, 0, 1, 0.0, 0.0, 0.0, GeneratorBehind),
+            (1.00, 0, 1, 0.0, 0.0, 0.011, TargetFailing),
+            (0.50, 5_000, 1, 0.0, 1.0, 1.0, TargetFailing),
+        ];
+        for (ratio, wait_p99, service_p99, target, generator, failed, verdict) in cases {
+            let evidence = Evidence {
+                ratio,
+                wait_p99: Duration::from_millis(wait_p99),
+                service_p99: Duration::from_millis(service_p99),
+                lateness: Lateness { target, generator, held: 0.0 },
+                failed,
+            };
+            assert_eq!(Verdict::new(&evidence), verdict, "{evidence:?}");
+        }
+    }
+
+    #[test]
+    fn where_both_were_behind_the_shares_are_told() {
+        let lateness = Lateness { target: 1.0, generator: 2.0, held: 2.0 };
+        let sentence = BothBehind.sentence(&lateness);
+        let told = "the target and the generator could not keep up: 60.0 % of the lateness is the target's, \
+                    40.0 % the generator's.";
+        assert!(sentence.starts_with(told), "{sentence}");
+    }
+}

@@ -1,0 +1,160 @@
+//! A run of a fleet, all nodes together: the account, and the sum of their results.
+
+use super::criteria::{self, Criterion, Figures};
+use super::verdict::{Evidence, Verdict};
+use crate::console::human::float;
+use crate::recorded::nodes::results::Results;
+use crate::recorded::over_time::OverTime;
+use crate::recorded::stats::OperationStats;
+use nanopace::Shape;
+use nanopace_fleet::{Account, NodeResults, RunStatus};
+use std::time::Duration;
+
+/// What is known of a run.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    pub(crate) name: String,
+    pub(crate) status: RunStatus,
+    pub(crate) account: Account,
+    pub(crate) told: Told,
+    /// What was required and does not hold.
+    pub(crate) missed: Vec<String>,
+}
+
+/// The results of nodes.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// Of all that have told any.
+    pub(crate) sum: Option<Results>,
+    /// How many nodes have given them.
+    pub(crate) given: usize,
+    /// Nodes of which there is only what they told last, and up to which time of the load that is.
+    pub(crate) so_far: Vec<(u16, Duration)>,
+    /// Results that can't be read.
+    pub(crate) unreadable: usize,
+}
+
+impl Told {
+    fn add(mut self, results: &NodeResults) -> Told {
+        // A node that ended without a word, and had not told anything.
+        if results.bytes.is_empty() {
+            return self;
+        }
+        let Ok(read) = Results::from_bytes(&results.bytes) else {
+            self.unreadable += 1;
+            return self;
+        };
+        if results.is_final {
+            self.given += 1;
+        } else {
+            self.so_far.push((results.number, read.until));
+        }
+        let sum = match self.sum.take() {
+            Some(sum) => sum.plus(read),
+            None => read,
+        };
+        Told { sum: Some(sum), ..self }
+    }
+}
+
+const INEXACT: &str = "what nodes have told was on schedule, but the load is not known to be the one that was asked for: see what \
+     is lost and twice.";
+
+impl Whole {
+    /// What the store knows of the run with this name.
+    pub(crate) fn new(
+        name: &str,
+        status: RunStatus,
+        account: Account,
+        results: &[NodeResults],
+    ) -> Whole {
+        let told = results.iter().fold(Told::default(), Told::add);
+        Whole { name: name.to_owned(), status, account, told, missed: Vec::new() }
+    }
+
+    /// Notes which of the criteria are missed. Those about slots are about the account, and those about
+    /// requests and times about what the nodes have told.
+    pub(crate) fn require(&mut self, criteria: &[Criterion]) {
+        let nothing = OperationStats::new();
+        let figures = self.figures(self.stats().unwrap_or(&nothing));
+        self.missed = criteria::missed(criteria, &figures);
+    }
+
+    /// What all nodes have told.
+    pub(crate) fn stats(&self) -> Option<&OperationStats> {
+        self.told.sum.as_ref().map(|sum| &sum.stats)
+    }
+
+    /// The rates that were asked for and achieved.
+    pub(crate) fn rates(&self) -> [f64; 2] {
+        rates(&self.account)
+    }
+
+    /// Whether what nodes have told was on schedule. What is lost, the account says.
+    pub(crate) fn verdict(&self) -> Option<Verdict> {
+        let stats = self.stats().filter(|stats| stats.due() > 0)?;
+        let ratio = float(stats.started()) / float(stats.due());
+        Some(Verdict::new(&Evidence::new(stats, ratio)))
+    }
+
+    /// The verdict in a sentence. Nodes that were on schedule may not have started all that was asked for.
+    pub(crate) fn sentence(&self) -> Option<String> {
+        let stats = self.stats()?;
+        let verdict = self.verdict()?;
+        if verdict == Verdict::OnSchedule && !self.account.is_exact() {
+            return Some(INEXACT.to_owned());
+        }
+        Some(verdict.sentence(&stats.lateness))
+    }
+
+    /// What happened over time, on all nodes together.
+    pub(crate) fn over_time(&self) -> OverTime {
+        let shape = self.status.shape.parse::<Shape>().ok();
+        let asked = |from, to| {
+            shape.as_ref().map_or(0.0, |shape| shape.count_at(to) - shape.count_at(from))
+        };
+        let mut over_time = OverTime::new();
+        let timeline = self.told.sum.as_ref().map(|sum| sum.timeline.clone());
+        let intervals = timeline.map(|timeline| timeline.intervals(asked)).unwrap_or_default();
+        for interval in intervals {
+            over_time.add(interval);
+        }
+        over_time
+    }
+
+    fn figures<'run>(&self, stats: &'run OperationStats) -> Figures<'run> {
+        let account = &self.account;
+        let [asked, achieved_hz] = self.rates();
+        Figures {
+            wait: &stats.wait,
+            service: &stats.service,
+            response: stats.responses(),
+            setup: &stats.set_ups.all,
+            due: account.expected,
+            started: stats.started(),
+            completed: stats.completed(),
+            failed: stats.failed(),
+            skipped: account.shed(),
+            unfinished: stats.unfinished,
+            unstarted: account.lost().max(0).unsigned_abs(),
+            ratio: achieved_hz / asked,
+            achieved_hz,
+            gaps_within_25_percent: None,
+            target_lateness: Duration::from_secs_f64(stats.lateness.target),
+            generator_lateness: Duration::from_secs_f64(stats.lateness.generator),
+        }
+    }
+
+    /// Whether each slot was started once, and all that was required holds.
+    pub(crate) fn is_well(&self) -> bool {
+        self.account.is_exact() && self.missed.is_empty()
+    }
+}
+
+/// The rates that were asked for and achieved.
+pub(crate) fn rates(account: &Account) -> [f64; 2] {
+    let seconds = account.span.as_secs_f64();
+    let started = account.fired() - account.twice();
+    let hz = |slots| if seconds > 0.0 { float(slots) / seconds } else { 0.0 };
+    [account.expected, started].map(hz)
+}

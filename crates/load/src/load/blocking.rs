@@ -1,0 +1,117 @@
+//! Targets whose calls block their thread.
+
+use super::target::{BlockingSession, BlockingSessions, Done, Failure, Slot, Target, short_name};
+use std::sync::Arc;
+
+/// What is loaded, by a driver that has no async interface. It is a [`Target`], too: whatever takes one
+/// takes this.
+///
+/// Each session has a thread of its own, which waits for a slot, makes the call for it and waits for its
+/// answer: the number of threads is that of the sessions, whatever else was asked for. The time inside of a
+/// call is the target's.
+///
+/// Nothing can end a call that blocks, so the timeout does not apply: set the driver's. A call that still
+/// hangs when the run is given up is counted as unfinished, and its thread is left behind.
+///
+/// # Examples
+///
+/// ```
+/// use nanopace_load::{BlockingTarget, Done, Failure, Slot};
+/// use std::io::{Read, Write};
+/// use std::net::TcpStream;
+/// use std::time::Duration;
+///
+/// /// A server that sends back what it gets.
+/// struct Echo {
+///     address: String,
+/// }
+///
+/// impl BlockingTarget for Echo {
+///     type Session = TcpStream;
+///
+///     fn connect(&self, _index: usize) -> Result<TcpStream, Failure> {
+///         let stream = TcpStream::connect(&self.address)?;
+///         stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+///         Ok(stream)
+///     }
+///
+///     fn call(&self, stream: &mut TcpStream, slot: Slot) -> Result<Done, Failure> {
+///         let sent = slot.number().to_le_bytes();
+///         stream.write_all(&sent)?;
+///         let mut answer = [0; 8];
+///         stream.read_exact(&mut answer)?;
+///         if answer != sent {
+///             return Err(Failure::new("another answer"));
+///         }
+///         Ok(Done::new().bytes(8, 8))
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no target: implement `Target`, or `BlockingTarget` if its calls block"
+)]
+pub trait BlockingTarget: Send + Sync + 'static {
+    /// A connection, or whatever else carries calls one after the other.
+    type Session: Send + 'static;
+
+    /// Opens the session number `index`, counted from 0, on the thread that it will be used on: before the
+    /// load begins, and again after a failure that has [broken](Failure::broken) it.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no session; the call that needs it fails by this kind. A session that can't be
+    /// opened before the load begins is tried again by its first call.
+    fn connect(&self, index: usize) -> Result<Self::Session, Failure>;
+
+    /// Does one operation: the one with the slot's number. A panic counts as a failure. What it retries by
+    /// itself is part of its service time.
+    ///
+    /// # Errors
+    ///
+    /// How it failed, and whether the session is still good.
+    fn call(&self, session: &mut Self::Session, slot: Slot) -> Result<Done, Failure>;
+
+    /// What reports call it: its type's name, unless this is implemented.
+    fn name(&self) -> String {
+        short_name::<Self>()
+    }
+}
+
+impl<T: BlockingTarget> Target for T {
+    type Session = T::Session;
+
+    async fn connect(&self, index: usize) -> Result<T::Session, Failure> {
+        BlockingTarget::connect(self, index)
+    }
+
+    async fn call(&self, session: &mut T::Session, slot: Slot) -> Result<Done, Failure> {
+        BlockingTarget::call(self, session, slot)
+    }
+
+    fn name(&self) -> String {
+        BlockingTarget::name(self)
+    }
+
+    fn blocking(self: Arc<Self>) -> Option<Arc<dyn BlockingSessions>> {
+        Some(self)
+    }
+}
+
+/// A session with its target.
+struct Opened<'target, T: BlockingTarget> {
+    target: &'target T,
+    session: T::Session,
+}
+
+impl<T: BlockingTarget> BlockingSessions for T {
+    fn open(&self, index: usize) -> Result<Box<dyn BlockingSession + '_>, Failure> {
+        let session = BlockingTarget::connect(self, index)?;
+        Ok(Box::new(Opened { target: self, session }))
+    }
+}
+
+impl<T: BlockingTarget> BlockingSession for Opened<'_, T> {
+    fn call(&mut self, slot: Slot) -> Result<Done, Failure> {
+        BlockingTarget::call(self.target, &mut self.session, slot)
+    }
+}

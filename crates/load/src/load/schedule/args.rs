@@ -1,0 +1,181 @@
+//! The options that say which load is asked for.
+
+use super::arrivals::ArrivalProcess;
+use super::table::WrittenShape;
+use crate::console::human;
+use anyhow::Context;
+use clap::builder::ArgPredicate;
+use clap::{ArgGroup, Args};
+use nanopace::{Arrivals, Pacer, PacerBuilder, Rate, Shape, Shard};
+use std::path::Path;
+use std::time::Duration;
+
+/// The options of a load; the texts here are on the `--help` pages of `plan` and `run`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("load").args(["rate", "shape"]))]
+#[command(next_help_heading = "Load")]
+pub struct ScheduleArgs {
+    /// Requests to start, per second unless another unit follows: 5000, 50k/s, 3/min, 1.5/h
+    #[arg(
+        long,
+        default_value = "5000/s",
+        default_value_if("shape", ArgPredicate::IsPresent, None)
+    )]
+    pub rate: Option<Rate>,
+
+    /// The rate over time, as in "ramp 100/s..5k/s 30s, hold 60s", or table:FILE or steps:FILE;
+    /// --help has the grammar
+    #[arg(long, value_name = "SHAPE")]
+    pub shape: Option<WrittenShape>,
+
+    /// How requests lie around the rate: even, poisson, exact-poisson:1000, gamma:0.25, jitter:0.3
+    /// or replay:FILE
+    #[arg(long, value_name = "PROCESS", default_value = "even")]
+    pub arrivals: ArrivalProcess,
+
+    /// The seed of random arrivals; the same seed gives the same arrivals
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub seed: u64,
+
+    /// The part of the load that is this process's: 1/3 is the first of three equal parts, 2/3:1
+    /// the second of two, of which the first is three times as large [default: all of it]
+    #[arg(long, value_name = "INDEX/COUNT")]
+    pub shard: Option<Shard>,
+}
+
+impl ScheduleArgs {
+    /// A recording plays as it was recorded, unless a rate or a shape was given. Returns whether
+    /// this makes a difference.
+    pub fn settle(&mut self, is_rate_given: bool) -> bool {
+        let plays_as_recorded = self.is_replay() && self.shape.is_none() && !is_rate_given;
+        if plays_as_recorded {
+            self.rate = Rate::per_second(1).ok();
+        }
+        plays_as_recorded
+    }
+
+    /// The rate over time.
+    pub fn shape(&self) -> anyhow::Result<Shape> {
+        match (&self.shape, self.rate) {
+            (Some(written), _) => Ok(written.shape.clone()),
+            (None, rate) => rate.map(Shape::constant).context("neither --rate nor --shape"),
+        }
+    }
+
+    /// The intended starts of this process's part, since the beginning of the load.
+    pub fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
+        Ok(self.arrivals()?.starts(self.shape()?, self.shard()?))
+    }
+
+    /// Where the load ends, if it does. A recording ends right behind its last start.
+    pub fn end(&self) -> anyhow::Result<Option<Duration>> {
+        if self.is_replay() {
+            let last = self.starts()?.last().unwrap_or_default();
+            return Ok(Some(last + Duration::from_nanos(1)));
+        }
+        Ok(self.shape()?.duration())
+    }
+
+    /// The files that the load is read from, each with its option.
+    pub fn inputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let table = self.shape.as_ref().and_then(WrittenShape::file);
+        let files = [("--shape", table), ("--arrivals", self.arrivals.file())];
+        files.into_iter().filter_map(|(option, file)| Some((option, file?)))
+    }
+
+    /// The arrival process; its recording, if it is one, has been read and is sound.
+    pub fn arrivals(&self) -> anyhow::Result<Arrivals> {
+        self.arrivals.open(self.seed)
+    }
+
+    /// This process's part of the load.
+    pub fn shard(&self) -> anyhow::Result<Shard> {
+        self.shard.clone().map_or_else(|| Ok(Shard::new(0, 1)?), Ok)
+    }
+
+    /// A pacer of this load.
+    pub fn pacer(&self) -> anyhow::Result<PacerBuilder> {
+        let builder = if let (None, Some(rate)) = (&self.shape, self.rate) {
+            Pacer::builder(rate)
+        } else {
+            Pacer::shaped(self.shape()?)
+        };
+        Ok(builder.arrivals(self.arrivals()?).shard(self.shard()?))
+    }
+
+    /// The load in one line.
+    pub fn title(&self) -> String {
+        let rate = self.rate.map(|rate| rate.to_string());
+        let shape = self.shape.as_ref().map(WrittenShape::to_string);
+        let arrivals = (!self.arrivals.is_even()).then(|| format!("{} arrivals", self.arrivals));
+        let seed = self.arrivals.is_random().then(|| format!("seed {}", self.seed));
+        let shard =
+            self.shard.as_ref().map(|shard| format!("{} of it", human::percent(shard.share())));
+        let parts = [shape.or(rate), arrivals, seed, shard];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether the intervals between slots are all equal.
+    pub fn is_steady(&self) -> bool {
+        self.shape.is_none() && self.arrivals.is_even() && self.shard.is_none()
+    }
+
+    /// This process's slots per second, if that is always the same.
+    pub fn constant_hz(&self) -> anyhow::Result<Option<f64>> {
+        let rate = self.rate.filter(|_| self.shape.is_none() && !self.is_replay());
+        let share = self.shard()?.share();
+        Ok(rate.map(|rate| rate.as_hz() * share))
+    }
+
+    /// Whether the load itself says how long it is; it may have no end.
+    pub fn has_length(&self) -> bool {
+        self.shape.is_some() || self.is_replay()
+    }
+
+    /// Whether the requests are those of a recording.
+    pub fn is_replay(&self) -> bool {
+        self.arrivals.is_replay()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Command, FromArgMatches};
+    use nanopace::ManualClock;
+    use std::fs;
+
+    /// Underscores stand for blanks.
+    fn args(line: &str) -> ScheduleArgs {
+        let words = line.split_whitespace().map(|word| word.replace('_', " "));
+        let command = ScheduleArgs::augment_args(Command::new("test").no_binary_name(true));
+        let mut args = ScheduleArgs::from_arg_matches(&command.get_matches_from(words)).unwrap();
+        args.settle(line.contains("--rate"));
+        args
+    }
+
+    #[test]
+    fn a_constant_rate_is_not_computed() {
+        for text in ["333.3/s", "0.5/s", "5k/s"] {
+            let hz = text.parse::<Rate>().unwrap().as_hz();
+            let constant_hz = |more| args(&format!("--rate {text} {more}")).constant_hz().unwrap();
+            assert_eq!(constant_hz(""), Some(hz));
+            assert_eq!(constant_hz("--arrivals poisson --shard 2/4"), Some(hz / 4.0));
+        }
+        assert_eq!(args("--shape ramp_0/s..100/s_10s").constant_hz().unwrap(), None);
+    }
+
+    #[test]
+    fn a_recording_asks_for_what_is_in_it() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let file = folder.path().join("starts");
+        fs::write(&file, "0.0\n0.5\n0.5\n3.25\n4.0\n").unwrap();
+        let line = format!("--arrivals replay:{}", file.display());
+        for (line, speed) in [(line.clone(), 1.0), (format!("{line} --rate 2/s"), 2.0)] {
+            let pacer = args(&line).pacer().unwrap().clock(ManualClock::new()).build();
+            let slots = [0.0, 1.0, 3.0, 9.0]
+                .map(|at| pacer.asked_before(pacer.now() + Duration::from_secs_f64(at / speed)));
+            assert_eq!(slots, [0, 3, 3, 5], "{line}");
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! What is loaded: a target, its sessions, and what becomes of a call.
+
+use super::details::{Details, SetUp};
+use super::kind::Kind;
+use nanopace::{Nanos, Pacer};
+use std::any::type_name;
+use std::error::Error;
+use std::fmt::Display;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The most characters of an error that make up a kind of failure.
+const LONGEST: usize = 120;
+
+/// What is loaded: a database, a queue, a service.
+///
+/// Each session has a task of its own, and carries one call at a time. A task never waits for another
+/// one's call: as many calls as there are sessions can be in flight.
+///
+/// # Examples
+///
+/// ```
+/// use nanopace_load::{Done, Failure, Slot, Target};
+/// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+/// use tokio::net::TcpStream;
+///
+/// /// A server that sends back what it gets.
+/// struct Echo {
+///     address: String,
+/// }
+///
+/// impl Target for Echo {
+///     type Session = TcpStream;
+///
+///     async fn connect(&self, _index: usize) -> Result<TcpStream, Failure> {
+///         Ok(TcpStream::connect(&self.address).await?)
+///     }
+///
+///     async fn call(&self, stream: &mut TcpStream, slot: Slot) -> Result<Done, Failure> {
+///         let sent = slot.number().to_le_bytes();
+///         stream.write_all(&sent).await?;
+///         let mut answer = [0; 8];
+///         stream.read_exact(&mut answer).await?;
+///         if answer != sent {
+///             return Err(Failure::new("another answer"));
+///         }
+///         Ok(Done::new().bytes(8, 8))
+///     }
+/// }
+/// ```
+pub trait Target: Send + Sync + 'static {
+    /// A connection, or whatever else carries calls one after the other.
+    type Session: Send + 'static;
+
+    /// Opens the session number `index`, counted from 0. Sessions are opened before the load begins,
+    /// and again after a failure that has [broken](Failure::broken) one: then the slot that needs it
+    /// waits, and the time is not part of its service time.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no session; the call that needs it fails by this kind. A session that can't be
+    /// opened before the load begins is tried again by its first call.
+    fn connect(&self, index: usize) -> impl Future<Output = Result<Self::Session, Failure>> + Send;
+
+    /// Does one operation: the one with the slot's number.
+    ///
+    /// It is dropped when it takes longer than the timeout, and when the run is given up. It must not
+    /// block its thread, which carries other sessions too: a call that has to is a
+    /// [`BlockingTarget`](crate::BlockingTarget)'s. A panic counts as a failure. What it retries by itself is
+    /// part of its service time.
+    ///
+    /// # Errors
+    ///
+    /// How it failed, and whether the session is still good.
+    fn call(
+        &self,
+        session: &mut Self::Session,
+        slot: Slot,
+    ) -> impl Future<Output = Result<Done, Failure>> + Send;
+
+    /// Sees whether the target is there, before the load begins: opens a session, unless this is
+    /// implemented to do more. No figure includes it.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not there. Then nothing is run.
+    fn probe(&self) -> impl Future<Output = Result<(), Failure>> + Send {
+        async { self.connect(0).await.map(drop) }
+    }
+
+    /// What reports call it: its type's name, unless this is implemented.
+    fn name(&self) -> String {
+        short_name::<Self>()
+    }
+
+    /// Behind [`name`](Target::name) while the run goes on.
+    #[doc(hidden)]
+    fn remark(&self) -> &'static str {
+        ""
+    }
+
+    /// What to say when it is not there.
+    #[doc(hidden)]
+    fn absence(&self, failure: &Failure) -> String {
+        format!("no answer from {}: {}", self.name(), failure.kind)
+    }
+
+    /// The next load is paced by this: moments are its clock's.
+    #[doc(hidden)]
+    fn paced_by(&self, _pacer: &Pacer) {}
+
+    /// The schedule starts now.
+    #[doc(hidden)]
+    fn schedule_starts(&self) {}
+
+    /// Whether calls keep to the timeout by themselves.
+    #[doc(hidden)]
+    fn keeps_to_timeout(&self) -> bool {
+        false
+    }
+
+    /// How long it took to open the parts of a session that was just opened, if the session knows.
+    #[doc(hidden)]
+    fn set_ups(&self, _session: &mut Self::Session) -> Option<Vec<SetUp>> {
+        None
+    }
+
+    /// How its sessions are opened, if their calls block: then each has a thread of its own.
+    #[doc(hidden)]
+    fn blocking(self: Arc<Self>) -> Option<Arc<dyn BlockingSessions>> {
+        None
+    }
+
+    /// How long it took to resolve names.
+    #[doc(hidden)]
+    fn resolved_in(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// What has sessions whose calls block.
+#[doc(hidden)]
+pub trait BlockingSessions: Send + Sync {
+    /// Opens the session with this number.
+    fn open(&self, index: usize) -> Result<Box<dyn BlockingSession + '_>, Failure>;
+}
+
+/// A session whose calls block.
+#[doc(hidden)]
+pub trait BlockingSession {
+    /// Does one operation.
+    fn call(&mut self, slot: Slot) -> Result<Done, Failure>;
+}
+
+/// A place on the schedule, which a call is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    pub(crate) number: u64,
+    pub(crate) intended_start: Nanos,
+    pub(crate) start: Nanos,
+}
+
+impl Slot {
+    /// That of a call which belongs to no load.
+    #[doc(hidden)]
+    pub const ALONE: Slot = Slot { number: 0, intended_start: Nanos::ZERO, start: Nanos::ZERO };
+
+    /// Its number in the whole load, counted from 0: the same for each process that has a part of the load,
+    /// as a shard or as a node of a fleet. Data of the operation can follow from it. Slots of the warm-up
+    /// have numbers, too.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// When the schedule wants it to start, by the clock of the pacer.
+    #[must_use]
+    pub fn intended_start(&self) -> Nanos {
+        self.intended_start
+    }
+
+    /// How much later it did start.
+    #[must_use]
+    pub fn wait_time(&self) -> Duration {
+        self.start - self.intended_start
+    }
+
+    /// When it did start.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn start(&self) -> Nanos {
+        self.start
+    }
+}
+
+/// A call that succeeded, and what is counted of it besides its times.
+#[derive(Clone, Copy, Debug, Default)]
+#[must_use]
+pub struct Done {
+    pub(crate) details: Details,
+    pub(crate) sent: Option<Nanos>,
+}
+
+impl Done {
+    /// Nothing is counted but the call.
+    pub fn new() -> Done {
+        Done::default()
+    }
+
+    /// So many bytes were read and written.
+    pub fn bytes(mut self, read: u64, written: u64) -> Done {
+        self.details.traffic = (read, written);
+        self
+    }
+
+    /// It is counted by this label, too: what kind of operation it was, such as `read`. A program has a few
+    /// of them; with more than a hundred the others are one.
+    pub fn label(mut self, label: &'static str) -> Done {
+        self.details.label = Some(label);
+        self
+    }
+
+    /// The answer had this status.
+    pub fn status(mut self, status: u16) -> Done {
+        self.details.status = Some(status);
+        self
+    }
+
+    /// It was sent then, after a connection was opened.
+    #[doc(hidden)]
+    pub fn sent(mut self, sent: Nanos, set_up: Option<SetUp>) -> Done {
+        (self.sent, self.details.set_up) = (Some(sent), set_up);
+        self
+    }
+}
+
+/// A call that failed: of which kind, and whether its session is still good.
+///
+/// An error that is passed on by `?` is a failure whose kind is its text, and breaks the session. So
+/// write kinds that many failures have in common: those with the same text are counted together, and
+/// with more than a thousand of them the others are one.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Failure {
+    pub(crate) kind: Kind,
+    pub(crate) is_broken: bool,
+    pub(crate) done: Done,
+}
+
+impl Failure {
+    /// A failure of this kind. The session is good: other calls may use it.
+    pub fn new(kind: impl Display) -> Failure {
+        Failure::of(Kind::new(&short(kind)))
+    }
+
+    /// The session can't be used any more. It is opened again for the next call.
+    pub fn broken(mut self) -> Failure {
+        self.is_broken = true;
+        self
+    }
+
+    /// What is counted of the call all the same, its label for example.
+    pub fn with(mut self, done: Done) -> Failure {
+        self.done = done;
+        self
+    }
+
+    /// A failure of this kind, as above.
+    #[doc(hidden)]
+    pub fn of(kind: Kind) -> Failure {
+        Failure { kind, is_broken: false, done: Done::new() }
+    }
+
+    /// Its kind.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+}
+
+impl<E: Error> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure::new(error).broken()
+    }
+}
+
+/// The name of a type without its path.
+pub(crate) fn short_name<T: ?Sized>() -> String {
+    let name = type_name::<T>();
+    name.rsplit("::").next().unwrap_or(name).to_owned()
+}
+
+/// One line, which is not too long.
+pub(crate) fn short(kind: impl Display) -> String {
+    let text = kind.to_string();
+    text.lines().next().unwrap_or_default().chars().take(LONGEST).collect()
+}

@@ -1,0 +1,16 @@
+//! What is recorded of operations: times, why they were late, and how many there were.
+
+pub(crate) mod asked;
+pub(crate) mod attention;
+pub(crate) mod burst;
+pub mod gaps;
+pub(crate) mod labels;
+pub(crate) mod lateness;
+pub(crate) mod nodes;
+pub(crate) mod operation;
+pub(crate) mod outcome;
+pub(crate) mod over_time;
+pub mod percentiles;
+pub(crate) mod processor;
+pub(crate) mod stats;
+pub(crate) mod tally;

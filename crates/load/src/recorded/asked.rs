@@ -1,0 +1,39 @@
+//! How much of the load was asked for by the moments between which a run is measured.
+
+use nanopace::{Ledger, Nanos};
+
+/// The load from its beginning to a moment, as its pacer counts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Asked {
+    /// How many slots have an intended start before the moment, if no policy moves them.
+    pub(crate) slots: u64,
+    /// The same with the part of the next slot that has passed by then. Of random slots, how many
+    /// there are on average.
+    pub(crate) count: f64,
+}
+
+impl Asked {
+    /// The part of it that came after an earlier moment.
+    pub(crate) fn since(self, earlier: Asked) -> Asked {
+        Asked {
+            slots: self.slots.saturating_sub(earlier.slots),
+            count: (self.count - earlier.count).max(0.0),
+        }
+    }
+}
+
+/// The state at the end of the schedule.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunEnd {
+    /// The end on the schedule.
+    pub(crate) at: Nanos,
+    /// The load before that, with the warm-up.
+    pub(crate) asked: Asked,
+    /// The part of it that is recorded.
+    pub(crate) recorded: Asked,
+    /// How many recorded slots must have started if none was late.
+    pub(crate) required: f64,
+    /// The pacer's ledger when the end was noticed, without what was due behind it: up to an interval
+    /// before it if the last recorded slot was admitted.
+    pub(crate) ledger: Ledger,
+}

@@ -1,0 +1,143 @@
+//! What is counted apart, by the labels of operations.
+
+use super::operation::Operation;
+use super::percentiles::{Sample, record};
+use hdrhistogram::Histogram;
+
+/// With more labels than this, the others are one.
+const MOST: usize = 100;
+
+/// What is told of the labels beyond [`MOST`].
+const OTHERS: &str = "others";
+
+/// The operations of each label, in the order in which labels came up.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Labels(Vec<Labelled>);
+
+/// The operations of one label that ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Labelled {
+    pub(crate) label: &'static str,
+    /// Of those that completed.
+    pub(crate) service: Histogram<u64>,
+    /// With lower bounds for those that failed.
+    pub(crate) response: Histogram<u64>,
+    /// These lower bounds.
+    pub(crate) bounds: Histogram<u64>,
+    /// Bytes read and written.
+    pub(crate) traffic: (u64, u64),
+}
+
+impl Labels {
+    /// Counts the end of an operation, if it has a label.
+    pub(crate) fn end(&mut self, operation: &Operation) {
+        let details = operation.answer.details;
+        let Some(label) = details.label else { return };
+        let labelled = self.labelled(label);
+        if operation.answer.outcome.is_ok() {
+            record(&mut labelled.service, operation.service_time(), 1);
+        } else {
+            record(&mut labelled.bounds, operation.response_time(), 1);
+        }
+        record(&mut labelled.response, operation.response_time(), 1);
+        labelled.traffic.0 += details.traffic.0;
+        labelled.traffic.1 += details.traffic.1;
+    }
+
+    /// Adds what others have counted.
+    pub(crate) fn add(&mut self, others: &Labels) {
+        for other in &others.0 {
+            let labelled = self.labelled(other.label);
+            labelled.service += &other.service;
+            labelled.response += &other.response;
+            labelled.bounds += &other.bounds;
+            labelled.traffic.0 += other.traffic.0;
+            labelled.traffic.1 += other.traffic.1;
+        }
+    }
+
+    /// Forgets all operations, and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        for Labelled { service, response, bounds, traffic, .. } in &mut self.0 {
+            [service, response, bounds].into_iter().for_each(Histogram::reset);
+            *traffic = (0, 0);
+        }
+    }
+
+    /// Those of which an operation has ended.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Labelled> {
+        self.0.iter().filter(|labelled| !labelled.response.is_empty())
+    }
+
+    fn labelled(&mut self, label: &'static str) -> &mut Labelled {
+        let place = |label: &str| self.0.iter().position(|labelled| labelled.label == label);
+        let label = if self.0.len() < MOST || place(label).is_some() { label } else { OTHERS };
+        let place = place(label).unwrap_or_else(|| {
+            self.0.push(Labelled::new(label));
+            self.0.len() - 1
+        });
+        &mut self.0[place]
+    }
+}
+
+impl Labelled {
+    fn new(label: &'static str) -> Labelled {
+        let histogram = Histogram::new(3).expect("3 is a number of digits");
+        let (service, response) = (histogram.clone(), histogram.clone());
+        Labelled { label, service, response, bounds: histogram, traffic: (0, 0) }
+    }
+
+    /// The response times, with what is known of their lower bounds.
+    pub(crate) fn responses(&self) -> Sample<'_> {
+        Sample::bounded(&self.response, &self.bounds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::details::Details;
+    use crate::load::kind::Kind;
+    use crate::recorded::operation::Answer;
+    use nanopace::Nanos;
+
+    fn ended(label: &'static str, is_well: bool, ms: u64) -> Operation {
+        let outcome = if is_well { Ok(()) } else { Err(Kind::new("refused")) };
+        let details = Details { label: Some(label), traffic: (2, 1), ..Details::default() };
+        let answer = Answer { outcome, sent: Nanos::ZERO, details };
+        let end = Nanos::from_nanos(ms * 1_000_000);
+        Operation { intended_start: Nanos::ZERO, end, answer }
+    }
+
+    fn counts(labels: &Labels) -> Vec<(&'static str, u64, u64, (u64, u64))> {
+        let count = |it: &Labelled| (it.label, it.service.len(), it.bounds.len(), it.traffic);
+        labels.iter().map(count).collect()
+    }
+
+    #[test]
+    fn each_label_has_its_own_times_and_failures() {
+        let mut labels = Labels::default();
+        for (label, is_well, ms) in [("read", true, 1), ("write", false, 7), ("read", true, 2)] {
+            labels.end(&ended(label, is_well, ms));
+        }
+        assert_eq!(counts(&labels), [("read", 2, 0, (4, 2)), ("write", 0, 1, (2, 1))]);
+        let mut sum = labels.clone();
+        sum.add(&labels);
+        assert_eq!(counts(&sum), [("read", 4, 0, (8, 4)), ("write", 0, 2, (4, 2))]);
+        assert_eq!(sum.iter().nth(1).unwrap().responses().at_least(), 2);
+        sum.clear();
+        assert!(counts(&sum).is_empty());
+    }
+
+    #[test]
+    fn the_number_of_labels_has_a_bound() {
+        let mut labels = Labels::default();
+        for number in 0..2 * MOST {
+            labels.end(&ended(Box::leak(number.to_string().into()), true, 1));
+        }
+        assert_eq!(labels.iter().count(), MOST + 1);
+        assert_eq!(labels.iter().map(|it| it.service.len()).sum::<u64>(), 2 * MOST as u64);
+        labels.end(&ended("0", true, 1));
+        assert_eq!(labels.iter().next().unwrap().service.len(), 2);
+    }
+}

@@ -1,0 +1,311 @@
+//! Lateness, split between the target and the generator.
+//!
+//! A slot that starts late has waited for a connection and for this program. A generator without
+//! any delay of its own would have started it as soon as a connection was free for it. So each
+//! thread keeps, beside its real connections, **ideal** ones: those of such a generator, which is
+//! given the same slots and the same service times. What a slot waits until an ideal connection is
+//! free is the target's doing, and the rest is the generator's.
+//!
+//! Under a burst ratio the schedule itself holds slots back, to make up for lost time slowly. What a slot
+//! of such a generator would wait for that is counted apart: see [`burst`](super::burst). It is late because
+//! the target was.
+//!
+//! A schedule that stood still, or that gave slots up, is moved, and the ideal connections
+//! with it: the backlog that there was then is still there. A generator without delays gives up fewer
+//! slots, or none, so it is moved by less: never so far that it would be behind the real one.
+//!
+//! The ideal connections follow the recursion of Kiefer and Wolfowitz for queues with several
+//! servers (*On the theory of queues with many servers*, 1955): a slot takes the connection that is
+//! free first, and keeps it for its service time.
+
+use super::burst::BurstLine;
+use nanopace::Nanos;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+/// Seconds of lateness, summed over slots.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
+pub(crate) struct Lateness {
+    /// Spent waiting for a free connection.
+    pub(crate) target: f64,
+    /// Spent by this program and its machine.
+    pub(crate) generator: f64,
+    /// Held back by a burst ratio, which spreads what the target made late before.
+    pub(crate) held: f64,
+}
+
+impl Lateness {
+    /// All of it.
+    pub(crate) fn total(&self) -> f64 {
+        self.target + self.generator + self.held
+    }
+
+    /// Both together.
+    pub(crate) fn plus(self, other: Lateness) -> Lateness {
+        Lateness {
+            target: self.target + other.target,
+            generator: self.generator + other.generator,
+            held: self.held + other.held,
+        }
+    }
+
+    /// That of `slots` like this one.
+    pub(crate) fn times(self, slots: f64) -> Lateness {
+        let Lateness { target, generator, held } = self;
+        Lateness { target: target * slots, generator: generator * slots, held: held * slots }
+    }
+
+    /// Of `seconds` that no slot has, the same parts as of this lateness.
+    pub(crate) fn parts_of(&self, seconds: f64) -> Lateness {
+        let total = self.total();
+        let generator = if total > 0.0 { seconds * self.generator / total } else { 0.0 };
+        // Rounding may make it more than all.
+        let generator = generator.min(seconds);
+        Lateness { target: seconds - generator, generator, held: 0.0 }
+    }
+
+    /// The target's share, if there is any lateness. What is held back is late because of it.
+    pub(crate) fn target_share(&self) -> Option<f64> {
+        let total = self.total();
+        (total > 0.0).then(|| (self.target + self.held) / total)
+    }
+}
+
+/// The connections of a generator without delays.
+#[derive(Debug)]
+pub(crate) struct IdealConnections {
+    /// When those became free that are not in use, on a schedule that was never moved.
+    free_since: BinaryHeap<Reverse<Nanos>>,
+    /// Of what has moved the schedule, what such a generator would have had to give up too.
+    given_up: Duration,
+    /// How much later than by the ideal generator the last slot was started.
+    behind: Duration,
+}
+
+/// A start as it was, and as it would have been.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    /// When it was.
+    pub(crate) actual: Nanos,
+    /// When a connection was free for it.
+    pub(crate) free: Nanos,
+    /// How long the schedule held it back from then on.
+    pub(crate) held: Duration,
+    /// How far the ideal connections were moved.
+    pub(crate) moved: Duration,
+}
+
+impl IdealConnections {
+    /// `connections`, all free.
+    pub(crate) fn new(connections: usize) -> IdealConnections {
+        let free_since = vec![Reverse(Nanos::ZERO); connections].into();
+        IdealConnections { free_since, given_up: Duration::ZERO, behind: Duration::ZERO }
+    }
+
+    /// A slot with this intended start starts now. The schedule was moved so far until then, and a line
+    /// may hold slots back that are late.
+    pub(crate) fn start(
+        &mut self,
+        intended: Nanos,
+        now: Nanos,
+        moved: Duration,
+        burst: Option<&mut BurstLine>,
+    ) -> Start {
+        let since = self.free_since.pop().map_or(now, |Reverse(since)| since + self.ahead(moved));
+        self.given_up = (self.given_up + (since - now)).min(moved);
+        let free = intended.max(since).min(now);
+        let held = burst.map_or(Duration::ZERO, |line| line.start(intended, free, now));
+        let start = Start { actual: now, free, held, moved: self.ahead(moved) };
+        self.behind = start.by_generator();
+        start
+    }
+
+    /// What was started at `start` is done after `busy`, in which the schedule has not stood still.
+    pub(crate) fn end(&mut self, start: Start, busy: Duration) {
+        self.free_since.push(Reverse(start.free + busy - start.moved));
+    }
+
+    /// How far the ideal connections are moved where the schedule is by `moved`.
+    fn ahead(&self, moved: Duration) -> Duration {
+        moved.saturating_sub(self.given_up)
+    }
+
+    /// The lateness, at `now`, of a slot that has not been started. Answers were looked for until
+    /// `looked`, and the schedule was moved so far.
+    pub(crate) fn unstarted(
+        &self,
+        intended: Nanos,
+        now: Nanos,
+        looked: Nanos,
+        moved: Duration,
+        burst: Option<&BurstLine>,
+    ) -> Lateness {
+        let Some(Reverse(since)) = self.free_since.peek() else {
+            // All connections are in use. A generator without delays would be ahead by so much.
+            let all = (now - intended).as_secs_f64();
+            let unseen = now - looked.max(intended).min(now);
+            let generator = (self.behind + unseen).as_secs_f64().min(all);
+            return Lateness { target: all - generator, generator, held: 0.0 };
+        };
+        let free = intended.max(*since + self.ahead(moved)).min(now);
+        let held = burst.map_or(Duration::ZERO, |line| line.held(intended, free, now));
+        Start { actual: now, free, held, moved }.lateness(intended)
+    }
+}
+
+impl Start {
+    fn by_generator(&self) -> Duration {
+        (self.actual - self.free).saturating_sub(self.held)
+    }
+
+    /// How late it was, and why.
+    pub(crate) fn lateness(&self, intended: Nanos) -> Lateness {
+        Lateness {
+            target: (self.free - intended).as_secs_f64(),
+            generator: self.by_generator().as_secs_f64(),
+            held: self.held.as_secs_f64(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nanopace::Strictness;
+    use proptest::prelude::*;
+
+    fn at(ms: u64) -> Nanos {
+        Nanos::from_nanos(ms * 1_000_000)
+    }
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// Runs slots, given as (intended start, actual start, service time) in ms, over connections,
+    /// each until its end before the next that needs it. Returns the sums in ms, rounded.
+    fn sums(connections: usize, slots: &[(u64, u64, u64)]) -> (u64, u64) {
+        let mut ideal = IdealConnections::new(connections);
+        let mut in_use: Vec<(u64, Start, u64)> = Vec::new();
+        let mut lateness = Lateness::default();
+        for &(intended, actual, service) in slots {
+            in_use.retain(|&(end, start, busy)| {
+                let ended = end <= actual;
+                if ended {
+                    ideal.end(start, ms(busy));
+                }
+                !ended
+            });
+            let start = ideal.start(at(intended), at(actual), Duration::ZERO, None);
+            lateness = lateness.plus(start.lateness(at(intended)));
+            in_use.push((actual + service, start, service));
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+        let round = |seconds: f64| (seconds * 1e3).round() as u64;
+        (round(lateness.target), round(lateness.generator))
+    }
+
+    #[test]
+    fn a_stall_of_the_target_is_the_targets() {
+        // One connection is held for 500 ms; the slots behind it start one after the other.
+        let slots: Vec<_> =
+            [(0, 0, 500)].into_iter().chain((1..=10).map(|i| (i * 10, 500 + (i - 1), 1))).collect();
+        let waits: u64 = slots.iter().map(|(intended, actual, _)| actual - intended).sum();
+        assert_eq!(sums(1, &slots), (waits, 0));
+    }
+
+    #[test]
+    fn a_stall_of_the_generator_is_its_own_although_connections_are_busy_afterwards() {
+        // Nothing starts for 500 ms. Then the slots follow each other on one connection.
+        let slots: Vec<_> = (1..=10).map(|i| (i * 10, 500 + (i - 1) * 5, 5)).collect();
+        let waits: u64 = slots.iter().map(|(intended, actual, _)| actual - intended).sum();
+        assert_eq!(sums(1, &slots), (0, waits));
+    }
+
+    #[test]
+    fn each_has_its_part() {
+        // The connection is free at 30. The slot due at 10 starts at 50.
+        assert_eq!(sums(1, &[(0, 0, 30), (10, 50, 1)]), (20, 20));
+        // With a second connection nothing was in the way.
+        assert_eq!(sums(2, &[(0, 0, 30), (10, 50, 1)]), (0, 40));
+    }
+
+    #[test]
+    fn a_burst_ratio_holds_back_what_the_target_made_late() {
+        let mut line = BurstLine::new(Strictness::new(2.0).unwrap());
+        let mut ideal = IdealConnections::new(2);
+        let starts = [(); 2].map(|()| ideal.start(at(0), at(0), Duration::ZERO, line.as_mut()));
+        for start in starts {
+            ideal.end(start, ms(30));
+        }
+        let round = |seconds: f64| (seconds * 1e3).round();
+        // Connections are free at 30. What is due at 20 may start at 35, and starts at 50.
+        for (due, now, expected) in [(10, 30, [20.0, 0.0, 0.0]), (20, 50, [10.0, 15.0, 5.0])] {
+            for lateness in [
+                ideal.unstarted(at(due), at(now), at(now), Duration::ZERO, line.as_ref()),
+                ideal.start(at(due), at(now), Duration::ZERO, line.as_mut()).lateness(at(due)),
+            ] {
+                let parts = [lateness.target, lateness.generator, lateness.held].map(round);
+                assert_eq!(parts.map(f64::to_bits), expected.map(f64::to_bits), "{due}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_generator_that_was_stopped_is_not_held_back_by_a_burst_ratio() {
+        let mut line = BurstLine::new(Strictness::new(1.1).unwrap());
+        let mut ideal = IdealConnections::new(10);
+        for due in (0..100).step_by(10) {
+            let now = at(100 + due * 10 / 11);
+            let start = ideal.start(at(due), now, Duration::ZERO, line.as_mut());
+            let lateness = start.lateness(at(due));
+            assert_eq!((lateness.target + lateness.held).to_bits(), 0.0_f64.to_bits(), "{due}");
+            assert!(lateness.generator > 0.09, "{due}: {lateness:?}");
+        }
+    }
+
+    #[test]
+    fn what_never_started_waits_for_whoever_was_missing() {
+        let mut ideal = IdealConnections::new(1);
+        let unstarted = |ideal: &IdealConnections, looked| {
+            ideal.unstarted(at(10), at(100), at(looked), Duration::ZERO, None)
+        };
+        let waiting = Lateness { generator: 0.09, ..Lateness::default() };
+        assert_eq!(unstarted(&ideal, 100), waiting);
+        let start = ideal.start(at(0), at(0), Duration::ZERO, None);
+        let waiting = Lateness { target: 0.09, ..Lateness::default() };
+        assert_eq!(unstarted(&ideal, 100), waiting);
+        // The answer may have come while nobody looked for it.
+        for (looked, target_ms) in [(0, 0.0), (10, 0.0), (40, 30.0), (100, 90.0)] {
+            let lateness = unstarted(&ideal, looked);
+            assert!((lateness.target * 1e3 - target_ms).abs() < 1e-9, "{looked}: {lateness:?}");
+        }
+        ideal.end(start, ms(70));
+        let lateness = unstarted(&ideal, 100);
+        assert!((lateness.target - 0.06).abs() < 1e-12, "{lateness:?}");
+    }
+
+    #[test]
+    fn further_lateness_is_split_as_before() {
+        let lateness = Lateness { target: 1.0, generator: 3.0, held: 2.0 };
+        let parts = Lateness { target: 4.0, generator: 4.0, held: 0.0 };
+        assert_eq!(lateness.parts_of(8.0), parts);
+        assert_eq!(lateness.target_share(), Some(0.5));
+        assert_eq!(Lateness { held: 1.0, ..Lateness::default() }.target_share(), Some(1.0));
+        assert_eq!(Lateness::default().target_share(), None);
+    }
+
+    proptest! {
+        /// However it rounds, no part is negative or more than all.
+        #[test]
+        fn no_part_is_negative(target in 0.0..1e-9, generator in 0.0..1e6, seconds in 0.0..1e6) {
+            for lateness in [Lateness { target, generator, held: 0.0 }, Lateness { target: 0.0, generator, held: 0.0 }] {
+                let parts = lateness.parts_of(seconds);
+                prop_assert!((0.0..=seconds).contains(&parts.target), "{parts:?}");
+                prop_assert!((0.0..=seconds).contains(&parts.generator), "{parts:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! What a node gives the store when it is done, for whoever puts the results of all together; and each second
+//! before, what there is of it so far.
+
+use super::timeline::{MOST, Part, Timeline};
+use crate::load::kind::Kind;
+use crate::recorded::lateness::Lateness;
+use crate::recorded::outcome::{Due, Ending};
+use crate::recorded::over_time::{Backlog, Brief};
+use crate::recorded::stats::{OperationStats, SetUps};
+use anyhow::{Context, ensure};
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::time::Duration;
+
+/// The form of the results. Nodes of other forms are not added up.
+const FORM: u32 = 3;
+
+/// Results that are longer than this before they are compressed are not read.
+const LONGEST: u64 = 64 << 20;
+
+/// The results of a node, or of several together.
+#[derive(Clone, Debug)]
+pub(crate) struct Results {
+    /// Up to this time of the load.
+    pub(crate) until: Duration,
+    pub(crate) stats: OperationStats,
+    pub(crate) timeline: Timeline,
+}
+
+/// What is sent first, as a line of JSON. Histograms follow, in the second version of their interchange
+/// format; all of it is compressed.
+#[derive(Debug, Deserialize, Serialize)]
+struct Head {
+    form: u32,
+    until: Duration,
+    counts: Counts,
+    width: u64,
+    span: (Duration, Duration),
+    parts: Vec<PartHead>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+struct Counts {
+    failures: Vec<(Kind, u64)>,
+    unfinished: u64,
+    unstarted: u64,
+    skipped: u64,
+    answered: u64,
+    statuses: BTreeMap<u16, u64>,
+    traffic: (u64, u64),
+    lateness: Lateness,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+struct PartHead {
+    number: u64,
+    backlog: (u64, Duration),
+    failed: u64,
+    answered: u64,
+    endings: Vec<(Ending, u64)>,
+}
+
+impl Results {
+    /// As they are sent.
+    pub(crate) fn to_bytes(&self) -> anyhow::Result<Vec<u8>> {
+        let mut bytes = ZlibEncoder::new(Vec::new(), Compression::fast());
+        serde_json::to_writer(&mut bytes, &self.head())?;
+        bytes.write_all(b"\n")?;
+        let mut serializer = V2Serializer::new();
+        let parts = self.timeline.parts.values().flat_map(histograms_of);
+        for histogram in histograms(&self.stats).into_iter().chain(parts) {
+            let written = serializer.serialize(histogram, &mut bytes);
+            written.ok().context("a histogram can't be written")?;
+        }
+        Ok(bytes.finish()?)
+    }
+
+    /// What was sent.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> anyhow::Result<Results> {
+        let (head, mut rest) = Head::read(bytes)?;
+        let stats = head.counts.stats(&mut rest)?;
+        let read = |part: PartHead| Ok((part.number, part.part(&mut rest)?));
+        let parts = head.parts.into_iter().map(read).collect::<anyhow::Result<_>>()?;
+        let timeline = Timeline { width: head.width, parts, span: head.span };
+        Ok(Results { until: head.until, stats, timeline })
+    }
+
+    /// Up to which time of the load they are, and what was done: what comes first of what was sent.
+    pub(crate) fn sum_from_bytes(bytes: &[u8]) -> anyhow::Result<(Duration, OperationStats)> {
+        let (head, mut rest) = Head::read(bytes)?;
+        Ok((head.until, head.counts.stats(&mut rest)?))
+    }
+
+    fn head(&self) -> Head {
+        let Results { until, stats, timeline } = self;
+        Head {
+            form: FORM,
+            until: *until,
+            counts: Counts::of(stats),
+            width: timeline.width,
+            span: timeline.span,
+            parts: timeline
+                .parts
+                .iter()
+                .map(|(&number, part)| PartHead::of(number, part))
+                .collect(),
+        }
+    }
+
+    /// With those of another node.
+    pub(crate) fn plus(mut self, other: Results) -> Results {
+        self.stats.add(&other.stats);
+        let (until, timeline) = (self.until.max(other.until), self.timeline.plus(other.timeline));
+        Results { until, timeline, ..self }
+    }
+}
+
+impl Head {
+    /// What was sent first, and what follows.
+    fn read(bytes: &[u8]) -> anyhow::Result<(Head, impl Read)> {
+        let mut text = BufReader::new(ZlibDecoder::new(bytes).take(LONGEST));
+        let mut line = Vec::new();
+        text.read_until(b'\n', &mut line)?;
+        let head: Head = serde_json::from_slice(&line)?;
+        ensure!(head.form == FORM, "these are results of another version of nanopace");
+        ensure!(head.has_parts_as_all(), "its parts of the time are not those of others");
+        ensure!(head.counts.is_late_in_time(), "its lateness is no time");
+        Ok((head, text))
+    }
+
+    /// Whether the time is cut as it is on all nodes.
+    fn has_parts_as_all(&self) -> bool {
+        let is_width = self.width.is_power_of_two() && self.width <= 1 << 32;
+        is_width && self.parts.iter().all(|part| part.number < MOST)
+    }
+}
+
+impl Counts {
+    fn of(stats: &OperationStats) -> Counts {
+        Counts {
+            failures: stats.failures.iter().map(|(kind, count)| (*kind, *count)).collect(),
+            unfinished: stats.unfinished,
+            unstarted: stats.unstarted,
+            skipped: stats.skipped,
+            answered: stats.answered,
+            statuses: stats.statuses.clone(),
+            traffic: stats.traffic,
+            lateness: stats.lateness,
+        }
+    }
+
+    fn is_late_in_time(&self) -> bool {
+        let Lateness { target, generator, held } = self.lateness;
+        [target, generator, held].map(Duration::try_from_secs_f64).iter().all(Result::is_ok)
+    }
+
+    fn stats(self, rest: &mut impl Read) -> anyhow::Result<OperationStats> {
+        let [wait, service, response, bounds, all, connect, tls] = read(rest)?;
+        let Counts {
+            unfinished, unstarted, skipped, answered, statuses, traffic, lateness, ..
+        } = self;
+        Ok(OperationStats {
+            wait,
+            service,
+            response,
+            bounds,
+            set_ups: SetUps { all, connect, tls },
+            failures: self.failures.into_iter().collect(),
+            unfinished,
+            unstarted,
+            skipped,
+            answered,
+            statuses,
+            traffic,
+            lateness,
+            ..OperationStats::new()
+        })
+    }
+}
+
+impl PartHead {
+    fn of(number: u64, part: &Part) -> PartHead {
+        PartHead {
+            number,
+            backlog: (part.backlog.slots, part.backlog.time),
+            failed: part.brief.failed,
+            answered: part.brief.answered,
+            endings: part.due.endings.iter().map(|(ending, slots)| (*ending, *slots)).collect(),
+        }
+    }
+
+    fn part(self, rest: &mut impl Read) -> anyhow::Result<Part> {
+        let [wait, service, response, bounds] = read(rest)?;
+        let PartHead { backlog: (slots, time), failed, answered, endings, .. } = self;
+        let brief = Brief { wait, service, response, bounds, failed, answered };
+        let [wait, response, bounds] = read(rest)?;
+        let endings = endings.into_iter().collect();
+        let due = Due { endings, wait, response, bounds };
+        Ok(Part { backlog: Backlog { slots, time }, brief, due })
+    }
+}
+
+/// In the order in which they are sent.
+fn histograms(stats: &OperationStats) -> [&Histogram<u64>; 7] {
+    let SetUps { all, connect, tls } = &stats.set_ups;
+    [&stats.wait, &stats.service, &stats.response, &stats.bounds, all, connect, tls]
+}
+
+fn histograms_of(part: &Part) -> [&Histogram<u64>; 7] {
+    let Part { brief: Brief { wait, service, response, bounds, .. }, due, .. } = part;
+    [wait, service, response, bounds, &due.wait, &due.response, &due.bounds]
+}
+
+/// The next histograms of those that were sent.
+fn read<const N: usize>(rest: &mut impl Read) -> anyhow::Result<[Histogram<u64>; N]> {
+    let mut deserializer = Deserializer::new();
+    let mut histogram = || {
+        let mut histogram: Histogram<u64> =
+            deserializer.deserialize(rest).ok().context("no histogram")?;
+        // Other nodes may have longer times.
+        histogram.auto(true);
+        anyhow::Ok(histogram)
+    };
+    let histograms = (0..N).map(|_| histogram()).collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(histograms.try_into().unwrap_or_else(|_| unreachable!("N of them")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorded::over_time::Interval;
+    use crate::shown::fixture::long;
+
+    /// A node that is as long as this at work, with this rate.
+    fn results(seconds: u64, hz: u64) -> Results {
+        let summary = long(seconds, hz);
+        let mut timeline = Timeline::new();
+        for interval in summary.over_time.intervals() {
+            timeline.add(interval.from, interval);
+        }
+        Results { until: Duration::from_secs(seconds), stats: summary.stats, timeline }
+    }
+
+    fn intervals(results: Results) -> Vec<Interval> {
+        results.timeline.intervals(|_, _| 0.0)
+    }
+
+    #[test]
+    fn the_sum_of_what_was_sent_is_what_all_have_recorded() {
+        let sent = results(70, 500).to_bytes().unwrap();
+        let read = || Results::from_bytes(&sent).unwrap();
+        let (one, mut twice) = (results(70, 500), results(70, 500).stats);
+        assert_eq!(histograms(&read().stats), histograms(&one.stats));
+        assert_eq!((read().until, &read().stats.failures), (one.until, &one.stats.failures));
+        twice.add(&one.stats);
+        let sum = read().plus(read());
+        assert_eq!(histograms(&sum.stats), histograms(&twice));
+        assert_eq!((sum.stats.failed(), &sum.stats.statuses), (twice.failed(), &twice.statuses));
+        let (sum, one) = (intervals(sum), intervals(one));
+        assert_eq!(sum.len(), one.len());
+        for (both, one) in sum.iter().zip(one) {
+            assert_eq!((both.from, both.to), (one.from, one.to));
+            assert_eq!(both.brief.started(), 2 * one.brief.started());
+            assert_eq!(both.brief.response.max(), one.brief.response.max());
+        }
+    }
+
+    /// Each second of a long run is told with all that was before.
+    #[test]
+    fn what_is_told_hardly_grows_with_the_length_of_the_run() {
+        let length = |seconds| results(seconds, 100).to_bytes().unwrap().len();
+        assert!(length(1_200) < 2 * length(120));
+    }
+
+    #[test]
+    fn what_is_damaged_is_refused() {
+        let whole = results(1, 7).to_bytes().unwrap();
+        let packed = |text: &[u8]| {
+            let mut bytes = ZlibEncoder::new(Vec::new(), Compression::fast());
+            bytes.write_all(text).unwrap();
+            bytes.finish().unwrap()
+        };
+        let mut text = Vec::new();
+        ZlibDecoder::new(&whole[..]).read_to_end(&mut text).unwrap();
+        let end = text.iter().position(|&byte| byte == b'\n').unwrap();
+        let with = |old: &str, new: &str| {
+            let head = String::from_utf8(text[..end].to_vec()).unwrap();
+            assert!(head.contains(old), "{head}");
+            packed(&[head.replace(old, new).as_bytes(), &text[end..]].concat())
+        };
+        assert!(Results::from_bytes(&packed(&text)).is_ok());
+        for damaged in [
+            Vec::new(),
+            b"{}".to_vec(),
+            whole[1..].to_vec(),
+            whole[..whole.len() / 2].to_vec(),
+            packed(&text[..text.len() - 1]),
+            packed(&text[..end]),
+            with("\"form\":3", "\"form\":2"),
+            with("\"width\":1", "\"width\":3"),
+            with("\"number\":0", "\"number\":120"),
+            with("\"target\":0.0", "\"target\":-1.0"),
+        ] {
+            assert!(Results::from_bytes(&damaged).is_err(), "{}", damaged.len());
+        }
+    }
+
+    #[test]
+    fn kinds_of_failures_are_read_back() {
+        let kinds = ["status 503", "connection refused", "", "\"a: b\"\n"].map(Kind::new);
+        let sent = serde_json::to_string(&kinds.map(Ending::Failed)).unwrap();
+        let read: Vec<Ending> = serde_json::from_str(&sent).unwrap();
+        assert_eq!(read, kinds.map(Ending::Failed));
+    }
+}

@@ -1,0 +1,181 @@
+//! What happened over time on the nodes of a fleet. All of them cut the time of the load in the same places,
+//! so that theirs can be added up.
+
+use crate::recorded::outcome::{Due, Outcome};
+use crate::recorded::over_time::{Backlog, Brief, Interval};
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+use std::mem;
+use std::time::Duration;
+
+/// More parts are not kept: then each two neighbours become one.
+pub(crate) const MOST: u64 = 120;
+
+/// The time of the load, in parts of 1, 2, 4 or so on seconds.
+#[derive(Clone, Debug)]
+pub(crate) struct Timeline {
+    /// How many seconds a part is long.
+    pub(crate) width: u64,
+    /// By their number from the beginning of the load.
+    pub(crate) parts: BTreeMap<u64, Part>,
+    /// What has happened lies between these times of the load.
+    pub(crate) span: (Duration, Duration),
+}
+
+/// What happened in a part.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    /// The largest of any collection; of several nodes, all slots, and the longest time.
+    pub(crate) backlog: Backlog,
+    pub(crate) brief: Brief,
+    pub(crate) due: Due,
+}
+
+impl Timeline {
+    /// Nothing yet.
+    pub(crate) fn new() -> Timeline {
+        Timeline { width: 1, parts: BTreeMap::new(), span: (Duration::MAX, Duration::ZERO) }
+    }
+
+    /// Adds what happened in an interval of at most a second, which begins at this time of the load.
+    pub(crate) fn add(&mut self, at: Duration, interval: &Interval) {
+        let length = interval.length();
+        self.reach((at, at + length));
+        let part = self.part(at + length / 2);
+        part.backlog = part.backlog.max(interval.backlog);
+        part.brief.add(&interval.brief);
+    }
+
+    /// Counts slots that were due at this time of the load.
+    pub(crate) fn count(&mut self, due: Duration, outcome: &Outcome) {
+        self.part(due).due.count(outcome);
+    }
+
+    fn reach(&mut self, (from, to): (Duration, Duration)) {
+        self.span = (self.span.0.min(from), self.span.1.max(to));
+    }
+
+    fn part(&mut self, at: Duration) -> &mut Part {
+        while at.as_secs() / self.width >= MOST {
+            self.widen();
+        }
+        self.parts.entry(at.as_secs() / self.width).or_insert_with(Part::new)
+    }
+
+    fn widen(&mut self) {
+        self.width *= 2;
+        for (number, part) in mem::take(&mut self.parts) {
+            let both = self.parts.entry(number / 2).or_insert_with(Part::new);
+            both.backlog = both.backlog.max(part.backlog);
+            both.add(&part);
+        }
+    }
+
+    /// With what happened on another node.
+    pub(crate) fn plus(mut self, mut other: Timeline) -> Timeline {
+        while self.width < other.width {
+            self.widen();
+        }
+        while other.width < self.width {
+            other.widen();
+        }
+        self.reach(other.span);
+        for (number, part) in other.parts {
+            let sum = self.parts.entry(number).or_insert_with(Part::new);
+            sum.backlog.slots += part.backlog.slots;
+            sum.backlog.time = sum.backlog.time.max(part.backlog.time);
+            sum.add(&part);
+        }
+        self
+    }
+
+    /// The parts as intervals, for which `asked` tells how many slots were asked for between two times of the load.
+    pub(crate) fn intervals(self, asked: impl Fn(Duration, Duration) -> f64) -> Vec<Interval> {
+        let Timeline { width, span: (begin, end), .. } = self;
+        let at = |number: u64| Duration::from_secs(number * width);
+        let intervals = self.parts.into_iter().map(|(number, Part { backlog, brief, due })| {
+            let (from, to) = (at(number).max(begin), at(number + 1).min(end));
+            Interval { from, to, asked: asked(from, to), backlog, brief, due }
+        });
+        intervals.filter(|interval| interval.from < interval.to).collect()
+    }
+}
+
+impl Part {
+    /// With times to one digit, so that a second can be told with all that was before.
+    fn new() -> Part {
+        let times = || Histogram::new(1).expect("1 is a number of digits");
+        let [wait, service, response, bounds] = [(); 4].map(|()| times());
+        let brief = Brief { wait, service, response, bounds, failed: 0, answered: 0 };
+        let [wait, response, bounds] = [(); 3].map(|()| times());
+        let due = Due { endings: BTreeMap::new(), wait, response, bounds };
+        Part { backlog: Backlog::default(), brief, due }
+    }
+
+    fn add(&mut self, other: &Part) {
+        self.brief.add(&other.brief);
+        self.due.add(&other.due);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::console::human::float;
+    use crate::recorded::outcome::Ending;
+    use nanopace::Nanos;
+    use proptest::prelude::*;
+
+    /// A node that started so many in each quarter of a second from a second on, a little behind it.
+    fn node(first: u64, starts: &[u64]) -> Timeline {
+        let mut timeline = Timeline::new();
+        for (quarter, &started) in (first * 4..).zip(starts) {
+            let at = Duration::from_millis(quarter * 250 + 2);
+            let mut brief = Brief::new();
+            brief.wait.record_n(1_000, started).unwrap();
+            let (from, to) = (Duration::ZERO, Duration::from_millis(250));
+            let backlog = Backlog { slots: started, time: Duration::ZERO };
+            timeline.add(at, &Interval { from, to, asked: 0.0, backlog, brief, due: Due::new() });
+            let response_time = Duration::from_millis(1);
+            let (intended_start, ending) = (Nanos::ZERO, Ending::Completed);
+            let slots = started;
+            let outcome = Outcome { intended_start, wait_time: None, response_time, ending, slots };
+            timeline.count(Duration::from_millis(quarter * 250), &outcome);
+        }
+        timeline
+    }
+
+    fn started(intervals: &[Interval]) -> u64 {
+        intervals.iter().map(|of| of.brief.started()).sum()
+    }
+
+    proptest! {
+        /// Whoever adds up the timelines of two nodes gets that of a node that has done both.
+        #[test]
+        fn a_sum_is_what_both_have_done_in_each_part(
+            starts in prop::collection::vec((0_u64..5, 0_u64..5), 4..1_500),
+            later in 0_usize..300,
+        ) {
+            let (one, other): (Vec<u64>, Vec<u64>) = starts.into_iter().unzip();
+            let joined = later.min(other.len() / 4);
+            let other = &other[4 * joined..];
+            let both = one.iter().enumerate().map(|(quarter, started)| {
+                started + quarter.checked_sub(4 * joined).map_or(0, |quarter| other[quarter])
+            });
+            let both: Vec<u64> = both.collect();
+            let asked = |from: Duration, to: Duration| to.as_secs_f64() - from.as_secs_f64();
+            let sum = node(0, &one).plus(node(joined as u64, other)).intervals(asked);
+            let whole = node(0, &both).intervals(asked);
+            let told = |all: &[Interval]| -> Vec<_> {
+                all.iter().map(|of| (of.from, of.to, of.brief.started(), of.due.slots())).collect()
+            };
+            prop_assert_eq!(told(&sum), told(&whole));
+            prop_assert_eq!(started(&sum), both.iter().sum::<u64>());
+            prop_assert!(sum.len() as u64 <= MOST);
+            prop_assert!(sum.windows(2).all(|pair| pair[0].to == pair[1].from));
+            let seconds = float(both.len() as u64) / 4.0;
+            let asked: f64 = sum.iter().map(|of| of.asked).sum();
+            prop_assert!((asked - seconds).abs() < 0.01, "{} {}", asked, seconds);
+        }
+    }
+}

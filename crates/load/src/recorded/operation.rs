@@ -1,0 +1,47 @@
+//! One operation, from its slot to its end.
+
+use crate::load::details::Details;
+use crate::load::kind::Kind;
+use nanopace::Nanos;
+use std::time::Duration;
+
+/// How an operation went.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    /// Success, or why it is none.
+    pub(crate) outcome: Result<(), Kind>,
+    /// When it was sent: later than its start if a connection had to be opened.
+    pub(crate) sent: Nanos,
+    pub(crate) details: Details,
+}
+
+impl Answer {
+    /// Success of what was sent then.
+    #[cfg(test)]
+    pub(crate) fn completed(sent: Nanos) -> Answer {
+        Answer { outcome: Ok(()), sent, details: Details::default() }
+    }
+}
+
+/// An operation that ended with an answer or a failure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operation {
+    /// When the schedule wanted it to start.
+    pub(crate) intended_start: Nanos,
+    /// When it ended.
+    pub(crate) end: Nanos,
+    /// How it went.
+    pub(crate) answer: Answer,
+}
+
+impl Operation {
+    /// How long the answer took. Between its start and this, its connection was opened.
+    pub(crate) fn service_time(&self) -> Duration {
+        self.end - self.answer.sent
+    }
+
+    /// How long after its intended start it was done.
+    pub(crate) fn response_time(&self) -> Duration {
+        self.end - self.intended_start
+    }
+}

@@ -1,0 +1,241 @@
+//! What happened over time, in a bounded number of intervals however long the run is.
+
+use super::outcome::{Due, Outcome};
+use super::percentiles::Sample;
+use super::stats::OperationStats;
+use crate::console::human;
+use hdrhistogram::Histogram;
+use std::time::Duration;
+
+/// More intervals are not kept: then each two neighbours become one.
+pub(crate) const MOST: usize = 300;
+
+/// A part of the run. Moments are times since the start of the schedule.
+#[derive(Clone, Debug)]
+pub(crate) struct Interval {
+    pub(crate) from: Duration,
+    pub(crate) to: Duration,
+    /// How many slots were asked for.
+    pub(crate) asked: f64,
+    /// The backlog at its end; of several intervals, the largest of these.
+    pub(crate) backlog: Backlog,
+    /// What happened in it.
+    pub(crate) brief: Brief,
+    /// What became of the slots that were due in it, whenever that was.
+    pub(crate) due: Due,
+}
+
+/// Slots that are due and not started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Backlog {
+    pub(crate) slots: u64,
+    /// How long they take at the rate that is asked for.
+    pub(crate) time: Duration,
+}
+
+/// The operations of a short time. Starts are counted when they start, everything else when it ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Brief {
+    /// To two digits, as all times here.
+    pub(crate) wait: Histogram<u64>,
+    pub(crate) service: Histogram<u64>,
+    /// With lower bounds for what did not complete.
+    pub(crate) response: Histogram<u64>,
+    /// These lower bounds.
+    pub(crate) bounds: Histogram<u64>,
+    pub(crate) failed: u64,
+    /// How many had an answer, of any status.
+    pub(crate) answered: u64,
+}
+
+impl Brief {
+    /// Nothing yet.
+    pub(crate) fn new() -> Brief {
+        let histogram = Histogram::new(2).expect("2 is a number of digits");
+        Brief {
+            wait: histogram.clone(),
+            service: histogram.clone(),
+            response: histogram.clone(),
+            bounds: histogram,
+            failed: 0,
+            answered: 0,
+        }
+    }
+
+    /// These operations.
+    pub(crate) fn of(stats: &OperationStats) -> Brief {
+        let mut brief = Brief::new();
+        brief.failed = stats.failed();
+        brief.answered = stats.answered;
+        brief.add_times([&stats.wait, &stats.service, &stats.response, &stats.bounds]);
+        brief
+    }
+
+    /// Adds other operations.
+    pub(crate) fn add(&mut self, other: &Brief) {
+        self.failed += other.failed;
+        self.answered += other.answered;
+        self.add_times([&other.wait, &other.service, &other.response, &other.bounds]);
+    }
+
+    fn add_times(&mut self, times: [&Histogram<u64>; 4]) {
+        let Brief { wait, service, response, bounds, .. } = self;
+        for (sum, part) in [wait, service, response, bounds].into_iter().zip(times) {
+            sum.add(part).expect("a histogram without a given range grows as needed");
+        }
+    }
+
+    /// The response times, with what is known of their lower bounds.
+    pub(crate) fn responses(&self) -> Sample<'_> {
+        Sample::bounded(&self.response, &self.bounds)
+    }
+
+    /// Operations that were started.
+    pub(crate) fn started(&self) -> u64 {
+        self.wait.len()
+    }
+
+    /// Operations that succeeded.
+    pub(crate) fn completed(&self) -> u64 {
+        self.service.len()
+    }
+}
+
+impl Interval {
+    /// How long it is.
+    pub(crate) fn length(&self) -> Duration {
+        self.to.saturating_sub(self.from)
+    }
+
+    /// Slots asked for per second.
+    pub(crate) fn asked_hz(&self) -> f64 {
+        self.asked / self.length().as_secs_f64()
+    }
+
+    /// Operations started per second.
+    pub(crate) fn achieved_hz(&self) -> f64 {
+        human::float(self.brief.started()) / self.length().as_secs_f64()
+    }
+
+    /// Adds what follows.
+    pub(crate) fn join(&mut self, next: &Interval) {
+        self.to = self.to.max(next.to);
+        self.asked += next.asked;
+        self.backlog = self.backlog.max(next.backlog);
+        self.brief.add(&next.brief);
+        self.due.add(&next.due);
+    }
+}
+
+/// Intervals in order of time, of about the same length.
+#[derive(Clone, Debug)]
+pub(crate) struct OverTime {
+    intervals: Vec<Interval>,
+    /// How many of those that were added make one, and how many the last one has of them.
+    each: usize,
+    last: usize,
+}
+
+impl OverTime {
+    /// No intervals yet.
+    pub(crate) fn new() -> OverTime {
+        OverTime { intervals: Vec::new(), each: 1, last: 0 }
+    }
+
+    /// The intervals, none of them empty.
+    pub(crate) fn intervals(&self) -> &[Interval] {
+        &self.intervals
+    }
+
+    /// Adds what follows. An interval without any length belongs to the one before it.
+    pub(crate) fn add(&mut self, interval: Interval) {
+        let is_full = self.last == self.each && interval.from < interval.to;
+        match self.intervals.last_mut() {
+            Some(last) if !is_full => last.join(&interval),
+            _ if interval.from >= interval.to => return,
+            _ => {
+                self.halve_if_full();
+                self.intervals.push(interval);
+                self.last = 0;
+            }
+        }
+        self.last = (self.last + 1).min(self.each);
+    }
+
+    /// Counts slots in the interval in which they were due, at this moment.
+    pub(crate) fn count(&mut self, due: Duration, outcome: &Outcome) {
+        let behind = self.intervals.partition_point(|interval| interval.from <= due);
+        // The end of the schedule belongs to its last interval.
+        if let Some(interval) = self.intervals.get_mut(behind.saturating_sub(1)) {
+            interval.due.count(outcome);
+        }
+    }
+
+    /// The same in at most so many intervals, each made of 1, 2, 4 or so on.
+    pub(crate) fn at_most(&self, most: usize) -> Vec<Interval> {
+        joined(&self.intervals, self.intervals.len().div_ceil(most).next_power_of_two())
+    }
+
+    fn halve_if_full(&mut self) {
+        if self.intervals.len() == MOST {
+            self.intervals = joined(&self.intervals, 2);
+            self.each *= 2;
+        }
+    }
+}
+
+/// Each so many neighbours as one.
+fn joined(intervals: &[Interval], each: usize) -> Vec<Interval> {
+    let join_all = |chunk: &[Interval]| {
+        let mut all = chunk[0].clone();
+        chunk[1..].iter().for_each(|next| all.join(next));
+        all
+    };
+    intervals.chunks(each).map(join_all).collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Intervals given by their ends in milliseconds, what was asked for, and how many started.
+    pub(crate) fn over_time(intervals: impl IntoIterator<Item = (u64, u64, f64, u64)>) -> OverTime {
+        let mut over_time = OverTime::new();
+        for (from, to, asked, started) in intervals {
+            let [from, to] = [from, to].map(Duration::from_millis);
+            let mut brief = Brief::new();
+            brief.wait.record_n(1_000, started).unwrap();
+            let backlog = Backlog { slots: started, time: Duration::ZERO };
+            over_time.add(Interval { from, to, asked, backlog, brief, due: Due::new() });
+        }
+        over_time
+    }
+
+    #[test]
+    fn what_comes_at_the_very_end_belongs_to_the_last_interval() {
+        let all = over_time([(0, 1_000, 5.0, 4), (1_000, 1_000, 0.0, 1)]);
+        assert_eq!((all.intervals.len(), all.intervals[0].brief.started()), (1, 5));
+        assert!(over_time([(0, 0, 0.0, 0)]).intervals.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_however_long_it_takes(number in 1_u64..2_000, empty in 0_u64..7) {
+            let all = over_time((0..number).map(|at| {
+                let empty = at > 0 && at % 7 < empty;
+                (at * 10, if empty { at * 10 } else { at * 10 + 10 }, 2.0, at % 5)
+            }));
+            let kept = &all.intervals;
+            prop_assert!(kept.len() <= MOST);
+            let started = (0..number).map(|at| at % 5).sum::<u64>();
+            prop_assert_eq!(kept.iter().map(|kept| kept.brief.started()).sum::<u64>(), started);
+            let asked: f64 = kept.iter().map(|kept| kept.asked).sum();
+            prop_assert!((asked - human::float(number) * 2.0).abs() < 1e-6);
+            prop_assert!(kept.windows(2).all(|pair| pair[0].to <= pair[1].from));
+            let most = kept.iter().map(|kept| kept.backlog.slots).max();
+            prop_assert_eq!(most, Some((number - 1).min(4)));
+            prop_assert!(all.at_most(12).len() <= 12);
+        }
+    }
+}

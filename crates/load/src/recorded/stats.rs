@@ -1,0 +1,374 @@
+//! What is counted about operations, by one thread or by all of them.
+
+use super::labels::Labels;
+use super::lateness::{Lateness, Start};
+use super::operation::{Answer, Operation};
+use super::percentiles::{GROWS, Sample, record};
+use crate::console::human::float;
+use crate::load::details::{Details, SetUp};
+use crate::load::kind::Kind;
+use hdrhistogram::Histogram;
+use nanopace::Nanos;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Times in nanoseconds and counts, for any number of slots.
+///
+/// Each slot is counted once as started, skipped or unstarted; each that was started is counted
+/// once more when it has completed, failed, or was given up unfinished.
+#[derive(Clone, Debug)]
+pub(crate) struct OperationStats {
+    /// How late each operation started.
+    pub(crate) wait: Histogram<u64>,
+    /// How long each completed operation took, from when it was sent. This is what a closed-loop
+    /// tool reports.
+    pub(crate) service: Histogram<u64>,
+    /// How long after its intended start each operation was done. What did not complete is in it
+    /// with the age at which it was given up: its response time would have been at least that.
+    pub(crate) response: Histogram<u64>,
+    /// The response times that are such lower bounds.
+    pub(crate) bounds: Histogram<u64>,
+    /// How many operations failed, and why.
+    pub(crate) failures: BTreeMap<Kind, u64>,
+    /// How many operations had no end when the run was over.
+    pub(crate) unfinished: u64,
+    /// Slots that were due and had not been started when the schedule ended.
+    pub(crate) unstarted: u64,
+    /// Slots that were too late to be started.
+    pub(crate) skipped: u64,
+    /// How many answers there were, whatever they said.
+    pub(crate) answered: u64,
+    /// How many answers had which status.
+    pub(crate) statuses: BTreeMap<u16, u64>,
+    /// Those that have a label.
+    pub(crate) labels: Labels,
+    /// Connections that were opened.
+    pub(crate) set_ups: SetUps,
+    /// Bytes of HTTP read and written.
+    pub(crate) traffic: (u64, u64),
+    /// What the lateness was spent on.
+    pub(crate) lateness: Lateness,
+    /// The same of all starts, those of the warm-up too.
+    pub(crate) causes: Lateness,
+    /// How long answers have waited for the processor, about.
+    pub(crate) queued: Duration,
+    /// Answers that were awaited while their thread was stopped, and for how long at most.
+    pub(crate) stopped: (u64, Duration),
+    /// How long threads have spun on the clock until slots were due, warm-up included.
+    pub(crate) spun: Duration,
+}
+
+/// How long it took to open connections.
+#[derive(Clone, Debug)]
+pub(crate) struct SetUps {
+    /// All of it.
+    pub(crate) all: Histogram<u64>,
+    /// TCP or a Unix socket.
+    pub(crate) connect: Histogram<u64>,
+    /// The TLS handshake.
+    pub(crate) tls: Histogram<u64>,
+}
+
+impl OperationStats {
+    /// Empty stats. Times are kept to 3 significant digits.
+    pub(crate) fn new() -> OperationStats {
+        let histogram =
+            Histogram::new(3).expect("3 is a number of digits that a histogram can have");
+        OperationStats {
+            wait: histogram.clone(),
+            service: histogram.clone(),
+            response: histogram.clone(),
+            bounds: histogram.clone(),
+            failures: BTreeMap::new(),
+            unfinished: 0,
+            unstarted: 0,
+            skipped: 0,
+            answered: 0,
+            statuses: BTreeMap::new(),
+            labels: Labels::default(),
+            set_ups: SetUps { all: histogram.clone(), connect: histogram.clone(), tls: histogram },
+            traffic: (0, 0),
+            lateness: Lateness::default(),
+            causes: Lateness::default(),
+            queued: Duration::ZERO,
+            stopped: (0, Duration::ZERO),
+            spun: Duration::ZERO,
+        }
+    }
+
+    /// Counts a start.
+    pub(crate) fn start(&mut self, intended_start: Nanos, start: Start) {
+        record(&mut self.wait, start.actual - intended_start, 1);
+        self.lateness = self.lateness.plus(start.lateness(intended_start));
+    }
+
+    /// Remembers why a start was late, whether it is counted or not.
+    pub(crate) fn cause(&mut self, lateness: Lateness) {
+        self.causes = self.causes.plus(lateness);
+    }
+
+    /// Counts the end of an operation that was started.
+    pub(crate) fn end(&mut self, operation: &Operation) {
+        let Answer { outcome, details: Details { status, set_up, traffic, .. }, .. } =
+            operation.answer;
+        self.labels.end(operation);
+        self.traffic.0 += traffic.0;
+        self.traffic.1 += traffic.1;
+        self.answered += u64::from(outcome.is_ok() || status.is_some());
+        if let Some(status) = status {
+            *self.statuses.entry(status).or_default() += 1;
+        }
+        if let Some(set_up) = set_up {
+            self.set_up(set_up);
+        }
+        match outcome {
+            Ok(()) => {
+                record(&mut self.service, operation.service_time(), 1);
+                record(&mut self.response, operation.response_time(), 1);
+            }
+            Err(failure) => {
+                *self.failures.entry(failure).or_default() += 1;
+                self.lower_bound(operation.response_time(), 1);
+            }
+        }
+    }
+
+    /// Counts an operation that is given up at this age.
+    pub(crate) fn unfinished(&mut self, age: Duration) {
+        self.unfinished += 1;
+        self.lower_bound(age, 1);
+    }
+
+    /// Counts slots that had this age at the end of the schedule, and why each had not started.
+    pub(crate) fn unstarted(&mut self, age: Duration, lateness: Lateness, slots: u64) {
+        self.unstarted += slots;
+        self.lower_bound(age, slots);
+        let lateness = lateness.times(float(slots));
+        self.lateness = self.lateness.plus(lateness);
+        self.causes = self.causes.plus(lateness);
+    }
+
+    /// Counts slots that were skipped because they were later than `limit`, for the same reasons as
+    /// others were late.
+    pub(crate) fn skipped(&mut self, slots: u64, limit: Duration) {
+        self.skipped += slots;
+        self.lower_bound(limit, slots);
+        let seconds = float(slots) * limit.as_secs_f64();
+        self.lateness = self.lateness.plus(self.causes.parts_of(seconds));
+    }
+
+    /// A policy gave up time: no slot has it, but starts were late by it.
+    pub(crate) fn forfeited(&mut self, time: Duration) {
+        self.lateness = self.lateness.plus(self.causes.parts_of(time.as_secs_f64()));
+    }
+
+    /// Counts an answer that was awaited while its thread was stopped for so long.
+    pub(crate) fn stopped(&mut self, time: Duration) {
+        self.stopped.0 += u64::from(time > Duration::ZERO);
+        self.stopped.1 = self.stopped.1.max(time);
+    }
+
+    /// Counts a connection that was opened.
+    pub(crate) fn set_up(&mut self, set_up: SetUp) {
+        let all = set_up.connect + set_up.tls.unwrap_or_default();
+        record(&mut self.set_ups.all, all, 1);
+        record(&mut self.set_ups.connect, set_up.connect, 1);
+        if let Some(tls) = set_up.tls {
+            record(&mut self.set_ups.tls, tls, 1);
+        }
+    }
+
+    fn lower_bound(&mut self, age: Duration, slots: u64) {
+        record(&mut self.response, age, slots);
+        record(&mut self.bounds, age, slots);
+    }
+
+    /// Adds what `other` has counted.
+    pub(crate) fn add(&mut self, other: &OperationStats) {
+        for (sum, part) in self.histograms().into_iter().zip([
+            &other.wait,
+            &other.service,
+            &other.response,
+            &other.bounds,
+            &other.set_ups.all,
+            &other.set_ups.connect,
+            &other.set_ups.tls,
+        ]) {
+            sum.add(part).expect(GROWS);
+        }
+        for (failure, count) in &other.failures {
+            *self.failures.entry(*failure).or_default() += count;
+        }
+        for (status, count) in &other.statuses {
+            *self.statuses.entry(*status).or_default() += count;
+        }
+        self.labels.add(&other.labels);
+        self.answered += other.answered;
+        self.unfinished += other.unfinished;
+        self.unstarted += other.unstarted;
+        self.skipped += other.skipped;
+        self.traffic.0 += other.traffic.0;
+        self.traffic.1 += other.traffic.1;
+        self.lateness = self.lateness.plus(other.lateness);
+        self.causes = self.causes.plus(other.causes);
+        self.queued += other.queued;
+        self.stopped.0 += other.stopped.0;
+        self.stopped.1 = self.stopped.1.max(other.stopped.1);
+        self.spun += other.spun;
+    }
+
+    /// The operations that have been counted since these were; none if these are not among them.
+    pub(crate) fn since(&self, before: &OperationStats) -> Option<OperationStats> {
+        let mut since = self.clone();
+        let parts = [&before.wait, &before.service, &before.response, &before.bounds];
+        let OperationStats { wait, service, response, bounds, failures, .. } = &mut since;
+        for (all, part) in [wait, service, response, bounds].into_iter().zip(parts) {
+            all.subtract(part).ok()?;
+        }
+        for (failure, count) in &before.failures {
+            let all = failures.get_mut(failure)?;
+            *all = all.checked_sub(*count)?;
+        }
+        Some(since)
+    }
+
+    /// Forgets everything and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.histograms().into_iter().for_each(Histogram::reset);
+        self.failures.clear();
+        self.statuses.clear();
+        self.labels.clear();
+        self.answered = 0;
+        (self.unfinished, self.unstarted, self.skipped) = (0, 0, 0);
+        self.traffic = (0, 0);
+        (self.lateness, self.causes) = (Lateness::default(), Lateness::default());
+        (self.queued, self.spun) = (Duration::ZERO, Duration::ZERO);
+        self.stopped = (0, Duration::ZERO);
+    }
+
+    fn histograms(&mut self) -> [&mut Histogram<u64>; 7] {
+        let SetUps { all, connect, tls } = &mut self.set_ups;
+        let OperationStats { wait, service, response, bounds, .. } = self;
+        [wait, service, response, bounds, all, connect, tls]
+    }
+
+    /// The response times, with what is known of their lower bounds.
+    pub(crate) fn responses(&self) -> Sample<'_> {
+        Sample::bounded(&self.response, &self.bounds)
+    }
+
+    /// Slots that were due.
+    pub(crate) fn due(&self) -> u64 {
+        self.started() + self.skipped + self.unstarted
+    }
+
+    /// Operations that were started.
+    pub(crate) fn started(&self) -> u64 {
+        self.wait.len()
+    }
+
+    /// Operations that succeeded.
+    pub(crate) fn completed(&self) -> u64 {
+        self.service.len()
+    }
+
+    /// Operations that failed, for any reason.
+    pub(crate) fn failed(&self) -> u64 {
+        self.failures.values().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn started(ms: u64) -> Start {
+        let (held, moved) = (Duration::ZERO, Duration::ZERO);
+        Start { actual: at(ms), free: at(100), held, moved }
+    }
+
+    fn at(ms: u64) -> Nanos {
+        Nanos::from_nanos(ms * 1_000_000)
+    }
+
+    /// Counts an operation that was due at 100 ms, was started at `start`, sent at `sent`, and ended
+    /// at `end`.
+    fn count(
+        stats: &mut OperationStats,
+        [start, sent, end]: [u64; 3],
+        outcome: Result<(), Kind>,
+        code: Option<u16>,
+    ) {
+        let details = Details { status: code, traffic: (10, 20), ..Details::default() };
+        let answer = Answer { outcome, sent: at(sent), details };
+        stats.start(at(100), started(start));
+        let operation = Operation { intended_start: at(100), end: at(end), answer };
+        stats.end(&operation);
+    }
+
+    fn status(code: u16) -> Kind {
+        Kind::new(&format!("status {code}"))
+    }
+
+    fn is_ms(histogram: &Histogram<u64>, ms: u64) -> bool {
+        histogram.len() == 1 && histogram.equivalent(histogram.max(), ms * 1_000_000)
+    }
+
+    #[test]
+    fn response_is_wait_and_set_up_and_service() {
+        let mut stats = OperationStats::new();
+        count(&mut stats, [130, 135, 150], Ok(()), Some(200));
+        assert!(is_ms(&stats.wait, 30) && is_ms(&stats.service, 15) && is_ms(&stats.response, 50));
+        assert_eq!((stats.responses().at_least(), stats.traffic), (0, (10, 20)));
+    }
+
+    #[test]
+    fn a_failure_is_never_timed_as_a_success() {
+        let mut stats = OperationStats::new();
+        count(&mut stats, [130, 130, 150], Err(Kind::new("timeout")), None);
+        assert_eq!((stats.started(), stats.completed(), stats.failed()), (1, 0, 1));
+        assert_eq!((stats.service.len(), stats.responses().at_least()), (0, 1));
+        assert!(is_ms(&stats.response, 50));
+        count(&mut stats, [130, 130, 150], Err(status(503)), Some(503));
+        assert_eq!((stats.failures[&status(503)], stats.statuses[&503]), (1, 1));
+        assert_eq!((stats.service.len(), stats.responses().at_least()), (0, 2));
+    }
+
+    #[test]
+    fn every_slot_that_was_due_has_a_response_time() {
+        let mut stats = OperationStats::new();
+        count(&mut stats, [100, 100, 101], Ok(()), Some(200));
+        stats.start(at(100), started(110));
+        assert_eq!((stats.due(), stats.started(), stats.response.len()), (2, 2, 1));
+        stats.unfinished(Duration::from_millis(7));
+        stats.unstarted(Duration::from_millis(8), Lateness::default(), 1);
+        stats.skipped(3, Duration::from_millis(9));
+        assert_eq!((stats.due(), stats.unfinished, stats.response.len()), (6, 1, 6));
+        assert_eq!(stats.responses().at_least(), 5);
+        assert_eq!(stats.response.count_between(8_999_000, u64::MAX), 3);
+    }
+
+    #[test]
+    fn sums_hold_what_their_parts_hold() {
+        let mut stats = OperationStats::new();
+        count(&mut stats, [130, 130, 150], Ok(()), Some(200));
+        count(&mut stats, [100, 100, 101], Err(status(500)), Some(500));
+        stats.unstarted(Duration::from_millis(8), Lateness::default(), 1);
+        stats.skipped(2, Duration::from_millis(8));
+        for ms in [0, 7, 5] {
+            stats.stopped(Duration::from_millis(ms));
+        }
+        let mut sum = stats.clone();
+        sum.add(&stats);
+        assert_eq!(sum.stopped, (4, Duration::from_millis(7)));
+        assert_eq!((sum.started(), sum.completed(), sum.failed()), (4, 2, 2));
+        assert_eq!(
+            (sum.due(), sum.skipped, sum.unstarted, sum.responses().at_least()),
+            (10, 4, 2, 8)
+        );
+        assert_eq!((sum.response.len(), sum.traffic, sum.statuses[&500]), (10, (40, 80), 2));
+        sum.clear();
+        assert_eq!((sum.due(), sum.responses().at_least(), sum.traffic), (0, 0, (0, 0)));
+        assert_eq!((sum.lateness, sum.statuses.len()), (Lateness::default(), 0));
+    }
+}

@@ -1,0 +1,130 @@
+//! What has happened since the run began, small enough to be handed around while it goes on.
+
+use super::lateness::Lateness;
+use super::stats::OperationStats;
+use crate::load::kind::Kind;
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The bounds of buckets, in nanoseconds: from 10 us to 100 s, three for a factor of ten.
+pub(crate) const BOUNDS_NS: [u64; 22] = [
+    10_000,
+    20_000,
+    50_000,
+    100_000,
+    200_000,
+    500_000,
+    1_000_000,
+    2_000_000,
+    5_000_000,
+    10_000_000,
+    20_000_000,
+    50_000_000,
+    100_000_000,
+    200_000_000,
+    500_000_000,
+    1_000_000_000,
+    2_000_000_000,
+    5_000_000_000,
+    10_000_000_000,
+    20_000_000_000,
+    50_000_000_000,
+    100_000_000_000,
+];
+
+/// Counts of operations, all of which only grow.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) started: u64,
+    pub(crate) completed: u64,
+    pub(crate) unfinished: u64,
+    pub(crate) unstarted: u64,
+    /// What lateness was spent on.
+    pub(crate) lateness: Lateness,
+    pub(crate) failures: BTreeMap<Kind, u64>,
+    pub(crate) statuses: BTreeMap<u16, u64>,
+    /// Connections that were opened.
+    pub(crate) connections: u64,
+    /// Bytes read and written.
+    pub(crate) traffic: (u64, u64),
+    pub(crate) wait: Buckets,
+    pub(crate) service: Buckets,
+    pub(crate) response: Buckets,
+}
+
+impl Tally {
+    /// Adds what `stats` have counted.
+    pub(crate) fn add(&mut self, stats: &OperationStats) {
+        self.started += stats.started();
+        self.completed += stats.completed();
+        self.unfinished += stats.unfinished;
+        self.unstarted += stats.unstarted;
+        self.lateness = self.lateness.plus(stats.lateness);
+        for (failure, count) in &stats.failures {
+            *self.failures.entry(*failure).or_default() += count;
+        }
+        for (status, count) in &stats.statuses {
+            *self.statuses.entry(*status).or_default() += count;
+        }
+        self.connections += stats.set_ups.all.len();
+        self.traffic.0 += stats.traffic.0;
+        self.traffic.1 += stats.traffic.1;
+        self.wait.add(&stats.wait);
+        self.service.add(&stats.service);
+        self.response.add(&stats.response);
+    }
+
+    /// Operations that failed, for any reason.
+    pub(crate) fn failed(&self) -> u64 {
+        self.failures.values().sum()
+    }
+
+    /// Operations that were started and have no end yet.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.started.saturating_sub(self.completed + self.failed() + self.unfinished)
+    }
+}
+
+/// Times in buckets with fixed bounds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Buckets {
+    /// How many times are above one bound and not above the next; the last are above all of them.
+    pub(crate) counts: [u64; BOUNDS_NS.len() + 1],
+    /// All of them together.
+    pub(crate) sum: Duration,
+}
+
+impl Buckets {
+    /// Adds the times of a histogram. Of those that it does not tell apart, the lowest says which
+    /// bucket they belong to, and the middle how long they are.
+    pub(crate) fn add(&mut self, times: &Histogram<u64>) {
+        for step in times.iter_recorded() {
+            let (ns, count) = (step.value_iterated_to(), step.count_since_last_iteration());
+            let (lowest, middle) = (times.lowest_equivalent(ns), times.median_equivalent(ns));
+            self.counts[BOUNDS_NS.partition_point(|&bound| bound < lowest)] += count;
+            let sum = u128::from(middle) * u128::from(count);
+            self.sum += Duration::from_nanos(u64::try_from(sum).unwrap_or(u64::MAX));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_at_a_bound_is_not_above_it() {
+        let mut histogram = Histogram::new(3).unwrap();
+        for ns in [1, 10_000, 10_100, 150_000, 500_000_000_000] {
+            histogram.record(ns).unwrap();
+        }
+        let mut buckets = Buckets::default();
+        buckets.add(&histogram);
+        buckets.add(&histogram);
+        assert_eq!((buckets.counts[0], buckets.counts[1], buckets.counts[4]), (4, 2, 2));
+        assert_eq!((buckets.counts[BOUNDS_NS.len()], buckets.counts.iter().sum::<u64>()), (2, 10));
+        let (sum, exact) = (buckets.sum.as_secs_f64(), 2.0 * 500.000_170_101);
+        assert!((sum / exact - 1.0).abs() < 1e-3, "{sum}");
+    }
+}

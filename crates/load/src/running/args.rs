@@ -1,0 +1,166 @@
+//! The options of a run; the texts here are on `--help` pages.
+
+use super::control::args::ControlArgs;
+use super::member::address::without_password;
+use super::member::args::{FleetArgs, LOAD};
+#[cfg(feature = "otlp")]
+use super::push::args::PushArgs;
+use crate::console::config;
+use crate::console::human::positive_duration;
+use crate::judged::criteria::Criterion;
+use crate::load::schedule::args::ScheduleArgs;
+use clap::{ArgMatches, Args, Command, Parser};
+use nanopace::Strictness;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+use toml::Table;
+
+/// The options of a run, for a command line that has others beside them.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub schedule: ScheduleArgs,
+
+    /// How long to run, without the warm-up [default: 10s; with --requests no limit]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "Load")]
+    pub duration: Option<Duration>,
+
+    /// Start exactly this many requests, without the warm-up; --duration may end the run earlier
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Load")]
+    pub requests: Option<u64>,
+
+    /// Connections, each with one request in flight at most
+    #[arg(long, short = 'c', alias = "workers", value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Requests and connections")]
+    pub connections: u32,
+
+    /// Abort a request after this time; it counts as failed
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration, help_heading = "Requests and connections")]
+    pub timeout: Duration,
+
+    /// Threads that send requests, each with connections of its own [default: one for each core]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Requests and connections")]
+    pub(crate) threads: Option<u16>,
+
+    /// How to catch up when late: 0 at once, 1 never, 1.1 at up to 110 % of the rate
+    #[arg(long, value_name = "NUMBER", default_value_t, help_heading = "When late")]
+    pub(crate) strictness: Strictness,
+
+    /// Give up any backlog beyond this time [default: keep all of it]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, help_heading = "When late")]
+    pub(crate) max_backlog: Option<Duration>,
+
+    /// Skip requests that would start later than this, and count them [default: skip none]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "When late")]
+    pub(crate) skip_later_than: Option<Duration>,
+
+    /// Pin thread i to core i, starting over after the last core
+    #[arg(long, help_heading = "Requests and connections")]
+    pub(crate) pin: bool,
+
+    /// Show a line each second instead of the full-screen view
+    #[arg(long, help_heading = "While it runs")]
+    pub(crate) no_tui: bool,
+
+    /// Run this long before recording starts
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration, help_heading = "Load")]
+    pub(crate) warmup: Duration,
+
+    /// Exit with status 3 unless this holds, as in "p99 response < 50ms" or "ratio > 0.99"; may be
+    /// given again [default: errors <= 1%]
+    #[arg(
+        long,
+        visible_alias = "require",
+        value_name = "REQUIREMENT",
+        help_heading = "Requirements"
+    )]
+    pub(crate) fail_if: Vec<Criterion>,
+
+    /// Exit with status 3 if less than this share of the scheduled requests is started, e.g. 0.99
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Requirements")]
+    pub(crate) fail_below: Option<f64>,
+
+    /// All options by name, as they are written.
+    #[arg(skip)]
+    pub(crate) settings: Table,
+    /// The names of those that were given.
+    #[arg(skip)]
+    pub(crate) given: BTreeSet<String>,
+
+    /// Where a search draws its picture.
+    #[arg(skip)]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// The file that options were read from.
+    #[arg(skip)]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Write the results as one JSON object; with - it goes to standard output, and the report to
+    /// standard error
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write a page with charts, which needs nothing else to be looked at
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Write a line for each second while the run goes on; with - to standard output, and the
+    /// report to standard error
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Write an interval log of HDR histograms, with one line per second and kind of time
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) hdr: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) control: ControlArgs,
+
+    #[command(flatten)]
+    pub(crate) fleet: FleetArgs,
+
+    #[cfg(feature = "otlp")]
+    #[command(flatten)]
+    pub(crate) push: PushArgs,
+}
+
+#[derive(Debug, Parser)]
+struct DefaultRun {
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+impl RunArgs {
+    /// A run with all options as they are by default.
+    pub(crate) fn by_default() -> RunArgs {
+        DefaultRun::parse_from(["run"]).run
+    }
+
+    /// Notes what was given, once the command line has been read.
+    pub fn settle(&mut self, definition: &Command, matches: &ArgMatches) {
+        self.settings = config::settings(definition, matches);
+        self.config = config::file_of(matches);
+        self.given = config::given(definition, matches);
+        self.fleet.gives_load = LOAD.iter().any(|id| config::is_set(matches, id));
+        if let Some(url) = &self.fleet.fleet {
+            self.settings.insert("fleet".to_owned(), without_password(url).into());
+        }
+        if self.schedule.settle(config::is_set(matches, "rate")) {
+            self.settings.insert("rate".to_owned(), "1/s".into());
+        }
+    }
+
+    /// What the results must be like.
+    pub(crate) fn criteria(&self) -> Vec<Criterion> {
+        let mut criteria = self.fail_if.clone();
+        criteria.extend(self.fail_below.map(Criterion::at_least_ratio));
+        criteria
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("a share is a number from 0 to 1, as in 0.99".to_owned()),
+    }
+}

@@ -1,0 +1,111 @@
+//! A run that programs look at and steer, by HTTP/1.1.
+//!
+//! | | |
+//! |---|---|
+//! | `GET /status` | how the run is going, as JSON |
+//! | `GET /metrics` | the same as metrics: `OpenMetrics` if the reader asks for it, else plain text |
+//! | `PUT /rate` | the body is a rate, as for `--rate` |
+//! | `PUT /shape` | the body is a shape, as for `--shape`, but not a file |
+//! | `POST /pause`, `POST /resume` | |
+//! | `POST /stop` | ends the schedule; once more gives up the answers that are missing |
+//!
+//! What steers is answered with the new state, as by `/status`. What is refused changes nothing,
+//! and is answered with the reason: 400 a body that is no rate or shape, 401 without the token,
+//! 403 from a web page, 404, 405, 408 a body that does not arrive, 409 what the run can't do any
+//! more or not yet, 411 no body, 413 a body that is too long, 503 a run that has no time.
+
+pub(crate) mod args;
+mod body;
+mod desk;
+mod guard;
+mod refused;
+mod route;
+mod seats;
+mod server;
+mod state;
+
+use super::message::Message;
+use crate::shown::snapshot::Snapshot;
+use anyhow::Context;
+use args::ControlArgs;
+use desk::Desk;
+use guard::{Guard, Token};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread::{self, JoinHandle};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+
+/// An address to listen on: clients may connect, and are answered once the run has begun.
+#[derive(Debug)]
+pub(crate) struct Door {
+    listener: TcpListener,
+    address: SocketAddr,
+    token: Option<Token>,
+}
+
+impl Door {
+    /// Opens what the options ask for, if they do.
+    pub(crate) fn open(args: &ControlArgs) -> anyhow::Result<Option<Door>> {
+        let Some(address) = args.control else { return Ok(None) };
+        let token = args.token()?;
+        let listener = TcpListener::bind(address)
+            .with_context(|| format!("--control {address}: cannot listen there"))?;
+        listener.set_nonblocking(true)?;
+        Ok(Some(Door { address: listener.local_addr()?, listener, token }))
+    }
+
+    /// Where it is.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+/// The server. It has a thread of its own, and ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Control {
+    over: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Control {
+    /// Starts to answer those who came to the door, about a run that sends requests to `url`.
+    pub(crate) fn start(
+        door: &Door,
+        url: &str,
+        snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
+        messages: Sender<Message>,
+    ) -> anyhow::Result<Control> {
+        let guard = Guard { token: door.token.clone() };
+        let desk = Arc::new(Desk::new(url, door.url(), guard, snapshots, messages));
+        let listener = door.listener.try_clone()?;
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let (over, is_over) = watch::channel(false);
+        let answer = move || answer(&runtime, listener, desk, is_over);
+        let thread = thread::Builder::new().name("control".to_owned()).spawn(answer)?;
+        Ok(Control { over, thread: Some(thread) })
+    }
+}
+
+fn answer(
+    runtime: &Runtime,
+    listener: TcpListener,
+    desk: Arc<Desk>,
+    is_over: watch::Receiver<bool>,
+) {
+    runtime.block_on(async {
+        // It listens already: this fails only where a runtime can't be used at all.
+        if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
+            server::serve(listener, desk, is_over).await;
+        }
+    });
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        self.over.send_replace(true);
+        // A server that panicked has said so.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}

@@ -1,0 +1,175 @@
+//! Answers requests: looks at the last snapshot, and hands orders to the controller.
+
+use super::body::{json, text_of};
+use super::guard::Guard;
+use super::refused::Refused;
+use super::route::Route;
+use super::state::State;
+use crate::load::action::Action;
+use crate::running::message::Message;
+use crate::shown::metrics::text::{Exposition, Format};
+use crate::shown::snapshot::Snapshot;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::{Body, Bytes};
+use hyper::header::{ACCEPT, CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING};
+use hyper::{Request, Response, StatusCode};
+use nanopace::Shape;
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
+
+/// The longest body, in bytes.
+const LONGEST: usize = 64 * 1024;
+
+/// How long a body may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long the controller may take. It answers within milliseconds.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// What requests are answered from.
+#[derive(Debug)]
+pub(super) struct Desk {
+    /// Where the run's requests go.
+    url: String,
+    /// Where this server is.
+    control: String,
+    guard: Guard,
+    snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
+    messages: Sender<Message>,
+    exposition: Exposition,
+}
+
+/// What a request asks for.
+#[derive(Debug)]
+pub(super) enum Asked {
+    Status,
+    Metrics(Format),
+    Order(Action),
+}
+
+impl Desk {
+    /// A desk at `control`, for a run against `url`.
+    pub(super) fn new(
+        url: &str,
+        control: String,
+        guard: Guard,
+        snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
+        messages: Sender<Message>,
+    ) -> Desk {
+        let exposition = Exposition::new(snapshots.clone());
+        Desk { url: url.to_owned(), control, guard, snapshots, messages, exposition }
+    }
+
+    /// Reads a request to its end.
+    pub(super) async fn hear<B>(&self, request: Request<B>) -> Result<Asked, Refused>
+    where
+        B: Body,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        self.guard.admit(request.uri(), request.headers())?;
+        Ok(match Route::of(request.method(), request.uri().path())? {
+            Route::Status => Asked::Status,
+            Route::Metrics => Asked::Metrics(format(request.headers())),
+            Route::Rate => {
+                let rate = text(request).await?.parse().map_err(malformed)?;
+                Asked::Order(Action::SetRate(rate))
+            }
+            Route::Shape => Asked::Order(Action::SetShape(shape(&text(request).await?)?)),
+            Route::Pause => Asked::Order(Action::Pause),
+            Route::Resume => Asked::Order(Action::Resume),
+            Route::Stop => Asked::Order(Action::Stop),
+        })
+    }
+
+    /// The answer to what was asked for.
+    pub(super) async fn answer(&self, asked: Result<Asked, Refused>) -> Response<Full<Bytes>> {
+        let answer = match asked {
+            Ok(Asked::Status) => Ok(self.status()),
+            Ok(Asked::Metrics(format)) => self.metrics(format),
+            Ok(Asked::Order(action)) => self.order(action).await,
+            Err(refused) => Err(refused),
+        };
+        answer.unwrap_or_else(Refused::response)
+    }
+
+    fn status(&self) -> Response<Full<Bytes>> {
+        let snapshot = self.snapshots.borrow().clone();
+        json(&State::new(&self.url, &self.control, snapshot.as_deref()))
+    }
+
+    fn metrics(&self, format: Format) -> Result<Response<Full<Bytes>>, Refused> {
+        let written = self.exposition.text(format);
+        let text = written.map_err(|_| {
+            Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "the metrics can't be written")
+        })?;
+        Ok(text_of(format.content_type(), text))
+    }
+
+    /// The new state, once the controller has done what is asked.
+    async fn order(&self, action: Action) -> Result<Response<Full<Bytes>>, Refused> {
+        let (sender, answer) = oneshot::channel();
+        let over = || Refused::new(StatusCode::CONFLICT, "the run is over");
+        self.messages.send(Message::Ask(action, sender)).map_err(|_| over())?;
+        match timeout(DEADLINE, answer).await {
+            Ok(Ok(Ok(()))) => Ok(self.status()),
+            Ok(Ok(Err(refusal))) => Err(Refused::new(StatusCode::CONFLICT, refusal.text())),
+            Ok(Err(_)) => Err(over()),
+            Err(_) => Err(Refused::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the run has no time to answer; it may still do this",
+            )),
+        }
+    }
+}
+
+/// The format of the metrics that a reader prefers.
+fn format(headers: &HeaderMap) -> Format {
+    let accept = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    Format::preferred(&accept.collect::<Vec<_>>().join(","))
+}
+
+/// The body of a request, without spaces around it.
+async fn text<B>(request: Request<B>) -> Result<String, Refused>
+where
+    B: Body,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let headers = request.headers();
+    if !headers.contains_key(CONTENT_LENGTH) && !headers.contains_key(TRANSFER_ENCODING) {
+        return Err(Refused::new(StatusCode::LENGTH_REQUIRED, "there is no body"));
+    }
+    let too_long = || {
+        let reason = format!("a body has at most {LONGEST} bytes");
+        Refused::new(StatusCode::PAYLOAD_TOO_LARGE, reason)
+    };
+    // Then nothing of it needs to be read.
+    if usize::try_from(request.body().size_hint().lower()).map_or(true, |least| least > LONGEST) {
+        return Err(too_long());
+    }
+    let body = Limited::new(request.into_body(), LONGEST).collect();
+    match timeout(PATIENCE, body).await {
+        Ok(Ok(body)) => {
+            let text = String::from_utf8(body.to_bytes().into()).map_err(malformed)?;
+            Ok(text.trim().to_owned())
+        }
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
+        Ok(Err(error)) => Err(malformed(error)),
+        Err(_) => Err(Refused::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive")),
+    }
+}
+
+fn shape(text: &str) -> Result<Shape, Refused> {
+    if ["table:", "steps:"].iter().any(|prefix| text.starts_with(prefix)) {
+        return Err(malformed("a shape that is sent can't be a file: write it out"));
+    }
+    text.parse().map_err(malformed)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it maps the error of a result")]
+fn malformed(error: impl ToString) -> Refused {
+    Refused::new(StatusCode::BAD_REQUEST, error.to_string())
+}

@@ -1,0 +1,130 @@
+//! The connections of the control server. None can hold up the others for long, or the run's end.
+
+use super::desk::Desk;
+use super::seats::{Seat, Seats};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::select;
+use tokio::sync::watch;
+use tokio::task::yield_now;
+use tokio::time::{sleep, timeout};
+
+/// How long a client may be silent before or in the head of a request.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long answers may take once the run is over.
+const FAREWELL: Duration = Duration::from_millis(250);
+
+/// How long to wait when a connection can't be accepted.
+const RESPITE: Duration = Duration::from_millis(10);
+
+/// The longest head of a request, in bytes.
+const HEAD: usize = 16 * 1024;
+
+/// Serves until the run is over.
+pub(super) async fn serve(
+    listener: TcpListener,
+    desk: Arc<Desk>,
+    mut is_over: watch::Receiver<bool>,
+) {
+    let mut seats = Seats::default();
+    let for_each = is_over.clone();
+    select! {
+        () = accept(&listener, &desk, &for_each, &mut seats) => {}
+        // An error means that nobody is there to say it.
+        _ = is_over.wait_for(|&over| over) => {}
+    }
+    let _ = timeout(FAREWELL, seats.leave()).await;
+}
+
+/// Accepts whoever comes.
+async fn accept(
+    listener: &TcpListener,
+    desk: &Arc<Desk>,
+    is_over: &watch::Receiver<bool>,
+    seats: &mut Seats,
+) {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            sleep(RESPITE).await;
+            continue;
+        };
+        seats.give(|seat| converse(stream, Arc::clone(desk), is_over.clone(), seat)).await;
+        // What has arrived is read before others may take the seat.
+        yield_now().await;
+    }
+}
+
+/// Answers one client, until it goes or the run is over.
+async fn converse(
+    stream: TcpStream,
+    desk: Arc<Desk>,
+    mut is_over: watch::Receiver<bool>,
+    seat: Seat,
+) {
+    let service = service_fn(|request| {
+        let (desk, seat) = (Arc::clone(&desk), seat.clone());
+        async move {
+            seat.heard();
+            // A client that sends many requests at once has one answered, and then the others have theirs.
+            yield_now().await;
+            let asked = desk.hear(request).await;
+            Ok::<_, Infallible>(seat.wait_for(desk.answer(asked)).await)
+        }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD).half_close(true);
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    select! {
+        _ = connection.as_mut() => return,
+        _ = is_over.wait_for(|&over| over) => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    let _ = timeout(PATIENCE, connection).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::running::control::guard::Guard;
+    use std::sync::mpsc;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    const REQUEST: &str = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+    /// A client that has sent this, and whom nobody has answered yet.
+    async fn client(listener: &TcpListener, sent: &str) -> (TcpStream, TcpStream) {
+        let mut stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        (stream, listener.accept().await.unwrap().0)
+    }
+
+    /// 128 clients that asked for the metrics again and again, and read none, kept all others out.
+    #[tokio::test]
+    async fn who_asks_much_at_once_waits_for_the_others() {
+        const MANY: usize = 300;
+        let (_snapshots, seen) = watch::channel(None);
+        let guard = Guard { token: None };
+        let desk = Arc::new(Desk::new("url", "here".to_owned(), guard, seen, mpsc::channel().0));
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let (mut greedy, first) = client(&listener, &REQUEST.repeat(MANY)).await;
+        let (mut modest, second) = client(&listener, REQUEST).await;
+        let (_over, is_over) = watch::channel(false);
+        let mut seats = Seats::default();
+        for stream in [first, second] {
+            seats.give(|seat| converse(stream, Arc::clone(&desk), is_over.clone(), seat)).await;
+        }
+        let mut answer = [0; 1000];
+        assert!(modest.read(&mut answer).await.unwrap() > 0);
+        let mut answers = vec![0; 1 << 20];
+        let length = greedy.read(&mut answers).await.unwrap();
+        let count = String::from_utf8_lossy(&answers[..length]).matches("HTTP/1.1").count();
+        assert!(count < MANY / 10, "{count}");
+    }
+}

@@ -1,0 +1,119 @@
+//! How a run is going, as JSON.
+
+use crate::recorded::percentiles::Percentiles;
+use crate::shown::json::Ledger;
+use crate::shown::metrics;
+use crate::shown::snapshot::Snapshot;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The object. Its names are a promise; those of the results are the same.
+#[derive(Debug, Serialize)]
+pub(super) struct State<'run> {
+    version: &'static str,
+    url: &'run str,
+    control: &'run str,
+    phase: &'static str,
+    /// None before the schedule starts.
+    #[serde(flatten)]
+    going: Option<Going>,
+}
+
+#[derive(Debug, Serialize)]
+struct Going {
+    elapsed_seconds: f64,
+    planned_end_seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shape: Option<String>,
+    target_rate: f64,
+    achieved_rate: f64,
+    backlog: u64,
+    backlog_seconds: f64,
+    in_flight: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blind_seconds: Option<f64>,
+    started: u64,
+    completed: u64,
+    failed: u64,
+    skipped: u64,
+    unstarted: u64,
+    unfinished: u64,
+    failures: BTreeMap<String, u64>,
+    statuses: BTreeMap<u16, u64>,
+    connections_opened: u64,
+    bytes_read: u64,
+    bytes_written: u64,
+    last_second: LastSecond,
+    ledger: Ledger,
+}
+
+#[derive(Debug, Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names are a promise")]
+struct LastSecond {
+    wait_time_ns: Percentiles,
+    service_time_ns: Percentiles,
+    response_time_ns: Percentiles,
+}
+
+impl<'run> State<'run> {
+    /// The state of a run against `url`, which is steered at `control`.
+    pub(super) fn new(
+        url: &'run str,
+        control: &'run str,
+        snapshot: Option<&Snapshot>,
+    ) -> State<'run> {
+        State {
+            version: env!("CARGO_PKG_VERSION"),
+            url,
+            control,
+            phase: metrics::phase(snapshot),
+            going: snapshot.map(Going::new),
+        }
+    }
+}
+
+impl Going {
+    fn new(snapshot: &Snapshot) -> Going {
+        let (tally, recent, ledger) = (&snapshot.tally, &snapshot.recent, &snapshot.ledger);
+        let load = Some(snapshot.load.clone());
+        let (rate, shape) = if snapshot.is_shape { (None, load) } else { (load, None) };
+        Going {
+            elapsed_seconds: snapshot.elapsed.as_secs_f64(),
+            planned_end_seconds: snapshot.planned_end.as_ref().map(Duration::as_secs_f64),
+            rate,
+            shape,
+            target_rate: recent.asked_hz,
+            achieved_rate: recent.hz,
+            backlog: snapshot.backlog.slots,
+            backlog_seconds: snapshot.backlog.time.as_secs_f64(),
+            in_flight: tally.in_flight(),
+            nodes: snapshot.fleet.as_ref().map(|fleet| fleet.nodes),
+            blind_seconds: snapshot
+                .fleet
+                .as_ref()
+                .map(|it| it.blind.unwrap_or_default().as_secs_f64()),
+            started: tally.started,
+            completed: tally.completed,
+            failed: tally.failed(),
+            skipped: ledger.skipped,
+            unstarted: tally.unstarted,
+            unfinished: tally.unfinished,
+            failures: tally.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
+            statuses: tally.statuses.clone(),
+            connections_opened: tally.connections,
+            bytes_read: tally.traffic.0,
+            bytes_written: tally.traffic.1,
+            last_second: LastSecond {
+                wait_time_ns: Percentiles::new(&recent.brief.wait),
+                service_time_ns: Percentiles::new(&recent.brief.service),
+                response_time_ns: Percentiles::new(&recent.brief.response),
+            },
+            ledger: Ledger::new(ledger),
+        }
+    }
+}

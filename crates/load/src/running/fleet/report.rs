@@ -1,0 +1,58 @@
+//! The report of a fleet, to all the places where it is wanted.
+
+use super::args::ReportArgs;
+use crate::console::{Output, ResultFile, is_stdout, keep_apart};
+use crate::judged::whole::Whole;
+use crate::shown::csv_log;
+use crate::shown::fleet::object::WholeObject;
+use crate::shown::fleet::page;
+use anyhow::ensure;
+use std::io;
+
+/// Where it goes.
+#[derive(Debug)]
+pub(super) struct Places {
+    output: Output,
+    html: Option<ResultFile>,
+    csv: Option<ResultFile>,
+}
+
+impl Places {
+    /// Those that are asked for.
+    pub(super) fn new(args: &ReportArgs) -> anyhow::Result<Places> {
+        let ReportArgs { json, html, csv, .. } = args;
+        ensure!(
+            !html.as_deref().is_some_and(is_stdout),
+            "--html -: the page needs a file; --json and --csv can go to standard output"
+        );
+        let outputs = [("json", &json.json), ("html", html), ("csv", csv)];
+        keep_apart(outputs.map(|(option, file)| (option, file.as_deref())), [])?;
+        let [html, csv] =
+            [html, csv].map(|file| file.as_deref().map(ResultFile::create).transpose());
+        let csv = csv?;
+        let is_beside = csv.as_ref().is_some_and(ResultFile::is_stdout);
+        let output = Output::create(json.json.as_deref())?.beside(is_beside);
+        Ok(Places { output, html: html?, csv })
+    }
+
+    /// Writes to all of them. What one does not take, the others still get.
+    pub(super) fn write(&self, whole: &Whole) -> io::Result<()> {
+        let Places { output, html, csv } = self;
+        let log = || csv_log::text(whole.over_time().intervals());
+        [
+            named(
+                "--html",
+                html.as_ref().map_or(Ok(()), |file| file.write_text(&page::html(whole))),
+            ),
+            named("--csv", csv.as_ref().map_or(Ok(()), |file| file.write_text(&log()))),
+            named("--json", output.write_json(|| WholeObject::new(whole))),
+            named("the report", output.write_text(whole)),
+        ]
+        .into_iter()
+        .collect()
+    }
+}
+
+fn named(what: &str, written: io::Result<()>) -> io::Result<()> {
+    written.map_err(|error| io::Error::other(format!("cannot write {what}: {error}")))
+}

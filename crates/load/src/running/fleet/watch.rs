@@ -1,0 +1,155 @@
+//! The fleet while it runs, for `nanopace fleet status --watch`: all of it each second on a terminal, and a line
+//! each second elsewhere.
+
+use super::ask;
+use crate::console::human;
+use crate::judged::whole;
+use crate::recorded::nodes::tellings::{Done, Tellings};
+use crate::recorded::stats::OperationStats;
+use crate::running::member::address::RunAddress;
+use crate::shown::fleet::status::Status;
+use crate::shown::pace::Pace;
+use crossterm::cursor::MoveTo;
+use crossterm::queue;
+use crossterm::style::Print;
+use crossterm::terminal::{self, Clear, ClearType};
+use nanopace_fleet::{Control, FleetError};
+use std::fmt::{self, Display, Formatter};
+use std::io::{self, IsTerminal, Write};
+use std::thread;
+use std::time::Duration;
+
+/// Nodes tell what they have done as often.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// A store that was emptied is filled again by the nodes, within so many looks.
+const PATIENCE: u32 = 5;
+
+/// Columns and rows where the terminal does not tell its size.
+const USUAL_SIZE: (u16, u16) = (80, 24);
+
+/// A look at a fleet.
+#[derive(Debug)]
+struct Look {
+    status: Status,
+    /// The last second.
+    last: Option<Done>,
+    all: OperationStats,
+}
+
+/// Shows a run until it is over. A store that does not answer for a while is waited for.
+pub(super) fn watch(control: &Control, at: &RunAddress) -> anyhow::Result<io::Result<()>> {
+    let is_terminal = io::stdout().is_terminal();
+    let mut tellings = Tellings::default();
+    let first = ask::status(control, &at.name).map_err(|error| at.told(error))?;
+    let id = first.run.id.clone();
+    let mut without_run = 0;
+    loop {
+        let look = look(control, &at.name, &mut tellings);
+        without_run = if matches!(look, Err(FleetError::NoRun)) { without_run + 1 } else { 0 };
+        let (text, is_over) = match look {
+            Ok(look) if look.status.run.id != id => return Ok(Ok(())),
+            Ok(look) if is_terminal => (look.to_string(), look.status.run.has_ended),
+            Ok(look) => (Line(&look).to_string(), look.status.run.has_ended),
+            Err(error) if without_run <= PATIENCE && may_pass(&error) => {
+                (format!("{:#}\n", at.told(error)), false)
+            }
+            Err(error) => return Err(at.told(error)),
+        };
+        let written = if is_terminal { redraw(&text) } else { add(&text) };
+        if written.is_err() || is_over {
+            return Ok(written);
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+fn may_pass(error: &FleetError) -> bool {
+    matches!(error, FleetError::Store(_) | FleetError::NoRun)
+}
+
+fn look(control: &Control, name: &str, tellings: &mut Tellings) -> Result<Look, FleetError> {
+    let status = ask::status(control, name)?;
+    tellings.look(&control.results()?);
+    Ok(Look { status, last: tellings.last(), all: tellings.all() })
+}
+
+impl Look {
+    /// What is done, while it runs.
+    fn last_second(&self) -> Option<Pace<'_>> {
+        let last = self.last.as_ref().filter(|_| !self.status.run.has_ended)?;
+        Some(Pace::of(last, &self.status.run.shape.parse().ok()?))
+    }
+
+    /// What has been done so far.
+    fn so_far(&self) -> Option<Pace<'_>> {
+        let [asked_hz, achieved_hz] = whole::rates(self.status.account.as_ref()?);
+        Some(Pace { asked_hz, achieved_hz, stats: &self.all })
+    }
+}
+
+/// A line for what is no terminal; of a run that is over, all of it.
+struct Line<'fleet>(&'fleet Look);
+
+impl Display for Line<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Look { status, .. } = self.0;
+        let elapsed = status.run.elapsed.as_secs_f64();
+        write!(f, "{elapsed:3.0}s  {}  {} nodes", status.state(), status.run.nodes)?;
+        if let Some(pace) = self.0.last_second().or_else(|| self.0.so_far()) {
+            write!(f, "  {pace}")?;
+        }
+        if let Some(account) = &status.account {
+            write!(f, "  lost or not told {}, twice {}", account.lost(), account.twice())?;
+        }
+        writeln!(f)
+    }
+}
+
+impl Display for Look {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.status.head(f)?;
+        let Some(so_far) = self.so_far() else { return Ok(()) };
+        writeln!(f, "\n{:>41} {:>10}", "", "response")?;
+        let titles = ["asked", "achieved", "errors", "p50", "p99", "p99.9", "max"];
+        cells(f, "", &titles)?;
+        if let Some(pace) = self.last_second() {
+            row(f, "last second", pace)?;
+        }
+        row(f, "so far", so_far)?;
+        writeln!(f)?;
+        self.status.account(f)
+    }
+}
+
+fn row(f: &mut Formatter<'_>, name: &str, pace: Pace<'_>) -> fmt::Result {
+    let [asked, achieved] = [pace.asked_hz, pace.achieved_hz].map(human::short_hz);
+    let [p50, p99, p99_9, max] = [0.5, 0.99, 0.999, 1.0].map(|quantile| pace.time(quantile));
+    cells(f, name, &[asked, achieved, pace.errors(), p50, p99, p99_9, max])
+}
+
+fn cells(f: &mut Formatter<'_>, name: &str, cells: &[impl Display]) -> fmt::Result {
+    write!(f, "{name:<11}")?;
+    cells.iter().try_for_each(|cell| write!(f, " {cell:>9}"))?;
+    writeln!(f)
+}
+
+fn add(line: &str) -> io::Result<()> {
+    let mut stdout = io::stdout();
+    stdout.write_all(line.as_bytes())?;
+    stdout.flush()
+}
+
+/// Over what was there before, as far as there is room.
+fn redraw(text: &str) -> io::Result<()> {
+    let size = terminal::size().ok().filter(|(columns, rows)| columns.min(rows) > &0);
+    let (columns, rows) = size.unwrap_or(USUAL_SIZE);
+    let mut stdout = io::stdout().lock();
+    queue!(stdout, MoveTo(0, 0))?;
+    for line in text.lines().take(usize::from(rows.saturating_sub(1))) {
+        let line: String = line.chars().take(usize::from(columns)).collect();
+        queue!(stdout, Print(line), Clear(ClearType::UntilNewLine), Print("\n"))?;
+    }
+    queue!(stdout, Clear(ClearType::FromCursorDown))?;
+    stdout.flush()
+}

@@ -1,0 +1,238 @@
+//! A run that is a node of a fleet: its part of the load comes from a store.
+
+pub mod address;
+pub(crate) mod args;
+mod overview;
+
+use super::workers::span::RunLength;
+use crate::console::{Progress, human};
+use crate::load::action::Action;
+use crate::recorded::nodes::results::Results;
+use crate::recorded::nodes::timeline::Timeline;
+use crate::recorded::outcome::Outcome;
+use crate::recorded::over_time::Interval;
+use crate::recorded::stats::OperationStats;
+use crate::shown::standing::Standing;
+use address::RunAddress;
+use nanopace::{Nanos, Pacer, Rate, Shape};
+use nanopace_fleet::{Control, FleetError, Node};
+use overview::Overview;
+use std::cell::{Cell, RefCell};
+use std::fmt::{self, Display, Formatter};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// A node of a fleet.
+#[derive(Debug)]
+pub(crate) struct Member {
+    at: RunAddress,
+    node: Node,
+    control: Control,
+    /// When it joined.
+    joined: Nanos,
+    /// Whether somebody wants it to end.
+    interrupted: Arc<AtomicBool>,
+    has_left: Cell<bool>,
+    timeline: RefCell<Timeline>,
+    overview: Overview,
+}
+
+/// Who waits for other nodes looks this often.
+const LOOK: Duration = Duration::from_millis(50);
+
+impl Member {
+    /// A node that has just joined the run at this address.
+    pub(crate) fn new(
+        at: RunAddress,
+        node: Node,
+        control: Control,
+        interrupted: Arc<AtomicBool>,
+    ) -> anyhow::Result<Member> {
+        let joined = node.pacer().now();
+        let (has_left, timeline) = (Cell::new(false), RefCell::new(Timeline::new()));
+        let overview = Overview::start(&at).map_err(|error| at.told(error))?;
+        Ok(Member { at, node, control, joined, interrupted, has_left, timeline, overview })
+    }
+
+    /// Whether the load had begun when it joined.
+    pub(crate) fn is_late(&self) -> bool {
+        self.joined > self.begins()
+    }
+
+    /// Where its part of the load starts: whoever joins later has no part in what was before.
+    pub(crate) fn starts(&self) -> Nanos {
+        self.begins().max(self.joined)
+    }
+
+    /// In which second of the load a moment is, which is the same on all nodes.
+    pub(crate) fn second(&self, at: Nanos) -> u64 {
+        (at - self.begins()).as_secs()
+    }
+
+    /// When the next second of the load begins.
+    pub(crate) fn next_second(&self, at: Nanos) -> Nanos {
+        self.begins() + Duration::from_secs(self.second(at) + 1)
+    }
+
+    /// Remembers what was collected from a moment on.
+    pub(crate) fn record(&self, from: Nanos, interval: &Interval, outcomes: &[Outcome]) {
+        let mut timeline = self.timeline.borrow_mut();
+        timeline.add(from - self.begins(), interval);
+        for outcome in outcomes {
+            timeline.count(outcome.intended_start - self.begins(), outcome);
+        }
+    }
+
+    /// Tells the fleet what this node has done up to a moment.
+    pub(crate) fn tell(&self, at: Nanos, stats: &OperationStats) {
+        // What can't be written now may be the next time.
+        if let Ok(results) = self.results(at, stats).to_bytes() {
+            self.node.tell(results);
+        }
+    }
+
+    fn results(&self, at: Nanos, stats: &OperationStats) -> Results {
+        Results {
+            until: at - self.begins(),
+            stats: stats.clone(),
+            timeline: self.timeline.borrow().clone(),
+        }
+    }
+
+    /// Starts this node's slots.
+    pub(crate) fn pacer(&self) -> Pacer {
+        self.node.pacer().clone()
+    }
+
+    /// When the load begins.
+    pub(crate) fn begins(&self) -> Nanos {
+        Nanos::ZERO + self.node.begins()
+    }
+
+    /// The length of this node's part: it ends with its last slot.
+    pub(crate) fn length(&self, warmup: Duration) -> RunLength {
+        RunLength {
+            warmup: (self.begins() + warmup) - self.starts(),
+            duration: Duration::MAX,
+            slots: None,
+            is_even: false,
+            is_steady: false,
+            constant_hz: None,
+            ends_with_load: true,
+            longest: Duration::MAX,
+        }
+    }
+
+    pub(crate) fn standing(&self) -> Standing {
+        let status = self.node.status();
+        Standing {
+            nodes: status.nodes.max(1),
+            blind: status.blind,
+            is_paused: status.is_paused,
+            all: self.overview.text(status.is_first),
+            is_over: status.is_over,
+        }
+    }
+
+    /// The whole load as text, with all changes so far.
+    pub(crate) fn load(&self) -> String {
+        self.node.shape()
+    }
+
+    /// Which node of which run it is.
+    pub(crate) fn title(&self) -> String {
+        format!("node {} of {}", self.node.number(), self.at.name)
+    }
+
+    /// Changes the load of the whole fleet. `hz` is what it is now.
+    pub(crate) fn act(&self, action: Action, hz: f64) -> Result<(), FleetError> {
+        let scaled = |factor: f64| {
+            // A rate at the end of the range stays as it is.
+            let rate = Rate::from_hz(human::four_digits(hz * factor));
+            rate.map_or(Ok(()), |rate| self.control.set_rate(rate))
+        };
+        match action {
+            Action::SetRate(rate) => self.control.set_rate(rate),
+            Action::SetShape(shape) => self.control.set_shape(&shape),
+            Action::Faster => scaled(1.1),
+            Action::Slower => scaled(1.0 / 1.1),
+            Action::Pause => self.pause(true),
+            Action::Resume => self.pause(false),
+            Action::TogglePause => self.pause(!self.standing().is_paused),
+            // The loops end before they come here.
+            Action::Stop => Ok(()),
+        }
+    }
+
+    fn pause(&self, is_paused: bool) -> Result<(), FleetError> {
+        let done = if is_paused { self.control.pause() } else { self.control.resume() };
+        match done {
+            // It is as it should be.
+            Err(FleetError::Paused(_)) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Takes no more slots: the others get them.
+    pub(crate) fn leave(&self) -> Result<(), FleetError> {
+        self.has_left.set(true);
+        self.node.leave()
+    }
+
+    /// An error in the words of the command line.
+    pub(crate) fn told(&self, error: FleetError) -> String {
+        format!("{:#}", self.at.told(error))
+    }
+
+    /// Tells the store that this node is done, and what it has recorded; so many of the slots that it
+    /// was granted were not started. Behind the load's end it waits for the others. Returns where to ask what
+    /// all nodes have done, unless the fleet goes on.
+    pub(crate) fn finish(
+        self,
+        stats: &OperationStats,
+        not_started: u64,
+    ) -> anyhow::Result<Option<(RunAddress, Control)>> {
+        let results = self.results(self.node.pacer().now(), stats).to_bytes()?;
+        let Member { at, node, control, interrupted, has_left, .. } = self;
+        let id = node.run_id();
+        let has_ended = node.not_started(not_started).and_then(|()| {
+            let is_last = node.finish(results)?;
+            let waits = !is_last && !has_left.get();
+            Ok(is_last || waits && wait_for_all(&control, &id, &interrupted)?)
+        });
+        let has_ended = has_ended.map_err(|error| at.told(error))?;
+        Ok(has_ended.then_some((at, control)))
+    }
+}
+
+/// Waits until no node of the run is awaited any more. False if somebody has no time for that.
+fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result<bool, FleetError> {
+    let progress = Progress::of_a_job();
+    loop {
+        let status = control.status()?;
+        let has_ended = status.has_ended && status.id == id;
+        // Relaxed: nothing is published through the flag. No model: one flag, set once.
+        if has_ended || status.id != id || interrupted.load(Ordering::Relaxed) {
+            progress.end();
+            return Ok(has_ended);
+        }
+        let plural = if status.nodes == 1 { " is" } else { "s are" };
+        progress.show(&format!("{} node{plural} not done yet; Ctrl-C does not wait", status.nodes));
+        thread::sleep(LOOK);
+    }
+}
+
+/// Which node of which run it is, and when it came if it was late.
+impl Display for Member {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.title())?;
+        if !self.is_late() {
+            return Ok(());
+        }
+        write!(f, " joined at {}", human::time(self.joined - self.begins()))?;
+        let duration = self.load().parse::<Shape>().ok().and_then(|shape| shape.duration());
+        duration.map_or(Ok(()), |duration| write!(f, " of {}", human::time(duration)))
+    }
+}

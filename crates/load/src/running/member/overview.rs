@@ -1,0 +1,63 @@
+//! What the whole fleet does, for the node that shows it.
+
+use super::address::RunAddress;
+use crate::recorded::nodes::tellings::Tellings;
+use crate::shown::pace::Pace;
+use nanopace::Shape;
+use nanopace_fleet::{Control, FleetError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Nodes tell what they have done as often.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Looks at the fleet each second, while that is wanted.
+#[derive(Debug)]
+pub(crate) struct Overview(Arc<Mutex<View>>);
+
+#[derive(Debug, Default)]
+struct View {
+    is_wanted: bool,
+    text: Option<String>,
+}
+
+fn lock(view: &Mutex<View>) -> MutexGuard<'_, View> {
+    view.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Overview {
+    /// The thread ends with this.
+    pub(crate) fn start(at: &RunAddress) -> Result<Overview, FleetError> {
+        let control = Control::open(at.url(), &at.name)?;
+        let view = Arc::new(Mutex::new(View::default()));
+        let shown = Arc::downgrade(&view);
+        let look = move || {
+            let mut tellings = Tellings::default();
+            while let Some(view) = shown.upgrade() {
+                let is_wanted = lock(&view).is_wanted;
+                let text = if is_wanted { look(&control, &mut tellings) } else { Ok(None) };
+                lock(&view).text = text.unwrap_or_default();
+                drop(view);
+                thread::sleep(LOOK);
+            }
+        };
+        thread::Builder::new().name("nanopace overview".into()).spawn(look)?;
+        Ok(Overview(view))
+    }
+
+    /// What the fleet does; none before that is known, and if it is not wanted.
+    pub(crate) fn text(&self, is_wanted: bool) -> Option<String> {
+        let mut view = lock(&self.0);
+        view.is_wanted = is_wanted;
+        view.text.clone().filter(|_| is_wanted)
+    }
+}
+
+/// What all nodes did in the last second.
+fn look(control: &Control, tellings: &mut Tellings) -> Result<Option<String>, FleetError> {
+    let shape = control.status()?.shape.parse::<Shape>().ok();
+    tellings.look(&control.results()?);
+    let last = tellings.last();
+    Ok(last.zip(shape).map(|(last, shape)| Pace::of(&last, &shape).to_string()))
+}

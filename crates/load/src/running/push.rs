@@ -1,0 +1,116 @@
+//! Metrics of a run, pushed by OpenTelemetry's protocol: OTLP over HTTP, in protobuf.
+//!
+//! A thread of its own sends what the last snapshot says, every so often and once at the end. A
+//! collector that does not take it is told of once, and neither delays nor fails the run.
+
+pub(crate) mod args;
+pub(crate) mod collector;
+
+use super::message::Message;
+use crate::shown::metrics;
+use crate::shown::metrics::otlp::Source;
+use crate::shown::snapshot::Snapshot;
+use collector::Collector;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+use tokio::runtime::{Builder, Runtime};
+use tokio::select;
+use tokio::sync::{oneshot, watch};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+/// Sends metrics until it is told to end.
+#[derive(Debug)]
+pub(crate) struct Push {
+    end: oneshot::Sender<()>,
+    thread: JoinHandle<Pushed>,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+struct Pushed {
+    all: u64,
+    failed: u64,
+    /// Why the last of those failed.
+    last: String,
+}
+
+impl Push {
+    /// Sends the metrics of a run, every so often.
+    pub(crate) fn start(
+        collector: Arc<Collector>,
+        every: Duration,
+        snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
+        messages: Sender<Message>,
+    ) -> anyhow::Result<Push> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let pusher = Pusher { collector, snapshots, messages, pushed: Pushed::default() };
+        let (end, ended) = oneshot::channel();
+        let push = move || run(runtime, pusher, every, ended);
+        let thread = thread::Builder::new().name("otlp".to_owned()).spawn(push)?;
+        Ok(Push { end, thread })
+    }
+
+    /// Sends the last metrics. Says what did not arrive, if anything.
+    pub(crate) fn end(self) -> Option<String> {
+        // It listens, unless it has panicked; then it has said so.
+        let _ = self.end.send(());
+        let Pushed { all, failed, last } = self.thread.join().unwrap_or_default();
+        (failed > 0).then(|| format!("--otlp: {failed} of {all} pushes failed, the last: {last}"))
+    }
+}
+
+fn run(runtime: Runtime, pusher: Pusher, every: Duration, ended: oneshot::Receiver<()>) -> Pushed {
+    let outcome = runtime.block_on(pusher.run(every, ended));
+    // A name that is being resolved can't be given up; it must not hold up the end.
+    runtime.shutdown_background();
+    outcome
+}
+
+struct Pusher {
+    collector: Arc<Collector>,
+    snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
+    messages: Sender<Message>,
+    pushed: Pushed,
+}
+
+impl Pusher {
+    async fn run(mut self, every: Duration, mut ended: oneshot::Receiver<()>) -> Pushed {
+        let mut ticks = interval_at(Instant::now() + every, every);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let next = async {
+                ticks.tick().await;
+                self.push(Some(every)).await;
+            };
+            // What is cut short by the end is sent with it: counts only grow.
+            select! {
+                () = next => {}
+                _ = &mut ended => break,
+            }
+        }
+        self.push(None).await;
+        self.pushed
+    }
+
+    /// Sends the metrics as they are now. A failure is told if it is the first one, and when there
+    /// will be another try.
+    async fn push(&mut self, again: Option<Duration>) {
+        let Some(snapshot) = self.snapshots.borrow().clone() else { return };
+        let families = metrics::families(Some(&snapshot));
+        let message = Source::new(snapshot.start).message(&families, SystemTime::now());
+        let sent = self.collector.send(message).await;
+        self.pushed.all += 1;
+        if let Err(error) = sent {
+            self.pushed.failed += 1;
+            self.pushed.last = format!("{error:#}");
+            if let (1, Some(every)) = (self.pushed.failed, again) {
+                let every = humantime::format_duration(every);
+                let told = format!("--otlp: {error:#}; trying again every {every}");
+                // The run may have ended meanwhile.
+                let _ = self.messages.send(Message::Tell(told));
+            }
+        }
+    }
+}

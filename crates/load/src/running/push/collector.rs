@@ -1,0 +1,124 @@
+//! Sends messages to a collector, each over a connection of its own.
+
+use crate::net::tls::{self, Trust};
+use anyhow::{Context, bail, ensure};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1;
+use hyper::header::{CONTENT_TYPE, HOST, USER_AGENT};
+use hyper::{Request, Response, Uri};
+use hyper_util::rt::TokioIo;
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceResponse;
+use prost::Message;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::select;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+/// How long sending may take, names and connection included.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// No answer needs more bytes.
+const LONGEST: usize = 64 * 1024;
+
+/// Takes metrics, if it is there.
+#[derive(Debug)]
+pub(crate) struct Collector {
+    url: Uri,
+    host: String,
+    port: u16,
+    /// What it takes to speak TLS, if it does.
+    tls: Option<(ServerName<'static>, Arc<ClientConfig>)>,
+}
+
+impl Collector {
+    /// The collector at a URL with http or https and a host.
+    pub(super) fn new(url: Uri) -> anyhow::Result<Collector> {
+        let host = url.host().unwrap_or_default();
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let is_tls = url.scheme_str() == Some("https");
+        let tls = is_tls.then(|| tls_of(&host)).transpose().context("--otlp")?;
+        let port = url.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+        Ok(Collector { url, host, port, tls })
+    }
+
+    /// Sends a message, which is taken whole, or not.
+    pub(super) async fn send(&self, message: Vec<u8>) -> anyhow::Result<()> {
+        let sent = timeout(PATIENCE, self.send_at_leisure(message)).await;
+        let sent = sent.unwrap_or_else(|_| Err(anyhow::anyhow!("no answer within 5 s")));
+        // A query may have a key in it.
+        sent.with_context(|| format!("{}:{} has not taken the metrics", self.host, self.port))
+    }
+
+    async fn send_at_leisure(&self, message: Vec<u8>) -> anyhow::Result<()> {
+        let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
+        match &self.tls {
+            None => self.exchange(stream, message).await,
+            Some((name, config)) => {
+                let connector = TlsConnector::from(Arc::clone(config));
+                self.exchange(connector.connect(name.clone(), stream).await?, message).await
+            }
+        }
+    }
+
+    async fn exchange<S>(&self, stream: S, message: Vec<u8>) -> anyhow::Result<()>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        let answered = async { judge(sender.send_request(self.request(message)?).await?).await };
+        // The connection makes progress only while it is polled. What ends it is told to the request,
+        // unless that has its answer.
+        let driven = async {
+            let _ = connection.await;
+            pending().await
+        };
+        select! {
+            answered = answered => answered,
+            never = driven => never,
+        }
+    }
+
+    fn request(&self, message: Vec<u8>) -> anyhow::Result<Request<Full<Bytes>>> {
+        let path = self.url.path_and_query().map_or("/", |path| path.as_str());
+        let host = self.url.authority().map_or("", |authority| authority.as_str());
+        Ok(Request::post(path)
+            .header(HOST, host)
+            .header(USER_AGENT, concat!("nanopace/", env!("CARGO_PKG_VERSION")))
+            .header(CONTENT_TYPE, "application/x-protobuf")
+            .body(Full::from(message))?)
+    }
+}
+
+fn tls_of(host: &str) -> anyhow::Result<(ServerName<'static>, Arc<ClientConfig>)> {
+    let name = ServerName::try_from(host.to_owned())
+        .with_context(|| format!("{host:?} is not a name that a certificate can have"))?;
+    Ok((name, tls::config(Trust::System, false)?))
+}
+
+/// Whether the collector has taken everything. It may say that it has not, in a good answer.
+async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
+    let status = answer.status();
+    if !status.is_success() {
+        bail!("status {}", status.as_u16());
+    }
+    let body = Limited::new(answer.into_body(), LONGEST).collect().await;
+    let body = body.map_err(|error| anyhow::anyhow!(error))?.to_bytes();
+    // What is not such a message says nothing.
+    let answer = ExportMetricsServiceResponse::decode(body).unwrap_or_default();
+    let partial = answer.partial_success.unwrap_or_default();
+    let (rejected, why) = (partial.rejected_data_points, partial.error_message);
+    ensure!(rejected == 0, "{rejected} points were rejected: {}", one_line(&why));
+    Ok(())
+}
+
+/// What others say, without what a terminal would obey.
+fn one_line(text: &str) -> String {
+    text.chars().take(200).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}

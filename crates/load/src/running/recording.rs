@@ -1,0 +1,7 @@
+//! Recording: what threads write down while they run, and how it is collected from all of them.
+
+#[cfg(test)]
+mod causes;
+pub(crate) mod collector;
+mod moved;
+pub(crate) mod recorder;

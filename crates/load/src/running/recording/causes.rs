@@ -1,0 +1,280 @@
+//! Who is blamed when it is known who was stopped: a load thread, its machine and a target in virtual
+//! time, through the real accounts.
+
+use super::recorder::{Flight, Recorder};
+use crate::console::human::float;
+use crate::judged::verdict::Verdict::{BothBehind, GeneratorBehind, OnSchedule, TargetBehind};
+use crate::judged::verdict::{Evidence, Verdict};
+use crate::recorded::attention::BEAT;
+use crate::recorded::operation::Answer;
+use crate::recorded::processor::ProcessorTime;
+use crate::recorded::stats::OperationStats;
+use nanopace::{ManualClock, Nanos, Pacer, Rate};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// From one moment to another, in milliseconds.
+type Stop = (u64, u64);
+
+/// What a run is like. Times are in milliseconds.
+#[derive(Clone, Copy, Debug)]
+struct Cause {
+    per_second: u64,
+    connections: usize,
+    /// How long the target works on a request.
+    service: u64,
+    target_stops: &'static [Stop],
+    generator_stops: &'static [Stop],
+    /// The target is in the same process.
+    is_embedded: bool,
+    /// How long others have the processor, each time that the thread wakes.
+    queued: u64,
+    /// The end of the schedule.
+    end: u64,
+}
+
+/// Nobody is stopped; three quarters of the connections are busy.
+const USUAL: Cause = Cause {
+    per_second: 500,
+    connections: 16,
+    service: 25,
+    target_stops: &[],
+    generator_stops: &[],
+    is_embedded: false,
+    queued: 0,
+    end: 8_000,
+};
+
+/// What handling an answer or a start takes.
+const STEP: Duration = Duration::from_micros(10);
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn at(at_ms: u64) -> Nanos {
+    Nanos::ZERO + ms(at_ms)
+}
+
+/// When work of this length is done that begins then: nothing is done during stops.
+fn done(from: Nanos, work: Duration, stops: impl Iterator<Item = Stop>) -> Nanos {
+    stops.fold(from + work, |done, (stop, go)| {
+        if at(go) <= from || at(stop) >= done { done } else { done + (at(go) - at(stop).max(from)) }
+    })
+}
+
+/// A thread at work.
+struct Thread<'run> {
+    cause: Cause,
+    clock: ManualClock,
+    pacer: Pacer,
+    recorder: &'run Arc<Recorder>,
+    processor: ProcessorTime,
+    /// When answers come.
+    in_flight: Vec<(Nanos, Flight)>,
+    next_slot: u64,
+    next_beat: Nanos,
+}
+
+impl Thread<'_> {
+    fn intended(&self) -> Nanos {
+        Nanos::from_nanos(self.next_slot * 1_000_000_000 / self.cause.per_second)
+    }
+
+    /// Time goes on to `moment`, or to the end of the stop that it is in.
+    fn go_to(&self, moment: Nanos) {
+        let stops = self.cause.generator_stops.iter();
+        let inside = |(stop, go): &&Stop| (at(*stop)..at(*go)).contains(&moment);
+        let moment = stops.rev().find(inside).map_or(moment, |(_, go)| at(*go));
+        self.clock.advance(moment - self.pacer.now());
+    }
+
+    /// Something is done, unless the thread is stopped meanwhile.
+    fn work(&mut self) {
+        self.go_to(self.pacer.now() + STEP);
+        self.processor.had += STEP;
+        self.processor.wanted += STEP;
+    }
+
+    fn has_slot(&self) -> bool {
+        self.in_flight.len() < self.cause.connections && self.intended() < at(self.cause.end)
+    }
+
+    fn sleep(&mut self) {
+        let processor = self.processor;
+        self.recorder.sleeps(|| processor);
+        let answers = self.in_flight.iter().map(|(answer, _)| *answer);
+        let slot = self.has_slot().then(|| self.intended());
+        let next = answers.chain(slot).fold(self.next_beat, Nanos::min).max(self.pacer.now());
+        self.go_to(next);
+        let queued = ms(self.cause.queued);
+        self.go_to(self.pacer.now() + queued);
+        self.processor.wanted += queued;
+        let processor = self.processor;
+        self.recorder.wakes(|| processor);
+    }
+
+    fn finish_one(&mut self) -> bool {
+        let now = self.pacer.now();
+        let Some(found) = self.in_flight.iter().position(|(answer, _)| *answer <= now) else {
+            return false;
+        };
+        let (_, flight) = self.in_flight.swap_remove(found);
+        let sent = flight.started();
+        flight.end(Answer::completed(sent));
+        true
+    }
+
+    fn start_one(&mut self) -> bool {
+        let (intended, now) = (self.intended(), self.pacer.now());
+        if !self.has_slot() || intended > now || now >= at(self.cause.end) {
+            return false;
+        }
+        let flight = self.recorder.start(intended, true);
+        let answer = self.answer(now);
+        self.in_flight.push((answer, flight));
+        self.next_slot += 1;
+        true
+    }
+
+    /// When a request is answered that is sent now.
+    fn answer(&mut self, now: Nanos) -> Nanos {
+        let Cause { service, target_stops, generator_stops, is_embedded, .. } = self.cause;
+        let shared = generator_stops.iter().filter(|_| is_embedded);
+        let stops = target_stops.iter().chain(shared).copied();
+        done(now, ms(service), stops)
+    }
+
+    fn beat(&mut self) {
+        if self.pacer.now() >= self.next_beat {
+            self.recorder.beat(self.processor);
+            self.next_beat = self.pacer.now() + BEAT;
+        }
+    }
+
+    /// Goes on to the end of the schedule, counts what has not started, and waits for answers.
+    fn run(&mut self) {
+        while self.pacer.now() < at(self.cause.end) || !self.in_flight.is_empty() {
+            self.sleep();
+            self.beat();
+            while self.finish_one() || self.start_one() {
+                self.work();
+            }
+            if self.pacer.now() >= at(self.cause.end) {
+                self.leave();
+            }
+        }
+    }
+
+    fn leave(&mut self) {
+        while self.intended() < at(self.cause.end) {
+            self.recorder.unstarted(&[(self.intended(), 1)], at(self.cause.end));
+            self.next_slot += 1;
+        }
+    }
+}
+
+fn stats(cause: Cause) -> OperationStats {
+    let clock = ManualClock::new();
+    let rate = Rate::per_second(cause.per_second).unwrap();
+    let pacer = Pacer::builder(rate).clock(clock.clone()).build();
+    let recorders = Recorder::all(&pacer, &[cause.connections], false);
+    let recorder = &recorders[0];
+    let mut thread = Thread {
+        cause,
+        clock,
+        pacer,
+        recorder,
+        processor: ProcessorTime::default(),
+        in_flight: Vec::new(),
+        next_slot: 0,
+        next_beat: Nanos::ZERO,
+    };
+    thread.run();
+    let mut stats = OperationStats::new();
+    recorder.swap_stats(&mut stats);
+    stats
+}
+
+/// The verdict on a run, and what it is based on.
+fn verdict(cause: Cause) -> (Verdict, OperationStats) {
+    let stats = stats(cause);
+    let ratio = float(stats.started()) / float(stats.due());
+    (Verdict::new(&Evidence::new(&stats, ratio)), stats)
+}
+
+/// Loads that are easy, nearly too much for their connections, and large; the same where others have
+/// the processor for a while each time that the thread wakes; and of a target that is stopped
+/// whenever the generator is.
+const LOADS: [Cause; 7] = [
+    USUAL,
+    EASY,
+    Cause { connections: 14, ..USUAL },
+    Cause { per_second: 2_000, connections: 80, ..USUAL },
+    Cause { queued: 1, ..USUAL },
+    Cause { queued: 1, ..EASY },
+    Cause { is_embedded: true, ..USUAL },
+];
+const EASY: Cause = Cause { service: 1, connections: 4, ..USUAL };
+
+const ONCE: &[Stop] = &[(3_000, 5_000)];
+const SIX_TIMES: &[Stop] = &[
+    (1_000, 1_150),
+    (2_000, 2_150),
+    (3_000, 3_150),
+    (4_000, 4_150),
+    (5_000, 5_150),
+    (6_000, 6_150),
+];
+const SHORTLY: &[Stop] = &[(1_000, 1_040), (1_100, 1_140), (1_200, 1_240), (1_300, 1_340)];
+const AT_THE_END: &[Stop] = &[(6_500, 9_000)];
+const EARLY: &[Stop] = &[(1_000, 2_000)];
+const LATE: &[Stop] = &[(5_000, 6_300)];
+const NEVER: &[Stop] = &[];
+
+#[test]
+fn the_verdict_names_who_was_stopped() {
+    for load in LOADS {
+        for (generator_stops, target_stops, expected) in [
+            (NEVER, NEVER, OnSchedule),
+            (ONCE, NEVER, GeneratorBehind),
+            (SIX_TIMES, NEVER, GeneratorBehind),
+            (SHORTLY, NEVER, GeneratorBehind),
+            (AT_THE_END, NEVER, GeneratorBehind),
+            (NEVER, ONCE, TargetBehind),
+            (NEVER, SIX_TIMES, TargetBehind),
+            (NEVER, AT_THE_END, TargetBehind),
+            (EARLY, LATE, BothBehind),
+        ] {
+            let cause = Cause { target_stops, generator_stops, ..load };
+            let (found, stats) = verdict(cause);
+            assert_eq!(found, expected, "{cause:?}: {:?}", stats.lateness);
+        }
+    }
+}
+
+#[test]
+fn a_stop_behind_the_end_is_in_the_service_times_and_told() {
+    let slow = Cause { per_second: 50, service: 300, connections: 100, end: 1_000, ..USUAL };
+    let (found, stats) = verdict(Cause { generator_stops: &[(1_100, 2_000)], ..slow });
+    let (answers, most) = stats.stopped;
+    // Those that were sent in the last 200 ms.
+    assert!(found == OnSchedule && answers == 10, "{found:?}: {answers}");
+    assert!(ms(880) <= most && most <= ms(900), "{most:?}");
+    assert_eq!(verdict(slow).1.stopped.0, 0);
+}
+
+#[test]
+fn a_load_that_is_too_much_is_whose_time_it_takes() {
+    // The target answers 400 requests per second over these connections.
+    let slow = Cause { service: 40, ..USUAL };
+    // It would answer 2000, but each answer waits for the processor for 3 ms.
+    let starved = Cause { service: 1, connections: 2, queued: 3, ..USUAL };
+    for (cause, expected) in [(slow, TargetBehind), (starved, GeneratorBehind)] {
+        let (found, stats) = verdict(cause);
+        assert_eq!(found, expected, "{cause:?}: {:?}", stats.lateness);
+        let answers = u32::try_from(stats.completed()).unwrap();
+        assert!(stats.queued / answers <= ms(cause.queued), "{:?}", stats.queued);
+        assert!(stats.queued / answers >= ms(cause.queued) / 2, "{:?}", stats.queued);
+    }
+}

@@ -1,0 +1,276 @@
+//! Collects what all threads record, while they go on.
+
+use super::recorder::Recorder;
+use crate::recorded::gaps::{Gaps, Quality};
+use crate::recorded::outcome::Outcome;
+use crate::recorded::stats::OperationStats;
+use nanopace::{Nanos, Pacer};
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Collects from the recorders of all threads.
+#[derive(Debug)]
+pub(crate) struct Collector<'run> {
+    recorders: &'run [Arc<Recorder>],
+    pacer: Pacer,
+    /// Whether gaps between slots can be judged, because these lie evenly around the load.
+    is_even: bool,
+    /// What was collected last.
+    interval: OperationStats,
+    /// What was collected in this second.
+    second: OperationStats,
+    last_second: OperationStats,
+    /// Everything before this second.
+    total: OperationStats,
+    /// Empty. It takes the place of the stats that are being collected.
+    spare: OperationStats,
+    gaps: Gaps,
+    /// What became of slots, taken last.
+    outcomes: Vec<Outcome>,
+    /// Empty, as `spare`.
+    spare_outcomes: Vec<Outcome>,
+    /// Starts that were collected but not judged yet: an earlier start may still come.
+    starts: Vec<Nanos>,
+}
+
+impl<'run> Collector<'run> {
+    /// A collector for the threads of `recorders`, which are paced by `pacer`: evenly, or not.
+    pub(crate) fn new(
+        pacer: &Pacer,
+        recorders: &'run [Arc<Recorder>],
+        is_even: bool,
+    ) -> Collector<'run> {
+        Collector {
+            recorders,
+            pacer: pacer.clone(),
+            is_even,
+            interval: OperationStats::new(),
+            second: OperationStats::new(),
+            last_second: OperationStats::new(),
+            total: OperationStats::new(),
+            spare: OperationStats::new(),
+            gaps: Gaps::default(),
+            outcomes: Vec::new(),
+            spare_outcomes: Vec::new(),
+            starts: Vec::new(),
+        }
+    }
+
+    /// Takes what has become of slots since the last time. All of them were due by now.
+    pub(crate) fn take_outcomes(&mut self) {
+        self.outcomes.clear();
+        for recorder in self.recorders {
+            recorder.swap_outcomes(&mut self.spare_outcomes);
+            self.outcomes.append(&mut self.spare_outcomes);
+        }
+    }
+
+    /// What was taken last.
+    pub(crate) fn outcomes(&self) -> &[Outcome] {
+        &self.outcomes
+    }
+
+    /// Collects what was recorded since the last time.
+    pub(crate) fn collect(&mut self) -> &OperationStats {
+        self.judge_starts();
+        self.interval.clear();
+        for recorder in self.recorders {
+            recorder.swap_stats(&mut self.spare);
+            self.interval.add(&self.spare);
+            self.spare.clear();
+        }
+        self.second.add(&self.interval);
+        &self.interval
+    }
+
+    /// Ends the second.
+    pub(crate) fn end_second(&mut self) -> &OperationStats {
+        self.total.add(&self.second);
+        mem::swap(&mut self.second, &mut self.last_second);
+        self.second.clear();
+        &self.last_second
+    }
+
+    /// Counts what policies took from the run: slots that were skipped because they were later than
+    /// `limit`, and time.
+    pub(crate) fn settle(&mut self, skipped: u64, limit: Duration, forfeited: Duration) {
+        self.total.skipped(skipped, limit);
+        self.total.forfeited(forfeited);
+    }
+
+    /// Changes the load.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&Pacer)) {
+        self.judge_starts();
+        change(&self.pacer);
+        // What has started meanwhile is of one load or of the other.
+        self.take_starts();
+        self.starts.clear();
+        self.gaps.cut();
+    }
+
+    /// Everything until the end of the last second.
+    pub(crate) fn total(&self) -> &OperationStats {
+        &self.total
+    }
+
+    /// The gap quality of the starts collected so far.
+    pub(crate) fn gap_quality(&self) -> Option<Quality> {
+        self.gaps.quality()
+    }
+
+    /// Judges the gaps between the starts of all threads, in order.
+    fn judge_starts(&mut self) {
+        // A start is stamped and recorded in one step, so no start up to this moment can come
+        // later.
+        let complete_until = self.pacer.now();
+        self.take_starts();
+        self.starts.sort_unstable();
+        let complete = self.starts.partition_point(|start| *start <= complete_until);
+        let starts = self.starts.drain(..complete);
+        if self.is_even {
+            starts.for_each(|start| self.gaps.start(self.pacer.asked_count(start)));
+        }
+    }
+
+    fn take_starts(&mut self) {
+        for recorder in self.recorders {
+            recorder.take_starts(&mut self.starts);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorded::operation::Answer;
+    use crate::recorded::outcome::{Due, Ending};
+    use crate::recorded::over_time::{Backlog, Brief, Interval, OverTime};
+    use crate::running::recording::recorder::Flight;
+    use nanopace::{ManualClock, Rate};
+
+    const RATE: u64 = 1_000;
+
+    fn recorders(pacer: &Pacer) -> Vec<Arc<Recorder>> {
+        Recorder::all(pacer, &[1, 2], false)
+    }
+
+    #[test]
+    fn every_operation_is_collected_once() {
+        let pacer = Pacer::new(Rate::per_second(RATE).unwrap());
+        let recorders = recorders(&pacer);
+        let mut collector = Collector::new(&pacer, &recorders, true);
+        for (first, second) in [(3, 1), (0, 0), (0, 5)] {
+            (0..first).for_each(|_| drop(recorders[0].start(pacer.now(), true)));
+            (0..second).for_each(|_| drop(recorders[1].start(pacer.now(), true)));
+            (0..7).for_each(|_| drop(recorders[1].start(pacer.now(), false)));
+            let stats = collector.collect();
+            assert_eq!((stats.started(), stats.unfinished), (first + second, first + second));
+            let stats = collector.end_second();
+            assert_eq!((stats.started(), stats.unfinished), (first + second, first + second));
+        }
+        assert_eq!((collector.total().started(), collector.total().due()), (9, 9));
+        assert_eq!(collector.starts, []);
+    }
+
+    #[test]
+    fn what_policies_gave_up_is_put_down_to_who_was_late() {
+        let pacer = Pacer::new(Rate::per_second(RATE).unwrap());
+        let recorders = recorders(&pacer);
+        let mut collector = Collector::new(&pacer, &recorders, true);
+        recorders[0].unstarted(&[(Nanos::ZERO, 1)], Nanos::ZERO + Duration::from_secs(1));
+        collector.collect();
+        collector.end_second();
+        let second = Duration::from_secs(1);
+        collector.settle(2, second, second);
+        let lateness = collector.total().lateness;
+        assert!((lateness.generator - 4.0).abs() < 1e-9, "{lateness:?}");
+        assert_eq!(collector.total().due(), 3);
+    }
+
+    const END_MS: u64 = 2_000;
+    const TICK_MS: u64 = 250;
+
+    /// A run of 100/s on one connection, of which nothing is answered from 0.5 s on, until 1.5 s or
+    /// ever; tick by tick, as the controller collects.
+    fn stalled(until_ms: u64) -> OverTime {
+        let clock = ManualClock::new();
+        let rate = Rate::per_second(100).unwrap();
+        let pacer = Pacer::builder(rate).clock(clock.clone()).build();
+        let recorders = Recorder::all(&pacer, &[1], false);
+        let mut collector = Collector::new(&pacer, &recorders, true);
+        let mut over_time = OverTime::new();
+        let at = |ms| Nanos::ZERO + Duration::from_millis(ms);
+        let (mut next, mut flight) = (0, None::<Flight>);
+        for now in (0..=END_MS).step_by(10) {
+            if now == END_MS {
+                let left = (next..END_MS).step_by(10).map(|ms| (at(ms), 1)).collect::<Vec<_>>();
+                recorders[0].unstarted(&left, at(END_MS));
+                drop(flight.take());
+            }
+            if now > 0 && now.is_multiple_of(TICK_MS) {
+                collector.take_outcomes();
+                let [from, to] = [now - TICK_MS, now].map(Duration::from_millis);
+                let (brief, due) = (Brief::of(collector.collect()), Due::new());
+                let backlog = Backlog::default();
+                over_time.add(Interval { from, to, asked: 25.0, backlog, brief, due });
+                for outcome in collector.outcomes() {
+                    over_time.count(outcome.intended_start - Nanos::ZERO, outcome);
+                }
+            }
+            let is_stalled = (500..until_ms).contains(&now);
+            if !is_stalled {
+                answer(&mut flight);
+            }
+            while next <= now.min(END_MS - 10) && flight.is_none() {
+                flight = Some(recorders[0].start(at(next), true));
+                next += 10;
+                if !is_stalled {
+                    answer(&mut flight);
+                }
+            }
+            clock.advance(Duration::from_millis(10));
+        }
+        over_time
+    }
+
+    fn answer(flight: &mut Option<Flight>) {
+        if let Some(flight) = flight.take() {
+            flight.end(Answer::completed(Nanos::ZERO));
+        }
+    }
+
+    /// The longest response time of each interval, by intended start, in ms.
+    fn longest(over_time: &OverTime) -> Vec<u64> {
+        let longest = |interval: &Interval| interval.due.responses().times.max() / 1_000_000;
+        over_time.intervals().iter().map(longest).collect()
+    }
+
+    #[test]
+    fn a_stall_is_a_triangle_by_intended_start_and_a_hole_by_end() {
+        let all = stalled(1_500);
+        let expected = [0, 0, 1_000, 750, 500, 250, 0, 0];
+        for (interval, (longest, expected)) in
+            all.intervals().iter().zip(longest(&all).into_iter().zip(expected))
+        {
+            assert!(longest.abs_diff(expected) <= expected / 64, "{longest} for {expected}");
+            assert_eq!(interval.due.ended(Ending::Completed), 25);
+            let is_silent = (500..1_500).contains(&interval.from.as_millis());
+            assert_eq!(interval.brief.completed() == 0, is_silent, "{:?}", interval.from);
+        }
+    }
+
+    #[test]
+    fn what_never_started_is_where_it_was_due() {
+        let all = stalled(u64::MAX);
+        let unstarted = |interval: &Interval| interval.due.ended(Ending::Unstarted);
+        let unstarted: Vec<_> = all.intervals().iter().map(unstarted).collect();
+        // The first of them is in flight, and unfinished.
+        assert_eq!(unstarted, [0, 0, 24, 25, 25, 25, 25, 25]);
+        assert_eq!(all.intervals()[2].due.ended(Ending::Unfinished), 1);
+        for (longest, expected) in longest(&all)[2..].iter().zip([1_500, 1_250, 1_000, 750]) {
+            assert!(longest.abs_diff(expected) <= expected / 64, "{longest} for {expected}");
+        }
+        assert!(all.intervals()[2..].iter().all(|of| of.due.responses().is_at_least(0.5)));
+    }
+}

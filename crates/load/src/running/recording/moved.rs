@@ -1,0 +1,187 @@
+//! How far the schedule was moved: by pauses, and by policies that give slots up.
+//!
+//! What has not started when the schedule stands still is due later by that time. Where a policy gives
+//! slots up, those behind them take their places, as if the schedule had stood still too. The
+//! [ideal](crate::recorded::lateness) generator gives up no more than it has to, so it has to know of both.
+
+use crate::console::human::float;
+use nanopace::{Nanos, Pacer};
+use std::mem;
+use std::time::Duration;
+
+/// What has moved the schedule of a pacer so far.
+#[derive(Debug)]
+pub(crate) struct Moved {
+    pacer: Pacer,
+    /// Whether a policy may give slots up.
+    gives_up: bool,
+    paused: Duration,
+    /// Since when it is paused, if it is.
+    since: Option<Nanos>,
+    skipped: u64,
+    /// The time of these slots.
+    skipped_time: Duration,
+    /// What else was given up until the last slot was taken.
+    idle: Duration,
+}
+
+impl Moved {
+    /// That of a schedule which has not been moved yet.
+    pub(crate) fn new(pacer: &Pacer, gives_up: bool) -> Moved {
+        let (paused, since) = (Duration::ZERO, None);
+        let (skipped, skipped_time, idle) = (0, Duration::ZERO, Duration::ZERO);
+        Moved { pacer: pacer.clone(), gives_up, paused, since, skipped, skipped_time, idle }
+    }
+
+    /// The schedule is paused, or goes on.
+    pub(crate) fn pause(&mut self, now: Nanos, is_paused: bool) {
+        self.paused = self.paused(now);
+        self.since = is_paused.then_some(now);
+    }
+
+    /// How long it was paused until now.
+    pub(crate) fn paused(&self, now: Nanos) -> Duration {
+        self.paused + self.since.map_or(Duration::ZERO, |since| now - since)
+    }
+
+    /// How far it was moved until the slot that is taken now.
+    pub(crate) fn by(&mut self, now: Nanos) -> Duration {
+        self.paused(now) + if self.gives_up { self.given_up() } else { Duration::ZERO }
+    }
+
+    fn given_up(&mut self) -> Duration {
+        let ledger = self.pacer.ledger();
+        let interval = self.pacer.rate().interval_ns() * 1e-9;
+        let skipped = ledger.skipped.saturating_sub(self.skipped);
+        self.skipped = ledger.skipped;
+        self.skipped_time += Duration::from_secs_f64(interval * float(skipped));
+        // Slots are skipped before the one that is taken; any other time is given up behind it.
+        self.skipped_time + mem::replace(&mut self.idle, ledger.idle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::recorded::operation::Answer;
+    use crate::recorded::processor::ProcessorTime;
+    use crate::recorded::stats::OperationStats;
+    use crate::running::recording::recorder::Recorder;
+    use nanopace::{ManualClock, Nanos, Pacer, PacerBuilder, Rate, Strictness};
+    use std::time::Duration;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// A run on one connection to a target that takes 10 ms, at twice the rate that it can take.
+    struct Run {
+        clock: ManualClock,
+        pacer: Pacer,
+        recorder: std::sync::Arc<Recorder>,
+    }
+
+    impl Run {
+        fn new(policy: impl Fn(PacerBuilder) -> PacerBuilder) -> Run {
+            let clock = ManualClock::new();
+            let rate = Rate::per_second(200).unwrap();
+            let pacer = policy(Pacer::builder(rate)).clock(clock.clone()).build();
+            let recorder = Recorder::all(&pacer, &[1], true).remove(0);
+            Run { clock, pacer, recorder }
+        }
+
+        /// The intended start of the next slot, when it is due.
+        fn slot(&self) -> Nanos {
+            loop {
+                match self.pacer.try_acquire() {
+                    Ok(grant) => return grant.intended_start(),
+                    Err(_) => self.clock.advance(Duration::from_micros(10)),
+                }
+            }
+        }
+
+        /// So many requests. Each answer takes the target this long, and then the generator.
+        fn requests(&self, count: u64, target: Duration, generator: Duration) -> &Run {
+            let idle = ProcessorTime::default;
+            for _ in 0..count {
+                let flight = self.recorder.start(self.slot(), true);
+                let sent = flight.started();
+                self.recorder.sleeps(idle);
+                self.clock.advance(target);
+                self.recorder.wakes(idle);
+                flight.end(Answer::completed(sent));
+                self.clock.advance(generator);
+            }
+            self
+        }
+
+        fn pause(&self) -> &Run {
+            self.pacer.pause();
+            self.recorder.pause(true);
+            self.clock.advance(ms(3_000));
+            self.pacer.resume();
+            self.recorder.pause(false);
+            self
+        }
+
+        fn target_share(&self) -> f64 {
+            let mut stats = OperationStats::new();
+            self.recorder.swap_stats(&mut stats);
+            stats.lateness.target_share().unwrap()
+        }
+    }
+
+    type Policy = fn(PacerBuilder) -> PacerBuilder;
+    const POLICIES: [Policy; 3] = [
+        |builder| builder.skip_later_than(ms(100)),
+        |builder| builder.max_backlog(ms(100)),
+        |builder| builder.strictness(Strictness::STRICT),
+    ];
+
+    /// Each answer also waits for the generator for a little while: a generator without delays would
+    /// have had to give up nearly as much.
+    #[test]
+    fn a_load_that_is_too_much_is_the_targets_doing_whatever_is_given_up() {
+        for (index, policy) in POLICIES.into_iter().enumerate() {
+            let run = Run::new(policy);
+            let share = run.requests(2_000, ms(10), Duration::from_micros(500)).target_share();
+            assert!(share > 0.9, "{index}: {share}");
+        }
+    }
+
+    #[test]
+    fn what_a_stopped_generator_gives_up_is_not_the_targets_doing() {
+        for (index, policy) in POLICIES.into_iter().enumerate() {
+            let run = Run::new(policy);
+            for _ in 0..20 {
+                run.requests(20, ms(1), Duration::ZERO).requests(1, ms(1), ms(2_000));
+            }
+            let share = run.target_share();
+            assert!(share < 0.1, "{index}: {share}");
+        }
+    }
+
+    #[test]
+    fn after_a_pause_the_backlog_is_whose_it_was() {
+        let keeps = |builder| builder;
+        let run = Run::new(keeps);
+        run.requests(200, ms(10), Duration::ZERO).pause().requests(200, ms(10), Duration::ZERO);
+        assert!(run.target_share() > 0.99);
+        let run = Run::new(keeps);
+        run.requests(1, ms(1), ms(2_000)).pause().requests(200, ms(1), Duration::ZERO);
+        assert!(run.target_share() < 0.01);
+    }
+
+    #[test]
+    fn a_request_in_flight_is_not_longer_for_a_pause() {
+        let run = Run::new(|builder| builder);
+        let first = run.recorder.start(run.slot(), true);
+        run.recorder.sleeps(ProcessorTime::default);
+        run.pause();
+        run.recorder.wakes(ProcessorTime::default);
+        let sent = first.started();
+        first.end(Answer::completed(sent));
+        run.clock.advance(ms(1_000));
+        run.requests(100, ms(1), Duration::ZERO);
+        assert!(run.target_share() < 0.01);
+    }
+}

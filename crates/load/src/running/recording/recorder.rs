@@ -1,0 +1,238 @@
+//! What a load thread records during the run.
+
+use super::moved::Moved;
+use crate::load::details::SetUp;
+use crate::recorded::attention::{Attention, Sent};
+use crate::recorded::burst::BurstLine;
+use crate::recorded::lateness::{IdealConnections, Lateness, Start};
+use crate::recorded::operation::{Answer, Operation};
+use crate::recorded::outcome::{Ending, Outcome};
+use crate::recorded::processor::ProcessorTime;
+use crate::recorded::stats::OperationStats;
+use nanopace::{Nanos, Pacer};
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The record of one thread. Only the collector looks at it too, once in a while.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    clock: Pacer,
+    record: Mutex<Record>,
+    /// Of all threads, if the strictness has one. Locked under the record's lock, never around it.
+    burst: Option<Arc<Mutex<BurstLine>>>,
+}
+
+#[derive(Debug)]
+struct Record {
+    stats: OperationStats,
+    starts: Vec<Nanos>,
+    outcomes: Vec<Outcome>,
+    connections: IdealConnections,
+    moved: Moved,
+    attention: Attention,
+}
+
+impl Recorder {
+    /// An empty record for each thread, which have so many connections, with times by the clock of
+    /// `pacer`. A policy of it may give slots up, or none does.
+    pub(crate) fn all(pacer: &Pacer, connections: &[usize], gives_up: bool) -> Vec<Arc<Recorder>> {
+        let burst = BurstLine::new(pacer.strictness()).map(|line| Arc::new(Mutex::new(line)));
+        let each = connections.iter().map(|&count| IdealConnections::new(count));
+        each.map(|ideal| Arc::new(Recorder::new(pacer, ideal, burst.clone(), gives_up))).collect()
+    }
+
+    fn new(
+        pacer: &Pacer,
+        connections: IdealConnections,
+        burst: Option<Arc<Mutex<BurstLine>>>,
+        gives_up: bool,
+    ) -> Recorder {
+        let record = Record {
+            stats: OperationStats::new(),
+            starts: Vec::new(),
+            outcomes: Vec::new(),
+            connections,
+            moved: Moved::new(pacer, gives_up),
+            attention: Attention::new(pacer.now()),
+        };
+        Recorder { clock: pacer.clone(), record: Mutex::new(record), burst }
+    }
+
+    /// An operation starts now. During the warm-up nothing is counted of it, but who was late is
+    /// remembered: a policy may make others pay for it later.
+    pub(crate) fn start(self: &Arc<Self>, intended_start: Nanos, is_recorded: bool) -> Flight {
+        let record = &mut *self.record();
+        // Read under the lock: a collector that reads the clock first and takes the starts then has
+        // all starts up to its reading.
+        let now = self.clock.now();
+        let (moved, mut burst) = (record.moved.by(now), self.burst());
+        let start = record.connections.start(intended_start, now, moved, burst.as_deref_mut());
+        drop(burst);
+        record.stats.cause(start.lateness(intended_start));
+        if is_recorded {
+            record.starts.push(start.actual);
+            record.stats.start(intended_start, start);
+        }
+        let (sent, paused) = (record.attention.send(now), record.moved.paused(now));
+        Flight {
+            recorder: Arc::clone(self),
+            intended_start,
+            start,
+            sent,
+            paused,
+            is_recorded,
+            has_ended: false,
+        }
+    }
+
+    /// The schedule is paused now, or goes on.
+    pub(crate) fn pause(&self, is_paused: bool) {
+        self.record().moved.pause(self.clock.now(), is_paused);
+    }
+
+    /// From now on the thread waits inside of its calls: all of their time is the target's.
+    pub(crate) fn blocks(&self) {
+        self.record().attention.blocks();
+    }
+
+    /// The thread goes to sleep until something happens. It says what it has had of the processor, if
+    /// that is needed.
+    pub(crate) fn sleeps(&self, processor: impl FnOnce() -> ProcessorTime) {
+        self.record().attention.sleeps(self.clock.now(), processor);
+    }
+
+    /// The thread wakes. It says what it has had of the processor, if that is needed.
+    pub(crate) fn wakes(&self, processor: impl FnOnce() -> ProcessorTime) {
+        self.record().attention.wakes(self.clock.now(), processor);
+    }
+
+    /// The thread has had this of the processor, and will say so again within a
+    /// [`BEAT`](crate::recorded::attention::BEAT).
+    pub(crate) fn beat(&self, processor: ProcessorTime) {
+        self.record().attention.beat(self.clock.now(), processor);
+    }
+
+    /// Slots were due and had not been started when the schedule ended at `end`. They are given as
+    /// intended starts, and how many slots have about that one.
+    pub(crate) fn unstarted(&self, left: &[(Nanos, u64)], end: Nanos) {
+        let Record { stats, connections, moved, outcomes, attention, .. } = &mut *self.record();
+        let now = self.clock.now();
+        let (looked, moved, burst) = (attention.looked_until(now), moved.by(now), self.burst());
+        for &(intended_start, slots) in left {
+            let age = end - intended_start;
+            let lateness =
+                connections.unstarted(intended_start, end, looked, moved, burst.as_deref());
+            stats.unstarted(age, lateness, slots);
+            let ending = Ending::Unstarted;
+            let outcome =
+                Outcome { intended_start, wait_time: None, response_time: age, ending, slots };
+            outcomes.push(outcome);
+        }
+    }
+
+    /// The lateness so far of a slot that waits now and has this age.
+    pub(crate) fn waiting(&self, age: Duration) -> Lateness {
+        let Record { connections, moved, attention, .. } = &mut *self.record();
+        let now = self.clock.now();
+        let intended = Nanos::ZERO + (now - Nanos::ZERO).saturating_sub(age);
+        let (looked, moved, burst) = (attention.looked_until(now), moved.by(now), self.burst());
+        connections.unstarted(intended, now, looked, moved, burst.as_deref())
+    }
+
+    /// A connection was opened before the schedule started.
+    pub(crate) fn set_up(&self, set_up: SetUp) {
+        self.record().stats.set_up(set_up);
+    }
+
+    /// The thread has spun for this long.
+    pub(crate) fn spun(&self, time: Duration) {
+        self.record().stats.spun += time;
+    }
+
+    /// Moves the starts recorded so far to the end of `starts`.
+    pub(crate) fn take_starts(&self, starts: &mut Vec<Nanos>) {
+        starts.append(&mut self.record().starts);
+    }
+
+    /// Swaps what became of slots for others.
+    pub(crate) fn swap_outcomes(&self, outcomes: &mut Vec<Outcome>) {
+        mem::swap(outcomes, &mut self.record().outcomes);
+    }
+
+    /// Swaps the stats for others.
+    pub(crate) fn swap_stats(&self, stats: &mut OperationStats) {
+        mem::swap(stats, &mut self.record().stats);
+    }
+
+    fn burst(&self) -> Option<MutexGuard<'_, BurstLine>> {
+        self.burst.as_ref().map(|line| line.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn record(&self) -> MutexGuard<'_, Record> {
+        // A thread that panics ends the run with its own message; its record must not add another.
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An operation that has started. It is counted as unfinished if this is dropped.
+#[derive(Debug)]
+#[must_use = "an operation that is dropped is unfinished"]
+pub(crate) struct Flight {
+    recorder: Arc<Recorder>,
+    intended_start: Nanos,
+    start: Start,
+    sent: Sent,
+    /// How long the schedule had been paused until then.
+    paused: Duration,
+    is_recorded: bool,
+    has_ended: bool,
+}
+
+impl Flight {
+    /// When the operation started.
+    pub(crate) fn started(&self) -> Nanos {
+        self.start.actual
+    }
+
+    /// The operation has ended, now. Returns when.
+    pub(crate) fn end(mut self, answer: Answer) -> Nanos {
+        self.has_ended = true;
+        let record = &mut *self.recorder.record();
+        let end = self.recorder.clock.now();
+        let busy = record.attention.busy(self.sent, end);
+        let paused = record.moved.paused(end).saturating_sub(self.paused);
+        record.connections.end(self.start, busy.saturating_sub(paused));
+        if self.is_recorded {
+            record.stats.queued += record.attention.queued();
+            record.stats.stopped(record.attention.stopped_since(self.sent));
+            let operation = Operation { intended_start: self.intended_start, end, answer };
+            let ending = answer.outcome.map_or_else(Ending::Failed, |()| Ending::Completed);
+            record.stats.end(&operation);
+            record.outcomes.push(self.outcome(end, ending));
+        }
+        end
+    }
+
+    fn outcome(&self, end: Nanos, ending: Ending) -> Outcome {
+        let intended_start = self.intended_start;
+        Outcome {
+            intended_start,
+            wait_time: Some(self.start.actual - intended_start),
+            response_time: end - intended_start,
+            ending,
+            slots: 1,
+        }
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        if self.is_recorded && !self.has_ended {
+            let outcome = self.outcome(self.recorder.clock.now(), Ending::Unfinished);
+            let mut record = self.recorder.record();
+            record.stats.unfinished(outcome.response_time);
+            record.outcomes.push(outcome);
+        }
+    }
+}

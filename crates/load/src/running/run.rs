@@ -1,0 +1,241 @@
+//! A run from its first thread to its summary.
+
+use super::control::Control;
+use super::controller::Controller;
+use super::invitation::Invitation;
+use super::keyboard::Keyboard;
+use super::member::Member;
+use super::message::Message;
+#[cfg(feature = "otlp")]
+use super::push::Push;
+use super::setup::Setup;
+use super::workers::shared::RunShared;
+use super::workers::span::RunSpan;
+use super::workers::threads::{self, Threads};
+use crate::console::Progress;
+use crate::console::interrupt::Interrupt;
+use crate::console::machine::Machine;
+use crate::judged::summary::{Summary, Title};
+use crate::load::action::{Action, Refusal};
+use crate::load::target::Target;
+use crate::shown::keys;
+use crate::shown::live::Live;
+use crate::shown::logs::Logs;
+use crate::shown::snapshot::Snapshot;
+use anyhow::Context;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{self, Receiver, Sender};
+use tokio::sync::watch;
+
+/// The first interrupt ends the schedule, the second one the waiting for answers.
+pub(crate) const INTERRUPTS: usize = 2;
+
+/// A node of a fleet leaves first, and then starts what it has claimed.
+const LEAVES: usize = 1;
+
+/// A run that is over.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) summary: Summary,
+    /// Whether the logs are complete.
+    pub(crate) logged: anyhow::Result<()>,
+    /// How many slots were granted and not started, in a fleet.
+    pub(crate) not_started: u64,
+}
+
+/// A fleet that can't be joined.
+#[derive(Debug)]
+pub(crate) struct NotJoined;
+
+impl std::fmt::Display for NotJoined {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the fleet can't be joined")
+    }
+}
+
+/// Runs what is set up, to its end. Returns the results, and the node of a fleet that it was; nothing if
+/// it was stopped before its fleet had started.
+pub(crate) fn run<T: Target>(
+    setup: &Setup<T>,
+    logs: Logs,
+) -> anyhow::Result<Option<(Ran, Option<Member>)>> {
+    let (sender, messages) = mpsc::channel();
+    let stop = sender.clone();
+    // The receiver is gone only when the run has ended.
+    let interrupts = INTERRUPTS + setup.invitation.as_ref().map_or(0, |_| LEAVES);
+    let interrupt = Interrupt::on_signals(interrupts, move || drop(stop.send(Message::Stop)))?;
+    let interrupted = interrupt.flag();
+    // Dropped at the end of this function, so the report is printed on an ordinary terminal.
+    let keyboard = Keyboard::listen(sender.clone(), interrupt);
+    let (watch, snapshots) = watch::channel(None);
+    let control = setup.door.as_ref().map(|door| {
+        // While the full-screen view is shown, nothing else is.
+        Progress::of_a_job().add_line(&format!("control at {}", door.url()));
+        Control::start(door, &setup.target.name(), snapshots.clone(), sender.clone())
+    });
+    let control = control.transpose()?;
+    #[cfg(feature = "otlp")]
+    let push = setup.collector.as_ref().map(|collector| {
+        let every = setup.args.push.otlp_interval;
+        Push::start(Arc::clone(collector), every, snapshots, sender.clone())
+    });
+    #[cfg(feature = "otlp")]
+    let push = push.transpose()?;
+    let member = match &setup.invitation {
+        None => None,
+        Some(invitation) => match join(invitation, &messages, interrupted).context(NotJoined)? {
+            None => return Ok(None),
+            member => member,
+        },
+    };
+    let title = setup.title(member.as_ref());
+    let live = Live::new(&title, keyboard.is_some(), !setup.args.no_tui);
+    let done = perform(setup, member.as_ref(), logs, live, watch, &sender, &messages);
+    drop(control);
+    #[cfg(feature = "otlp")]
+    push.and_then(Push::end).iter().for_each(|told| Progress::of_a_job().add_line(told));
+    Ok(Some((done?, member)))
+}
+
+/// Joins a fleet, and waits for the others. None if the run should end already.
+fn join(
+    invitation: &Invitation,
+    messages: &Receiver<Message>,
+    interrupted: Arc<AtomicBool>,
+) -> anyhow::Result<Option<Member>> {
+    let progress = Progress::of_a_job();
+    let mut shown = None;
+    let member = invitation.join(|waits| {
+        if shown.replace(waits) != Some(waits) {
+            progress.show(&format!("{waits}; Ctrl-C leaves"));
+        }
+        if messages.try_iter().any(ends_early) {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    });
+    let member = member.and_then(|node| {
+        let member =
+            |(node, control)| Member::new(invitation.at().clone(), node, control, interrupted);
+        node.map(member).transpose()
+    });
+    progress.end();
+    match &member {
+        Ok(None) => progress.add_line("left before the run started"),
+        Ok(Some(member)) if member.is_late() => progress.add_line(&member.to_string()),
+        _ => {}
+    }
+    member
+}
+
+/// Runs what is set up, as the messages say. The first [`Message::Stop`] ends the schedule, the
+/// second one the waiting for answers.
+pub(crate) fn perform<T: Target>(
+    setup: &Setup<T>,
+    member: Option<&Member>,
+    mut logs: Logs,
+    live: Live,
+    watch: watch::Sender<Option<Arc<Snapshot>>>,
+    sender: &Sender<Message>,
+    messages: &Receiver<Message>,
+) -> anyhow::Result<Ran> {
+    let connections = setup.connections();
+    let (pacer, timeout) = (setup.pacer(member)?, setup.args.timeout);
+    setup.target.paced_by(&pacer);
+    let shared = Arc::new(RunShared::new(pacer, timeout, &connections, setup.gives_up()));
+    let threads = Threads::start(&setup.target, &shared, &connections, &setup.cores, sender)?;
+    let is_wanted = wait_until_ready(messages, &threads);
+    let span = start_schedule(setup, member, &shared, sender.clone())?;
+    logs.begin(span.began);
+    let policy = setup.policy();
+    let mut controller = Controller::new(&shared, member, span, live, logs, policy, watch);
+    match member {
+        _ if is_wanted => controller.run(messages),
+        // What can't be given back is lost, and counted.
+        Some(member) => drop(member.leave()),
+        None => {}
+    }
+    let run_end = controller.end();
+    controller.wait_for_answers(messages, &threads);
+    threads.join()?;
+    let title = Title {
+        url: setup.target.name(),
+        start: span.began,
+        settings: setup.args.settings.clone(),
+        given: setup.args.given.clone(),
+        machine: Machine::here(),
+    };
+    let (mut summary, logged) = controller.sum_up(run_end, title, setup.target.resolved_in());
+    if member.is_none() {
+        summary.require(&setup.args.criteria());
+    }
+    Ok(Ran { summary, logged, not_started: span.not_started() })
+}
+
+/// Waits until all threads have opened their connections. False if the run should end already.
+fn wait_until_ready(messages: &Receiver<Message>, threads: &Threads) -> bool {
+    let mut ready = 0;
+    while ready < threads.count() {
+        let ends = match messages.recv_timeout(threads::GLANCE) {
+            Ok(Message::Ready) => {
+                ready += 1;
+                false
+            }
+            Ok(message) => ends_early(message),
+            Err(_) => threads.ended() > 0,
+        };
+        if ends {
+            return false;
+        }
+    }
+    true
+}
+
+/// Whether a message ends the run before the schedule has started. Programs that ask are answered.
+fn ends_early(message: Message) -> bool {
+    match message {
+        Message::Stop => true,
+        Message::Key(key) => keys::is_stop(key),
+        Message::Ask(Action::Stop, answer) => {
+            let _ = answer.send(Ok(()));
+            true
+        }
+        Message::Ask(_, answer) => {
+            let _ = answer.send(Err(Refusal::NotStarted));
+            false
+        }
+        _ => false,
+    }
+}
+
+/// Starts the schedule, and tells the target and the workers.
+fn start_schedule<'run, T: Target>(
+    setup: &Setup<T>,
+    member: Option<&Member>,
+    shared: &'run RunShared,
+    messages: Sender<Message>,
+) -> anyhow::Result<&'run RunSpan> {
+    let pacer = &shared.pacer;
+    if let Some(member) = member {
+        let length = member.length(setup.args.warmup);
+        publish(setup, shared, RunSpan::new(pacer, member.starts(), length, messages));
+    } else {
+        // The first slot says when the schedule starts, exactly. It goes back before a worker looks for
+        // it: whoever finds that none is left ends.
+        let first = pacer.claim()?;
+        pacer.resume();
+        let start = first.due()? - setup.first;
+        drop(first);
+        publish(setup, shared, RunSpan::new(pacer, start, setup.length()?, messages));
+    }
+    shared.span.get().context("the schedule has not started")
+}
+
+/// Tells the target and the workers that the schedule has started.
+fn publish<T: Target>(setup: &Setup<T>, shared: &RunShared, span: RunSpan) {
+    setup.target.schedule_starts();
+    // It is not set anywhere else.
+    let _ = shared.span.set(span);
+}

@@ -1,0 +1,189 @@
+//! `nanopace search`: the highest rate that keeps a promise.
+//!
+//! Each step is a run of its own over new connections, and all its answers are waited for, so that no
+//! backlog of one step reaches the next. What was due at its end and had not started is given up. The
+//! target is the same for all steps: with a connection for each request in flight, it has nothing left
+//! to do when a run is over.
+//!
+//! A step is over as soon as so many requests have failed that the others can't make up for it. Where
+//! none succeeds, one is sent alone, and the search is over if that fails too: it is not the rate.
+
+mod alone;
+pub mod args;
+
+use super::args::RunArgs;
+use super::files::Input;
+use super::message::Message;
+use super::run::{self, INTERRUPTS};
+use super::setup::Setup;
+use crate::console::chart as console;
+use crate::console::interrupt::Interrupt;
+use crate::console::{Progress, ResultFile, human};
+use crate::judged::search::judge::{Measured, Promise};
+use crate::judged::search::method::{Bounds, Search, Step};
+use crate::judged::search::results::{End, Results};
+use crate::load::target::Target;
+use crate::shown::live::Live;
+use crate::shown::logs::Logs;
+use crate::shown::search::report::{Line, Report};
+use crate::shown::search::{object, plot};
+use anyhow::ensure;
+use args::SearchArgs;
+use std::fmt::{self, Debug, Formatter};
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::watch;
+
+/// A search that is ready: the target answers, and the files can be written.
+pub struct Job<T> {
+    setup: Setup<T>,
+    promise: Promise,
+    bounds: Bounds,
+    /// How long a step is at least.
+    least: Duration,
+    longest: Duration,
+    svg: Option<ResultFile>,
+    interrupt: Arc<Interrupt>,
+    sender: Sender<Message>,
+    messages: Receiver<Message>,
+}
+
+impl<T: Target> Job<T> {
+    /// Makes the target, sees whether it is there, and finds the files. The `inputs` are files that the
+    /// target is made from.
+    pub fn new(
+        args: SearchArgs,
+        inputs: &[Input<'_>],
+        make: impl FnOnce(&RunArgs) -> anyhow::Result<T>,
+    ) -> anyhow::Result<Job<T>> {
+        args.check()?;
+        let bounds = Bounds {
+            from: args.from.as_hz(),
+            min: args.min_hz(),
+            max: args.max.map_or(HIGHEST, nanopace::Rate::as_hz),
+            precision: args.precision,
+            max_steps: usize::from(args.max_steps),
+        };
+        let promise = Promise::new(args.until.clone());
+        let longest = args.longest.unwrap_or(Duration::MAX);
+        let first = promise.length(bounds.from, args.step).saturating_add(args.settle);
+        ensure!(
+            first <= longest,
+            "--for: the first step takes {}: write more, or a higher --from",
+            human::time(first)
+        );
+        let (least, svg) = (args.step, args.svg.clone());
+        let setup = Setup::new(args.into_run(), inputs, make)?;
+        let svg = svg.as_deref().map(ResultFile::create).transpose()?;
+        let (sender, messages) = mpsc::channel();
+        let stop = sender.clone();
+        // The receiver is gone only when the search has ended.
+        let interrupt = Interrupt::on_signals(INTERRUPTS, move || drop(stop.send(Message::Stop)))?;
+        Ok(Job { setup, promise, bounds, least, longest, svg, interrupt, sender, messages })
+    }
+
+    /// Searches until the answer is there, or it is interrupted.
+    ///
+    /// # Errors
+    ///
+    /// If a step cannot be run.
+    pub(crate) fn run(&mut self) -> anyhow::Result<Results> {
+        let (progress, began) = (Progress::of_a_job(), Instant::now());
+        let start = SystemTime::now();
+        progress.add_line(&self.title());
+        let mut search = Search::new(self.bounds);
+        let (mut steps, mut failure): (Vec<Measured>, _) = (Vec::new(), None);
+        let end = loop {
+            let Some(step) = search.next() else { break End::of(&search) };
+            let length = self.promise.length(step.hz, self.least);
+            let whole = length.saturating_add(self.setup.args.warmup);
+            if began.elapsed().saturating_add(whole) > self.longest {
+                break End::Time;
+            }
+            let Some(measured) = self.perform(step, length)? else { break End::Interrupted };
+            let line = Line { number: steps.len() + 1, step: &measured }.to_string();
+            progress.add_line(line.trim_end());
+            if measured.has_no_success() {
+                let Setup { args, target, .. } = &self.setup;
+                failure = alone::failure(&**target, args.timeout, &self.interrupt)?;
+            }
+            let outcome = measured.outcome;
+            steps.push(measured);
+            if failure.is_some() {
+                break End::TargetFailing;
+            }
+            search.result(step, outcome);
+        };
+        Ok(Results {
+            url: self.setup.target.name(),
+            connections: self.setup.args.connections,
+            start,
+            took: began.elapsed(),
+            conclusion: search.conclusion(),
+            contradictions: search.contradictions(),
+            precision: self.bounds.precision,
+            steps,
+            end,
+            failure,
+        })
+    }
+
+    /// Runs a step. None if it was interrupted.
+    fn perform(&mut self, step: Step, length: Duration) -> anyhow::Result<Option<Measured>> {
+        // Whatever the last step left: its threads have gone.
+        while self.messages.try_recv().is_ok() {}
+        // An interrupt sets its flag first, so none is lost.
+        if self.interrupt.is_triggered() {
+            return Ok(None);
+        }
+        self.setup.change(step.hz, length, self.promise.most_failures(step.hz, length))?;
+        let progress = Progress::of_a_part();
+        let (nobody_looks, logs) = (watch::channel(None).0, Logs::default());
+        let (sender, messages) = (&self.sender, &self.messages);
+        let live = Live::Lines(progress);
+        let run::Ran { summary, .. } =
+            run::perform(&self.setup, None, logs, live, nobody_looks, sender, messages)?;
+        if self.interrupt.is_triggered() {
+            return Ok(None);
+        }
+        let connections = self.setup.args.connections;
+        Ok(Some(self.promise.judge(step, &summary, connections)))
+    }
+
+    fn title(&self) -> String {
+        let Setup { args, target, .. } = &self.setup;
+        let (name, remark) = (target.name(), target.remark());
+        let least = human::time(self.least);
+        format!(
+            "{name}{remark}: {} connections on {} threads, {} arrivals, steps of at least {least}; the promise: {}",
+            args.connections,
+            self.setup.connections().len(),
+            args.schedule.arrivals,
+            self.promise.text(),
+        )
+    }
+
+    /// Writes the JSON object, the picture and the report. What one place does not take, the others
+    /// still get.
+    pub(crate) fn publish(&self, results: &Results) -> [io::Result<()>; 3] {
+        let promise = &self.promise;
+        let json = self.setup.output.write_json(|| object::Object::new(results, promise));
+        let drawn = self.svg.as_ref().map_or(Ok(()), |svg| {
+            let picture = plot::svg(results, promise).map_err(io::Error::other)?;
+            svg.write_text(&picture)
+        });
+        let width = console::width(io::stdout().is_terminal());
+        [json, drawn, self.setup.output.write_text(&Report { results, promise, width })]
+    }
+}
+
+impl<T: Target> Debug for Job<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Job").field("setup", &self.setup).finish_non_exhaustive()
+    }
+}
+
+/// The highest rate that there is, per second.
+const HIGHEST: f64 = 1e10;

@@ -1,0 +1,244 @@
+//! The options of a search; the texts here are on `--help` pages.
+
+use crate::console::human::positive_duration;
+use crate::console::is_stdout;
+use crate::judged::criteria::Criterion;
+use crate::load::schedule::arrivals::ArrivalProcess;
+use crate::running::args::RunArgs;
+use anyhow::ensure;
+use clap::Args;
+use nanopace::Rate;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What `--help` shows below the options.
+pub const HELP: &str = "\
+Examples:
+  nanopace search --url http://127.0.0.1:8080/ --until \"p99 response < 20ms\"
+  nanopace search --target-latency 10ms -c 8 --until \"p99 response < 20ms\"
+                                               a target whose limit is known: 800/s
+  nanopace search --url http://127.0.0.1:8080/ --until \"p99 response < 50ms\" \\
+      --until \"errors < 0.1%\" --from 1k/s --max 20k/s --arrivals poisson --svg rates.svg
+  nanopace search --for 5min --json - | jq .conclusion
+
+Each step is a run at a constant rate over new connections. The rate is doubled until a step
+breaks the promise, or halved until one keeps it; then the gap is halved until it is within
+--precision. Both rates of the answer are tried again. A step that the generator spoiled is
+repeated, up to two times. One in which too many requests have failed ends at once. If none
+succeeded, and one that is sent alone fails too, the search ends and says how. Ctrl-C ends the search with its report so far.
+
+The exit status is 0 if the rate was found, or --max keeps the promise, and 3 if no rate that
+was tried keeps it, the generator was the limit, or the search ended too early to say.";
+
+/// The options of a search for the highest rate, for a command line that has others beside them.
+#[derive(Debug, Args)]
+pub struct SearchArgs {
+    /// The promise that the rate has to keep, as in "p99 response < 20ms" or "errors < 0.1%"; may be
+    /// given again. Besides, 99 % of the requests have to start, and at most 1 % may fail
+    #[arg(long, value_name = "REQUIREMENT", default_value = "p99 response < 50ms", value_parser = promise)]
+    pub(crate) until: Vec<Criterion>,
+
+    /// The rate to begin with, per second unless another unit follows
+    #[arg(long, value_name = "RATE", default_value = "100/s", help_heading = "The search")]
+    pub(crate) from: Rate,
+
+    /// The lowest rate to try [default: a tenth of --from]
+    #[arg(long, value_name = "RATE", help_heading = "The search")]
+    pub(crate) min: Option<Rate>,
+
+    /// The highest rate to try [default: until the promise is broken]
+    #[arg(long, value_name = "RATE", help_heading = "The search")]
+    pub(crate) max: Option<Rate>,
+
+    /// How far the rates that keep and break the promise may be apart in the end: 2%, 0.02
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = precision, help_heading = "The search")]
+    pub(crate) precision: f64,
+
+    /// How long a step is at least. It is longer if ten requests beyond the percentile that was
+    /// asked about need it: a p99 takes 1000 requests
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = positive_duration, help_heading = "The search")]
+    pub(crate) step: Duration,
+
+    /// The first part of each step, which does not count
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = humantime::parse_duration, help_heading = "The search")]
+    pub(crate) settle: Duration,
+
+    /// End after so many steps
+    #[arg(long, value_name = "COUNT", default_value_t = 60, value_parser = clap::value_parser!(u16).range(1..), help_heading = "The search")]
+    pub(crate) max_steps: u16,
+
+    /// Begin no step that would end later than this [default: no limit]
+    #[arg(long = "for", value_name = "TIME", value_parser = positive_duration, help_heading = "The search")]
+    pub(crate) longest: Option<Duration>,
+
+    /// How requests lie around the rate: even, poisson, exact-poisson:1000, gamma:0.25, jitter:0.3
+    #[arg(long, value_name = "PROCESS", default_value = "even", value_parser = process, help_heading = "The search")]
+    pub(crate) arrivals: ArrivalProcess,
+
+    /// The seed of random arrivals, which differ from step to step; with the same seed, those of the
+    /// n-th step are the same in each search
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "The search")]
+    pub(crate) seed: u64,
+
+    /// Connections, each with one request in flight at most
+    #[arg(long, short = 'c', alias = "workers", value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) connections: u32,
+
+    /// Abort a request after this time; it counts as failed
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration)]
+    pub(crate) timeout: Duration,
+
+    /// Threads that send requests, each with connections of its own [default: one for each core]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+
+    /// Pin thread i to core i, starting over after the last core
+    #[arg(long)]
+    pub(crate) pin: bool,
+
+    /// Write all steps and the answer as one JSON object; with - it goes to standard output, and the
+    /// report to standard error
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write a picture (SVG) of the figure in question at each rate
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+/// A little more than once a day, which is the lowest rate that there is.
+const LOWEST: f64 = 1.2e-5;
+
+impl SearchArgs {
+    /// Refuses what contradicts itself.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        let (min, from) = (self.min_hz(), self.from.as_hz());
+        ensure!(min <= from, "--min is above --from: write a lower --min, or a higher --from");
+        let max = self.max.map_or(f64::INFINITY, Rate::as_hz);
+        ensure!(from <= max, "--from is above --max: write a lower --from, or a higher --max");
+        let to_stdout = self.svg.as_deref().is_some_and(is_stdout);
+        ensure!(
+            !to_stdout,
+            "--svg -: the picture needs a file; only --json goes to standard output"
+        );
+        Ok(())
+    }
+
+    /// The lowest rate to try.
+    pub(crate) fn min_hz(&self) -> f64 {
+        let from = self.from.as_hz();
+        self.min.map_or((from / 10.0).max(LOWEST).min(from), Rate::as_hz)
+    }
+
+    /// The options of the runs that are the steps, but for their rate and length.
+    pub(crate) fn into_run(self) -> RunArgs {
+        let mut run = RunArgs::by_default();
+        run.schedule.rate = Some(self.from);
+        run.schedule.arrivals = self.arrivals;
+        run.schedule.seed = self.seed;
+        run.threads = self.threads;
+        run.pin = self.pin;
+        run.warmup = self.settle;
+        run.connections = self.connections;
+        run.timeout = self.timeout;
+        run.json = self.json;
+        run.svg = self.svg;
+        run
+    }
+}
+
+fn promise(text: &str) -> Result<Criterion, String> {
+    let criterion: Criterion = text.parse().map_err(|error| format!("{error}"))?;
+    if criterion.breaks_above_a_rate() {
+        return Ok(criterion);
+    }
+    Err("a search needs a promise that too high a rate breaks; write for example \
+         p99 response < 50ms, errors < 0.1% or ratio > 0.99"
+        .to_owned())
+}
+
+fn precision(text: &str) -> Result<f64, String> {
+    let number = match text.strip_suffix('%') {
+        Some(percent) => percent.trim_end().parse().map(|percent: f64| percent / 100.0),
+        None => text.parse(),
+    };
+    let allowed = number.ok().filter(|share| (0.005..=0.5).contains(share));
+    allowed.ok_or_else(|| "write a share from 0.5% to 50%, as in 2% or 0.02".to_owned())
+}
+
+fn process(text: &str) -> Result<ArrivalProcess, String> {
+    match text.parse()? {
+        ArrivalProcess::Replay(_) => {
+            Err("a recording has its own rate; write even, poisson, gamma:0.25 or jitter:0.3"
+                .to_owned())
+        }
+        named @ ArrivalProcess::Named(_) => Ok(named),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::running::files;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    #[command(no_binary_name = true)]
+    struct Line {
+        #[command(flatten)]
+        search: SearchArgs,
+    }
+
+    fn read(options: &[&str]) -> Result<SearchArgs, String> {
+        let line = Line::try_parse_from(options).map_err(|error| error.to_string())?;
+        line.search.check().map_err(|error| error.to_string())?;
+        let run = Line::try_parse_from(options).unwrap().search.into_run();
+        files::check(&run, &[]).map_err(|error| error.to_string())?;
+        Ok(line.search)
+    }
+
+    #[test]
+    fn the_defaults() {
+        let args = read(&[]).unwrap();
+        assert_eq!((args.from.as_hz(), args.min_hz(), args.precision), (100.0, 10.0, 0.02));
+        assert_eq!(
+            args.until.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["p99 response < 50ms"]
+        );
+        let run = args.into_run();
+        assert_eq!((run.connections, run.warmup), (16, Duration::from_millis(500)));
+        assert!(run.fail_if.is_empty() && run.requests.is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_searched_for_says_what_to_write() {
+        for (options, told) in [
+            (&["--until", "p99 response > 50ms"][..], "write for example p99 response < 50ms"),
+            (&["--until", "completed > 5"], "write for example"),
+            (&["--until", "p99 respnse < 50ms"], "write wait, service, response or setup"),
+            (&["--precision", "0"], "write a share from 0.5% to 50%"),
+            (&["--precision", "nan"], "write a share"),
+            (&["--arrivals", "replay:x"], "write even, poisson"),
+            (&["--min", "200"], "write a lower --min"),
+            (&["--max", "50"], "write a lower --from"),
+            (&["--svg", "-"], "needs a file"),
+            (&["--svg", "x", "--json", "x"], "same file"),
+            (&["--svg", "x", "--json", "../load/x"], "same file"),
+            (&["--max-steps", "0"], "--max-steps"),
+            (&["--step", "0s"], "longer than zero"),
+            (&["--from", "0"], "--from"),
+        ] {
+            let error = read(options).expect_err(&options.join(" "));
+            assert!(error.contains(told), "{options:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn promises_and_shares_are_read() {
+        let options =
+            ["--until", "p99.9 wait < 1s", "--until", "errors < 0.1%", "--precision", "5 %"];
+        let args = read(&options).unwrap();
+        assert_eq!(args.until.len(), 2);
+        assert!((args.precision - 0.05).abs() < 1e-12);
+    }
+}

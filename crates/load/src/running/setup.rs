@@ -1,0 +1,256 @@
+//! The set-up of a run. Everything that can be wrong is found here, before any load.
+
+use super::args::RunArgs;
+use super::control::Door;
+use super::controller::Policy;
+use super::files::{self, Input};
+use super::invitation::Invitation;
+use super::member::Member;
+#[cfg(feature = "otlp")]
+use super::push::collector::Collector;
+use super::workers::guarded::Guarded;
+use super::workers::span::RunLength;
+use super::workers::threads;
+use crate::console::{Output, ResultFile, is_stdout};
+use crate::load::target::Target;
+use crate::shown::csv_log::CsvLog;
+use crate::shown::hdr_log::HdrLog;
+use crate::shown::headline::Headline;
+use crate::shown::logs::Logs;
+use anyhow::{Context, bail, ensure};
+use core_affinity::CoreId;
+use nanopace::{Pacer, Rate, Strictness};
+use std::fmt::{self, Debug, Formatter};
+use std::sync::Arc;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+const DEFAULT_DURATION: Duration = Duration::from_secs(10);
+
+/// What a run needs.
+pub struct Setup<T> {
+    /// The options as given.
+    pub(crate) args: RunArgs,
+    /// What is loaded.
+    pub(crate) target: Arc<T>,
+    /// The first intended start, from the load's start.
+    pub(crate) first: Duration,
+    /// The end of the load, from its start; the longest time if there is none, or if its last request
+    /// ends it.
+    end: Duration,
+    /// With more failures than this a run ends early.
+    most_failures: f64,
+    /// Cores to pin threads to; empty if they are not pinned.
+    pub(crate) cores: Vec<CoreId>,
+    /// The fleet that this process takes part in.
+    pub(crate) invitation: Option<Invitation>,
+    /// Where programs may look at the run and steer it.
+    pub(crate) door: Option<Door>,
+    /// Where metrics are sent.
+    #[cfg(feature = "otlp")]
+    pub(crate) collector: Option<Arc<Collector>>,
+    /// Where the results go.
+    pub(crate) output: Output,
+    /// Where the page goes.
+    pub(crate) html: Option<ResultFile>,
+    /// The logs, ready to begin.
+    pub(crate) logs: Logs,
+}
+
+impl<T: Target> Setup<T> {
+    /// Makes the target, sees whether it is there, and opens the files. What is in them stays. The
+    /// `inputs` are files that the target is made from.
+    pub fn new(
+        args: RunArgs,
+        inputs: &[Input<'_>],
+        make: impl FnOnce(&RunArgs) -> anyhow::Result<T>,
+    ) -> anyhow::Result<Setup<T>> {
+        files::check(&args, inputs)?;
+        let invitation = Invitation::new(&args, DEFAULT_DURATION)?;
+        let first = args.schedule.starts()?.next().context("this load has no requests")?;
+        let end = args.schedule.end()?.unwrap_or(Duration::MAX);
+        ensure!(args.warmup < end, "--warmup: the load is over before anything is recorded");
+        // How long it takes to start the last request of a recording is not known yet.
+        let end = if args.schedule.is_replay() { Duration::MAX } else { end };
+        let cores = if args.pin { cores()? } else { Vec::new() };
+        let door = Door::open(&args.control)?;
+        #[cfg(feature = "otlp")]
+        let collector = args.push.collector()?.map(Arc::new);
+        let target = Arc::new(make(&args)?);
+        allow_open_files(args.connections)?;
+        probe(&*target, args.timeout)?;
+        // Only now: a run that can't be made leaves the results of the last one alone.
+        let csv_on_stdout = args.csv.as_deref().is_some_and(is_stdout);
+        let output = Output::create(args.json.as_deref())?.beside(csv_on_stdout);
+        let html = args.html.as_deref().map(ResultFile::create).transpose()?;
+        let csv = args.csv.as_deref().map(CsvLog::create).transpose()?;
+        let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
+        let logs = Logs::new(hdr, csv, args.warmup);
+        Ok(Setup {
+            args,
+            target,
+            first,
+            end,
+            most_failures: f64::INFINITY,
+            cores,
+            invitation,
+            door,
+            #[cfg(feature = "otlp")]
+            collector,
+            output,
+            html,
+            logs,
+        })
+    }
+
+    /// From now on it is set up for a constant rate of `hz`, for so long or until more than so many
+    /// requests have failed, with other random arrivals than before.
+    pub(crate) fn change(
+        &mut self,
+        hz: f64,
+        duration: Duration,
+        most_failures: f64,
+    ) -> anyhow::Result<()> {
+        self.most_failures = most_failures;
+        self.args.schedule.rate = Some(Rate::from_hz(hz)?);
+        self.args.schedule.seed = self.args.schedule.seed.wrapping_add(1);
+        self.args.duration = Some(duration);
+        // Random arrivals may begin later at a lower rate.
+        self.first = self.args.schedule.starts()?.next().context("this load has no requests")?;
+        Ok(())
+    }
+
+    /// How many connections each thread has.
+    pub(crate) fn connections(&self) -> Vec<usize> {
+        let connections = self.args.connections as usize;
+        let cores = available_parallelism().map_or(1, usize::from);
+        if Arc::clone(&self.target).blocking().is_some() {
+            return vec![1; connections];
+        }
+        let threads = self.args.threads.map_or(cores, usize::from);
+        threads::spread(connections, threads.min(connections))
+    }
+
+    /// A pacer as asked for, paused until the schedule starts; in a fleet, the node's.
+    pub(crate) fn pacer(&self, member: Option<&Member>) -> anyhow::Result<Pacer> {
+        if let Some(member) = member {
+            return Ok(member.pacer());
+        }
+        let args = &self.args;
+        let mut builder = args.schedule.pacer()?.strictness(args.strictness).start_paused();
+        if let Some(limit) = args.max_backlog {
+            builder = builder.max_backlog(limit);
+        }
+        if let Some(limit) = args.skip_later_than {
+            builder = builder.skip_later_than(limit);
+        }
+        Ok(builder.build())
+    }
+
+    /// Whether slots that are late may be given up, and others take their places.
+    pub(crate) fn gives_up(&self) -> bool {
+        let args = &self.args;
+        args.skip_later_than.is_some()
+            || args.max_backlog.is_some()
+            || args.strictness == Strictness::STRICT
+    }
+
+    /// What may happen to slots that are late.
+    pub(crate) fn policy(&self) -> Policy {
+        let args = &self.args;
+        let keeps_slots = args.strictness == Strictness::AVERAGE
+            && args.max_backlog.is_none()
+            && args.requests.is_none()
+            && self.invitation.is_none()
+            && !args.schedule.is_replay();
+        Policy {
+            skip_later_than: args.skip_later_than,
+            keeps_slots,
+            most_failures: self.most_failures,
+        }
+    }
+
+    /// The length of the run. It ends with the load, at the latest.
+    pub(crate) fn length(&self) -> anyhow::Result<RunLength> {
+        let args = &self.args;
+        let is_limited = args.requests.is_some() || args.schedule.has_length();
+        let default = if is_limited { Duration::MAX } else { DEFAULT_DURATION };
+        Ok(RunLength {
+            warmup: args.warmup,
+            duration: args.duration.unwrap_or(default).min(self.end.saturating_sub(args.warmup)),
+            slots: args.requests,
+            is_even: args.schedule.arrivals.is_even(),
+            is_steady: args.schedule.is_steady(),
+            constant_hz: args.schedule.constant_hz()?,
+            ends_with_load: args.schedule.is_replay(),
+            longest: args.duration.unwrap_or(Duration::MAX),
+        })
+    }
+
+    /// Where requests go, the load, and by what.
+    pub(crate) fn title(&self, member: Option<&Member>) -> Headline {
+        let args = &self.args;
+        Headline {
+            url: format!("{}{}", self.target.name(), self.target.remark()),
+            load: member.map_or_else(|| args.schedule.title(), Member::load),
+            by: format!(
+                "{} connections on {} threads, {}",
+                args.connections,
+                self.connections().len(),
+                member.map_or_else(|| format!("strictness {}", args.strictness), Member::title)
+            ),
+        }
+    }
+}
+
+fn cores() -> anyhow::Result<Vec<CoreId>> {
+    match core_affinity::get_core_ids() {
+        Some(cores) if !cores.is_empty() => Ok(cores),
+        _ => bail!("--pin: this system does not list its cores"),
+    }
+}
+
+/// Sees whether the target is there, and says so within the timeout.
+fn probe<T: Target>(target: &T, timeout: Duration) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let probed = runtime.block_on(async {
+        Guarded::new(timeout, target.keeps_to_timeout()).run(|| target.probe()).await
+    });
+    match probed {
+        Ok(()) => Ok(()),
+        Err(failure) => bail!("{}", target.absence(&failure)),
+    }
+}
+
+/// Raises the limit of open files, if it is too low for so many connections.
+#[cfg(unix)]
+fn allow_open_files(connections: u32) -> anyhow::Result<()> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    // The embedded target has the other end of each connection, and files and timers are open too.
+    let wanted = u64::from(connections) * 2 + 200;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= wanted) {
+        return Ok(());
+    }
+    let current = Some(limit.maximum.map_or(wanted, |maximum| maximum.min(wanted)));
+    setrlimit(Resource::Nofile, Rlimit { current, ..limit })?;
+    match limit.maximum {
+        Some(maximum) if maximum < u64::from(connections) + 50 => bail!(
+            "{connections} connections need more open files than the {maximum} that are allowed: \
+             raise the limit (ulimit -n), or use fewer --connections"
+        ),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere there is a limit to raise")]
+fn allow_open_files(_: u32) -> anyhow::Result<()> {
+    Ok(())
+}
+
+impl<T: Target> Debug for Setup<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setup").field("target", &self.target.name()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,13 @@
+//! Workers: threads that take slots from the pacer and make calls.
+
+mod blocking;
+pub mod deadline;
+pub(crate) mod guarded;
+pub(crate) mod processor;
+pub(crate) mod shared;
+pub(crate) mod span;
+pub(crate) mod threads;
+mod worker;
+
+#[cfg(test)]
+mod tests;

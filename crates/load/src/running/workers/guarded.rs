@@ -1,0 +1,63 @@
+//! What a call may not do to its worker: take longer than the timeout, or panic.
+
+use super::deadline::Deadline;
+use crate::load::kind::Kind;
+use crate::load::target::{Failure, short};
+use std::any::Any;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+/// Runs calls one after the other.
+#[derive(Debug)]
+pub(crate) struct Guarded {
+    timeout: Duration,
+    /// None for calls that keep to the timeout by themselves.
+    deadline: Option<Deadline>,
+}
+
+impl Guarded {
+    /// Calls may take this long. To be made inside a runtime.
+    pub(crate) fn new(timeout: Duration, keeps_to_it: bool) -> Guarded {
+        Guarded { timeout, deadline: (!keeps_to_it).then(|| Deadline::new(timeout)) }
+    }
+
+    /// What a call comes to. It is dropped when its time is over.
+    pub(crate) async fn run<F, R>(&mut self, call: impl FnOnce() -> F) -> Result<R, Failure>
+    where
+        F: Future<Output = Result<R, Failure>>,
+    {
+        let Guarded { timeout, deadline } = self;
+        if let Some(deadline) = deadline {
+            deadline.set(*timeout);
+        }
+        let call = catch_unwind(AssertUnwindSafe(call)).map_err(|payload| panicked(&*payload))?;
+        let mut call = pin!(call);
+        poll_fn(|cx| {
+            // A call that has panicked is not polled again, and its session is dropped with it.
+            let polled = catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx)));
+            match (polled, &mut *deadline) {
+                (Ok(Poll::Ready(result)), _) => Poll::Ready(result),
+                (Err(payload), _) => Poll::Ready(Err(panicked(&*payload))),
+                (Ok(Poll::Pending), Some(deadline)) => {
+                    deadline.poll_passed(cx).map(|()| Err(timed_out()))
+                }
+                (Ok(Poll::Pending), None) => Poll::Pending,
+            }
+        })
+        .await
+    }
+}
+
+fn timed_out() -> Failure {
+    Failure::of(Kind::of_group("timeout", "timeout")).broken()
+}
+
+pub(super) fn panicked(payload: &(dyn Any + Send)) -> Failure {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    let text = format!("panic: {}", text.unwrap_or("no text"));
+    Failure::of(Kind::of_group("panic", &short(text))).broken()
+}

@@ -1,0 +1,106 @@
+//! What the system says of the processor time of threads.
+
+use crate::recorded::processor::ProcessorTime;
+use std::fs;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// That of the calling thread so far. Nothing where the system does not say.
+pub(crate) fn of_this_thread() -> ProcessorTime {
+    read("thread-self").unwrap_or_default()
+}
+
+/// The load threads, by the numbers that the system gives them.
+#[derive(Debug, Default)]
+pub(crate) struct LoadThreads(Mutex<Vec<Thread>>);
+
+#[derive(Debug)]
+struct Thread {
+    id: u32,
+    /// What it was when it was looked at last, which is kept when the thread has ended.
+    time: ProcessorTime,
+}
+
+impl LoadThreads {
+    /// Adds the calling thread, where the system can tell threads apart (Linux).
+    pub(crate) fn add_current(&self) {
+        #[cfg(target_os = "linux")]
+        {
+            let id = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
+            self.threads().push(Thread { id, time: ProcessorTime::default() });
+        }
+    }
+
+    /// Notes what the calling thread has had. To be done before it ends: then the system forgets it.
+    pub(crate) fn end_current(&self) {
+        #[cfg(target_os = "linux")]
+        {
+            let id = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
+            let time = of_this_thread();
+            self.threads().iter_mut().filter(|thread| thread.id == id).for_each(|thread| {
+                thread.time = time;
+            });
+        }
+    }
+
+    /// What each of them had so far. Nothing where the system does not say.
+    pub(crate) fn times(&self) -> Vec<ProcessorTime> {
+        let mut threads = self.threads();
+        for thread in threads.iter_mut() {
+            let time = read(&format!("self/task/{}", thread.id));
+            thread.time = time.unwrap_or(thread.time);
+        }
+        threads.iter().map(|thread| thread.time).collect()
+    }
+
+    fn threads(&self) -> MutexGuard<'_, Vec<Thread>> {
+        // A thread that panics ends the run with its own message; this must not add another.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The time of the thread with this path in `/proc`.
+fn read(thread: &str) -> Option<ProcessorTime> {
+    parse_schedstat(&fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?)
+}
+
+/// `ON_CPU IN_QUEUE SLICES`, the first two in nanoseconds.
+fn parse_schedstat(text: &str) -> Option<ProcessorTime> {
+    let mut fields = text.split_whitespace().map(|field| field.parse().ok());
+    let [had, queued] = [fields.next()??, fields.next()??].map(Duration::from_nanos);
+    Some(ProcessorTime { had, wanted: had + queued })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorded::processor::sum;
+
+    #[test]
+    fn reads_the_first_two_fields() {
+        let time =
+            ProcessorTime { had: Duration::from_nanos(1_500), wanted: Duration::from_micros(2) };
+        assert_eq!(parse_schedstat("1500 500 7\n"), Some(time));
+        for text in ["", "12", "a b c", "-1 2 3"] {
+            assert_eq!(parse_schedstat(text), None, "{text:?}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_a_thread_had_is_kept_when_it_has_ended() {
+        let threads = LoadThreads::default();
+        assert_eq!(sum(threads.times()), None);
+        let before = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                threads.add_current();
+                (0..1_000_000).for_each(|i| assert!(std::hint::black_box(i) >= 0));
+                threads.times()
+            });
+            threads.times()
+        });
+        let after = sum(threads.times()).unwrap();
+        assert!(after.had > Duration::ZERO && after.had <= after.wanted, "{before:?} {after:?}");
+        assert_eq!(threads.times(), [after]);
+    }
+}

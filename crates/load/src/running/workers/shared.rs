@@ -1,0 +1,46 @@
+//! What the threads of a run share.
+
+use super::processor::LoadThreads;
+use super::span::RunSpan;
+use crate::running::recording::recorder::Recorder;
+use nanopace::Pacer;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{SetOnce, watch};
+
+/// Shared by all load threads and the controller.
+#[derive(Debug)]
+pub(crate) struct RunShared {
+    /// Grants the slots.
+    pub(crate) pacer: Pacer,
+    /// The longest time for a call.
+    pub(crate) timeout: Duration,
+    /// One recorder for each thread.
+    pub(crate) recorders: Vec<Arc<Recorder>>,
+    /// Set when the schedule starts.
+    pub(crate) span: SetOnce<RunSpan>,
+    /// True when answers that are still missing are given up.
+    pub(crate) give_up: watch::Sender<bool>,
+    /// The load threads, as the system knows them.
+    pub(crate) threads: LoadThreads,
+}
+
+impl RunShared {
+    /// What threads paced by `pacer` share: as many as there are numbers of `connections`. The
+    /// schedule has not started yet. A policy of it may give slots up, or none does.
+    pub(crate) fn new(
+        pacer: Pacer,
+        timeout: Duration,
+        connections: &[usize],
+        gives_up: bool,
+    ) -> RunShared {
+        RunShared {
+            recorders: Recorder::all(&pacer, connections, gives_up),
+            timeout,
+            span: SetOnce::new(),
+            give_up: watch::Sender::new(false),
+            threads: LoadThreads::default(),
+            pacer,
+        }
+    }
+}

@@ -1,0 +1,489 @@
+//! The part of the schedule that is run and recorded, and its end.
+
+use crate::console::human;
+use crate::recorded::asked::{Asked, RunEnd};
+use crate::running::message::Message;
+use nanopace::{Ledger, Nanos, Pacer};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::{Duration, SystemTime};
+
+/// Decides which slots are started, and which of them are recorded.
+#[derive(Debug)]
+pub(crate) struct RunSpan {
+    pacer: Pacer,
+    /// Where the schedule starts.
+    pub(crate) start: Nanos,
+    /// The same by the clock on the wall.
+    pub(crate) began: SystemTime,
+    /// Slots before this belong to the warm-up.
+    pub(crate) recorded_from: Nanos,
+    /// The planned end, in nanoseconds.
+    end: AtomicU64,
+    /// The end at the latest, whatever the load is.
+    latest: Nanos,
+    length: RunLength,
+    /// How many recorded slots may still start, if that is limited: threads would pass the count to
+    /// and fro for nothing.
+    left: Option<AtomicU64>,
+    /// How many slots were decided about, if the last one of the load ends the run.
+    decided: Option<AtomicU64>,
+    /// How many of them were not started.
+    refused: AtomicU64,
+    /// The load before the recorded part, once that has begun.
+    warm_up: OnceLock<Asked>,
+    ended: OnceLock<RunEnd>,
+    messages: Sender<Message>,
+}
+
+/// What becomes of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// Start it and record it.
+    Recorded,
+    /// Start it and record nothing.
+    WarmUp,
+    /// It was due in the run, which has ended meanwhile. Count it.
+    Unstarted,
+    /// It is not part of the run.
+    Over,
+}
+
+/// The length of a run, and how its slots lie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunLength {
+    /// Started but not recorded, at the beginning.
+    pub(crate) warmup: Duration,
+    /// For how long slots are started and recorded; `Duration::MAX` for no limit.
+    pub(crate) duration: Duration,
+    /// How many recorded slots may start; none for no limit.
+    pub(crate) slots: Option<u64>,
+    /// Whether slots lie evenly around the load, so that gaps between them can be judged.
+    pub(crate) is_even: bool,
+    /// Whether the intervals between slots are equal, but for changes of the rate.
+    pub(crate) is_steady: bool,
+    /// The slots per second of a load that is a constant rate, until it is changed.
+    pub(crate) constant_hz: Option<f64>,
+    /// Whether the last slot of the load ends the run.
+    pub(crate) ends_with_load: bool,
+    /// How long it is at most with a load that takes the place of this one; `Duration::MAX` for as
+    /// long as that is.
+    pub(crate) longest: Duration,
+}
+
+impl RunSpan {
+    /// A span of `length` from `start` on. When the last recorded slot has been admitted,
+    /// [`Message::LastSlot`] is sent.
+    pub(crate) fn new(
+        pacer: &Pacer,
+        start: Nanos,
+        length: RunLength,
+        messages: Sender<Message>,
+    ) -> RunSpan {
+        let recorded_from = start + length.warmup;
+        RunSpan {
+            pacer: pacer.clone(),
+            start,
+            began: SystemTime::now(),
+            recorded_from,
+            end: AtomicU64::new((recorded_from + length.duration).as_nanos()),
+            latest: recorded_from + length.longest,
+            left: length.slots.map(AtomicU64::new),
+            decided: length.ends_with_load.then(AtomicU64::default),
+            refused: AtomicU64::default(),
+            warm_up: OnceLock::new(),
+            length,
+            ended: OnceLock::new(),
+            messages,
+        }
+    }
+
+    pub(crate) fn length(&self) -> &RunLength {
+        &self.length
+    }
+
+    /// The load before a moment, or before the end of the run if that comes first.
+    pub(crate) fn asked(&self, moment: Nanos) -> Asked {
+        let ended = self.ended.get().filter(|ended| ended.at <= moment);
+        let before = |moment| asked_before(&self.pacer, moment);
+        ended.map_or_else(|| before(moment.min(self.end())), |ended| ended.asked)
+    }
+
+    /// The load before the recorded part, once that has begun. To be looked at before each change of
+    /// the load, behind which nobody knows what was asked for before.
+    pub(crate) fn warm_up(&self) -> Option<Asked> {
+        let has_begun = self.pacer.now() >= self.recorded_from;
+        let asked = || self.asked(self.recorded_from);
+        has_begun.then(|| *self.warm_up.get_or_init(asked))
+    }
+
+    /// Slots from here on are not started, and no slot is started from then on.
+    pub(crate) fn end(&self) -> Nanos {
+        self.ended.get().map_or_else(|| self.planned_end(), |ended| ended.at)
+    }
+
+    /// Whether it ends by itself.
+    pub(crate) fn has_end(&self) -> bool {
+        self.planned_end() < Nanos::MAX || self.left.is_some() || self.decided.is_some()
+    }
+
+    fn planned_end(&self) -> Nanos {
+        // Relaxed: a moment in the future, by itself. No loom model: one atomic.
+        Nanos::from_nanos(self.end.load(Ordering::Relaxed))
+    }
+
+    /// From `now` on the load is one that takes so long, if it has an end. The run ends with it at the
+    /// latest.
+    pub(crate) fn follow(&self, now: Nanos, length: Option<Duration>) {
+        let load = length.map_or(Nanos::MAX, |length| now + length);
+        let end = load.min(self.latest).max(self.recorded_from);
+        if end < Nanos::MAX {
+            // Relaxed: as in `planned_end`.
+            self.end.store(end.as_nanos(), Ordering::Relaxed);
+        }
+    }
+
+    /// Decides about a slot at `now`. Admitting the last recorded one ends the run, and so does the
+    /// last one of a load that ends it.
+    pub(crate) fn admit(&self, intended_start: Nanos, now: Nanos) -> Admission {
+        let admission = self.decide(intended_start, now);
+        if matches!(admission, Admission::Unstarted | Admission::Over) {
+            // Relaxed: a count that is read when the threads are gone.
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(decided) = &self.decided {
+            // AcqRel: whoever counts last knows of all grants before it. No loom model: one atomic,
+            // and the pacer's own lock.
+            decided.fetch_add(1, Ordering::AcqRel);
+            self.end_if_over(intended_start.max(now));
+        }
+        admission
+    }
+
+    /// How many slots the pacer has granted that were not started, of a load that ends the run. To be
+    /// asked when all threads are gone.
+    pub(crate) fn not_started(&self) -> u64 {
+        // Relaxed: as in `admit`; whoever joined the threads knows what they did.
+        let [decided, refused] = [self.decided.as_ref(), Some(&self.refused)]
+            .map(|count| count.map_or(0, |count| count.load(Ordering::Relaxed)));
+        self.pacer.ledger().granted.saturating_sub(decided) + refused
+    }
+
+    /// Ends the run at `now`, if the last slot of the load ends it and was decided about. A slot
+    /// that others hold may still come back, or start.
+    pub(crate) fn end_if_over(&self, now: Nanos) {
+        let Some(decided) = &self.decided else { return };
+        // Acquire: as in `admit`.
+        if self.pacer.is_finished()
+            && decided.load(Ordering::Acquire) == self.pacer.ledger().granted
+        {
+            self.end_run(now);
+            // The receiver is gone only when the run has ended.
+            let _ = self.messages.send(Message::LastSlot);
+        }
+    }
+
+    fn decide(&self, intended_start: Nanos, now: Nanos) -> Admission {
+        let end = self.end();
+        let is_warm_up = intended_start < self.recorded_from;
+        if intended_start >= end || (is_warm_up && now >= end) {
+            return Admission::Over;
+        }
+        if is_warm_up {
+            return Admission::WarmUp;
+        }
+        match self.take_one() {
+            None => Admission::Over,
+            Some(_) if now >= end => Admission::Unstarted,
+            Some(1) => self.admit_last(intended_start, now),
+            Some(_) => Admission::Recorded,
+        }
+    }
+
+    /// Takes one of the slots that are left. Returns how many there were, if any.
+    fn take_one(&self) -> Option<u64> {
+        let Some(left) = &self.left else { return Some(u64::MAX) };
+        // Relaxed: each decrement must be unique; nothing else is published through it. No loom
+        // model: one atomic, no second one to order against.
+        left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).ok()
+    }
+
+    /// The recorded slots that were due before the end of the run and that nobody has started, in
+    /// batches: see [`Pacer::unstarted`].
+    pub(crate) fn unstarted(&self) -> Vec<(Nanos, u64)> {
+        let left = self.pacer.unstarted(self.recorded_from..self.end()).into_iter();
+        let left = left.map(|(due, slots)| (due, self.leave(slots)));
+        left.filter(|&(_, slots)| slots > 0).collect()
+    }
+
+    /// Leaves so many slots of the run unstarted. Returns how many of them are part of the run.
+    fn leave(&self, slots: u64) -> u64 {
+        let Some(left) = &self.left else { return slots };
+        let update = |left: u64| Some(left.saturating_sub(slots));
+        // Relaxed: as in `take_one`.
+        let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, update);
+        before.map_or(0, |left| left.min(slots))
+    }
+
+    fn admit_last(&self, intended_start: Nanos, now: Nanos) -> Admission {
+        // The run ends one interval after the last intended start, or now if that is later. So N
+        // slots take N intervals, where they have equal ones.
+        let interval = Duration::from_secs_f64(self.pacer.rate().interval_ns() * 1e-9);
+        let interval = if self.length.is_steady { interval } else { Duration::ZERO };
+        let asked_until = intended_start + interval;
+        self.end_at(asked_until.max(now), asked_until);
+        // The receiver is gone only when the run has ended.
+        let _ = self.messages.send(Message::LastSlot);
+        Admission::Recorded
+    }
+
+    /// Ends the schedule at `at`, which is capped at the end that was planned. Only the first call
+    /// counts.
+    pub(crate) fn end_run(&self, at: Nanos) -> RunEnd {
+        self.end_at(at, at)
+    }
+
+    fn end_at(&self, at: Nanos, asked_until: Nanos) -> RunEnd {
+        let planned = self.planned_end();
+        let at = at.min(planned);
+        *self.ended.get_or_init(|| RunEnd {
+            at,
+            asked: asked_before(&self.pacer, at),
+            recorded: self.recorded(at),
+            required: self.required(asked_until.min(planned)),
+            ledger: until(at - self.start, self.pacer.ledger()),
+        })
+    }
+
+    /// The load of the recorded part before a moment.
+    fn recorded(&self, until: Nanos) -> Asked {
+        let until = asked_before(&self.pacer, until);
+        self.warm_up().map_or_else(Asked::default, |warm_up| until.since(warm_up))
+    }
+
+    /// How many recorded slots must have started if none was late and those behind `until` were not asked
+    /// for: the last one may have started late. Of even ones, the last may just have been due. A thread
+    /// may have started a later slot than the last that was asked for, in place of one that another
+    /// thread held.
+    fn required(&self, until: Nanos) -> f64 {
+        let Asked { slots, count } = self.recorded(until);
+        let required = if self.length.is_even { count.floor() } else { human::float(slots) };
+        self.length.slots.map_or(required, |slots| required.min(human::float(slots)))
+    }
+}
+
+/// The load before `moment`, which is not before the last change of the load.
+fn asked_before(pacer: &Pacer, moment: Nanos) -> Asked {
+    Asked { slots: pacer.asked_before(moment), count: pacer.asked_count(moment) }
+}
+
+/// The ledger without what has fallen due since the end, after so much time.
+fn until(end: Duration, ledger: Ledger) -> Ledger {
+    let mut ended = ledger;
+    let behind = ledger.elapsed.saturating_sub(end).min(ledger.backlog);
+    ended.elapsed -= behind;
+    ended.backlog -= behind;
+    ended
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nanopace::{ManualClock, Rate};
+    use std::sync::mpsc::{self, Receiver};
+
+    const fn secs(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    /// Before any end.
+    const NOW: Nanos = Nanos::ZERO;
+
+    fn length(warmup: u64, duration: u64, slots: Option<u64>) -> RunLength {
+        RunLength {
+            warmup: secs(warmup),
+            duration: secs(duration),
+            slots,
+            is_even: true,
+            is_steady: true,
+            constant_hz: None,
+            ends_with_load: false,
+            longest: Duration::MAX,
+        }
+    }
+
+    /// A span at so many slots per second that are all due, and its messages.
+    fn span_at(hz: u64, length: RunLength) -> (RunSpan, Receiver<Message>) {
+        let clock = ManualClock::new();
+        let pacer = Pacer::builder(Rate::per_second(hz).unwrap()).clock(clock.clone()).build();
+        let (sender, messages) = mpsc::channel();
+        let span = RunSpan::new(&pacer, pacer.now(), length, sender);
+        clock.advance(secs(1_000));
+        (span, messages)
+    }
+
+    /// A span at 1/s that has just begun.
+    fn running(length: RunLength) -> (RunSpan, ManualClock) {
+        let clock = ManualClock::new();
+        let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
+        (RunSpan::new(&pacer, pacer.now(), length, mpsc::channel().0), clock)
+    }
+
+    /// As `span_at`, at 1/s.
+    fn span(warmup: u64, duration: u64, slots: Option<u64>) -> (RunSpan, Receiver<Message>) {
+        span_at(1, length(warmup, duration, slots))
+    }
+
+    /// The decisions about slots, one after the other, until the pacer is closed or there are
+    /// `most`.
+    fn admissions(span: &RunSpan, most: usize) -> Vec<Admission> {
+        let grants = std::iter::from_fn(|| span.pacer.acquire().ok());
+        grants.take(most).map(|grant| span.admit(grant.intended_start(), NOW)).collect()
+    }
+
+    #[test]
+    fn a_duration_is_warm_up_then_recorded_then_over() {
+        let (span, _messages) = span(2, 3, None);
+        let [warm_up, recorded, over] = [Admission::WarmUp, Admission::Recorded, Admission::Over];
+        assert_eq!(
+            admissions(&span, 7),
+            [warm_up, warm_up, recorded, recorded, recorded, over, over]
+        );
+    }
+
+    #[test]
+    fn the_last_slot_ends_the_run() {
+        let (span, messages) = span(1, 1_000, Some(2));
+        let [warm_up, recorded, over] = [Admission::WarmUp, Admission::Recorded, Admission::Over];
+        assert_eq!(admissions(&span, 5), [warm_up, recorded, recorded, over, over]);
+        assert!(matches!(messages.try_recv(), Ok(Message::LastSlot)));
+        assert_eq!(span.end(), span.start + secs(3));
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "whole numbers")]
+    fn a_last_slot_that_is_late_asks_for_no_more() {
+        let (span, _messages) = span(0, 1_000, Some(3));
+        let admit = |slot| span.admit(span.start + secs(slot), span.start + secs(5));
+        // Policies moved the last of them by a second, and all were late.
+        assert_eq!([0, 1, 3].map(admit), [Admission::Recorded; 3]);
+        let ended = span.end_run(span.start);
+        assert_eq!((ended.at, ended.recorded.slots), (span.start + secs(5), 5));
+        assert_eq!(ended.required, 3.0);
+    }
+
+    /// Two threads took a slot each, and the second slot was decided about first.
+    #[test]
+    #[expect(clippy::float_cmp, reason = "whole numbers")]
+    fn no_more_is_required_than_was_asked_for() {
+        let (span, _messages) = span(0, 1_000, Some(1));
+        let admit = |seconds| span.admit(span.start + secs(seconds), span.start + secs(5));
+        assert_eq!((admit(1), admit(0)), (Admission::Recorded, Admission::Over));
+        assert_eq!(span.end_run(span.start).required, 1.0);
+    }
+
+    #[test]
+    fn what_was_due_when_the_run_ended_is_unstarted() {
+        let (span, _messages) = span(1, 3, None);
+        let admit = |intended, now| span.admit(span.start + secs(intended), span.start + secs(now));
+        assert_eq!(admit(2, 3), Admission::Recorded);
+        assert_eq!(admit(2, 4), Admission::Unstarted);
+        assert_eq!(admit(0, 4), Admission::Over);
+        span.end_run(span.start + secs(3));
+        assert_eq!((admit(2, 3), admit(3, 3)), (Admission::Unstarted, Admission::Over));
+    }
+
+    #[test]
+    fn slots_that_were_granted_and_not_started_are_counted() {
+        let clock = ManualClock::new();
+        let rate = Rate::per_second(1).unwrap();
+        let pacer = Pacer::builder(rate).slots(5).clock(clock.clone()).build();
+        let (sender, messages) = mpsc::channel();
+        let length = RunLength {
+            duration: Duration::MAX,
+            is_steady: false,
+            ends_with_load: true,
+            ..length(0, 0, None)
+        };
+        let span = RunSpan::new(&pacer, pacer.now(), length, sender);
+        clock.advance(secs(10));
+        assert_eq!(admissions(&span, 2), [Admission::Recorded; 2]);
+        assert_eq!((span.not_started(), messages.try_recv().is_ok()), (0, false));
+        span.end_run(span.start + secs(3));
+        // One is refused, and one goes to nobody who could start it.
+        assert_eq!(
+            span.admit(pacer.acquire().unwrap().intended_start(), pacer.now()),
+            Admission::Unstarted
+        );
+        pacer.acquire().unwrap();
+        assert_eq!(span.not_started(), 2);
+    }
+
+    /// How many slots are left after 3 s of which one was warm-up, at so many a second.
+    fn left(hz: u64, slots: Option<u64>) -> u64 {
+        let (span, _messages) = span_at(hz, length(1, 2, slots));
+        let ended = span.end_run(span.pacer.now());
+        let left = span.unstarted();
+        assert!(left.iter().all(|&(due, _)| (span.recorded_from..ended.at).contains(&due)));
+        left.iter().map(|(_, slots)| slots).sum()
+    }
+
+    #[test]
+    fn every_slot_that_was_due_before_the_end_is_left_once() {
+        for hz in [1, 7, 1_000, 1_000_000, 10_000_000_000] {
+            assert_eq!(left(hz, None), 2 * hz, "{hz}/s");
+        }
+    }
+
+    #[test]
+    fn no_more_are_left_than_the_run_may_start() {
+        assert_eq!(left(1_000, Some(300)), 300);
+    }
+
+    #[test]
+    fn what_is_asked_for_is_known_from_the_warm_up_to_the_end() {
+        let (span, clock) = running(length(1, 4, None));
+        assert_eq!((span.asked(span.start).slots, span.warm_up()), (0, None));
+        clock.advance(secs(2));
+        let warm_up = span.warm_up().unwrap();
+        assert_eq!((warm_up.slots, span.asked(span.start + secs(2)).slots), (1, 2));
+        // Nothing that comes later changes it.
+        span.pacer.set_rate(Rate::per_second(5).unwrap());
+        clock.advance(secs(5));
+        let ended = span.end_run(span.pacer.now());
+        span.pacer.set_rate(Rate::per_second(100).unwrap());
+        assert_eq!(span.warm_up(), Some(warm_up));
+        assert_eq!(ended.recorded, span.asked(Nanos::MAX).since(warm_up));
+        assert_eq!(ended.recorded.slots, 16);
+    }
+
+    #[test]
+    fn nothing_is_asked_for_by_a_run_that_ends_in_its_warm_up() {
+        let (span, clock) = running(length(3, 4, None));
+        clock.advance(secs(2));
+        let ended = span.end_run(span.pacer.now());
+        assert_eq!((ended.recorded, ended.required), (Asked::default(), 0.0));
+        clock.advance(secs(20));
+        assert_eq!(ended.recorded, span.asked(Nanos::MAX).since(span.warm_up().unwrap()));
+    }
+
+    #[test]
+    fn the_ledger_ends_with_the_schedule_however_late_that_is_noticed() {
+        let (span, _messages) = span(0, 10, None);
+        span.pacer.acquire_many(3).unwrap();
+        let ledger = span.end_run(span.pacer.now()).ledger;
+        assert_eq!(
+            (ledger.elapsed, ledger.allocated, ledger.backlog),
+            (secs(10), secs(3), secs(7))
+        );
+    }
+
+    #[test]
+    fn the_first_end_counts_and_is_capped_at_the_schedule() {
+        let (span, _messages) = span(0, 10, None);
+        let first = span.end_run(span.start + secs(60));
+        let second = span.end_run(span.start + secs(5));
+        assert_eq!((first.at, second.at), (span.start + secs(10), span.start + secs(10)));
+    }
+}

@@ -1,0 +1,331 @@
+//! Targets that misbehave: nothing is lost from the account, and the verdict names the culprit.
+
+mod blocking;
+
+use crate::judged::summary::Summary;
+use crate::judged::verdict::Verdict;
+use crate::load::target::{Done, Failure, Slot, Target};
+use crate::recorded::stats::OperationStats;
+use crate::running::args::RunArgs;
+use crate::running::message::Message;
+use crate::running::run::perform;
+use crate::running::setup::Setup;
+use crate::shown::live::Live;
+use crate::shown::logs::Logs;
+use clap::Parser;
+use std::future::{pending, ready};
+use std::ops::Range;
+use std::pin::Pin;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+/// A load of 100 slots.
+const LOAD: &str = "--rate 200/s --duration 500ms --threads 1";
+
+#[derive(Debug, Parser)]
+#[command(args_override_self = true)]
+struct Line {
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+/// Sets a run up that loads `target`.
+fn set_up<T: Target>(target: T, options: &str) -> anyhow::Result<Setup<T>> {
+    let words = ["test"].into_iter().chain(LOAD.split(' ')).chain(options.split_whitespace());
+    Setup::new(Line::try_parse_from(words)?.run, &[], |_| Ok(target))
+}
+
+/// Runs what is set up to its end.
+fn run_with<T: Target>(
+    setup: &Setup<T>,
+    sender: &Sender<Message>,
+    messages: &Receiver<Message>,
+) -> Summary {
+    let (nobody_looks, live) = (watch::channel(None).0, Live::Nowhere);
+    let ran = perform(setup, None, Logs::default(), live, nobody_looks, sender, messages);
+    ran.unwrap().summary
+}
+
+/// Runs what is set up to its end. All of the load is in the account.
+fn run<T: Target>(setup: &Setup<T>) -> Summary {
+    let (sender, messages) = mpsc::channel();
+    let summary = run_with(setup, &sender, &messages);
+    assert_eq!(summary.stats.due(), 100, "{summary:?}");
+    balance(&summary.stats);
+    summary
+}
+
+/// Runs what is set up until four calls have `begun`, and gives them up: they are in the account.
+fn run_until_hung<T: Target>(setup: &Setup<T>, begun: Receiver<()>) {
+    let (sender, messages) = mpsc::channel();
+    let stop = sender.clone();
+    let stops = thread::spawn(move || {
+        begun.iter().take(4).for_each(drop);
+        // The first ends the schedule, the second the waiting for answers.
+        (0..2).for_each(|_| stop.send(Message::Stop).unwrap());
+    });
+    let summary = run_with(setup, &sender, &messages);
+    stops.join().unwrap();
+    balance(&summary.stats);
+    assert_eq!((summary.stats.started(), summary.stats.unfinished), (4, 4));
+}
+
+/// Everything that was started has an end, and everything that was due has a response time.
+fn balance(stats: &OperationStats) {
+    let ended = stats.completed() + stats.failed() + stats.unfinished;
+    assert_eq!((stats.started(), stats.response.len()), (ended, stats.due()), "{stats:?}");
+}
+
+/// How many calls failed, by kind.
+fn failures(summary: &Summary) -> Vec<(String, u64)> {
+    summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count)).collect()
+}
+
+fn of_kind(kind: &str, count: u64) -> Vec<(String, u64)> {
+    vec![(kind.to_owned(), count)]
+}
+
+type Called = Pin<Box<dyn Future<Output = Result<Done, Failure>> + Send>>;
+
+/// A target that does as it is told.
+struct Told<O, C> {
+    /// What becomes of which opening, counted from 0, which is the one to see whether it is there.
+    open: O,
+    /// What becomes of the call for which slot.
+    call: C,
+    opened: AtomicU64,
+    /// The slots of all calls.
+    calls: Mutex<Vec<u64>>,
+}
+
+impl<O, C> Target for Told<O, C>
+where
+    O: Fn(u64) -> Result<(), Failure> + Send + Sync + 'static,
+    C: Fn(u64) -> Called + Send + Sync + 'static,
+{
+    type Session = ();
+
+    async fn connect(&self, _index: usize) -> Result<(), Failure> {
+        // Relaxed: a number of its own for each opening. No loom model: one atomic.
+        (self.open)(self.opened.fetch_add(1, Ordering::Relaxed))
+    }
+
+    async fn call(&self, _session: &mut (), slot: Slot) -> Result<Done, Failure> {
+        self.calls.lock().unwrap().push(slot.number());
+        (self.call)(slot.number()).await
+    }
+
+    fn name(&self) -> String {
+        "test".to_owned()
+    }
+}
+
+impl<O, C> Told<O, C> {
+    fn new(open: O, call: C) -> Told<O, C> {
+        Told { open, call, opened: AtomicU64::new(0), calls: Mutex::default() }
+    }
+
+    /// How often it was opened, and how many calls there were. There was one for each slot that was
+    /// started on a session, and for no slot two.
+    fn seen(&self) -> (u64, u64) {
+        let mut calls = self.calls.lock().unwrap().clone();
+        let count = calls.len();
+        calls.sort_unstable();
+        calls.dedup();
+        assert_eq!(calls.len(), count, "{calls:?}");
+        // Relaxed: the threads have been joined.
+        (self.opened.load(Ordering::Relaxed), u64::try_from(count).unwrap())
+    }
+}
+
+/// Refuses these openings.
+fn refuses(which: Range<u64>) -> impl Fn(u64) -> Result<(), Failure> {
+    move |n| if which.contains(&n) { Err(Failure::new("refused")) } else { Ok(()) }
+}
+
+fn done() -> Called {
+    Box::pin(ready(Ok(Done::new())))
+}
+
+fn fails(failure: Failure) -> Called {
+    Box::pin(ready(Err(failure)))
+}
+
+const TAKES: Duration = Duration::from_millis(20);
+
+fn slow(_: u64) -> Called {
+    Box::pin(async {
+        sleep(TAKES).await;
+        Ok(Done::new())
+    })
+}
+
+#[test]
+fn a_target_that_hangs_or_panics_before_the_load_is_not_there() {
+    struct Never;
+    impl Target for Never {
+        type Session = ();
+
+        async fn connect(&self, _index: usize) -> Result<(), Failure> {
+            pending().await
+        }
+
+        async fn call(&self, _session: &mut (), _slot: Slot) -> Result<Done, Failure> {
+            Ok(Done::new())
+        }
+    }
+    let told = |error: anyhow::Error| error.to_string();
+    let hangs = set_up(Never, "--timeout 50ms").unwrap_err();
+    assert_eq!(told(hangs), "no answer from Never: timeout");
+    let panics = |n| if n == 0 { panic!("no door") } else { Ok(()) };
+    let panics = set_up(Told::new(panics, |_| done()), "").unwrap_err();
+    assert_eq!(told(panics), "no answer from test: panic: no door");
+}
+
+#[test]
+fn a_slow_target_is_behind() {
+    let setup = set_up(Told::new(refuses(0..0), slow), "-c 2").unwrap();
+    let summary = run(&setup);
+    assert_eq!(setup.target.seen(), (3, summary.stats.completed()));
+    assert_eq!(summary.verdict, Verdict::TargetBehind, "{:?}", summary.stats.lateness);
+}
+
+#[test]
+fn slots_that_a_slow_target_makes_too_late_are_skipped_and_counted() {
+    let setup = set_up(Told::new(refuses(0..0), slow), "-c 2 --skip-later-than 20ms").unwrap();
+    let summary = run(&setup);
+    assert!(summary.stats.skipped > 0, "{summary:?}");
+    assert_eq!(setup.target.seen(), (3, summary.stats.completed()));
+    assert_eq!(summary.verdict, Verdict::TargetBehind, "{:?}", summary.stats.lateness);
+}
+
+#[test]
+fn a_call_that_hangs_ends_with_the_timeout_and_its_session() {
+    let hangs = |_| -> Called { Box::pin(pending()) };
+    let setup = set_up(Told::new(refuses(0..0), hangs), "-c 4 --timeout 50ms").unwrap();
+    let summary = run(&setup);
+    let started = summary.stats.started();
+    assert_eq!(failures(&summary), of_kind("timeout", started));
+    // One to see whether it is there, and one for each call.
+    assert_eq!(setup.target.seen(), (1 + started, started));
+    assert_eq!(summary.verdict, Verdict::TargetFailing);
+}
+
+#[test]
+fn calls_that_hang_when_the_run_is_given_up_are_unfinished() {
+    let (hung, begun) = mpsc::channel();
+    let hangs = move |_| -> Called {
+        hung.send(()).unwrap();
+        Box::pin(pending())
+    };
+    let setup = set_up(Told::new(refuses(0..0), hangs), "-c 4 --duration 1h --timeout 1h").unwrap();
+    run_until_hung(&setup, begun);
+    assert_eq!(setup.target.seen(), (5, 4));
+}
+
+#[test]
+fn a_panic_in_a_call_is_a_failure_of_the_target() {
+    let panics = |slot| if slot % 10 == 3 { panic!("slot of the {}rd kind", 3) } else { done() };
+    let setup = set_up(Told::new(refuses(0..0), panics), "-c 4").unwrap();
+    let summary = run(&setup);
+    let calls = setup.target.calls.lock().unwrap().clone();
+    let panicked = u64::try_from(calls.iter().filter(|slot| *slot % 10 == 3).count()).unwrap();
+    assert_eq!(failures(&summary), of_kind("panic: slot of the 3rd kind", panicked));
+    let (opened, called) = setup.target.seen();
+    assert_eq!(called, summary.stats.started());
+    // The last session to panic may not be needed again.
+    assert!((6..=5 + panicked).contains(&opened), "{opened}");
+    assert_eq!(summary.verdict, Verdict::TargetFailing);
+}
+
+#[test]
+fn a_panic_between_two_polls_is_one_too() {
+    let panics = |_| -> Called {
+        Box::pin(async {
+            sleep(Duration::from_millis(1)).await;
+            panic!("late")
+        })
+    };
+    let setup = set_up(Told::new(refuses(0..0), panics), "-c 4").unwrap();
+    let summary = run(&setup);
+    assert_eq!(failures(&summary), of_kind("panic: late", summary.stats.started()));
+}
+
+#[test]
+fn a_panic_in_connect_is_a_failure_of_the_call_that_needs_the_session() {
+    let panics = |n| if n > 0 { panic!("no door") } else { Ok(()) };
+    let setup = set_up(Told::new(panics, |_| done()), "-c 4").unwrap();
+    let summary = run(&setup);
+    let started = summary.stats.started();
+    assert_eq!(failures(&summary), of_kind("panic: no door", started));
+    assert_eq!(setup.target.seen(), (1 + 4 + started, 0));
+    assert_eq!(summary.verdict, Verdict::TargetFailing);
+}
+
+#[test]
+fn sessions_that_are_refused_at_first_are_opened_by_calls() {
+    let setup = set_up(Told::new(refuses(1..7), |_| done()), "-c 4").unwrap();
+    let summary = run(&setup);
+    // Four of the refusals came before the schedule began.
+    assert_eq!(failures(&summary), of_kind("refused", 2));
+    assert_eq!(setup.target.seen(), (7 + 4, summary.stats.completed()));
+}
+
+#[test]
+fn a_session_that_breaks_is_opened_again_until_that_succeeds() {
+    let breaks = |slot| if slot == 20 { fails(Failure::new("gone").broken()) } else { done() };
+    let setup = set_up(Told::new(refuses(2..5), breaks), "-c 1").unwrap();
+    let summary = run(&setup);
+    assert_eq!(failures(&summary), [of_kind("gone", 1), of_kind("refused", 3)].concat());
+    assert_eq!(setup.target.seen(), (6, summary.stats.started() - 3));
+    // Those of the load.
+    assert_eq!(summary.stats.set_ups.all.len(), 2);
+    assert_eq!(summary.verdict, Verdict::TargetFailing);
+}
+
+#[test]
+fn a_failure_keeps_its_session() {
+    let setup = set_up(Told::new(refuses(0..0), |_| fails(Failure::new("no"))), "-c 4").unwrap();
+    let summary = run(&setup);
+    let started = summary.stats.started();
+    assert_eq!(failures(&summary), of_kind("no", started));
+    assert_eq!(setup.target.seen(), (5, started));
+    assert_eq!(summary.verdict, Verdict::TargetFailing);
+}
+
+/// The other sessions of its thread wait for the thread, which is the generator's. No timeout can end it.
+#[test]
+fn a_call_that_blocks_its_thread_puts_the_generator_behind() {
+    let blocks = |_| -> Called {
+        Box::pin(async {
+            thread::sleep(TAKES);
+            Ok(Done::new())
+        })
+    };
+    let setup = set_up(Told::new(refuses(0..0), blocks), "-c 4 --timeout 10ms").unwrap();
+    let summary = run(&setup);
+    assert_eq!(setup.target.seen(), (5, summary.stats.completed()));
+    assert_eq!(summary.verdict, Verdict::GeneratorBehind, "{:?}", summary.stats.lateness);
+}
+
+#[test]
+fn a_call_that_never_yields_puts_the_generator_behind() {
+    let spins = |_| -> Called {
+        Box::pin(async {
+            let begin = Instant::now();
+            while begin.elapsed() < TAKES {
+                ready(()).await;
+            }
+            Ok(Done::new())
+        })
+    };
+    let setup = set_up(Told::new(refuses(0..0), spins), "-c 4 --timeout 10ms").unwrap();
+    let summary = run(&setup);
+    assert_eq!(setup.target.seen(), (5, summary.stats.completed()));
+    assert_eq!(summary.verdict, Verdict::GeneratorBehind, "{:?}", summary.stats.lateness);
+}

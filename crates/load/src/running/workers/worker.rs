@@ -1,0 +1,108 @@
+//! A worker: a task that takes a slot, makes a call and records it, until there are no more slots.
+
+use super::guarded::Guarded;
+use super::shared::RunShared;
+use super::span::Admission;
+use crate::load::details::{Details, SetUp};
+use crate::load::kind::Kind;
+use crate::load::target::{Done, Failure, Slot, Target};
+use crate::recorded::operation::Answer;
+use crate::running::recording::recorder::Recorder;
+use nanopace::{Grant, Nanos};
+use nanopace_async::AsyncPacer;
+use std::sync::Arc;
+
+/// What a worker owns.
+pub(crate) struct Worker<T: Target> {
+    pub(crate) target: Arc<T>,
+    /// What all workers share.
+    pub(crate) shared: Arc<RunShared>,
+    /// The record of its thread.
+    pub(crate) recorder: Arc<Recorder>,
+    /// The line of its thread.
+    pub(crate) line: AsyncPacer,
+    /// Its number.
+    pub(crate) index: usize,
+    /// None if it has to be opened.
+    pub(crate) session: Option<T::Session>,
+    /// What calls are kept to.
+    pub(crate) guarded: Guarded,
+}
+
+impl<T: Target> Worker<T> {
+    /// Opens the session. If it cannot be opened now, the first call tries again.
+    pub(crate) async fn prepare(&mut self) {
+        for set_up in self.open().await.unwrap_or_default() {
+            self.recorder.set_up(set_up);
+        }
+    }
+
+    /// Works from the schedule's start until there are no more slots. A worker has a slot only
+    /// while it makes the call for it: with a call in flight, it keeps none from the others.
+    pub(crate) async fn work(mut self) {
+        let shared = Arc::clone(&self.shared);
+        let span = shared.span.wait().await;
+        while let Ok(grant) = self.line.acquire().await {
+            let intended_start = grant.intended_start();
+            match span.admit(intended_start, shared.pacer.now()) {
+                Admission::Recorded => self.operation(grant, true).await,
+                Admission::WarmUp => self.operation(grant, false).await,
+                Admission::Unstarted => {
+                    return self.recorder.unstarted(&[(intended_start, 1)], span.end());
+                }
+                Admission::Over => return,
+            }
+        }
+        span.end_if_over(shared.pacer.now());
+    }
+
+    async fn operation(&mut self, grant: Grant, is_recorded: bool) {
+        let intended_start = grant.intended_start();
+        let flight = self.recorder.start(intended_start, is_recorded);
+        let slot = Slot { number: grant.slot(), intended_start, start: flight.started() };
+        let answer = self.call(slot).await;
+        flight.end(answer);
+    }
+
+    /// Makes a call; opens the session before, if there is none.
+    async fn call(&mut self, slot: Slot) -> Answer {
+        let (mut sent, mut set_up) = (slot.start, None);
+        if self.session.is_none() {
+            let opened = self.open().await;
+            sent = self.shared.pacer.now();
+            match opened {
+                Ok(set_ups) => set_up = set_ups.into_iter().next(),
+                Err(failure) => return answer(sent, None, Err(failure)),
+            }
+        }
+        let Some(session) = &mut self.session else {
+            return answer(sent, None, Err(Failure::of(Kind::new("no session"))));
+        };
+        let called = self.guarded.run(|| self.target.call(session, slot)).await;
+        if called.is_err_and(|failure| failure.is_broken) {
+            self.session = None;
+        }
+        answer(sent, set_up, called)
+    }
+
+    /// Opens the session. How long that took, in its parts.
+    async fn open(&mut self) -> Result<Vec<SetUp>, Failure> {
+        let begin = self.shared.pacer.now();
+        let opened = self.guarded.run(|| self.target.connect(self.index)).await;
+        let mut session = opened?;
+        let set_ups = self
+            .target
+            .set_ups(&mut session)
+            .unwrap_or_else(|| vec![SetUp { connect: self.shared.pacer.now() - begin, tls: None }]);
+        self.session = Some(session);
+        Ok(set_ups)
+    }
+}
+
+/// What became of a call that was sent then, maybe on a session that was opened for it.
+pub(super) fn answer(sent: Nanos, set_up: Option<SetUp>, called: Result<Done, Failure>) -> Answer {
+    let done = called.unwrap_or_else(|failure| failure.done);
+    let details = Details { set_up: done.details.set_up.or(set_up), ..done.details };
+    let outcome = called.map(drop).map_err(|failure| failure.kind);
+    Answer { outcome, sent: done.sent.unwrap_or(sent), details }
+}

@@ -1,0 +1,26 @@
+//! What is shown: reports, pages, logs, metrics, and the view of a run that goes on.
+
+pub(crate) mod csv_log;
+pub(crate) mod curve;
+#[cfg(test)]
+pub(crate) mod fixture;
+pub(crate) mod fleet;
+pub(crate) mod hdr_log;
+pub(crate) mod headline;
+pub(crate) mod json;
+pub(crate) mod keys;
+pub(crate) mod live;
+pub(crate) mod logs;
+pub(crate) mod metrics;
+pub(crate) mod pace;
+pub(crate) mod page;
+pub(crate) mod rates;
+pub(crate) mod report;
+pub(crate) mod screen;
+pub(crate) mod search;
+pub(crate) mod snapshot;
+pub(crate) mod spectrum;
+pub(crate) mod standing;
+pub(crate) mod status;
+pub(crate) mod times;
+mod typed;

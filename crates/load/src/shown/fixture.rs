@@ -1,0 +1,112 @@
+//! Summaries of runs that nobody made, for tests.
+
+use crate::console::human::float;
+use crate::console::machine::Machine;
+use crate::judged::summary::{Summary, Title};
+use crate::judged::verdict::Verdict;
+use crate::load::kind::Kind;
+use crate::recorded::gaps::Quality;
+use crate::recorded::outcome::{Due, Ending, Outcome};
+use crate::recorded::over_time::{Backlog, Brief, Interval, OverTime};
+use crate::recorded::processor::ProcessorTime;
+use crate::recorded::stats::OperationStats;
+use hdrhistogram::Histogram;
+use nanopace::{Nanos, Pacer, Rate};
+use std::time::{Duration, SystemTime};
+
+/// A run of which nothing was recorded.
+pub(crate) fn empty() -> Summary {
+    let title = Title {
+        url: "http://127.0.0.1/".to_owned(),
+        start: SystemTime::UNIX_EPOCH,
+        settings: toml::from_str("rate = '5k/s'\nheader = []\npin = false").unwrap(),
+        given: ["rate".to_owned()].into(),
+        machine: Machine { cores: 2, system: "linux".to_owned(), processor: None },
+    };
+    Summary {
+        title,
+        target_hz: 0.0,
+        achieved_hz: 0.0,
+        ratio: 1.0,
+        failed_share: 0.0,
+        duration: Duration::ZERO,
+        over_time: OverTime::new(),
+        stats: OperationStats::new(),
+        gaps: None,
+        ledger: Pacer::builder(Rate::per_second(1).unwrap()).start_paused().build().ledger(),
+        processor: None,
+        resolved_in: Duration::ZERO,
+        verdict: Verdict::OnSchedule,
+        warnings: Vec::new(),
+        incomplete: None,
+        missed: Vec::new(),
+    }
+}
+
+/// A run of so many seconds at this rate, with times of all lengths from 50 us to 10 s; they get
+/// longer and shorter again, and again.
+pub(crate) fn long(seconds: u64, hz: u64) -> Summary {
+    let mut summary = empty();
+    for second in 0..seconds {
+        let interval = interval(second, hz);
+        let Brief { wait, service, response, .. } = &interval.brief;
+        let stats = &mut summary.stats;
+        let sums = [&mut stats.wait, &mut stats.service, &mut stats.response];
+        for (sum, part) in sums.into_iter().zip([wait, service, response]) {
+            sum.add(part).unwrap();
+        }
+        summary.over_time.add(interval);
+    }
+    let failed = summary.stats.response.len() - summary.stats.service.len();
+    summary.stats.failures =
+        [(Kind::new("timeout"), failed - 1), (Kind::new("status 503"), 1)].into();
+    summary.stats.statuses = [(200, summary.stats.service.len()), (503, 1)].into();
+    let bounds = &mut summary.stats.bounds;
+    bounds.record_n(10_000_000_000, failed).unwrap();
+    (summary.target_hz, summary.achieved_hz) = (float(hz), float(hz));
+    summary.duration = Duration::from_secs(seconds);
+    summary.gaps = Some(Quality { within_25_percent: 0.9, coefficient_of_variation: 0.2 });
+    let second = Duration::from_secs(1);
+    summary.processor = Some(ProcessorTime { had: second, wanted: second * 2 });
+    summary
+}
+
+fn interval(second: u64, hz: u64) -> Interval {
+    let (mut brief, mut due) = (Brief::new(), Due::new());
+    let slow = 1.0 + (float(second) / 60.0).sin().abs() * 20.0;
+    // The shares of 1, 2, 3 and more times as long a time fall by the same factor each.
+    let mut left = hz;
+    let mut ns = 50_000.0 * slow;
+    while left > 0 {
+        let part = (left / 20).max(1);
+        record(&mut brief.service, ns, part);
+        record(&mut brief.wait, ns / 3.0, part);
+        record(&mut brief.response, ns * 4.0 / 3.0, part);
+        due.count(&outcome(ns / 3.0, ns * 4.0 / 3.0, Ending::Completed, part));
+        (left, ns) = (left - part, ns * 1.05);
+    }
+    brief.answered = brief.service.len();
+    for _ in 0..=hz / 1_000 {
+        brief.failed += 1;
+        record(&mut brief.wait, 1e6, 1);
+        record(&mut brief.response, 1e10, 1);
+        record(&mut brief.bounds, 1e10, 1);
+        due.count(&outcome(1e6, 1e10, Ending::Failed(Kind::new("timeout")), 1));
+    }
+    let [from, to] = [second, second + 1].map(Duration::from_secs);
+    let backlog =
+        Backlog { slots: second % 100 * hz / 1_000, time: Duration::from_millis(second % 100) };
+    Interval { from, to, asked: float(hz), backlog, brief, due }
+}
+
+fn outcome(wait_ns: f64, response_ns: f64, ending: Ending, slots: u64) -> Outcome {
+    let [wait_time, response_time] =
+        [wait_ns, response_ns].map(|ns| Duration::from_secs_f64(ns * 1e-9));
+    let (intended_start, wait_time) = (Nanos::ZERO, Some(wait_time));
+    Outcome { intended_start, wait_time, response_time, ending, slots }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below a minute")]
+fn record(times: &mut Histogram<u64>, ns: f64, count: u64) {
+    times.record_n(ns as u64, count).unwrap();
+}

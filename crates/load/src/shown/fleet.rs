@@ -1,0 +1,7 @@
+//! What is shown of a fleet.
+
+pub(crate) mod account;
+pub(crate) mod object;
+pub(crate) mod page;
+pub(crate) mod status;
+mod whole;

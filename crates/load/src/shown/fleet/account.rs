@@ -1,0 +1,156 @@
+//! What became of each slot of a fleet, for people and for programs.
+
+use nanopace_fleet::{Account, NodeAccount};
+use serde::Serialize;
+use std::fmt::{self, Display, Formatter};
+
+/// The account as a line and a table.
+#[derive(Debug)]
+pub(crate) struct AccountText<'run>(pub(crate) &'run Account);
+
+impl Display for AccountText<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let account = self.0;
+        let outcome = match (account.closes(), account.is_told()) {
+            (true, _) => "the account closes",
+            (_, false) => "it does not close, because not all is told",
+            (_, true) => "IT DOES NOT CLOSE",
+        };
+        writeln!(
+            f,
+            "account   {} expected = {} fired + {} shed + {} lost - {} twice: {outcome}",
+            account.expected,
+            account.fired(),
+            account.shed(),
+            account.lost(),
+            account.twice()
+        )?;
+        write!(f, "{}", Bounds(account))?;
+        writeln!(
+            f,
+            "\n{:>6} {:>10} {:>10} {:>8} {:>8} {:>8}  name",
+            "node", "claimed", "fired", "shed", "lost", "twice"
+        )?;
+        for node in &account.nodes {
+            let NodeAccount { number, name, claimed, fired, shed, lost, twice, .. } = node;
+            writeln!(
+                f,
+                "{number:>6} {claimed:>10} {fired:>10} {shed:>8} {lost:>8} {twice:>8}  {name}"
+            )?;
+        }
+        if account.unclaimed > 0 {
+            writeln!(f, "{:>6} {:>39}  claimed by no node", "none", account.unclaimed)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is known although not all nodes have told what they did.
+struct Bounds<'run>(&'run Account);
+
+impl Display for Bounds<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let account = self.0;
+        if account.is_told() {
+            return Ok(());
+        }
+        let is_silent = |node: &&NodeAccount| node.untold + node.perhaps_twice > 0;
+        let silent = account.nodes.iter().filter(is_silent);
+        let silent: Vec<String> = silent.map(|node| node.number.to_string()).collect();
+        if !silent.is_empty() {
+            let nodes = if silent.len() == 1 { "node" } else { "nodes" };
+            writeln!(
+                f,
+                "          {nodes} {} died or was cut off, and has not told all",
+                silent.join(", ")
+            )?;
+        }
+        if account.forgotten > 0 {
+            writeln!(
+                f,
+                "          the store was emptied: of {} nodes nothing is known",
+                account.forgotten
+            )?;
+        }
+        let (fired, twice) = (account.fired(), account.twice());
+        let (most, more) = (account.fired_at_most(), account.twice_at_most());
+        let (least, lost) = (account.lost_at_least().max(0), account.lost());
+        writeln!(
+            f,
+            "          between {fired} and {most} fired, {least} and {lost} lost, {twice} and {more} twice"
+        )
+    }
+}
+
+/// The account as it is written to JSON.
+#[derive(Debug, Serialize)]
+pub(crate) struct AccountObject {
+    expected: u64,
+    fired: u64,
+    shed: u64,
+    lost: i64,
+    twice: u64,
+    fired_at_most: u64,
+    lost_at_least: i64,
+    twice_at_most: u64,
+    unclaimed: u64,
+    forgotten_nodes: u64,
+    closes: bool,
+    nodes: Vec<NodeObject>,
+}
+
+#[derive(Debug, Serialize)]
+struct NodeObject {
+    number: u16,
+    name: String,
+    claimed: u64,
+    fired: u64,
+    shed: u64,
+    lost: i64,
+    twice: u64,
+    untold: u64,
+    perhaps_twice: u64,
+    late_seconds: f64,
+    blind_seconds: f64,
+    silent_seconds: f64,
+    is_finished: bool,
+}
+
+impl AccountObject {
+    pub(crate) fn new(account: &Account) -> AccountObject {
+        AccountObject {
+            expected: account.expected,
+            fired: account.fired(),
+            shed: account.shed(),
+            lost: account.lost(),
+            twice: account.twice(),
+            fired_at_most: account.fired_at_most(),
+            lost_at_least: account.lost_at_least(),
+            twice_at_most: account.twice_at_most(),
+            unclaimed: account.unclaimed,
+            forgotten_nodes: account.forgotten,
+            closes: account.closes(),
+            nodes: account.nodes.iter().map(NodeObject::new).collect(),
+        }
+    }
+}
+
+impl NodeObject {
+    fn new(node: &NodeAccount) -> NodeObject {
+        NodeObject {
+            number: node.number,
+            name: node.name.clone(),
+            claimed: node.claimed,
+            fired: node.fired,
+            shed: node.shed,
+            lost: node.lost,
+            twice: node.twice,
+            untold: node.untold,
+            perhaps_twice: node.perhaps_twice,
+            late_seconds: node.late.as_secs_f64(),
+            blind_seconds: node.blind.as_secs_f64(),
+            silent_seconds: node.silent.as_secs_f64(),
+            is_finished: node.is_finished,
+        }
+    }
+}

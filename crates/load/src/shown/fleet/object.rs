@@ -1,0 +1,98 @@
+//! A run of a fleet, all nodes together, as it is written to JSON.
+
+use super::account::AccountObject;
+use crate::judged::verdict::Verdict;
+use crate::judged::whole::Whole;
+use crate::recorded::percentiles::Percentiles;
+use crate::recorded::stats::OperationStats;
+use crate::shown::json::IntervalObject;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// All of it.
+#[derive(Debug, Serialize)]
+pub(crate) struct WholeObject {
+    run: String,
+    has_ended: bool,
+    shape: String,
+    arrivals: String,
+    duration_seconds: f64,
+    target_rate: f64,
+    achieved_rate: f64,
+    rate_over_time: Vec<IntervalObject>,
+    verdict: Option<Verdict>,
+    account: AccountObject,
+    nodes_with_results: usize,
+    nodes_with_results_so_far: Vec<SoFarObject>,
+    missed: Vec<String>,
+    #[serde(flatten)]
+    results: Option<ResultsObject>,
+}
+
+/// Up to which time of the load it is known what a node did.
+#[derive(Debug, Serialize)]
+struct SoFarObject {
+    number: u16,
+    until_seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct ResultsObject {
+    started: u64,
+    completed: u64,
+    failed: u64,
+    unfinished: u64,
+    failures: BTreeMap<String, u64>,
+    statuses: BTreeMap<u16, u64>,
+    wait_time_ns: Percentiles,
+    service_time_ns: Percentiles,
+    response_time_ns: Percentiles,
+    response_times_at_least: u64,
+}
+
+impl WholeObject {
+    pub(crate) fn new(whole: &Whole) -> WholeObject {
+        let status = &whole.status;
+        let [target_rate, achieved_rate] = whole.rates();
+        WholeObject {
+            run: whole.name.clone(),
+            has_ended: status.has_ended,
+            shape: status.shape.clone(),
+            arrivals: status.arrivals.clone(),
+            duration_seconds: status.elapsed.as_secs_f64(),
+            target_rate,
+            achieved_rate,
+            rate_over_time: whole.over_time().intervals().iter().map(IntervalObject::new).collect(),
+            verdict: whole.verdict(),
+            account: AccountObject::new(&whole.account),
+            nodes_with_results: whole.told.given,
+            nodes_with_results_so_far: whole.told.so_far.iter().map(SoFarObject::new).collect(),
+            missed: whole.missed.clone(),
+            results: whole.told.sum.as_ref().map(|sum| ResultsObject::new(&sum.stats)),
+        }
+    }
+}
+
+impl SoFarObject {
+    fn new((number, until): &(u16, Duration)) -> SoFarObject {
+        SoFarObject { number: *number, until_seconds: until.as_secs_f64() }
+    }
+}
+
+impl ResultsObject {
+    fn new(stats: &OperationStats) -> ResultsObject {
+        ResultsObject {
+            started: stats.started(),
+            completed: stats.completed(),
+            failed: stats.failed(),
+            unfinished: stats.unfinished,
+            failures: stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
+            statuses: stats.statuses.clone(),
+            wait_time_ns: Percentiles::new(&stats.wait),
+            service_time_ns: Percentiles::new(&stats.service),
+            response_time_ns: Percentiles::new(&stats.response),
+            response_times_at_least: stats.responses().at_least(),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The page of a fleet: all nodes together in one file, made of the same parts as that of a run.
+
+use crate::console::human;
+use crate::judged::whole::Whole;
+use crate::recorded::stats::OperationStats;
+use crate::shown::page::facts::{self, bad_figure, figure, rows, shares};
+use crate::shown::page::numbers::{count, time};
+use crate::shown::page::{charts, document, hidden, side_by_side};
+use maud::{Markup, html};
+use nanopace_fleet::{Account, NodeAccount};
+
+/// The page.
+pub(crate) fn html(whole: &Whole) -> String {
+    let nothing = OperationStats::new();
+    let stats = whole.stats().unwrap_or(&nothing);
+    let hidden = whole.verdict().and_then(|verdict| hidden(stats, verdict));
+    let content = html! {
+        (heading(whole, stats))
+        (charts(&whole.over_time(), stats, hidden.as_deref()))
+        (tables(whole, stats))
+    };
+    document(&format!("{}, a fleet", whole.name), &content)
+}
+
+fn heading(whole: &Whole, stats: &OperationStats) -> Markup {
+    let account = &whole.account;
+    let sentence = if account.is_exact() {
+        "each slot was started once"
+    } else if !account.is_told() {
+        "not all nodes have told what they did"
+    } else {
+        "not each slot was started once"
+    };
+    let run = &whole.status;
+    let end = if run.has_ended { "over" } else { "not over yet" };
+    html! {
+        header {
+            h1.good[whole.is_well()] { (sentence) }
+            @if let Some(verdict) = whole.sentence() { p.verdict { (verdict) } }
+            @for missed in &whole.missed { p.missed { "Missed: " (missed) } }
+            @for (node, until) in &whole.told.so_far {
+                p.verdict { "Of node " (node) " it is known what it did up to " (human::time(*until)) "." }
+            }
+            p.what {
+                bdi { (whole.name) } " · " (account.nodes.len()) " nodes · " (run.shape) ", " (run.arrivals)
+                " arrivals · " (human::time(account.span)) ", " (end)
+            }
+            (key_figures(whole, stats))
+        }
+    }
+}
+
+fn key_figures(whole: &Whole, stats: &OperationStats) -> Markup {
+    let account = &whole.account;
+    let [asked, achieved] = whole.rates().map(human::hz);
+    let response = |quantile| time(stats.responses(), quantile);
+    html! {
+        dl.figures {
+            (figure("asked for", &asked))
+            (figure("achieved", &achieved))
+            (figure("completed", &count(stats.completed())))
+            (bad_figure("failed", stats.failed(), stats.started()))
+            (bad_figure("lost", account.lost().max(0).unsigned_abs(), account.expected))
+            (bad_figure("started twice", account.twice(), account.expected))
+            (figure("response p50", &response(0.5)))
+            (figure("response p99", &response(0.99)))
+            (figure("response max", &response(1.0)))
+        }
+    }
+}
+
+fn tables(whole: &Whole, stats: &OperationStats) -> Markup {
+    let ends = [
+        ("completed", stats.completed()),
+        ("failed", stats.failed()),
+        ("unfinished", stats.unfinished),
+    ];
+    let sections = [
+        ("Account", fates(&whole.account)),
+        ("Requests", shares(&ends, stats.started())),
+        ("Errors", facts::errors(stats)),
+        ("Lateness", facts::lateness(stats.lateness)),
+    ];
+    html! {
+        section { h2 { "Nodes" } (nodes(&whole.account)) }
+        (side_by_side(sections))
+    }
+}
+
+/// What became of all slots.
+fn fates(account: &Account) -> Markup {
+    let Account { expected, .. } = account;
+    let lost = account.lost();
+    html! {
+        (rows(&[
+            ("expected", count(*expected)),
+            ("fired", bounds(account.fired(), account.fired_at_most())),
+            ("shed", count(account.shed())),
+            ("lost", bounds(account.lost_at_least().max(0).unsigned_abs(), lost.max(0).unsigned_abs())),
+            ("twice", bounds(account.twice(), account.twice_at_most())),
+        ]))
+        p.note {
+            "Expected = fired + shed + lost − twice: "
+            @if account.closes() { "the account closes." } @else { "the account does not close." }
+        }
+    }
+}
+
+/// What is known to lie between two counts.
+fn bounds(least: u64, most: u64) -> String {
+    if least == most { count(least) } else { format!("{} to {}", count(least), count(most)) }
+}
+
+/// A row for each node.
+fn nodes(account: &Account) -> Markup {
+    html! {
+        div.wide {
+            table #nodes {
+                thead { tr {
+                    @for name in ["node", "name", "claimed", "fired", "shed", "lost", "twice"] { th scope="col" { (name) } }
+                } }
+                tbody { @for node in &account.nodes { (row(node)) } }
+            }
+        }
+        @if account.unclaimed > 0 { p { (count(account.unclaimed)) " slots were claimed by no node." } }
+    }
+}
+
+fn row(node: &NodeAccount) -> Markup {
+    let NodeAccount { number, name, claimed, fired, shed, lost, twice, .. } = node;
+    html! {
+        tr {
+            td { (number) }
+            td { bdi { (name) } }
+            @for slots in [claimed, fired, shed] { td { (count(*slots)) } }
+            td { (lost) }
+            td { (count(*twice)) }
+        }
+    }
+}

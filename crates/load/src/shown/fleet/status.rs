@@ -1,0 +1,127 @@
+//! How a run of a fleet is, for `nanopace fleet status`.
+
+use super::account::{AccountObject, AccountText};
+use crate::console::human;
+use nanopace_fleet::{Account, NodeAccount, RunStatus};
+use serde::Serialize;
+use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
+
+/// A node that is not finished and has been silent for so long is shown as silent.
+const SILENT: Duration = Duration::from_millis(500);
+
+/// How a run is now.
+#[derive(Debug)]
+pub(crate) struct Status {
+    name: String,
+    pub(crate) run: RunStatus,
+    /// None before it starts.
+    pub(crate) account: Option<Account>,
+}
+
+impl Status {
+    /// How the run with this name is.
+    pub(crate) fn new(name: &str, run: RunStatus, account: Option<Account>) -> Status {
+        Status { name: name.to_owned(), run, account }
+    }
+
+    pub(crate) fn state(&self) -> &'static str {
+        match &self.run {
+            run if !run.has_started => "waiting",
+            run if run.has_ended => "ended",
+            run if run.is_paused => "paused",
+            _ => "running",
+        }
+    }
+
+    /// How far the run is, and its load.
+    pub(crate) fn head(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let RunStatus { nodes, awaited, elapsed, duration, shape, arrivals, frame, .. } = &self.run;
+        let state = self.state();
+        match duration {
+            _ if !self.run.has_started => {
+                writeln!(f, "{}: {state}, {nodes} of {awaited} nodes are here", self.name)?;
+            }
+            Some(duration) => {
+                let [elapsed, duration] = [*elapsed, *duration].map(human::time);
+                writeln!(f, "{}: {state}, {elapsed} of {duration}, {nodes} nodes", self.name)?;
+            }
+            None => {
+                let elapsed = human::time(*elapsed);
+                writeln!(f, "{}: {state}, {elapsed}, no end, {nodes} nodes", self.name)?;
+            }
+        }
+        let frame = human::time(*frame);
+        writeln!(f, "load      {shape}, {arrivals} arrivals, frames of {frame}")
+    }
+
+    /// What became of each slot so far.
+    pub(crate) fn account(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Some(account) = &self.account else { return Ok(()) };
+        write!(f, "{}", AccountText(account))?;
+        if !self.run.has_ended && account.lost() > 0 {
+            writeln!(f, "what has started just now, and is not told yet, counts as lost")?;
+        }
+        account.nodes.iter().filter_map(trouble).try_for_each(|line| writeln!(f, "{line}"))
+    }
+}
+
+impl Display for Status {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.head(f)?;
+        self.account(f)
+    }
+}
+
+/// What is not as it should be with a node.
+fn trouble(node: &NodeAccount) -> Option<String> {
+    let mut parts = Vec::new();
+    if node.is_finished {
+        return None;
+    }
+    if node.silent > SILENT {
+        parts.push(format!("not heard of for {}", human::time(node.silent)));
+    }
+    if !node.blind.is_zero() {
+        parts.push(format!("without the store for {}", human::time(node.blind)));
+    }
+    if node.late > Duration::from_millis(20) {
+        parts.push(format!("late by {}", human::time(node.late)));
+    }
+    (!parts.is_empty()).then(|| format!("node {}    {}", node.number, parts.join(", ")))
+}
+
+/// The same as it is written to JSON.
+#[derive(Debug, Serialize)]
+pub(crate) struct StatusObject {
+    run: String,
+    state: &'static str,
+    nodes: u32,
+    awaited: u32,
+    elapsed_seconds: f64,
+    duration_seconds: Option<f64>,
+    shape: String,
+    arrivals: String,
+    frame_seconds: f64,
+    repairs: u64,
+    account: Option<AccountObject>,
+}
+
+impl StatusObject {
+    pub(crate) fn new(status: &Status) -> StatusObject {
+        let run = &status.run;
+        StatusObject {
+            run: status.name.clone(),
+            state: status.state(),
+            nodes: run.nodes,
+            awaited: run.awaited,
+            elapsed_seconds: run.elapsed.as_secs_f64(),
+            duration_seconds: run.duration.as_ref().map(Duration::as_secs_f64),
+            shape: run.shape.clone(),
+            arrivals: run.arrivals.clone(),
+            frame_seconds: run.frame.as_secs_f64(),
+            repairs: run.repairs,
+            account: status.account.as_ref().map(AccountObject::new),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! A run of a fleet, all nodes together, as text.
+
+use super::account::AccountText;
+use crate::console::human;
+use crate::judged::whole::{Told, Whole};
+use crate::recorded::percentiles::Sample;
+use crate::recorded::stats::OperationStats;
+use crate::shown::report::MissedLines;
+use crate::shown::times::TimesTable;
+use std::fmt::{self, Display, Formatter};
+
+impl Display for Whole {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let nodes = self.account.nodes.len();
+        let Told { given, so_far, unreadable, .. } = &self.told;
+        writeln!(f, "fleet     {}: {nodes} nodes, of which {given} have given results", self.name)?;
+        for (node, until) in so_far {
+            let until = human::time(*until);
+            writeln!(f, "          node {node} has not: what it did is known up to {until}")?;
+        }
+        if *unreadable > 0 {
+            writeln!(f, "          {unreadable} results can't be read: another version")?;
+        }
+        let [asked, achieved] = self.rates().map(human::hz);
+        let span = human::time(self.account.span);
+        writeln!(f, "rate      target {asked}, achieved {achieved} over {span}")?;
+        write!(f, "{}", AccountText(&self.account))?;
+        if let Some(stats) = self.stats() {
+            requests(f, stats)?;
+            self.sentence().iter().try_for_each(|verdict| writeln!(f, "\nverdict   {verdict}"))?;
+        }
+        write!(f, "{}", MissedLines(&self.missed))
+    }
+}
+
+fn requests(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
+    let (completed, failed, unfinished) = (stats.completed(), stats.failed(), stats.unfinished);
+    writeln!(f, "\nrequests  {completed} completed, {failed} failed, {unfinished} unfinished")?;
+    for (kind, count) in &stats.failures {
+        writeln!(f, "          {count} failed: {kind}")?;
+    }
+    let [wait, service] = [&stats.wait, &stats.service].map(Sample::exact);
+    write!(f, "{}", TimesTable { wait, service, response: stats.responses() })
+}

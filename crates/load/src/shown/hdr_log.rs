@@ -1,0 +1,73 @@
+//! The interval log of HDR histograms: what happened when, for the tools that read such logs.
+
+use crate::console::LogFile;
+use crate::recorded::stats::OperationStats;
+use anyhow::Context;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// The log reader of the original library wants to see these two lines.
+const FORMAT: &str = "[Histogram log format version 1.3]";
+const LEGEND: &str =
+    r#""StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram""#;
+
+/// Readers of such logs expect the largest value of an interval in milliseconds.
+const NANOS_PER_MILLI: f64 = 1e6;
+
+const CANNOT_WRITE: &str = "cannot write the interval log";
+
+/// A log being written, second by second: what is there is kept, however the run ends.
+#[derive(Debug)]
+pub(crate) struct HdrLog(LogFile);
+
+impl HdrLog {
+    /// Opens the file.
+    pub(crate) fn create(path: &Path) -> anyhow::Result<HdrLog> {
+        LogFile::create(path).map(HdrLog)
+    }
+
+    /// Writes the head of the log. The schedule starts at `start`.
+    pub(crate) fn begin(&mut self, start: SystemTime) -> anyhow::Result<()> {
+        self.0.begin().context(CANNOT_WRITE)?;
+        let mut lines = Vec::new();
+        IntervalLogWriterBuilder::new()
+            .add_comment(FORMAT)
+            .add_comment(
+                "Times in nanoseconds, Interval_Max in milliseconds; tags: wait, service (uncorrected), \
+                 response (corrected)",
+            )
+            .with_start_time(start)
+            .with_base_time(start)
+            .with_max_value_divisor(NANOS_PER_MILLI)
+            .begin_log_with(&mut lines, &mut V2DeflateSerializer::new())
+            .map(drop)
+            .and_then(|()| writeln!(lines, "{LEGEND}"))
+            .and_then(|()| self.0.append(&lines))
+            .context(CANNOT_WRITE)
+    }
+
+    /// Writes an interval that began `start` after the schedule's start and took `duration`.
+    pub(crate) fn write(
+        &mut self,
+        start: Duration,
+        duration: Duration,
+        stats: &OperationStats,
+    ) -> anyhow::Result<()> {
+        let mut serializer = V2DeflateSerializer::new();
+        let mut lines = Vec::new();
+        // A new writer for each interval, without a head.
+        let mut log = IntervalLogWriterBuilder::new()
+            .with_max_value_divisor(NANOS_PER_MILLI)
+            .begin_log_with(&mut lines, &mut serializer)
+            .context(CANNOT_WRITE)?;
+        for (tag, times) in
+            [("wait", &stats.wait), ("service", &stats.service), ("response", &stats.response)]
+        {
+            log.write_histogram(times, start, duration, Tag::new(tag)).context(CANNOT_WRITE)?;
+        }
+        self.0.append(&lines).context(CANNOT_WRITE)
+    }
+}

@@ -1,0 +1,300 @@
+//! The results of a run as one JSON object.
+
+use super::spectrum::{self, Point};
+use crate::console::machine::Machine;
+use crate::judged::summary::Summary;
+use crate::judged::verdict::Verdict;
+use crate::recorded::labels::Labelled;
+use crate::recorded::outcome::{Due, Ending};
+use crate::recorded::over_time::Interval;
+use crate::recorded::percentiles::Percentiles;
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use toml::Table;
+
+/// The object. Its names are a promise to the programs that read it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Object<F> {
+    version: &'static str,
+    url: String,
+    start: String,
+    settings: Table,
+    target_rate: f64,
+    achieved_rate: f64,
+    rate_over_time: Vec<IntervalObject>,
+    started: u64,
+    completed: u64,
+    failed: u64,
+    skipped: u64,
+    due: u64,
+    ratio: f64,
+    errors: f64,
+    unstarted: u64,
+    unfinished: u64,
+    failures: BTreeMap<String, u64>,
+    statuses: BTreeMap<u16, u64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    labels: BTreeMap<&'static str, LabelObject>,
+    duration_seconds: f64,
+    wait_time_ns: Percentiles,
+    service_time_ns: Percentiles,
+    response_time_ns: Percentiles,
+    response_times_at_least: u64,
+    set_up_time_ns: Percentiles,
+    connect_time_ns: Percentiles,
+    tls_time_ns: Percentiles,
+    resolve_time_ns: u64,
+    bytes_read: u64,
+    bytes_written: u64,
+    lateness: Lateness,
+    processor: Option<Processor>,
+    gaps: Gaps,
+    ledger: Ledger,
+    spun_ns: u64,
+    verdict: Verdict,
+    warnings: Vec<String>,
+    incomplete: Option<String>,
+    missed: Vec<String>,
+    spectrum: Spectrum,
+    machine: Machine,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fleet: Option<F>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct IntervalObject {
+    from_seconds: f64,
+    to_seconds: f64,
+    target_rate: f64,
+    achieved_rate: f64,
+    asked: f64,
+    started: u64,
+    completed: u64,
+    failed: u64,
+    backlog_slots: u64,
+    backlog_seconds: f64,
+    wait_time_ns: Brief,
+    service_time_ns: Brief,
+    response_time_ns: Brief,
+    by_intended_start: DueObject,
+}
+
+/// The operations of one label that ended.
+#[derive(Debug, Serialize)]
+struct LabelObject {
+    completed: u64,
+    failed: u64,
+    service_time_ns: Percentiles,
+    response_time_ns: Percentiles,
+    response_times_at_least: u64,
+    bytes_read: u64,
+    bytes_written: u64,
+}
+
+impl LabelObject {
+    fn new(labelled: &Labelled) -> LabelObject {
+        let (bytes_read, bytes_written) = labelled.traffic;
+        LabelObject {
+            completed: labelled.service.len(),
+            failed: labelled.bounds.len(),
+            service_time_ns: Percentiles::new(&labelled.service),
+            response_time_ns: Percentiles::new(&labelled.response),
+            response_times_at_least: labelled.responses().at_least(),
+            bytes_read,
+            bytes_written,
+        }
+    }
+}
+
+/// What became of the slots that were due in an interval.
+#[derive(Debug, Serialize)]
+struct DueObject {
+    due: u64,
+    completed: u64,
+    failed: u64,
+    unfinished: u64,
+    unstarted: u64,
+    failures: BTreeMap<String, u64>,
+    wait_time_ns: Brief,
+    response_time_ns: Brief,
+    response_times_at_least: u64,
+}
+
+/// Times of an interval, to two digits; null if there are none.
+#[derive(Debug, Serialize)]
+struct Brief {
+    p50: Option<u64>,
+    p90: Option<u64>,
+    p99: Option<u64>,
+    max: Option<u64>,
+}
+
+/// Both from the fastest to the slowest.
+#[derive(Debug, Serialize)]
+struct Spectrum {
+    service_time_ns: Vec<Point>,
+    response_time_ns: Vec<Point>,
+}
+
+/// Seconds, summed over slots.
+#[derive(Debug, Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names are a promise")]
+struct Lateness {
+    target_seconds: f64,
+    generator_seconds: f64,
+    held_seconds: f64,
+}
+
+/// Null where the system does not tell.
+#[derive(Debug, Serialize)]
+struct Processor {
+    had_ns: u64,
+    wanted_ns: u64,
+}
+
+/// Both null when there were too few starts to judge, or arrivals that are not even.
+#[derive(Debug, Serialize)]
+struct Gaps {
+    within_25_percent: Option<f64>,
+    coefficient_of_variation: Option<f64>,
+}
+
+/// Where the schedule's time went.
+#[derive(Debug, Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names are a promise")]
+pub(crate) struct Ledger {
+    elapsed_ns: u64,
+    allocated_ns: u64,
+    idle_ns: u64,
+    waiting_ns: u64,
+    backlog_ns: u64,
+}
+
+impl<F> Object<F> {
+    /// The object for a summary, and for the fleet that the run was a part of.
+    pub(crate) fn new(summary: &Summary, fleet: Option<F>) -> Object<F> {
+        let stats = &summary.stats;
+        let title = &summary.title;
+        Object {
+            version: env!("CARGO_PKG_VERSION"),
+            url: title.url.clone(),
+            start: humantime::format_rfc3339_millis(title.start).to_string(),
+            settings: title.settings.clone(),
+            target_rate: summary.target_hz,
+            achieved_rate: summary.achieved_hz,
+            rate_over_time: summary.over_time.intervals().iter().map(IntervalObject::new).collect(),
+            started: stats.started(),
+            completed: stats.completed(),
+            failed: stats.failed(),
+            skipped: stats.skipped,
+            due: stats.due(),
+            ratio: summary.ratio,
+            errors: summary.failed_share,
+            unstarted: stats.unstarted,
+            unfinished: stats.unfinished,
+            failures: stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
+            statuses: stats.statuses.clone(),
+            labels: stats.labels.iter().map(|it| (it.label, LabelObject::new(it))).collect(),
+            duration_seconds: summary.duration.as_secs_f64(),
+            wait_time_ns: Percentiles::new(&stats.wait),
+            service_time_ns: Percentiles::new(&stats.service),
+            response_time_ns: Percentiles::new(&stats.response),
+            response_times_at_least: stats.responses().at_least(),
+            set_up_time_ns: Percentiles::new(&stats.set_ups.all),
+            connect_time_ns: Percentiles::new(&stats.set_ups.connect),
+            tls_time_ns: Percentiles::new(&stats.set_ups.tls),
+            resolve_time_ns: nanos(summary.resolved_in),
+            bytes_read: stats.traffic.0,
+            bytes_written: stats.traffic.1,
+            lateness: Lateness {
+                target_seconds: stats.lateness.target,
+                generator_seconds: stats.lateness.generator,
+                held_seconds: stats.lateness.held,
+            },
+            processor: summary
+                .processor
+                .map(|time| Processor { had_ns: nanos(time.had), wanted_ns: nanos(time.wanted) }),
+            gaps: Gaps {
+                within_25_percent: summary.gaps.map(|gaps| gaps.within_25_percent),
+                coefficient_of_variation: summary.gaps.map(|gaps| gaps.coefficient_of_variation),
+            },
+            ledger: Ledger::new(&summary.ledger),
+            spun_ns: nanos(stats.spun),
+            verdict: summary.verdict,
+            warnings: summary.warnings.clone(),
+            incomplete: summary.incomplete.clone(),
+            missed: summary.missed.clone(),
+            spectrum: Spectrum {
+                service_time_ns: spectrum::points(&stats.service),
+                response_time_ns: spectrum::points(&stats.response),
+            },
+            machine: title.machine.clone(),
+            fleet,
+        }
+    }
+}
+
+impl IntervalObject {
+    pub(crate) fn new(interval: &Interval) -> IntervalObject {
+        let brief = &interval.brief;
+        IntervalObject {
+            from_seconds: interval.from.as_secs_f64(),
+            to_seconds: interval.to.as_secs_f64(),
+            target_rate: interval.asked_hz(),
+            achieved_rate: interval.achieved_hz(),
+            asked: interval.asked,
+            started: brief.started(),
+            completed: brief.completed(),
+            failed: brief.failed,
+            backlog_slots: interval.backlog.slots,
+            backlog_seconds: interval.backlog.time.as_secs_f64(),
+            wait_time_ns: Brief::new(&brief.wait),
+            service_time_ns: Brief::new(&brief.service),
+            response_time_ns: Brief::new(&brief.response),
+            by_intended_start: DueObject::new(&interval.due),
+        }
+    }
+}
+
+impl DueObject {
+    fn new(due: &Due) -> DueObject {
+        let responses = due.responses();
+        DueObject {
+            due: due.slots(),
+            completed: due.ended(Ending::Completed),
+            failed: due.failures().map(|(_, slots)| slots).sum(),
+            unfinished: due.ended(Ending::Unfinished),
+            unstarted: due.ended(Ending::Unstarted),
+            failures: due.failures().map(|(kind, slots)| (kind.to_string(), slots)).collect(),
+            wait_time_ns: Brief::new(&due.wait),
+            response_time_ns: Brief::new(responses.times),
+            response_times_at_least: responses.at_least(),
+        }
+    }
+}
+
+impl Brief {
+    fn new(times: &Histogram<u64>) -> Brief {
+        let at = |quantile| (!times.is_empty()).then(|| times.value_at_quantile(quantile));
+        Brief { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1.0) }
+    }
+}
+
+impl Ledger {
+    /// The object for a ledger.
+    pub(crate) fn new(ledger: &nanopace::Ledger) -> Ledger {
+        Ledger {
+            elapsed_ns: nanos(ledger.elapsed),
+            allocated_ns: nanos(ledger.allocated),
+            idle_ns: nanos(ledger.idle),
+            waiting_ns: nanos(ledger.waiting),
+            backlog_ns: nanos(ledger.backlog),
+        }
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,348 @@
+//! What typed keys mean.
+
+use super::typed::Typed;
+use crate::load::action::Action;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use nanopace::{Rate, Shape, ShapeSyntaxError};
+
+/// A key, or several for the same.
+#[derive(Debug)]
+pub(crate) struct Binding {
+    chars: &'static str,
+    /// The key as it is shown.
+    pub(crate) label: &'static str,
+    /// What it does, in a word or two.
+    pub(crate) brief: &'static str,
+    /// What it does, for who asks for help.
+    pub(crate) help: &'static str,
+    meaning: Meaning,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Meaning {
+    Faster,
+    Slower,
+    TogglePause,
+    Rate,
+    Shape,
+    Stop,
+    Help,
+}
+
+/// All keys, as they are shown and as they act.
+pub(crate) const BINDINGS: [Binding; 7] = [
+    Binding {
+        chars: "+=",
+        label: "+",
+        brief: "faster",
+        help: "raises the rate by a tenth",
+        meaning: Meaning::Faster,
+    },
+    Binding {
+        chars: "-",
+        label: "-",
+        brief: "slower",
+        help: "lowers the rate by a tenth",
+        meaning: Meaning::Slower,
+    },
+    Binding {
+        chars: " ",
+        label: "space",
+        brief: "pause",
+        help: "pauses, and goes on",
+        meaning: Meaning::TogglePause,
+    },
+    Binding {
+        chars: "0123456789",
+        label: "2k Enter",
+        brief: "rate",
+        help: "a number sets the rate; units as in 2.5k/s or 90/min",
+        meaning: Meaning::Rate,
+    },
+    Binding {
+        chars: "s",
+        label: "s",
+        brief: "shape",
+        help: "asks for a shape to follow, as in: ramp 100/s..5k/s 30s, hold 60s",
+        meaning: Meaning::Shape,
+    },
+    Binding {
+        chars: "q",
+        label: "q",
+        brief: "stop",
+        help: "ends the run with its report; again, it gives up missing answers",
+        meaning: Meaning::Stop,
+    },
+    Binding {
+        chars: "?",
+        label: "?",
+        brief: "help",
+        help: "shows this, and hides it",
+        meaning: Meaning::Help,
+    },
+];
+
+/// Whether this key ends a run, when nothing is being typed.
+pub(crate) fn is_stop(key: KeyEvent) -> bool {
+    matches!(Prompt::default().press(key), Some(Action::Stop))
+}
+
+/// What is being typed, if anything.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Prompt {
+    typing: Option<(Kind, Typed)>,
+    /// What is wrong with what was entered last, until the next key.
+    wrong: String,
+    is_help_wanted: bool,
+}
+
+/// What is typed into a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Rate,
+    Shape,
+}
+
+impl Prompt {
+    /// What `key` asks for, after the keys before it.
+    pub(crate) fn press(&mut self, key: KeyEvent) -> Option<Action> {
+        // With Ctrl or Alt, a key is not the character that it is printed with.
+        if key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
+            return None;
+        }
+        self.wrong.clear();
+        match (&mut self.typing, key.code) {
+            (Some(_), KeyCode::Esc) => self.typing = None,
+            (Some((kind, typed)), KeyCode::Enter) => {
+                let (kind, text) = (*kind, typed.text());
+                return self.enter(kind, &text);
+            }
+            // These are in no rate. They act, and what was typed is forgotten.
+            (Some((Kind::Rate, _)), KeyCode::Char('+' | '=' | '-' | ' ')) | (None, _) => {
+                self.typing = None;
+                return self.begin(key.code);
+            }
+            (Some((kind, typed)), code) => {
+                typed.press(code);
+                if *kind == Kind::Rate && typed.is_empty() {
+                    self.typing = None;
+                }
+            }
+        }
+        None
+    }
+
+    /// What a key asks for that is not part of a text, but may begin one.
+    fn begin(&mut self, key: KeyCode) -> Option<Action> {
+        let KeyCode::Char(char) = key else {
+            self.is_help_wanted &= key != KeyCode::Esc;
+            return None;
+        };
+        let binding = BINDINGS.iter().find(|binding| binding.chars.contains(char))?;
+        match binding.meaning {
+            Meaning::Faster => return Some(Action::Faster),
+            Meaning::Slower => return Some(Action::Slower),
+            Meaning::TogglePause => return Some(Action::TogglePause),
+            Meaning::Stop => return Some(Action::Stop),
+            Meaning::Rate => {
+                let mut typed = Typed::default();
+                typed.press(key);
+                self.typing = Some((Kind::Rate, typed));
+            }
+            Meaning::Shape => self.typing = Some((Kind::Shape, Typed::default())),
+            Meaning::Help => self.is_help_wanted = !self.is_help_wanted,
+        }
+        None
+    }
+
+    fn enter(&mut self, kind: Kind, text: &str) -> Option<Action> {
+        let entered = match kind {
+            Kind::Rate => text.parse::<Rate>().map(Action::SetRate).map_err(|error| {
+                // It is soon typed again.
+                self.typing = None;
+                error.to_string()
+            }),
+            Kind::Shape => text.parse::<Shape>().map(Action::SetShape).map_err(|error| {
+                self.point_out(&error);
+                error.to_string()
+            }),
+        };
+        match entered {
+            Err(wrong) => {
+                self.wrong = wrong;
+                None
+            }
+            Ok(action) => {
+                self.typing = None;
+                Some(action)
+            }
+        }
+    }
+
+    /// Moves the cursor where a shape is wrong.
+    fn point_out(&mut self, error: &ShapeSyntaxError) {
+        if let Some((_, typed)) = &mut self.typing {
+            typed.move_to(error.column().saturating_sub(1));
+        }
+    }
+
+    /// What is being typed.
+    pub(crate) fn typing(&self) -> Option<(Kind, &Typed)> {
+        self.typing.as_ref().map(|(kind, typed)| (*kind, typed))
+    }
+
+    /// What is wrong with what was entered last; empty if nothing is.
+    pub(crate) fn wrong(&self) -> &str {
+        &self.wrong
+    }
+
+    /// Whether the keys are to be explained.
+    pub(crate) fn is_help_wanted(&self) -> bool {
+        self.is_help_wanted
+    }
+
+    /// All of it in one line.
+    pub(crate) fn line(&self) -> String {
+        let typed = match &self.typing {
+            Some((Kind::Rate, typed)) => format!("> {}", typed.text()),
+            Some((Kind::Shape, typed)) => format!("shape> {}", typed.text()),
+            None => String::new(),
+        };
+        let parts = [typed.as_str(), &self.wrong];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The actions that the characters of `text` ask for; `\n`, `\x08` and `\x1b` are Enter,
+    /// Backspace and Escape.
+    fn actions(text: &str) -> Vec<String> {
+        let mut prompt = Prompt::default();
+        let key = |c| match c {
+            '\n' => KeyCode::Enter,
+            '\x08' => KeyCode::Backspace,
+            '\x1b' => KeyCode::Esc,
+            c => KeyCode::Char(c),
+        };
+        text.chars().filter_map(|c| prompt.press(key(c).into())).map(shown).collect()
+    }
+
+    /// Actions are not compared, because shapes are not.
+    #[expect(clippy::needless_pass_by_value, reason = "it is mapped over")]
+    fn shown(action: Action) -> String {
+        format!("{action:?}")
+    }
+
+    fn set(rate: &str) -> String {
+        shown(Action::SetRate(rate.parse().unwrap()))
+    }
+
+    #[test]
+    fn single_keys_act_at_once() {
+        assert_eq!(
+            actions("+-= "),
+            [Action::Faster, Action::Slower, Action::Faster, Action::TogglePause].map(shown)
+        );
+    }
+
+    #[test]
+    fn a_typed_rate_acts_on_enter() {
+        for (text, expected) in [
+            ("250\n", vec![set("250")]),
+            ("2.5k/s\n", vec![set("2.5k/s")]),
+            ("12\x085\n", vec![set("15")]),
+            ("12\x1b7\n", vec![set("7")]),
+            ("100\n200\n", vec![set("100"), set("200")]),
+        ] {
+            assert_eq!(actions(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_ignored() {
+        for text in ["\n", "x\n", "k5", "\x08\n", "0\n", "12zz\n", "1\x08\n"] {
+            assert!(actions(text).is_empty(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_with_ctrl_or_alt_is_another_key() {
+        // Terminals send Ctrl-\\ as Ctrl-4.
+        for modifiers in [KeyModifiers::CONTROL, KeyModifiers::ALT] {
+            let mut prompt = Prompt::default();
+            for c in ['4', '+', ' ', 'q'] {
+                assert!(prompt.press(KeyEvent::new(KeyCode::Char(c), modifiers)).is_none());
+            }
+            assert!(prompt.press(KeyCode::Enter.into()).is_none());
+        }
+    }
+
+    fn pressed(text: &str) -> Prompt {
+        let mut prompt = Prompt::default();
+        for c in text.chars() {
+            let code = if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) };
+            assert!(prompt.press(code.into()).is_none(), "{text}: {c:?}");
+        }
+        prompt
+    }
+
+    #[test]
+    fn what_is_no_rate_is_an_error_and_forgotten() {
+        assert_eq!(pressed("0").line(), "> 0");
+        let prompt = pressed("0\n");
+        assert!(prompt.typing().is_none() && !prompt.wrong().is_empty());
+        assert_eq!(prompt.line(), prompt.wrong());
+    }
+
+    #[test]
+    fn q_stops_unless_it_is_typed() {
+        assert_eq!(actions("q"), ["Stop"]);
+        assert_eq!(actions("1q"), [""; 0]);
+        assert_eq!(actions("1+q"), ["Faster", "Stop"]);
+        assert_eq!(actions("sq1+- ?q"), [""; 0]);
+        assert_eq!(actions("sq\x1bq"), ["Stop"]);
+        // An error stays on the screen, and keys are keys again.
+        assert_eq!(actions("0\nq"), ["Stop"]);
+    }
+
+    #[test]
+    fn a_typed_shape_acts_on_enter() {
+        let shape = "ramp 1/s..2/s 3s, hold 5s";
+        let set = shown(Action::SetShape(shape.parse().unwrap()));
+        assert_eq!(actions(&format!("s{shape}\n+")), [set, shown(Action::Faster)]);
+        assert_eq!(actions("shold 1/s 2s\x1b\n"), [""; 0]);
+    }
+
+    #[test]
+    fn a_wrong_shape_stays_with_the_cursor_where_it_is_wrong() {
+        let mut prompt = pressed("shold 1/s 2s, jump 3/s\n");
+        let (kind, typed) = prompt.typing().unwrap();
+        assert_eq!((kind, typed.parts().0.as_str()), (Kind::Shape, "hold 1/s 2s, "));
+        assert!(prompt.wrong().contains("column 14"), "{}", prompt.wrong());
+        assert!(prompt.line().starts_with("shape> hold 1/s 2s, jump 3/s  "), "{}", prompt.line());
+        // The next key takes the error away.
+        assert!(prompt.press(KeyCode::Delete.into()).is_none());
+        assert_eq!((prompt.wrong(), prompt.line().as_str()), ("", "shape> hold 1/s 2s, ump 3/s"));
+        assert!(pressed("s\n").typing().is_some());
+    }
+
+    #[test]
+    fn help_comes_and_goes() {
+        assert!(pressed("?").is_help_wanted() && !pressed("??").is_help_wanted());
+        let mut prompt = pressed("?s?");
+        for is_wanted in [true, false] {
+            prompt.press(KeyCode::Esc.into());
+            assert_eq!(prompt.is_help_wanted(), is_wanted);
+        }
+    }
+
+    #[test]
+    fn no_key_means_two_things() {
+        let mut chars: Vec<char> = BINDINGS.iter().flat_map(|key| key.chars.chars()).collect();
+        chars.sort_unstable();
+        assert!(chars.windows(2).all(|pair| pair[0] != pair[1]), "{chars:?}");
+    }
+}

@@ -1,0 +1,250 @@
+//! What is told of a run in metrics: counts, gauges and distributions, in no format yet.
+//!
+//! How many there are does not grow with the run: labels have values from short lists.
+
+#[cfg(feature = "otlp")]
+pub(crate) mod otlp;
+pub(crate) mod text;
+
+use super::snapshot::{Phase, Snapshot};
+use crate::console::human::float;
+use crate::load::kind::{self, Kind};
+use crate::recorded::tally::{Buckets, Tally};
+use std::collections::BTreeMap;
+
+/// Metrics of the same name, which differ in a label if there are several.
+#[derive(Debug)]
+pub(crate) struct Family<'run> {
+    /// Without what formats add: the program's name, the unit, `total`.
+    pub(crate) name: &'static str,
+    pub(crate) help: &'static str,
+    pub(crate) unit: Option<Unit>,
+    pub(crate) data: Data<'run>,
+}
+
+/// What is counted or measured, if it is not things.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Seconds,
+    Bytes,
+}
+
+#[derive(Debug)]
+pub(crate) enum Data<'run> {
+    /// These only grow.
+    Counters(Vec<Point<u64>>),
+    Gauges(Vec<Point<f64>>),
+    Times(&'run Buckets),
+}
+
+#[derive(Debug)]
+pub(crate) struct Point<V> {
+    /// A label's name and value.
+    pub(crate) label: Option<(&'static str, String)>,
+    pub(crate) value: V,
+}
+
+const PHASES: [(Option<Phase>, &str); 6] = [
+    (None, "preparing"),
+    (Some(Phase::WarmUp), "warm-up"),
+    (Some(Phase::Running), "running"),
+    (Some(Phase::Paused), "paused"),
+    (Some(Phase::WaitingForAnswers), "waiting-for-answers"),
+    (Some(Phase::Over), "over"),
+];
+
+/// What the run does, in a word; before the schedule starts there is no snapshot.
+pub(crate) fn phase(snapshot: Option<&Snapshot>) -> &'static str {
+    let phase = snapshot.map(|snapshot| snapshot.phase);
+    PHASES.iter().find(|(known, _)| *known == phase).map_or("", |(_, name)| name)
+}
+
+/// All metrics of a run. Before the schedule starts there is only its phase.
+pub(crate) fn families(snapshot: Option<&Snapshot>) -> Vec<Family<'_>> {
+    let phase = phase(snapshot);
+    let phases = PHASES.iter().map(|(_, name)| ("phase", *name, float((*name == phase).into())));
+    let mut families = vec![gauges("phase", "Whether the run is in this phase", None, phases)];
+    if let Some(snapshot) = snapshot {
+        families.extend(counts(&snapshot.tally, snapshot.ledger.skipped));
+        families.extend(rates(snapshot));
+        families.extend(times(&snapshot.tally));
+    }
+    families
+}
+
+fn counts(tally: &Tally, skipped: u64) -> Vec<Family<'_>> {
+    vec![
+        counter("requests_started", "Requests started since the warm-up", None, tally.started),
+        counter(
+            "requests_completed",
+            "Requests with a complete answer and a status below 400",
+            None,
+            tally.completed,
+        ),
+        counters("requests_failed", "Requests that failed", "kind", failures(&tally.failures)),
+        counter(
+            "requests_unfinished",
+            "Requests given up when the run ended",
+            None,
+            tally.unfinished,
+        ),
+        counter(
+            "slots_skipped",
+            "Slots too late to be started, those of the warm-up too",
+            None,
+            skipped,
+        ),
+        counter(
+            "slots_unstarted",
+            "Slots that were due and not started when the schedule ended",
+            None,
+            tally.unstarted,
+        ),
+        counters("responses", "Answers with this status", "status", statuses(&tally.statuses)),
+        counter("connections_opened", "Connections opened", None, tally.connections),
+        counter("read", "Bytes of HTTP read", Some(Unit::Bytes), tally.traffic.0),
+        counter("written", "Bytes of HTTP written", Some(Unit::Bytes), tally.traffic.1),
+    ]
+}
+
+fn rates(snapshot: &Snapshot) -> Vec<Family<'_>> {
+    let (recent, ledger) = (&snapshot.recent, &snapshot.ledger);
+    let seconds = Some(Unit::Seconds);
+    let parts = [
+        ("part", "allocated", ledger.allocated.as_secs_f64()),
+        ("part", "idle", ledger.idle.as_secs_f64()),
+        ("part", "waiting", ledger.waiting.as_secs_f64()),
+        ("part", "backlog", ledger.backlog.as_secs_f64()),
+    ];
+    let elapsed = snapshot.elapsed.as_secs_f64();
+    let in_flight = float(snapshot.tally.in_flight());
+    vec![
+        gauge("elapsed", "Time since the schedule started", seconds, elapsed),
+        gauge("asked_rate", "Requests asked for per second, of late", None, recent.asked_hz),
+        gauge("achieved_rate", "Requests started per second, of late", None, recent.hz),
+        gauge(
+            "backlog_requests",
+            "Requests due and not started",
+            None,
+            float(snapshot.backlog.slots),
+        ),
+        gauge(
+            "backlog",
+            "Backlog at the rate asked for",
+            seconds,
+            snapshot.backlog.time.as_secs_f64(),
+        ),
+        gauge("requests_in_flight", "Requests started and not answered", None, in_flight),
+        gauges("ledger", "Where the schedule's time went", seconds, parts),
+    ]
+}
+
+fn times(tally: &Tally) -> Vec<Family<'_>> {
+    let family = |name, help, times| Family {
+        name,
+        help,
+        unit: Some(Unit::Seconds),
+        data: Data::Times(times),
+    };
+    vec![
+        family("wait", "From the intended start to the start", &tally.wait),
+        family("service", "From sending to the end of the answer, if complete", &tally.service),
+        family(
+            "response",
+            "From the intended start to the end; at least that for what did not complete",
+            &tally.response,
+        ),
+    ]
+}
+
+fn counter(
+    name: &'static str,
+    help: &'static str,
+    unit: Option<Unit>,
+    value: u64,
+) -> Family<'static> {
+    Family { name, help, unit, data: Data::Counters(vec![Point { label: None, value }]) }
+}
+
+fn counters(
+    name: &'static str,
+    help: &'static str,
+    label: &'static str,
+    values: BTreeMap<String, u64>,
+) -> Family<'static> {
+    let point = |(key, value)| Point { label: Some((label, key)), value };
+    let data = Data::Counters(values.into_iter().map(point).collect());
+    Family { name, help, unit: None, data }
+}
+
+fn gauge(
+    name: &'static str,
+    help: &'static str,
+    unit: Option<Unit>,
+    value: f64,
+) -> Family<'static> {
+    Family { name, help, unit, data: Data::Gauges(vec![Point { label: None, value }]) }
+}
+
+fn gauges(
+    name: &'static str,
+    help: &'static str,
+    unit: Option<Unit>,
+    values: impl IntoIterator<Item = (&'static str, &'static str, f64)>,
+) -> Family<'static> {
+    let point =
+        |(label, key, value): (_, &str, _)| Point { label: Some((label, key.to_owned())), value };
+    Family { name, help, unit, data: Data::Gauges(values.into_iter().map(point).collect()) }
+}
+
+/// All kinds, also those that have not happened: an alarm needs a number.
+fn failures(failures: &BTreeMap<Kind, u64>) -> BTreeMap<String, u64> {
+    let expected = kind::expected().into_iter();
+    let mut kinds: BTreeMap<_, _> = expected.map(|group| (group.to_owned(), 0)).collect();
+    for (kind, count) in failures {
+        *kinds.entry(kind.group().to_owned()).or_default() += count;
+    }
+    kinds
+}
+
+/// Codes that mean nothing are counted together.
+fn statuses(statuses: &BTreeMap<u16, u64>) -> BTreeMap<String, u64> {
+    let mut known = BTreeMap::new();
+    for (status, count) in statuses {
+        let label = match status {
+            100..600 => status.to_string(),
+            _ => "other".to_owned(),
+        };
+        *known.entry(label).or_default() += count;
+    }
+    known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_labels_has_a_bound() {
+        let statuses = statuses(&(100..1_000).map(|status| (status, 1)).collect());
+        assert_eq!((statuses.len(), statuses["404"], statuses["other"]), (501, 1, 400));
+        kind::expect(&["status", "tls"]);
+        let happened: BTreeMap<_, _> = (400..600)
+            .map(|status| (Kind::of_group("status", &format!("answered {status}")), 2))
+            .chain([(Kind::new("broken pipe"), 1)])
+            .collect();
+        let kinds = failures(&happened);
+        assert_eq!((kinds["status"], kinds["broken pipe"], kinds["tls"]), (400, 1, 0));
+    }
+
+    #[test]
+    fn before_the_schedule_there_is_a_phase() {
+        let [Family { data: Data::Gauges(phases), .. }] = &families(None)[..] else {
+            panic!("one family of gauges")
+        };
+        let current: Vec<_> = phases.iter().filter(|phase| phase.value > 0.0).collect();
+        assert_eq!(current.len(), 1);
+        assert_eq!(current[0].label, Some(("phase", "preparing".to_owned())));
+        assert_eq!(phase(None), "preparing");
+    }
+}

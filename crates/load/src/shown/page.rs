@@ -1,0 +1,138 @@
+//! The page of a run: everything about it in one file, which loads nothing from anywhere.
+//!
+//! It is a function of the [`Summary`] alone. Texts from outside, such as the URL, are escaped by
+//! `maud`; the page's own policy (`Content-Security-Policy`) forbids all but its own style and
+//! script. Without the script everything is there; with it, figures follow the pointer.
+
+mod chart;
+pub(crate) mod facts;
+mod heat;
+mod kinds;
+mod missing;
+pub(crate) mod numbers;
+mod over_time;
+mod silence;
+mod spectrum_chart;
+#[cfg(test)]
+mod tests;
+mod times_table;
+
+use super::curve::Curve;
+use crate::console::human;
+use crate::judged::summary::Summary;
+use crate::judged::verdict::Verdict;
+use crate::recorded::over_time::OverTime;
+use crate::recorded::percentiles::Sample;
+use crate::recorded::stats::OperationStats;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use over_time::Times;
+
+const STYLE: &str = include_str!("page/style.css");
+const SCRIPT: &str = include_str!("page/script.js");
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+                      base-uri 'none'; form-action 'none'";
+
+/// The page.
+pub(crate) fn html(summary: &Summary) -> String {
+    let stats = &summary.stats;
+    let hidden = hidden(stats, summary.verdict);
+    let over_time = charts(&summary.over_time, stats, hidden.as_deref());
+    let content = html! { (heading(summary)) (over_time) (tables(summary)) };
+    document(&summary.title.url, &content)
+}
+
+/// A page with this content.
+pub(crate) fn document(title: &str, content: &Markup) -> String {
+    let title = format!("{title} — nanopace");
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main { (content) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    }
+    .into_string()
+}
+
+/// The verdict first.
+fn heading(summary: &Summary) -> Markup {
+    let sentence = summary.sentence();
+    let (short, why) = sentence.split_once(": ").unwrap_or((&sentence, ""));
+    let is_good = summary.verdict == Verdict::OnSchedule
+        && summary.missed.is_empty()
+        && summary.incomplete.is_none();
+    let start = humantime::format_rfc3339_seconds(summary.title.start);
+    html! {
+        header {
+            h1.good[is_good] { (short) }
+            p.verdict { (why) }
+            @for warning in &summary.warnings { p.verdict { "Warning: " (warning) } }
+            @if let Some(why) = &summary.incomplete { p.missed { "Incomplete: " (why) } }
+            @for missed in &summary.missed { p.missed { "Missed: " (missed) } }
+            p.what { bdi { (summary.title.url) } " · " (start) " · " (human::time(summary.duration)) " recorded" }
+            (facts::key_figures(summary))
+        }
+    }
+}
+
+/// What happened over time, and the percentiles, with what there is to say about these.
+pub(crate) fn charts(over_time: &OverTime, stats: &OperationStats, hidden: Option<&str>) -> Markup {
+    let times = Times::new(over_time);
+    html! {
+        section {
+            h2 { "Over time" }
+            @if times.intervals().is_empty() {
+                p { "The run ended before anything was recorded." }
+            } @else {
+                (times.rates())
+                (times.backlog())
+                (missing::chart(&times, stats.skipped))
+                (heat::map(&times))
+                (kinds::charts(&times))
+                (times_table::table(&times))
+            }
+        }
+        section {
+            h2 { "Percentiles" }
+            (spectrum_chart::spectrum(stats, hidden))
+            (facts::percentiles(stats))
+        }
+    }
+}
+
+/// What a closed-loop tool would not have shown.
+pub(crate) fn hidden(stats: &OperationStats, verdict: Verdict) -> Option<String> {
+    let (uncorrected, corrected) = (Sample::exact(&stats.service), stats.responses());
+    Curve { uncorrected, corrected, verdict }.hidden()
+}
+
+fn tables(summary: &Summary) -> Markup {
+    let sections = [
+        ("Counts", facts::counts(summary)),
+        ("Errors", facts::errors(&summary.stats)),
+        ("Lateness", facts::lateness(summary.stats.lateness)),
+        ("Ledger", facts::ledger(summary)),
+        ("Starts", facts::evenness(summary)),
+        ("Connections", facts::connections(summary)),
+        ("Machine", facts::machine(summary)),
+        ("Settings", facts::settings(summary)),
+    ];
+    side_by_side(sections)
+}
+
+/// Short sections.
+pub(crate) fn side_by_side(sections: impl IntoIterator<Item = (&'static str, Markup)>) -> Markup {
+    html! {
+        div.sections { @for (name, content) in sections { section { h2 { (name) } (content) } } }
+    }
+}

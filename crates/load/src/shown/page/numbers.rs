@@ -1,0 +1,38 @@
+//! Numbers as the page shows them.
+
+use crate::recorded::percentiles::Sample;
+
+/// What is shown where nothing was measured.
+pub(crate) const NONE: &str = "–";
+
+/// What is shown before a lower bound.
+pub(crate) const AT_LEAST: &str = "≥";
+
+/// A count with its digits in threes, between which a line is not broken.
+pub(crate) fn count(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The time that this share of all times does not exceed.
+pub(crate) fn time(sample: Sample<'_>, quantile: f64) -> String {
+    sample.shown(quantile, AT_LEAST).unwrap_or_else(|| NONE.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_in_threes() {
+        let shown = [0, 999, 1_000, 12_345_678].map(|n| count(n).replace('\u{202f}', " "));
+        assert_eq!(shown, ["0", "999", "1 000", "12 345 678"]);
+    }
+}

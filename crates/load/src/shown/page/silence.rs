@@ -1,0 +1,67 @@
+//! The times in which no answer came although some were awaited.
+
+use crate::recorded::over_time::Interval;
+use std::time::Duration;
+
+/// With fewer slots than this, an answer may well be absent by chance.
+const SLOTS: f64 = 10.0;
+
+/// A time without answers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Silence {
+    pub(crate) from: Duration,
+    pub(crate) to: Duration,
+    /// The slots asked for in it.
+    asked: f64,
+}
+
+/// All of them, in order. Neighbouring intervals are one time.
+pub(crate) fn silences(intervals: &[Interval]) -> Vec<Silence> {
+    let mut in_flight = 0;
+    let mut silences: Vec<Silence> = Vec::new();
+    for interval in intervals {
+        let &Interval { from, to, asked, ref brief, .. } = interval;
+        let ended = brief.completed() + brief.failed;
+        in_flight += brief.started();
+        if brief.answered == 0 && in_flight > 0 {
+            match silences.last_mut() {
+                Some(last) if last.to == from => (last.to, last.asked) = (to, last.asked + asked),
+                _ => silences.push(Silence { from, to, asked }),
+            }
+        }
+        in_flight = in_flight.saturating_sub(ended);
+    }
+    silences.retain(|silence| silence.asked >= SLOTS);
+    silences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorded::over_time::tests::over_time;
+
+    /// What is silent of seconds in which so many requests were started, answered and timed out.
+    fn silent(seconds: &[(u64, u64, u64)]) -> Vec<(u64, u64)> {
+        let ends = (0..).map(|second| second * 1_000);
+        let all = over_time(ends.zip(seconds).map(|(at, of)| (at, at + 1_000, 8.0, of.0)));
+        let mut intervals = all.intervals().to_vec();
+        for (interval, &(_, answered, timed_out)) in intervals.iter_mut().zip(seconds) {
+            interval.brief.service.record_n(1, answered).unwrap();
+            (interval.brief.answered, interval.brief.failed) = (answered, timed_out);
+        }
+        let found = silences(&intervals);
+        found.iter().map(|silence| (silence.from.as_secs(), silence.to.as_secs())).collect()
+    }
+
+    #[test]
+    fn without_an_answer_that_is_awaited_it_is_silent() {
+        assert_eq!(silent(&[(8, 7, 0), (1, 0, 0), (0, 0, 0), (0, 2, 0), (8, 8, 0)]), [(1, 3)]);
+        assert_eq!(silent(&[(8, 0, 0), (0, 0, 0), (0, 0, 0)]), [(0, 3)]);
+        // A timeout is no answer.
+        assert_eq!(silent(&[(8, 0, 0), (8, 0, 8), (0, 0, 8)]), [(0, 3)]);
+        // Nothing is in flight, and nobody waits.
+        assert_eq!(silent(&[(8, 8, 0), (0, 0, 0), (0, 0, 0), (8, 8, 0)]), []);
+        // A short one may be chance.
+        assert_eq!(silent(&[(8, 7, 0), (1, 0, 0), (8, 9, 0)]), []);
+    }
+}

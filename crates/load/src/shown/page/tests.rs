@@ -1,0 +1,281 @@
+//! What a page must be, whatever the run was like.
+
+use super::html;
+use crate::console::human;
+use crate::judged::summary::Summary;
+use crate::judged::verdict::Verdict;
+use crate::recorded::lateness::Lateness;
+use crate::recorded::percentiles::Sample;
+use crate::shown::fixture::{empty, long};
+use crate::shown::json::Object;
+use crate::shown::times::POINTS;
+use roxmltree::{Document, Node};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Duration;
+use std::{env, fs};
+use tempfile::TempDir;
+
+const HOSTILE: &str = "http://x/<script>alert('1')</script>\"onload=\"f()&amp;ü/日本/\u{202e}";
+
+fn hostile() -> Summary {
+    let mut summary = long(40, 500);
+    summary.title.url = HOSTILE.to_owned();
+    summary.missed = vec![HOSTILE.to_owned()];
+    for name in ["header", "body", HOSTILE] {
+        summary.title.given.insert(name.to_owned());
+        summary.title.settings.insert(name.to_owned(), HOSTILE.into());
+    }
+    summary.title.machine.processor = Some(HOSTILE.to_owned());
+    summary
+}
+
+fn all() -> Vec<(&'static str, Summary)> {
+    vec![
+        ("nothing", empty()),
+        ("one", long(1, 1)),
+        ("hostile", hostile()),
+        ("long", long(1_200, 5_000)),
+    ]
+}
+
+/// The page with every element closed, as XML has it.
+fn xml(page: &str) -> String {
+    let parts = page.trim_start_matches("<!DOCTYPE html>").split("<meta ");
+    let mut parts = parts.map(str::to_owned);
+    let first = parts.next().unwrap();
+    parts.fold(first, |xml, part| xml + "<meta " + &part.replacen('>', "/>", 1))
+}
+
+#[test]
+fn an_hour_at_100_000_per_second_is_a_small_page() {
+    let summary = long(3_600, 100_000);
+    assert!(summary.over_time.intervals().len() > 200);
+    let length = html(&summary).len();
+    assert!((100_000..400_000).contains(&length), "{length}");
+}
+
+#[test]
+fn a_page_loads_nothing() {
+    for (name, summary) in all() {
+        let page = html(&summary);
+        for reference in ["src=", "href=", "url(", "@import", "<link", "<img", "<iframe", "<base"] {
+            assert!(!page.contains(reference), "{name}: {reference}");
+        }
+        assert!(page.contains("content=\"default-src 'none'; "), "{name}");
+    }
+}
+
+#[test]
+fn what_comes_from_outside_is_text() {
+    let page = html(&hostile());
+    assert_eq!(page.matches("<script").count(), 1);
+    assert!(!page.contains("\"onload=\""));
+    assert!(page.contains("http://x/&lt;script&gt;alert('1')&lt;/script&gt;&quot;onload="));
+    // What turns the direction of reading around ends with it.
+    assert!(page.contains("ü/日本/\u{202e}</bdi>"));
+}
+
+#[test]
+fn pages_are_well_formed() {
+    for (name, summary) in all() {
+        let page = xml(&html(&summary));
+        let document = Document::parse(&page).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let ids: Vec<_> = document.descendants().filter_map(|node| node.attribute("id")).collect();
+        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{name}: {ids:?}");
+        let numbers = document.descendants().flat_map(|node| node.attributes());
+        for number in numbers.filter(|attribute| !["content", "class"].contains(&attribute.name()))
+        {
+            let value = number.value();
+            assert!(!value.contains("NaN") && !value.contains("inf"), "{name}: {number:?}");
+        }
+    }
+}
+
+#[test]
+fn every_chart_names_itself_and_its_figures() {
+    let page = xml(&html(&long(40, 500)));
+    let document = Document::parse(&page).unwrap();
+    let named = |name: &'static str| move |node: &Node<'_, '_>| node.has_tag_name(name);
+    let figures: Vec<_> = document.descendants().filter(named("figure")).collect();
+    assert_eq!(figures.len(), 8);
+    for figure in figures {
+        let has = |name| figure.descendants().any(|node| node.tag_name().name() == name);
+        assert!(has("title") && has("desc") && has("h3"), "{figure:?}");
+        let id = figure.attribute("data-table");
+        let is_table =
+            |node: &Node<'_, '_>| node.has_tag_name("table") && node.attribute("id") == id;
+        let table = document.descendants().find(is_table).unwrap();
+        let columns = table.descendants().filter(|node| node.has_tag_name("th")).count();
+        let wanted = figure.attribute("data-columns").unwrap().split(' ');
+        assert!(
+            wanted.map(|column| column.parse::<usize>().unwrap()).all(|column| column < columns)
+        );
+    }
+}
+
+/// The texts of a table, row by row.
+fn cells(page: &str, id: &str) -> Vec<Vec<String>> {
+    let page = xml(page);
+    let document = Document::parse(&page).unwrap();
+    let table = document.descendants().find(|node| node.attribute("id") == Some(id)).unwrap();
+    let rows = table.descendants().filter(|node| node.has_tag_name("tr"));
+    let text = |cell: Node<'_, '_>| cell.text().unwrap_or_default().replace('\u{202f}', "");
+    rows.map(|row| row.children().map(text).collect()).collect()
+}
+
+#[test]
+fn figures_are_those_of_the_json_object() {
+    for seconds in [1, 40, 1_200] {
+        let summary = long(seconds, 500);
+        let (page, json) =
+            (html(&summary), serde_json::to_value(Object::<()>::new(&summary, None)).unwrap());
+        let time = |ns: &Value| human::time(Duration::from_nanos(ns.as_u64().unwrap()));
+        let bounded = |sample: Sample<'_>, quantile, ns: &Value| {
+            let sign = if sample.is_at_least(quantile) { "≥" } else { "" };
+            sign.to_owned() + &time(ns)
+        };
+        let kinds = ["wait_time_ns", "service_time_ns", "response_time_ns"];
+        let responses = summary.stats.responses();
+        for row in &cells(&page, "percentiles")[1..] {
+            let shown = |kind: &str| match row[0].as_str() {
+                "count" => json[kind]["count"].to_string(),
+                "mean" => human::time(Duration::from_secs_f64(
+                    json[kind]["mean"].as_f64().unwrap() * 1e-9,
+                )),
+                name => time(&json[kind][name.replace('.', "_")]),
+            };
+            if row[0] != "at least" {
+                assert_eq!(row[1..3], [kinds[0], kinds[1]].map(shown), "{row:?}");
+                let quantile = POINTS.iter().find(|(name, _)| *name == row[0]);
+                let is_bound = match quantile {
+                    Some((_, quantile)) => responses.is_at_least(*quantile),
+                    None => row[0] == "mean",
+                };
+                let sign = if is_bound { "≥" } else { "" };
+                assert_eq!(row[3], sign.to_owned() + &shown(kinds[2]), "{row:?}");
+            }
+        }
+        let intervals = json["rate_over_time"].as_array().unwrap();
+        let rows = &cells(&page, "times")[1..];
+        assert_eq!(rows.len(), intervals.len());
+        for ((row, json), interval) in rows.iter().zip(intervals).zip(summary.over_time.intervals())
+        {
+            assert_eq!(row[2], human::short_hz(json["target_rate"].as_f64().unwrap()));
+            assert_eq!(row[3], human::short_hz(json["achieved_rate"].as_f64().unwrap()));
+            assert_eq!(row[4], json["backlog_slots"].to_string());
+            let due = &json["by_intended_start"];
+            let counts = ["due", "failed", "unfinished", "unstarted"];
+            assert_eq!(row[6..10], counts.map(|count| due[count].to_string()));
+            let samples =
+                [Sample::exact(&interval.due.wait), Sample::exact(&interval.brief.service)];
+            let samples = [samples[0], samples[1], interval.due.responses()];
+            let objects = [&due[kinds[0]], &json[kinds[1]], &due[kinds[2]]];
+            let times = samples.iter().zip(objects).flat_map(|(sample, object)| {
+                [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)]
+                    .map(|(point, quantile)| bounded(*sample, quantile, &object[point]))
+            });
+            assert_eq!(row[10..], times.collect::<Vec<_>>());
+        }
+        let spectrum = json["spectrum"]["response_time_ns"].as_array().unwrap();
+        let shown: Vec<_> =
+            cells(&page, "spectrum-table")[1..].iter().map(|row| row[2].clone()).collect();
+        let expected = spectrum
+            .iter()
+            .map(|point| bounded(responses, point["quantile"].as_f64().unwrap(), &point["ns"]));
+        assert_eq!(shown, expected.collect::<Vec<_>>());
+    }
+}
+
+/// What the tiles say, by name.
+fn tiles(page: &str) -> BTreeMap<String, String> {
+    let page = xml(page);
+    let document = Document::parse(&page).unwrap();
+    let named = |name: &'static str| move |node: &Node<'_, '_>| node.has_tag_name(name);
+    let text = |node: Node<'_, '_>| {
+        let texts = node.descendants().filter(Node::is_text).filter_map(|node| node.text());
+        texts.collect::<String>().replace('\u{202f}', "")
+    };
+    let [labels, figures] = ["dt", "dd"].map(|name| document.descendants().filter(named(name)));
+    labels.map(text).zip(figures.map(text)).collect()
+}
+
+/// A run of so many slots, each due a second before the end, of which only the first completed.
+fn of_which_one_completed(slots: u64) -> Summary {
+    let mut summary = empty();
+    let stats = &mut summary.stats;
+    stats.wait.record(1).unwrap();
+    stats.service.record(1_000_000).unwrap();
+    stats.response.record(1_000_000).unwrap();
+    stats.unstarted(Duration::from_secs(1), Lateness::default(), slots - 1);
+    summary
+}
+
+#[test]
+fn what_never_started_is_among_the_first_figures() {
+    let tiles = tiles(&html(&of_which_one_completed(20_000)));
+    let expected = [
+        ("completed", "1"),
+        ("failed", "0"),
+        ("never started", "19999 100.0 %"),
+        ("response p50", "≥1.00s"),
+        ("response max", "≥1.00s"),
+    ];
+    for (name, expected) in expected {
+        assert_eq!(tiles[name], expected, "{tiles:?}");
+    }
+}
+
+#[test]
+fn lower_bounds_are_named_only_where_there_are_some() {
+    for (summary, has_bounds) in [(of_which_one_completed(1), false), (long(40, 500), true)] {
+        let page = html(&summary);
+        assert_eq!(page.contains('≥'), has_bounds);
+        assert_eq!(page.contains("class=\"line upward\""), has_bounds);
+    }
+}
+
+#[test]
+fn skipped_slots_are_said_to_be_in_no_chart() {
+    let mut summary = long(40, 500);
+    assert!(!html(&summary).contains("skipped slots are in no chart"));
+    summary.stats.skipped(7, Duration::from_secs(1));
+    let page = html(&summary);
+    assert!(page.contains(" 7 skipped slots are in no chart over time."));
+    assert!(tiles(&page)["never started"].starts_with("7 "));
+}
+
+#[test]
+fn where_nothing_completed_no_ratio_is_told() {
+    let mut summary = of_which_one_completed(20);
+    (summary.stats.service, summary.verdict) = (empty().stats.service, Verdict::TargetFailing);
+    let page = html(&summary);
+    assert!(page.contains("No request completed: ") && !page.contains("times as much"));
+}
+
+#[test]
+fn only_the_options_that_were_given_are_shown() {
+    let page = html(&empty());
+    assert!(page.contains("<th scope=\"row\">rate</th>"));
+    assert!(!page.contains("<th scope=\"row\">pin</th>"));
+    let mut summary = empty();
+    summary.title.given.clear();
+    assert!(html(&summary).contains("all had their defaults"));
+}
+
+/// For `just page`, which looks at them in a browser.
+#[test]
+fn pages_are_written_where_they_are_wanted() {
+    let own = TempDir::new().unwrap();
+    let wanted = env::var_os("NANOPACE_PAGES").map(PathBuf::from);
+    let folder = wanted.as_deref().unwrap_or(own.path());
+    let mut pages = BTreeSet::new();
+    for (name, summary) in all() {
+        let page = folder.join(format!("made-{name}.html"));
+        fs::write(&page, html(&summary)).unwrap();
+        let text = fs::read_to_string(&page).unwrap();
+        assert!(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>"), "{name}");
+        assert!(pages.insert(page), "two pages are called {name}");
+    }
+}

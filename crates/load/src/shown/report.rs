@@ -1,0 +1,185 @@
+//! The report for people.
+
+use super::curve::Curve;
+use super::rates::Rates;
+use super::times::{AT_LEAST, NONE, TimesTable};
+use crate::console::human;
+use crate::judged::summary::Summary;
+use crate::recorded::labels::Labelled;
+use crate::recorded::percentiles::Sample;
+use crate::recorded::stats::{OperationStats, SetUps};
+use hdrhistogram::Histogram;
+use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
+
+/// Shows a summary as text of many lines.
+#[derive(Debug)]
+pub(crate) struct Report<'run>(pub(crate) &'run Summary);
+
+impl Display for Report<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let summary = self.0;
+        counts(f, summary)?;
+        failures(f, &summary.stats)?;
+        statuses(f, &summary.stats)?;
+        labels(f, &summary.stats)?;
+        write!(f, "{}", Rates(&summary.over_time))?;
+        let OperationStats { wait, service, .. } = &summary.stats;
+        let ([wait, service], response) =
+            ([wait, service].map(Sample::exact), summary.stats.responses());
+        write!(f, "{}", TimesTable { wait, service, response })?;
+        let verdict = summary.verdict;
+        write!(f, "{}", Curve { uncorrected: service, corrected: response, verdict })?;
+        gaps(f, summary)?;
+        ledger(f, summary)?;
+        spinning(f, summary)?;
+        lateness(f, summary)?;
+        processor(f, summary)?;
+        connections(f, summary)?;
+        writeln!(f, "verdict   {}", summary.sentence())?;
+        summary.warnings.iter().try_for_each(|warning| writeln!(f, "warning   {warning}"))?;
+        summary.incomplete.iter().try_for_each(|why| writeln!(f, "load      incomplete: {why}"))?;
+        write!(f, "{}", MissedLines(&summary.missed))
+    }
+}
+
+/// What was required and does not hold, a line each.
+#[derive(Debug)]
+pub(crate) struct MissedLines<'run>(pub(crate) &'run [String]);
+
+impl Display for MissedLines<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|missed| writeln!(f, "missed    {missed}"))
+    }
+}
+
+fn counts(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
+    let (stats, duration) = (&summary.stats, human::time(summary.duration));
+    let (target, achieved) = (human::hz(summary.target_hz), human::hz(summary.achieved_hz));
+    let ratio = summary.ratio;
+    writeln!(
+        f,
+        "rate      target {target}, achieved {achieved} over {duration}: ratio {ratio:.4}"
+    )?;
+    writeln!(
+        f,
+        "slots     {} due = {} started + {} skipped + {} unstarted",
+        stats.due(),
+        stats.started(),
+        stats.skipped,
+        stats.unstarted
+    )?;
+    let (completed, failed, unfinished) = (stats.completed(), stats.failed(), stats.unfinished);
+    writeln!(f, "requests  {completed} completed, {failed} failed, {unfinished} unfinished")
+}
+
+fn failures(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
+    stats
+        .failures
+        .iter()
+        .try_for_each(|(kind, count)| writeln!(f, "          {count} failed: {kind}"))
+}
+
+/// How many answers had which status.
+fn statuses(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
+    if stats.statuses.is_empty() {
+        return Ok(());
+    }
+    let counts = stats.statuses.iter().map(|(status, count)| format!("{count} with {status}"));
+    writeln!(f, "statuses  {}", counts.collect::<Vec<_>>().join(", "))
+}
+
+/// Those that have a label, in a line for each.
+fn labels(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
+    for labelled in stats.labels.iter() {
+        let Labelled { label, service, bounds, .. } = labelled;
+        let spread = |sample: Sample<'_>| {
+            let [median, p99] =
+                [0.5, 0.99].map(|at| sample.shown(at, AT_LEAST).unwrap_or_else(|| NONE.to_owned()));
+            format!("p50 {median}, p99 {p99}")
+        };
+        let (service_times, responses) =
+            (spread(Sample::exact(service)), spread(labelled.responses()));
+        let (completed, failed) = (service.len(), bounds.len());
+        writeln!(
+            f,
+            "label     {label}: {completed} completed, {failed} failed; service {service_times}; \
+             response {responses}"
+        )?;
+    }
+    Ok(())
+}
+
+fn gaps(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
+    match summary.gaps {
+        Some(gaps) => {
+            let near = human::percent(gaps.within_25_percent);
+            let variation = gaps.coefficient_of_variation;
+            writeln!(
+                f,
+                "gaps      {near} within 25 % of nominal, coefficient of variation {variation:.3}"
+            )
+        }
+        None => writeln!(f, "gaps      not judged: too few starts, or arrivals that are not even"),
+    }
+}
+
+fn ledger(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
+    let ledger = &summary.ledger;
+    let [elapsed, allocated, idle, waiting, backlog] =
+        [ledger.elapsed, ledger.allocated, ledger.idle, ledger.waiting, ledger.backlog]
+            .map(human::time);
+    writeln!(
+        f,
+        "ledger    elapsed {elapsed} = allocated {allocated} + idle {idle} + waiting {waiting} + backlog {backlog}"
+    )
+}
+
+/// Whose lateness it was, summed over slots.
+fn lateness(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
+    let lateness = &summary.stats.lateness;
+    let [target, generator, held] = [lateness.target, lateness.generator, lateness.held]
+        .map(|seconds| human::time(Duration::from_secs_f64(seconds)));
+    write!(f, "lateness  by the target {target}, by the generator {generator}")?;
+    if lateness.held > 0.0 {
+        write!(f, ", held back by the burst ratio {held}")?;
+    }
+    writeln!(f, "; summed over slots")
+}
+
+fn processor(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
+    let Some(time) = summary.processor else { return Ok(()) };
+    let [had, wanted] = [time.had, time.wanted].map(human::time);
+    writeln!(f, "processor {had} of the {wanted} that the load threads wanted")
+}
+
+fn connections(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
+    let SetUps { connect, tls, .. } = &summary.stats.set_ups;
+    let spread = |times: &Histogram<u64>| {
+        let [median, most] = [0.5, 1.0].map(|quantile| {
+            Sample::exact(times).shown(quantile, AT_LEAST).unwrap_or_else(|| NONE.to_owned())
+        });
+        format!("p50 {median}, max {most}")
+    };
+    let (read, written) = summary.stats.traffic;
+    writeln!(f, "bytes     {read} read, {written} written")?;
+    write!(f, "set-up    {} connections: {}", connect.len(), spread(connect))?;
+    if !tls.is_empty() {
+        write!(f, "; TLS {}", spread(tls))?;
+    }
+    writeln!(f, "; names resolved in {}", human::time(summary.resolved_in))
+}
+
+/// Writes nothing if no thread spun.
+fn spinning(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
+    if summary.stats.spun.is_zero() {
+        return Ok(());
+    }
+    let share =
+        human::percent(summary.stats.spun.as_secs_f64() / summary.ledger.elapsed.as_secs_f64());
+    writeln!(
+        f,
+        "spinning  {}: {share} of a core, all threads together",
+        human::time(summary.stats.spun)
+    )
+}

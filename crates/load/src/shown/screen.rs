@@ -1,0 +1,164 @@
+//! The full-screen view of a run.
+//!
+//! The controller hands over pictures, and a thread of its own draws them, so that a slow terminal
+//! holds nobody up. A picture that comes while two others wait is not drawn; the next one is a
+//! quarter of a second away.
+
+mod course;
+mod figures;
+mod footer;
+mod layout;
+mod outcomes;
+mod picture;
+mod spread;
+#[cfg(test)]
+mod tests;
+mod times;
+mod view;
+
+use super::headline::Headline;
+use super::keys::Prompt;
+use super::snapshot::Snapshot;
+use crate::console::alternate;
+use crate::recorded::over_time::OverTime;
+use picture::{Picture, Span};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use std::env;
+use std::io::{self, Write};
+use std::mem;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// After this time without a picture, the last one is drawn again: the terminal may have another
+/// size.
+const IDLE: Duration = Duration::from_millis(500);
+
+/// So many pictures make a round. Its first is drawn from scratch, over what others have written.
+const ROUND: u32 = 20;
+
+/// A view that is shown until it is dropped. Then the terminal is as it was.
+#[derive(Debug)]
+pub(crate) struct Screen {
+    headline: Arc<Headline>,
+    /// Taken to end the drawing.
+    pictures: Option<SyncSender<Picture>>,
+    drawing: Option<JoinHandle<()>>,
+}
+
+impl Screen {
+    /// A view on standard error. None if the terminal has no size, or cannot move its cursor.
+    pub(crate) fn open(headline: Headline) -> Option<Screen> {
+        if env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb") {
+            return None;
+        }
+        let canvas = Canvas::new().ok()?;
+        let headline = Arc::new(headline);
+        let (pictures, drawn) = mpsc::sync_channel(1);
+        let first = Picture::opening(&headline);
+        alternate::open();
+        let drawing = thread::Builder::new().name("screen".to_owned());
+        let drawing = drawing.spawn(move || canvas.draw_all(&drawn, first)).ok();
+        let screen = Screen { headline, pictures: Some(pictures), drawing };
+        screen.drawing.is_some().then_some(screen)
+    }
+
+    /// Shows how the run is going.
+    pub(crate) fn show(&self, snapshot: &Arc<Snapshot>, over_time: &OverTime, prompt: &Prompt) {
+        if let Some(pictures) = &self.pictures {
+            // Full, if the terminal is slow; closed, if drawing has failed.
+            let _ = pictures.try_send(Picture {
+                headline: Arc::clone(&self.headline),
+                snapshot: Some(Arc::clone(snapshot)),
+                course: Span::all(over_time),
+                prompt: prompt.clone(),
+            });
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.pictures = None;
+        // A panic has been shown already.
+        let _ = self.drawing.take().map(JoinHandle::join);
+        alternate::leave();
+    }
+}
+
+/// Draws pictures on the alternate screen, each with one write.
+struct Canvas {
+    terminal: Terminal<CrosstermBackend<Ink>>,
+    ink: Ink,
+    /// When the last picture was drawn, in turns of the alternate screen and within a round.
+    drawn: (u32, u32),
+}
+
+impl Canvas {
+    fn new() -> io::Result<Canvas> {
+        let ink = Ink::default();
+        let terminal = Terminal::new(CrosstermBackend::new(ink.clone()))?;
+        if terminal.size()?.area() == 0 {
+            return Err(io::Error::other("the terminal has no size"));
+        }
+        Ok(Canvas { terminal, ink, drawn: (0, 0) })
+    }
+
+    fn draw_all(mut self, pictures: &Receiver<Picture>, first: Picture) {
+        give_way();
+        let mut picture = first;
+        loop {
+            if let Some(turn) = alternate::turn() {
+                let _ = self.draw(&picture, turn);
+            }
+            picture = match pictures.recv_timeout(IDLE) {
+                Ok(next) => next,
+                Err(RecvTimeoutError::Timeout) => picture,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+        }
+    }
+
+    fn draw(&mut self, picture: &Picture, turn: u32) -> io::Result<()> {
+        let next = (self.drawn.1 + 1) % ROUND;
+        if self.drawn.0 != turn || next == 0 {
+            // Unlike `clear`, it does not ask the terminal for the cursor, whose answer would come
+            // as a key.
+            let size = self.terminal.size()?;
+            self.terminal.resize(size.into())?;
+        }
+        self.drawn = (turn, next);
+        self.terminal.draw(|frame| view::draw(frame, picture))?;
+        alternate::write(turn, &self.ink.take());
+        Ok(())
+    }
+}
+
+/// What is to be written, until all of it is there.
+#[derive(Clone, Debug, Default)]
+struct Ink(Arc<Mutex<Vec<u8>>>);
+
+impl Ink {
+    fn take(&self) -> Vec<u8> {
+        mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Ink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Lets the load threads have the processor first. On Linux each thread has a priority of its own.
+fn give_way() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, 19);
+}

@@ -1,0 +1,46 @@
+//! The percentiles of wait, service and response times.
+
+use crate::recorded::over_time::Brief;
+use crate::recorded::percentiles::Sample;
+use crate::shown::times::{AT_LEAST, NONE};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Stylize;
+use ratatui::text::Line;
+use ratatui::widgets::Widget;
+
+/// The columns, the least important last.
+const QUANTILES: [(&str, f64); 4] = [("p99", 0.99), ("p50", 0.5), ("max", 1.0), ("p90", 0.9)];
+/// The width of the names, and of a column.
+const NAME: usize = 11;
+const COLUMN: usize = 9;
+
+/// The times of the last second.
+#[derive(Debug)]
+pub(crate) struct Times<'run>(pub(crate) &'run Brief);
+
+impl Widget for Times<'_> {
+    fn render(self, area: Rect, buffer: &mut Buffer) {
+        let fitting = (usize::from(area.width).saturating_sub(NAME) / COLUMN).max(1);
+        let mut columns = QUANTILES[..fitting.min(QUANTILES.len())].to_vec();
+        columns.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let names = columns.iter().map(|(name, _)| (*name).to_owned());
+        let head = Line::from(row("last second", names)).dim();
+        let [wait, service] = [&self.0.wait, &self.0.service].map(Sample::exact);
+        let rows = [("wait", wait), ("service", service), ("response", self.0.responses())];
+        let rows = rows.map(|(name, sample)| Line::from(row(name, shown(sample, &columns))));
+        for (line, area) in [head].into_iter().chain(rows).zip(area.rows()) {
+            line.render(area, buffer);
+        }
+    }
+}
+
+/// A name, and values in columns.
+fn row(name: &str, values: impl Iterator<Item = String>) -> String {
+    values.fold(format!("{name:NAME$}"), |row, value| row + &format!("{value:>COLUMN$}"))
+}
+
+fn shown(sample: Sample<'_>, columns: &[(&str, f64)]) -> impl Iterator<Item = String> {
+    let cell = move |quantile| sample.shown(quantile, AT_LEAST).unwrap_or_else(|| NONE.to_owned());
+    columns.iter().map(move |&(_, quantile)| cell(quantile))
+}

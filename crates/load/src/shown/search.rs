@@ -1,0 +1,7 @@
+//! What is shown of a search.
+
+pub(crate) mod answer;
+pub(crate) mod chart;
+pub(crate) mod object;
+pub(crate) mod plot;
+pub(crate) mod report;

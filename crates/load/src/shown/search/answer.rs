@@ -1,0 +1,152 @@
+//! The answer in sentences.
+
+use crate::console::human;
+use crate::judged::search::judge::{Cause, Measured, Promise};
+use crate::judged::search::method::Conclusion;
+use crate::judged::search::results::{End, Results, rate};
+use std::fmt::{self, Display, Formatter};
+
+/// The answer, and what it rests on.
+#[derive(Debug)]
+pub(crate) struct Answer<'run> {
+    pub(crate) results: &'run Results,
+    pub(crate) promise: &'run Promise,
+}
+
+impl Display for Answer<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let results = self.results;
+        writeln!(f, "answer    {}", self.sentence())?;
+        if let Some(why) = results.culprit().and_then(|step| self.why(step)) {
+            writeln!(f, "because   {why}")?;
+        }
+        if !results.contradictions.is_empty() {
+            let rates: Vec<_> = results.contradictions.iter().copied().map(rate).collect();
+            let rates = rates.join(", ");
+            writeln!(
+                f,
+                "noise     steps contradicted each other at {rates}: most of them counted. A longer --step is more certain."
+            )?;
+        }
+        if let count @ 1.. = results.unjudged() {
+            let steps = if count == 1 { "step was" } else { "steps were" };
+            writeln!(f, "noise     {count} {steps} not judged: the generator could not keep up.")?;
+        }
+        let ended = match results.end {
+            End::Complete => "",
+            End::Steps => "; no more --max-steps",
+            End::Time => "; the next one would end later than --for",
+            End::Interrupted => "; interrupted",
+            End::TargetFailing => "; the target fails",
+        };
+        let (count, took) = (results.steps.len(), human::time(results.took));
+        let plural = if count == 1 { "" } else { "s" };
+        writeln!(f, "effort    {count} step{plural} in {took}{ended}")
+    }
+}
+
+impl Answer<'_> {
+    /// The answer in a sentence or two.
+    pub(crate) fn sentence(&self) -> String {
+        let Some(failure) = self.results.failure else { return self.conclusion() };
+        let failing = format!("The target fails even a single request: {failure}.");
+        match self.results.conclusion {
+            // Whether the rate or the target's end broke it is not known.
+            Conclusion::Unfinished { kept: None, .. } => failing,
+            // Higher rates were tried, if only to find a target that fails.
+            Conclusion::Unfinished { kept: Some(kept), missed: None } => {
+                format!("{failing} So far {} kept {}.", rate(kept), self.promise.text())
+            }
+            _ => format!("{failing} {}", self.conclusion()),
+        }
+    }
+
+    fn conclusion(&self) -> String {
+        let promise = self.promise.text();
+        match self.results.conclusion {
+            Conclusion::Found { kept, broken } => {
+                let about = human::four_digits((kept * broken).sqrt());
+                let about = rate(format!("{about:.2e}").parse().unwrap_or(about));
+                let (kept, broken) = (rate(kept), rate(broken));
+                format!(
+                    "The highest rate that keeps {promise} is about {about}: {kept} kept it, {broken} did not."
+                )
+            }
+            Conclusion::AllKept { kept } => {
+                let kept = rate(kept);
+                format!("{kept} keeps {promise}, and no higher rate was allowed: raise --max.")
+            }
+            Conclusion::NoneKept { broken } => {
+                let broken = rate(broken);
+                format!(
+                    "Not even {broken} keeps {promise}, and no lower rate was allowed: lower --min, or promise less."
+                )
+            }
+            Conclusion::GeneratorLimit { kept: Some(kept), limit } => {
+                let (kept, limit) = (rate(kept), rate(limit));
+                format!(
+                    "The target keeps {promise} at {kept} at least. Where it ends is not known: at {limit} the generator was the limit."
+                )
+            }
+            Conclusion::GeneratorLimit { kept: None, limit } => {
+                let limit = rate(limit);
+                format!(
+                    "Nothing is known of the target: the generator was the limit, even at {limit}."
+                )
+            }
+            Conclusion::Unfinished { kept, missed } => unfinished(&promise, kept, missed),
+        }
+    }
+
+    /// What ran out at a rate that was too high.
+    fn why(&self, step: &Measured) -> Option<String> {
+        let (at, busy) = (rate(step.hz), step.busy);
+        let connections = self.results.connections;
+        let service = human::time(step.mean_service);
+        Some(match self.results.cause()? {
+            Cause::Errors => {
+                let errors = human::percent(step.errors);
+                match step.main_failure() {
+                    Some(most) => {
+                        format!("requests failed: {errors} of them at {at}. Most often: {most}.")
+                    }
+                    None => format!("no request was answered at {at}."),
+                }
+            }
+            Cause::Connections => {
+                let needed = step.hz * step.mean_service.as_secs_f64();
+                let all = match connections {
+                    1 => "the only connection was".to_owned(),
+                    _ => format!("all {connections} connections were"),
+                };
+                format!(
+                    "{all} busy with answers when requests fell due. By Little's law {at} at a mean service time of {service} keep {needed:.1} busy, and need some to spare: more --connections show whether the target can do more."
+                )
+            }
+            Cause::Target => format!(
+                "the target was busy: it held {busy:.1} of {connections} connections on average at {at}, and its answers alone took too long ({service} on average). More --connections would not help."
+            ),
+            Cause::Latency => format!(
+                "the target's answers took too long at {at} while connections were free: {busy:.1} of {connections} were busy on average."
+            ),
+            Cause::Generator => format!(
+                "the generator's threads had no processor time or woke up late at {at}. Run it on a machine of its own, with more or fewer --threads."
+            ),
+        })
+    }
+}
+
+fn unfinished(promise: &str, kept: Option<f64>, missed: Option<f64>) -> String {
+    match (kept.map(rate), missed.map(rate)) {
+        (Some(kept), Some(missed)) => {
+            format!("So far {kept} kept {promise}, and {missed} did not.")
+        }
+        (Some(kept), None) => {
+            format!("So far {kept} kept {promise}, and no higher rate was tried.")
+        }
+        (None, Some(missed)) => {
+            format!("So far {missed} did not keep {promise}, and no lower rate was tried.")
+        }
+        (None, None) => "No step was completed.".to_owned(),
+    }
+}

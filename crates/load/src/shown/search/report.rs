@@ -1,0 +1,156 @@
+//! The report for people.
+
+use super::answer::Answer;
+use super::chart::Chart;
+use crate::console::human;
+use crate::judged::search::judge::{Measured, Promise};
+use crate::judged::search::method::{Outcome, Purpose};
+use crate::judged::search::results::{Results, rate};
+use crate::judged::verdict::Verdict;
+use std::fmt::{self, Display, Formatter};
+
+/// Shows results as text of many lines.
+#[derive(Debug)]
+pub(crate) struct Report<'run> {
+    pub(crate) results: &'run Results,
+    pub(crate) promise: &'run Promise,
+    /// The width of a line of the chart, in characters.
+    pub(crate) width: usize,
+}
+
+/// A step as one line.
+#[derive(Debug)]
+pub(crate) struct Line<'run> {
+    /// Its number, from 1.
+    pub(crate) number: usize,
+    pub(crate) step: &'run Measured,
+}
+
+impl Display for Report<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Report { results, promise, width } = *self;
+        write!(f, "{:>4} {:>12} {:>12}", "step", "rate", "achieved")?;
+        for criterion in &promise.until {
+            write!(f, " {:>14}", criterion.name())?;
+        }
+        writeln!(f, "  {:<16} promise", "verdict")?;
+        for (index, step) in results.steps.iter().enumerate() {
+            writeln!(f, "{}", Line { number: index + 1, step })?;
+        }
+        write!(f, "{}", Chart { results, promise, width })?;
+        write!(f, "\n{}", Answer { results, promise })
+    }
+}
+
+impl Display for Line<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Line { number, step } = self;
+        let [asked, achieved] = [rate(step.hz), human::hz(step.achieved_hz)];
+        write!(f, "{number:>4} {asked:>12} {achieved:>12}")?;
+        for figure in &step.figures {
+            write!(f, " {figure:>14}")?;
+        }
+        let again = match step.purpose {
+            Purpose::Repeat | Purpose::Confirm => "again: ",
+            Purpose::Bracket | Purpose::Bisect => "",
+        };
+        write!(f, "  {:<16} {again}", verdict(step.verdict))?;
+        match step.outcome {
+            Outcome::Kept => f.write_str("kept"),
+            Outcome::Broken => write!(f, "broken: {}", step.missed.join("; ")),
+            Outcome::Generator => write!(f, "not judged: {}", step.missed.join("; ")),
+        }
+    }
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::OnSchedule => "on schedule",
+        Verdict::TargetBehind => "target behind",
+        Verdict::GeneratorBehind => "generator behind",
+        Verdict::BothBehind => "both behind",
+        Verdict::TargetFailing => "target failing",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judged::search::judge::tests::steps;
+    use crate::judged::search::method::Conclusion;
+    use crate::judged::search::results::End;
+    use crate::shown::search::plot;
+    use roxmltree::Document;
+    use std::time::{Duration, SystemTime};
+
+    fn shown(steps: Vec<Measured>, conclusion: Conclusion) -> [String; 2] {
+        let results = Results {
+            url: "http://127.0.0.1/".to_owned(),
+            connections: 16,
+            start: SystemTime::UNIX_EPOCH,
+            took: Duration::from_secs(12),
+            conclusion,
+            contradictions: vec![1_000.0],
+            precision: 0.02,
+            steps,
+            end: End::Complete,
+            failure: None,
+        };
+        let promise = Promise::new(vec!["p99 response < 20ms".parse().unwrap()]);
+        let report = Report { results: &results, promise: &promise, width: 80 }.to_string();
+        [report, plot::svg(&results, &promise).unwrap()]
+    }
+
+    #[test]
+    fn every_conclusion_is_a_sentence() {
+        for (conclusion, told) in [
+            (
+                Conclusion::Found { kept: 1_960.0, broken: 2_000.0 },
+                "The highest rate that keeps p99 response < 20ms is about 1980/s: 1960/s kept it, 2000/s did not.",
+            ),
+            (Conclusion::AllKept { kept: 500.0 }, "500/s keeps p99 response < 20ms, and no higher"),
+            (Conclusion::NoneKept { broken: 10.0 }, "Not even 10/s keeps p99 response < 20ms"),
+            (
+                Conclusion::GeneratorLimit { kept: Some(500.0), limit: 510.0 },
+                "at 500/s at least. Where it ends is not known: at 510/s the generator was the limit.",
+            ),
+            (
+                Conclusion::GeneratorLimit { kept: None, limit: 10.0 },
+                "Nothing is known of the target: the generator was the limit, even at 10/s.",
+            ),
+            (
+                Conclusion::Unfinished { kept: Some(1.5), missed: Some(2.0) },
+                "So far 1.5/s kept p99 response < 20ms, and 2/s did not.",
+            ),
+            (Conclusion::Unfinished { kept: None, missed: None }, "No step was completed."),
+        ] {
+            let [report, picture] = shown(steps(), conclusion);
+            let answer = report.lines().find(|line| line.starts_with("answer    ")).unwrap();
+            assert!(answer.contains(told), "{answer}");
+            Document::parse(&picture).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_report_has_a_line_for_each_step_and_a_chart() {
+        let [report, _] = shown(steps(), Conclusion::NoneKept { broken: 1_000.0 });
+        let lines: Vec<_> = report.lines().collect();
+        assert!(lines[1].ends_with("on schedule      kept"), "{report}");
+        assert!(lines[2].contains("broken: p99 response is 50.0ms, wanted < 20ms"), "{report}");
+        assert!(lines[3].contains("not judged: p99 response is 50.0ms"), "{report}");
+        assert!(lines.iter().any(|line| line.starts_with("   20.0ms│┄┄┄")), "{report}");
+        assert!(lines.iter().all(|line| !line.contains('│') || line.chars().count() <= 80));
+        assert!(report.contains("because   all 16 connections were busy"), "{report}");
+        assert!(report.contains("keep 5.0 busy"), "{report}");
+        assert!(report.contains("noise     1 step was not judged"), "{report}");
+        assert!(report.ends_with("effort    3 steps in 12.0s\n"), "{report}");
+    }
+
+    #[test]
+    fn without_steps_there_is_no_chart() {
+        let nothing = Conclusion::Unfinished { kept: None, missed: None };
+        let [report, picture] = shown(Vec::new(), nothing);
+        assert!(!report.contains('│') && !report.contains("because"), "{report}");
+        Document::parse(&picture).unwrap();
+    }
+}

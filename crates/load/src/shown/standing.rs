@@ -1,0 +1,47 @@
+//! How a node is in its fleet, in a few words.
+
+use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
+
+/// How a node is in its fleet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// How many nodes there are.
+    pub(crate) nodes: u32,
+    /// For how long this one has been without the store.
+    pub(crate) blind: Option<Duration>,
+    pub(crate) is_paused: bool,
+    /// What all nodes did in the last second, if this is the node that shows it.
+    pub(crate) all: Option<String>,
+    /// The fleet goes on without this node, or not at all.
+    pub(crate) is_over: bool,
+}
+
+impl Display for Standing {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let plural = if self.nodes == 1 { "" } else { "s" };
+        write!(f, "{} node{plural}", self.nodes)?;
+        if let Some(blind) = self.blind {
+            write!(f, ", blind for {:.1} s", blind.as_secs_f64())?;
+        }
+        self.all.iter().try_for_each(|all| write!(f, ": {all}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_standing_is_a_few_words() {
+        let alone = Standing { nodes: 1, blind: None, is_paused: false, all: None, is_over: false };
+        let blind = Duration::from_millis(1_230);
+        let blind = Standing { nodes: 4, blind: Some(blind), ..alone.clone() };
+        let first =
+            Standing { nodes: 4, all: Some("90.0/s of 90.0/s".to_owned()), ..alone.clone() };
+        assert_eq!(
+            [alone, blind, first].map(|it| it.to_string()),
+            ["1 node", "4 nodes, blind for 1.2 s", "4 nodes: 90.0/s of 90.0/s"]
+        );
+    }
+}

@@ -1,0 +1,52 @@
+//! How a run is going, as one line.
+
+use super::headline::Headline;
+use super::snapshot::{Phase, Snapshot};
+use crate::console::{Progress, human};
+use crate::recorded::percentiles;
+use hdrhistogram::Histogram;
+use std::fmt;
+
+const LEGEND: &str = "elapsed, rate achieved of asked, backlog, p50/p99 of wait and response time in the last second";
+const KEYS: &str = "keys: + and - change the rate, space pauses, 2k and Enter sets it, q stops";
+
+/// Shows the run's title and explains its status line, and its keys if they can be used.
+pub(crate) fn introduce(progress: &Progress, title: &Headline, has_keys: bool) {
+    progress.add_line(&title.to_string());
+    progress.add_line(LEGEND);
+    if has_keys {
+        progress.add_line(KEYS);
+    }
+}
+
+/// Shows a snapshot as one line.
+#[derive(Debug)]
+pub(crate) struct Status<'run>(pub(crate) &'run Snapshot);
+
+fn spread(times: &Histogram<u64>) -> String {
+    let time = |quantile| human::time(percentiles::at(times, quantile));
+    if times.is_empty() { "-".to_owned() } else { format!("{}/{}", time(0.5), time(0.99)) }
+}
+
+impl fmt::Display for Status<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Snapshot { elapsed, recent, backlog, note, .. } = self.0;
+        let (elapsed, achieved) = (elapsed.as_secs_f64(), human::hz(recent.hz));
+        let paused = match self.0.phase {
+            Phase::Paused => " (paused)",
+            Phase::WarmUp => " (warming up)",
+            _ => "",
+        };
+        let (slots, backlog) = (backlog.slots, human::time(backlog.time));
+        let [wait, response] = [&recent.brief.wait, &recent.brief.response].map(spread);
+        let fleet = self.0.fleet.as_ref().map_or_else(String::new, |fleet| format!("  {fleet}"));
+        // What is being typed must be seen, however narrow the terminal is.
+        let note = if note.is_empty() { String::new() } else { format!("{note}  ") };
+        write!(
+            f,
+            "{elapsed:3.0}s  {note}{achieved} of {}{paused}{fleet}  backlog {slots} ({backlog})  ",
+            self.0.rate()
+        )?;
+        write!(f, "wait {wait}  response {response}")
+    }
+}
