@@ -9,6 +9,9 @@ pub(crate) mod invitation;
 pub(crate) mod keyboard;
 pub mod member;
 pub(crate) mod message;
+pub(crate) mod opening;
+pub(crate) mod outlets;
+pub(crate) mod policy;
 #[cfg(feature = "otlp")]
 pub(crate) mod push;
 pub(crate) mod recording;

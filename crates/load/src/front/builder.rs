@@ -5,17 +5,17 @@ use crate::load::schedule::table::WrittenShape;
 use crate::load::target::Target;
 use crate::running::args::RunArgs;
 use crate::running::message::Message;
+use crate::running::outlets::Outlets;
 use crate::running::run::{self, Ran};
 use crate::running::setup::Setup;
 use crate::shown::live::Live;
-use crate::shown::logs::Logs;
 use nanopace::Rate;
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
 /// A load that is asked for without a command line. It runs quietly and returns its report.
 ///
@@ -167,9 +167,8 @@ impl Load {
         messages: &Receiver<Message>,
     ) -> Result<Report, LoadError> {
         let setup = Setup::new(self.args, &[], |_| Ok(target))?;
-        let (nobody_looks, logs) = (watch::channel(None).0, Logs::default());
-        let Ran { summary, .. } =
-            run::perform(&setup, None, logs, Live::Nowhere, nobody_looks, sender, messages)?;
+        let outlets = Outlets::only(Live::Nowhere);
+        let Ran { summary, .. } = run::perform(&setup, None, outlets, sender, messages)?;
         Ok(Report::new(summary))
     }
 }

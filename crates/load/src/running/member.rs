@@ -4,7 +4,7 @@ pub mod address;
 pub(crate) mod args;
 mod overview;
 
-use super::workers::span::RunLength;
+use super::workers::length::RunLength;
 use crate::console::{Progress, human};
 use crate::load::action::Action;
 use crate::recorded::nodes::results::Results;

@@ -1,10 +1,10 @@
-//! What the controller of a run is told.
+//! What a run is told while it goes on, and by which of its stages it is heard.
 
 use crate::load::action::{Action, Refusal};
 use crossterm::event::KeyEvent;
 use tokio::sync::oneshot;
 
-/// A message to the controller.
+/// A message to a run.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// End the schedule; when it has ended already, give up the answers that are missing.
@@ -20,4 +20,55 @@ pub(crate) enum Message {
     Tell(String),
     /// A program asks for this, and for what came of it.
     Ask(Action, oneshot::Sender<Result<(), Refusal>>),
+}
+
+/// A stage of a run: before its schedule, during it, and behind it. Where a message ends the stage, true is
+/// returned.
+pub(crate) trait Stage {
+    /// The end is asked for.
+    fn stop(&mut self) -> bool;
+
+    /// A key was pressed.
+    fn press(&mut self, key: KeyEvent) -> bool;
+
+    /// Does what a program asks for, but not the end.
+    fn act(&mut self, action: Action) -> Result<(), Refusal>;
+
+    /// The last slot has started.
+    fn last_slot(&mut self) -> bool {
+        false
+    }
+
+    /// A load thread has opened its connections.
+    fn ready(&mut self) {}
+
+    /// People should read this.
+    #[cfg(feature = "otlp")]
+    fn tell(&mut self, _text: String) {}
+}
+
+impl Message {
+    /// Does what it says. Returns whether that ends the stage.
+    pub(crate) fn reach(self, stage: &mut impl Stage) -> bool {
+        match self {
+            Message::Stop => return stage.stop(),
+            Message::Key(key) => return stage.press(key),
+            Message::LastSlot => return stage.last_slot(),
+            Message::Ready => stage.ready(),
+            #[cfg(feature = "otlp")]
+            Message::Tell(text) => stage.tell(text),
+            Message::Ask(Action::Stop, answer) => {
+                let is_over = stage.stop();
+                reply(answer, Ok(()));
+                return is_over;
+            }
+            Message::Ask(action, answer) => reply(answer, stage.act(action)),
+        }
+        false
+    }
+}
+
+/// Whoever asks may have gone meanwhile.
+fn reply(answer: oneshot::Sender<Result<(), Refusal>>, done: Result<(), Refusal>) {
+    let _ = answer.send(done);
 }

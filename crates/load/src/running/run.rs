@@ -6,22 +6,21 @@ use super::invitation::Invitation;
 use super::keyboard::Keyboard;
 use super::member::Member;
 use super::message::Message;
+use super::opening::Opening;
+use super::outlets::Outlets;
 #[cfg(feature = "otlp")]
 use super::push::Push;
 use super::setup::Setup;
 use super::workers::shared::RunShared;
 use super::workers::span::RunSpan;
-use super::workers::threads::{self, Threads};
+use super::workers::threads::Threads;
 use crate::console::Progress;
 use crate::console::interrupt::Interrupt;
 use crate::console::machine::Machine;
 use crate::judged::summary::{Summary, Title};
-use crate::load::action::{Action, Refusal};
 use crate::load::target::Target;
-use crate::shown::keys;
 use crate::shown::live::Live;
 use crate::shown::logs::Logs;
-use crate::shown::snapshot::Snapshot;
 use anyhow::Context;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -92,7 +91,8 @@ pub(crate) fn run<T: Target>(
     };
     let title = setup.title(member.as_ref());
     let live = Live::new(&title, keyboard.is_some(), !setup.args.no_tui);
-    let done = perform(setup, member.as_ref(), logs, live, watch, &sender, &messages);
+    let outlets = Outlets { logs, live, watch };
+    let done = perform(setup, member.as_ref(), outlets, &sender, &messages);
     drop(control);
     #[cfg(feature = "otlp")]
     push.and_then(Push::end).iter().for_each(|told| Progress::of_a_job().add_line(told));
@@ -111,7 +111,8 @@ fn join(
         if shown.replace(waits) != Some(waits) {
             progress.show(&format!("{waits}; Ctrl-C leaves"));
         }
-        if messages.try_iter().any(ends_early) {
+        let mut opening = Opening::default();
+        if messages.try_iter().any(|message| message.reach(&mut opening)) {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
@@ -135,9 +136,7 @@ fn join(
 pub(crate) fn perform<T: Target>(
     setup: &Setup<T>,
     member: Option<&Member>,
-    mut logs: Logs,
-    live: Live,
-    watch: watch::Sender<Option<Arc<Snapshot>>>,
+    mut outlets: Outlets,
     sender: &Sender<Message>,
     messages: &Receiver<Message>,
 ) -> anyhow::Result<Ran> {
@@ -146,11 +145,10 @@ pub(crate) fn perform<T: Target>(
     setup.target.paced_by(&pacer);
     let shared = Arc::new(RunShared::new(pacer, timeout, &connections, setup.gives_up()));
     let threads = Threads::start(&setup.target, &shared, &connections, &setup.cores, sender)?;
-    let is_wanted = wait_until_ready(messages, &threads);
+    let is_wanted = Opening::default().wait(messages, &threads);
     let span = start_schedule(setup, member, &shared, sender.clone())?;
-    logs.begin(span.began);
-    let policy = setup.policy();
-    let mut controller = Controller::new(&shared, member, span, live, logs, policy, watch);
+    outlets.logs.begin(span.began);
+    let mut controller = Controller::new(&shared, span, member, setup.policy(), outlets);
     match member {
         _ if is_wanted => controller.run(messages),
         // What can't be given back is lost, and counted.
@@ -172,42 +170,6 @@ pub(crate) fn perform<T: Target>(
         summary.require(&setup.args.criteria());
     }
     Ok(Ran { summary, logged, not_started: span.not_started() })
-}
-
-/// Waits until all threads have opened their connections. False if the run should end already.
-fn wait_until_ready(messages: &Receiver<Message>, threads: &Threads) -> bool {
-    let mut ready = 0;
-    while ready < threads.count() {
-        let ends = match messages.recv_timeout(threads::GLANCE) {
-            Ok(Message::Ready) => {
-                ready += 1;
-                false
-            }
-            Ok(message) => ends_early(message),
-            Err(_) => threads.ended() > 0,
-        };
-        if ends {
-            return false;
-        }
-    }
-    true
-}
-
-/// Whether a message ends the run before the schedule has started. Programs that ask are answered.
-fn ends_early(message: Message) -> bool {
-    match message {
-        Message::Stop => true,
-        Message::Key(key) => keys::is_stop(key),
-        Message::Ask(Action::Stop, answer) => {
-            let _ = answer.send(Ok(()));
-            true
-        }
-        Message::Ask(_, answer) => {
-            let _ = answer.send(Err(Refusal::NotStarted));
-            false
-        }
-        _ => false,
-    }
 }
 
 /// Starts the schedule, and tells the target and the workers.

@@ -14,6 +14,7 @@ pub mod args;
 use super::args::RunArgs;
 use super::files::Input;
 use super::message::Message;
+use super::outlets::Outlets;
 use super::run::{self, INTERRUPTS};
 use super::setup::Setup;
 use crate::console::chart as console;
@@ -24,7 +25,6 @@ use crate::judged::search::method::{Bounds, Search, Step};
 use crate::judged::search::results::{End, Results};
 use crate::load::target::Target;
 use crate::shown::live::Live;
-use crate::shown::logs::Logs;
 use crate::shown::search::report::{Line, Report};
 use crate::shown::search::{object, plot};
 use anyhow::ensure;
@@ -34,7 +34,6 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant, SystemTime};
-use tokio::sync::watch;
 
 /// A search that is ready: the target answers, and the files can be written.
 pub struct Job<T> {
@@ -140,11 +139,9 @@ impl<T: Target> Job<T> {
         }
         self.setup.change(step.hz, length, self.promise.most_failures(step.hz, length))?;
         let progress = Progress::of_a_part();
-        let (nobody_looks, logs) = (watch::channel(None).0, Logs::default());
         let (sender, messages) = (&self.sender, &self.messages);
-        let live = Live::Lines(progress);
-        let run::Ran { summary, .. } =
-            run::perform(&self.setup, None, logs, live, nobody_looks, sender, messages)?;
+        let outlets = Outlets::only(Live::Lines(progress));
+        let run::Ran { summary, .. } = run::perform(&self.setup, None, outlets, sender, messages)?;
         if self.interrupt.is_triggered() {
             return Ok(None);
         }

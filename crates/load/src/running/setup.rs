@@ -2,14 +2,14 @@
 
 use super::args::RunArgs;
 use super::control::Door;
-use super::controller::Policy;
 use super::files::{self, Input};
 use super::invitation::Invitation;
 use super::member::Member;
+use super::policy::Policy;
 #[cfg(feature = "otlp")]
 use super::push::collector::Collector;
 use super::workers::guarded::Guarded;
-use super::workers::span::RunLength;
+use super::workers::length::RunLength;
 use super::workers::threads;
 use crate::console::{Output, ResultFile, is_stdout};
 use crate::load::target::Target;

@@ -3,8 +3,10 @@
 mod blocking;
 pub mod deadline;
 pub(crate) mod guarded;
+pub(crate) mod length;
 pub(crate) mod processor;
 pub(crate) mod shared;
+mod slots;
 pub(crate) mod span;
 pub(crate) mod threads;
 mod worker;

@@ -1,5 +1,7 @@
 //! The part of the schedule that is run and recorded, and its end.
 
+use super::length::RunLength;
+use super::slots::Slots;
 use crate::console::human;
 use crate::recorded::asked::{Asked, RunEnd};
 use crate::running::message::Message;
@@ -24,13 +26,7 @@ pub(crate) struct RunSpan {
     /// The end at the latest, whatever the load is.
     latest: Nanos,
     length: RunLength,
-    /// How many recorded slots may still start, if that is limited: threads would pass the count to
-    /// and fro for nothing.
-    left: Option<AtomicU64>,
-    /// How many slots were decided about, if the last one of the load ends the run.
-    decided: Option<AtomicU64>,
-    /// How many of them were not started.
-    refused: AtomicU64,
+    slots: Slots,
     /// The load before the recorded part, once that has begun.
     warm_up: OnceLock<Asked>,
     ended: OnceLock<RunEnd>,
@@ -50,28 +46,6 @@ pub(crate) enum Admission {
     Over,
 }
 
-/// The length of a run, and how its slots lie.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RunLength {
-    /// Started but not recorded, at the beginning.
-    pub(crate) warmup: Duration,
-    /// For how long slots are started and recorded; `Duration::MAX` for no limit.
-    pub(crate) duration: Duration,
-    /// How many recorded slots may start; none for no limit.
-    pub(crate) slots: Option<u64>,
-    /// Whether slots lie evenly around the load, so that gaps between them can be judged.
-    pub(crate) is_even: bool,
-    /// Whether the intervals between slots are equal, but for changes of the rate.
-    pub(crate) is_steady: bool,
-    /// The slots per second of a load that is a constant rate, until it is changed.
-    pub(crate) constant_hz: Option<f64>,
-    /// Whether the last slot of the load ends the run.
-    pub(crate) ends_with_load: bool,
-    /// How long it is at most with a load that takes the place of this one; `Duration::MAX` for as
-    /// long as that is.
-    pub(crate) longest: Duration,
-}
-
 impl RunSpan {
     /// A span of `length` from `start` on. When the last recorded slot has been admitted,
     /// [`Message::LastSlot`] is sent.
@@ -89,9 +63,7 @@ impl RunSpan {
             recorded_from,
             end: AtomicU64::new((recorded_from + length.duration).as_nanos()),
             latest: recorded_from + length.longest,
-            left: length.slots.map(AtomicU64::new),
-            decided: length.ends_with_load.then(AtomicU64::default),
-            refused: AtomicU64::default(),
+            slots: Slots::new(&length),
             warm_up: OnceLock::new(),
             length,
             ended: OnceLock::new(),
@@ -125,7 +97,7 @@ impl RunSpan {
 
     /// Whether it ends by itself.
     pub(crate) fn has_end(&self) -> bool {
-        self.planned_end() < Nanos::MAX || self.left.is_some() || self.decided.is_some()
+        self.planned_end() < Nanos::MAX || self.slots.are_limited()
     }
 
     fn planned_end(&self) -> Nanos {
@@ -149,13 +121,9 @@ impl RunSpan {
     pub(crate) fn admit(&self, intended_start: Nanos, now: Nanos) -> Admission {
         let admission = self.decide(intended_start, now);
         if matches!(admission, Admission::Unstarted | Admission::Over) {
-            // Relaxed: a count that is read when the threads are gone.
-            self.refused.fetch_add(1, Ordering::Relaxed);
+            self.slots.refuse();
         }
-        if let Some(decided) = &self.decided {
-            // AcqRel: whoever counts last knows of all grants before it. No loom model: one atomic,
-            // and the pacer's own lock.
-            decided.fetch_add(1, Ordering::AcqRel);
+        if self.slots.decide() {
             self.end_if_over(intended_start.max(now));
         }
         admission
@@ -164,20 +132,14 @@ impl RunSpan {
     /// How many slots the pacer has granted that were not started, of a load that ends the run. To be
     /// asked when all threads are gone.
     pub(crate) fn not_started(&self) -> u64 {
-        // Relaxed: as in `admit`; whoever joined the threads knows what they did.
-        let [decided, refused] = [self.decided.as_ref(), Some(&self.refused)]
-            .map(|count| count.map_or(0, |count| count.load(Ordering::Relaxed)));
-        self.pacer.ledger().granted.saturating_sub(decided) + refused
+        self.slots.not_started(self.pacer.ledger().granted)
     }
 
     /// Ends the run at `now`, if the last slot of the load ends it and was decided about. A slot
     /// that others hold may still come back, or start.
     pub(crate) fn end_if_over(&self, now: Nanos) {
-        let Some(decided) = &self.decided else { return };
-        // Acquire: as in `admit`.
-        if self.pacer.is_finished()
-            && decided.load(Ordering::Acquire) == self.pacer.ledger().granted
-        {
+        let granted = || self.pacer.ledger().granted;
+        if self.pacer.is_finished() && self.slots.are_decided(granted) {
             self.end_run(now);
             // The receiver is gone only when the run has ended.
             let _ = self.messages.send(Message::LastSlot);
@@ -193,7 +155,7 @@ impl RunSpan {
         if is_warm_up {
             return Admission::WarmUp;
         }
-        match self.take_one() {
+        match self.slots.take_one() {
             None => Admission::Over,
             Some(_) if now >= end => Admission::Unstarted,
             Some(1) => self.admit_last(intended_start, now),
@@ -201,29 +163,12 @@ impl RunSpan {
         }
     }
 
-    /// Takes one of the slots that are left. Returns how many there were, if any.
-    fn take_one(&self) -> Option<u64> {
-        let Some(left) = &self.left else { return Some(u64::MAX) };
-        // Relaxed: each decrement must be unique; nothing else is published through it. No loom
-        // model: one atomic, no second one to order against.
-        left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).ok()
-    }
-
     /// The recorded slots that were due before the end of the run and that nobody has started, in
     /// batches: see [`Pacer::unstarted`].
     pub(crate) fn unstarted(&self) -> Vec<(Nanos, u64)> {
         let left = self.pacer.unstarted(self.recorded_from..self.end()).into_iter();
-        let left = left.map(|(due, slots)| (due, self.leave(slots)));
+        let left = left.map(|(due, slots)| (due, self.slots.leave(slots)));
         left.filter(|&(_, slots)| slots > 0).collect()
-    }
-
-    /// Leaves so many slots of the run unstarted. Returns how many of them are part of the run.
-    fn leave(&self, slots: u64) -> u64 {
-        let Some(left) = &self.left else { return slots };
-        let update = |left: u64| Some(left.saturating_sub(slots));
-        // Relaxed: as in `take_one`.
-        let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, update);
-        before.map_or(0, |left| left.min(slots))
     }
 
     fn admit_last(&self, intended_start: Nanos, now: Nanos) -> Admission {

@@ -8,10 +8,10 @@ use crate::load::target::{Done, Failure, Slot, Target};
 use crate::recorded::stats::OperationStats;
 use crate::running::args::RunArgs;
 use crate::running::message::Message;
+use crate::running::outlets::Outlets;
 use crate::running::run::perform;
 use crate::running::setup::Setup;
 use crate::shown::live::Live;
-use crate::shown::logs::Logs;
 use clap::Parser;
 use std::future::{pending, ready};
 use std::ops::Range;
@@ -21,7 +21,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
 use tokio::time::sleep;
 
 /// A load of 100 slots.
@@ -46,8 +45,7 @@ fn run_with<T: Target>(
     sender: &Sender<Message>,
     messages: &Receiver<Message>,
 ) -> Summary {
-    let (nobody_looks, live) = (watch::channel(None).0, Live::Nowhere);
-    let ran = perform(setup, None, Logs::default(), live, nobody_looks, sender, messages);
+    let ran = perform(setup, None, Outlets::only(Live::Nowhere), sender, messages);
     ran.unwrap().summary
 }
 

@@ -1,0 +1,55 @@
+//! Those who see how a run is going, and press keys.
+
+use crate::load::action::Action;
+use crate::recorded::over_time::OverTime;
+use crate::shown::keys::Prompt;
+use crate::shown::live::Live;
+use crate::shown::snapshot::Snapshot;
+use crossterm::event::KeyEvent;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// People and programs.
+#[derive(Debug)]
+pub(crate) struct Audience {
+    live: Live,
+    /// For whoever wants to know how the run is going.
+    watch: watch::Sender<Option<Arc<Snapshot>>>,
+    prompt: Prompt,
+    /// What the last key did, for the status.
+    pub(crate) note: String,
+}
+
+impl Audience {
+    pub(crate) fn new(live: Live, watch: watch::Sender<Option<Arc<Snapshot>>>) -> Audience {
+        Audience { live, watch, prompt: Prompt::default(), note: String::new() }
+    }
+
+    /// What a key asks for, if anything.
+    pub(crate) fn press(&mut self, key: KeyEvent) -> Option<Action> {
+        self.prompt.press(key)
+    }
+
+    /// What is being typed, or what is wrong with it.
+    pub(crate) fn typed(&self) -> String {
+        self.prompt.line()
+    }
+
+    /// Shows how the run is going to whoever watches, and as a line if it is time for that.
+    pub(crate) fn show(&self, snapshot: Snapshot, over_time: &OverTime, is_time_for_a_line: bool) {
+        let snapshot = Arc::new(snapshot);
+        self.live.show(&snapshot, over_time, &self.prompt, is_time_for_a_line);
+        self.watch.send_replace(Some(snapshot));
+    }
+
+    /// Shows a line that stays.
+    #[cfg(feature = "otlp")]
+    pub(crate) fn tell(&mut self, text: String) {
+        self.live.tell(text);
+    }
+
+    /// The last line stays.
+    pub(crate) fn end(self) {
+        self.live.end();
+    }
+}

@@ -1,0 +1,82 @@
+//! The run that is controlled, as all parts of its controller look at it.
+
+use crate::console::human::float;
+use crate::recorded::lateness::Lateness;
+use crate::recorded::over_time::Backlog;
+use crate::running::member::Member;
+use crate::running::workers::shared::RunShared;
+use crate::running::workers::span::RunSpan;
+use crate::shown::snapshot::Phase;
+use crate::shown::standing::Standing;
+use nanopace::{Nanos, Pacer, Rate};
+
+/// A run whose schedule has started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Course<'run> {
+    pub(crate) shared: &'run RunShared,
+    pub(crate) span: &'run RunSpan,
+    /// The node of a fleet that this is.
+    pub(crate) member: Option<&'run Member>,
+}
+
+impl<'run> Course<'run> {
+    /// Grants the slots.
+    pub(crate) fn pacer(&self) -> &'run Pacer {
+        &self.shared.pacer
+    }
+
+    pub(crate) fn now(&self) -> Nanos {
+        self.pacer().now()
+    }
+
+    /// How the node is in its fleet.
+    pub(crate) fn standing(&self) -> Option<Standing> {
+        self.member.map(Member::standing)
+    }
+
+    /// Before the end of the schedule.
+    pub(crate) fn phase(&self) -> Phase {
+        match self.now() {
+            _ if self.is_paused() => Phase::Paused,
+            now if now < self.span.recorded_from => Phase::WarmUp,
+            _ => Phase::Running,
+        }
+    }
+
+    fn is_paused(&self) -> bool {
+        self.standing().map_or_else(|| self.pacer().is_paused(), |standing| standing.is_paused)
+    }
+
+    /// The slots per second of all processes that are asked for now, or would be but for a pause.
+    pub(crate) fn hz(&self) -> f64 {
+        match self.pacer().rate() {
+            // It has none.
+            Rate::SLOWEST if self.pacer().shape().is_some() => 0.0,
+            rate => rate.as_hz(),
+        }
+    }
+
+    /// The moment, or the next one that is recorded, or the last.
+    pub(crate) fn recorded(&self, at: Nanos) -> Nanos {
+        at.max(self.span.recorded_from).min(self.span.end())
+    }
+
+    /// When the whole load ends, if anybody knows.
+    pub(crate) fn planned_end(&self) -> Option<Nanos> {
+        let length = || self.pacer().shape()?.duration();
+        let of_fleet = self.member.and_then(|member| Some(member.begins() + length()?));
+        Some(of_fleet.unwrap_or_else(|| self.span.end())).filter(|&end| end < Nanos::MAX)
+    }
+
+    /// The lateness so far of the slots that wait now.
+    pub(crate) fn waiting(&self, Backlog { slots, time }: Backlog) -> Lateness {
+        if slots == 0 {
+            return Lateness::default();
+        }
+        // They are about as late as the one in the middle.
+        let each = self.shared.recorders.iter().map(|recorder| recorder.waiting(time / 2));
+        let (all, threads) =
+            each.fold((Lateness::default(), 0), |(all, n), one| (all.plus(one), n + 1));
+        all.times(float(slots) / float(threads))
+    }
+}

@@ -1,0 +1,111 @@
+//! Steers a run: changes its load, pauses it, ends it.
+
+use super::course::Course;
+use crate::console::human::four_digits;
+use crate::load::action::{Action, Refusal};
+use crate::running::recording::collector::Collector;
+use nanopace::{Pacer, Rate, Shape};
+
+/// What is asked of a run is done here.
+#[derive(Debug)]
+pub(crate) struct Helm<'run> {
+    course: Course<'run>,
+    has_left: bool,
+    /// Whether somebody ended the schedule before its time.
+    pub(crate) is_cut_short: bool,
+    /// The slots per second of a load that has always been the same rate.
+    pub(crate) constant_hz: Option<f64>,
+}
+
+impl<'run> Helm<'run> {
+    pub(crate) fn new(course: Course<'run>) -> Helm<'run> {
+        let constant_hz = course.span.length().constant_hz;
+        Helm { course, has_left: false, is_cut_short: false, constant_hz }
+    }
+
+    /// The end is asked for. The first time, a node only leaves: it starts what it can't give back. Then
+    /// what came of it is returned, and nothing if the schedule should end.
+    pub(crate) fn stop(&mut self) -> Option<String> {
+        let Some(member) = self.course.member.filter(|_| !self.has_left) else {
+            self.is_cut_short = self.course.span.has_end();
+            return None;
+        };
+        self.has_left = true;
+        Some(match member.leave() {
+            Ok(()) => "leaving".to_owned(),
+            Err(error) => format!("leaving; {}", member.told(error)),
+        })
+    }
+
+    /// Does what is asked for, but not the end. The collector has to know of each change.
+    pub(crate) fn act(
+        &mut self,
+        action: Action,
+        collector: &mut Collector<'run>,
+    ) -> Result<(), Refusal> {
+        let is_pause = matches!(action, Action::Pause | Action::Resume | Action::TogglePause);
+        if !is_pause && self.course.pacer().is_finished() {
+            return Err(Refusal::NoRequestsLeft);
+        }
+        if let Some(member) = self.course.member {
+            let done = member.act(action, self.course.hz());
+            return done.map_err(|error| Refusal::Fleet(member.told(error)));
+        }
+        match action {
+            Action::SetRate(rate) => self.set_rate(rate, collector),
+            Action::SetShape(shape) => self.set_shape(shape, collector),
+            Action::Faster => self.scale_rate(1.1, collector),
+            Action::Slower => self.scale_rate(1.0 / 1.1, collector),
+            Action::Pause => self.pause(true, collector),
+            Action::Resume => self.pause(false, collector),
+            Action::TogglePause => self.pause(!self.course.pacer().is_paused(), collector),
+            // See `stop`.
+            Action::Stop => {}
+        }
+        Ok(())
+    }
+
+    fn pause(&mut self, is_paused: bool, collector: &mut Collector<'run>) {
+        if is_paused == self.course.pacer().is_paused() {
+            return;
+        }
+        self.change(if is_paused { Pacer::pause } else { Pacer::resume }, collector);
+        self.course.shared.recorders.iter().for_each(|recorder| recorder.pause(is_paused));
+    }
+
+    fn scale_rate(&mut self, factor: f64, collector: &mut Collector<'run>) {
+        // A rate at the end of the range stays as it is.
+        if let Ok(rate) = Rate::from_hz(four_digits(self.course.hz() * factor)) {
+            self.set_rate(rate, collector);
+        }
+    }
+
+    fn set_rate(&mut self, rate: Rate, collector: &mut Collector<'run>) {
+        self.change(|pacer| pacer.set_rate(rate), collector);
+    }
+
+    fn set_shape(&mut self, shape: Shape, collector: &mut Collector<'run>) {
+        let length = shape.duration();
+        self.change(|pacer| pacer.set_shape(shape), collector);
+        self.course.span.follow(self.course.now(), length);
+    }
+
+    fn change(&mut self, change: impl FnOnce(&Pacer), collector: &mut Collector<'run>) {
+        self.course.span.warm_up();
+        collector.change(change);
+        self.constant_hz = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "a rounded rate is the number as it is written")]
+    fn a_step_up_and_a_step_down_end_where_they_began() {
+        for hz in [5_000.0, 333.3, 0.5, 1e6, 7.0] {
+            assert_eq!(four_digits(four_digits(hz * 1.1) / 1.1), hz);
+        }
+    }
+}

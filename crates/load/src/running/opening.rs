@@ -1,0 +1,49 @@
+//! Before the schedule: other nodes are waited for, and threads open their connections.
+
+use super::message::{Message, Stage};
+use super::workers::threads::{self, Threads};
+use crate::load::action::{Action, Refusal};
+use crate::shown::keys;
+use crossterm::event::KeyEvent;
+use std::sync::mpsc::Receiver;
+
+/// A run of which the schedule has not started.
+#[derive(Debug, Default)]
+pub(crate) struct Opening {
+    /// How many threads have opened their connections.
+    ready: usize,
+}
+
+impl Opening {
+    /// Waits until all threads have opened their connections. False if the run should end already.
+    pub(crate) fn wait(mut self, messages: &Receiver<Message>, threads: &Threads) -> bool {
+        while self.ready < threads.count() {
+            let ends = match messages.recv_timeout(threads::GLANCE) {
+                Ok(message) => message.reach(&mut self),
+                Err(_) => threads.ended() > 0,
+            };
+            if ends {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl Stage for Opening {
+    fn stop(&mut self) -> bool {
+        true
+    }
+
+    fn press(&mut self, key: KeyEvent) -> bool {
+        keys::is_stop(key)
+    }
+
+    fn act(&mut self, _action: Action) -> Result<(), Refusal> {
+        Err(Refusal::NotStarted)
+    }
+
+    fn ready(&mut self) {
+        self.ready += 1;
+    }
+}

@@ -1,0 +1,23 @@
+//! Where it is told how a run is going.
+
+use crate::shown::live::Live;
+use crate::shown::logs::Logs;
+use crate::shown::snapshot::Snapshot;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// Logs, people and programs.
+#[derive(Debug)]
+pub(crate) struct Outlets {
+    pub(crate) logs: Logs,
+    pub(crate) live: Live,
+    /// For whoever wants to know how the run is going.
+    pub(crate) watch: watch::Sender<Option<Arc<Snapshot>>>,
+}
+
+impl Outlets {
+    /// People alone look at it.
+    pub(crate) fn only(live: Live) -> Outlets {
+        Outlets { logs: Logs::default(), live, watch: watch::channel(None).0 }
+    }
+}

@@ -1,0 +1,15 @@
+//! What may happen to slots that are late, and when a run is over early.
+
+use std::time::Duration;
+
+/// What a run does with late slots and with failures.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Policy {
+    /// Slots that are later than this are skipped.
+    pub(crate) skip_later_than: Option<Duration>,
+    /// Whether slots keep their intended starts, and all that are due before the end belong to the
+    /// run. Then it is known exactly how many were skipped.
+    pub(crate) keeps_slots: bool,
+    /// With more failures than this the run is over.
+    pub(crate) most_failures: f64,
+}
