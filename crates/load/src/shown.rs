@@ -9,6 +9,7 @@ pub(crate) mod hdr_log;
 pub(crate) mod headline;
 pub(crate) mod json;
 pub(crate) mod keys;
+pub(crate) mod labels;
 pub(crate) mod live;
 pub(crate) mod logs;
 pub(crate) mod metrics;

@@ -70,6 +70,12 @@ impl Report {
         self.summary.stats.labels.iter().map(LabelReport)
     }
 
+    /// Items in the answers of all calls: see [`Done::items`](crate::Done::items).
+    #[must_use]
+    pub fn items(&self) -> u64 {
+        self.summary.stats.traffic.items
+    }
+
     /// Calls per second that were asked for; the mean, if that changed.
     #[must_use]
     pub fn target_rate(&self) -> f64 {
@@ -153,8 +159,8 @@ pub struct LabelReport<'report>(&'report Labelled);
 impl LabelReport<'_> {
     /// The label.
     #[must_use]
-    pub fn label(&self) -> &'static str {
-        self.0.label
+    pub fn label(&self) -> &str {
+        &self.0.label
     }
 
     /// Calls that succeeded.
@@ -167,6 +173,12 @@ impl LabelReport<'_> {
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.0.bounds.len()
+    }
+
+    /// Items in the answers of its calls.
+    #[must_use]
+    pub fn items(&self) -> u64 {
+        self.0.traffic.items
     }
 
     /// A quantile of the service times, as [`Report::service_time`].

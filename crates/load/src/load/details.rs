@@ -1,5 +1,7 @@
 //! What is counted of an operation besides its times.
 
+use serde::{Deserialize, Serialize};
+use std::ops::AddAssign;
 use std::time::Duration;
 
 /// What is counted of an operation besides its times.
@@ -11,8 +13,26 @@ pub struct Details {
     pub(crate) set_up: Option<SetUp>,
     /// By which it is counted apart, too.
     pub(crate) label: Option<&'static str>,
-    /// Bytes read and written.
-    pub(crate) traffic: (u64, u64),
+    pub(crate) traffic: Traffic,
+}
+
+/// What went to and fro.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub(crate) struct Traffic {
+    /// Bytes.
+    pub(crate) read: u64,
+    /// Bytes.
+    pub(crate) written: u64,
+    /// What answers had in them, such as rows or messages.
+    pub(crate) items: u64,
+}
+
+impl AddAssign for Traffic {
+    fn add_assign(&mut self, other: Traffic) {
+        self.read += other.read;
+        self.written += other.written;
+        self.items += other.items;
+    }
 }
 
 /// How long it took to open a connection.

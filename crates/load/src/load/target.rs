@@ -131,6 +131,13 @@ pub trait Target: Send + Sync + 'static {
         None
     }
 
+    /// Whether its calls may have different labels: then a file that is written line by line has a column
+    /// for them.
+    #[doc(hidden)]
+    fn has_labels(&self) -> bool {
+        true
+    }
+
     /// How long it took to resolve names.
     #[doc(hidden)]
     fn resolved_in(&self) -> Duration {
@@ -209,7 +216,21 @@ impl Done {
 
     /// So many bytes were read and written.
     pub fn bytes(mut self, read: u64, written: u64) -> Done {
-        self.details.traffic = (read, written);
+        (self.details.traffic.read, self.details.traffic.written) = (read, written);
+        self
+    }
+
+    /// So many things were in the answer: rows, or the messages of a stream. Reports tell how many there were
+    /// per second.
+    ///
+    /// ```
+    /// use nanopace_load::Done;
+    ///
+    /// let rows = ["a", "b", "c"];
+    /// let done = Done::new().items(rows.len() as u64).label("select");
+    /// ```
+    pub fn items(mut self, items: u64) -> Done {
+        self.details.traffic.items = items;
         self
     }
 

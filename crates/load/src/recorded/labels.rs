@@ -2,6 +2,7 @@
 
 use super::operation::Operation;
 use super::percentiles::{Sample, record};
+use crate::load::details::Traffic;
 use hdrhistogram::Histogram;
 
 /// With more labels than this, the others are one.
@@ -17,15 +18,14 @@ pub(crate) struct Labels(Vec<Labelled>);
 /// The operations of one label that ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Labelled {
-    pub(crate) label: &'static str,
+    pub(crate) label: String,
     /// Of those that completed.
     pub(crate) service: Histogram<u64>,
     /// With lower bounds for those that failed.
     pub(crate) response: Histogram<u64>,
     /// These lower bounds.
     pub(crate) bounds: Histogram<u64>,
-    /// Bytes read and written.
-    pub(crate) traffic: (u64, u64),
+    pub(crate) traffic: Traffic,
 }
 
 impl Labels {
@@ -40,27 +40,28 @@ impl Labels {
             record(&mut labelled.bounds, operation.response_time(), 1);
         }
         record(&mut labelled.response, operation.response_time(), 1);
-        labelled.traffic.0 += details.traffic.0;
-        labelled.traffic.1 += details.traffic.1;
+        labelled.traffic += details.traffic;
     }
 
     /// Adds what others have counted.
     pub(crate) fn add(&mut self, others: &Labels) {
-        for other in &others.0 {
-            let labelled = self.labelled(other.label);
-            labelled.service += &other.service;
-            labelled.response += &other.response;
-            labelled.bounds += &other.bounds;
-            labelled.traffic.0 += other.traffic.0;
-            labelled.traffic.1 += other.traffic.1;
-        }
+        others.iter().for_each(|other| self.add_one(other));
+    }
+
+    /// Adds what others have counted of one label.
+    pub(crate) fn add_one(&mut self, other: &Labelled) {
+        let labelled = self.labelled(&other.label);
+        labelled.service += &other.service;
+        labelled.response += &other.response;
+        labelled.bounds += &other.bounds;
+        labelled.traffic += other.traffic;
     }
 
     /// Forgets all operations, and keeps the memory.
     pub(crate) fn clear(&mut self) {
         for Labelled { service, response, bounds, traffic, .. } in &mut self.0 {
             [service, response, bounds].into_iter().for_each(Histogram::reset);
-            *traffic = (0, 0);
+            *traffic = Traffic::default();
         }
     }
 
@@ -69,11 +70,12 @@ impl Labels {
         self.0.iter().filter(|labelled| !labelled.response.is_empty())
     }
 
-    fn labelled(&mut self, label: &'static str) -> &mut Labelled {
+    fn labelled(&mut self, label: &str) -> &mut Labelled {
         let place = |label: &str| self.0.iter().position(|labelled| labelled.label == label);
-        let label = if self.0.len() < MOST || place(label).is_some() { label } else { OTHERS };
-        let place = place(label).unwrap_or_else(|| {
-            self.0.push(Labelled::new(label));
+        let is_full = self.0.len() >= MOST;
+        let place = place(label).or_else(|| place(OTHERS).filter(|_| is_full));
+        let place = place.unwrap_or_else(|| {
+            self.0.push(Labelled::new(if is_full { OTHERS } else { label }));
             self.0.len() - 1
         });
         &mut self.0[place]
@@ -81,10 +83,21 @@ impl Labels {
 }
 
 impl Labelled {
-    fn new(label: &'static str) -> Labelled {
+    fn new(label: &str) -> Labelled {
         let histogram = Histogram::new(3).expect("3 is a number of digits");
         let (service, response) = (histogram.clone(), histogram.clone());
-        Labelled { label, service, response, bounds: histogram, traffic: (0, 0) }
+        let label = label.to_owned();
+        Labelled { label, service, response, bounds: histogram, traffic: Traffic::default() }
+    }
+
+    /// Those that completed.
+    pub(crate) fn completed(&self) -> u64 {
+        self.service.len()
+    }
+
+    /// Those that failed.
+    pub(crate) fn failed(&self) -> u64 {
+        self.bounds.len()
     }
 
     /// The response times, with what is known of their lower bounds.
@@ -94,23 +107,28 @@ impl Labelled {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::load::details::Details;
     use crate::load::kind::Kind;
     use crate::recorded::operation::Answer;
     use nanopace::Nanos;
 
-    fn ended(label: &'static str, is_well: bool, ms: u64) -> Operation {
+    /// An operation that had this label and took so long.
+    pub(crate) fn ended(label: &'static str, is_well: bool, ms: u64) -> Operation {
         let outcome = if is_well { Ok(()) } else { Err(Kind::new("refused")) };
-        let details = Details { label: Some(label), traffic: (2, 1), ..Details::default() };
+        let traffic = Traffic { read: 2, written: 1, items: 4 };
+        let details = Details { label: Some(label), traffic, ..Details::default() };
         let answer = Answer { outcome, sent: Nanos::ZERO, details };
         let end = Nanos::from_nanos(ms * 1_000_000);
         Operation { intended_start: Nanos::ZERO, end, answer }
     }
 
-    fn counts(labels: &Labels) -> Vec<(&'static str, u64, u64, (u64, u64))> {
-        let count = |it: &Labelled| (it.label, it.service.len(), it.bounds.len(), it.traffic);
+    /// Of each label: how many completed, how many failed, and the items.
+    fn counts(labels: &Labels) -> Vec<(&str, u64, u64, u64)> {
+        fn count(it: &Labelled) -> (&str, u64, u64, u64) {
+            (&it.label, it.completed(), it.failed(), it.traffic.items)
+        }
         labels.iter().map(count).collect()
     }
 
@@ -120,10 +138,10 @@ mod tests {
         for (label, is_well, ms) in [("read", true, 1), ("write", false, 7), ("read", true, 2)] {
             labels.end(&ended(label, is_well, ms));
         }
-        assert_eq!(counts(&labels), [("read", 2, 0, (4, 2)), ("write", 0, 1, (2, 1))]);
+        assert_eq!(counts(&labels), [("read", 2, 0, 8), ("write", 0, 1, 4)]);
         let mut sum = labels.clone();
         sum.add(&labels);
-        assert_eq!(counts(&sum), [("read", 4, 0, (8, 4)), ("write", 0, 2, (4, 2))]);
+        assert_eq!(counts(&sum), [("read", 4, 0, 16), ("write", 0, 2, 8)]);
         assert_eq!(sum.iter().nth(1).unwrap().responses().at_least(), 2);
         sum.clear();
         assert!(counts(&sum).is_empty());

@@ -1,11 +1,11 @@
 //! What is counted about operations, by one thread or by all of them.
 
-use super::labels::Labels;
+use super::labels::{Labelled, Labels};
 use super::lateness::{Lateness, Start};
 use super::operation::{Answer, Operation};
 use super::percentiles::{GROWS, Sample, record};
 use crate::console::human::float;
-use crate::load::details::{Details, SetUp};
+use crate::load::details::{Details, SetUp, Traffic};
 use crate::load::kind::Kind;
 use hdrhistogram::Histogram;
 use nanopace::Nanos;
@@ -44,8 +44,8 @@ pub(crate) struct OperationStats {
     pub(crate) labels: Labels,
     /// Connections that were opened.
     pub(crate) set_ups: SetUps,
-    /// Bytes of HTTP read and written.
-    pub(crate) traffic: (u64, u64),
+    /// What went to and fro.
+    pub(crate) traffic: Traffic,
     /// What the lateness was spent on.
     pub(crate) lateness: Lateness,
     /// The same of all starts, those of the warm-up too.
@@ -87,7 +87,7 @@ impl OperationStats {
             statuses: BTreeMap::new(),
             labels: Labels::default(),
             set_ups: SetUps { all: histogram.clone(), connect: histogram.clone(), tls: histogram },
-            traffic: (0, 0),
+            traffic: Traffic::default(),
             lateness: Lateness::default(),
             causes: Lateness::default(),
             queued: Duration::ZERO,
@@ -112,8 +112,7 @@ impl OperationStats {
         let Answer { outcome, details: Details { status, set_up, traffic, .. }, .. } =
             operation.answer;
         self.labels.end(operation);
-        self.traffic.0 += traffic.0;
-        self.traffic.1 += traffic.1;
+        self.traffic += traffic;
         self.answered += u64::from(outcome.is_ok() || status.is_some());
         if let Some(status) = status {
             *self.statuses.entry(status).or_default() += 1;
@@ -207,8 +206,7 @@ impl OperationStats {
         self.unfinished += other.unfinished;
         self.unstarted += other.unstarted;
         self.skipped += other.skipped;
-        self.traffic.0 += other.traffic.0;
-        self.traffic.1 += other.traffic.1;
+        self.traffic += other.traffic;
         self.lateness = self.lateness.plus(other.lateness);
         self.causes = self.causes.plus(other.causes);
         self.queued += other.queued;
@@ -240,7 +238,7 @@ impl OperationStats {
         self.labels.clear();
         self.answered = 0;
         (self.unfinished, self.unstarted, self.skipped) = (0, 0, 0);
-        self.traffic = (0, 0);
+        self.traffic = Traffic::default();
         (self.lateness, self.causes) = (Lateness::default(), Lateness::default());
         (self.queued, self.spun) = (Duration::ZERO, Duration::ZERO);
         self.stopped = (0, Duration::ZERO);
@@ -255,6 +253,12 @@ impl OperationStats {
     /// The response times, with what is known of their lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
+    }
+
+    /// The labels, where they tell operations apart. A single one that all have does not.
+    pub(crate) fn labels_apart(&self) -> impl Iterator<Item = &Labelled> {
+        let ended = self.completed() + self.failed();
+        self.labels.iter().filter(move |labelled| labelled.response.len() < ended)
     }
 
     /// Slots that were due.
@@ -291,6 +295,11 @@ mod tests {
         Nanos::from_nanos(ms * 1_000_000)
     }
 
+    /// That of so many operations.
+    fn traffic(operations: u64) -> Traffic {
+        Traffic { read: 10 * operations, written: 20 * operations, items: 3 * operations }
+    }
+
     /// Counts an operation that was due at 100 ms, was started at `start`, sent at `sent`, and ended
     /// at `end`.
     fn count(
@@ -299,7 +308,7 @@ mod tests {
         outcome: Result<(), Kind>,
         code: Option<u16>,
     ) {
-        let details = Details { status: code, traffic: (10, 20), ..Details::default() };
+        let details = Details { status: code, traffic: traffic(1), ..Details::default() };
         let answer = Answer { outcome, sent: at(sent), details };
         stats.start(at(100), started(start));
         let operation = Operation { intended_start: at(100), end: at(end), answer };
@@ -319,7 +328,7 @@ mod tests {
         let mut stats = OperationStats::new();
         count(&mut stats, [130, 135, 150], Ok(()), Some(200));
         assert!(is_ms(&stats.wait, 30) && is_ms(&stats.service, 15) && is_ms(&stats.response, 50));
-        assert_eq!((stats.responses().at_least(), stats.traffic), (0, (10, 20)));
+        assert_eq!((stats.responses().at_least(), stats.traffic), (0, traffic(1)));
     }
 
     #[test]
@@ -366,9 +375,9 @@ mod tests {
             (sum.due(), sum.skipped, sum.unstarted, sum.responses().at_least()),
             (10, 4, 2, 8)
         );
-        assert_eq!((sum.response.len(), sum.traffic, sum.statuses[&500]), (10, (40, 80), 2));
+        assert_eq!((sum.response.len(), sum.traffic, sum.statuses[&500]), (10, traffic(4), 2));
         sum.clear();
-        assert_eq!((sum.due(), sum.responses().at_least(), sum.traffic), (0, 0, (0, 0)));
+        assert_eq!((sum.due(), sum.responses().at_least(), sum.traffic), (0, 0, traffic(0)));
         assert_eq!((sum.lateness, sum.statuses.len()), (Lateness::default(), 0));
     }
 }

@@ -1,7 +1,9 @@
 //! What has happened since the run began, small enough to be handed around while it goes on.
 
+use super::labels::Labelled;
 use super::lateness::Lateness;
 use super::stats::OperationStats;
+use crate::load::details::Traffic;
 use crate::load::kind::Kind;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -46,11 +48,30 @@ pub(crate) struct Tally {
     pub(crate) statuses: BTreeMap<u16, u64>,
     /// Connections that were opened.
     pub(crate) connections: u64,
-    /// Bytes read and written.
-    pub(crate) traffic: (u64, u64),
+    pub(crate) traffic: Traffic,
     pub(crate) wait: Buckets,
     pub(crate) service: Buckets,
     pub(crate) response: Buckets,
+    /// Those that have a label.
+    pub(crate) labels: BTreeMap<String, LabelTally>,
+}
+
+/// Operations of one label that ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LabelTally {
+    pub(crate) completed: u64,
+    pub(crate) failed: u64,
+    pub(crate) service: Buckets,
+    pub(crate) response: Buckets,
+}
+
+impl LabelTally {
+    fn add(&mut self, labelled: &Labelled) {
+        self.completed += labelled.completed();
+        self.failed += labelled.failed();
+        self.service.add(&labelled.service);
+        self.response.add(&labelled.response);
+    }
 }
 
 impl Tally {
@@ -68,11 +89,23 @@ impl Tally {
             *self.statuses.entry(*status).or_default() += count;
         }
         self.connections += stats.set_ups.all.len();
-        self.traffic.0 += stats.traffic.0;
-        self.traffic.1 += stats.traffic.1;
+        self.traffic += stats.traffic;
         self.wait.add(&stats.wait);
         self.service.add(&stats.service);
         self.response.add(&stats.response);
+        for labelled in stats.labels.iter() {
+            match self.labels.get_mut(&labelled.label) {
+                Some(tally) => tally.add(labelled),
+                None => self.labels.entry(labelled.label.clone()).or_default().add(labelled),
+            }
+        }
+    }
+
+    /// The labels, where they tell operations apart.
+    pub(crate) fn labels_apart(&self) -> impl Iterator<Item = (&str, &LabelTally)> {
+        let ended = self.completed + self.failed();
+        let all = self.labels.iter().map(|(label, tally)| (label.as_str(), tally));
+        all.filter(move |(_, tally)| tally.completed + tally.failed < ended)
     }
 
     /// Operations that failed, for any reason.

@@ -83,7 +83,11 @@ impl<T: Target> Setup<T> {
         let csv_on_stdout = args.csv.as_deref().is_some_and(is_stdout);
         let output = Output::create(args.json.as_deref())?.beside(csv_on_stdout);
         let html = args.html.as_deref().map(ResultFile::create).transpose()?;
-        let csv = args.csv.as_deref().map(CsvLog::create).transpose()?;
+        let csv = args
+            .csv
+            .as_deref()
+            .map(|path| CsvLog::create(path, target.has_labels()))
+            .transpose()?;
         let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
         let logs = Logs::new(hdr, csv, args.warmup);
         Ok(Setup {

@@ -1,12 +1,12 @@
 //! The log in lines of values between commas: what happened, second by second.
 
 use crate::console::LogFile;
+use crate::recorded::labels::Labelled;
 use crate::recorded::over_time::{Backlog, Interval};
 use crate::recorded::percentiles::at;
 use crate::recorded::stats::OperationStats;
 use anyhow::Context;
 use hdrhistogram::Histogram;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,7 +18,12 @@ const POINTS: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("m
 
 /// A log being written, line by line: what is there is kept, however the run ends.
 #[derive(Debug)]
-pub(crate) struct CsvLog(LogFile);
+pub(crate) struct CsvLog {
+    file: LogFile,
+    /// Whether operations have labels. Then each line has one, or none if it is about all operations; and
+    /// behind the line of a second are those of its labels.
+    has_labels: bool,
+}
 
 /// What happened in a second. Moments are times since the start of the schedule.
 #[derive(Debug)]
@@ -41,14 +46,15 @@ impl<'run> Second<'run> {
 
 impl CsvLog {
     /// Opens the file, for which `-` is standard output.
-    pub(crate) fn create(path: &Path) -> anyhow::Result<CsvLog> {
-        LogFile::create(path).map(CsvLog)
+    pub(crate) fn create(path: &Path, has_labels: bool) -> anyhow::Result<CsvLog> {
+        Ok(CsvLog { file: LogFile::create(path)?, has_labels })
     }
 
     /// Writes the names of the columns.
     pub(crate) fn begin(&mut self) -> anyhow::Result<()> {
-        self.0.begin().context(CANNOT_WRITE)?;
-        self.write_line(&head())
+        self.file.begin().context(CANNOT_WRITE)?;
+        let label = if self.has_labels { ",label\n" } else { "\n" };
+        self.write_line(&(head() + label))
     }
 
     /// Writes a second.
@@ -56,18 +62,23 @@ impl CsvLog {
         let &Second { from, to, asked, backlog, stats } = second;
         let ends = [stats.started(), stats.completed(), stats.failed()];
         let times = [&stats.wait, &stats.service, &stats.response];
-        self.write_line(&line([from, to], asked, ends, backlog, times))
+        let all = line([from, to], asked, ends, backlog, times);
+        if !self.has_labels {
+            return self.write_line(&(all + "\n"));
+        }
+        let labels = stats.labels.iter().map(|labelled| label_line([from, to], labelled));
+        self.write_line(&(all + ",\n" + &labels.collect::<String>()))
     }
 
     fn write_line(&mut self, line: &str) -> anyhow::Result<()> {
-        self.0.append(line.as_bytes()).context(CANNOT_WRITE)
+        self.file.append(line.as_bytes()).context(CANNOT_WRITE)
     }
 }
 
 fn head() -> String {
     let kinds = ["wait", "service", "response"].into_iter();
     let times = kinds.flat_map(|kind| POINTS.map(|(point, _)| format!(",{kind}_{point}_ns")));
-    COLUMNS.to_owned() + &times.collect::<String>() + "\n"
+    COLUMNS.to_owned() + &times.collect::<String>()
 }
 
 /// The whole log of these intervals.
@@ -75,9 +86,10 @@ pub(crate) fn text(intervals: &[Interval]) -> String {
     let lines =
         intervals.iter().map(|&Interval { from, to, asked, backlog, ref brief, .. }| {
             let ends = [brief.started(), brief.completed(), brief.failed];
-            line([from, to], asked, ends, backlog, [&brief.wait, &brief.service, &brief.response])
+            let times = [&brief.wait, &brief.service, &brief.response];
+            line([from, to], asked, ends, backlog, times) + "\n"
         });
-    head() + &lines.collect::<String>()
+    head() + "\n" + &lines.collect::<String>()
 }
 
 fn line(
@@ -89,15 +101,24 @@ fn line(
 ) -> String {
     let [from, to, time] = [from, to, backlog.time].map(|time| time.as_secs_f64());
     let slots = backlog.slots;
-    let mut line =
+    let counts =
         format!("{from:.6},{to:.6},{asked:.6},{started},{completed},{failed},{slots},{time:.9}");
-    for times in kinds {
-        for (_, quantile) in POINTS {
-            // A text takes all that is written to it.
-            let _ = write!(line, ",{}", cell(times, quantile));
-        }
-    }
-    line + "\n"
+    counts + &kinds.map(cells).concat()
+}
+
+/// What nobody knows by label is empty.
+fn label_line([from, to]: [Duration; 2], labelled: &Labelled) -> String {
+    let [from, to] = [from, to].map(|time| time.as_secs_f64());
+    let Labelled { label, service, response, .. } = labelled;
+    let (completed, failed) = (labelled.completed(), labelled.failed());
+    let wait = ",".repeat(POINTS.len());
+    let times = [service, response].map(cells).concat();
+    let label = label.replace('"', "\"\"");
+    format!("{from:.6},{to:.6},,,{completed},{failed},,{wait}{times},\"{label}\"\n")
+}
+
+fn cells(times: &Histogram<u64>) -> String {
+    POINTS.map(|(_, quantile)| format!(",{}", cell(times, quantile))).concat()
 }
 
 /// A time that nobody measured is empty, not zero.
@@ -108,6 +129,7 @@ fn cell(times: &Histogram<u64>, quantile: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recorded::labels::tests::ended;
     use crate::recorded::outcome::Due;
     use crate::recorded::over_time::Brief;
 
@@ -131,5 +153,20 @@ mod tests {
         let columns = |line: &str| line.matches(',').count();
         assert_eq!(columns(line), columns(head));
         assert!(head.ends_with(",response_p99_ns,response_max_ns"));
+    }
+
+    #[test]
+    fn a_label_has_a_line_with_what_is_known_of_it() {
+        let mut stats = OperationStats::new();
+        for label in ["read", "a \"b\", c"] {
+            stats.labels.end(&ended(label, true, 1));
+        }
+        let second = [0, 1].map(Duration::from_secs);
+        let lines: Vec<_> = stats.labels.iter().map(|it| label_line(second, it)).collect();
+        let times = ",1000447,1000447,1000447,1000447".repeat(2);
+        let expected = |label| format!("0.000000,1.000000,,,1,0,,,,,,{times},{label}\n");
+        assert_eq!(lines, [expected("\"read\""), expected("\"a \"\"b\"\", c\"")]);
+        let columns = |line: &str| line.matches(',').count();
+        assert_eq!(columns(&lines[0]), columns(&head()) + 1);
     }
 }

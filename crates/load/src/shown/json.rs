@@ -1,10 +1,10 @@
 //! The results of a run as one JSON object.
 
+use super::labels::{self, LabelObject};
 use super::spectrum::{self, Point};
 use crate::console::machine::Machine;
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
-use crate::recorded::labels::Labelled;
 use crate::recorded::outcome::{Due, Ending};
 use crate::recorded::over_time::Interval;
 use crate::recorded::percentiles::Percentiles;
@@ -36,7 +36,7 @@ pub(crate) struct Object<F> {
     failures: BTreeMap<String, u64>,
     statuses: BTreeMap<u16, u64>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    labels: BTreeMap<&'static str, LabelObject>,
+    labels: BTreeMap<String, LabelObject>,
     duration_seconds: f64,
     wait_time_ns: Percentiles,
     service_time_ns: Percentiles,
@@ -48,6 +48,8 @@ pub(crate) struct Object<F> {
     resolve_time_ns: u64,
     bytes_read: u64,
     bytes_written: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    items: Option<u64>,
     lateness: Lateness,
     processor: Option<Processor>,
     gaps: Gaps,
@@ -79,33 +81,6 @@ pub(crate) struct IntervalObject {
     service_time_ns: Brief,
     response_time_ns: Brief,
     by_intended_start: DueObject,
-}
-
-/// The operations of one label that ended.
-#[derive(Debug, Serialize)]
-struct LabelObject {
-    completed: u64,
-    failed: u64,
-    service_time_ns: Percentiles,
-    response_time_ns: Percentiles,
-    response_times_at_least: u64,
-    bytes_read: u64,
-    bytes_written: u64,
-}
-
-impl LabelObject {
-    fn new(labelled: &Labelled) -> LabelObject {
-        let (bytes_read, bytes_written) = labelled.traffic;
-        LabelObject {
-            completed: labelled.service.len(),
-            failed: labelled.bounds.len(),
-            service_time_ns: Percentiles::new(&labelled.service),
-            response_time_ns: Percentiles::new(&labelled.response),
-            response_times_at_least: labelled.responses().at_least(),
-            bytes_read,
-            bytes_written,
-        }
-    }
 }
 
 /// What became of the slots that were due in an interval.
@@ -196,7 +171,7 @@ impl<F> Object<F> {
             unfinished: stats.unfinished,
             failures: stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
             statuses: stats.statuses.clone(),
-            labels: stats.labels.iter().map(|it| (it.label, LabelObject::new(it))).collect(),
+            labels: labels::objects(stats),
             duration_seconds: summary.duration.as_secs_f64(),
             wait_time_ns: Percentiles::new(&stats.wait),
             service_time_ns: Percentiles::new(&stats.service),
@@ -206,8 +181,9 @@ impl<F> Object<F> {
             connect_time_ns: Percentiles::new(&stats.set_ups.connect),
             tls_time_ns: Percentiles::new(&stats.set_ups.tls),
             resolve_time_ns: nanos(summary.resolved_in),
-            bytes_read: stats.traffic.0,
-            bytes_written: stats.traffic.1,
+            bytes_read: stats.traffic.read,
+            bytes_written: stats.traffic.written,
+            items: Some(stats.traffic.items).filter(|&items| items > 0),
             lateness: Lateness {
                 target_seconds: stats.lateness.target,
                 generator_seconds: stats.lateness.generator,

@@ -9,7 +9,7 @@ pub(crate) mod text;
 use super::snapshot::{Phase, Snapshot};
 use crate::console::human::float;
 use crate::load::kind::{self, Kind};
-use crate::recorded::tally::{Buckets, Tally};
+use crate::recorded::tally::{Buckets, LabelTally, Tally};
 use std::collections::BTreeMap;
 
 /// Metrics of the same name, which differ in a label if there are several.
@@ -34,7 +34,7 @@ pub(crate) enum Data<'run> {
     /// These only grow.
     Counters(Vec<Point<u64>>),
     Gauges(Vec<Point<f64>>),
-    Times(&'run Buckets),
+    Times(Vec<Point<&'run Buckets>>),
 }
 
 #[derive(Debug)]
@@ -43,6 +43,12 @@ pub(crate) struct Point<V> {
     pub(crate) label: Option<(&'static str, String)>,
     pub(crate) value: V,
 }
+
+/// What tells kinds of requests apart.
+const LABEL: &str = "label";
+const SERVICE: &str = "From sending to the end of the answer, if complete";
+const RESPONSE: &str =
+    "From the intended start to the end; at least that for what did not complete";
 
 const PHASES: [(Option<Phase>, &str); 6] = [
     (None, "preparing"),
@@ -68,12 +74,15 @@ pub(crate) fn families(snapshot: Option<&Snapshot>) -> Vec<Family<'_>> {
         families.extend(counts(&snapshot.tally, snapshot.ledger.skipped));
         families.extend(rates(snapshot));
         families.extend(times(&snapshot.tally));
+        families.extend(labels(&snapshot.tally));
     }
     families
 }
 
 fn counts(tally: &Tally, skipped: u64) -> Vec<Family<'_>> {
-    vec![
+    let items = tally.traffic.items;
+    let items = (items > 0).then(|| counter("items", "Items in answers", None, items));
+    let counts = vec![
         counter("requests_started", "Requests started since the warm-up", None, tally.started),
         counter(
             "requests_completed",
@@ -102,9 +111,10 @@ fn counts(tally: &Tally, skipped: u64) -> Vec<Family<'_>> {
         ),
         counters("responses", "Answers with this status", "status", statuses(&tally.statuses)),
         counter("connections_opened", "Connections opened", None, tally.connections),
-        counter("read", "Bytes of HTTP read", Some(Unit::Bytes), tally.traffic.0),
-        counter("written", "Bytes of HTTP written", Some(Unit::Bytes), tally.traffic.1),
-    ]
+        counter("read", "Bytes of HTTP read", Some(Unit::Bytes), tally.traffic.read),
+        counter("written", "Bytes of HTTP written", Some(Unit::Bytes), tally.traffic.written),
+    ];
+    counts.into_iter().chain(items).collect()
 }
 
 fn rates(snapshot: &Snapshot) -> Vec<Family<'_>> {
@@ -140,21 +150,41 @@ fn rates(snapshot: &Snapshot) -> Vec<Family<'_>> {
 }
 
 fn times(tally: &Tally) -> Vec<Family<'_>> {
-    let family = |name, help, times| Family {
-        name,
-        help,
-        unit: Some(Unit::Seconds),
-        data: Data::Times(times),
-    };
+    let one = |times| vec![Point { label: None, value: times }];
     vec![
-        family("wait", "From the intended start to the start", &tally.wait),
-        family("service", "From sending to the end of the answer, if complete", &tally.service),
-        family(
-            "response",
-            "From the intended start to the end; at least that for what did not complete",
-            &tally.response,
-        ),
+        distribution("wait", "From the intended start to the start", one(&tally.wait)),
+        distribution("service", SERVICE, one(&tally.service)),
+        distribution("response", RESPONSE, one(&tally.response)),
     ]
+}
+
+/// By label, where there is more than one kind of request.
+fn labels(tally: &Tally) -> Vec<Family<'_>> {
+    let counts = |count: fn(&LabelTally) -> u64| -> BTreeMap<String, u64> {
+        tally.labels_apart().map(|(label, of)| (label.to_owned(), count(of))).collect()
+    };
+    let times = |times: fn(&LabelTally) -> &Buckets| {
+        let point =
+            |(label, of)| Point { label: Some((LABEL, str::to_owned(label))), value: times(of) };
+        tally.labels_apart().map(point).collect()
+    };
+    if tally.labels_apart().next().is_none() {
+        return Vec::new();
+    }
+    vec![
+        counters("labelled_completed", "Requests that completed", LABEL, counts(|of| of.completed)),
+        counters("labelled_failed", "Requests that failed", LABEL, counts(|of| of.failed)),
+        distribution("labelled_service", SERVICE, times(|of| &of.service)),
+        distribution("labelled_response", RESPONSE, times(|of| &of.response)),
+    ]
+}
+
+fn distribution<'run>(
+    name: &'static str,
+    help: &'static str,
+    points: Vec<Point<&'run Buckets>>,
+) -> Family<'run> {
+    Family { name, help, unit: Some(Unit::Seconds), data: Data::Times(points) }
 }
 
 fn counter(
@@ -223,6 +253,8 @@ fn statuses(statuses: &BTreeMap<u16, u64>) -> BTreeMap<String, u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recorded::labels::tests::ended;
+    use crate::recorded::stats::OperationStats;
 
     #[test]
     fn the_number_of_labels_has_a_bound() {
@@ -235,6 +267,32 @@ mod tests {
             .collect();
         let kinds = failures(&happened);
         assert_eq!((kinds["status"], kinds["broken pipe"], kinds["tls"]), (400, 1, 0));
+    }
+
+    #[test]
+    fn labels_that_tell_requests_apart_are_counted_and_timed() {
+        let mut stats = OperationStats::new();
+        let tally = |stats: &OperationStats| {
+            let mut tally = Tally::default();
+            tally.add(stats);
+            tally
+        };
+        stats.end(&ended("read", true, 1));
+        assert!(labels(&tally(&stats)).is_empty());
+        stats.end(&ended("write", false, 1));
+        let tally = tally(&stats);
+        let [completed, failed, service, response] = &labels(&tally)[..] else { panic!("four") };
+        let counts = |family: &Family<'_>| match &family.data {
+            Data::Counters(points) => points.iter().map(|point| point.value).collect::<Vec<_>>(),
+            Data::Times(points) => {
+                points.iter().map(|point| point.value.counts.iter().sum()).collect()
+            }
+            Data::Gauges(_) => panic!("no gauges"),
+        };
+        assert_eq!([completed, failed].map(counts), [[1, 0], [0, 1]]);
+        assert_eq!([service, response].map(counts), [[1, 0], [1, 1]]);
+        let Data::Times(points) = &response.data else { panic!("times") };
+        assert_eq!(points[1].label, Some(("label", "write".to_owned())));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod chart;
 pub(crate) mod facts;
 mod heat;
 mod kinds;
+pub(crate) mod labels;
 mod missing;
 pub(crate) mod numbers;
 mod over_time;
@@ -37,7 +38,8 @@ pub(crate) fn html(summary: &Summary) -> String {
     let stats = &summary.stats;
     let hidden = hidden(stats, summary.verdict);
     let over_time = charts(&summary.over_time, stats, hidden.as_deref());
-    let content = html! { (heading(summary)) (over_time) (tables(summary)) };
+    let labels = labels::section(stats);
+    let content = html! { (heading(summary)) (over_time) (labels) (tables(summary)) };
     document(&summary.title.url, &content)
 }
 

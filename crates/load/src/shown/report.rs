@@ -1,11 +1,12 @@
 //! The report for people.
 
 use super::curve::Curve;
+use super::labels::LabelLines;
 use super::rates::Rates;
 use super::times::{AT_LEAST, NONE, TimesTable};
-use crate::console::human;
+use crate::console::human::{self, float};
 use crate::judged::summary::Summary;
-use crate::recorded::labels::Labelled;
+use crate::load::details::Traffic;
 use crate::recorded::percentiles::Sample;
 use crate::recorded::stats::{OperationStats, SetUps};
 use hdrhistogram::Histogram;
@@ -22,7 +23,7 @@ impl Display for Report<'_> {
         counts(f, summary)?;
         failures(f, &summary.stats)?;
         statuses(f, &summary.stats)?;
-        labels(f, &summary.stats)?;
+        write!(f, "{}", LabelLines(&summary.stats))?;
         write!(f, "{}", Rates(&summary.over_time))?;
         let OperationStats { wait, service, .. } = &summary.stats;
         let ([wait, service], response) =
@@ -89,27 +90,6 @@ fn statuses(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
     writeln!(f, "statuses  {}", counts.collect::<Vec<_>>().join(", "))
 }
 
-/// Those that have a label, in a line for each.
-fn labels(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
-    for labelled in stats.labels.iter() {
-        let Labelled { label, service, bounds, .. } = labelled;
-        let spread = |sample: Sample<'_>| {
-            let [median, p99] =
-                [0.5, 0.99].map(|at| sample.shown(at, AT_LEAST).unwrap_or_else(|| NONE.to_owned()));
-            format!("p50 {median}, p99 {p99}")
-        };
-        let (service_times, responses) =
-            (spread(Sample::exact(service)), spread(labelled.responses()));
-        let (completed, failed) = (service.len(), bounds.len());
-        writeln!(
-            f,
-            "label     {label}: {completed} completed, {failed} failed; service {service_times}; \
-             response {responses}"
-        )?;
-    }
-    Ok(())
-}
-
 fn gaps(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     match summary.gaps {
         Some(gaps) => {
@@ -161,8 +141,12 @@ fn connections(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
         });
         format!("p50 {median}, max {most}")
     };
-    let (read, written) = summary.stats.traffic;
+    let Traffic { read, written, items } = summary.stats.traffic;
     writeln!(f, "bytes     {read} read, {written} written")?;
+    if items > 0 {
+        let rate = human::hz(float(items) / summary.duration.as_secs_f64());
+        writeln!(f, "items     {items}: {rate}")?;
+    }
     write!(f, "set-up    {} connections: {}", connect.len(), spread(connect))?;
     if !tls.is_empty() {
         write!(f, "; TLS {}", spread(tls))?;

@@ -2,7 +2,9 @@
 //! before, what there is of it so far.
 
 use super::timeline::{MOST, Part, Timeline};
+use crate::load::details::Traffic;
 use crate::load::kind::Kind;
+use crate::recorded::labels::{Labelled, Labels};
 use crate::recorded::lateness::Lateness;
 use crate::recorded::outcome::{Due, Ending};
 use crate::recorded::over_time::{Backlog, Brief};
@@ -19,7 +21,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::time::Duration;
 
 /// The form of the results. Nodes of other forms are not added up.
-const FORM: u32 = 3;
+const FORM: u32 = 4;
 
 /// Results that are longer than this before they are compressed are not read.
 const LONGEST: u64 = 64 << 20;
@@ -53,8 +55,16 @@ struct Counts {
     skipped: u64,
     answered: u64,
     statuses: BTreeMap<u16, u64>,
-    traffic: (u64, u64),
+    traffic: Traffic,
     lateness: Lateness,
+    labels: Vec<LabelHead>,
+}
+
+/// The operations of a label, but for their times.
+#[derive(Debug, Deserialize, Serialize)]
+struct LabelHead {
+    label: String,
+    traffic: Traffic,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -74,7 +84,8 @@ impl Results {
         bytes.write_all(b"\n")?;
         let mut serializer = V2Serializer::new();
         let parts = self.timeline.parts.values().flat_map(histograms_of);
-        for histogram in histograms(&self.stats).into_iter().chain(parts) {
+        let labels = self.stats.labels.iter().flat_map(histograms_by_label);
+        for histogram in histograms(&self.stats).into_iter().chain(labels).chain(parts) {
             let written = serializer.serialize(histogram, &mut bytes);
             written.ok().context("a histogram can't be written")?;
         }
@@ -152,6 +163,7 @@ impl Counts {
             statuses: stats.statuses.clone(),
             traffic: stats.traffic,
             lateness: stats.lateness,
+            labels: stats.labels.iter().map(LabelHead::of).collect(),
         }
     }
 
@@ -162,10 +174,15 @@ impl Counts {
 
     fn stats(self, rest: &mut impl Read) -> anyhow::Result<OperationStats> {
         let [wait, service, response, bounds, all, connect, tls] = read(rest)?;
+        let mut by_label = Labels::default();
+        for label in self.labels {
+            by_label.add_one(&label.labelled(rest)?);
+        }
         let Counts {
             unfinished, unstarted, skipped, answered, statuses, traffic, lateness, ..
         } = self;
         Ok(OperationStats {
+            labels: by_label,
             wait,
             service,
             response,
@@ -181,6 +198,17 @@ impl Counts {
             lateness,
             ..OperationStats::new()
         })
+    }
+}
+
+impl LabelHead {
+    fn of(labelled: &Labelled) -> LabelHead {
+        LabelHead { label: labelled.label.clone(), traffic: labelled.traffic }
+    }
+
+    fn labelled(self, rest: &mut impl Read) -> anyhow::Result<Labelled> {
+        let [service, response, bounds] = read(rest)?;
+        Ok(Labelled { label: self.label, service, response, bounds, traffic: self.traffic })
     }
 }
 
@@ -212,6 +240,10 @@ fn histograms(stats: &OperationStats) -> [&Histogram<u64>; 7] {
     [&stats.wait, &stats.service, &stats.response, &stats.bounds, all, connect, tls]
 }
 
+fn histograms_by_label(labelled: &Labelled) -> [&Histogram<u64>; 3] {
+    [&labelled.service, &labelled.response, &labelled.bounds]
+}
+
 fn histograms_of(part: &Part) -> [&Histogram<u64>; 7] {
     let Part { brief: Brief { wait, service, response, bounds, .. }, due, .. } = part;
     [wait, service, response, bounds, &due.wait, &due.response, &due.bounds]
@@ -234,12 +266,16 @@ fn read<const N: usize>(rest: &mut impl Read) -> anyhow::Result<[Histogram<u64>;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recorded::labels::tests::ended;
     use crate::recorded::over_time::Interval;
     use crate::shown::fixture::long;
 
     /// A node that is as long as this at work, with this rate.
     fn results(seconds: u64, hz: u64) -> Results {
-        let summary = long(seconds, hz);
+        let mut summary = long(seconds, hz);
+        for (label, is_well) in [("read", true), ("write", false), ("read", true)] {
+            summary.stats.labels.end(&ended(label, is_well, 3));
+        }
         let mut timeline = Timeline::new();
         for interval in summary.over_time.intervals() {
             timeline.add(interval.from, interval);
@@ -262,6 +298,14 @@ mod tests {
         let sum = read().plus(read());
         assert_eq!(histograms(&sum.stats), histograms(&twice));
         assert_eq!((sum.stats.failed(), &sum.stats.statuses), (twice.failed(), &twice.statuses));
+        let labels = |stats: &OperationStats| -> Vec<(String, u64, u64, Traffic, u64)> {
+            let of = |it: &Labelled| {
+                let (completed, failed) = (it.completed(), it.failed());
+                (it.label.clone(), completed, failed, it.traffic, it.response.max())
+            };
+            stats.labels.iter().map(of).collect()
+        };
+        assert_eq!(labels(&sum.stats), labels(&twice));
         let (sum, one) = (intervals(sum), intervals(one));
         assert_eq!(sum.len(), one.len());
         for (both, one) in sum.iter().zip(one) {
@@ -302,7 +346,7 @@ mod tests {
             whole[..whole.len() / 2].to_vec(),
             packed(&text[..text.len() - 1]),
             packed(&text[..end]),
-            with("\"form\":3", "\"form\":2"),
+            with("\"form\":4", "\"form\":3"),
             with("\"width\":1", "\"width\":3"),
             with("\"number\":0", "\"number\":120"),
             with("\"target\":0.0", "\"target\":-1.0"),

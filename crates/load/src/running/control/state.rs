@@ -106,8 +106,8 @@ impl Going {
             failures: tally.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
             statuses: tally.statuses.clone(),
             connections_opened: tally.connections,
-            bytes_read: tally.traffic.0,
-            bytes_written: tally.traffic.1,
+            bytes_read: tally.traffic.read,
+            bytes_written: tally.traffic.written,
             last_second: LastSecond {
                 wait_time_ns: Percentiles::new(&recent.brief.wait),
                 service_time_ns: Percentiles::new(&recent.brief.service),

@@ -6,6 +6,7 @@ use crate::judged::whole::Whole;
 use crate::recorded::percentiles::Percentiles;
 use crate::recorded::stats::OperationStats;
 use crate::shown::json::IntervalObject;
+use crate::shown::labels::{self, LabelObject};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -45,6 +46,8 @@ struct ResultsObject {
     unfinished: u64,
     failures: BTreeMap<String, u64>,
     statuses: BTreeMap<u16, u64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    labels: BTreeMap<String, LabelObject>,
     wait_time_ns: Percentiles,
     service_time_ns: Percentiles,
     response_time_ns: Percentiles,
@@ -89,6 +92,7 @@ impl ResultsObject {
             unfinished: stats.unfinished,
             failures: stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
             statuses: stats.statuses.clone(),
+            labels: labels::objects(stats),
             wait_time_ns: Percentiles::new(&stats.wait),
             service_time_ns: Percentiles::new(&stats.service),
             response_time_ns: Percentiles::new(&stats.response),

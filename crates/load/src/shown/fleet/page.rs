@@ -4,6 +4,7 @@ use crate::console::human;
 use crate::judged::whole::Whole;
 use crate::recorded::stats::OperationStats;
 use crate::shown::page::facts::{self, bad_figure, figure, rows, shares};
+use crate::shown::page::labels;
 use crate::shown::page::numbers::{count, time};
 use crate::shown::page::{charts, document, hidden, side_by_side};
 use maud::{Markup, html};
@@ -17,6 +18,7 @@ pub(crate) fn html(whole: &Whole) -> String {
     let content = html! {
         (heading(whole, stats))
         (charts(&whole.over_time(), stats, hidden.as_deref()))
+        (labels::section(stats))
         (tables(whole, stats))
     };
     document(&format!("{}, a fleet", whole.name), &content)

@@ -5,6 +5,7 @@ use crate::console::human;
 use crate::judged::whole::{Told, Whole};
 use crate::recorded::percentiles::Sample;
 use crate::recorded::stats::OperationStats;
+use crate::shown::labels::LabelLines;
 use crate::shown::report::MissedLines;
 use crate::shown::times::TimesTable;
 use std::fmt::{self, Display, Formatter};
@@ -39,6 +40,7 @@ fn requests(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
     for (kind, count) in &stats.failures {
         writeln!(f, "          {count} failed: {kind}")?;
     }
+    write!(f, "{}", LabelLines(stats))?;
     let [wait, service] = [&stats.wait, &stats.service].map(Sample::exact);
     write!(f, "{}", TimesTable { wait, service, response: stats.responses() })
 }

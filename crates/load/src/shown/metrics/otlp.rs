@@ -94,8 +94,8 @@ fn metric(family: &Family<'_>, span: Span) -> Metric {
         Data::Gauges(points) => metric::Data::Gauge(Gauge {
             data_points: points.iter().map(|point| gauge(point, span)).collect(),
         }),
-        Data::Times(times) => metric::Data::Histogram(Histogram {
-            data_points: vec![histogram(times, span)],
+        Data::Times(points) => metric::Data::Histogram(Histogram {
+            data_points: points.iter().map(|point| histogram(point, span)).collect(),
             aggregation_temporality: CUMULATIVE,
         }),
     };
@@ -119,7 +119,7 @@ fn gauge(point: &Point<f64>, span: Span) -> NumberDataPoint {
 
 fn number<V>(point: &Point<V>, value: Number, span: Span) -> NumberDataPoint {
     NumberDataPoint {
-        attributes: point.label.iter().map(|(key, value)| text(key, value.clone())).collect(),
+        attributes: attributes(point),
         start_time_unix_nano: span.start,
         time_unix_nano: span.now,
         value: Some(value),
@@ -127,8 +127,14 @@ fn number<V>(point: &Point<V>, value: Number, span: Span) -> NumberDataPoint {
     }
 }
 
-fn histogram(times: &Buckets, span: Span) -> HistogramDataPoint {
+fn attributes<V>(point: &Point<V>) -> Vec<KeyValue> {
+    point.label.iter().map(|(key, value)| text(key, value.clone())).collect()
+}
+
+fn histogram(point: &Point<&Buckets>, span: Span) -> HistogramDataPoint {
+    let times = point.value;
     HistogramDataPoint {
+        attributes: attributes(point),
         start_time_unix_nano: span.start,
         time_unix_nano: span.now,
         count: times.counts.iter().sum(),

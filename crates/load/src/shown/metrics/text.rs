@@ -122,7 +122,7 @@ fn write(family: &Family<'_>, encoder: &mut DescriptorEncoder<'_>) -> fmt::Resul
     match &family.data {
         Data::Counters(points) => points.iter().try_for_each(|point| counter(point, &mut encoder)),
         Data::Gauges(points) => points.iter().try_for_each(|point| gauge(point, &mut encoder)),
-        Data::Times(times) => histogram(times, &mut encoder),
+        Data::Times(points) => points.iter().try_for_each(|point| histogram(point, &mut encoder)),
     }
 }
 
@@ -150,11 +150,20 @@ fn gauge(
     }
 }
 
-fn histogram(times: &Buckets, encoder: &mut MetricEncoder<'_>) -> fmt::Result {
+fn histogram(
+    Point { label, value: times }: &Point<&Buckets>,
+    encoder: &mut MetricEncoder<'_>,
+) -> fmt::Result {
     let bounds = BOUNDS_NS.iter().map(|&bound| float(bound) / 1e9).chain(once(f64::INFINITY));
     let buckets: Vec<_> = zip(bounds, times.counts).collect();
     let count = times.counts.iter().sum();
-    encoder.encode_histogram::<NoLabelSet>(times.sum.as_secs_f64(), count, &buckets, None)
+    let sum = times.sum.as_secs_f64();
+    match label {
+        None => encoder.encode_histogram::<NoLabelSet>(sum, count, &buckets, None),
+        Some((name, label)) => encoder
+            .encode_family(&[(*name, label.as_str())])?
+            .encode_histogram::<NoLabelSet>(sum, count, &buckets, None),
+    }
 }
 
 /// The same in the plain format: it has no units and no end, no info, and a counter is called as

@@ -3,6 +3,7 @@
 use super::numbers::{AT_LEAST, NONE, count, time};
 use crate::console::human::{self, float, percent};
 use crate::judged::summary::{Summary, Title};
+use crate::load::details::Traffic;
 use crate::recorded::lateness::Lateness;
 use crate::recorded::percentiles::Sample;
 use crate::recorded::stats::OperationStats;
@@ -119,7 +120,16 @@ pub(crate) fn errors(stats: &OperationStats) -> Markup {
 pub(crate) fn connections(summary: &Summary) -> Markup {
     let set_ups = &summary.stats.set_ups;
     let columns = [("TCP", &set_ups.connect), ("TLS", &set_ups.tls), ("all", &set_ups.all)];
-    let (read, written) = summary.stats.traffic;
+    let Traffic { read, written, items } = summary.stats.traffic;
+    let mut facts = vec![
+        ("names resolved in", human::time(summary.resolved_in)),
+        ("bytes read", count(read)),
+        ("bytes written", count(written)),
+    ];
+    if items > 0 {
+        let rate = float(items) / summary.duration.as_secs_f64();
+        facts.push(("items", format!("{}: {}", count(items), human::hz(rate))));
+    }
     html! {
         table {
             thead { tr { th { "" } @for (name, _) in columns { th scope="col" { (name) } } } }
@@ -130,11 +140,7 @@ pub(crate) fn connections(summary: &Summary) -> Markup {
                 }
             }
         }
-        (rows(&[
-            ("names resolved in", human::time(summary.resolved_in)),
-            ("bytes read", count(read)),
-            ("bytes written", count(written)),
-        ]))
+        (rows(&facts))
     }
 }
 

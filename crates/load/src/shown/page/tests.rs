@@ -4,6 +4,7 @@ use super::html;
 use crate::console::human;
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
+use crate::recorded::labels::tests::ended;
 use crate::recorded::lateness::Lateness;
 use crate::recorded::percentiles::Sample;
 use crate::shown::fixture::{empty, long};
@@ -210,6 +211,22 @@ fn of_which_one_completed(slots: u64) -> Summary {
     stats.response.record(1_000_000).unwrap();
     stats.unstarted(Duration::from_secs(1), Lateness::default(), slots - 1);
     summary
+}
+
+#[test]
+fn labels_are_in_a_table_if_there_are_several() {
+    let mut summary = long(1, 500);
+    summary.stats.labels.end(&ended("write", false, 7));
+    summary.stats.labels.end(&ended("read <b>", true, 2));
+    let table = cells(&html(&summary), "labels");
+    assert_eq!(table[0][..4], ["label", "completed", "failed", "service p50"]);
+    assert_eq!(table[1][1..7], ["1", "0", "2.00ms", "2.00ms", "2.00ms", "2.00ms"]);
+    assert_eq!(table[2][1..7], ["0", "1", "–", "–", "–", "≥7.00ms"]);
+    assert!(html(&summary).contains("<bdi>read &lt;b&gt;</bdi>"));
+    // A label that all have tells nothing.
+    let mut summary = of_which_one_completed(1);
+    summary.stats.labels.end(&ended("all", true, 1));
+    assert!(!html(&summary).contains("\"labels\""));
 }
 
 #[test]

@@ -1,0 +1,73 @@
+//! The operations of each label, as text and as they are written to JSON.
+
+use super::times::{AT_LEAST, NONE};
+use crate::load::details::Traffic;
+use crate::recorded::labels::Labelled;
+use crate::recorded::percentiles::{Percentiles, Sample};
+use crate::recorded::stats::OperationStats;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
+
+/// A line for each label, where there is more than one kind of operation.
+#[derive(Debug)]
+pub(crate) struct LabelLines<'run>(pub(crate) &'run OperationStats);
+
+impl Display for LabelLines<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.labels_apart().try_for_each(|labelled| line(f, labelled))
+    }
+}
+
+fn line(f: &mut Formatter<'_>, labelled: &Labelled) -> fmt::Result {
+    let (completed, failed) = (labelled.completed(), labelled.failed());
+    let service = spread(Sample::exact(&labelled.service));
+    let response = spread(labelled.responses());
+    writeln!(
+        f,
+        "label     {}: {completed} completed, {failed} failed; service {service}; response {response}",
+        labelled.label
+    )
+}
+
+fn spread(sample: Sample<'_>) -> String {
+    let [median, p99] =
+        [0.5, 0.99].map(|at| sample.shown(at, AT_LEAST).unwrap_or_else(|| NONE.to_owned()));
+    format!("p50 {median}, p99 {p99}")
+}
+
+/// By label, where there is more than one kind of operation.
+pub(crate) fn objects(stats: &OperationStats) -> BTreeMap<String, LabelObject> {
+    let object = |labelled: &Labelled| (labelled.label.clone(), LabelObject::new(labelled));
+    stats.labels_apart().map(object).collect()
+}
+
+/// The operations of one label that ended.
+#[derive(Debug, Serialize)]
+pub(crate) struct LabelObject {
+    completed: u64,
+    failed: u64,
+    service_time_ns: Percentiles,
+    response_time_ns: Percentiles,
+    response_times_at_least: u64,
+    bytes_read: u64,
+    bytes_written: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    items: Option<u64>,
+}
+
+impl LabelObject {
+    fn new(labelled: &Labelled) -> LabelObject {
+        let Traffic { read, written, items } = labelled.traffic;
+        LabelObject {
+            completed: labelled.completed(),
+            failed: labelled.failed(),
+            service_time_ns: Percentiles::new(&labelled.service),
+            response_time_ns: Percentiles::new(&labelled.response),
+            response_times_at_least: labelled.responses().at_least(),
+            bytes_read: read,
+            bytes_written: written,
+            items: (items > 0).then_some(items),
+        }
+    }
+}
