@@ -3,6 +3,7 @@
 pub(crate) mod action;
 pub(crate) mod blocking;
 pub mod details;
+mod function;
 pub mod kind;
 pub mod schedule;
 pub(crate) mod target;

@@ -13,6 +13,24 @@ use std::sync::Arc;
 /// Nothing can end a call that blocks, so the timeout does not apply: set the driver's. A call that still
 /// hangs when the run is given up is counted as unfinished, and its thread is left behind.
 ///
+/// A function or closure that takes a [`Slot`] and returns `Result<Done, Failure>` is one, too, without
+/// sessions:
+///
+/// ```
+/// use nanopace_load::{Done, Load, Slot};
+/// use std::time::Duration;
+///
+/// # fn main() -> Result<(), nanopace_load::LoadError> {
+/// let load = Load::new("2k/s".parse()?).sessions(2).duration(Duration::from_millis(100));
+/// let report = load.run_blocking(|slot: Slot| {
+///     std::hint::black_box(slot.number().to_string());
+///     Ok(Done::new())
+/// })?;
+/// assert_eq!(report.completed(), 200);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Examples
 ///
 /// ```
