@@ -10,6 +10,7 @@ use crate::running::fleet::args::FleetCommand;
 use crate::running::search::Job;
 use crate::running::search::args::SearchArgs;
 use crate::running::setup::Setup;
+use clap::builder::Resettable;
 use clap::{Args, FromArgMatches, Subcommand};
 use std::env;
 use std::error::Error;
@@ -21,6 +22,12 @@ use std::process::ExitCode;
 const RUN: &str = "run";
 const SEARCH: &str = "search";
 const FLEET: &str = "fleet";
+
+const ABOUT_RUN: &str =
+    "Run the load and report wait, service and response times; the same without this word";
+const ABOUT_SEARCH: &str =
+    "Find the highest rate at which the target keeps a promise, such as p99 response < 20ms";
+const ABOUT_FLEET: &str = "Look at a run that several machines make together, and change it";
 
 /// What can be done.
 enum Command<A: Args> {
@@ -161,21 +168,19 @@ fn read<A: Args>(words: Vec<OsString>) -> Result<Command<A>, clap::Error> {
 /// another command is given.
 fn definition<A: Args>(program: Option<&OsString>) -> clap::Command {
     let name = program.and_then(|path| Path::new(path).file_stem()?.to_str().map(str::to_owned));
-    let run = clap::Command::new(RUN).about(
-        "Run the load and report wait, service and response times; the same without this word",
-    );
-    let search = clap::Command::new(SEARCH).about(
-        "Find the highest rate at which the target keeps a promise, such as p99 response < 20ms",
-    );
-    let fleet = clap::Command::new(FLEET)
-        .about("Look at a run that several machines make together, and change it");
-    Run::<A>::augment_args(clap::Command::new(name.unwrap_or_else(|| "load".to_owned())))
+    let new = |name: &str| clap::Command::new(name.to_owned());
+    // What options say of themselves comes last when they are joined. The author's word is the program's.
+    let own = A::augment_args(new(RUN));
+    let run = Run::<A>::augment_args(new(RUN)).after_long_help(GRAMMAR);
+    let search = Search::<A>::augment_args(new(SEARCH));
+    let fleet = FleetCommand::augment_subcommands(new(FLEET)).subcommand_required(true);
+    Run::<A>::augment_args(new(name.as_deref().unwrap_or("load")))
+        .about(Resettable::from(own.get_about().cloned()))
+        .long_about(Resettable::from(own.get_long_about().cloned()))
         .args_conflicts_with_subcommands(true)
         .subcommand_negates_reqs(true)
         .after_long_help(GRAMMAR)
-        .subcommand(Run::<A>::augment_args(run).after_long_help(GRAMMAR))
-        .subcommand(Search::<A>::augment_args(search))
-        .subcommand(FleetCommand::augment_subcommands(fleet).subcommand_required(true))
+        .subcommands([run.about(ABOUT_RUN), search.about(ABOUT_SEARCH), fleet.about(ABOUT_FLEET)])
 }
 
 #[cfg(test)]
@@ -184,11 +189,26 @@ mod tests {
     use crate::load::target::{Done, Failure, Slot};
     use std::fs;
 
+    /// Sends a text
     #[derive(Debug, Args)]
     struct Own {
         /// A text
         #[arg(long)]
         text: String,
+    }
+
+    /// It is what the author says, not what the library's options say of themselves.
+    #[test]
+    fn help_says_what_the_program_is_for() {
+        let mut definition = definition::<Own>(Some(&"dir/tool".into()));
+        let help = definition.render_long_help().to_string();
+        assert!(help.starts_with("Sends a text\n\nUsage: tool "), "{help}");
+        let abouts = [RUN, SEARCH, FLEET]
+            .map(|name| definition.find_subcommand(name).unwrap().get_about().unwrap().to_string());
+        let [run, search, fleet] = abouts;
+        assert!(run.starts_with("Run the load"), "{run}");
+        assert!(search.starts_with("Find the highest rate"), "{search}");
+        assert!(fleet.starts_with("Look at a run"), "{fleet}");
     }
 
     /// Every third call fails.
