@@ -59,9 +59,9 @@ figures *options:
 fleet-figures:
     cargo run --release -p nanopace-benches --bin fleet
 
-# The load generators in examples/, a workspace of its own: builds them; some minutes.
+# The load generators in examples/, each against its server for some seconds: fails unless all calls succeed, and writes what they print into examples/README.md. The first time builds their drivers; some minutes.
 examples:
-    cargo build --release --manifest-path examples/Cargo.toml
+    examples/run
 
 # A fleet of four at work, of which one is killed, as docs/figures/fleet-demo.svg. Seconds, on a machine with nothing else to do.
 fleet-demo *options:

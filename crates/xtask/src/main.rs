@@ -15,6 +15,7 @@
 //! cargo xtask pages       writes anew what pages say of the source: docs/SURFACE.md
 //! cargo xtask services    fetches what the tests need, and prints how a shell finds it:
 //!                         eval "$(cargo xtask services)"
+//! cargo xtask services examples   the same for the servers that the examples load
 //! ```
 
 mod package;
@@ -33,7 +34,8 @@ use std::thread::available_parallelism;
 use steps::{Step, run_all};
 
 const USAGE: &str = "usage: cargo xtask test [--without-services] [NAME ...] | stress [ROUNDS] | \
-                     loom [PREEMPTIONS] | lint | structure | instructions | package | pages | services";
+                     loom [PREEMPTIONS] | lint | structure | instructions | package | pages | \
+                     services [examples]";
 
 /// The workspace's root.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -63,17 +65,23 @@ fn main() -> ExitCode {
         ["instructions"] => vec![needed(&services::OF_COUNTS, ""), instructions()],
         ["package"] => vec![package()],
         ["pages"] => vec![pages("pages that are made from the source", pages::write)],
-        ["services"] if services::provide(&services::OF_TESTS, "") => {
-            print!("{}", services::shell());
-            return ExitCode::SUCCESS;
-        }
-        ["services"] => return ExitCode::FAILURE,
+        ["services"] => return print_services(&services::OF_TESTS),
+        ["services", "examples"] => return print_services(&services::OF_EXAMPLES),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
         }
     };
     if run_all(steps) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Prints how a shell finds `needs`.
+fn print_services(needs: &[Need]) -> ExitCode {
+    if !services::provide(needs, "") {
+        return ExitCode::FAILURE;
+    }
+    print!("{}", services::shell());
+    ExitCode::SUCCESS
 }
 
 /// Whether there are no options among the words: the test programs would obey them, and `--help` passes.

@@ -7,6 +7,7 @@ mod debian;
 
 use std::env::{self, consts::ARCH};
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -42,6 +43,13 @@ pub(crate) const OF_TESTS: [Need; 7] = [
             "LD_PRELOAD=libfaketimeMT.so.1 FAKETIME='@2001-06-01 00:00:00' date +%Y | grep -q 2001",
         ],
     },
+];
+
+/// What the load generators in `examples/` load.
+pub(crate) const OF_EXAMPLES: [Need; 3] = [
+    program("redis-server", "redis-server", &["redis-server", "--version"]),
+    program("postgres", "postgresql", &["postgres", "--version"]),
+    program("nats-server", "nats-server", &["nats-server", "--version"]),
 ];
 
 /// What counting instructions needs.
@@ -110,14 +118,13 @@ fn folder() -> PathBuf {
 /// The variables by which what is unpacked is found, behind what the system has.
 pub(crate) fn variables() -> Variables {
     let root = folder();
-    let system = [Path::new("/usr/sbin"), Path::new("/sbin")].map(Path::to_owned);
+    let programs = ["usr/bin", "usr/sbin"].map(|it| root.join(it));
+    let system = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    let postgres = [Path::new("/"), &root].into_iter().flat_map(postgres);
     let libraries = format!("usr/lib/{ARCH}-linux-gnu");
     let faketime = Path::new("/").join(&libraries).join("faketime");
     let mut variables = vec![
-        (
-            "PATH",
-            with("PATH", system.into_iter().chain(["usr/bin", "usr/sbin"].map(|it| root.join(it)))),
-        ),
+        ("PATH", with("PATH", system.into_iter().chain(programs).chain(postgres))),
         (
             "LD_LIBRARY_PATH",
             with(
@@ -132,6 +139,12 @@ pub(crate) fn variables() -> Variables {
         variables.push(("VALGRIND_LIB", valgrind.into()));
     }
     variables
+}
+
+/// Debian has the programs of PostgreSQL in a folder for each version.
+fn postgres(root: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let versions = fs::read_dir(root.join("usr/lib/postgresql")).into_iter().flatten().flatten();
+    versions.map(|version| version.path().join("bin"))
 }
 
 /// The folders that a variable names, and these.
