@@ -23,7 +23,6 @@ use tokio::sync::oneshot;
 ///
 /// ```
 /// use nanopace_load::{Done, Failure, Load, Slot, Target};
-/// use std::time::Duration;
 ///
 /// struct Nothing;
 ///
@@ -41,7 +40,7 @@ use tokio::sync::oneshot;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), nanopace_load::LoadError> {
-/// let load = Load::new("500/s".parse()?).sessions(4).duration(Duration::from_millis(200));
+/// let load = Load::new("500/s".parse()?).sessions(4).requests(100);
 /// let report = load.run(Nothing).await?;
 /// assert_eq!(report.started(), 100);
 /// assert_eq!(report.completed(), 100);
@@ -67,6 +66,19 @@ impl Load {
     /// # Errors
     ///
     /// What is wrong with the text.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use nanopace_load::{Done, Load, Slot};
+    ///
+    /// # fn main() -> Result<(), nanopace_load::LoadError> {
+    /// let load = Load::shaped("ramp 0/s..1k/s 200ms")?;
+    /// let report = load.run_blocking(|_: Slot| Ok(Done::new()))?;
+    /// assert_eq!(report.started() + report.unstarted(), 100);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn shaped(shape: &str) -> Result<Load, LoadError> {
         let mut args = RunArgs::by_default();
         args.schedule.rate = None;
@@ -80,6 +92,19 @@ impl Load {
     /// # Errors
     ///
     /// What is wrong with the text.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use nanopace_load::{Done, Load, Slot};
+    ///
+    /// # fn main() -> Result<(), nanopace_load::LoadError> {
+    /// let load = Load::new("1k/s".parse()?).arrivals("poisson", 42)?.requests(100);
+    /// let report = load.run_blocking(|_: Slot| Ok(Done::new()))?;
+    /// assert_eq!(report.started(), 100);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn arrivals(mut self, process: &str, seed: u64) -> Result<Load, LoadError> {
         self.args.schedule.arrivals = process.parse().map_err(LoadError::text)?;
         self.args.schedule.seed = seed;
@@ -94,6 +119,20 @@ impl Load {
     }
 
     /// How long it is, without the warm-up.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use nanopace_load::{Done, Load, Slot};
+    /// use std::time::Duration;
+    ///
+    /// # fn main() -> Result<(), nanopace_load::LoadError> {
+    /// let load = Load::new("1k/s".parse()?).duration(Duration::from_millis(100));
+    /// let report = load.run_blocking(|_: Slot| Ok(Done::new()))?;
+    /// assert_eq!(report.started() + report.unstarted(), 100);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn duration(mut self, duration: Duration) -> Load {
         self.args.duration = Some(duration);
         self
@@ -106,12 +145,54 @@ impl Load {
     }
 
     /// So long nothing is recorded; zero by default.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use nanopace_load::{Done, Load, Slot};
+    /// use std::time::Duration;
+    ///
+    /// # fn main() -> Result<(), nanopace_load::LoadError> {
+    /// let load = Load::new("1k/s".parse()?).warmup(Duration::from_millis(50)).requests(100);
+    /// let report = load.run_blocking(|_: Slot| Ok(Done::new()))?;
+    /// assert_eq!(report.started(), 100);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn warmup(mut self, warmup: Duration) -> Load {
         self.args.warmup = warmup;
         self
     }
 
     /// A call is given up after this time, and fails; ten seconds by default.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use nanopace_load::{Done, Failure, Load, Slot, Target};
+    /// use std::time::Duration;
+    ///
+    /// struct Hangs;
+    ///
+    /// impl Target for Hangs {
+    ///     type Session = ();
+    ///
+    ///     async fn connect(&self, _index: usize) -> Result<(), Failure> {
+    ///         Ok(())
+    ///     }
+    ///
+    ///     async fn call(&self, _session: &mut (), _slot: Slot) -> Result<Done, Failure> {
+    ///         std::future::pending().await
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> Result<(), nanopace_load::LoadError> {
+    /// let load = Load::new("1k/s".parse()?).threads(1).sessions(4).requests(4);
+    /// let report = load.timeout(Duration::from_millis(20)).run_blocking(Hangs)?;
+    /// assert_eq!(report.failures().collect::<Vec<_>>(), [("timeout".to_owned(), 4)]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn timeout(mut self, timeout: Duration) -> Load {
         self.args.timeout = timeout;
         self
@@ -129,6 +210,22 @@ impl Load {
     /// # Errors
     ///
     /// What is wrong with the text.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use nanopace_load::{Done, Load, Slot};
+    ///
+    /// # fn main() -> Result<(), nanopace_load::LoadError> {
+    /// let load = Load::new("1k/s".parse()?).requests(100).fail_if("p50 service < 1ns")?;
+    /// let report = load.run_blocking(|_: Slot| {
+    ///     std::hint::black_box(vec![0_u8; 1_000]);
+    ///     Ok(Done::new())
+    /// })?;
+    /// assert_eq!(report.missed().len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn fail_if(mut self, requirement: &str) -> Result<Load, LoadError> {
         self.args.fail_if.push(requirement.parse().map_err(LoadError::text)?);
         Ok(self)
@@ -155,6 +252,18 @@ impl Load {
     /// # Errors
     ///
     /// When the target is not there, or the load can't be run.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use nanopace_load::{Done, Load, Slot};
+    ///
+    /// # fn main() -> Result<(), nanopace_load::LoadError> {
+    /// let report = Load::new("1k/s".parse()?).requests(10).run_blocking(|_: Slot| Ok(Done::new()))?;
+    /// assert_eq!(report.completed(), 10);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn run_blocking<T: Target>(self, target: T) -> Result<Report, LoadError> {
         let (sender, messages) = mpsc::channel();
         self.run_here(target, &sender, &messages)
@@ -186,6 +295,15 @@ impl Drop for Stop {
 }
 
 /// Why a load can't be run.
+///
+/// # Examples
+///
+/// ```
+/// use nanopace_load::Load;
+///
+/// let error = Load::shaped("ramp up").unwrap_err();
+/// println!("no such load: {error}");
+/// ```
 #[derive(Debug)]
 pub struct LoadError(anyhow::Error);
 

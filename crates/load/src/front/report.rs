@@ -14,6 +14,34 @@ use std::time::Duration;
 /// Each slot that was due is one of [`started`](Report::started), [`skipped`](Report::skipped) and
 /// [`unstarted`](Report::unstarted); each that was started is one of [`completed`](Report::completed),
 /// [`failed`](Report::failed) and [`unfinished`](Report::unfinished). The warm-up is in none of them.
+///
+/// # Examples
+///
+/// ```
+/// use nanopace_load::{Done, Failure, Load, Slot};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let load = Load::new("1k/s".parse()?).sessions(2).requests(100).fail_if("errors < 5%")?;
+/// let report = load.run_blocking(|slot: Slot| {
+///     if slot.number() % 10 == 0 { Err(Failure::new("a tenth")) } else { Ok(Done::new()) }
+/// })?;
+/// assert_eq!((report.started(), report.skipped(), report.unstarted()), (100, 0, 0));
+/// assert_eq!((report.completed(), report.failed(), report.unfinished()), (90, 10, 0));
+/// assert_eq!(report.failures().collect::<Vec<_>>(), [("a tenth".to_owned(), 10)]);
+/// for missed in report.missed() {
+///     println!("required, and not so: {missed}");
+/// }
+/// println!("{} of {} calls/s", report.achieved_rate(), report.target_rate());
+/// if !report.is_on_schedule() {
+///     println!("{}", report.verdict());
+/// }
+/// let times = [report.wait_time(0.5), report.service_time(0.5), report.response_time(0.5)];
+/// println!("medians of wait, service and response time: {times:?}");
+/// std::fs::write(std::env::temp_dir().join("report.html"), report.to_html())?;
+/// println!("{report}\n{}", report.to_json());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Report {
     summary: Summary,
@@ -153,6 +181,25 @@ impl Display for Report {
 }
 
 /// The calls of one label that ended.
+///
+/// # Examples
+///
+/// ```
+/// use nanopace_load::{Done, Load, Slot};
+///
+/// # fn main() -> Result<(), nanopace_load::LoadError> {
+/// let load = Load::new("1k/s".parse()?).sessions(2).requests(100);
+/// let report = load.run_blocking(|slot: Slot| {
+///     Ok(Done::new().label(if slot.number() % 10 == 0 { "write" } else { "read" }))
+/// })?;
+/// for calls in report.labels() {
+///     let expected = if calls.label() == "write" { 10 } else { 90 };
+///     assert_eq!((calls.completed(), calls.failed()), (expected, 0));
+///     println!("{:?}, {:?}", calls.service_time(0.99), calls.response_time(0.99));
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct LabelReport<'report>(&'report Labelled);
 

@@ -18,10 +18,9 @@ use std::sync::Arc;
 ///
 /// ```
 /// use nanopace_load::{Done, Load, Slot};
-/// use std::time::Duration;
 ///
 /// # fn main() -> Result<(), nanopace_load::LoadError> {
-/// let load = Load::new("2k/s".parse()?).sessions(2).duration(Duration::from_millis(100));
+/// let load = Load::new("2k/s".parse()?).sessions(2).requests(200);
 /// let report = load.run_blocking(|slot: Slot| {
 ///     std::hint::black_box(slot.number().to_string());
 ///     Ok(Done::new())
@@ -89,7 +88,7 @@ pub trait BlockingTarget: Send + Sync + 'static {
     /// How it failed, and whether the session is still good.
     fn call(&self, session: &mut Self::Session, slot: Slot) -> Result<Done, Failure>;
 
-    /// What reports call it: its type's name, unless this is implemented.
+    /// What reports call it: its type's name, unless this is implemented. See [`Target::name`].
     fn name(&self) -> String {
         short_name::<Self>()
     }

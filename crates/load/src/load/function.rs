@@ -27,7 +27,6 @@ where
 mod tests {
     use super::*;
     use crate::front::builder::Load;
-    use std::time::Duration;
 
     fn odd(slot: Slot) -> Result<Done, Failure> {
         if slot.number() % 2 == 1 { Ok(Done::new()) } else { Err(Failure::new("even")) }
@@ -35,8 +34,7 @@ mod tests {
 
     #[test]
     fn a_function_is_called_for_each_slot() {
-        let load =
-            Load::new("1k/s".parse().unwrap()).sessions(2).duration(Duration::from_millis(100));
+        let load = Load::new("1k/s".parse().unwrap()).sessions(2).requests(100);
         let report = load.run_blocking(odd).unwrap();
         assert_eq!((report.completed(), report.failed()), (50, 50));
     }

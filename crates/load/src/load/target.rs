@@ -84,11 +84,45 @@ pub trait Target: Send + Sync + 'static {
     /// # Errors
     ///
     /// Why it is not there. Then nothing is run.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use nanopace_load::{Done, Failure, Load, Slot, Target};
+    ///
+    /// struct Absent;
+    ///
+    /// impl Target for Absent {
+    ///     type Session = ();
+    ///
+    ///     async fn connect(&self, _index: usize) -> Result<(), Failure> {
+    ///         Ok(())
+    ///     }
+    ///
+    ///     async fn call(&self, _session: &mut (), _slot: Slot) -> Result<Done, Failure> {
+    ///         Ok(Done::new())
+    ///     }
+    ///
+    ///     async fn probe(&self) -> Result<(), Failure> {
+    ///         Err(Failure::new("the table is missing"))
+    ///     }
+    ///
+    ///     fn name(&self) -> String {
+    ///         "my table".to_owned()
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> Result<(), nanopace_load::LoadError> {
+    /// let error = Load::new("1k/s".parse()?).run_blocking(Absent).unwrap_err();
+    /// assert_eq!(error.to_string(), "no answer from my table: the table is missing");
+    /// # Ok(())
+    /// # }
+    /// ```
     fn probe(&self) -> impl Future<Output = Result<(), Failure>> + Send {
         async { self.connect(0).await.map(drop) }
     }
 
-    /// What reports call it: its type's name, unless this is implemented.
+    /// What reports call it: its type's name, unless this is implemented, as in the example above.
     fn name(&self) -> String {
         short_name::<Self>()
     }
@@ -160,6 +194,27 @@ pub trait BlockingSession {
 }
 
 /// A place on the schedule, which a call is made for.
+///
+/// # Examples
+///
+/// ```
+/// use nanopace_load::{Done, Failure, Load, Slot};
+/// use std::time::Duration;
+///
+/// /// What it does follows from the number: here, every tenth is a write.
+/// fn call(slot: Slot) -> Result<Done, Failure> {
+///     if slot.wait_time() > Duration::from_secs(10) {
+///         println!("due at {:?}, and far too late", slot.intended_start());
+///     }
+///     Ok(Done::new().label(if slot.number() % 10 == 0 { "write" } else { "read" }))
+/// }
+///
+/// # fn main() -> Result<(), nanopace_load::LoadError> {
+/// let report = Load::new("1k/s".parse()?).requests(100).run_blocking(call)?;
+/// assert_eq!(report.labels().map(|calls| calls.completed()).sum::<u64>(), 100);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
     pub(crate) number: u64,
@@ -201,6 +256,15 @@ impl Slot {
 }
 
 /// A call that succeeded, and what is counted of it besides its times.
+///
+/// # Examples
+///
+/// ```
+/// use nanopace_load::Done;
+///
+/// let answered = Done::new().bytes(512, 80).status(200).label("read");
+/// # let _ = answered;
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[must_use]
 pub struct Done {
@@ -260,6 +324,22 @@ impl Done {
 /// An error that is passed on by `?` is a failure whose kind is its text, and breaks the session. So
 /// write kinds that many failures have in common: those with the same text are counted together, and
 /// with more than a thousand of them the others are one.
+///
+/// # Examples
+///
+/// ```
+/// use nanopace_load::{Done, Failure};
+///
+/// /// Of a server that answers `ok`, `busy` or nothing at all.
+/// fn judged(answer: &str) -> Result<Done, Failure> {
+///     match answer {
+///         "ok" => Ok(Done::new().label("read")),
+///         "" => Err(Failure::new("no answer").broken()),
+///         _ => Err(Failure::new("refused").with(Done::new().label("read"))),
+///     }
+/// }
+/// assert!(judged("ok").is_ok() && judged("busy").is_err() && judged("").is_err());
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct Failure {
