@@ -2,6 +2,7 @@
 
 pub(crate) mod builder;
 pub mod fuzzing;
+pub(crate) mod groups;
 pub mod job;
 pub(crate) mod program;
 pub(crate) mod report;

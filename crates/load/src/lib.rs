@@ -17,6 +17,7 @@ pub mod running;
 mod shown;
 
 pub use front::builder::{Load, LoadError};
+pub use front::groups::{LoadArgs, SearchArgs};
 pub use front::program::main;
 pub use front::report::{LabelReport, Report};
 pub use load::blocking::BlockingTarget;

@@ -76,9 +76,9 @@ pub fn asked_for(command: &Command, matches: &ArgMatches) -> Result<Option<Strin
     }
 }
 
-/// The file that options were read from.
+/// The file that options were read from, if the program takes one.
 pub fn file_of(matches: &ArgMatches) -> Option<PathBuf> {
-    run_matches(matches)?.get_one(CONFIG).cloned()
+    run_matches(matches)?.try_get_one(CONFIG).ok()?.cloned()
 }
 
 /// All options of a run that have a value.

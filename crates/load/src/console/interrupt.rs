@@ -5,8 +5,8 @@ use anyhow::Context;
 use crossterm::terminal;
 use std::fmt::{self, Debug, Formatter};
 use std::process;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The status of a process that was interrupted.
 pub const INTERRUPTED: u8 = 130;
@@ -21,7 +21,8 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// An interrupt that Ctrl-C and SIGTERM trigger. The first `tells` times it calls `end_job`.
+    /// An interrupt that Ctrl-C and SIGTERM trigger, instead of an earlier one. The first
+    /// `tells` times it calls `end_job`.
     pub fn on_signals(
         tells: usize,
         end_job: impl Fn() + Send + Sync + 'static,
@@ -32,8 +33,11 @@ impl Interrupt {
             end_job: Box::new(end_job),
         };
         let interrupt = Arc::new(interrupt);
-        let handler = Arc::clone(&interrupt);
-        ctrlc::set_handler(move || handler.trigger()).context("cannot listen for Ctrl-C")?;
+        let mut current = current();
+        if current.is_none() {
+            ctrlc::set_handler(on_signal).context("cannot listen for Ctrl-C")?;
+        }
+        *current = Some(Arc::clone(&interrupt));
         Ok(interrupt)
     }
 
@@ -63,6 +67,20 @@ impl Interrupt {
             process::exit(INTERRUPTED.into());
         }
         (self.end_job)();
+    }
+}
+
+/// That of the job that began last, if the process listens.
+static CURRENT: Mutex<Option<Arc<Interrupt>>> = Mutex::new(None);
+
+fn current() -> MutexGuard<'static, Option<Arc<Interrupt>>> {
+    CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn on_signal() {
+    let interrupt = current().clone();
+    if let Some(interrupt) = interrupt {
+        interrupt.trigger();
     }
 }
 

@@ -109,7 +109,12 @@ where
     T: Target,
     E: Into<Box<dyn Error + Send + Sync>>,
 {
-    perform(env::args_os().collect(), make).unwrap_or_else(|(status, error)| {
+    status(perform(env::args_os().collect(), make))
+}
+
+/// Shows the error, if there is one.
+pub(super) fn status(ended: Ended) -> ExitCode {
+    ended.unwrap_or_else(|(status, error)| {
         let _ = writeln!(io::stderr(), "error: {error:#}");
         ExitCode::from(status)
     })

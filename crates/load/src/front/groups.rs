@@ -1,0 +1,157 @@
+//! The options of a load and of a search as groups, for programs with a command line of their own.
+
+use super::job::{self, REFUSED};
+use super::program::status;
+use crate::load::target::Target;
+use crate::running::args::RunArgs;
+use crate::running::search;
+use crate::running::search::Job;
+use crate::running::setup::Setup;
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
+use std::process::ExitCode;
+
+/// The options of a load, to be flattened into the command line of a program that has more to it than
+/// [`main`](crate::main) does. There are those that `main` has, without `--config`.
+///
+/// # Examples
+///
+/// ```no_run
+/// use clap::Parser;
+/// use nanopace_load::{Done, Failure, LoadArgs, SearchArgs, Slot};
+/// use std::process::ExitCode;
+///
+/// #[derive(Parser)]
+/// enum Tool {
+///     /// Fill the table
+///     Fill { rows: u64 },
+///     /// Read rows at a rate
+///     Read {
+///         #[arg(long)]
+///         table: String,
+///         #[command(flatten)]
+///         load: LoadArgs,
+///     },
+///     /// Find the highest rate of reads
+///     Limit {
+///         #[command(flatten)]
+///         search: SearchArgs,
+///     },
+/// }
+///
+/// fn read(_slot: Slot) -> Result<Done, Failure> {
+///     Ok(Done::new())
+/// }
+///
+/// fn main() -> ExitCode {
+///     match Tool::parse() {
+///         Tool::Fill { rows: _ } => ExitCode::SUCCESS,
+///         Tool::Read { table: _, load } => load.run(read),
+///         Tool::Limit { search } => search.run(read),
+///     }
+/// }
+/// ```
+#[derive(Debug)]
+pub struct LoadArgs(RunArgs);
+
+impl LoadArgs {
+    /// Runs the load, shows how it goes, and writes the results to where the options say. The exit
+    /// status is the one that [`main`](crate::main) describes.
+    ///
+    /// It blocks, and makes a runtime of its own for each of its threads; call it outside of others.
+    #[must_use]
+    pub fn run<T: Target>(self, target: T) -> ExitCode {
+        status(Setup::new(self.0, &[], |_| Ok(target)).map_err(refused).and_then(job::run))
+    }
+}
+
+impl FromArgMatches for LoadArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<LoadArgs, Error> {
+        let mut args = RunArgs::from_arg_matches(matches)?;
+        args.settle(&RunArgs::augment_args(Command::new("load")), matches);
+        Ok(LoadArgs(args))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = LoadArgs::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for LoadArgs {
+    fn augment_args(command: Command) -> Command {
+        RunArgs::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        RunArgs::augment_args_for_update(command)
+    }
+}
+
+/// The options of a search for the highest rate that keeps a promise, as a group like [`LoadArgs`].
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct SearchArgs {
+    #[command(flatten)]
+    search: search::args::SearchArgs,
+}
+
+impl SearchArgs {
+    /// Searches, shows how it goes, and writes the results to where the options say. The exit status is 0
+    /// if the rate was found and 3 if not; the others are those of [`main`](crate::main).
+    ///
+    /// It blocks, as [`LoadArgs::run`] does.
+    #[must_use]
+    pub fn run<T: Target>(self, target: T) -> ExitCode {
+        status(Job::new(self.search, &[], |_| Ok(target)).map_err(refused).and_then(job::search))
+    }
+}
+
+fn refused(error: anyhow::Error) -> (u8, anyhow::Error) {
+    (REFUSED, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::target::{Done, Slot};
+    use clap::Parser;
+    use std::fs;
+
+    #[derive(Debug, Parser)]
+    struct Tool {
+        #[arg(long)]
+        table: String,
+        #[command(flatten)]
+        load: LoadArgs,
+    }
+
+    #[derive(Debug, Parser)]
+    struct Finder {
+        #[command(flatten)]
+        search: SearchArgs,
+    }
+
+    #[test]
+    fn a_program_of_its_own_runs_the_load_that_its_options_say() {
+        let folder = tempfile::tempdir().unwrap();
+        let json = folder.path().join("run.json");
+        let line = ["tool", "--table", "a", "--rate", "1k/s", "--requests", "50", "--no-tui"];
+        let json_option = ["--json", json.to_str().unwrap()];
+        let tool = Tool::parse_from(line.iter().chain(&json_option));
+        assert_eq!(tool.table, "a");
+        assert_eq!(tool.load.run(|_: Slot| Ok(Done::new())), ExitCode::SUCCESS);
+        let results: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+        assert_eq!(results["completed"], 50);
+        assert_eq!(results["settings"]["requests"], 50);
+    }
+
+    #[test]
+    fn what_a_load_cannot_be_is_refused() {
+        let tool = Tool::parse_from(["tool", "--table", "a", "--json", "/no/such/folder/x"]);
+        assert_eq!(tool.load.run(|_: Slot| Ok(Done::new())), ExitCode::from(REFUSED));
+        assert!(Tool::try_parse_from(["tool", "--table", "a", "--rate", "0"]).is_err());
+        let finder = Finder::parse_from(["finder", "--from", "9/s", "--max", "1/s"]);
+        assert_eq!(finder.search.run(|_: Slot| Ok(Done::new())), ExitCode::from(REFUSED));
+    }
+}
