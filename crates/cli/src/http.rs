@@ -80,16 +80,15 @@ impl Target for Http {
     }
 
     async fn call(&self, session: &mut Session, slot: Slot) -> Result<Done, Failure> {
-        let answer = session.send(slot.start()).await;
-        let done = done(&answer);
+        let (answer, label) = session.send(slot.number(), slot.start()).await;
+        let done = done(&answer).label(label);
         answer.outcome().map(|()| done).map_err(|why| Failure::of(why.kind()).with(done))
     }
 
     /// Sends one request. An answer with an error status is fine: the server works, and the run will count
     /// such failures.
     async fn probe(&self) -> Result<(), Failure> {
-        let answer = self.session(0).send(Nanos::ZERO).await;
-        self.plan.begin();
+        let (answer, _) = self.session(0).send(0, Nanos::ZERO).await;
         match answer.outcome() {
             Ok(()) | Err(Why::Status(_)) => Ok(()),
             Err(why) => Err(Failure::of(why.kind())),
@@ -123,6 +122,10 @@ impl Target for Http {
 
     fn set_ups(&self, session: &mut Session) -> Option<Vec<SetUp>> {
         Some(session.take_set_ups())
+    }
+
+    fn has_labels(&self) -> bool {
+        self.plan.labels.count() > 1
     }
 
     fn resolved_in(&self) -> Duration {

@@ -5,13 +5,14 @@
 use nanopace_trials::services::{Engine, Server};
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 fn nanopace(line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
@@ -106,6 +107,57 @@ fn sum(nodes: &[(Output, Value)], name: &str) -> u64 {
 
 /// What the program does is the same with all engines, and what engines do is tested with the fleet.
 const ONE_ENGINE: Engine = Engine::Redis;
+
+/// The address of a server that has nothing to say.
+fn http_server() -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let mut answers = stream.try_clone().unwrap();
+                let lines = BufReader::new(stream).lines().map_while(Result::ok);
+                for _ in lines.filter(String::is_empty) {
+                    answers.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+                }
+            });
+        }
+    });
+    address
+}
+
+#[test]
+#[ignore = "needs Redis"]
+fn labels_of_all_nodes_are_added_up() {
+    let _alone = alone();
+    let server = Server::with(ONE_ENGINE).start().unwrap();
+    let (address, folder) = (http_server(), TempDir::new().unwrap());
+    let (targets, page) = (folder.path().join("targets"), folder.path().join("page.html"));
+    let lines = ["a", "b", "c"].map(|name| format!("GET http://{address}/{name}\n\n"));
+    fs::write(&targets, lines.concat()).unwrap();
+    let options =
+        format!("--nodes 2 --rate 200/s --duration 1s --targets {}", targets.to_str().unwrap());
+    let nodes: Vec<_> = (0..2).map(|_| node(&server, &options)).collect();
+    let nodes: Vec<_> = nodes.into_iter().map(ended).collect();
+    let whole = whole(&nodes);
+    let label = |of: &Value, name: &str| {
+        of["labels"][format!("GET http://{address}/{name} 204")]["completed"].as_u64().unwrap_or(0)
+    };
+    for name in ["a", "b", "c"] {
+        let each: Vec<_> = nodes.iter().map(|(_, results)| label(results, name)).collect();
+        assert_eq!(label(whole, name), each.iter().sum::<u64>(), "{whole}");
+    }
+    let all = ["a", "b", "c"].map(|name| label(whole, name));
+    assert_eq!(whole["completed"], all.iter().sum::<u64>(), "{whole}");
+    // Slots are shared out, and every third one of all has the first target.
+    let account = &whole["account"];
+    if account["lost"] == 0 && account["twice"] == 0 {
+        assert_eq!(all, [67, 67, 66], "{whole}");
+    }
+    let text = asked(&server, &format!("fleet report test --html {}", page.to_str().unwrap()));
+    assert!(text.contains(&format!("\nlabel     GET http://{address}/a 204: ")), "{text}");
+    assert!(fs::read_to_string(page).unwrap().contains("id=\"labels\""), "{text}");
+}
 
 #[test]
 #[ignore = "needs Redis and Valkey"]

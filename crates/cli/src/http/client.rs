@@ -8,6 +8,7 @@ pub(crate) mod args;
 pub(crate) mod connection;
 pub(crate) mod endpoint;
 pub(crate) mod failure;
+mod labels;
 pub(crate) mod plan;
 pub(crate) mod proxy;
 mod requests;

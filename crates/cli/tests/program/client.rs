@@ -178,6 +178,49 @@ fn a_run_begins_with_the_first_target() {
     assert_eq!(paths, b"aabcabcabcabc");
 }
 
+/// So a load from several processes sends each request as often as one does alone.
+#[test]
+fn a_slot_has_the_same_target_whoever_starts_it() {
+    let path = scratch("of-slots.txt");
+    let (address, requests) = server();
+    let targets = ["a", "b", "c"].map(|name| format!("GET http://{address}/{name}?x\n\n"));
+    fs::write(&path, targets.concat()).unwrap();
+    let paths = |options: &[&str]| -> Vec<u8> {
+        results(&[&["--targets", path.to_str().unwrap(), "-c", "1"], options].concat());
+        requests.try_iter().map(|(_, text)| text.as_bytes()[5]).collect()
+    };
+    // The first is the probe. The even slots, and the odd ones.
+    for (options, expected) in [("1/2", b"aacbacbacbacb"), ("2/2", b"abacbacbacbac")] {
+        assert_eq!(paths(&["--shard", options]), expected, "{options}");
+    }
+    // Those of the warm-up count.
+    let warm = paths(&["--warmup", "4ms"]);
+    assert_eq!(warm, b"aabcabcabcabcabca");
+}
+
+#[test]
+fn targets_are_counted_apart_and_a_single_one_is_not() {
+    let path = scratch("apart.txt");
+    let (address, _requests) = server();
+    let targets = ["a", "b"].map(|name| format!("GET http://{address}/{name}?x\n\n"));
+    fs::write(&path, targets.concat()).unwrap();
+    let csv = scratch("apart.csv");
+    let options = ["--targets", path.to_str().unwrap(), "--csv", csv.to_str().unwrap()];
+    let both = results(&options);
+    let label = |name: &str| format!("GET http://{address}/{name} 204");
+    for name in ["a", "b"] {
+        let of = &both["labels"][label(name)];
+        assert_eq!((&of["completed"], &of["failed"]), (&6.into(), &0.into()), "{both}");
+    }
+    let csv_text = fs::read_to_string(&csv).unwrap();
+    assert!(csv_text.lines().next().unwrap().ends_with(",label"), "{csv_text}");
+    assert!(csv_text.contains(&format!(",\"{}\"\n", label("a"))), "{csv_text}");
+    let url = format!("http://{address}/");
+    let one = results(&["--url", &url, "--csv", csv.to_str().unwrap()]);
+    assert!(one["labels"].is_null(), "{one}");
+    assert!(!fs::read_to_string(&csv).unwrap().contains("label"));
+}
+
 /// The server would wait for the rest, or take it for the next request.
 #[test]
 fn a_length_that_is_not_that_of_the_body_is_refused() {

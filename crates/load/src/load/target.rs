@@ -228,8 +228,9 @@ impl Slot {
     pub const ALONE: Slot = Slot { number: 0, intended_start: Nanos::ZERO, start: Nanos::ZERO };
 
     /// Its number in the whole load, counted from 0: the same for each process that has a part of the load,
-    /// as a shard or as a node of a fleet. Data of the operation can follow from it. Slots of the warm-up
-    /// have numbers, too.
+    /// as a shard or as a node of a fleet. Data of the operation can follow from it. The first slot of the
+    /// warm-up has the number 0, and the first that is recorded goes on from its last. A slot that is skipped
+    /// has had its number.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number

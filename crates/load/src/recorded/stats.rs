@@ -255,10 +255,13 @@ impl OperationStats {
         Sample::bounded(&self.response, &self.bounds)
     }
 
-    /// The labels, where they tell operations apart. A single one that all have does not.
-    pub(crate) fn labels_apart(&self) -> impl Iterator<Item = &Labelled> {
+    /// The labels in order, where they tell operations apart. A single one that all have does not.
+    pub(crate) fn labels_apart(&self) -> Vec<&Labelled> {
         let ended = self.completed() + self.failed();
-        self.labels.iter().filter(move |labelled| labelled.response.len() < ended)
+        let is_apart = |labelled: &&Labelled| labelled.response.len() < ended;
+        let mut labels: Vec<_> = self.labels.iter().filter(is_apart).collect();
+        labels.sort_by_key(|labelled| &labelled.label);
+        labels
     }
 
     /// Slots that were due.

@@ -15,7 +15,7 @@ pub(crate) struct LabelLines<'run>(pub(crate) &'run OperationStats);
 
 impl Display for LabelLines<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.0.labels_apart().try_for_each(|labelled| line(f, labelled))
+        self.0.labels_apart().into_iter().try_for_each(|labelled| line(f, labelled))
     }
 }
 
@@ -39,7 +39,7 @@ fn spread(sample: Sample<'_>) -> String {
 /// By label, where there is more than one kind of operation.
 pub(crate) fn objects(stats: &OperationStats) -> BTreeMap<String, LabelObject> {
     let object = |labelled: &Labelled| (labelled.label.clone(), LabelObject::new(labelled));
-    stats.labels_apart().map(object).collect()
+    stats.labels_apart().into_iter().map(object).collect()
 }
 
 /// The operations of one label that ended.

@@ -2,20 +2,20 @@
 
 use super::args::{ClientArgs, Header};
 use super::endpoint::Endpoint;
+use super::labels::Labels;
 use super::requests::{Common, Requests, authority};
 use super::targets::TargetSpec;
 use anyhow::{Context, ensure};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, USER_AGENT};
-use hyper::{Request, Uri, Version};
+use hyper::{Request, StatusCode, Uri, Version};
 use nanopace_load::net::tls::{self, Trust};
 use nanopace_load::net::url;
 use rustls::ClientConfig;
 use std::collections::HashMap;
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Requests, the servers they go to, and how.
@@ -26,8 +26,8 @@ pub(crate) struct Plan {
     common: Vec<Common>,
     /// The request, if there is only one.
     only: Option<Request<Full<Bytes>>>,
-    /// Which request is next, round and round.
-    next: AtomicUsize,
+    /// By what they are counted apart.
+    pub(crate) labels: Labels,
     /// The servers.
     pub(crate) endpoints: Vec<Endpoint>,
     /// None if no server speaks TLS.
@@ -56,6 +56,7 @@ pub(crate) struct Prepared<'plan> {
 pub(crate) struct Draft<'args> {
     args: &'args ClientArgs,
     requests: Requests,
+    labels: Labels,
     endpoints: Vec<Endpoint>,
     common: Vec<Common>,
     /// Which endpoint is at a scheme and an authority.
@@ -67,9 +68,9 @@ pub(crate) struct Draft<'args> {
 impl Draft<'_> {
     /// A plan without requests.
     pub(crate) fn new(args: &ClientArgs) -> Draft<'_> {
-        let (requests, known) = (Requests::default(), HashMap::new());
+        let (requests, labels, known) = (Requests::default(), Labels::default(), HashMap::new());
         let (endpoints, common, url) = (Vec::new(), Vec::new(), String::new());
-        Draft { args, requests, endpoints, common, known, url }
+        Draft { args, requests, labels, endpoints, common, known, url }
     }
 
     /// Adds a request. The name of its server is resolved, if it is new.
@@ -90,7 +91,8 @@ impl Draft<'_> {
         for length in given.chain(own.map(|(_, length)| length)) {
             check_length(length, target.body.len())?;
         }
-        self.requests.add(target, endpoint).map_err(anyhow::Error::msg)
+        let label = self.labels.number(target);
+        self.requests.add(target, endpoint, label).map_err(anyhow::Error::msg)
     }
 
     fn endpoint_of(&mut self, url: &Uri) -> anyhow::Result<usize> {
@@ -108,14 +110,14 @@ impl Draft<'_> {
 
     /// The plan, if there is at least one request in it. Reads certificates.
     pub(crate) fn complete(self, trust: Trust<'_>, timeout: Duration) -> anyhow::Result<Plan> {
-        let Draft { args, endpoints, common, .. } = self;
+        let Draft { args, labels, endpoints, common, .. } = self;
         let requests = self.requests.complete();
         let has_tls = endpoints.iter().any(|endpoint| endpoint.tls_name.is_some());
         Ok(Plan {
             only: (requests.count() == 1).then(|| requests.get(0, &common[0])),
             requests,
             common,
-            next: AtomicUsize::new(0),
+            labels,
             endpoints,
             tls: has_tls.then(|| tls::config(trust, args.http2)).transpose()?,
             http2: args.http2,
@@ -127,25 +129,22 @@ impl Draft<'_> {
 }
 
 impl Plan {
-    /// The next request is the first one again.
-    pub(crate) fn begin(&self) {
-        // Relaxed: as in `next`; nobody else sends anything then.
-        self.next.store(0, Ordering::Relaxed);
-    }
-
-    /// The next request.
-    pub(crate) fn next(&self) -> Prepared<'_> {
-        let index = if self.only.is_some() {
-            0
-        } else {
-            // Relaxed: each count must be unique; nothing is ordered by it. No model: one atomic.
-            self.next.fetch_add(1, Ordering::Relaxed) % self.requests.count()
-        };
+    /// The request of the slot with this number, round and round: the same in each process that has a part of
+    /// the load, and in each run of it.
+    pub(crate) fn of_slot(&self, number: u64) -> Prepared<'_> {
+        let count = self.requests.count() as u64;
+        // It is less than the count.
+        let index = usize::try_from(number % count).unwrap_or_default();
         Prepared { plan: self, index, endpoint: self.requests.server(index) }
     }
 }
 
 impl Prepared<'_> {
+    /// By what it is counted apart, if its answer has this status.
+    pub(crate) fn label(&self, status: Option<StatusCode>) -> &'static str {
+        self.plan.labels.label(self.plan.requests.label(self.index), status)
+    }
+
     /// The request, to be sent once.
     pub(crate) fn request(&self) -> Request<Full<Bytes>> {
         let Plan { requests, common, only, .. } = self.plan;

@@ -40,13 +40,19 @@ pub(crate) struct Requests {
 struct Entry {
     /// Where its head ends.
     end: usize,
-    server: u32,
     body: u32,
+    server: u16,
+    label: u8,
 }
 
 impl Requests {
-    /// Adds a request to a server.
-    pub(crate) fn add(&mut self, target: &TargetSpec, server: usize) -> Result<(), String> {
+    /// Adds a request to a server, with the number of its label.
+    pub(crate) fn add(
+        &mut self,
+        target: &TargetSpec,
+        server: usize,
+        label: u8,
+    ) -> Result<(), String> {
         let path = target.url.path_and_query().map_or("/", PathAndQuery::as_str);
         let headers = target.headers.iter();
         let headers =
@@ -56,9 +62,9 @@ impl Requests {
             self.heads.extend_from_slice(line);
             self.heads.push(b'\n');
         }
-        let server = u32::try_from(server).map_err(|_| "there are too many servers")?;
+        let server = u16::try_from(server).map_err(|_| "there are too many servers")?;
         let body = self.body(&target.body)?;
-        self.entries.push(Entry { end: self.heads.len(), server, body });
+        self.entries.push(Entry { end: self.heads.len(), body, server, label });
         Ok(())
     }
 
@@ -93,7 +99,12 @@ impl Requests {
 
     /// The server of a request.
     pub(crate) fn server(&self, index: usize) -> usize {
-        self.entries[index].server as usize
+        usize::from(self.entries[index].server)
+    }
+
+    /// The number of a request's label.
+    pub(crate) fn label(&self, index: usize) -> u8 {
+        self.entries[index].label
     }
 
     /// A request, to be sent once.
@@ -195,11 +206,12 @@ mod tests {
     fn a_request_is_sent_as_it_was_read() {
         let mut requests = Requests::default();
         let body = Bytes::from_static(b"body");
-        requests.add(&target("https://h:1/a?b=c", &[], &Bytes::new()), 0).unwrap();
+        requests.add(&target("https://h:1/a?b=c", &[], &Bytes::new()), 0, 0).unwrap();
         let own = [("x", "1"), ("host", "other"), ("x", ""), ("y", "a: b")];
-        requests.add(&target("https://h:1", &own, &body), 1).unwrap();
+        requests.add(&target("https://h:1", &own, &body), 1, 3).unwrap();
         let requests = requests.complete();
         assert_eq!((requests.count(), requests.server(0), requests.server(1)), (2, 0, 1));
+        assert_eq!([0, 1].map(|index| requests.label(index)), [0, 3]);
         for (is_whole, first, second) in
             [(false, "/a?b=c", "/"), (true, "https://h:1/a?b=c", "https://other/")]
         {
@@ -232,7 +244,7 @@ mod tests {
         let mut requests = Requests::default();
         let body = Bytes::from(vec![b'x'; 100_000]);
         let one = target("http://127.0.0.1:8080/items/12345", &[("x-request", "12345")], &body);
-        (0..COUNT).for_each(|_| requests.add(&one, 0).unwrap());
+        (0..COUNT).for_each(|_| requests.add(&one, 0, 0).unwrap());
         let requests = requests.complete();
         assert!(size_of::<Entry>() <= 16 && requests.bodies.len() == 2);
         let text = "PUT\n/items/12345\nx-request\n12345\n".len();

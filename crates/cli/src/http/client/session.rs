@@ -89,17 +89,22 @@ impl Session {
         Ok(set_up)
     }
 
-    /// Sends the plan's next request, from `now` on, and reads the answer. A server may close a
-    /// connection between two requests; that is no failure.
-    pub(crate) async fn send(&mut self, now: Nanos) -> Answer {
+    /// Sends the plan's request of the slot with this number, from `now` on, and reads the answer. A server
+    /// may close a connection between two requests; that is no failure. The answer comes with its label.
+    pub(crate) async fn send(&mut self, number: u64, now: Nanos) -> (Answer, &'static str) {
         let plan = Arc::clone(&self.plan);
-        let request = plan.next();
+        let request = plan.of_slot(number);
         self.deadline.set(plan.timeout);
-        if let Some(answer) = self.send_on_open(&request, now).await {
-            return answer;
-        }
+        let answer = match self.send_on_open(&request, now).await {
+            Some(answer) => answer,
+            None => self.send_on_new(&request).await,
+        };
+        (answer, request.label(answer.status.ok()))
+    }
+
+    async fn send_on_new(&mut self, request: &Prepared<'_>) -> Answer {
         match self.open(request.endpoint).await {
-            Ok(set_up) => self.exchange(&request, self.clock.now(), Some(set_up)).await,
+            Ok(set_up) => self.exchange(request, self.clock.now(), Some(set_up)).await,
             Err(failure) => self.unsent(failure),
         }
     }

@@ -10,8 +10,7 @@ const POINTS: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)];
 
 /// A row for each label, where there is more than one kind of operation.
 pub(crate) fn section(stats: &OperationStats) -> Markup {
-    let mut labels: Vec<&Labelled> = stats.labels_apart().collect();
-    labels.sort_by_key(|labelled| &labelled.label);
+    let labels = stats.labels_apart();
     let has_items = stats.traffic.items > 0;
     html! {
         @if !labels.is_empty() {

@@ -1,0 +1,112 @@
+//! By what requests are counted apart: where they go, and the status of the answer.
+
+use super::targets::TargetSpec;
+use hyper::StatusCode;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// With more names than this, the others are one.
+const MOST: u8 = 100;
+const OTHERS: &str = "others";
+/// The most characters of a name.
+const LONGEST: usize = 120;
+/// They have three digits.
+const STATUSES: usize = 1_000;
+
+/// The labels of all requests of a plan.
+#[derive(Debug, Default)]
+pub(crate) struct Labels {
+    names: Vec<Name>,
+    /// The number of each name.
+    known: HashMap<String, u8>,
+}
+
+/// What many requests may have in common: a method, and a URL without its query.
+#[derive(Debug)]
+struct Name {
+    text: String,
+    /// Its labels, each from the first answer with that status on; at 0 that of no answer. They stay for as
+    /// long as the process, since the library counts by texts that do.
+    by_status: Vec<OnceLock<&'static str>>,
+}
+
+impl Labels {
+    /// The number of a request's name.
+    pub(crate) fn number(&mut self, target: &TargetSpec) -> u8 {
+        let Labels { names, known } = self;
+        let (name, next) = (name(target), u8::try_from(names.len()).unwrap_or(MOST));
+        let is_new = !known.contains_key(&name);
+        let name = if is_new && next >= MOST { OTHERS.to_owned() } else { name };
+        *known.entry(name).or_insert_with_key(|name| {
+            names.push(Name::new(name));
+            next
+        })
+    }
+
+    /// How many names there are.
+    pub(crate) fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The label of a request with this name, whose answer had this status.
+    pub(crate) fn label(&self, number: u8, status: Option<StatusCode>) -> &'static str {
+        self.names[usize::from(number)].label(status)
+    }
+}
+
+impl Name {
+    fn new(text: &str) -> Name {
+        let by_status = (0..STATUSES).map(|_| OnceLock::new()).collect();
+        Name { text: text.to_owned(), by_status }
+    }
+
+    fn label(&self, status: Option<StatusCode>) -> &'static str {
+        let code = status.map_or(0, |status| status.as_u16());
+        self.by_status[usize::from(code)].get_or_init(|| {
+            let end = status.as_ref().map_or("without an answer", StatusCode::as_str);
+            format!("{} {end}", self.text).leak()
+        })
+    }
+}
+
+/// A user and a password are not part of it.
+fn name(TargetSpec { method, url, .. }: &TargetSpec) -> String {
+    let (scheme, host) = (url.scheme_str().unwrap_or_default(), url.host().unwrap_or_default());
+    let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
+    let name = format!("{method} {scheme}://{host}{port}{}", url.path());
+    name.chars().take(LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::Method;
+    use hyper::body::Bytes;
+
+    fn target(url: &str) -> TargetSpec {
+        let url = url.parse().unwrap();
+        TargetSpec { method: Method::GET, url, headers: Vec::new(), body: Bytes::new() }
+    }
+
+    #[test]
+    fn a_label_is_a_name_and_a_status() {
+        let mut labels = Labels::default();
+        let urls = ["http://u:p@[::1]:8/a?b=c", "http://h", "http://[::1]:8/a?b=d"];
+        assert_eq!(urls.map(|url| labels.number(&target(url))), [0, 1, 0]);
+        let told = |number, code: u16| labels.label(number, StatusCode::from_u16(code).ok());
+        assert_eq!(told(0, 200), "GET http://[::1]:8/a 200");
+        assert_eq!(told(1, 999), "GET http://h/ 999");
+        assert_eq!(told(1, 0), "GET http://h/ without an answer");
+        // It is made once.
+        assert_eq!(told(0, 200).as_ptr(), told(0, 200).as_ptr());
+    }
+
+    #[test]
+    fn the_number_of_names_has_a_bound() {
+        let mut labels = Labels::default();
+        let numbers = (0..300).map(|path| labels.number(&target(&format!("http://h/{path}"))));
+        assert_eq!(numbers.max(), Some(MOST));
+        assert_eq!(labels.number(&target("http://h/7")), 7);
+        assert_eq!((labels.count(), labels.label(MOST, None)), (101, "others without an answer"));
+    }
+}
