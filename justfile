@@ -63,6 +63,10 @@ fleet-figures:
 examples:
     examples/run
 
+# README's second picture, docs/figures/lock.svg: PostgreSQL with a table locked for 2 s, under a closed loop and an open one; half a minute, after `examples`.
+lock-figure:
+    examples/picture
+
 # A fleet of four at work, of which one is killed, as docs/figures/fleet-demo.svg. Seconds, on a machine with nothing else to do.
 fleet-demo *options:
     cargo run --release --package nanopace-trials -- demo --svg docs/figures/fleet-demo.svg {{ options }}
