@@ -1,6 +1,11 @@
+// The README's links to its page are for readers of the file; these come first, for rustdoc.
+//! [How to write one]: crate::_documentation::own
+//! [What a call may do]: crate::_documentation::own#what-a-call-may-do
+//!
 #![doc = include_str!("../README.md")]
 #![expect(clippy::must_use_candidate, reason = "the hidden modules are parts of a program")]
 
+pub mod _documentation;
 #[doc(hidden)]
 pub mod console;
 #[doc(hidden)]

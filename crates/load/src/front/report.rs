@@ -23,7 +23,7 @@ use std::time::Duration;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let load = Load::new("1k/s".parse()?).sessions(2).requests(100).fail_if("errors < 5%")?;
 /// let report = load.run_blocking(|slot: Slot| {
-///     if slot.number() % 10 == 0 { Err(Failure::new("a tenth")) } else { Ok(Done::new()) }
+///     if slot.number() % 10 == 0 { Err(Failure::new("a tenth")) } else { Ok(Done::new().items(3)) }
 /// })?;
 /// assert_eq!((report.started(), report.skipped(), report.unstarted()), (100, 0, 0));
 /// assert_eq!((report.completed(), report.failed(), report.unfinished()), (90, 10, 0));
@@ -35,6 +35,7 @@ use std::time::Duration;
 /// if !report.is_on_schedule() {
 ///     println!("{}", report.verdict());
 /// }
+/// assert_eq!(report.items(), 270);
 /// let times = [report.wait_time(0.5), report.service_time(0.5), report.response_time(0.5)];
 /// println!("medians of wait, service and response time: {times:?}");
 /// std::fs::write(std::env::temp_dir().join("report.html"), report.to_html())?;
@@ -190,11 +191,12 @@ impl Display for Report {
 /// # fn main() -> Result<(), nanopace_load::LoadError> {
 /// let load = Load::new("1k/s".parse()?).sessions(2).requests(100);
 /// let report = load.run_blocking(|slot: Slot| {
-///     Ok(Done::new().label(if slot.number() % 10 == 0 { "write" } else { "read" }))
+///     Ok(Done::new().items(2).label(if slot.number() % 10 == 0 { "write" } else { "read" }))
 /// })?;
 /// for calls in report.labels() {
 ///     let expected = if calls.label() == "write" { 10 } else { 90 };
 ///     assert_eq!((calls.completed(), calls.failed()), (expected, 0));
+///     assert_eq!(calls.items(), 2 * expected);
 ///     println!("{:?}, {:?}", calls.service_time(0.99), calls.response_time(0.99));
 /// }
 /// # Ok(())

@@ -263,7 +263,7 @@ impl Slot {
 /// ```
 /// use nanopace_load::Done;
 ///
-/// let answered = Done::new().bytes(512, 80).status(200).label("read");
+/// let answered = Done::new().bytes(512, 80).items(3).status(200).label("read");
 /// # let _ = answered;
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
