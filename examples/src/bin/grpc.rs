@@ -38,8 +38,11 @@ impl Target for Options {
         }
         let all = Number { value: self.messages };
         let mut stream = grpc.count(all).await.map_err(by_code)?.into_inner();
-        while stream.message().await.map_err(by_code)?.is_some() {}
-        Ok(Done::new().label("count"))
+        let mut received = 0;
+        while stream.message().await.map_err(by_code)?.is_some() {
+            received += 1;
+        }
+        Ok(Done::new().label("count").items(received))
     }
 }
 
