@@ -126,7 +126,7 @@ impl Summary {
             processor: results.processor,
             resolved_in: results.resolved_in,
             verdict: Verdict::new(&evidence),
-            warnings: scarcity.into_iter().chain(stopping(stats)).collect(),
+            warnings: scarcity.into_iter().chain(stopping(stats)).chain(holding(stats)).collect(),
             incomplete: incompleteness(results.ending, required, stats),
             missed: Vec::new(),
         }
@@ -202,14 +202,30 @@ fn scarcity(time: ProcessorTime, duration: Duration, stats: &OperationStats) -> 
 /// that time in their service times, because nobody knows when they came.
 fn stopping(stats: &OperationStats) -> Option<String> {
     let (answers, most) = stats.stopped;
-    let is_notable = answers > 0 && answers * 100 >= stats.completed() + stats.failed();
-    is_notable.then(|| {
+    is_a_percent(answers, stats).then(|| {
         let most = human::time(most);
         format!(
             "the generator was stopped while {answers} answers were awaited: their service times may be up to \
              {most} too long"
         )
     })
+}
+
+/// Says so if a percent of the calls or more held their thread for long.
+fn holding(stats: &OperationStats) -> Option<String> {
+    let (calls, most) = stats.held;
+    is_a_percent(calls, stats).then(|| {
+        let most = human::time(most);
+        format!(
+            "{calls} calls held their thread for up to {most} at a time, and other sessions waited for it: \
+             calls that block or compute for long need a thread each, as a BlockingTarget's have"
+        )
+    })
+}
+
+/// Whether so many are a percent of the answers, or more.
+fn is_a_percent(count: u64, stats: &OperationStats) -> bool {
+    count > 0 && count * 100 >= stats.completed() + stats.failed()
 }
 
 /// A rate over so much time; 0 over none.
@@ -287,5 +303,17 @@ mod tests {
         let warning = "the generator was stopped while 2 answers were awaited: their service times may be up \
                        to 900ms too long";
         assert_eq!(stopping(&stats).as_deref(), Some(warning));
+    }
+
+    #[test]
+    fn calls_that_hold_their_thread_are_told_if_they_are_a_percent() {
+        let mut stats = OperationStats::new();
+        assert_eq!(holding(&stats), None);
+        stats.service.record_n(1_000_000, 200).unwrap();
+        stats.held(Duration::from_millis(30));
+        assert_eq!(holding(&stats), None);
+        stats.held(Duration::from_millis(20));
+        let warning = "2 calls held their thread for up to 30.0ms at a time, and other sessions waited for it";
+        assert!(holding(&stats).is_some_and(|told| told.starts_with(warning)), "{stats:?}");
     }
 }

@@ -119,7 +119,7 @@ pub(crate) mod tests {
         let outcome = if is_well { Ok(()) } else { Err(Kind::new("refused")) };
         let traffic = Traffic { read: 2, written: 1, items: 4 };
         let details = Details { label: Some(label), traffic, ..Details::default() };
-        let answer = Answer { outcome, sent: Nanos::ZERO, details };
+        let answer = Answer { outcome, details, ..Answer::completed(Nanos::ZERO) };
         let end = Nanos::from_nanos(ms * 1_000_000);
         Operation { intended_start: Nanos::ZERO, end, answer }
     }

@@ -13,13 +13,15 @@ pub(crate) struct Answer {
     /// When it was sent: later than its start if a connection had to be opened.
     pub(crate) sent: Nanos,
     pub(crate) details: Details,
+    /// How long it held a thread at a time that other sessions needed.
+    pub(crate) held: Duration,
 }
 
 impl Answer {
     /// Success of what was sent then.
     #[cfg(test)]
     pub(crate) fn completed(sent: Nanos) -> Answer {
-        Answer { outcome: Ok(()), sent, details: Details::default() }
+        Answer { outcome: Ok(()), sent, details: Details::default(), held: Duration::ZERO }
     }
 }
 

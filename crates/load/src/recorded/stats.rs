@@ -12,6 +12,9 @@ use nanopace::Nanos;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// A thread that is held for longer is late for its other sessions.
+const LONG: Duration = Duration::from_millis(1);
+
 /// Times in nanoseconds and counts, for any number of slots.
 ///
 /// Each slot is counted once as started, skipped or unstarted; each that was started is counted
@@ -54,6 +57,8 @@ pub(crate) struct OperationStats {
     pub(crate) queued: Duration,
     /// Answers that were awaited while their thread was stopped, and for how long at most.
     pub(crate) stopped: (u64, Duration),
+    /// Calls that held a thread which other sessions needed, and for how long at most.
+    pub(crate) held: (u64, Duration),
     /// How long threads have spun on the clock until slots were due, warm-up included.
     pub(crate) spun: Duration,
 }
@@ -92,6 +97,7 @@ impl OperationStats {
             causes: Lateness::default(),
             queued: Duration::ZERO,
             stopped: (0, Duration::ZERO),
+            held: (0, Duration::ZERO),
             spun: Duration::ZERO,
         }
     }
@@ -109,9 +115,10 @@ impl OperationStats {
 
     /// Counts the end of an operation that was started.
     pub(crate) fn end(&mut self, operation: &Operation) {
-        let Answer { outcome, details: Details { status, set_up, traffic, .. }, .. } =
+        let Answer { outcome, details: Details { status, set_up, traffic, .. }, held, .. } =
             operation.answer;
         self.labels.end(operation);
+        self.held(held);
         self.traffic += traffic;
         self.answered += u64::from(outcome.is_ok() || status.is_some());
         if let Some(status) = status {
@@ -167,6 +174,13 @@ impl OperationStats {
         self.stopped.1 = self.stopped.1.max(time);
     }
 
+    /// Counts a call that held its thread for so long at a time.
+    pub(crate) fn held(&mut self, time: Duration) {
+        if time > LONG {
+            self.held = (self.held.0 + 1, self.held.1.max(time));
+        }
+    }
+
     /// Counts a connection that was opened.
     pub(crate) fn set_up(&mut self, set_up: SetUp) {
         let all = set_up.connect + set_up.tls.unwrap_or_default();
@@ -212,6 +226,8 @@ impl OperationStats {
         self.queued += other.queued;
         self.stopped.0 += other.stopped.0;
         self.stopped.1 = self.stopped.1.max(other.stopped.1);
+        self.held.0 += other.held.0;
+        self.held.1 = self.held.1.max(other.held.1);
         self.spun += other.spun;
     }
 
@@ -241,7 +257,7 @@ impl OperationStats {
         self.traffic = Traffic::default();
         (self.lateness, self.causes) = (Lateness::default(), Lateness::default());
         (self.queued, self.spun) = (Duration::ZERO, Duration::ZERO);
-        self.stopped = (0, Duration::ZERO);
+        (self.stopped, self.held) = ((0, Duration::ZERO), (0, Duration::ZERO));
     }
 
     fn histograms(&mut self) -> [&mut Histogram<u64>; 7] {
@@ -312,7 +328,7 @@ mod tests {
         code: Option<u16>,
     ) {
         let details = Details { status: code, traffic: traffic(1), ..Details::default() };
-        let answer = Answer { outcome, sent: at(sent), details };
+        let answer = Answer { outcome, details, ..Answer::completed(at(sent)) };
         stats.start(at(100), started(start));
         let operation = Operation { intended_start: at(100), end: at(end), answer };
         stats.end(&operation);
@@ -369,10 +385,13 @@ mod tests {
         stats.skipped(2, Duration::from_millis(8));
         for ms in [0, 7, 5] {
             stats.stopped(Duration::from_millis(ms));
+            stats.held(Duration::from_millis(ms));
         }
+        // No longer than others may have to wait.
+        stats.held(LONG);
         let mut sum = stats.clone();
         sum.add(&stats);
-        assert_eq!(sum.stopped, (4, Duration::from_millis(7)));
+        assert_eq!([sum.stopped, sum.held], [(4, Duration::from_millis(7)); 2]);
         assert_eq!((sum.started(), sum.completed(), sum.failed()), (4, 2, 2));
         assert_eq!(
             (sum.due(), sum.skipped, sum.unstarted, sum.responses().at_least()),

@@ -3,6 +3,7 @@
 mod blocking;
 pub mod deadline;
 pub(crate) mod guarded;
+mod held;
 pub(crate) mod length;
 pub(crate) mod processor;
 pub(crate) mod shared;

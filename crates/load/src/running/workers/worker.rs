@@ -1,6 +1,7 @@
 //! A worker: a task that takes a slot, makes a call and records it, until there are no more slots.
 
 use super::guarded::Guarded;
+use super::held::watched;
 use super::shared::RunShared;
 use super::span::Admission;
 use crate::load::details::{Details, SetUp};
@@ -11,6 +12,7 @@ use crate::running::recording::recorder::Recorder;
 use nanopace::{Grant, Nanos};
 use nanopace_async::AsyncPacer;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a worker owns.
 pub(crate) struct Worker<T: Target> {
@@ -78,11 +80,13 @@ impl<T: Target> Worker<T> {
         let Some(session) = &mut self.session else {
             return answer(sent, None, Err(Failure::of(Kind::new("no session"))));
         };
-        let called = self.guarded.run(|| self.target.call(session, slot)).await;
+        let (pacer, mut held) = (&self.shared.pacer, Duration::ZERO);
+        let called =
+            self.guarded.run(|| watched(self.target.call(session, slot), pacer, &mut held)).await;
         if called.is_err_and(|failure| failure.is_broken) {
             self.session = None;
         }
-        answer(sent, set_up, called)
+        Answer { held, ..answer(sent, set_up, called) }
     }
 
     /// Opens the session. How long that took, in its parts.
@@ -104,5 +108,5 @@ pub(super) fn answer(sent: Nanos, set_up: Option<SetUp>, called: Result<Done, Fa
     let done = called.unwrap_or_else(|failure| failure.done);
     let details = Details { set_up: done.details.set_up.or(set_up), ..done.details };
     let outcome = called.map(drop).map_err(|failure| failure.kind);
-    Answer { outcome, sent: done.sent.unwrap_or(sent), details }
+    Answer { outcome, sent: done.sent.unwrap_or(sent), details, held: Duration::ZERO }
 }

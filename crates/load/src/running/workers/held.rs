@@ -1,0 +1,45 @@
+//! How long a call holds its thread at a time: until it awaits something that is not there yet.
+
+use nanopace::Pacer;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::time::Duration;
+
+/// What `call` comes to. `most` becomes the longest time that it held its thread, by the clock of `pacer`,
+/// if that is longer.
+pub(super) async fn watched<F: Future>(call: F, pacer: &Pacer, most: &mut Duration) -> F::Output {
+    let mut call = pin!(call);
+    poll_fn(|cx| {
+        let begin = pacer.now();
+        let polled = call.as_mut().poll(cx);
+        *most = (pacer.now() - begin).max(*most);
+        polled
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nanopace::{ManualClock, Rate};
+    use tokio::task::yield_now;
+
+    #[tokio::test]
+    async fn what_is_awaited_is_not_held() {
+        let clock = ManualClock::new();
+        let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
+        let ms = Duration::from_millis;
+        let call = async {
+            clock.advance(ms(2));
+            yield_now().await;
+            clock.advance(ms(3));
+            clock.advance(ms(4));
+            yield_now().await;
+            clock.advance(ms(5));
+            "done"
+        };
+        let mut most = Duration::ZERO;
+        assert_eq!(watched(call, &pacer, &mut most).await, "done");
+        assert_eq!((pacer.now().as_nanos(), most), (14_000_000, ms(7)));
+    }
+}
