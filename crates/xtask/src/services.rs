@@ -141,7 +141,7 @@ pub(crate) fn variables() -> Variables {
     variables
 }
 
-/// Debian has the programs of PostgreSQL in a folder for each version.
+/// Debian has the programs of Postgres in a folder for each version.
 fn postgres(root: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let versions = fs::read_dir(root.join("usr/lib/postgresql")).into_iter().flatten().flatten();
     versions.map(|version| version.path().join("bin"))

@@ -113,12 +113,13 @@ fn public_field(field: &Field) -> Option<Member> {
 }
 
 fn of_trait(item: &TraitItem) -> Option<Member> {
-    match item {
-        TraitItem::Fn(item) => Some(Member::of(&item.sig.ident, true)),
-        TraitItem::Type(item) => Some(Member::of(&item.ident, false)),
-        TraitItem::Const(item) => Some(Member::of(&item.ident, false)),
-        _ => None,
-    }
+    let (name, is_method, attributes) = match item {
+        TraitItem::Fn(item) => (&item.sig.ident, true, &item.attrs),
+        TraitItem::Type(item) => (&item.ident, false, &item.attrs),
+        TraitItem::Const(item) => (&item.ident, false, &item.attrs),
+        _ => return None,
+    };
+    (!is_hidden(attributes)).then(|| Member::of(name, is_method))
 }
 
 fn of_type(item: &ImplItem) -> Option<Member> {
@@ -128,7 +129,9 @@ fn of_type(item: &ImplItem) -> Option<Member> {
         {
             Some(Member::of(&item.sig.ident, true))
         }
-        ImplItem::Const(item) if matches!(item.vis, Visibility::Public(_)) => {
+        ImplItem::Const(item)
+            if matches!(item.vis, Visibility::Public(_)) && !is_hidden(&item.attrs) =>
+        {
             Some(Member::of(&item.ident, false))
         }
         _ => None,
@@ -248,9 +251,9 @@ mod tests {
     fn what_can_be_named_from_outside_is_shown() {
         let root = "mod a; pub mod b; pub use a::{A, Open as O}; pub use other::Else; struct Own;";
         let a = "pub struct A { pub x: u8, y: u8 } pub enum Open { V } pub struct Hidden; \
-                 impl A { pub fn f() {} fn g() {} pub(crate) fn h() {} #[doc(hidden)] pub fn m() {} } \
+                 impl A { pub fn f() {} fn g() {} pub(crate) fn h() {} #[doc(hidden)] pub fn m() {} #[doc(hidden)] pub const P: u8 = 0; } \
                  #[doc(hidden)] impl A { pub fn n() {} } impl Hidden { pub fn i() {} }";
-        let b = "use crate::a::A; impl A { pub fn k() {} } pub trait T { fn l(); } \
+        let b = "use crate::a::A; impl A { pub fn k() {} } pub trait T { fn l(); #[doc(hidden)] fn o(); } \
                  #[cfg(test)] pub struct Test; #[doc(hidden)] pub mod internal { pub use crate::a::Hidden; } impl Clone for A { fn clone() {} }";
         let files = [("", root), ("a", a), ("b", b)].map(|(module, code)| {
             let module = module.split("::").filter(|it| !it.is_empty()).map(str::to_owned);

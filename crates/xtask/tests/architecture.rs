@@ -34,7 +34,7 @@ const ENGINE: Layered = Layered {
 const LOAD: Layered = Layered {
     name: "load",
     first: "console",
-    beside: &["lib"],
+    beside: &["lib", "_documentation"],
     impure: &["sync::", "Clock", "Instant", "thread::", "::now()", "fs::", "Pacer"],
 };
 

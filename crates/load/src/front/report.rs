@@ -18,11 +18,11 @@ use std::time::Duration;
 /// # Examples
 ///
 /// ```
-/// use nanopace_load::{Done, Failure, Load, Slot};
+/// use nanopace_load::{Done, Failure, Load, Report, Slot};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let load = Load::new("1k/s".parse()?).sessions(2).requests(100).fail_if("errors < 5%")?;
-/// let report = load.run_blocking(|slot: Slot| {
+/// let report: Report = load.run_blocking(|slot: Slot| {
 ///     if slot.number() % 10 == 0 { Err(Failure::new("a tenth")) } else { Ok(Done::new().items(3)) }
 /// })?;
 /// assert_eq!((report.started(), report.skipped(), report.unstarted()), (100, 0, 0));
@@ -186,7 +186,11 @@ impl Display for Report {
 /// # Examples
 ///
 /// ```
-/// use nanopace_load::{Done, Load, Slot};
+/// use nanopace_load::{Done, LabelReport, Load, Slot};
+///
+/// fn show(calls: LabelReport<'_>) {
+///     println!("{}: {:?}, {:?}", calls.label(), calls.service_time(0.99), calls.response_time(0.99));
+/// }
 ///
 /// # fn main() -> Result<(), nanopace_load::LoadError> {
 /// let load = Load::new("1k/s".parse()?).sessions(2).requests(100);
@@ -197,7 +201,7 @@ impl Display for Report {
 ///     let expected = if calls.label() == "write" { 10 } else { 90 };
 ///     assert_eq!((calls.completed(), calls.failed()), (expected, 0));
 ///     assert_eq!(calls.items(), 2 * expected);
-///     println!("{:?}, {:?}", calls.service_time(0.99), calls.response_time(0.99));
+///     show(calls);
 /// }
 /// # Ok(())
 /// # }
