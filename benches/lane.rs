@@ -12,7 +12,7 @@ use nanopace_benches::float;
 use nanopace_benches::pacers::{behind, hurried};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Runs the call on a lane, and checks that all its slots were granted once and recorded.
+/// Runs the call on a lane, and checks that all its slots were granted once.
 fn bench<T>(
     group: &mut BenchmarkGroup<'_, WallTime>,
     name: &str,
@@ -29,7 +29,6 @@ fn bench<T>(
     });
     drop(lane);
     assert_eq!(pacer.ledger().granted, calls, "{name}: a slot was lost or granted twice");
-    assert_eq!(pacer.stats().wait_time().len(), calls, "{name}: the statistics missed a start");
 }
 
 /// In runs of about that length, which are counted by the readings of the clock.

@@ -36,7 +36,7 @@ enum Step {
     Claim(u8),
     StartClaim(u8),
     DropClaim(u8),
-    Statistics,
+    Counters,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -128,7 +128,7 @@ impl World {
                 let kept = usize::from(which).min(self.claims.len());
                 self.claims.truncate(kept);
             }
-            Step::Statistics => drop(self.pacer.stats()),
+            Step::Counters => _ = self.pacer.counters(),
         }
     }
 

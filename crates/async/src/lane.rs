@@ -9,9 +9,6 @@ use std::task::{Context, Poll};
 
 /// A task's handle on an [`AsyncPacer`]; see [`nanopace::Lane`], which it works by.
 ///
-/// Wait times are in [`Pacer::stats`](nanopace::Pacer::stats). Delays and oversleep are not: the
-/// line waits, and not the lane, and what it is late by is part of the wait time.
-///
 /// ```
 /// use nanopace::{Pacer, Rate};
 /// use nanopace_async::AsyncPacer;
@@ -25,8 +22,7 @@ use std::task::{Context, Poll};
 ///     // ... the operation ...
 /// }
 /// drop(lane);
-/// let stats = pacer.pacer().stats();
-/// assert_eq!((stats.wait_time().len(), stats.delay().len()), (100, 0));
+/// assert_eq!(pacer.pacer().ledger().granted, 100);
 /// # Ok(())
 /// # }
 /// ```
@@ -37,8 +33,7 @@ pub struct AsyncLane {
 }
 
 impl AsyncPacer {
-    /// A handle for one task that starts many operations: it takes slots that are due in runs, and
-    /// keeps statistics.
+    /// A handle for one task that starts many operations: it takes slots that are due in runs.
     #[must_use]
     pub fn lane(&self) -> AsyncLane {
         AsyncLane::new(self.clone())

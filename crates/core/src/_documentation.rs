@@ -18,10 +18,14 @@ macro_rules! pages {
             /// [Pausing]: crate::_documentation::pausing
             /// [Schedules]: crate::_documentation::schedules
             /// [`Arrivals`]: crate::Arrivals
+            /// [`Counters::early_starts`]: crate::Counters::early_starts
+            /// [`Counters::spun`]: crate::Counters::spun
+            /// [`Counters`]: crate::Counters
             /// [`Curve`]: crate::Curve
             /// [`Ended::Finished`]: crate::Ended::Finished
             /// [`Grant::wait_time`]: crate::Grant::wait_time
             /// [`Lane::give_back`]: crate::Lane::give_back
+            /// [`Ledger`]: crate::Ledger
             /// [`Pacer::acquire`]: crate::Pacer::acquire
             /// [`Pacer::claim`]: crate::Pacer::claim
             /// [`Pacer::go_on_with_shape`]: crate::Pacer::go_on_with_shape
@@ -36,8 +40,6 @@ macro_rules! pages {
             /// [`Shape::custom`]: crate::Shape::custom
             /// [`Shape::table`]: crate::Shape::table
             /// [`Shard`]: crate::Shard
-            /// [`Stats::early_starts`]: crate::Stats::early_starts
-            /// [`Stats::spun`]: crate::Stats::spun
             /// [`fine_timers`]: crate::PacerBuilder::fine_timers
             /// [`sleep_share`]: crate::PacerBuilder::sleep_share
             /// [`slots`]: crate::PacerBuilder::slots

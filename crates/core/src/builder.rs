@@ -5,7 +5,6 @@ use crate::engine::Engine;
 use crate::nanos::span_ns;
 use crate::pause::Pausing;
 use crate::schedule::{End, Load, Policy, Schedule, Slots};
-use crate::stats::Statistics;
 use crate::timeline::Timeline;
 use crate::{Arrivals, Pacer, Pause, Rate, Shape, Shard, Strictness};
 use std::sync::Arc;
@@ -399,7 +398,7 @@ impl PacerBuilder {
     /// limiter of nosqlbench, which this design descends from, uses twice what a sleep costs. Early
     /// starts move nothing: each is early against its own intended start, so they never add up and
     /// the rate stays exact. Their wait time is zero, and
-    /// [`Stats::early_starts`](crate::Stats::early_starts) counts them.
+    /// [`Counters::early_starts`](crate::Counters::early_starts) counts them.
     ///
     /// The range is zero to 292 years, and longer spans are shortened to that.
     ///
@@ -418,7 +417,7 @@ impl PacerBuilder {
     /// assert_eq!(grant.actual_start().as_nanos(), 96_000_000);
     /// assert_eq!(grant.intended_start().as_nanos(), 100_000_000);
     /// assert_eq!(grant.wait_time(), Duration::ZERO);
-    /// assert_eq!(pacer.stats().early_starts(), 1);
+    /// assert_eq!(pacer.counters().early_starts, 1);
     ///
     /// // Slot 2 stays intended at 200 ms, and may start less than 5 ms before that.
     /// let earliest = Nanos::from_nanos(195_000_001);
@@ -603,7 +602,6 @@ impl PacerBuilder {
             timeline: Timeline::new(schedule, now, self.lead_ns),
             clock,
             pausing: self.pausing,
-            statistics: Statistics::default(),
         }))
     }
 }

@@ -5,7 +5,6 @@ use crate::clock::Clock;
 use crate::lease::Lease;
 use crate::pause::{self, Hold, Pausing};
 use crate::schedule::Schedule;
-use crate::stats::{StartTimes, Statistics};
 use crate::timeline::{Attempt, Claimed, Next, Plan, Timeline};
 use crate::{Ended, Grant, Nanos, Refused, Shard, ShardError};
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -15,11 +14,10 @@ pub(crate) struct Engine {
     pub(crate) timeline: Timeline,
     pub(crate) clock: Box<dyn Clock>,
     pub(crate) pausing: Pausing,
-    pub(crate) statistics: Statistics,
 }
 
-// A panic can interrupt only a reading of the clock, or an addition to a histogram. Under the lock,
-// the clock is read before anything is changed. A curve or a recording of the user's must not panic.
+// A panic can interrupt only a reading of the clock. Under the lock, that is made before anything is
+// changed. A curve or a recording of the user's must not panic.
 impl UnwindSafe for Engine {}
 impl RefUnwindSafe for Engine {}
 
@@ -28,23 +26,21 @@ impl Engine {
     #[cold]
     pub(crate) fn acquire(&self, claimed: Option<Claimed>) -> Result<Grant, Ended> {
         let attempt = claimed.map_or_else(Attempt::one, Attempt::with);
-        self.start(attempt).map(|start| start.grant).map_err(Refused::for_good)
+        self.start(attempt).map_err(Refused::for_good)
     }
 
     /// Starts an operation as soon as it may start, or refuses.
-    pub(crate) fn start(&self, mut attempt: Attempt) -> Result<StartTimes, Refused> {
-        let mut delay_ns = None;
+    pub(crate) fn start(&self, mut attempt: Attempt) -> Result<Grant, Refused> {
         loop {
             let plan = match self.timeline.go_on(&mut attempt, &*self.clock) {
-                Next::Start(grant) => return Ok(StartTimes::new(grant, delay_ns, attempt.pause)),
+                Next::Start(grant) => return Ok(grant),
                 Next::Refuse(refused) => return Err(refused),
                 Next::Pause(plan) => plan,
             };
-            delay_ns.get_or_insert(plan.delay_ns());
             let now = self.pause(&attempt, &plan).signed();
             attempt.pause = Some(plan.ended(now));
             if let Some(grant) = attempt.start_planned(&self.timeline, &plan, now) {
-                return Ok(StartTimes::new(grant, delay_ns, attempt.pause));
+                return Ok(grant);
             }
         }
     }

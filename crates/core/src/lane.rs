@@ -1,6 +1,5 @@
-//! The handle of one worker: it takes slots in runs and records statistics.
+//! The handle of one worker: it takes slots in runs.
 
-use crate::stats::{Notebook, StartTimes, Waits};
 use crate::timeline::{Attempt, LaneRun, Pace, Run};
 use crate::{Ended, Grant, Pacer, Refused};
 use std::sync::Arc;
@@ -15,9 +14,6 @@ use std::sync::Arc;
 ///
 /// What a lane has left goes back, and is handed out again, when it is dropped, when
 /// [`give_back`](Lane::give_back) is called, and when it acquires after the schedule has changed.
-///
-/// [`Pacer::stats`] has the wait times, delays and oversleep of a lane's starts. A lane notes them
-/// when it reads the clock again, gives back or is dropped.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -36,7 +32,6 @@ use std::sync::Arc;
 ///     }
 /// });
 /// assert_eq!(pacer.ledger().granted, 100);
-/// assert_eq!(pacer.stats().wait_time().len(), 100);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -48,15 +43,11 @@ pub struct Lane {
     taken: u64,
     /// What others know of the run.
     held: Arc<LaneRun>,
-    /// A start that is still to be recorded. Recording comes later, so that nothing comes between a
-    /// start and its operation.
-    started: Option<StartTimes>,
     pace: Pace,
-    notebook: Notebook,
 }
 
 impl Pacer {
-    /// A handle for one worker, which takes slots that are due in runs and records statistics.
+    /// A handle for one worker, which takes slots that are due in runs.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -77,17 +68,8 @@ impl Pacer {
 
 impl Lane {
     pub(crate) fn new(pacer: Pacer) -> Lane {
-        let notebook = Notebook::new(&pacer.0.statistics);
         let held = pacer.0.timeline.lane();
-        Lane {
-            pacer,
-            run: Run::default(),
-            taken: 0,
-            held,
-            started: None,
-            pace: Pace::default(),
-            notebook,
-        }
+        Lane { pacer, run: Run::default(), taken: 0, held, pace: Pace::default() }
     }
 
     /// Takes the next slot, blocks until its intended start, and says how late it is, as
@@ -130,8 +112,6 @@ impl Lane {
     /// let mut lane = pacer.lane();
     /// assert!(lane.try_acquire().is_ok()); // slot 0
     /// assert!(matches!(lane.try_acquire(), Err(Refused::NotUntil(_)))); // slot 1, in 100 ms
-    /// drop(lane);
-    /// assert_eq!(pacer.stats().wait_time().len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -146,7 +126,7 @@ impl Lane {
         }
     }
 
-    /// Gives back what the lane has taken and not started, and notes its statistics.
+    /// Gives back what the lane has taken and not started.
     ///
     /// Call it before a long time without acquiring, so that other workers can start those slots.
     ///
@@ -165,18 +145,12 @@ impl Lane {
     /// }
     /// lane.give_back();
     /// assert_eq!(pacer.acquire()?.intended_start().as_nanos(), 10_000_000); // slot 10
-    /// assert_eq!(pacer.stats().wait_time().len(), 10);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn give_back(&mut self) {
-        if let Some(start) = self.started.take() {
-            self.notebook.record(&start);
-        }
         let left = self.run.left();
         let granted = std::mem::take(&mut self.taken) - left;
         if granted > 0 {
-            let (first_ns, last_ns) = self.run.waits_of_last(granted);
-            self.notebook.record_run(&Waits { first_ns, last_ns, slots: granted });
             self.pace.used = granted;
         }
         let run = std::mem::take(&mut self.run);
@@ -202,7 +176,7 @@ impl Lane {
         &self.pacer
     }
 
-    /// The path without a run. Statistics are noted here, so the hot path counts nothing.
+    /// The path without a run.
     #[cold]
     fn acquire_slowly(&mut self) -> Result<Grant, Ended> {
         self.give_back();
@@ -236,10 +210,9 @@ impl Lane {
         }
     }
 
-    fn started(&mut self, start: StartTimes) -> Grant {
-        self.pace = Pace { used: 1, read_at: start.grant.actual_start().signed() };
-        self.started = Some(start);
-        start.grant
+    fn started(&mut self, grant: Grant) -> Grant {
+        self.pace = Pace { used: 1, read_at: grant.actual_start().signed() };
+        grant
     }
 }
 

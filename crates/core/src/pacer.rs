@@ -5,7 +5,7 @@ use crate::nanos::span_ns;
 use crate::schedule::Schedule;
 use crate::timeline::{Attempt, Fast};
 use crate::{
-    Ended, Grant, Ledger, Nanos, Rate, Refused, Shape, Shard, ShardError, Stats, Strictness,
+    Counters, Ended, Grant, Ledger, Nanos, Rate, Refused, Shape, Shard, ShardError, Strictness,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl Pacer {
         match n {
             0 => Ok(self.start_nothing()?),
             1 => Ok(self.acquire()?),
-            _ => Ok(self.0.start(Attempt::new(n.into(), i64::MAX))?.grant),
+            _ => self.0.start(Attempt::new(n.into(), i64::MAX)),
         }
     }
 
@@ -151,7 +151,7 @@ impl Pacer {
         match self.0.timeline.try_claim_fast() {
             Some(grant) => Ok(grant),
             // A deadline before any reading of the clock: a slot that is not due is refused.
-            None => Ok(self.0.start(Attempt::new(1, i64::MIN))?.grant),
+            None => Ok(self.0.start(Attempt::new(1, i64::MIN))?),
         }
     }
 
@@ -174,7 +174,7 @@ impl Pacer {
         match n {
             0 => Ok(self.start_nothing()?),
             1 => self.try_acquire(),
-            _ => Ok(self.0.start(Attempt::new(n.into(), i64::MIN))?.grant),
+            _ => self.0.start(Attempt::new(n.into(), i64::MIN)),
         }
     }
 
@@ -238,7 +238,7 @@ impl Pacer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn acquire_deadline(&self, deadline: Nanos) -> Result<Grant, Refused> {
-        Ok(self.0.start(Attempt::new(1, deadline.signed()))?.grant)
+        self.0.start(Attempt::new(1, deadline.signed()))
     }
 
     /// From now on the schedule runs at `rate`, in one atomic step.
@@ -558,7 +558,7 @@ impl Pacer {
     /// Ends the schedule for good. Callers that are asleep wake, and they and all later callers get
     /// [`Ended::Closed`]. There is no way back, and closing again does nothing.
     ///
-    /// What has started goes on, and the ledger and the statistics can still be read.
+    /// What has started goes on, and the ledger can still be read.
     ///
     /// # Examples
     /// ```
@@ -741,27 +741,10 @@ impl Pacer {
         unstarted.map(|(due, slots)| (Nanos::from_signed(due), slots)).collect()
     }
 
-    /// What the lanes have recorded, and the rate of starts over the last second.
-    ///
-    /// # Examples
-    /// ```
-    /// use nanopace::{ManualClock, Pacer};
-    ///
-    /// let pacer = Pacer::builder("10/s".parse()?).clock(ManualClock::jumping()).build();
-    /// let mut lane = pacer.lane();
-    /// for _ in 0..=20 {
-    ///     lane.acquire()?; // slots 0 to 20, from 0 s to 2 s
-    /// }
-    /// drop(lane); // all that it has noted is now in the statistics
-    /// let stats = pacer.stats();
-    /// assert_eq!(stats.wait_time().len(), 21);
-    /// assert_eq!(stats.wait_time().max(), 0); // all of them started on time
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// What is counted beside the [ledger](Pacer::ledger); see [`Counters`] for an example.
     #[must_use]
-    pub fn stats(&self) -> Stats {
-        let Engine { timeline, clock, pausing, statistics } = &*self.0;
-        let per_second = timeline.read(&**clock).per_second;
-        statistics.collect(per_second, pausing.spun(), timeline.early())
+    pub fn counters(&self) -> Counters {
+        let Engine { timeline, pausing, .. } = &*self.0;
+        Counters { early_starts: timeline.early(), spun: pausing.spun() }
     }
 }

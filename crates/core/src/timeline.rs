@@ -16,9 +16,9 @@
 
 mod attempt;
 mod claimed;
+mod counter;
 mod guarded;
 mod held;
-mod meter;
 mod open;
 mod published;
 mod reading;
@@ -33,7 +33,8 @@ use crate::sleepers::Sleepers;
 use crate::sync::{AtomicU64, Mutex, Relaxed};
 use crate::{Ended, Grant, Nanos, Refused, Shard};
 use attempt::AskLock;
-pub(crate) use attempt::{Attempt, EndedPause, Next, Plan};
+use attempt::EndedPause;
+pub(crate) use attempt::{Attempt, Next, Plan};
 pub(crate) use claimed::Claimed;
 use crossbeam_utils::CachePadded;
 use guarded::Locked;
@@ -82,7 +83,6 @@ pub(crate) struct Reading {
     pub(crate) granted: u64,
     pub(crate) skipped: u64,
     pub(crate) overdue: u64,
-    pub(crate) per_second: f64,
 }
 
 impl Timeline {

@@ -142,7 +142,7 @@ pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts
             start(&pacer)?;
         }
         let (mut lateness, mut gaps) = (histogram(), Gaps::default());
-        let (before, spun_before, wall) = (cpu_time(), pacer.stats().spun(), Instant::now());
+        let (before, spun_before, wall) = (cpu_time(), pacer.counters().spun, Instant::now());
         while bounds.go_on() {
             let (intended, actual) = start(&pacer)?;
             lateness.saturating_record(nanos(actual - intended));
@@ -150,7 +150,7 @@ pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts
         }
         let wall = wall.elapsed().as_secs_f64();
         let cpu_share = cpu_since(before).map(|cpu| cpu.as_secs_f64() / wall);
-        let spun = pacer.stats().spun().saturating_sub(spun_before);
+        let spun = pacer.counters().spun.saturating_sub(spun_before);
         let spun_each_ns = spun.as_secs_f64() * 1e9 / float(lateness.len()).max(1.0);
         let even = gaps.quality().map(|quality| quality.within_25_percent);
         (lateness.len() > 1).then_some(Starts {

@@ -23,8 +23,6 @@ pub(crate) struct Attempt {
 pub(crate) struct EndedPause {
     /// The version of the schedule that it was planned by.
     pub(super) version: u64,
-    /// When the slot that it was for may start by the schedule.
-    pub(crate) release: i64,
     /// The reading of the clock that ended it.
     pub(super) at: i64,
 }
@@ -90,7 +88,7 @@ impl Attempt {
 impl Plan {
     /// A pause by this plan has ended at the reading `at`.
     pub(crate) fn ended(&self, at: i64) -> EndedPause {
-        EndedPause { version: self.version, release: self.release, at }
+        EndedPause { version: self.version, at }
     }
 
     pub(crate) fn is_due(&self) -> bool {
@@ -101,12 +99,6 @@ impl Plan {
     /// and only a deadline that has come rules a start out.
     pub(super) fn can_start_by(&self, deadline: i64) -> bool {
         if self.is_paused { self.now < deadline } else { self.due <= deadline.max(self.now) }
-    }
-
-    /// How long a caller with this plan has to be held back; zero while nothing is known.
-    pub(crate) fn delay_ns(&self) -> u64 {
-        let delay_ns = if self.is_paused { 0 } else { self.release.saturating_sub(self.now) };
-        delay_ns.max(0).unsigned_abs()
     }
 
     pub(crate) fn refusal(&self) -> Refused {

@@ -4,7 +4,7 @@
 //! due the policy judges it. So starts are judged in the order in which they happen, each by a
 //! reading of its own.
 
-use super::meter::{Samples, SlotCounter};
+use super::counter::SlotCounter;
 use super::published::State;
 use super::returned::Returned;
 use super::{Attempt, Claimed, Next, Plan, Reading, Timeline};
@@ -28,7 +28,6 @@ pub(super) struct Locked {
     published: Option<u64>,
     skipped: u64,
     counter: SlotCounter,
-    samples: Samples,
     /// The latest reading of the clock under the lock. The schedule is never changed at an earlier
     /// one.
     latest: i64,
@@ -44,7 +43,6 @@ impl Locked {
             published: None,
             skipped: 0,
             counter: SlotCounter::default(),
-            samples: Samples::new(),
             latest: now,
         }
     }
@@ -405,7 +403,7 @@ impl Entry<'_> {
     }
 
     fn tidy(&mut self, now: i64) {
-        let next = self.observe(now);
+        let (next, _) = self.observe();
         let Locked { schedule, returned, .. } = &mut *self.locked;
         let Timeline { held, sleepers, .. } = self.timeline;
         let is_held =
@@ -477,25 +475,13 @@ impl Entry<'_> {
         }
     }
 
-    /// Updates the counts, and returns the next position to be claimed. Every path under the lock
-    /// that reads the clock calls it.
-    fn observe(&mut self, now: i64) -> u64 {
+    /// Updates the counts. Returns the next position to be claimed, and how many slots have been.
+    /// Every path under the lock that reads the clock calls it.
+    fn observe(&mut self) -> (u64, u64) {
         let next = self.timeline.next();
         let claimed = self.locked.counter.count(next);
         self.locked.schedule.see_claimed(next, claimed);
-        if self.locked.samples.is_due(now) {
-            let started = self.started(claimed, next, now);
-            self.locked.samples.add(now, started);
-        }
-        next
-    }
-
-    /// How many of `claimed` slots may have started by now.
-    fn started(&self, claimed: u64, next: u64, now: i64) -> u64 {
-        let reached = self.locked.schedule.reached(now);
-        let ahead = slots_between(first_after(reached), next);
-        let returned = self.locked.returned.due_slots(reached);
-        claimed.saturating_sub(ahead + self.locked.skipped + returned)
+        (next, claimed)
     }
 
     /// See [`Pacer::unstarted`](crate::Pacer::unstarted).
@@ -514,10 +500,8 @@ impl Entry<'_> {
 
     pub(super) fn read(&mut self, clock: &dyn Clock) -> Reading {
         let now = self.now(clock);
-        let next = self.observe(now);
-        let claimed = self.locked.counter.count(next);
-        let started = self.started(claimed, next, now);
-        let Locked { schedule, returned, skipped, samples, .. } = &*self.locked;
+        let (next, claimed) = self.observe();
+        let Locked { schedule, returned, skipped, .. } = &*self.locked;
         let mut account = schedule.account(next, now);
         for (start, end) in returned.ranges() {
             account.give_back(schedule.unused(start, end, now));
@@ -528,7 +512,6 @@ impl Entry<'_> {
             granted: claimed.saturating_sub(skipped + returned.slots()),
             skipped: *skipped,
             overdue: slots_between(next, first_after(reached)) + returned.due_slots(reached),
-            per_second: samples.per_second(now, started),
         }
     }
 }

@@ -533,15 +533,6 @@ impl Run {
     pub(crate) fn rest(&self, slots: u64) -> Claimed {
         Claimed::new(self.behind.wrapping_sub(slots.wrapping_mul(SLOT)), slots)
     }
-
-    /// The wait times of the first and the last of the `slots` slots before the next one.
-    pub(crate) fn waits_of_last(&self, slots: u64) -> (u64, u64) {
-        let wait = |slots: u64| {
-            let shifted = self.next.wrapping_sub(self.step.wrapping_mul(slots));
-            Grant::new(self.piece.time_of(shifted), self.seen, 0).wait_nanos()
-        };
-        (wait(slots), wait(1))
-    }
 }
 
 #[cfg(test)]

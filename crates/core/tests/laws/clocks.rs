@@ -5,7 +5,7 @@ use crate::common::{
     drain, intended_ns, put_off_to, rate, span, strictness,
 };
 use nanopace::clock::Parker;
-use nanopace::{Claim, Clock, Lane, ManualClock, Nanos, Pacer, Stats};
+use nanopace::{Claim, Clock, Lane, ManualClock, Nanos, Pacer};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -314,7 +314,6 @@ fn handles_may_be_carried_through_a_panic() {
     is_unwind_safe::<Pacer>();
     is_unwind_safe::<Lane>();
     is_unwind_safe::<Claim<'_>>();
-    is_unwind_safe::<Stats>();
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn a_thread_that_serves_two_pacers_keeps_its_budget_for_spinning() {
     for _ in 0..5_000 {
         assert!(pacers.iter().all(|pacer| pacer.acquire().is_ok()));
     }
-    let spun = pacers.map(|pacer| pacer.stats().spun()).iter().sum();
+    let spun = pacers.map(|pacer| pacer.counters().spun).iter().sum();
     // A millisecond is there at first.
     let allowed = (clock.now() - at(0)).mul_f64(0.05) + span(MILLI);
     assert!((span(2 * MILLI)..=allowed).contains(&spun), "{spun:?} of {allowed:?}");
@@ -55,7 +55,7 @@ fn moments_of_one_pacers_clock_say_nothing_of_anothers() {
     for _ in 0..5_000 {
         assert!(pacers.iter().all(|pacer| pacer.acquire().is_ok()));
     }
-    let spun: Duration = pacers.iter().map(|pacer| pacer.stats().spun()).sum();
+    let spun: Duration = pacers.iter().map(|pacer| pacer.counters().spun).sum();
     // A second has passed on each.
     assert!(spun <= span(2 * SECOND).mul_f64(0.001) + span(MILLI), "{spun:?}");
 }
@@ -120,7 +120,7 @@ fn hybrid_pausing_learns_how_far_sleeps_overrun_and_spins_for_no_more() {
         let grant = pacer.acquire().expect("open");
         late += u64::from(slot >= 100 && grant.wait_nanos() > 300);
     }
-    let spun = pacer.stats().spun();
+    let spun = pacer.counters().spun;
     // What 92 of 100 sleeps stay below is 18.4 us, and of that the average sleep leaves 8.5 us; the
     // first ones are less well known.
     assert!(late < 90 && spun < span(10 * MILLI), "{late} of 900 came late, {spun:?} spun");
@@ -140,7 +140,7 @@ fn hybrid_pausing_spins_for_some_of_the_time_and_at_most_for_its_share() {
         }
         // 1 s of schedule; a millisecond may have been saved up, and each spin goes on to the end
         // of a reading.
-        let spun = pacer.stats().spun();
+        let spun = pacer.counters().spun;
         assert!(spun >= span(5 * MILLI), "{share}: {spun:?}");
         assert!(spun <= span(SECOND + MILLI).mul_f64(share) + span(3 * MILLI), "{share}: {spun:?}");
     }

@@ -46,7 +46,6 @@ struct Pair {
     oracle: Oracle,
     claims: Vec<(Claim<'static>, u64)>,
     lanes: Vec<Lane>,
-    lane_starts: u64,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
@@ -109,15 +108,7 @@ impl Pair {
         if setting.start_paused {
             oracle.pause(0.0);
         }
-        Pair {
-            profile,
-            clock,
-            pacer,
-            oracle,
-            claims: Vec::new(),
-            lanes: Vec::new(),
-            lane_starts: 0,
-        }
+        Pair { profile, clock, pacer, oracle, claims: Vec::new(), lanes: Vec::new() }
     }
 
     fn now(&self) -> f64 {
@@ -258,7 +249,6 @@ impl Pair {
     fn lane_acquire(&mut self, lane: usize) -> Result<(), Undecided> {
         let now = self.now();
         let real = self.lanes[lane].acquire();
-        self.lane_starts += u64::from(real.is_ok());
         let plain = self.oracle.lane_acquire(lane, now, self.pacer.ledger().granted)?;
         self.compare(real.map_err(Refused::from), plain);
         Ok(())
@@ -359,7 +349,7 @@ impl Pair {
             && books.overdue.contains(&ledger.backlog_slots)
             && (ledger.granted, ledger.skipped) == (books.granted, books.skipped);
         assert!(same, "{ledger:?}, should be {books:?}");
-        assert_eq!(self.pacer.stats().early_starts(), books.early);
+        assert_eq!(self.pacer.counters().early_starts, books.early);
         Ok(())
     }
 
@@ -380,7 +370,6 @@ impl Pair {
         }
         (0..self.claims.len()).rev().for_each(|which| self.drop_claim(which));
         (0..self.lanes.len()).rev().for_each(|lane| self.drop_lane(lane));
-        assert_eq!(self.pacer.stats().wait_time().len(), self.lane_starts);
         self.compare_ledgers()
     }
 }

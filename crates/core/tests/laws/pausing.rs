@@ -131,11 +131,11 @@ fn a_change_reaches_callers_that_spin() {
 
 /// How long the next `starts` starts spin, with one sleep each.
 fn spun_by(starts: usize, clock: &Staged, pacer: &Pacer) -> Duration {
-    let before = pacer.stats().spun();
+    let before = pacer.counters().spun;
     clock.sleeps();
     (0..starts).for_each(|_| assert!(pacer.acquire().is_ok()));
     assert_eq!(clock.sleeps().len(), starts);
-    pacer.stats().spun().saturating_sub(before)
+    pacer.counters().spun.saturating_sub(before)
 }
 
 /// Acquires, and so do `more` other threads, each while the one before it waits. The last one then

@@ -200,5 +200,4 @@ fn the_account_of_time_holds_at_the_end_of_time() {
     pacer.set_rate(rate("1/d"));
     clock.advance(std::time::Duration::MAX);
     assert_balanced(&pacer);
-    let _ = pacer.stats();
 }

@@ -42,7 +42,7 @@ fn a_delay_below_the_threshold_is_not_paused_for_and_a_longer_one_to_its_end() {
                 (MILLI, start_ns, 0)
             );
             assert_eq!(pacer.now(), at(start_ns));
-            assert_eq!(pacer.stats().early_starts(), u64::from(start_ns < MILLI));
+            assert_eq!(pacer.counters().early_starts, u64::from(start_ns < MILLI));
         }
     }
 }
@@ -61,7 +61,7 @@ fn a_refusal_has_the_moment_from_which_it_is_granted() {
     clock.set(at(moment));
     assert_eq!(claim.delay(), Ok(span(0)), "too short to pause for");
     assert_eq!(claim.start().map(actual_ns), Ok(moment));
-    assert_eq!(pacer.stats().early_starts(), 1);
+    assert_eq!(pacer.counters().early_starts, 1);
 }
 
 /// The threshold makes no moment of a pause that nobody knows the end of.
@@ -89,7 +89,7 @@ fn early_starts_never_add_up() {
             assert_eq!(grants, [slot * MILLI], "strictness {number}");
             assert_balanced(&pacer);
         }
-        assert_eq!((pacer.stats().early_starts(), pacer.ledger().granted), (999, 1_000));
+        assert_eq!((pacer.counters().early_starts, pacer.ledger().granted), (999, 1_000));
         assert_eq!(pacer.ledger().idle, span(0));
     }
 }
@@ -107,7 +107,7 @@ fn without_a_threshold_nothing_is_early() {
         // It asserts that nothing is.
         drain(&pacer);
     }
-    assert_eq!(pacer.stats().early_starts(), 0);
+    assert_eq!(pacer.counters().early_starts, 0);
 }
 
 /// Slots 0 to 2 may start at once, and slot 1 is held. From there on starts are judged: slot 2 has

@@ -3,7 +3,7 @@
 use crate::stress::changer::Change;
 use crate::stress::record::Record;
 use crate::stress::scenario::Scenario;
-use nanopace::{Ledger, Nanos, Stats};
+use nanopace::{Counters, Ledger, Nanos};
 
 /// What is known about a round when it is over.
 pub(crate) struct Evidence {
@@ -22,10 +22,10 @@ pub(crate) struct Evidence {
     pub(crate) closed: (Nanos, Nanos),
 }
 
-/// Ledger and statistics, with the readings around them.
+/// Ledger and counters, with the readings around them.
 pub(crate) struct Totals {
     pub(crate) before: Nanos,
     pub(crate) ledger: Ledger,
-    pub(crate) stats: Stats,
+    pub(crate) counters: Counters,
     pub(crate) after: Nanos,
 }

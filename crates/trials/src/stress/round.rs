@@ -98,8 +98,8 @@ fn drain(shared: &RoundShared, records: &mut Vec<Record>) -> Option<Nanos> {
 
 fn totals(pacer: &Pacer) -> Totals {
     let before = pacer.now();
-    let (ledger, stats) = (pacer.ledger(), pacer.stats());
-    Totals { before, ledger, stats, after: pacer.now() }
+    let (ledger, counters) = (pacer.ledger(), pacer.counters());
+    Totals { before, ledger, counters, after: pacer.now() }
 }
 
 /// Closes the pacer, and checks that every call says so from then on.

@@ -1,9 +1,9 @@
-//! What ledger and statistics say when all threads are done.
+//! What ledger and counters say when all threads are done.
 
 use super::law::law;
 use crate::stress::allowance::{Allowance, SLOT, State};
 use crate::stress::evidence::{Evidence, Totals};
-use crate::stress::record::{Call, Record};
+use crate::stress::record::Record;
 use nanopace::Grant;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub(super) fn check(evidence: &Evidence) -> Result<(), String> {
     let totals = &evidence.at_rest;
     let checked = balances(totals)
         .and_then(|()| counts(evidence))
-        .and_then(|()| statistics(evidence))
+        .and_then(|()| early_starts(evidence))
         .and_then(|()| time_is_the_clocks(evidence))
         .and_then(|()| none_lost(evidence));
     checked.map_err(|law| format!("{law}\n{:?}", totals.ledger))
@@ -37,21 +37,11 @@ fn counts(evidence: &Evidence) -> Result<(), String> {
     })
 }
 
-fn statistics(evidence: &Evidence) -> Result<(), String> {
-    let stats = &evidence.at_rest.stats;
-    let count = |which: &dyn Fn(&Record, Grant) -> bool| {
-        let of = |record: &&Record| record.answer.is_ok_and(|grant| which(record, grant));
-        evidence.records.iter().filter(of).count() as u64
-    };
-    let by_lanes = count(&|record, _| record.call == Call::Lane);
-    let recorded = stats.wait_time().len();
-    law(recorded == by_lanes, || format!("{by_lanes} starts by lanes, {recorded} wait times"))?;
-    let (delays, oversleeps) = (stats.delay().len(), stats.oversleep().len());
-    law(delays == oversleeps && delays <= by_lanes, || {
-        format!("{delays} delays, {oversleeps} oversleeps")
-    })?;
-    let early = count(&|_, grant| grant.actual_start() < grant.intended_start());
-    let told = stats.early_starts();
+fn early_starts(evidence: &Evidence) -> Result<(), String> {
+    let is_early = |grant: Grant| grant.actual_start() < grant.intended_start();
+    let early = |record: &&Record| record.answer.is_ok_and(is_early);
+    let early = evidence.records.iter().filter(early).count() as u64;
+    let told = evidence.at_rest.counters.early_starts;
     law(told == early, || format!("{early} early starts, {told} counted"))
 }
 
